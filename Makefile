@@ -1,0 +1,37 @@
+# hilt: `make run` and `make test` set everything up by themselves, in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench docs lock clean
+
+help:  ## show this help
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+$(READY): requirements.lock pyproject.toml tools/setup.sh
+	@PYTHON="$(PYTHON)" sh tools/setup.sh
+
+run: $(READY)  ## run the main job: a body bounces between two walls on a late robot
+	@$(BIN)/hilt run freefloat --scenario wall
+
+test: $(READY)  ## all tests, also with bounds checks and without the compiler
+	@sh tools/test.sh
+
+check: $(READY)  ## formatting, lint, types, generated docs
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python tools/make_docs.py --check
+
+bench: $(READY)  ## tick cost beside C++ and NumPy, allocations, start time (JSON lines)
+	@sh tools/bench.sh
+
+docs: $(READY)  ## write the generated pages: docs/signals.md and docs/references.md
+	@$(BIN)/python tools/make_docs.py
+
+lock: $(READY)  ## pin the dependencies again (needs uv on the PATH)
+	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+clean:  ## remove the environment, caches and runs
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis runs build dist

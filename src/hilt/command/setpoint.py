@@ -1,0 +1,37 @@
+"""The set-point: from the simulated centre of mass to the frame of the mock-up that the robot carries.
+
+    p_WB = p_WBcm - R_WB c
+"""
+
+from hilt.compiled import jit
+from hilt.maths import so3, vec
+from hilt.signals import record
+from hilt.stage import StageKind
+
+
+@jit
+def setpoint_step(sig, x, p, dt):
+    q_WB = so3.load(sig.X_WBcm_next.q)
+    c_W = so3.rotate(q_WB, vec.load(p.p_BoBcm_B))
+    vec.store(sig.X_WB_des.p, vec.sub(vec.load(sig.X_WBcm_next.p), c_W))
+    so3.store(sig.X_WB_des.q, q_WB)
+
+
+def _pack(p, scenario):
+    p.p_BoBcm_B = scenario.body.centre_of_mass
+
+
+@jit
+def _reset(sig, x, p):
+    setpoint_step(sig, x, p, 0.0)  # the robot starts where the body starts
+
+
+SETPOINT = StageKind(
+    "setpoint",
+    setpoint_step,
+    reads=("X_WBcm_next",),
+    writes=("X_WB_des",),
+    params=record(p_BoBcm_B=3),
+    pack=_pack,
+    reset=_reset,
+)

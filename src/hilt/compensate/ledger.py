@@ -1,0 +1,69 @@
+"""The ledger: one primitive for everything that accounts for energy.
+
+A port sums effort times flow. Quadrature: the rectangle rule, W += effort · flow · dt with effort and flow constant over the
+tick, so `flow · dt` is the displacement of the tick; a trapezoid is the same call with the mean of two efforts. Joules that
+enter and joules that leave are summed apart: a port may be balanced and busy.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.maths import vec
+
+
+@jit
+def book(port, effort, flow, dt):
+    """W += effort · flow · dt."""
+    work = effort * flow * dt
+    if work >= 0.0:
+        port.into += work
+    else:
+        port.out -= work
+
+
+@jit
+def book_wrench(port, f, tau, dp, dtheta):
+    """W += f · dp + tau · dtheta: a wrench held over a displacement and a turn."""
+    book(port, vec.dot(f, dp) + vec.dot(tau, dtheta), 1.0, 1.0)
+
+
+@jit
+def energy(port):
+    """What the port has taken in, less what it gave."""
+    return port.into - port.out
+
+
+@jit
+def publish(out, port):
+    """Copy a port of a stage's state into the row."""
+    out.into = port.into
+    out.out = port.out
+
+
+def table(rows: np.ndarray, ports: dict[str, str], stored: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
+    """The ledger of a run: joules by cause, and whether they add up to the change of the stored energy.
+
+    `ports` maps the signal of each port to the words of the report; `stored(rows)` is the stored energy of each row.
+    """
+    last = rows[-1]
+    lines = [
+        {
+            "port": signal.removeprefix("W_"),
+            "meaning": words,
+            "in_J": float(last[signal]["into"]),
+            "out_J": float(last[signal]["out"]),
+            "net_J": float(last[signal]["into"] - last[signal]["out"]),
+        }
+        for signal, words in ports.items()
+    ]
+    energies = stored(rows[[0, -1]])
+    change = float(energies[1] - energies[0])
+    return {
+        "rows": lines,
+        "stored_change_J": change,
+        "exchanged_J": sum(line["in_J"] + line["out_J"] for line in lines),
+        "residual_J": sum(line["net_J"] for line in lines) - change,
+    }

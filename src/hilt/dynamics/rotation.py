@@ -1,0 +1,117 @@
+"""A free body's rotation: momentum with the exponential map, and the Euler rules beside it.
+
+The state is the angular momentum in the world frame and the attitude, so `momentum` keeps L exactly when nothing acts:
+
+    L⁺ = L + T τ        ω(q, L) = R I⁻¹ Rᵀ L
+    ω_mid = ω(exp(½T ω(q, L)) q, L + ½T τ)        q⁺ = exp(T ω_mid) q
+
+Euler's rule, which gains energy without any torque and which no controller at the port can repair:
+
+    a = I⁻¹ (τ - ω × I ω)        ω⁺ = ω + T a        q⁺ = q exp(T ω) (`explicit`) or q exp(T ω⁺) (`euler`)       (in B)
+
+The energy that the rule makes is the change of ½ ω·L less the work of the torque on the turn, from an expression of its own:
+½T² aᵀ I a + T τ·ω for Euler, T τ·½(ω + ω⁺) + ½ (L·ω⁺ - L⁺·ω) for `momentum`; the ledger's sum checks it.
+"""
+
+import numpy as np
+
+from hilt.compensate import ledger
+from hilt.compiled import jit
+from hilt.dynamics.integrators import CODES, EULER, EXPLICIT
+from hilt.maths import so3, vec
+from hilt.signals import PORT, record
+from hilt.stage import StageKind
+
+
+@jit
+def angular_velocity(q, L_W, inverse_inertia):
+    """ω_W = R I⁻¹ Rᵀ L_W."""
+    return so3.rotate(q, vec.matvec(inverse_inertia, so3.rotate_back(q, L_W)))
+
+
+@jit
+def momentum_rule(q, L_W, tau_W, p, dt):
+    """Next attitude and momentum, the turn of the tick, and the work of body and torque over it."""
+    w_before = angular_velocity(q, L_W, p.inverse_inertia)
+    q_half = so3.multiply(so3.exp(vec.scale(0.5 * dt, w_before)), q)
+    L_half = vec.add(L_W, vec.scale(0.5 * dt, tau_W))
+    turn = vec.scale(dt, angular_velocity(q_half, L_half, p.inverse_inertia))
+    q_next = so3.normalise(so3.multiply(so3.exp(turn), q))
+    L_next = vec.add(L_W, vec.scale(dt, tau_W))
+    w_after = angular_velocity(q_next, L_next, p.inverse_inertia)
+    gain = 0.5 * dt * vec.dot(tau_W, vec.add(w_before, w_after)) + 0.5 * (
+        vec.dot(L_W, w_after) - vec.dot(L_next, w_before)
+    )
+    return q_next, L_next, turn, gain
+
+
+@jit
+def euler_rule(q, L_W, tau_W, p, dt):
+    """The same by Euler's rule in the body frame."""
+    L_B = so3.rotate_back(q, L_W)
+    tau_B = so3.rotate_back(q, tau_W)
+    w_B = vec.matvec(p.inverse_inertia, L_B)
+    torque_B = vec.sub(tau_B, vec.cross(w_B, L_B))
+    a_B = vec.matvec(p.inverse_inertia, torque_B)
+    w_next_B = vec.add(w_B, vec.scale(dt, a_B))
+    turn_B = vec.scale(dt, w_B if p.kind == EXPLICIT else w_next_B)
+    q_next = so3.normalise(so3.multiply(q, so3.exp(turn_B)))
+    L_next = so3.rotate(q_next, vec.matvec(p.inertia, w_next_B))
+    gain = dt * vec.dot(tau_B, w_B) + 0.5 * dt * dt * vec.dot(a_B, torque_B)
+    return q_next, L_next, so3.rotate(q, turn_B), gain
+
+
+@jit
+def rotation_step(sig, x, p, dt):
+    q = so3.load(x.q)
+    L_W = vec.load(x.L_W)
+    w_W = angular_velocity(q, L_W, p.inverse_inertia)
+    so3.store(sig.X_WBcm.q, q)
+    vec.store(sig.V_WBcm.w, w_W)
+    vec.store(sig.L_W, L_W)
+    sig.H_rot = 0.5 * vec.dot(L_W, w_W)
+    ledger.publish(sig.W_rotation, x.made)
+
+    if p.rotates:
+        tau_W = vec.load(sig.F_Bcm_W.tau)
+        if p.kind == EULER or p.kind == EXPLICIT:
+            q, L_W, turn, gain = euler_rule(q, L_W, tau_W, p, dt)
+        else:
+            q, L_W, turn, gain = momentum_rule(q, L_W, tau_W, p, dt)
+        ledger.book(x.made, gain - vec.dot(tau_W, turn), 1.0, 1.0)
+        so3.store(x.q, q)
+        vec.store(x.L_W, L_W)
+    so3.store(sig.X_WBcm_next.q, q)
+
+
+def _pack(p, scenario):
+    body = scenario.body
+    inertia = np.array(body.inertia)
+    p.inertia = inertia
+    p.inverse_inertia = np.linalg.inv(inertia)
+    p.rotates = body.dof == 6
+    p.kind = CODES[scenario.integrator.kind]
+    p.q0 = body.attitude
+    p.w0_B = body.angular_velocity
+
+
+@jit
+def _reset(sig, x, p):
+    q = so3.load(p.q0)
+    w_W = so3.rotate(q, vec.load(p.w0_B))
+    so3.store(x.q, q)
+    vec.store(x.L_W, so3.rotate(q, vec.matvec(p.inertia, vec.load(p.w0_B))))
+    so3.store(sig.X_WBcm_next.q, q)
+    vec.store(sig.V_WBcm.w, w_W)
+
+
+ROTATION = StageKind(
+    "rotation",
+    rotation_step,
+    reads=("F_Bcm_W",),
+    writes=("X_WBcm", "V_WBcm", "X_WBcm_next", "L_W", "H_rot", "W_rotation"),
+    state=record(q=4, L_W=3, made=PORT),
+    params=record(inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), rotates="i8", kind="i8", q0=4, w0_B=3),
+    pack=_pack,
+    reset=_reset,
+)

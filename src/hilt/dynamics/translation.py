@@ -1,0 +1,118 @@
+"""A free body's translation: the integrators of De Stefano et al. 2017, their energy observer and controller.
+
+The state at t_k moves to t_{k+1} under the force measured at t_k, held over the tick:
+
+    v(k)   = v(k-1) + T F(k-1)/m                     [DeStefano2017, eq. 6]
+    ΔH(k)  = T² F(k-1)²/(2m)                         [DeStefano2017, eq. 10]
+    E⁻     = E(k-1) - ΔH(k)                          [DeStefano2017, eq. 16], one increment a step
+    v_pc   = -E⁻/(T F*)  if E⁻ < 0, else 0           [DeStefano2017, eq. 17, eq. 18]
+    v_c(k) = v(k) - v_pc,  E(k) = E⁻ + v_pc F* T,  x(k) = x(k-1) + T v_c(k)      [DeStefano2017, eq. 19, eq. 5]
+
+`passive` takes F* = F(k-1), the force that was held: v_pc = T F/(2m), always finite. `passive-literal` takes F* = F(k) as
+printed, which divides by nearly zero at every change of sign; there |F| below a threshold counts as zero, |v_pc| is at most
+T |F(k)|/m, the rest stays in E, and the force arrives one tick later. The uncorrected v is the state.
+"""
+
+from hilt.compensate import ledger
+from hilt.compiled import jit
+from hilt.dynamics.integrators import CODES, EXPLICIT, MOMENTUM, PASSIVE, PASSIVE_LITERAL, TRAPEZOID
+from hilt.signals import PORT, record
+from hilt.stage import StageKind
+
+
+@jit
+def controller_velocity(kind, energy, force, mass, threshold, dt):
+    """What the passivity controller takes off the velocity, v_pc [m/s]."""
+    if energy >= 0.0:
+        return 0.0
+    if kind == PASSIVE and force != 0.0:
+        return -energy / (dt * force)
+    if kind == PASSIVE_LITERAL and abs(force) > threshold:
+        most = dt * abs(force) / mass
+        return min(max(-energy / (dt * force), -most), most)
+    return 0.0
+
+
+@jit
+def moving_velocity(kind, v_before, v_after):
+    """The velocity with which the position moves, before any correction."""
+    if kind == EXPLICIT:
+        return v_before
+    if kind == TRAPEZOID or kind == MOMENTUM:
+        return 0.5 * (v_before + v_after)
+    return v_after
+
+
+@jit
+def translation_step(sig, x, p, dt):
+    ledger.publish(sig.W_integrator, x.integrator)
+    ledger.publish(sig.W_controller, x.controller)
+    sig.H = 0.0
+    for i in range(3):
+        sig.X_WBcm.p[i] = x.p[i]
+        sig.V_WBcm.v[i] = x.v[i]
+        sig.H += 0.5 * p.mass * x.v[i] * x.v[i]
+        sig.E_obs[i] = ledger.energy(x.observer[i])
+        sig.E_obs_free[i] = ledger.energy(x.observer_free[i])
+
+    for i in range(p.axes):
+        force = sig.F_Bcm_W.f[i]
+        drive = x.force_before[i] if p.kind == PASSIVE_LITERAL else force
+        v_before = x.v[i]
+        v_after = v_before + dt * drive / p.mass  # eq. 6
+
+        # eq. 10 as a port: the force on half the change of velocity
+        half_step = 0.5 * dt * drive / p.mass
+        ledger.book(x.observer_free[i], -drive, half_step, dt)
+        ledger.book(x.observer[i], -drive, half_step, dt)  # eq. 16
+        v_pc = controller_velocity(p.kind, ledger.energy(x.observer[i]), force, p.mass, p.threshold, dt)  # eq. 17, eq. 18
+        ledger.book(x.observer[i], force, v_pc, dt)
+
+        v_move = moving_velocity(p.kind, v_before, v_after)
+        sig.v_pc[i] = v_pc
+        sig.v_c[i] = v_move - v_pc  # eq. 19
+        sig.beta[i] = v_pc / force if force != 0.0 else 0.0
+
+        # ΔH of the body is drive · mean velocity; what the port gives is force · commanded velocity.
+        ledger.book(x.integrator, drive * 0.5 * (v_before + v_after) - force * v_move, 1.0, dt)
+        ledger.book(x.controller, force, v_pc, dt)
+
+        x.force_before[i] = force
+        x.v[i] = v_after
+        x.p[i] += dt * sig.v_c[i]  # eq. 5
+
+    for i in range(3):
+        sig.X_WBcm_next.p[i] = x.p[i]
+
+
+def _pack(p, scenario):
+    p.mass = scenario.body.mass
+    p.axes = 1 if scenario.body.dof == 1 else 3
+    p.kind = CODES[scenario.integrator.kind]
+    p.threshold = scenario.integrator.force_threshold
+    p.p0 = scenario.body.position
+    p.v0 = scenario.body.velocity
+
+
+@jit
+def _reset(sig, x, p):
+    x.p[:] = p.p0
+    x.v[:] = p.v0
+    sig.X_WBcm_next.p[:] = p.p0
+    sig.V_WBcm.v[:] = p.v0
+
+
+TRANSLATION = StageKind(
+    "translation",
+    translation_step,
+    reads=("F_Bcm_W",),
+    writes=(
+        "X_WBcm", "V_WBcm", "X_WBcm_next", "H", "v_pc", "v_c", "beta", "E_obs", "E_obs_free", "W_integrator", "W_controller"
+    ),
+    state=record(
+        p=3, v=3, force_before=3, observer=(PORT, (3,)), observer_free=(PORT, (3,)), integrator=PORT, controller=PORT
+    ),
+    params=record(mass="f8", axes="i8", kind="i8", threshold="f8", p0=3, v0=3),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,96 @@
+"""Faults: codes inside the loop, sentences outside it.
+
+A stage that finds a fault calls `trip`: the first fault wins and stays. Outside, `sentence` says what, the value with
+its unit, what is allowed and what to do.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hilt.compiled import jit
+
+NONE = 0
+NOT_FINITE = 1
+FORCE = 2
+TORQUE = 3
+SPEED = 4
+ANGULAR_SPEED = 5
+ACCELERATION = 6
+WORKSPACE = 7
+ENERGY = 8
+DEVICE = 9
+
+
+class InputError(Exception):
+    """Bad input: one sentence for the user, exit code 2."""
+
+
+@jit
+def trip(sig, code, axis, value, limit):
+    """Set the fault of this run, unless one is set already."""
+    if sig.fault == NONE:
+        sig.fault = code
+        sig.fault_axis = axis
+        sig.fault_value = value
+        sig.fault_limit = limit
+
+
+@dataclass(frozen=True)
+class _Text:
+    name: str
+    what: str
+    unit: str
+    advice: str
+
+
+_TEXTS = {
+    NOT_FINITE: _Text("not-finite", "a signal is not a finite number", "", "look at the rows before the fault"),
+    FORCE: _Text("force", "measured force", "N", "raise limits.force or make the contact softer"),
+    TORQUE: _Text("torque", "measured torque", "N·m", "raise limits.torque or shorten the lever"),
+    SPEED: _Text("speed", "commanded speed", "m/s", "raise limits.speed or stop the loop from making energy"),
+    ANGULAR_SPEED: _Text("angular-speed", "commanded angular speed", "rad/s", "raise limits.angular_speed"),
+    ACCELERATION: _Text(
+        "acceleration", "commanded acceleration", "m/s²", "raise limits.acceleration or the simulated mass"
+    ),
+    WORKSPACE: _Text(
+        "workspace", "commanded position", "m", "widen limits.workspace_min and limits.workspace_max or move less"
+    ),
+    ENERGY: _Text("energy", "kinetic energy of the body", "J", "raise limits.energy or stop the loop from making energy"),
+    DEVICE: _Text("device", "a device reported an error", "", "look at the device"),
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What ended a run, as the user reads it."""
+
+    code: int
+    name: str
+    tick: int
+    t: float
+    axis: str
+    value: float
+    limit: float
+    sentence: str
+
+    def as_json(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+
+def read_fault(row: Any) -> Fault | None:
+    """The fault in a row of the log, or None."""
+    code = int(row["fault"])
+    if code == NONE:
+        return None
+    text = _TEXTS[code]
+    axis = "xyz"[int(row["fault_axis"])] if row["fault_axis"] >= 0 else ""
+    value, limit, t = float(row["fault_value"]), float(row["fault_limit"]), float(row["t"])
+    what = f"{text.what} {axis}".strip()
+    if text.unit:
+        sentence = (
+            f"stopped at t = {t:.4g} s: {what} {value:.4g} {text.unit} is beyond its limit of {limit:.4g} {text.unit}; "
+            f"{text.advice}"
+        )
+    else:
+        sentence = f"stopped at t = {t:.4g} s: {what}; {text.advice}"
+    return Fault(code, text.name, int(row["tick"]), t, axis, value, limit, sentence)

@@ -1,0 +1,108 @@
+"""The guard: the last call of every tick. It trusts nobody: it looks at the set-point itself, not at what made it.
+
+A fault stops the run before the set-point is sent. All limits come from the scenario.
+"""
+
+import math
+
+from pydantic import Field, model_validator
+
+from hilt import faults
+from hilt.compiled import jit
+from hilt.maths import so3, vec
+from hilt.scenario import Section
+from hilt.signals import record
+from hilt.stage import StageKind
+from hilt.units import Joule, Metre3, MetrePerSecond, MetrePerSecond2, Newton, NewtonMetre, RadianPerSecond
+
+
+class Limits(Section):
+    """What the hardware and the people around it can stand."""
+
+    force: Newton = Field(gt=0)
+    torque: NewtonMetre = Field(gt=0)
+    speed: MetrePerSecond = Field(gt=0)
+    angular_speed: RadianPerSecond = Field(gt=0)
+    acceleration: MetrePerSecond2 = Field(gt=0)
+    energy: Joule = Field(gt=0, description="kinetic energy of the simulated body")
+    workspace_min: Metre3
+    workspace_max: Metre3
+
+    @model_validator(mode="after")
+    def _box(self) -> "Limits":
+        for axis, low, high in zip("xyz", self.workspace_min, self.workspace_max, strict=True):
+            if not low < high:
+                raise ValueError(
+                    f"limits.workspace_min {axis} is {low:g} m and limits.workspace_max {axis} is {high:g} m; "
+                    "the first must be the smaller one; exchange them"
+                )
+        return self
+
+
+@jit
+def guard_step(sig, x, p, dt):
+    f, tau = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
+    position = vec.load(sig.X_WB_des.p)
+    q = so3.load(sig.X_WB_des.q)
+    velocity = vec.scale(1.0 / dt, vec.sub(position, vec.load(x.p)))
+    change = vec.scale(1.0 / dt, vec.sub(velocity, vec.load(x.v)))
+    turn = so3.between(so3.load(x.q), q)
+
+    force = math.sqrt(vec.dot(f, f))
+    torque = math.sqrt(vec.dot(tau, tau))
+    speed = math.sqrt(vec.dot(velocity, velocity))
+    acceleration = math.sqrt(vec.dot(change, change)) if x.moving else 0.0
+    angular_speed = math.sqrt(vec.dot(turn, turn)) / dt
+    energy = sig.H + sig.H_rot
+
+    # One sum is enough: it is not finite if one of them is not.
+    if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + q[0]):
+        faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
+    if force > p.force:
+        faults.trip(sig, faults.FORCE, -1, force, p.force)
+    if torque > p.torque:
+        faults.trip(sig, faults.TORQUE, -1, torque, p.torque)
+    for i in range(3):
+        if position[i] < p.workspace_min[i]:
+            faults.trip(sig, faults.WORKSPACE, i, position[i], p.workspace_min[i])
+        if position[i] > p.workspace_max[i]:
+            faults.trip(sig, faults.WORKSPACE, i, position[i], p.workspace_max[i])
+    if speed > p.speed:
+        faults.trip(sig, faults.SPEED, -1, speed, p.speed)
+    if angular_speed > p.angular_speed:
+        faults.trip(sig, faults.ANGULAR_SPEED, -1, angular_speed, p.angular_speed)
+    if acceleration > p.acceleration:
+        faults.trip(sig, faults.ACCELERATION, -1, acceleration, p.acceleration)
+    if energy > p.energy:
+        faults.trip(sig, faults.ENERGY, -1, energy, p.energy)
+
+    vec.store(x.p, position)
+    vec.store(x.v, velocity)
+    so3.store(x.q, q)
+    x.moving = 1
+
+
+def _pack(p, scenario):
+    for name in Limits.model_fields:
+        p[name] = getattr(scenario.limits, name)
+
+
+@jit
+def _reset(sig, x, p):
+    vec.store(x.p, vec.load(sig.X_WB_des.p))
+    so3.store(x.q, so3.load(sig.X_WB_des.q))
+
+
+GUARD = StageKind(
+    "guard",
+    guard_step,
+    reads=("F_So_S", "X_WB_des", "H", "H_rot", "fault"),
+    writes=("fault", "fault_axis", "fault_value", "fault_limit"),
+    state=record(p=3, v=3, q=4, moving="i8"),
+    params=record(
+        force="f8", torque="f8", speed="f8", angular_speed="f8", acceleration="f8", energy="f8",
+        workspace_min=3, workspace_max=3,
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,53 @@
+"""The loop: the only place where this order exists, for simulation, emulated devices, robot and replay.
+
+Runs differ in the rig and the clock, in nothing else. A sweep calls the same compiled tick from the system's `batch`.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from hilt import faults
+from hilt.clock import Clock
+from hilt.device.rig import Rig
+from hilt.faults import Fault
+from hilt.stage import Bench, System
+
+
+class Sink(Protocol):
+    def append(self, row: np.ndarray) -> None: ...
+
+
+def run(
+    system: System, bench: Bench, rig: Rig, clock: Clock, sink: Sink, watch: Callable[[int], None] | None = None
+) -> Fault | None:
+    """Run the ticks of a bench; return the fault that ended them, or None.
+
+    A tick with a fault sends no set-point: the robot is stopped first, the row is kept, and the caller explains.
+    `watch(k)` is called now and then, for a progress bar.
+    """
+    row, x, p, tick = bench.row, bench.x, bench.p, system.tick
+    number, t, lateness, fault, done = (row[name] for name in ("tick", "t", "lateness", "fault", "done"))
+    period = float(p["dt"][0])
+    try:
+        clock.start()
+        for k in range(bench.ticks):
+            number[0] = k
+            t[0] = k * period
+            lateness[0] = clock.wait_until(k * period)
+            if rig.read(row):
+                faults.trip(row[0], faults.DEVICE, -1, 0.0, 0.0)
+            tick(row, x, p)
+            if fault[0]:
+                rig.stop()
+            elif rig.write(row):
+                faults.trip(row[0], faults.DEVICE, -1, 0.0, 0.0)
+            sink.append(row)
+            if fault[0] or done[0]:
+                break
+            if watch is not None and k % 64 == 0:
+                watch(k)
+    finally:
+        rig.stop()
+    return faults.read_fault(row[0])

@@ -1,0 +1,64 @@
+"""The world's side of the ledger: where the energy between the world and the tick comes from.
+
+Over the tick from t - T to t the world gives ½(F⁻ + F)·Δx of the true motion; the tick books F_meas⁻·Δx_des of the motion it
+commanded. The difference is split on the way: holding the wrench, the robot's answer, the sensor.
+"""
+
+from hilt.compensate import ledger
+from hilt.compiled import jit
+from hilt.maths import so3, vec
+from hilt.signals import PORT, record
+from hilt.stage import StageKind
+
+
+@jit
+def _com(pose, c_B):
+    return vec.add(vec.load(pose.p), so3.rotate(so3.load(pose.q), vec.load(c_B)))
+
+
+@jit
+def books_step(sig, x, p, dt):
+    p_true, q_true = _com(sig.X_WB_true, p.p_BoBcm_B), so3.load(sig.X_WB_true.q)
+    p_des, q_des = _com(sig.X_WB_des, p.p_BoBcm_B), so3.load(sig.X_WB_des.q)
+    f, tau = vec.load(sig.F_Bcm_true_W.f), vec.load(sig.F_Bcm_true_W.tau)
+    if x.started:
+        moved, turned = vec.sub(p_true, vec.load(x.p_true)), so3.between(so3.load(x.q_true), q_true)
+        asked, asked_turn = vec.sub(p_des, vec.load(x.p_des)), so3.between(so3.load(x.q_des), q_des)
+        f_held, tau_held = vec.load(x.f), vec.load(x.tau)
+        f_mean, tau_mean = vec.scale(0.5, vec.add(f_held, f)), vec.scale(0.5, vec.add(tau_held, tau))
+        # F_Bcm_W is still what the last tick worked with.
+        f_error = vec.sub(vec.load(sig.F_Bcm_W.f), f_held)
+        tau_error = vec.sub(vec.load(sig.F_Bcm_W.tau), tau_held)
+        ledger.book_wrench(x.environment, f_mean, tau_mean, moved, turned)
+        ledger.book_wrench(x.sampling, vec.sub(f_held, f_mean), vec.sub(tau_held, tau_mean), moved, turned)
+        ledger.book_wrench(x.delay, f_held, tau_held, vec.sub(asked, moved), vec.sub(asked_turn, turned))
+        ledger.book_wrench(x.sensor, f_error, tau_error, asked, asked_turn)
+    vec.store(x.p_true, p_true)
+    so3.store(x.q_true, q_true)
+    vec.store(x.p_des, p_des)
+    so3.store(x.q_des, q_des)
+    vec.store(x.f, f)
+    vec.store(x.tau, tau)
+    x.started = 1
+    ledger.publish(sig.W_environment, x.environment)
+    ledger.publish(sig.W_sampling, x.sampling)
+    ledger.publish(sig.W_delay, x.delay)
+    ledger.publish(sig.W_sensor, x.sensor)
+
+
+def _pack(p, scenario):
+    p.p_BoBcm_B = scenario.body.centre_of_mass
+
+
+BOOKS = StageKind(
+    "books",
+    books_step,
+    reads=("X_WB_true", "X_WB_des", "F_Bcm_true_W", "F_Bcm_W"),
+    writes=("W_environment", "W_sampling", "W_delay", "W_sensor"),
+    state=record(
+        p_true=3, q_true=4, p_des=3, q_des=4, f=3, tau=3, started="i8",
+        environment=PORT, sampling=PORT, delay=PORT, sensor=PORT,
+    ),
+    params=record(p_BoBcm_B=3),
+    pack=_pack,
+)  # fmt: skip

@@ -1,0 +1,182 @@
+"""freefloat: a free-floating body rendered by a robot (De Stefano et al. 2017).
+
+    sensor ──► wrench at the centre of mass ──► integrator with observer and controller ──► set-point ──► guard ──► robot
+"""
+
+from typing import Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hilt.command.setpoint import SETPOINT, setpoint_step
+from hilt.compiled import jit
+from hilt.dynamics.body import Body, Integrator
+from hilt.dynamics.rotation import ROTATION, rotation_step
+from hilt.dynamics.translation import TRANSLATION, translation_step
+from hilt.guard import GUARD, Limits, guard_step
+from hilt.plant import push as pushes
+from hilt.plant.books import BOOKS, books_step
+from hilt.plant.push import PUSH, Push, push_step
+from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
+from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.plant.wall import WALL, Wall, wall_step
+from hilt.scenario import Literal, Scenario
+from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
+from hilt.stage import System
+
+
+class FreeFloat(Scenario):
+    """Everything a run of `freefloat` depends on."""
+
+    system: Literal["freefloat"] = "freefloat"
+    body: Body
+    integrator: Integrator = Integrator()
+    robot: Robot = Robot()
+    sensor: Sensor = Sensor()
+    push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
+    wall: Wall | None = None
+    collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts with the walls")
+    limits: Limits
+
+    @model_validator(mode="after")
+    def _delays_fit(self) -> "FreeFloat":
+        check_fits(self.robot.pure, self.loop.period, "robot.delay")
+        check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        return self
+
+
+@jit
+def tick(row, x, p):
+    """From the measured wrench to the set-point; runs in simulation and in the lab."""
+    sig, x, p = row[0], x[0], p[0]
+    wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
+    translation_step(sig, x.translation, p.translation, p.dt)
+    rotation_step(sig, x.rotation, p.rotation, p.dt)
+    setpoint_step(sig, x.setpoint, p.setpoint, p.dt)
+    guard_step(sig, x.guard, p.guard, p.dt)
+
+
+@jit
+def plant(row, w, p):
+    """From the set-point to the measured wrench; the lab has the real thing instead."""
+    sig, w, p = row[0], w[0], p[0]
+    robot_step(sig, w.robot, p.robot, p.dt)
+    push_step(sig, w.push, p.push, p.dt)
+    wall_step(sig, w.wall, p.wall, p.dt)
+    books_step(sig, w.books, p.books, p.dt)
+    sensor_step(sig, w.sensor, p.sensor, p.dt)
+
+
+@jit
+def batch(row, x, w, p, log):
+    """The same tick and plant in a compiled loop; returns the number of rows."""
+    for k in range(len(log)):
+        row[0].tick = k
+        row[0].t = k * p[0].dt
+        plant(row, w, p)
+        tick(row, x, p)
+        log[k] = row[0]
+        if row[0].fault or row[0].done:
+            return k + 1
+    return len(log)
+
+
+def stored_energy(rows: np.ndarray) -> np.ndarray:
+    return rows["H"] + rows["H_rot"]
+
+
+def held_force_position(rows: np.ndarray, mass: float, period: float) -> np.ndarray:
+    """Where a mass stands that really feels the measured force, held over each tick: the exact solution."""
+    acceleration = rows["F_Bcm_W"]["f"][:-1] / mass
+    v = rows["V_WBcm"]["v"][0] + period * np.concatenate([np.zeros((1, 3)), np.cumsum(acceleration, axis=0)])
+    step = period * v[:-1] + 0.5 * period**2 * acceleration
+    return rows["X_WBcm"]["p"][0] + np.concatenate([np.zeros((1, 3)), np.cumsum(step, axis=0)])
+
+
+def flights(rows: np.ndarray) -> list[slice]:
+    """The stretches of free motion between contacts, the first and the last one included."""
+    free = np.flatnonzero(rows["contact"] == 0)
+    breaks = np.flatnonzero(np.diff(free) > 1)
+    starts, ends = np.r_[free[:1], free[breaks + 1]], np.r_[free[breaks], free[-1:]]
+    return [slice(int(a), int(b) + 1) for a, b in zip(starts, ends, strict=True)]
+
+
+def rebound_gains(rows: np.ndarray) -> list[float]:
+    """Speed after over speed before, for each completed contact; 1 is a perfect spring."""
+    speeds = [abs(float(rows["V_WBcm"]["v"][(f.start + f.stop) // 2, 0])) for f in flights(rows)]
+    return [after / before for before, after in zip(speeds, speeds[1:], strict=False)]
+
+
+def drift(rows: np.ndarray, scenario: FreeFloat) -> np.ndarray:
+    """Distance between the simulated position and the exact one, for each row."""
+    exact = held_force_position(rows, scenario.body.mass, scenario.loop.period)
+    axes = 1 if scenario.body.dof == 1 else 3
+    return np.linalg.norm((rows["X_WBcm"]["p"] - exact)[:, :axes], axis=1)
+
+
+def metrics(rows: np.ndarray, scenario: FreeFloat) -> dict[str, Any]:
+    """The figures of a run; what a scenario has not is left out."""
+    axes = 1 if scenario.body.dof == 1 else 3
+    away = drift(rows, scenario)
+    t = rows["t"]
+    figures: dict[str, Any] = {
+        "position_error_m": float(away.max()),
+        "e_obs_min_J": float(rows["E_obs"][:, :axes].min()),
+        "e_obs_uncontrolled_min_J": float(rows["E_obs_free"][:, :axes].min()),
+        "largest_v_pc_m_s": float(np.abs(rows["v_pc"]).max()),
+        "largest_speed_m_s": float(np.linalg.norm(rows["V_WBcm"]["v"], axis=1).max()),
+    }
+    if scenario.push:
+        # The drift reached when each push has ended, as the paper reads it off its Fig. 3.
+        ends = [push.start + push.duration for push in scenario.push if push.start + push.duration <= t[-1] + 1e-9]
+        figures["drift_m"] = [float(away[np.searchsorted(t, end - 1e-9)]) for end in sorted(set(ends))]
+    if scenario.wall is not None:
+        figures["rebound_gain"] = rebound_gains(rows)
+    if scenario.body.dof == 6:
+        turning = rows["H_rot"] - rows["H_rot"][0] - _torque_work(rows)
+        figures["rotation_energy_drift_J"] = float(turning[-1])
+        size = np.linalg.norm(rows["L_W"][0]) or 1.0
+        figures["angular_momentum_error"] = float(np.abs(rows["L_W"] - _angular_impulse(rows, scenario)).max() / size)
+    return figures
+
+
+def _torque_work(rows: np.ndarray) -> np.ndarray:
+    """Work of the measured torque on the turning body, by the trapezoid of its rates."""
+    tau, w, dt = rows["F_Bcm_W"]["tau"][:-1], rows["V_WBcm"]["w"], np.diff(rows["t"])
+    return np.r_[0.0, np.cumsum(np.einsum("ij,ij->i", tau, 0.5 * (w[:-1] + w[1:])) * dt)]
+
+
+def _angular_impulse(rows: np.ndarray, scenario: FreeFloat) -> np.ndarray:
+    """Angular momentum that the measured torque should have left."""
+    impulse = np.cumsum(rows["F_Bcm_W"]["tau"][:-1], axis=0) * scenario.loop.period
+    return rows["L_W"][0] + np.concatenate([np.zeros((1, 3)), impulse])
+
+
+FREEFLOAT = System(
+    name="freefloat",
+    summary="a free-floating body rendered by a robot: integrators, passivity observer and controller",
+    scenario=FreeFloat,
+    tick_stages={
+        "wrench": WRENCH_AT_COM,
+        "translation": TRANSLATION,
+        "rotation": ROTATION,
+        "setpoint": SETPOINT,
+        "guard": GUARD,
+    },
+    plant_stages={"robot": ROBOT, "push": PUSH, "wall": WALL, "books": BOOKS, "sensor": SENSOR},
+    tick=tick,
+    plant=plant,
+    batch=batch,
+    metrics=metrics,
+    ledger_ports={
+        "W_environment": "work of the world on the robot",
+        "W_sampling": "made by holding the force over a tick",
+        "W_delay": "made by the robot's delay",
+        "W_sensor": "made by the sensor",
+        "W_controller": "made by the passivity controller",
+        "W_integrator": "made by the integrator, translation",
+        "W_rotation": "made by the integrator, rotation",
+    },
+    stored_energy=stored_energy,
+    report="hilt.record.plots_freefloat",
+)

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Make .venv from the hashed lock. Called by make; does nothing that needs the network a second time.
+set -eu
+PYTHON=${PYTHON:-python3}
+fail() { echo "hilt setup: $*" >&2; exit 2; }
+
+command -v "$PYTHON" >/dev/null || fail "$PYTHON was not found; install Python 3.11 or newer, or say make PYTHON=/path/to/python"
+"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "$("$PYTHON" --version) is too old; hilt needs Python 3.11 or newer: make PYTHON=/path/to/python"
+
+if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
+    # Debian ships venv as a package of its own.
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null ||
+        fail "$PYTHON has no venv module; ask an administrator for: apt-get install python3-venv"
+    apt-get update -qq
+    apt-get install -y -qq python3-venv >/dev/null
+fi
+
+echo "hilt setup: making .venv (once, about a minute)"
+rm -rf .venv
+"$PYTHON" -m venv .venv
+.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+.venv/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+touch .venv/.ready
