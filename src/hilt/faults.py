@@ -49,9 +49,7 @@ _TEXTS = {
     TORQUE: _Text("torque", "measured torque", "N·m", "raise limits.torque or shorten the lever"),
     SPEED: _Text("speed", "commanded speed", "m/s", "raise limits.speed or stop the loop from making energy"),
     ANGULAR_SPEED: _Text("angular-speed", "commanded angular speed", "rad/s", "raise limits.angular_speed"),
-    ACCELERATION: _Text(
-        "acceleration", "commanded acceleration", "m/s²", "raise limits.acceleration or the simulated mass"
-    ),
+    ACCELERATION: _Text("acceleration", "commanded acceleration", "m/s²", "raise limits.acceleration or the simulated mass"),
     WORKSPACE: _Text(
         "workspace", "commanded position", "m", "widen limits.workspace_min and limits.workspace_max or move less"
     ),

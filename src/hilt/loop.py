@@ -14,6 +14,8 @@ from hilt.device.rig import Rig
 from hilt.faults import Fault
 from hilt.stage import Bench, System
 
+WATCH_EVERY = 64
+
 
 class Sink(Protocol):
     def append(self, row: np.ndarray) -> None: ...
@@ -46,8 +48,10 @@ def run(
             sink.append(row)
             if fault[0] or done[0]:
                 break
-            if watch is not None and k % 64 == 0:
+            if watch is not None and k % WATCH_EVERY == 0:
                 watch(k)
     finally:
         rig.stop()
+    if watch is not None:
+        watch(int(number[0]))
     return faults.read_fault(row[0])

@@ -128,7 +128,12 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
         return f"{key} is not a key of this scenario; {hint}"
     if kind == "missing":
         return f"{key} is missing; add it" + (f", in {unit}" if unit else "")
-    comparisons = {"greater_than": "greater than", "greater_than_equal": "at least", "less_than": "less than", "less_than_equal": "at most"}
+    comparisons = {
+        "greater_than": "greater than",
+        "greater_than_equal": "at least",
+        "less_than": "less than",
+        "less_than_equal": "at most",
+    }
     if kind in comparisons:
         bound = context[{"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}[kind]]
         return f"{key} is {shown}; it must be {comparisons[kind]} {bound:g} {unit}".rstrip() + "; change it"
@@ -136,7 +141,7 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
         return f"{key} is {shown}; it must be one of {context['expected'].replace(' or ', ', ')}; choose one"
     if kind == "value_error":
         text = str(context["error"])
-        return f"{key} is {shown}; {text}" if key and text.startswith("it ") or text.startswith("its ") else text
+        return f"{key} is {shown}; {text}" if (key and text.startswith("it ")) or text.startswith("its ") else text
     return f"{key} is {shown}; {first['msg'][0].lower()}{first['msg'][1:]}; change it"
 
 

@@ -63,9 +63,11 @@ class System:
     plant: Callable[..., None]
     batch: Callable[..., int]
     metrics: Callable[..., dict[str, Any]]
+    metric_words: dict[str, str]
     ledger_ports: dict[str, str]
     stored_energy: Callable[[np.ndarray], np.ndarray]
-    report: str = ""
+    default_scenario: str
+    report: str
     row: np.dtype = field(init=False)
     x: np.dtype = field(init=False)
     w: np.dtype = field(init=False)

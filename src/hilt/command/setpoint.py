@@ -1,6 +1,6 @@
 """The set-point: from the simulated centre of mass to the frame of the mock-up that the robot carries.
 
-    p_WB = p_WBcm - R_WB c
+p_WB = p_WBcm - R_WB c
 """
 
 from hilt.compiled import jit

@@ -39,9 +39,7 @@ def momentum_rule(q, L_W, tau_W, p, dt):
     q_next = so3.normalise(so3.multiply(so3.exp(turn), q))
     L_next = vec.add(L_W, vec.scale(dt, tau_W))
     w_after = angular_velocity(q_next, L_next, p.inverse_inertia)
-    gain = 0.5 * dt * vec.dot(tau_W, vec.add(w_before, w_after)) + 0.5 * (
-        vec.dot(L_W, w_after) - vec.dot(L_next, w_before)
-    )
+    gain = 0.5 * dt * vec.dot(tau_W, vec.add(w_before, w_after)) + 0.5 * (vec.dot(L_W, w_after) - vec.dot(L_next, w_before))
     return q_next, L_next, turn, gain
 
 

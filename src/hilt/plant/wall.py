@@ -1,6 +1,6 @@
 """Two spring-damper walls across the x axis, in front of and behind a point of the body.
 
-    f = -max(0, k δ + c δ')        δ' from the last two positions; a wall only pushes
+f = -max(0, k δ + c δ')        δ' from the last two positions; a wall only pushes
 """
 
 from pydantic import Field

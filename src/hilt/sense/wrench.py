@@ -1,6 +1,6 @@
 """The measured wrench, shifted from the sensor to the centre of mass and turned into the world frame.
 
-    f_W = R_WB R_BS f_S        tau_Bcm = R_WB R_BS tau_So + (R_WB (s - c)) × f_W
+f_W = R_WB R_BS f_S        tau_Bcm = R_WB R_BS tau_So + (R_WB (s - c)) × f_W
 """
 
 from hilt.compiled import jit

@@ -1,6 +1,6 @@
 """freefloat: a free-floating body rendered by a robot (De Stefano et al. 2017).
 
-    sensor ──► wrench at the centre of mass ──► integrator with observer and controller ──► set-point ──► guard ──► robot
+sensor ──► wrench at the centre of mass ──► integrator with observer and controller ──► set-point ──► guard ──► robot
 """
 
 from typing import Any
@@ -140,6 +140,19 @@ def metrics(rows: np.ndarray, scenario: FreeFloat) -> dict[str, Any]:
     return figures
 
 
+METRIC_WORDS = {
+    "position_error_m": "largest distance from the exact solution",
+    "e_obs_min_J": "smallest observed energy, as run",
+    "e_obs_uncontrolled_min_J": "smallest observed energy, no controller",
+    "largest_v_pc_m_s": "largest correction of the velocity",
+    "largest_speed_m_s": "largest speed",
+    "drift_m": "drift at the end of each push",
+    "rebound_gain": "speed after / before each contact",
+    "rotation_energy_drift_J": "energy made by the rotation",
+    "angular_momentum_error": "angular momentum, relative error",
+}
+
+
 def _torque_work(rows: np.ndarray) -> np.ndarray:
     """Work of the measured torque on the turning body, by the trapezoid of its rates."""
     tau, w, dt = rows["F_Bcm_W"]["tau"][:-1], rows["V_WBcm"]["w"], np.diff(rows["t"])
@@ -168,6 +181,7 @@ FREEFLOAT = System(
     plant=plant,
     batch=batch,
     metrics=metrics,
+    metric_words=METRIC_WORDS,
     ledger_ports={
         "W_environment": "work of the world on the robot",
         "W_sampling": "made by holding the force over a tick",
@@ -178,5 +192,6 @@ FREEFLOAT = System(
         "W_rotation": "made by the integrator, rotation",
     },
     stored_energy=stored_energy,
-    report="hilt.record.plots_freefloat",
+    default_scenario="paper",
+    report="hilt.report.freefloat",
 )

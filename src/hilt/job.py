@@ -1,0 +1,187 @@
+"""A job: one scenario run once, from its file to its result."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hilt import clock, loop, registry, scenario
+from hilt.clock import Clock, FreeClock
+from hilt.compensate import ledger
+from hilt.device.rig import ReplayRig, Rig, SimulatedRig
+from hilt.faults import Fault, InputError, read_fault
+from hilt.record.recording import Recorder, Recording
+from hilt.scenario import Scenario
+from hilt.signals import leaves
+from hilt.stage import Bench, System
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves behind."""
+
+    system: System
+    scenario: Scenario
+    name: str
+    rows: np.ndarray
+    metrics: dict[str, Any]
+    ledger: dict[str, Any]
+    fault: Fault | None
+    recording: Path | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "system": self.system.name,
+            "scenario": self.name,
+            "metrics": _plain(self.metrics),
+            "ledger": _plain(self.ledger),
+            "fault": self.fault and _plain(self.fault.as_json()),
+            "recording": self.recording and str(self.recording),
+        }
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def find(target: str, scenario_name: str | None, settings: list[str]) -> tuple[System, Scenario, str]:
+    """A system with the name of a shipped scenario, or the path of a scenario file; with settings applied."""
+    if target.endswith(".toml"):
+        path = Path(target)
+        tree = scenario.read_toml(path)
+        if "system" not in tree:
+            raise InputError(f"{target} does not name its system; add a line such as system = 'freefloat'")
+        system = registry.system(str(tree["system"]))
+    else:
+        system = registry.system(target)
+        files = scenario.shipped(system.name)
+        wanted = scenario_name or system.default_scenario
+        if wanted.endswith(".toml"):
+            path = Path(wanted)
+        elif wanted in files:
+            path = files[wanted]
+        else:
+            raise InputError(
+                f"{wanted!r} is not a scenario of {target}; known are {', '.join(files)}; choose one or give a .toml file"
+            )
+        tree = scenario.read_toml(path)
+    scenario.apply_settings(tree, settings)
+    return system, scenario.build(system.scenario, tree), path.stem
+
+
+def finish(system: System, values: Scenario, name: str, rows: np.ndarray, recording: Path | None = None) -> Result:
+    """Metrics, ledger and fault of the rows of a run."""
+    books = ledger.table(rows, system.ledger_ports, system.stored_energy)
+    return Result(system, values, name, rows, system.metrics(rows, values), books, read_fault(rows[-1]), recording)
+
+
+def simulate(system: System, values: Scenario, name: str = "") -> Result:
+    """Run a scenario in the compiled loop, without recording it."""
+    bench = system.set_up(values)
+    log = np.zeros(bench.ticks, system.row)
+    count = system.batch(bench.row, bench.x, bench.w, bench.p, log)
+    return finish(system, values, name, log[:count])
+
+
+def _new_path(folder: Path, stem: str) -> Path:
+    path, number = folder / f"{stem}.mcap", 1
+    while path.exists():
+        number += 1
+        path = folder / f"{stem}-{number}.mcap"
+    return path
+
+
+def run(
+    system: System,
+    values: Scenario,
+    name: str,
+    folder: Path,
+    pace: Clock | None = None,
+    make_rig: Callable[[System, Bench], Rig] = SimulatedRig,
+    watch: Callable[[int], None] | None = None,
+) -> Result:
+    """Run a scenario in the loop and record it."""
+    bench = system.set_up(values)
+    rig = make_rig(system, bench)
+    _warm_up(system, bench)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        recorder = Recorder(_new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values, bench.ticks)
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
+    try:
+        loop.run(system, bench, rig, pace or FreeClock(), recorder, watch)
+        result = finish(system, values, name, recorder.rows, recorder.path)
+        recorder.close(result.as_json())
+    finally:
+        recorder.close()
+    return result
+
+
+def _warm_up(system: System, bench: Bench) -> None:
+    """One tick on a copy: compiled code and its pages are there before the clock starts."""
+    system.plant(bench.row.copy(), bench.w.copy(), bench.p)
+    system.tick(bench.row.copy(), bench.x.copy(), bench.p)
+
+
+class _Rows:
+    """A sink in memory."""
+
+    def __init__(self, dtype: np.dtype, count: int) -> None:
+        self.rows, self._next = np.zeros(count, dtype), 0
+
+    def append(self, row: np.ndarray) -> None:
+        self.rows[self._next] = row[0]
+        self._next += 1
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where a replay did not compute what was recorded."""
+
+    tick: int
+    signal: str
+    recorded: Any
+    replayed: Any
+
+
+def scenario_of(recording: Recording) -> tuple[System, Scenario]:
+    system = registry.system(recording.system)
+    if system.row != recording.rows.dtype:
+        raise InputError(
+            f"{recording.path} was made by hilt {recording.origin['hilt']} with other signals; use that version to open it"
+        )
+    return system, scenario.build(system.scenario, recording.scenario)
+
+
+def replay(recording: Recording) -> Difference | None:
+    """Run the tick over the recorded inputs; None if every byte of every row comes out the same."""
+    system, values = scenario_of(recording)
+    bench = system.set_up(values)
+    count = len(recording.rows)
+    bench = Bench(bench.row, bench.x, bench.w, bench.p, count)
+    sink = _Rows(system.row, count)
+    loop.run(system, bench, ReplayRig(system, recording.rows), FreeClock(), sink)
+    return first_difference(recording.rows, sink.rows)
+
+
+def first_difference(recorded: np.ndarray, replayed: np.ndarray) -> Difference | None:
+    size = recorded.dtype.itemsize
+    before, after = (np.frombuffer(rows.tobytes(), np.uint8).reshape(-1, size) for rows in (recorded, replayed))
+    different = np.flatnonzero((before != after).any(axis=1))
+    if not len(different):
+        return None
+    k = int(different[0])
+    for name, (offset, number, shape) in leaves(recorded.dtype).items():
+        width = number.itemsize * int(np.prod(shape))
+        one, two = before[k, offset : offset + width], after[k, offset : offset + width]
+        if (one != two).any():
+            return Difference(k, name, one.view(number).tolist(), two.view(number).tolist())
+    raise AssertionError("rows differ in no signal")

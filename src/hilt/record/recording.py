@@ -1,0 +1,203 @@
+"""Recordings: MCAP files that open in the field's viewers, and that survive a killed run.
+
+A row's bytes are the bytes of its ROS 2 message (CDR, little-endian), since all its numbers are eight bytes wide; the message's
+definition is made from the signal table. The scenario and the versions stand at the start of the file, the
+result at its end, so that a cut file still says what it is.
+"""
+
+import json
+import platform
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from mcap.exceptions import McapError
+from mcap.records import Channel, Message, Metadata
+from mcap.stream_reader import StreamReader
+from mcap.writer import Writer
+
+import hilt
+from hilt import clock
+from hilt.faults import InputError
+from hilt.scenario import Scenario
+from hilt.stage import System
+
+CDR_LITTLE_ENDIAN = b"\x00\x01\x00\x00"
+ROWS_A_CHUNK = 256
+SECONDS_A_CHUNK = 0.5
+_MAGIC_SIZE = 8
+_RECORD_HEAD = 9  # opcode, length
+_ROS_NUMBERS = {"f8": "float64", "i8": "int64", "u8": "uint64"}
+
+
+def message_definition(dtype: np.dtype) -> str:
+    """The row as a ROS 2 message; names in lower case, as ROS 2 demands."""
+    parts: dict[str, np.dtype] = {}
+    lines = _fields(dtype, parts)
+    for name, kind in parts.items():
+        lines += ["=" * 80, f"MSG: {name}", *_fields(kind, {})]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(dtype: np.dtype, parts: dict[str, np.dtype]) -> list[str]:
+    lines = []
+    for name in dtype.names or ():
+        kind = dtype[name]
+        base, shape = kind.subdtype or (kind, ())
+        if base.names:
+            type_name = "hilt_msgs/" + "".join(part.capitalize() for part in base.names)
+            parts[type_name] = base
+        else:
+            type_name = _ROS_NUMBERS[base.str[1:]]
+        size = f"[{int(np.prod(shape))}]" if shape else ""
+        lines.append(f"{type_name}{size} {name.lower()}")
+    return lines
+
+
+class Recorder:
+    """Keeps the rows of a run and writes them to an MCAP file while the run goes on."""
+
+    def __init__(self, path: Path, system: System, scenario: Scenario, ticks: int) -> None:
+        self.path = path
+        # Zeros would be pages that fault at their first touch, inside the loop.
+        self._rows = np.ones(ticks, np.dtype((np.void, system.row.itemsize))).view(system.row)
+        self._rows[:] = np.zeros(1, system.row)
+        self._count = self._written = 0
+        self._flushed = clock.now()
+        self._stream: IO[bytes] = path.open("wb")
+        self._writer = Writer(self._stream, chunk_size=1 << 30)
+        self._writer.start(profile="ros2", library=f"hilt {hilt.__version__}")
+        self._writer.add_metadata("hilt", _origin(system, scenario))
+        schema = self._writer.register_schema(
+            f"hilt_msgs/msg/{system.name.capitalize()}", "ros2msg", message_definition(system.row).encode()
+        )
+        self._channel = self._writer.register_channel(f"/hilt/{system.name}", "cdr", schema)
+        self._stream.flush()
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self._rows[: self._count]
+
+    def append(self, row: np.ndarray) -> None:
+        self._rows[self._count] = row[0]
+        self._count += 1
+        if self._count - self._written >= ROWS_A_CHUNK or clock.now() - self._flushed > SECONDS_A_CHUNK:
+            self._write_chunk()
+
+    def _write_chunk(self) -> None:
+        for row in self._rows[self._written : self._count]:
+            nanoseconds = round(float(row["t"]) * 1e9)
+            self._writer.add_message(
+                self._channel, nanoseconds, CDR_LITTLE_ENDIAN + row.tobytes(), nanoseconds, int(row["tick"])
+            )
+        self._writer.flush()
+        self._written, self._flushed = self._count, clock.now()
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Write what is left and the result of the run."""
+        self.close(result)
+
+    def close(self, result: dict[str, Any] | None = None) -> None:
+        if self._stream.closed:
+            return
+        self._write_chunk()
+        if result is not None:
+            self._writer.add_metadata("result", {"json": json.dumps(result)})
+        self._writer.finish()
+        self._stream.close()
+
+
+def _origin(system: System, scenario: Scenario) -> dict[str, str]:
+    return {
+        "system": system.name,
+        "scenario": scenario.model_dump_json(),
+        "hash": scenario.hash(),
+        "hilt": hilt.__version__,
+        "numba": version("numba"),
+        "numpy": version("numpy"),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "row": json.dumps(_describe(system.row)),
+    }
+
+
+def _describe(dtype: np.dtype) -> list[Any]:
+    """A record type as plain lists, so that a recording can be read when the signal table has moved on."""
+    fields: list[Any] = []
+    for name in dtype.names or ():
+        base, shape = dtype[name].subdtype or (dtype[name], ())
+        fields.append([name, _describe(base) if base.names else base.str, list(shape)])
+    return fields
+
+
+def _type_from(fields: list[Any]) -> np.dtype:
+    columns = [
+        (name, _type_from(kind) if isinstance(kind, list) else np.dtype(kind), tuple(shape)) for name, kind, shape in fields
+    ]
+    return np.dtype((np.record, np.dtype(columns, align=True)))
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording, read back."""
+
+    path: Path
+    origin: dict[str, str]
+    rows: np.ndarray
+    result: dict[str, Any] | None
+
+    @property
+    def system(self) -> str:
+        return self.origin["system"]
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        tree: dict[str, Any] = json.loads(self.origin["scenario"])
+        return tree
+
+
+def whole_records(data: bytes) -> int:
+    """Length of the part of an MCAP file that consists of whole records."""
+    end = _MAGIC_SIZE
+    while end + _RECORD_HEAD <= len(data):
+        length = int.from_bytes(data[end + 1 : end + _RECORD_HEAD], "little")
+        if end + _RECORD_HEAD + length > len(data):
+            break
+        end += _RECORD_HEAD + length
+    return min(end, len(data))
+
+
+def load(path: Path) -> Recording:
+    """Read a recording, also one that was cut: up to its last whole chunk."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"recording {path} cannot be read: {error.strerror}; give the path of an .mcap file") from None
+    metadata: dict[str, dict[str, str]] = {}
+    messages: list[bytes] = []
+    try:
+        import io
+
+        reader = StreamReader(io.BytesIO(data[: whole_records(data)]), validate_crcs=True)
+        channels: set[int] = set()
+        for record in reader.records:
+            if isinstance(record, Metadata):
+                metadata[record.name] = record.metadata
+            elif isinstance(record, Channel):
+                channels.add(record.id)
+            elif isinstance(record, Message) and record.channel_id in channels:
+                messages.append(record.data[len(CDR_LITTLE_ENDIAN) :])
+    except (McapError, ValueError, KeyError, OSError, EOFError) as error:
+        # The end of a cut file, or not an MCAP file at all; what was read until then tells.
+        if "hilt" not in metadata:
+            raise InputError(
+                f"{path} is not a recording of hilt: {error or type(error).__name__}; give an .mcap file"
+            ) from None
+    if "hilt" not in metadata:
+        raise InputError(f"{path} is not a recording of hilt, or it was cut before its first rows; run the scenario again")
+    dtype = _type_from(json.loads(metadata["hilt"]["row"]))
+    rows = np.frombuffer(b"".join(messages), dtype)
+    result = json.loads(metadata["result"]["json"]) if "result" in metadata else None
+    return Recording(path, metadata["hilt"], rows, result)

@@ -1,0 +1,50 @@
+"""Systems, stages and rigs by name. Ours and those of other packages come in by the same door: entry points.
+
+    [project.entry-points."hilt.systems"]        [project.entry-points."hilt.stages"]        [project.entry-points."hilt.rigs"]
+    my-system = "my_package:MY_SYSTEM"           my-stage = "my_package:MY_STAGE"            my-rig = "my_package:MyRig"
+
+A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`.
+"""
+
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from hilt.device.rig import Rig
+from hilt.faults import InputError
+from hilt.stage import Bench, StageKind, System
+
+
+def names(group: str) -> list[str]:
+    return sorted({entry.name for entry in entry_points(group=f"hilt.{group}")})
+
+
+def _load(group: str, name: str) -> Any:
+    for entry in entry_points(group=f"hilt.{group}", name=name):
+        return entry.load()
+    raise InputError(f"{name!r} is not one of the {group}; known are {', '.join(names(group))}; choose one")
+
+
+def system(name: str) -> System:
+    found: System = _load("systems", name)
+    return found
+
+
+def rig(name: str) -> Callable[[System, Bench], Rig]:
+    found: Callable[[System, Bench], Rig] = _load("rigs", name)
+    return found
+
+
+def systems() -> dict[str, System]:
+    return {name: system(name) for name in names("systems")}
+
+
+def stages() -> dict[str, StageKind]:
+    """Every stage: those the systems are made of and those registered on their own."""
+    found: dict[str, StageKind] = {}
+    for each in systems().values():
+        for kind in (*each.plant_stages.values(), *each.tick_stages.values()):
+            found[kind.name] = kind
+    for name in names("stages"):
+        found[name] = _load("stages", name)
+    return found

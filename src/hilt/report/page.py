@@ -1,0 +1,96 @@
+"""The report: one HTML file that needs nothing else."""
+
+import html
+import importlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import hilt
+from hilt.job import Result
+from hilt.report import words
+from hilt.report.figure import Picture
+
+_STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;color:#1b1f24;max-width:1500px;margin:0 auto;padding:24px;background:#fff}
+h1{font-size:26px;margin:0}h2{font-size:18px;margin:28px 0 8px}p.sub{color:#57606a;margin:4px 0 16px}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}td,th{padding:4px 14px 4px 0;text-align:left;border-bottom:1px solid #e4e8ec;vertical-align:top}
+td.n,th.n{text-align:right}.made{color:#c0392b}.fault{background:#fdecea;border-left:5px solid #c0392b;padding:10px 14px;margin:14px 0}
+.advice{background:#eef5fb;border-left:5px solid #1f6fb2;padding:10px 14px;margin:14px 0}
+.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(600px,1fr));gap:22px}figure{margin:0}figure img{width:100%;height:auto}
+figcaption{color:#57606a;font-size:14px}.two{display:flex;gap:48px;flex-wrap:wrap}pre{background:#f6f8fa;padding:12px;overflow:auto;font-size:12px;max-height:420px}
+.yes{color:#1a7f37;font-weight:600}.no{color:#c0392b;font-weight:600}
+"""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 1) -> str:
+    """A table; columns from `numbers` on are aligned right. Cells are HTML already."""
+    mark = [' class="n"' if i >= numbers else "" for i in range(len(head))]
+    lines = ["<table><tr>" + "".join(f"<th{m}>{h}</th>" for m, h in zip(mark, head, strict=True)) + "</tr>"]
+    lines += ["<tr>" + "".join(f"<td{m}>{c}</td>" for m, c in zip(mark, row, strict=True)) + "</tr>" for row in rows]
+    return "\n".join(lines) + "</table>"
+
+
+def figures(pictures: Iterable[Picture]) -> str:
+    blocks = [
+        f'<figure><h2>{html.escape(p.title)}</h2><img alt="{html.escape(p.title)}" src="{p.svg()}">'
+        f"<figcaption>{html.escape(p.caption)}</figcaption></figure>"
+        for p in pictures
+    ]
+    return f'<div class="grid">{"".join(blocks)}</div>'
+
+
+def document(title: str, body: str) -> str:
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>{body}'
+        f'<p class="sub">hilt {hilt.__version__}</p></body></html>\n'
+    )
+
+
+def _ledger(result: Result) -> str:
+    rows = []
+    for line in result.ledger["rows"]:
+        made = line["port"] != "environment" and line["net_J"] > 1e-6 * result.ledger["exchanged_J"]
+        net = words.si(line["net_J"], "J")
+        rows.append(
+            (
+                html.escape(line["meaning"]),
+                words.si(line["in_J"], "J"),
+                words.si(line["out_J"], "J"),
+                f'<span class="made">{net}</span>' if made else net,
+            )
+        )
+    rows.append(
+        ("<b>sum = change of the stored energy</b>", "", "", f"<b>{words.si(result.ledger['stored_change_J'], 'J')}</b>")
+    )
+    share = abs(result.ledger["residual_J"]) / max(result.ledger["exchanged_J"], 1e-300)
+    closes = f"<p class='sub'>The sum closes to {share:.1e} of the energy exchanged.</p>"
+    return "<h2>Energy ledger</h2>" + table(("port", "in", "out", "net"), rows) + closes
+
+
+def render(result: Result) -> str:
+    """The page of one run."""
+    module = importlib.import_module(result.system.report)
+    title = f"{result.system.name} · {result.name}"
+    parts = [f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(result.scenario.summary)}</p>"]
+    if result.fault is not None:
+        parts.append(f"<div class='fault'><b>Fault.</b> {html.escape(result.fault.sentence)}</div>")
+    parts += [f"<div class='advice'>{sentence}</div>" for sentence in module.advice(result)]
+    shown = [
+        (html.escape(result.system.metric_words.get(name, name)), html.escape(words.metric(name, v)))
+        for name, v in result.metrics.items()
+    ]
+    parts.append(f"<div class='two'><div><h2>Metrics</h2>{table(('', 'value'), shown)}</div><div>{_ledger(result)}</div></div>")
+    parts.append(figures(module.pictures(result)))
+    parts.append(f"<h2>Scenario</h2><p class='sub'>hash {result.scenario.hash()}, SI units</p>")
+    parts.append(f"<pre>{html.escape(json.dumps(result.scenario.model_dump(mode='json'), indent=1))}</pre>")
+    return document(title, "".join(parts))
+
+
+def write(result: Result) -> Path:
+    """Write the report beside the recording."""
+    assert result.recording is not None
+    path = result.recording.with_suffix(".html")
+    path.write_text(render(result), encoding="utf-8")
+    return path

@@ -1,0 +1,86 @@
+"""What the terminal shows: progress, metrics, ledger, verdicts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from hilt import clock
+from hilt.job import Result
+from hilt.report import words
+
+
+class _SpeedColumn(ProgressColumn):
+    """Simulated seconds per second of wall time, from the first tick on."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.fields['speed']:.3g} × real time" if task.fields["speed"] else "compiling")
+
+
+@contextmanager
+def progress(console: Console, duration: float, period: float) -> Iterator[Callable[[int], None]]:
+    """A bar with simulated time and speed factor; gives the loop's `watch`."""
+    bar = Progress(
+        TextColumn("simulating"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:.6g} s"), _SpeedColumn(),
+        console=console,
+    )  # fmt: skip
+    started: list[float] = []
+
+    def watch(k: int) -> None:
+        if not started:
+            started.append(clock.now())
+        elif (elapsed := clock.now() - started[0]) > 0.0:
+            bar.update(task, completed=k * period, speed=k * period / elapsed)
+
+    with bar:
+        task = bar.add_task("run", total=duration, speed=0.0)
+        yield watch
+        bar.update(task, total=bar.tasks[0].completed)  # a run may end before its longest duration
+
+
+def print_result(console: Console, result: Result) -> None:
+    console.print(f"[bold]{result.system.name} · {result.name}[/]  {result.scenario.summary}", highlight=False)
+    metrics = Table("metric", "value", title="Metrics", title_justify="left")
+    for name, value in result.metrics.items():
+        metrics.add_row(result.system.metric_words.get(name, name), words.metric(name, value))
+    console.print(metrics)
+
+    ledger = Table("port", "in", "out", "net", title="Energy ledger", title_justify="left")
+    for row in result.ledger["rows"]:
+        made = row["port"] != "environment" and row["net_J"] > 1e-6 * result.ledger["exchanged_J"]
+        ledger.add_row(
+            row["meaning"], words.si(row["in_J"], "J"), words.si(row["out_J"], "J"), words.si(row["net_J"], "J"),
+            style="red" if made else None,
+        )  # fmt: skip
+    ledger.add_section()
+    ledger.add_row("sum = change of the stored energy", "", "", words.si(result.ledger["stored_change_J"], "J"))
+    for column in ledger.columns[1:]:
+        column.justify = "right"
+    console.print(ledger)
+    if result.fault is not None:
+        console.print(f"[bold red]{result.fault.sentence}[/]", highlight=False)
+
+
+def print_systems(console: Console, found: dict[str, Any]) -> None:
+    for name, system in found.items():
+        console.print(f"[bold]{name}[/]  {system['summary']}", highlight=False)
+        for scenario, summary in system["scenarios"].items():
+            console.print(f"    {scenario:12s} {summary}", highlight=False)
+
+
+def print_claims(console: Console, reproduction: Any) -> None:
+    table = Table("where", "claim", "paper", "here", "verdict", title=reproduction.title, title_justify="left", show_lines=True)
+    reasons = []
+    for claim in reproduction.claims:
+        verdict = f"[green]{claim.verdict}[/]"
+        if not claim.holds:
+            reasons.append(claim.because)
+            verdict = f"[red]{claim.verdict}[/] ({len(reasons)})"
+        table.add_row(claim.where, claim.what, claim.paper, claim.here, verdict)
+    console.print(table)
+    for number, reason in enumerate(reasons, 1):
+        console.print(f"({number}) {reason}", highlight=False)
