@@ -1,4 +1,7 @@
-"""The command line. Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing written; 3: the run ended with a fault."""
+"""The command line.
+
+Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing written; 3: the run ended with a fault.
+"""
 
 import json
 import sys
@@ -65,9 +68,9 @@ def run(
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, registry
-    from hilt.clock import FreeClock, PeriodicClock
+    from hilt.clock import Clock, FreeClock, PeriodicClock
 
-    clocks = {"free": FreeClock, "periodic": PeriodicClock}
+    clocks: dict[str, type[Clock]] = {"free": FreeClock, "periodic": PeriodicClock}
     if clock not in clocks:
         raise InputError(f"--clock is {clock!r}; it must be free or periodic; choose one")
     system, values, name = job.find(target, scenario, settings)

@@ -14,7 +14,8 @@ _KEPT_CACHES = 4
 
 
 def _sources_hash() -> str:
-    digest = hashlib.sha256(version("numba").encode())
+    # Bounds checks change the machine code but not Numba's own key.
+    digest = hashlib.sha256(f"{version('numba')} {os.environ.get('NUMBA_BOUNDSCHECK', '')}".encode())
     for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
@@ -46,7 +47,8 @@ if "NUMBA_CACHE_DIR" not in os.environ:
 
 import numba  # noqa: E402  (the cache directory must be known first)
 
-numba.config.CACHE_DIR = os.environ.get("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
+# In case somebody imported Numba before us.
+vars(numba.config)["CACHE_DIR"] = os.environ.get("NUMBA_CACHE_DIR", "")
 
 # error_model="numpy": a division by zero is inf, which the guard sees, and not an exception inside a tick.
 jit = numba.njit(error_model="numpy", cache=True)

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -114,13 +114,13 @@ def build(model: type[S], tree: dict[str, Any]) -> S:
 
 
 def _sentence(model: type[BaseModel], error: ValidationError) -> str:
-    # An unknown key explains more than the errors it causes elsewhere.
-    problems = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    first = problems[0]
+    # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
+    weights = {"extra_forbidden": 0, "missing": 2}
+    first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
     key = ".".join(str(part) for part in first["loc"])
     kind, context = first["type"], first.get("ctx", {})
     known = dict(keys(model))
-    unit = known.get(".".join(str(part) for part in first["loc"] if not isinstance(part, int)), "")
+    unit = known.get(".".join(str(part) for part in first["loc"] if not isinstance(part, int)), "").replace("1", "")
     shown = f"{first['input']!r}" if isinstance(first["input"], str) else f"{first['input']} {unit}".strip()
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(key, known, n=1)
@@ -137,6 +137,8 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     if kind in comparisons:
         bound = context[{"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}[kind]]
         return f"{key} is {shown}; it must be {comparisons[kind]} {bound:g} {unit}".rstrip() + "; change it"
+    if kind in ("model_type", "dict_type"):
+        return f"{key} is {shown}; it must be a table with keys, such as {key}.{next(k for k in known if k.startswith(key)).split('.')[-1]}"
     if kind == "literal_error":
         return f"{key} is {shown}; it must be one of {context['expected'].replace(' or ', ', ')}; choose one"
     if kind == "value_error":
@@ -174,6 +176,3 @@ def _inner_unit(annotation: Any) -> str:
         if inner := _inner_unit(argument):
             return inner
     return ""
-
-
-__all__ = ["Literal", "Loop", "Scenario", "Section", "apply_settings", "build", "keys", "read_toml", "shipped"]

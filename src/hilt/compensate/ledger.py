@@ -49,7 +49,7 @@ def table(rows: np.ndarray, ports: dict[str, str], stored: Callable[[np.ndarray]
     `ports` maps the signal of each port to the words of the report; `stored(rows)` is the stored energy of each row.
     """
     last = rows[-1]
-    lines = [
+    lines: list[dict[str, Any]] = [
         {
             "port": signal.removeprefix("W_"),
             "meaning": words,

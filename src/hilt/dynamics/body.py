@@ -1,11 +1,11 @@
 """The simulated body, as a scenario describes it."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from hilt.scenario import Literal, Section
+from hilt.scenario import Section
 from hilt.units import Inertia, Kilogram, Metre3, MetrePerSecond3, Newton, Quaternion, RadianPerSecond3
 
 Kind = Literal["euler", "explicit", "passive", "passive-literal", "trapezoid", "momentum"]
@@ -67,4 +67,4 @@ class Integrator(Section):
     """
 
     kind: Kind = "passive"
-    force_threshold: Newton = Field(default=1e-6, ge=0, description="|F| below it counts as 0 in passive-literal")
+    force_threshold: Newton = Field(default=1e-9, ge=0, description="|F| below it counts as 0 in the controller")

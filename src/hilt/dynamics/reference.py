@@ -1,6 +1,7 @@
-"""The continuous case: the same body, pushes and walls without samples, delays and sensor, to a tolerance far below the loop's errors.
+"""The continuous case: the same body, pushes and walls without samples, delays and sensor.
 
-Offline only: a high-order Runge-Kutta method with step control. It is written apart from the stages, as a second opinion.
+Offline only: a high-order Runge-Kutta method, to a tolerance far below the loop's errors, written apart from the
+stages as a second opinion.
 """
 
 from typing import Any

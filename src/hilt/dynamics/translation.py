@@ -2,15 +2,15 @@
 
 The state at t_k moves to t_{k+1} under the force measured at t_k, held over the tick:
 
-    v(k)   = v(k-1) + T F(k-1)/m                     [DeStefano2017, eq. 6]
-    ΔH(k)  = T² F(k-1)²/(2m)                         [DeStefano2017, eq. 10]
-    E⁻     = E(k-1) - ΔH(k)                          [DeStefano2017, eq. 16], one increment a step
-    v_pc   = -E⁻/(T F*)  if E⁻ < 0, else 0           [DeStefano2017, eq. 17, eq. 18]
-    v_c(k) = v(k) - v_pc,  E(k) = E⁻ + v_pc F* T,  x(k) = x(k-1) + T v_c(k)      [DeStefano2017, eq. 19, eq. 5]
+    v(k)   = v(k-1) + T F(k-1)/m                                                    (6)
+    ΔH(k)  = T² F(k-1)²/(2m)                                                        (10)
+    E⁻     = E(k-1) - ΔH(k)                                                         (16), one increment a step
+    v_pc   = -E⁻/(T F*)  if E⁻ < 0, else 0                                          (17), (18)
+    v_c(k) = v(k) - v_pc,  E(k) = E⁻ + v_pc F* T,  x(k) = x(k-1) + T v_c(k)         (19), (5)
 
-`passive` takes F* = F(k-1), the force that was held: v_pc = T F/(2m), always finite. `passive-literal` takes F* = F(k) as
-printed, which divides by nearly zero at every change of sign; there |F| below a threshold counts as zero, |v_pc| is at most
-T |F(k)|/m, the rest stays in E, and the force arrives one tick later. The uncorrected v is the state.
+`passive` takes F* = F(k-1), the force that was held: v_pc = T F/(2m). `passive-literal` takes F* = F(k) as printed, which
+divides by nearly zero at every change of sign and takes the force one tick later. For both |F| below a threshold counts as
+zero, |v_pc| is at most T |F*|/m, and the rest stays in E. The uncorrected v is the state.
 """
 
 from hilt.compensate import ledger
@@ -22,15 +22,13 @@ from hilt.stage import StageKind
 
 @jit
 def controller_velocity(kind, energy, force, mass, threshold, dt):
-    """What the passivity controller takes off the velocity, v_pc [m/s]."""
-    if energy >= 0.0:
+    """What the passivity controller takes off the velocity, v_pc [m/s].  [DeStefano2017, eq. 17, eq. 18]"""
+    if energy >= 0.0 or abs(force) <= threshold or kind not in (PASSIVE, PASSIVE_LITERAL):
         return 0.0
-    if kind == PASSIVE and force != 0.0:
-        return -energy / (dt * force)
-    if kind == PASSIVE_LITERAL and abs(force) > threshold:
-        most = dt * abs(force) / mass
-        return min(max(-energy / (dt * force), -most), most)
-    return 0.0
+    # With the held force v_pc is T F/(2m), half of this bound; but a rounding error left in E, divided by a force of
+    # 1e-200 N, is not. With the printed force the bound is what keeps it finite. The rest stays in E.
+    most = dt * abs(force) / mass
+    return min(max(-energy / (dt * force), -most), most)
 
 
 @jit
@@ -38,7 +36,7 @@ def moving_velocity(kind, v_before, v_after):
     """The velocity with which the position moves, before any correction."""
     if kind == EXPLICIT:
         return v_before
-    if kind == TRAPEZOID or kind == MOMENTUM:
+    if kind in (TRAPEZOID, MOMENTUM):
         return 0.5 * (v_before + v_after)
     return v_after
 
@@ -59,18 +57,18 @@ def translation_step(sig, x, p, dt):
         force = sig.F_Bcm_W.f[i]
         drive = x.force_before[i] if p.kind == PASSIVE_LITERAL else force
         v_before = x.v[i]
-        v_after = v_before + dt * drive / p.mass  # eq. 6
+        v_after = v_before + dt * drive / p.mass  # [DeStefano2017, eq. 6]
 
-        # eq. 10 as a port: the force on half the change of velocity
+        # [DeStefano2017, eq. 10] as a port: the force on half the change of velocity
         half_step = 0.5 * dt * drive / p.mass
         ledger.book(x.observer_free[i], -drive, half_step, dt)
-        ledger.book(x.observer[i], -drive, half_step, dt)  # eq. 16
-        v_pc = controller_velocity(p.kind, ledger.energy(x.observer[i]), force, p.mass, p.threshold, dt)  # eq. 17, eq. 18
+        ledger.book(x.observer[i], -drive, half_step, dt)  # [DeStefano2017, eq. 16]
+        v_pc = controller_velocity(p.kind, ledger.energy(x.observer[i]), force, p.mass, p.threshold, dt)
         ledger.book(x.observer[i], force, v_pc, dt)
 
         v_move = moving_velocity(p.kind, v_before, v_after)
         sig.v_pc[i] = v_pc
-        sig.v_c[i] = v_move - v_pc  # eq. 19
+        sig.v_c[i] = v_move - v_pc  # [DeStefano2017, eq. 19]
         sig.beta[i] = v_pc / force if force != 0.0 else 0.0
 
         # ΔH of the body is drive · mean velocity; what the port gives is force · commanded velocity.
@@ -79,7 +77,7 @@ def translation_step(sig, x, p, dt):
 
         x.force_before[i] = force
         x.v[i] = v_after
-        x.p[i] += dt * sig.v_c[i]  # eq. 5
+        x.p[i] += dt * sig.v_c[i]  # [DeStefano2017, eq. 5]
 
     for i in range(3):
         sig.X_WBcm_next.p[i] = x.p[i]

@@ -1,16 +1,18 @@
 """How the robot answers: at once, late, as a second-order system, or both in series.
 
-`delay` is the whole lag: pure delay plus 2ζ/ω_n. The second-order part is x'' + 2ζω_n x' + ω_n² x = ω_n² u with u linear between
-the samples, solved exactly, so the model adds no delay of its own; attitudes go through the same filter in the
+`delay` is the whole lag: pure delay plus 2ζ/ω_n. The second-order part is x'' + 2ζω_n x' + ω_n² x = ω_n² u with u linear
+between the samples, solved exactly, so the model adds no delay of its own; attitudes go through the same filter in the
 tangent space of the present attitude.
 """
+
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.maths import delay, so3, vec
-from hilt.scenario import Literal, Section
+from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
 from hilt.units import Number, Second

@@ -5,17 +5,21 @@ definition is made from the signal table. The scenario and the versions stand at
 result at its end, so that a cut file still says what it is.
 """
 
+import io
 import json
 import platform
+import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import zstandard
 from mcap.exceptions import McapError
-from mcap.records import Channel, Message, Metadata
-from mcap.stream_reader import StreamReader
+from mcap.records import Chunk, Message, Metadata
+from mcap.stream_reader import StreamReader, breakup_chunk
 from mcap.writer import Writer
 
 import hilt
@@ -95,11 +99,8 @@ class Recorder:
         self._writer.flush()
         self._written, self._flushed = self._count, clock.now()
 
-    def finish(self, result: dict[str, Any]) -> None:
-        """Write what is left and the result of the run."""
-        self.close(result)
-
     def close(self, result: dict[str, Any] | None = None) -> None:
+        """Write what is left, and the result of the run if it has one. Safe to call twice."""
         if self._stream.closed:
             return
         self._write_chunk()
@@ -169,35 +170,30 @@ def whole_records(data: bytes) -> int:
     return min(end, len(data))
 
 
+# What a file that is damaged, and not only cut, may raise on the way.
+_DAMAGE = (McapError, ValueError, KeyError, TypeError, EOFError, struct.error, zstandard.ZstdError)
+
+
 def load(path: Path) -> Recording:
-    """Read a recording, also one that was cut: up to its last whole chunk."""
+    """Read a recording, also one that was cut or damaged: up to its last whole chunk."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"recording {path} cannot be read: {error.strerror}; give the path of an .mcap file") from None
     metadata: dict[str, dict[str, str]] = {}
     messages: list[bytes] = []
-    try:
-        import io
-
-        reader = StreamReader(io.BytesIO(data[: whole_records(data)]), validate_crcs=True)
-        channels: set[int] = set()
+    reader = StreamReader(io.BytesIO(data[: whole_records(data)]), emit_chunks=True)
+    with suppress(*_DAMAGE):
         for record in reader.records:
             if isinstance(record, Metadata):
                 metadata[record.name] = record.metadata
-            elif isinstance(record, Channel):
-                channels.add(record.id)
-            elif isinstance(record, Message) and record.channel_id in channels:
-                messages.append(record.data[len(CDR_LITTLE_ENDIAN) :])
-    except (McapError, ValueError, KeyError, OSError, EOFError) as error:
-        # The end of a cut file, or not an MCAP file at all; what was read until then tells.
-        if "hilt" not in metadata:
-            raise InputError(
-                f"{path} is not a recording of hilt: {error or type(error).__name__}; give an .mcap file"
-            ) from None
-    if "hilt" not in metadata:
-        raise InputError(f"{path} is not a recording of hilt, or it was cut before its first rows; run the scenario again")
-    dtype = _type_from(json.loads(metadata["hilt"]["row"]))
-    rows = np.frombuffer(b"".join(messages), dtype)
-    result = json.loads(metadata["result"]["json"]) if "result" in metadata else None
-    return Recording(path, metadata["hilt"], rows, result)
+            elif isinstance(record, Chunk):
+                inside = breakup_chunk(record, validate_crc=True)
+                messages += [message.data[len(CDR_LITTLE_ENDIAN) :] for message in inside if isinstance(message, Message)]
+    try:
+        origin = metadata["hilt"]
+        rows = np.frombuffer(b"".join(messages), _type_from(json.loads(origin["row"])))
+        result = json.loads(metadata["result"]["json"]) if "result" in metadata else None
+    except _DAMAGE:
+        raise InputError(f"{path} is not a recording of hilt, or it ends before its first rows; give an .mcap file") from None
+    return Recording(path, origin, rows, result)

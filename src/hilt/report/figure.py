@@ -1,8 +1,10 @@
-"""How hilt's pictures look: the ideal is black and dashed, the measured blue, what the controller does orange, made energy red."""
+"""How hilt's pictures look: the ideal black and dashed, the measured blue, the controller orange, made energy red."""
 
 import base64
 import io
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
 
@@ -13,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-IDEAL = {"color": "black", "linestyle": "--", "linewidth": 1.2}
+IDEAL: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 MEASURED = "#1f6fb2"
 CONTROLLER = "#e07b00"
 MADE = "#c0392b"
@@ -65,14 +67,14 @@ def thin(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return t, y
     edges = np.linspace(0, len(t), POINTS + 1).astype(int)
     picked: list[int] = []
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         low, high = a + int(np.argmin(y[a:b])), a + int(np.argmax(y[a:b]))
         picked += sorted({low, high})
     return t[picked], y[picked]
 
 
-def line(axes: Axes, t: np.ndarray, y: np.ndarray, label: str | None = None, **style: object) -> None:
-    axes.plot(*thin(t, y), label=label, **style)  # type: ignore[arg-type]
+def line(axes: Axes, t: np.ndarray, y: np.ndarray, label: str | None = None, **style: Any) -> None:
+    axes.plot(*thin(t, y), label=label, **style)
 
 
 def hide_rounding(axes: Axes, floor: float) -> None:

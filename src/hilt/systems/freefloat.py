@@ -3,7 +3,8 @@
 sensor ──► wrench at the centre of mass ──► integrator with observer and controller ──► set-point ──► guard ──► robot
 """
 
-from typing import Any
+import itertools
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,7 +21,7 @@ from hilt.plant.push import PUSH, Push, push_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.plant.wall import WALL, Wall, wall_step
-from hilt.scenario import Literal, Scenario
+from hilt.scenario import Scenario
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import System
 
@@ -104,7 +105,7 @@ def flights(rows: np.ndarray) -> list[slice]:
 def rebound_gains(rows: np.ndarray) -> list[float]:
     """Speed after over speed before, for each completed contact; 1 is a perfect spring."""
     speeds = [abs(float(rows["V_WBcm"]["v"][(f.start + f.stop) // 2, 0])) for f in flights(rows)]
-    return [after / before for before, after in zip(speeds, speeds[1:], strict=False)]
+    return [after / before for before, after in itertools.pairwise(speeds)]
 
 
 def drift(rows: np.ndarray, scenario: FreeFloat) -> np.ndarray:
