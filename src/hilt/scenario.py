@@ -138,7 +138,8 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
         bound = context[{"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}[kind]]
         return f"{key} is {shown}; it must be {comparisons[kind]} {bound:g} {unit}".rstrip() + "; change it"
     if kind in ("model_type", "dict_type"):
-        return f"{key} is {shown}; it must be a table with keys, such as {key}.{next(k for k in known if k.startswith(key)).split('.')[-1]}"
+        example = next((name for name in known if name.startswith(f"{key}.")), key)
+        return f"{key} is {shown}; it must be a table with keys, such as {example}"
     if kind == "literal_error":
         return f"{key} is {shown}; it must be one of {context['expected'].replace(' or ', ', ')}; choose one"
     if kind == "value_error":

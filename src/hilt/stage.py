@@ -92,7 +92,7 @@ class System:
 
     def set_up(self, scenario: Any) -> Bench:
         """Memory and start values for one run of a scenario."""
-        row, x, w, p = (np.zeros(1, dtype).view(np.recarray) for dtype in (self.row, self.x, self.w, self.p))
+        row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, self.x, self.w, self.p))
         sig, params = row[0], p[0]
         sig.fault_axis = -1
         params.dt = scenario.loop.period

@@ -50,9 +50,8 @@ def to_si(value: Any, unit: str) -> float:
     except pint.PintError:
         raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, such as {example}") from None
     if unit == "1" or not given.is_compatible_with(_unit(unit)):
-        raise ValueError(
-            f"its unit does not fit; it must be {'a plain number' if unit == '1' else f'a quantity in {unit}'}, such as {example}"
-        )
+        wanted = "a plain number" if unit == "1" else f"a quantity in {unit}"
+        raise ValueError(f"its unit does not fit; it must be {wanted}, such as {example}")
     return float(_registry().Quantity(number, given).to(_unit(unit)).magnitude)
 
 

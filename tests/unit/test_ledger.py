@@ -1,5 +1,7 @@
 """The port primitive."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,7 +32,7 @@ def test_a_spring_gives_back_what_it_took():
     """Mean effort on the displacement is exact for a linear spring: the loop closes to rounding."""
     port = new_port()
     x = np.sin(np.linspace(0, 2 * np.pi, 1001))
-    for a, b in zip(x[:-1], x[1:], strict=True):
+    for a, b in itertools.pairwise(x):
         ledger.book(port, -1000 * (a + b) / 2, b - a, 1.0)
     assert port.into == pytest.approx(2 * 500, rel=1e-5)
     assert ledger.energy(port) == pytest.approx(0.0, abs=1e-9)

@@ -1,0 +1,118 @@
+"""Allocations of one tick: none in the compiled loop, and nothing that stays or grows in the loop of Python.
+
+A count over few ticks is taken off a count over many, so what a run needs once does not matter.
+"""
+
+import os
+
+os.environ["NUMBA_NRT_STATS"] = "1"  # read when Numba is imported
+
+import dataclasses
+import gc
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+from numba.core.runtime import rtsys
+
+from hilt import job, loop
+from hilt.clock import FreeClock
+from hilt.compiled import jit
+from hilt.device.rig import SimulatedRig
+
+# Six degrees of freedom, a filtered noisy sensor and a second-order robot; a period that makes the run long enough.
+SYSTEM, SCENARIO, _ = job.find("freefloat", "capture", ["loop.period=2 ms"])
+MANY = 10_000
+
+
+class Counter:
+    """A sink that only counts."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+    def append(self, row: np.ndarray) -> None:
+        self.rows += 1
+
+
+def per_tick(count: Callable[[int], int], few: int) -> float:
+    count(few)  # compiles
+    # Two digits: the free lists of Python come and go by a few blocks a run. Plus zero: no -0.0.
+    return round((count(MANY) - count(few)) / (MANY - few), 2) + 0.0
+
+
+def compiled_allocations(ticks: int) -> int:
+    """Allocations of plant and tick in the compiled loop."""
+    bench, log = SYSTEM.set_up(SCENARIO), np.zeros(ticks, SYSTEM.row)
+    before = rtsys.get_allocation_stats().alloc
+    if SYSTEM.batch(bench.row, bench.x, bench.w, bench.p, log) != ticks:
+        raise SystemExit("hilt bench: the run ended early, so its allocations were not counted")
+    return rtsys.get_allocation_stats().alloc - before
+
+
+@jit
+def allocate_each_tick(ticks):
+    total = 0.0
+    for k in range(ticks):
+        total += np.full(k % 7 + 1, 1.0).sum()
+    return total
+
+
+def known_allocations(ticks: int) -> int:
+    """One array a tick: shows that the counter counts."""
+    before = rtsys.get_allocation_stats().alloc
+    allocate_each_tick(ticks)
+    return rtsys.get_allocation_stats().alloc - before
+
+
+def run_loop(ticks: int, measure: Callable[[], int]) -> int:
+    """How much more `measure` shows after a run of hilt's loop than before it."""
+    bench, sink = dataclasses.replace(SYSTEM.set_up(SCENARIO), ticks=ticks), Counter()
+    rig, clock = SimulatedRig(SYSTEM, bench), FreeClock()
+    gc.collect()
+    before = measure()
+    loop.run(SYSTEM, bench, rig, clock, sink)
+    after = measure()
+    if sink.rows != ticks:
+        raise SystemExit("hilt bench: the run ended early, so its allocations were not counted")
+    return after - before
+
+
+def blocks_kept(ticks: int) -> int:
+    return run_loop(ticks, sys.getallocatedblocks)
+
+
+def boundary_allocations(ticks: int) -> int:
+    """Handles that Numba makes, and frees again, for the arrays of each call from Python."""
+    return run_loop(ticks, lambda: rtsys.get_allocation_stats().alloc)
+
+
+def traced_peak() -> int:
+    if not tracemalloc.is_tracing():
+        tracemalloc.start()
+    return tracemalloc.get_traced_memory()[1]
+
+
+def peak_bytes(ticks: int) -> int:
+    try:
+        return run_loop(ticks, traced_peak)
+    finally:
+        tracemalloc.stop()
+
+
+def main() -> None:
+    report = {
+        "benchmark": "allocations",
+        "compiled_allocations_per_tick": per_tick(compiled_allocations, 10),
+        "check_with_one_array_allocations_per_tick": per_tick(known_allocations, 10),
+        "loop_blocks_kept_per_tick": per_tick(blocks_kept, 100),
+        "loop_peak_growth_bytes_per_tick": per_tick(peak_bytes, 100),
+        "loop_boundary_allocations_per_tick": per_tick(boundary_allocations, 100),
+    }
+    print(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

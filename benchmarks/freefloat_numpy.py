@@ -1,0 +1,215 @@
+"""The tick of freefloat as a NumPy user would write it: vectors are arrays, each tick is a Python call.
+
+Only the rules that the benchmark runs are here: `passive` and the mean rule of the translation, `momentum` of the rotation.
+"""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from hilt import faults
+from hilt.dynamics.integrators import PASSIVE
+
+Numbers = dict[str, np.ndarray]
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    # By hand: np.cross is made for stacks of vectors and needs several times as long for one.
+    a0, a1, a2 = a
+    b0, b1, b2 = b
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+
+
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    a0, a1, a2, a3 = a
+    b0, b1, b2, b3 = b
+    return np.array(
+        [
+            a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
+            a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
+            a0 * b2 - a1 * b3 + a2 * b0 + a3 * b1,
+            a0 * b3 + a1 * b2 - a2 * b1 + a3 * b0,
+        ]
+    )
+
+
+CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(q: np.ndarray, a: np.ndarray) -> np.ndarray:
+    t = 2.0 * cross(q[1:], a)
+    return a + q[0] * t + cross(q[1:], t)
+
+
+def exp(phi: np.ndarray) -> np.ndarray:
+    angle = np.sqrt(phi @ phi)
+    s = math.sin(0.5 * angle) / angle if angle > 1e-4 else 0.5 - angle * angle / 48.0
+    return np.array([math.cos(0.5 * angle), *(s * phi)])
+
+
+def log(q: np.ndarray) -> np.ndarray:
+    sign = 1.0 if q[0] >= 0.0 else -1.0
+    u = sign * q[1:]
+    s = np.sqrt(u @ u)
+    return 2.0 * math.atan2(s, sign * q[0]) / s * u if s > 1e-8 else 2.0 * u
+
+
+class Port:
+    """Joules in and out, of one port or of one for each axis."""
+
+    def __init__(self, into: np.ndarray, out: np.ndarray) -> None:
+        self.into, self.out = into.copy(), out.copy()
+
+    def book(self, axes: slice, work: np.ndarray) -> None:
+        self.into[axes] += np.maximum(work, 0.0)
+        self.out[axes] -= np.minimum(work, 0.0)
+
+    def energy(self) -> np.ndarray:
+        return self.into - self.out
+
+
+class FreeFloat:
+    """A free body with its observers, controller, ledger, set-point and guard."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        limits = {name.removeprefix("p.guard."): value for name, value in numbers.items() if name.startswith("p.guard.")}
+        self.limits = SimpleNamespace(**{name: value if value.size > 1 else float(value[0]) for name, value in limits.items()})
+        self.dt = float(numbers["p.dt"][0])
+        self.q_BS, self.arm_B = numbers["p.wrench.q_BS"], numbers["p.wrench.p_BcmSo_B"]
+        self.mass, self.kind = float(numbers["p.translation.mass"][0]), int(numbers["p.translation.kind"][0])
+        self.axes = slice(int(numbers["p.translation.axes"][0]))
+        self.inverse_inertia = numbers["p.rotation.inverse_inertia"].reshape(3, 3)
+        self.rotates, self.com_B = bool(numbers["p.rotation.rotates"][0]), numbers["p.setpoint.p_BoBcm_B"]
+
+        self.position, self.velocity = numbers["x.translation.p"].copy(), numbers["x.translation.v"].copy()
+        self.observer, self.observer_free, self.integrator, self.controller, self.made = (
+            Port(numbers[f"x.{name}.into"], numbers[f"x.{name}.out"])
+            for name in (
+                "translation.observer", "translation.observer_free", "translation.integrator", "translation.controller",
+                "rotation.made",
+            )
+        )  # fmt: skip
+        self.q, self.L_W = numbers["x.rotation.q"], numbers["x.rotation.L_W"]
+        self.guard_p, self.guard_v, self.guard_q = (numbers[f"x.guard.{name}"] for name in "pvq")
+        self.moving = bool(numbers["x.guard.moving"][0])
+        self.des_p, self.des_q = numbers["row.X_WB_des.p"], numbers["row.X_WB_des.q"]
+        self.v_pc, self.v_c, self.beta = np.zeros(3), np.zeros(3), np.zeros(3)
+        self.fault, self.fault_axis, self.fault_value, self.fault_limit = faults.NONE, -1, 0.0, 0.0
+
+    def tick(self, q_meas: np.ndarray, f_S: np.ndarray, tau_S: np.ndarray) -> None:
+        self.wrench_at_com(q_meas, f_S, tau_S)
+        self.translate()
+        self.rotate()
+        self.des_p, self.des_q = self.position - rotate(self.q, self.com_B), self.q
+        self.guard(f_S, tau_S)
+
+    def wrench_at_com(self, q_WB: np.ndarray, f_S: np.ndarray, tau_S: np.ndarray) -> None:
+        q_WS = multiply(q_WB, self.q_BS)
+        self.f_W = rotate(q_WS, f_S)
+        self.tau_W = rotate(q_WS, tau_S) + cross(rotate(q_WB, self.arm_B), self.f_W)
+
+    def translate(self) -> None:
+        self.published = [(port.into.copy(), port.out.copy()) for port in (self.integrator, self.controller, self.made)]
+        self.p_now, self.v_now = self.position.copy(), self.velocity.copy()
+        self.H = 0.5 * self.mass * (self.velocity @ self.velocity)
+        self.E_obs, self.E_obs_free = self.observer.energy(), self.observer_free.energy()
+
+        axes, dt = self.axes, self.dt
+        force, v_before = self.f_W[axes], self.v_now[axes]
+        v_after = v_before + dt * force / self.mass
+        created = -force * (0.5 * dt * force / self.mass) * dt
+        self.observer_free.book(axes, created)
+        self.observer.book(axes, created)
+        energy, v_pc = self.observer.energy()[axes], np.zeros_like(force)
+        if self.kind == PASSIVE:
+            np.divide(-energy, dt * force, out=v_pc, where=(energy < 0.0) & (force != 0.0))
+        self.observer.book(axes, force * v_pc * dt)
+
+        v_mean = 0.5 * (v_before + v_after)
+        v_move = v_after if self.kind == PASSIVE else v_mean
+        self.v_pc[axes], self.v_c[axes] = v_pc, v_move - v_pc
+        self.beta[axes] = np.divide(v_pc, force, out=np.zeros_like(force), where=force != 0.0)
+        for made, taken in zip((force * v_mean - force * v_move) * dt, force * v_pc * dt, strict=True):
+            self.integrator.book(slice(1), made)
+            self.controller.book(slice(1), taken)
+        self.velocity[axes] = v_after
+        self.position[axes] += dt * self.v_c[axes]
+
+    def angular_velocity(self, q: np.ndarray, L_W: np.ndarray) -> np.ndarray:
+        return rotate(q, self.inverse_inertia @ rotate(CONJUGATE * q, L_W))
+
+    def rotate(self) -> None:
+        dt, q, L_W, tau_W = self.dt, self.q, self.L_W, self.tau_W
+        w_W = self.angular_velocity(q, L_W)
+        self.q_now, self.w_now, self.L_now, self.H_rot = q, w_W, L_W, 0.5 * (L_W @ w_W)
+        if not self.rotates:
+            return
+        q_half = multiply(exp(0.5 * dt * w_W), q)
+        turn = dt * self.angular_velocity(q_half, L_W + 0.5 * dt * tau_W)
+        q_next = multiply(exp(turn), q)
+        self.q = q_next / np.sqrt(q_next @ q_next)
+        self.L_W = L_W + dt * tau_W
+        w_after = self.angular_velocity(self.q, self.L_W)
+        gain = 0.5 * dt * (tau_W @ (w_W + w_after)) + 0.5 * (L_W @ w_after - self.L_W @ w_W)
+        self.made.book(slice(1), gain - tau_W @ turn)
+
+    def guard(self, f_S: np.ndarray, tau_S: np.ndarray) -> None:
+        limits, dt = self.limits, self.dt
+        velocity = (self.des_p - self.guard_p) / dt
+        change = (velocity - self.guard_v) / dt
+        turn = log(multiply(self.des_q, CONJUGATE * self.guard_q))
+        force, torque, speed = np.sqrt(f_S @ f_S), np.sqrt(tau_S @ tau_S), np.sqrt(velocity @ velocity)
+        acceleration = np.sqrt(change @ change) if self.moving else 0.0
+        angular_speed, energy = np.sqrt(turn @ turn) / dt, self.H + self.H_rot
+        if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + self.des_q[0]):
+            self.trip(faults.NOT_FINITE, -1, math.nan, 0.0)
+        if force > limits.force:
+            self.trip(faults.FORCE, -1, force, limits.force)
+        if torque > limits.torque:
+            self.trip(faults.TORQUE, -1, torque, limits.torque)
+        if (self.des_p < limits.workspace_min).any():
+            axis = int(np.argmax(self.des_p < limits.workspace_min))
+            self.trip(faults.WORKSPACE, axis, self.des_p[axis], limits.workspace_min[axis])
+        if (self.des_p > limits.workspace_max).any():
+            axis = int(np.argmax(self.des_p > limits.workspace_max))
+            self.trip(faults.WORKSPACE, axis, self.des_p[axis], limits.workspace_max[axis])
+        if speed > limits.speed:
+            self.trip(faults.SPEED, -1, speed, limits.speed)
+        if angular_speed > limits.angular_speed:
+            self.trip(faults.ANGULAR_SPEED, -1, angular_speed, limits.angular_speed)
+        if acceleration > limits.acceleration:
+            self.trip(faults.ACCELERATION, -1, acceleration, limits.acceleration)
+        if energy > limits.energy:
+            self.trip(faults.ENERGY, -1, energy, limits.energy)
+        self.guard_p, self.guard_v, self.guard_q, self.moving = self.des_p, velocity, self.des_q, True
+
+    def trip(self, code: int, axis: int, value: float, limit: float) -> None:
+        if self.fault == faults.NONE:
+            self.fault, self.fault_axis, self.fault_value, self.fault_limit = code, axis, value, limit
+
+    def numbers(self) -> Numbers:
+        """The last state and signals, under the names of hilt."""
+        (made_in, made_out), (taken_in, taken_out), (turned_in, turned_out) = self.published
+        named = {
+            "x.translation.p": self.position, "x.translation.v": self.velocity,
+            "x.translation.observer.into": self.observer.into, "x.translation.observer.out": self.observer.out,
+            "x.translation.observer_free.into": self.observer_free.into,
+            "x.translation.observer_free.out": self.observer_free.out,
+            "x.translation.integrator.into": self.integrator.into, "x.translation.integrator.out": self.integrator.out,
+            "x.translation.controller.into": self.controller.into, "x.translation.controller.out": self.controller.out,
+            "x.rotation.q": self.q, "x.rotation.L_W": self.L_W,
+            "x.rotation.made.into": self.made.into, "x.rotation.made.out": self.made.out,
+            "x.guard.p": self.guard_p, "x.guard.v": self.guard_v, "x.guard.q": self.guard_q,
+            "row.fault": self.fault, "row.F_Bcm_W.f": self.f_W, "row.F_Bcm_W.tau": self.tau_W,
+            "row.X_WBcm.p": self.p_now, "row.X_WBcm.q": self.q_now,
+            "row.V_WBcm.v": self.v_now, "row.V_WBcm.w": self.w_now, "row.L_W": self.L_now,
+            "row.X_WBcm_next.p": self.position, "row.X_WBcm_next.q": self.q,
+            "row.H": self.H, "row.H_rot": self.H_rot, "row.v_pc": self.v_pc, "row.v_c": self.v_c, "row.beta": self.beta,
+            "row.E_obs": self.E_obs, "row.E_obs_free": self.E_obs_free,
+            "row.X_WB_des.p": self.des_p, "row.X_WB_des.q": self.des_q,
+            "row.W_integrator.into": made_in, "row.W_integrator.out": made_out,
+            "row.W_controller.into": taken_in, "row.W_controller.out": taken_out,
+            "row.W_rotation.into": turned_in, "row.W_rotation.out": turned_out,
+        }  # fmt: skip
+        return {name: np.atleast_1d(value) for name, value in named.items()}

@@ -1,0 +1,189 @@
+"""Cost of one tick of freefloat: compiled by hilt, in C++ and in plain NumPy, side by side in one run.
+
+All three start from the same numbers, read the same wrenches and must end in the same state, or the run fails.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from freefloat_numpy import FreeFloat, Numbers
+
+from hilt import job
+from hilt.compiled import jit
+from hilt.stage import Bench, System
+from hilt.systems.freefloat import tick
+
+CASES = {"dof_1": ("paper", "passive"), "dof_6": ("capture", "momentum")}
+TICKS = 2000  # of one cycle: each starts afresh, so that a long measurement stays inside the limits of the guard
+CYCLES = 500
+REPEATS = 9  # of hilt and C++ in turn; the fastest counts, since other work on the machine can only add time
+CPP_TOLERANCE, NUMPY_TOLERANCE = 1e-12, 1e-10
+RATIO_TO_CPP_AIM, NUMPY_RATIO_AIM = 1.5, 100.0
+HERE = Path(__file__).parent
+
+
+@jit
+def cycles_of_ticks(row, x, p, first_row, first_x, wrenches, cycles):
+    for _ in range(cycles):
+        row[0] = first_row[0]
+        x[0] = first_x[0]
+        sig = row[0]
+        for k in range(len(wrenches)):
+            sig.X_WB_meas = sig.X_WB_des  # a robot that is where it should be
+            sig.F_So_S = wrenches[k]
+            tick(row, x, p)
+
+
+def make_wrenches(system: System) -> np.ndarray:
+    """Smooth pushes and noise; small enough for every scenario's limits."""
+    t = np.linspace(0.0, 1.0, TICKS, endpoint=False)
+    noise = np.random.default_rng(1)
+    wrenches = np.zeros(TICKS, system.row["F_So_S"])
+    for axis in range(3):
+        wrenches["f"][:, axis] = 5.0 * np.cos(2 * np.pi * (axis + 2) * t) + 0.2 * noise.standard_normal(TICKS)
+        wrenches["tau"][:, axis] = 20.0 * np.cos(2 * np.pi * (axis + 2) * t) + 0.1 * noise.standard_normal(TICKS)
+    return wrenches
+
+
+def numbers_of(records: np.ndarray, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Every number of a record, by dotted name."""
+    for name in records.dtype.names:
+        part = np.asarray(records[name])
+        if part.dtype.names:
+            yield from numbers_of(part, f"{prefix}.{name}")
+        else:
+            yield f"{prefix}.{name}", part.ravel().astype(float)
+
+
+def numbers_of_bench(bench: Bench) -> Numbers:
+    return {name: value for key in ("row", "x", "p") for name, value in numbers_of(getattr(bench, key), key)}
+
+
+class Hilt:
+    def __init__(self, bench: Bench, wrenches: np.ndarray) -> None:
+        self.bench = bench
+        self._arguments = (bench.row, bench.x, bench.p, bench.row.copy(), bench.x.copy(), wrenches)
+        self.ns_per_tick(1)  # compiles
+
+    def ns_per_tick(self, cycles: int) -> float:
+        start = time.perf_counter_ns()
+        cycles_of_ticks(*self._arguments, cycles)
+        return (time.perf_counter_ns() - start) / (cycles * TICKS)
+
+    def last(self) -> Numbers:
+        return numbers_of_bench(self.bench)
+
+
+class Cpp:
+    def __init__(self, folder: Path, first: Numbers, wrenches: np.ndarray) -> None:
+        self._program, self._numbers = folder / "freefloat_tick", folder / "numbers.txt"
+        flags = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=off"]
+        subprocess.run(["g++", *flags, HERE / "freefloat_tick.cpp", "-o", self._program], check=True)
+        given = {**first, "wrenches": wrenches.view(float)}
+        lines = (f"{name} {len(values)} {' '.join(map(repr, values.tolist()))}\n" for name, values in given.items())
+        self._numbers.write_text("".join(lines))
+
+    def ns_per_tick(self, cycles: int) -> float:
+        answer = subprocess.run([self._program, self._numbers, str(cycles)], check=True, capture_output=True, text=True)
+        result = json.loads(answer.stdout)
+        self._last = {name: np.array(values) for name, values in result["last"].items()}
+        return float(result["ns_per_tick"])
+
+    def last(self) -> Numbers:
+        return self._last
+
+
+class PlainNumpy:
+    def __init__(self, first: Numbers, wrenches: np.ndarray) -> None:
+        self._first, self._wrenches = first, wrenches
+
+    def ns_per_tick(self, cycles: int) -> float:
+        f, tau = self._wrenches["f"], self._wrenches["tau"]
+        start = time.perf_counter_ns()
+        for _ in range(cycles):
+            self._body = body = FreeFloat(self._first)
+            for k in range(TICKS):
+                body.tick(body.des_q, f[k], tau[k])
+        return (time.perf_counter_ns() - start) / (cycles * TICKS)
+
+    def last(self) -> Numbers:
+        return self._body.numbers()
+
+
+def difference(expected: Numbers, found: Numbers) -> float:
+    """Largest relative difference of what both have; a vector is one quantity, not finite numbers differ.
+
+    Joules of ports and observers are small differences of large ones, so they count against the body's energy.
+    """
+    energy = expected["row.H"] + expected["row.H_rot"]
+    worst = [0.0]
+    for name in expected.keys() & found.keys():
+        joules = name.endswith((".into", ".out")) or name.startswith("row.E_obs")
+        scale = energy.max() if joules else np.abs(expected[name]).max()
+        away = np.abs(expected[name] - found[name]).max()
+        worst.append(float(away / scale) if away else 0.0)
+    return float(np.max(worst))
+
+
+def measure(scenario_name: str, kind: str) -> dict[str, Any]:
+    system, scenario, _ = job.find("freefloat", scenario_name, [f"integrator.kind={kind}"])
+    bench, wrenches = system.set_up(scenario), make_wrenches(system)
+    first = numbers_of_bench(bench)
+    with tempfile.TemporaryDirectory() as folder:
+        hilt, cpp, plain = Hilt(bench, wrenches), Cpp(Path(folder), first, wrenches), PlainNumpy(first, wrenches)
+        times = [(hilt.ns_per_tick(CYCLES), cpp.ns_per_tick(CYCLES)) for _ in range(REPEATS)]
+    hilt_ns, cpp_ns = (min(column) for column in zip(*times, strict=True))
+    numpy_ns = min(plain.ns_per_tick(1) for _ in range(3))
+    cpp_away, numpy_away = difference(hilt.last(), cpp.last()), difference(hilt.last(), plain.last())
+    return {
+        "scenario": scenario_name,
+        "integrator": kind,
+        "hilt_ns_per_tick": round(hilt_ns, 1),
+        "cpp_ns_per_tick": round(cpp_ns, 1),
+        "numpy_ns_per_tick": round(numpy_ns),
+        "ratio_to_cpp": round(hilt_ns / cpp_ns, 2),
+        "numpy_ratio": round(numpy_ns / hilt_ns),
+        "cpp_relative_difference": cpp_away,
+        "numpy_relative_difference": numpy_away,
+        "fault_code": int(bench.row["fault"][0]),
+        "agrees": cpp_away <= CPP_TOLERANCE and numpy_away <= NUMPY_TOLERANCE and not bench.row["fault"][0],
+    }
+
+
+def wall_step_ns() -> float:
+    """The whole step, plant and tick, with its row of the log: the compiled loop of a sweep."""
+    system, scenario, _ = job.find("freefloat", "wall", [])
+    times = []
+    for _ in range(1 + REPEATS):
+        bench = system.set_up(scenario)
+        log = np.ones(bench.ticks, np.dtype((np.void, system.row.itemsize))).view(system.row)  # touched: no page faults
+        start = time.perf_counter_ns()
+        count = system.batch(bench.row, bench.x, bench.w, bench.p, log)
+        times.append((time.perf_counter_ns() - start) / count)
+    return min(times[1:])  # the first one compiles
+
+
+def main() -> int:
+    cases = {name: measure(*case) for name, case in CASES.items()}
+    agrees = all(case["agrees"] for case in cases.values())
+    report = {
+        "benchmark": "freefloat_tick",
+        "agrees": agrees,
+        **cases,
+        "ratio_to_cpp_aim": RATIO_TO_CPP_AIM,
+        "numpy_ratio_aim": NUMPY_RATIO_AIM,
+        "hilt_wall_step_ns": round(wall_step_ns(), 1),
+    }
+    print(json.dumps(report))
+    return 0 if agrees else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""What every stage promises: it touches what it declares and allocates nothing. A stage is tested by being registered."""
+
+import numpy as np
+import pytest
+from numba.core.runtime import rtsys
+
+from hilt import registry, scenario
+from hilt.signals import LOOP
+
+CASES = [
+    (system_name, key, name)
+    for system_name, system in registry.systems().items()
+    for key in (*system.plant_stages, *system.tick_stages)
+    for name in scenario.shipped(system_name)
+]
+
+
+def in_motion(system_name, name):
+    """A bench in the middle of a run, so that stages have something to do."""
+    system = registry.system(system_name)
+    values = scenario.build(system.scenario, scenario.read_toml(scenario.shipped(system_name)[name]))
+    bench = system.set_up(values)
+    system.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(min(bench.ticks // 2, 600), system.row))
+    return system, bench
+
+
+def stage_of(system, bench, key):
+    kind = {**system.plant_stages, **system.tick_stages}[key]
+    state = (bench.x if key in system.tick_stages else bench.w)[0][key]
+    return kind, state, bench.p[0][key], float(bench.p[0].dt)
+
+
+def spoil(column):
+    """NaN in every number, whatever it is nested in; -1 in integers, which have no NaN."""
+    if column.dtype.names:
+        for part in column.dtype.names:
+            spoil(column[part])
+    else:
+        column[...] = np.nan if column.dtype.kind == "f" else -1
+
+
+def finite(column):
+    if column.dtype.names:
+        return all(finite(column[part]) for part in column.dtype.names)
+    return bool(np.isfinite(column).all())
+
+
+@pytest.mark.parametrize(("system_name", "key", "name"), CASES)
+def test_a_stage_touches_only_what_it_declares(system_name, key, name):
+    system, bench = in_motion(system_name, name)
+    kind, x, p, dt = stage_of(system, bench, key)
+    row = bench.row
+    declared = {*kind.reads, *kind.writes}
+    for signal in system.row.names:
+        if signal not in declared and signal not in LOOP:
+            spoil(row[signal])
+    before, params = row.copy(), bench.p.tobytes()
+    kind.step(row[0], x, p, dt)
+    for signal in kind.writes:
+        assert finite(row[signal]), f"{kind.name} made {signal} of something it does not declare"
+    for signal in system.row.names:
+        if signal not in kind.writes:
+            assert row[signal].tobytes() == before[signal].tobytes(), f"{kind.name} wrote {signal}"
+    assert bench.p.tobytes() == params, f"{kind.name} wrote its parameters"
+
+
+@pytest.mark.parametrize(("system_name", "key"), sorted({case[:2] for case in CASES}))
+def test_a_stage_allocates_nothing(system_name, key):
+    system, bench = in_motion(system_name, registry.system(system_name).default_scenario)
+    kind, x, p, dt = stage_of(system, bench, key)
+    counts = []
+    for steps in (1, 10, 10_000):
+        before = rtsys.get_allocation_stats().alloc
+        for _ in range(steps):
+            kind.step(bench.row[0], x, p, dt)
+        counts.append(rtsys.get_allocation_stats().alloc - before)
+    assert counts[1] == counts[2] == 0
+
+
+def test_the_counter_of_allocations_counts():
+    """Without this a switched-off counter would pass the test above."""
+    import numba
+
+    @numba.njit
+    def allocate():
+        return np.zeros(3)
+
+    allocate()
+    before = rtsys.get_allocation_stats().alloc
+    allocate()
+    assert rtsys.get_allocation_stats().alloc > before

@@ -1,0 +1,159 @@
+"""What every system promises, in every scenario it ships."""
+
+import json
+
+import numpy as np
+import pytest
+
+from hilt import job, loop, registry, scenario
+from hilt.clock import FreeClock
+from hilt.compensate import ledger
+from hilt.device.rig import ReplayRig, SimulatedRig
+from hilt.record import recording
+
+CASES = [(name, each) for name in registry.names("systems") for each in scenario.shipped(name)]
+cases = pytest.mark.parametrize(("system_name", "name"), CASES)
+
+
+@cases
+def test_the_loop_and_the_compiled_batch_give_equal_bytes(system_name, name, tmp_path):
+    found = job.find(system_name, name, [])
+    assert job.run(*found, tmp_path).rows.tobytes() == job.simulate(*found).rows.tobytes()
+
+
+@cases
+def test_two_runs_give_equal_bytes_and_another_seed_does_not_break_it(system_name, name):
+    first, second = (job.simulate(*job.find(system_name, name, [])) for _ in range(2))
+    assert first.rows.tobytes() == second.rows.tobytes()
+    assert job.simulate(*job.find(system_name, name, ["seed=4711"])).fault is None
+
+
+@cases
+def test_a_replay_is_identical_to_the_last_byte(system_name, name, tmp_path):
+    result = job.run(*job.find(system_name, name, []), tmp_path)
+    found = recording.load(result.recording)
+    assert found.rows.tobytes() == result.rows.tobytes()
+    assert job.replay(found) is None
+
+
+@cases
+def test_the_ledger_closes_in_every_row(system_name, name):
+    """The rows of the ledger are summed by their own expressions; ½ m v² + ½ ω·L is computed from the state alone."""
+    result = job.simulate(*job.find(system_name, name, []))
+    system, rows = result.system, result.rows
+    net = sum(rows[port]["into"] - rows[port]["out"] for port in system.ledger_ports)
+    exchanged = sum(rows[port]["into"][-1] + rows[port]["out"][-1] for port in system.ledger_ports)
+    stored = system.stored_energy(rows)
+    assert np.abs(net - (stored - stored[0])).max() <= 1e-9 * exchanged
+    table = ledger.table(rows, system.ledger_ports, system.stored_energy)
+    assert abs(table["residual_J"]) <= 1e-9 * table["exchanged_J"]
+
+
+@cases
+def test_the_tick_never_sees_the_truth(system_name, name):
+    """All that no stage of the tick reads is NaN while the tick runs; it must compute the same bytes."""
+    result = job.simulate(*job.find(system_name, name, []))
+    system, rows = result.system, result.rows[:300]
+    bench = system.set_up(result.scenario)
+    rig = ReplayRig(system, rows)
+    read = {signal for kind in system.tick_stages.values() for signal in kind.reads}
+    written = {signal for kind in system.tick_stages.values() for signal in kind.writes}
+    hidden = [signal for signal in system.inputs - read if system.row[signal].names]
+    assert hidden, "a simulated world without a secret"
+    for k in range(len(rows)):
+        rig.read(bench.row)
+        for signal in ("tick", "t"):
+            bench.row[signal] = rows[signal][k]
+        for signal in hidden:
+            for part in system.row[signal].names:
+                bench.row[signal][part] = np.nan
+        system.tick(bench.row, bench.x, bench.p)
+        for signal in written:
+            assert bench.row[signal].tobytes() == rows[signal][k].tobytes(), (k, signal)
+
+
+@cases
+def test_metrics_have_words_and_fit_into_json(system_name, name):
+    result = job.simulate(*job.find(system_name, name, []))
+    assert set(result.metrics) <= set(result.system.metric_words)
+    assert set(json.loads(json.dumps(result.as_json()))) == {"system", "scenario", "metrics", "ledger", "fault", "recording"}
+
+
+@cases
+def test_a_run_that_ends_at_once_still_has_a_result(system_name, name):
+    """The shortest possible run: metrics, ledger and JSON do not need a second row."""
+    result = job.simulate(
+        *job.find(system_name, name, ["limits.energy=1e-300", "limits.speed=1e-300", "limits.angular_speed=1e-300"])
+    )
+    assert result.fault is not None
+    assert json.dumps(result.as_json())
+
+
+@pytest.mark.parametrize("rig_name", registry.names("rigs"))
+def test_a_rig_stops_twice_without_a_word(rig_name):
+    system, values, _ = job.find("freefloat", "paper", [])
+    bench = system.set_up(values)
+    rig = registry.rig(rig_name)(system, bench)
+    rig.stop()
+    rig.stop()
+    assert rig.read(bench.row) == 0
+
+
+class Counter:
+    def __init__(self):
+        self.rows = 0
+
+    def append(self, row):
+        self.rows += 1
+
+
+def test_a_tick_with_a_fault_sends_no_set_point():
+    """The robot is stopped before the row is kept, and gets nothing after the fault."""
+    system, values, _ = job.find("freefloat", "paper", ["limits.speed=0.5 m/s"])
+    bench = system.set_up(values)
+    calls = []
+
+    class Watched(SimulatedRig):
+        def write(self, row):
+            calls.append("write")
+            return 0
+
+        def stop(self):
+            calls.append("stop")
+
+    sink = Counter()
+    fault = loop.run(system, bench, Watched(system, bench), FreeClock(), sink)
+    assert fault.name == "speed"
+    assert calls.count("write") == sink.rows - 1
+    assert calls[sink.rows - 1 :] == ["stop", "stop"]
+
+
+def test_a_device_that_fails_ends_the_run():
+    system, values, _ = job.find("freefloat", "paper", [])
+    bench = system.set_up(values)
+
+    class Broken(SimulatedRig):
+        def read(self, row):
+            return 9 if row["tick"][0] == 20 else super().read(row)
+
+    sink = Counter()
+    fault = loop.run(system, bench, Broken(system, bench), FreeClock(), sink)
+    assert fault.name == "device"
+    assert sink.rows == 21
+
+
+def test_an_exception_in_a_rig_stops_the_robot():
+    system, values, _ = job.find("freefloat", "paper", [])
+    bench = system.set_up(values)
+    stopped = []
+
+    class Raising(SimulatedRig):
+        def read(self, row):
+            raise RuntimeError("cable cut")
+
+        def stop(self):
+            stopped.append(True)
+
+    with pytest.raises(RuntimeError, match="cable cut"):
+        loop.run(system, bench, Raising(system, bench), FreeClock(), Counter())
+    assert stopped

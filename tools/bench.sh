@@ -1,0 +1,20 @@
+#!/bin/sh
+# Run the benchmarks, one line of JSON each. Called by make.
+set -eu
+
+if ! command -v g++ >/dev/null; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        { apt-get update -qq && apt-get install -y -qq g++; } >/dev/null 2>&1 || true
+    fi
+    if ! command -v g++ >/dev/null; then
+        echo "hilt bench: g++ was not found; ask an administrator for: apt-get install g++" >&2
+        exit 2
+    fi
+fi
+
+# A benchmark that fails does not hide the others.
+status=0
+for name in freefloat_tick allocations start_time; do
+    .venv/bin/python "benchmarks/$name.py" || status=1
+done
+exit "$status"
