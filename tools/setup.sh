@@ -16,9 +16,14 @@ if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
     apt-get install -y -qq python3-venv >/dev/null
 fi
 
-echo "hilt setup: making .venv (once, about a minute)"
-rm -rf .venv
-"$PYTHON" -m venv .venv
-.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-.venv/bin/pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
+
+if ! cmp -s requirements.lock .venv/requirements.lock; then
+    echo "hilt setup: making .venv (once, about a minute)"
+    rm -rf .venv
+    "$PYTHON" -m venv .venv
+    pip install --require-hashes -r requirements.lock
+    cp requirements.lock .venv/requirements.lock
+fi
+pip install --no-build-isolation --no-deps -e .
 touch .venv/.ready

@@ -46,7 +46,7 @@ def list_systems(as_json: AsJson = False) -> None:
     found = {
         name: {
             "summary": system.summary,
-            "scenarios": {n: scenario.read_toml(p).get("summary", "") for n, p in scenario.shipped(name).items()},
+            "scenarios": {n: scenario.read_toml(p).get("summary", "") for n, p in system.scenario_files.items()},
         }
         for name, system in registry.systems().items()
     }
@@ -75,6 +75,7 @@ def run(
         raise InputError(f"--clock is {clock!r}; it must be free or periodic; choose one")
     system, values, name = job.find(target, scenario, settings)
     make_rig = registry.rig(rig)
+    job.check_folder(out)
     if as_json:
         result = job.run(system, values, name, out, clocks[clock](), make_rig)
         _print_json(result.as_json())
@@ -149,9 +150,11 @@ def reproduce(
     out: OutFolder = Path("runs"),
 ) -> None:
     """Every number of a paper beside ours, with the verdict, and its figures."""
+    from hilt import job
     from hilt.report import terminal
     from hilt.reproduce import papers
 
+    job.check_folder(out)
     results = [papers.reproduce(name) for name in ([paper] if paper else papers.names())]
     if as_json:
         _print_json([result.as_json() for result in results] if paper is None else results[0].as_json())

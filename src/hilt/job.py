@@ -1,5 +1,6 @@
 """A job: one scenario run once, from its file to its result."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ def find(target: str, scenario_name: str | None, settings: list[str]) -> tuple[S
         system = registry.system(str(tree["system"]))
     else:
         system = registry.system(target)
-        files = scenario.shipped(system.name)
+        files = system.scenario_files
         wanted = scenario_name or system.default_scenario
         if wanted.endswith(".toml"):
             path = Path(wanted)
@@ -90,6 +91,15 @@ def simulate(system: System, values: Scenario, name: str = "") -> Result:
     return finish(system, values, name, log[:count])
 
 
+def check_folder(folder: Path) -> None:
+    """Say before a run, and without writing, that its folder cannot be written to."""
+    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InputError(
+            f"cannot write to {folder}: {existing} is not a folder that can be written to; choose another with --out"
+        )
+
+
 def _new_path(folder: Path, stem: str) -> Path:
     path, number = folder / f"{stem}.mcap", 1
     while path.exists():
@@ -108,14 +118,12 @@ def run(
     watch: Callable[[int], None] | None = None,
 ) -> Result:
     """Run a scenario in the loop and record it."""
+    check_folder(folder)
     bench = system.set_up(values)
     rig = make_rig(system, bench)
     _warm_up(system, bench)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        recorder = Recorder(_new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values, bench.ticks)
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    recorder = Recorder(_new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values, bench.ticks)
     try:
         loop.run(system, bench, rig, pace or FreeClock(), recorder, watch)
         result = finish(system, values, name, recorder.rows, recorder.path)

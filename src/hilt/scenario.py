@@ -7,7 +7,6 @@ import tomllib
 import types
 import typing
 from collections.abc import Iterable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -54,10 +53,7 @@ class Scenario(Section):
 S = TypeVar("S", bound=Scenario)
 
 
-def shipped(system: str) -> dict[str, Path]:
-    """Scenario files that come with hilt, by name."""
-    folder = resources.files("hilt") / "scenarios" / system
-    return {path.stem: path for path in sorted(Path(str(folder)).glob("*.toml"))}
+SHIPPED = Path(__file__).parent / "scenarios"
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ A system wires stages into a `tick` (what runs in the lab) and a `plant` (what t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class System:
     metric_words: dict[str, str]
     ledger_ports: dict[str, str]
     stored_energy: Callable[[np.ndarray], np.ndarray]
+    scenario_folder: Path
     default_scenario: str
     report: str
     row: np.dtype = field(init=False)
@@ -84,6 +86,11 @@ class System:
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def scenario_files(self) -> dict[str, Path]:
+        """The scenarios that come with the system, by name."""
+        return {path.stem: path for path in sorted(self.scenario_folder.glob("*.toml"))}
 
     @property
     def inputs(self) -> set[str]:

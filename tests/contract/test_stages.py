@@ -11,14 +11,14 @@ CASES = [
     (system_name, key, name)
     for system_name, system in registry.systems().items()
     for key in (*system.plant_stages, *system.tick_stages)
-    for name in scenario.shipped(system_name)
+    for name in system.scenario_files
 ]
 
 
 def in_motion(system_name, name):
     """A bench in the middle of a run, so that stages have something to do."""
     system = registry.system(system_name)
-    values = scenario.build(system.scenario, scenario.read_toml(scenario.shipped(system_name)[name]))
+    values = scenario.build(system.scenario, scenario.read_toml(system.scenario_files[name]))
     bench = system.set_up(values)
     system.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(min(bench.ticks // 2, 600), system.row))
     return system, bench

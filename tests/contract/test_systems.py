@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from hilt import job, loop, registry, scenario
+from hilt import job, loop, registry
 from hilt.clock import FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, SimulatedRig
 from hilt.record import recording
 
-CASES = [(name, each) for name in registry.names("systems") for each in scenario.shipped(name)]
+CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 cases = pytest.mark.parametrize(("system_name", "name"), CASES)
 
 

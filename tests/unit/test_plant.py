@@ -15,7 +15,7 @@ from hilt.plant.sensor import sensor_step
 from hilt.plant.wall import wall_step
 from hilt.systems.freefloat import FREEFLOAT, FreeFloat
 
-NAMES = scenario.shipped("freefloat")
+NAMES = FREEFLOAT.scenario_files
 
 
 def bench(name, *settings):

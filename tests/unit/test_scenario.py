@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from hilt import scenario
 from hilt.faults import InputError
-from hilt.systems.freefloat import FreeFloat
+from hilt.systems.freefloat import FREEFLOAT, FreeFloat
 
-TREE = scenario.read_toml(scenario.shipped("freefloat")["paper"])
+TREE = scenario.read_toml(FREEFLOAT.scenario_files["paper"])
 
 
 def build(*settings):
@@ -95,7 +95,7 @@ def test_any_value_gives_a_scenario_or_a_sentence(key, value):
 
 
 def test_every_shipped_scenario_is_valid_and_described():
-    for path in scenario.shipped("freefloat").values():
+    for path in FREEFLOAT.scenario_files.values():
         assert scenario.build(FreeFloat, scenario.read_toml(path)).summary
 
 

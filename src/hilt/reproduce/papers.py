@@ -30,10 +30,7 @@ def write(reproduction: Reproduction, folder: Path) -> Path:
             verdict += f", because {html.escape(claim.because)}"
         rows.append((*(html.escape(text) for text in (claim.where, claim.what, claim.paper, claim.here)), verdict))
     body = f"<h1>{html.escape(reproduction.title)}</h1>" + page.table(("where", "claim", "paper", "here", "verdict"), rows, 9)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"reproduce-{reproduction.key}.html"
-        path.write_text(page.document(reproduction.title, body + page.figures(reproduction.pictures())), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"reproduce-{reproduction.key}.html"
+    path.write_text(page.document(reproduction.title, body + page.figures(reproduction.pictures())), encoding="utf-8")
     return path

@@ -21,7 +21,7 @@ from hilt.plant.push import PUSH, Push, push_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.plant.wall import WALL, Wall, wall_step
-from hilt.scenario import Scenario
+from hilt.scenario import SHIPPED, Scenario
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import System
 
@@ -193,6 +193,7 @@ FREEFLOAT = System(
         "W_rotation": "made by the integrator, rotation",
     },
     stored_energy=stored_energy,
+    scenario_folder=SHIPPED / "freefloat",
     default_scenario="paper",
     report="hilt.report.freefloat",
 )

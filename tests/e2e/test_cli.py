@@ -1,0 +1,204 @@
+"""The program as a user meets it, in processes of its own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+
+def hilt(folder, *arguments, **environment):
+    command = [sys.executable, "-m", "hilt.cli", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+
+
+def result(folder, *arguments):
+    done = hilt(folder, "run", "freefloat", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_json_is_one_object_and_nothing_else(tmp_path):
+    found = result(tmp_path, "--scenario", "paper", "--set", "integrator.kind=euler")
+    assert set(found) == {"system", "scenario", "metrics", "ledger", "fault", "recording"}
+    assert found["metrics"]["drift_m"] == pytest.approx([0.05, 0.15], rel=0.005)
+    assert found["fault"] is None
+    assert (tmp_path / found["recording"]).exists()
+
+
+def test_run_show_and_replay(tmp_path):
+    done = hilt(tmp_path, "run", "freefloat", "--scenario", "wall")
+    assert done.returncode == 0, done.stderr
+    recording, report = (re.search(rf"{word} +(\S+)", done.stdout)[1] for word in ("recording", "report"))
+    assert "Energy ledger" in done.stdout
+    assert "× real time" in done.stderr
+    page = (tmp_path / report).read_text()
+    (tmp_path / report).unlink()
+    shown = hilt(tmp_path, "show", recording)
+    assert shown.returncode == 0, shown.stderr
+    assert (tmp_path / report).read_text() == page
+    replayed = hilt(tmp_path, "replay", recording)
+    assert (replayed.returncode, replayed.stderr) == (0, "")
+    assert "every byte the same" in replayed.stdout
+
+
+class References(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.outside, self.images = [], 0
+
+    def handle_starttag(self, tag, attributes):
+        for key, value in attributes:
+            if key in ("src", "href") and not value.startswith("data:"):
+                self.outside.append(value)
+        self.images += tag == "img"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "pictures"),
+    [
+        ("paper", ["Force", "Position", "Velocity", "Energy", "Passivity observer", "Where the energy was made", "Lateness"]),
+        ("wall", ["Rebounds"]),
+        ("capture", ["Rotation"]),
+    ],
+)
+def test_a_report_is_one_file_with_all_its_pictures(tmp_path, scenario, pictures):
+    hilt(tmp_path, "run", "freefloat", "--scenario", scenario, "--set", "seed=3")
+    (page,) = tmp_path.glob("runs/*.html")
+    text = page.read_text()
+    parser = References()
+    parser.feed(text)
+    assert parser.outside == []
+    assert parser.images >= len(pictures)
+    for title in pictures:
+        assert f"<h2>{title}</h2>" in text
+
+
+def test_a_scenario_file_of_ones_own(tmp_path):
+    own = tmp_path / "mine.toml"
+    system = hilt(tmp_path, "list", "--json")
+    assert "freefloat" in json.loads(system.stdout)
+    from hilt.systems.freefloat import FREEFLOAT
+
+    own.write_text(FREEFLOAT.scenario_files["paper"].read_text().replace('mass = "30 kg"', 'mass = "60 kg"'))
+    done = hilt(tmp_path, "run", "mine.toml", "--json", "--set", "integrator.kind=euler")
+    found = json.loads(done.stdout)
+    assert found["scenario"] == "mine"
+    assert found["metrics"]["drift_m"] == pytest.approx([0.025, 0.075], rel=0.005)
+
+
+BAD = {
+    "unknown key": ["run", "freefloat", "--set", "body.weight=3"],
+    "wrong unit": ["run", "freefloat", "--scenario", "wall", "--set", "wall.gap=3 kg"],
+    "negative mass": ["run", "freefloat", "--set", "body.mass=-30 kg"],
+    "impossible inertia": ["run", "freefloat", "--scenario", "tumble", "--set", "body.inertia=[1, 1, 3]"],
+    "not a number": ["run", "freefloat", "--set", "body.mass=nan"],
+    "unknown system": ["run", "freeflot"],
+    "unknown scenario": ["run", "freefloat", "--scenario", "nothing"],
+    "missing file": ["run", "missing.toml"],
+    "not a scenario": ["run", "broken.toml"],
+    "unknown clock": ["run", "freefloat", "--clock", "sundial"],
+    "unknown rig": ["run", "freefloat", "--rig", "none"],
+    "missing recording": ["show", "missing.mcap"],
+    "unreadable recording": ["show", "broken.mcap"],
+    "replay of no recording": ["replay", "broken.mcap"],
+    "unknown paper": ["reproduce", "nobody1999"],
+    "no folder to write to": ["run", "freefloat", "--out", "broken.toml/runs"],
+}
+
+
+@pytest.mark.parametrize("arguments", BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments):
+    (tmp_path / "broken.toml").write_text("system = [")
+    (tmp_path / "broken.mcap").write_bytes(b"\x89MCAP0\r\n" + bytes(50))
+    before = sorted(tmp_path.rglob("*"))
+    done = hilt(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("hilt: ")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("workspace", ["--scenario", "wall", "--set", "limits.workspace_max=[2 mm, 1, 1]"]),
+        ("speed", ["--scenario", "paper", "--set", "limits.speed=0.4 m/s"]),
+    ],
+)
+def test_a_fault_ends_the_run_with_code_3_and_a_whole_recording(tmp_path, name, arguments):
+    arguments = [a.replace("2 mm", "'2 mm'") for a in arguments]
+    done = hilt(tmp_path, "run", "freefloat", *arguments, "--json")
+    assert done.returncode == 3
+    found = json.loads(done.stdout)
+    assert found["fault"]["name"] == name
+    assert done.stderr.strip() == found["fault"]["sentence"]
+    from hilt.record.recording import load
+
+    rows = load(tmp_path / found["recording"]).rows
+    assert rows["fault"][-1] == found["fault"]["code"]
+    assert not rows["fault"][:-1].any()
+    assert rows["tick"].tolist() == list(range(found["fault"]["tick"] + 1))
+    assert hilt(tmp_path, "replay", found["recording"]).returncode == 0
+    shown = hilt(tmp_path, "show", found["recording"])
+    assert "is beyond its limit" in shown.stdout.replace("\n", " ")
+
+
+def test_schema_is_a_json_schema_with_units(tmp_path):
+    schema = json.loads(hilt(tmp_path, "schema", "freefloat").stdout)
+    assert schema["$defs"]["Body"]["properties"]["mass"]["unit"] == "kg"
+
+
+def test_reproduce_prints_verdicts_and_writes_the_figures(tmp_path):
+    done = hilt(tmp_path, "reproduce", "destefano2017")
+    assert done.returncode == 0, done.stderr
+    assert "reproduced" in done.stdout
+    page = (tmp_path / "runs" / "reproduce-destefano2017.html").read_text()
+    assert page.count("<img") == 9
+
+
+def test_a_periodic_run_keeps_wall_time(tmp_path):
+    """2 s of scenario cannot take less than 2 s of wall time; how late ticks were stands in the rows."""
+    found = result(tmp_path, "--scenario", "oos-sim", "--clock", "periodic", "--set", "loop.duration=2 s")
+    from hilt.record.recording import load
+
+    rows = load(tmp_path / found["recording"]).rows
+    assert len(rows) == 501
+    assert (rows["lateness"] >= 0).all()
+    assert rows["lateness"].max() > 0
+
+
+def test_another_package_can_add_a_system_a_stage_and_a_rig(tmp_path):
+    """By entry points alone: a package that is only on the path, with its metadata beside it."""
+    (tmp_path / "neighbour.py").write_text(
+        "import dataclasses\n"
+        "from hilt.device.rig import SimulatedRig\n"
+        "from hilt.systems.freefloat import FREEFLOAT\n"
+        "from hilt.command.setpoint import SETPOINT\n"
+        "SYSTEM = dataclasses.replace(FREEFLOAT, name='neighbour', summary='a system from next door')\n"
+        "STAGE = dataclasses.replace(SETPOINT, name='neighbours-stage')\n"
+        "class NoisyRig(SimulatedRig):\n"
+        "    def read(self, row):\n"
+        "        print('read') if row['tick'][0] == 0 else None\n"
+        "        return super().read(row)\n"
+    )
+    info = tmp_path / "neighbour-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: neighbour\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[hilt.systems]\nneighbour = neighbour:SYSTEM\n[hilt.stages]\nneighbours-stage = neighbour:STAGE\n"
+        "[hilt.rigs]\nnoisy = neighbour:NoisyRig\n"
+    )
+    path = {"PYTHONPATH": str(tmp_path)}
+    assert "a system from next door" in hilt(tmp_path, "list", **path).stdout
+    done = hilt(tmp_path, "run", "neighbour", "--scenario", "paper", "--rig", "noisy", **path)
+    assert done.returncode == 0, done.stderr
+    assert "read" in done.stdout
+    probe = "from hilt import registry; print(sorted(registry.stages()))"
+    stages = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env={**os.environ, **path})
+    assert "neighbours-stage" in stages.stdout
