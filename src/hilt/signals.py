@@ -1,7 +1,7 @@
 """The signal table: every wire of every block diagram, with its unit, frame and meaning.
 
 One record holds all signals of a tick. It is the wires, the log row and the shared-memory layout at once, so all numbers
-are eight bytes wide and nothing is padded: the bytes of a row are also the bytes of its ROS 2 message (record/mcap).
+are eight bytes wide and nothing is padded: the bytes of a row are also the bytes of its ROS 2 message (record/recording.py).
 `docs/signals.md` is made from this table.
 
 Names: `X_WB` pose of B in W, `V_WB` its twist, `F_So_S` wrench at So expressed in S. Quaternions are w, x, y, z.

@@ -1,0 +1,92 @@
+"""Write the generated pages, or check that they are up to date.
+
+docs/signals.md     from the signal table
+docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from hilt import registry, signals
+
+ROOT = Path(__file__).resolve().parent.parent
+PAPERS = {
+    "DeStefano2017": "M. De Stefano, R. Balachandran, J. Artigas, C. Secchi: Reproducing Physical Dynamics with "
+    "Hardware-in-the-Loop Simulators: A Passive and Explicit Discrete Integrator. ICRA 2017.",
+}
+MARK = re.compile(r"\[([A-Z]\w+\d{4}), ((?:eq|fig)\. \d+(?:, (?:eq|fig)\. \d+)*)\]")
+GENERATED = "Made by `make docs`; do not edit.\n"
+
+
+def signals_page() -> str:
+    users = defaultdict(list)
+    for name, system in registry.systems().items():
+        for signal in system.row.names or ():
+            users[signal].append(name)
+    lines = [
+        "# Signals",
+        "",
+        GENERATED,
+        signals.__doc__ or "",
+        "",
+        "| signal | parts | unit | frame | meaning | systems |",
+        "|---|---|---|---|---|---|",
+    ]
+    for signal in signals.TABLE.values():
+        parts = ", ".join(f"`.{part}` [{signals.UNITS_OF_PARTS[part]}]" for part in signal.kind.names or ()) or (
+            "1" if signal.size == 1 else f"{signal.size}"
+        )
+        cells = (f"`{signal.name}`", parts, signal.unit, signal.frame, signal.meaning, ", ".join(users[signal.name]))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def marks(folder: Path) -> dict[tuple[str, str], list[str]]:
+    """(key, equation) -> the functions whose text carries the mark."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text()
+        functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+        for number, line in enumerate(text.splitlines(), 1):
+            for key, equations in MARK.findall(line):
+                holders = [f for f in functions if f.lineno <= number <= (f.end_lineno or 0)]
+                inner = max(holders, key=lambda f: f.lineno).name if holders else path.stem
+                place = f"{path.relative_to(ROOT)}: `{inner}`"
+                for equation in equations.split(", "):
+                    if place not in found[key, equation]:
+                        found[key, equation].append(place)
+    return found
+
+
+def references_page() -> str:
+    code, tests = marks(ROOT / "src"), marks(ROOT / "tests")
+    untested = [
+        f"[{key}, {equation}] in {places[0]}" for (key, equation), places in code.items() if (key, equation) not in tests
+    ]
+    unknown = {key for key, _ in (*code, *tests)} - set(PAPERS)
+    if untested or unknown:
+        sys.exit("marks without a test or without a paper: " + "; ".join([*untested, *sorted(unknown)]))
+    lines = ["# References", "", GENERATED]
+    for key, title in PAPERS.items():
+        lines += [f"## {key}", "", title, "", "| equation | code | test |", "|---|---|---|"]
+        mine = sorted((e for k, e in {**code, **tests} if k == key), key=lambda e: (e.split()[0], int(e.split()[1])))
+        for equation in mine:
+            lines.append(f"| {equation} | {'<br>'.join(code[key, equation])} | {'<br>'.join(tests[key, equation])} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    pages = {ROOT / "docs" / "signals.md": signals_page(), ROOT / "docs" / "references.md": references_page()}
+    for path, text in pages.items():
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            sys.exit(f"{path.relative_to(ROOT)} is out of date; run make docs and commit it")
+
+
+if __name__ == "__main__":
+    main()
