@@ -7,7 +7,7 @@ READY := .venv/.ready
 .PHONY: help run test check bench docs lock clean
 
 help:  ## show this help
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): requirements.lock pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh

@@ -16,7 +16,7 @@ if ! "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null; then
     apt-get install -y -qq python3-venv >/dev/null
 fi
 
-pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check "$@"; }
+pip() { .venv/bin/python -m pip -qq --disable-pip-version-check "$@"; }
 
 if ! cmp -s requirements.lock .venv/requirements.lock; then
     echo "hilt setup: making .venv (once, about a minute)"
