@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-IDEAL: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.2}
+IDEAL: dict[str, Any] = {"color": "black", "linestyle": (0, (3, 5)), "linewidth": 1.1}
 MEASURED = "#1f6fb2"
 CONTROLLER = "#e07b00"
 MADE = "#c0392b"
@@ -31,7 +31,8 @@ plt.rcParams.update(
         "axes.spines.top": False,
         "axes.spines.right": False,
         "legend.frameon": False,
-        "lines.linewidth": 1.3,
+        "lines.linewidth": 1.5,
+        "axes.formatter.useoffset": False,
         "figure.constrained_layout.use": True,
         "svg.hashsalt": "hilt",
         "svg.fonttype": "path",
@@ -82,6 +83,14 @@ def hide_rounding(axes: Axes, floor: float) -> None:
     low, high = axes.get_ylim()
     if max(abs(low), abs(high)) < floor:
         axes.set_ylim(-floor, floor)
+
+
+def widen(axes: Axes, share: float = 0.1) -> None:
+    """A nearly constant curve stays nearly constant: show at least this share of its size."""
+    low, high = axes.get_ylim()
+    middle, span = 0.5 * (low + high), share * max(abs(low), abs(high))
+    if high - low < span:
+        axes.set_ylim(middle - 0.5 * span, middle + 0.5 * span)
 
 
 def mark_fault(axes: list[Axes], t: float | None) -> None:
