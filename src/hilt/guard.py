@@ -46,7 +46,8 @@ def guard_step(sig, x, p, dt):
     q = so3.load(sig.X_WB_des.q)
     velocity = vec.scale(1.0 / dt, vec.sub(position, vec.load(x.p)))
     change = vec.scale(1.0 / dt, vec.sub(velocity, vec.load(x.v)))
-    turn = so3.between(so3.load(x.q), q)
+    last = so3.load(x.q)
+    turn = so3.between(last, q) if q != last else (0.0, 0.0, 0.0)  # a logarithm is dear
 
     force = math.sqrt(vec.dot(f, f))
     torque = math.sqrt(vec.dot(tau, tau))

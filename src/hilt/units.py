@@ -92,6 +92,7 @@ RadianPerSecond = Annotated[float, Unit("rad/s")]
 Joule = Annotated[float, Unit("J")]
 Number = Annotated[float, Unit("1")]
 
+Number3 = tuple[Number, Number, Number]
 Metre3 = tuple[Metre, Metre, Metre]
 MetrePerSecond3 = tuple[MetrePerSecond, MetrePerSecond, MetrePerSecond]
 RadianPerSecond3 = tuple[RadianPerSecond, RadianPerSecond, RadianPerSecond]

@@ -25,17 +25,19 @@ def test_a_ramp_comes_out_delayed_exactly(samples):
 
 
 def test_no_delay_gives_the_newest_sample():
-    line = new(delay.POSE_LINE)
+    line = new(delay.MOTION_LINE)
     q = so3.exp((0.1, 0.2, 0.3))
-    delay.push_pose(line, (1.0, 2.0, 3.0), q)
+    delay.push_motion(line, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0), q, (7.0, 8.0, 9.0))
     assert delay.read_position(line, 0.0) == (1.0, 2.0, 3.0)
-    assert delay.read_attitude(line, 0.0) == pytest.approx(q, abs=1e-15)
+    assert delay.read_velocity(line, 0.0) == (4.0, 5.0, 6.0)
+    assert delay.read_attitude(line, 0.0) == q
+    assert delay.read_angular_velocity(line, 0.0) == (7.0, 8.0, 9.0)
 
 
 @given(st.floats(0.0, 100.0))
 def test_a_filled_line_holds_a_past_of_uniform_motion(samples):
-    line = new(delay.POSE_LINE)
+    line = new(delay.MOTION_LINE)
     w = (0.0, 0.0, 0.5)
-    delay.fill_pose(line, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.2, 0.0, 0.0), w, DT)
+    delay.fill_motion(line, (1.0, 0.0, 0.0), (0.2, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), w, DT)
     assert delay.read_position(line, samples)[0] == pytest.approx(1.0 - 0.2 * samples * DT, abs=1e-12)
     assert so3.log(delay.read_attitude(line, samples))[2] == pytest.approx(-0.5 * samples * DT, abs=1e-12)

@@ -11,6 +11,30 @@ from hilt.units import Inertia, Kilogram, Metre3, MetrePerSecond3, Newton, Quate
 Kind = Literal["euler", "explicit", "passive", "passive-literal", "trapezoid", "momentum"]
 
 
+def _diagonal(value: Any) -> Any:
+    if isinstance(value, list | tuple) and len(value) == 3 and not any(isinstance(v, list | tuple) for v in value):
+        return [[value[0], 0, 0], [0, value[1], 0], [0, 0, value[2]]]
+    return value
+
+
+# For a field called `inertia`: three numbers are the diagonal of the tensor.
+diagonal_inertia = field_validator("inertia", mode="before")(_diagonal)
+
+
+def check_inertia(inertia: np.ndarray, key: str) -> None:
+    """Refuse a tensor that no body has."""
+    if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0):
+        raise ValueError(f"{key} is not symmetric; give Ixy = Iyx, Ixz = Izx and Iyz = Izy")
+    small, middle, large = np.linalg.eigvalsh(inertia)
+    if small <= 0:
+        raise ValueError(f"{key} has the principal moment {small:g} kg·m²; all three must be greater than 0; mend the tensor")
+    if large > (small + middle) * (1 + 1e-9):
+        raise ValueError(
+            f"{key} has principal moments {small:g}, {middle:g} and {large:g} kg·m², which no body has; "
+            "the largest may be at most the sum of the others; mend the tensor"
+        )
+
+
 class Body(Section):
     """A free rigid body with 1 (along x), 3 (translation) or 6 degrees of freedom."""
 
@@ -27,26 +51,11 @@ class Body(Section):
     attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="q_WB at the start, w x y z")
     angular_velocity: RadianPerSecond3 = Field(default=(0.0, 0.0, 0.0), description="at the start, in the body frame")
 
-    @field_validator("inertia", mode="before")
-    @classmethod
-    def _diagonal(cls, value: Any) -> Any:
-        if isinstance(value, list | tuple) and len(value) == 3 and not any(isinstance(v, list | tuple) for v in value):
-            return [[value[0], 0, 0], [0, value[1], 0], [0, 0, value[2]]]
-        return value
+    _diagonal = diagonal_inertia
 
     @model_validator(mode="after")
     def _possible(self) -> "Body":
-        inertia = np.array(self.inertia)
-        if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0):
-            raise ValueError("body.inertia is not symmetric; give Ixy = Iyx, Ixz = Izx and Iyz = Izy")
-        small, middle, large = np.linalg.eigvalsh(inertia)
-        if small <= 0:
-            raise ValueError(f"body.inertia has the principal moment {small:g} kg·m²; all three must be greater than 0")
-        if large > (small + middle) * (1 + 1e-9):
-            raise ValueError(
-                f"body.inertia has principal moments {small:g}, {middle:g} and {large:g} kg·m², which no body has; "
-                "the largest may be at most the sum of the others; mend the tensor"
-            )
+        check_inertia(np.array(self.inertia), "body.inertia")
         if self.dof != 6 and any(self.angular_velocity):
             raise ValueError(f"body.angular_velocity is given but body.dof is {self.dof}; set body.dof = 6 to let it turn")
         if self.dof == 1 and any(self.velocity[1:]):

@@ -79,7 +79,9 @@ def rotation_step(sig, x, p, dt):
         ledger.book(x.made, gain - vec.dot(tau_W, turn), 1.0, 1.0)
         so3.store(x.q, q)
         vec.store(x.L_W, L_W)
+        w_W = angular_velocity(q, L_W, p.inverse_inertia)
     so3.store(sig.X_WBcm_next.q, q)
+    vec.store(sig.V_WBcm_next.w, w_W)
 
 
 def _pack(p, scenario):
@@ -100,14 +102,14 @@ def _reset(sig, x, p):
     so3.store(x.q, q)
     vec.store(x.L_W, so3.rotate(q, vec.matvec(p.inertia, vec.load(p.w0_B))))
     so3.store(sig.X_WBcm_next.q, q)
-    vec.store(sig.V_WBcm.w, w_W)
+    vec.store(sig.V_WBcm_next.w, w_W)
 
 
 ROTATION = StageKind(
     "rotation",
     rotation_step,
     reads=("F_Bcm_W",),
-    writes=("X_WBcm", "V_WBcm", "X_WBcm_next", "L_W", "H_rot", "W_rotation"),
+    writes=("X_WBcm", "V_WBcm", "X_WBcm_next", "V_WBcm_next", "L_W", "H_rot", "W_rotation"),
     state=record(q=4, L_W=3, made=PORT),
     params=record(inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), rotates="i8", kind="i8", q0=4, w0_B=3),
     pack=_pack,

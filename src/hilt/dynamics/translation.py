@@ -81,6 +81,7 @@ def translation_step(sig, x, p, dt):
 
     for i in range(3):
         sig.X_WBcm_next.p[i] = x.p[i]
+        sig.V_WBcm_next.v[i] = x.v[i]
 
 
 def _pack(p, scenario):
@@ -97,7 +98,7 @@ def _reset(sig, x, p):
     x.p[:] = p.p0
     x.v[:] = p.v0
     sig.X_WBcm_next.p[:] = p.p0
-    sig.V_WBcm.v[:] = p.v0
+    sig.V_WBcm_next.v[:] = p.v0
 
 
 TRANSLATION = StageKind(
@@ -105,7 +106,8 @@ TRANSLATION = StageKind(
     translation_step,
     reads=("F_Bcm_W",),
     writes=(
-        "X_WBcm", "V_WBcm", "X_WBcm_next", "H", "v_pc", "v_c", "beta", "E_obs", "E_obs_free", "W_integrator", "W_controller"
+        "X_WBcm", "V_WBcm", "X_WBcm_next", "V_WBcm_next", "H",
+        "v_pc", "v_c", "beta", "E_obs", "E_obs_free", "W_integrator", "W_controller"
     ),
     state=record(
         p=3, v=3, force_before=3, observer=(PORT, (3,)), observer_free=(PORT, (3,)), integrator=PORT, controller=PORT

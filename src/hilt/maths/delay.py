@@ -9,9 +9,9 @@ from hilt.signals import record
 
 CAPACITY = 512
 
-# One sample: six numbers for a wrench, seven for a pose (position, quaternion).
+# One sample of a wrench is force and torque; one of a motion is position, velocity, attitude and angular velocity.
 WRENCH_LINE = record(buffer=("f8", (CAPACITY, 6)), newest="i8")
-POSE_LINE = record(buffer=("f8", (CAPACITY, 7)), newest="i8")
+MOTION_LINE = record(buffer=("f8", (CAPACITY, 13)), newest="i8")
 
 
 @jit
@@ -21,20 +21,27 @@ def _advance(line):
 
 
 @jit
-def push_pose(line, p, q):
-    slot = _advance(line)
-    for i in range(3):
-        slot[i] = p[i]
-    for i in range(4):
-        slot[3 + i] = q[i]
+def _put(slot, first, a):
+    slot[first] = a[0]
+    slot[first + 1] = a[1]
+    slot[first + 2] = a[2]
 
 
 @jit
 def push_wrench(line, f, tau):
     slot = _advance(line)
-    for i in range(3):
-        slot[i] = f[i]
-        slot[3 + i] = tau[i]
+    _put(slot, 0, f)
+    _put(slot, 3, tau)
+
+
+@jit
+def push_motion(line, p, v, q, w):
+    slot = _advance(line)
+    _put(slot, 0, p)
+    _put(slot, 3, v)
+    slot[6] = q[0]
+    _put(slot, 7, (q[1], q[2], q[3]))
+    _put(slot, 10, w)
 
 
 @jit
@@ -47,32 +54,51 @@ def _neighbours(line, samples):
 
 
 @jit
-def read_position(line, samples):
+def read(line, samples, first):
+    """Three numbers of the sample `samples` ago, from place `first` on."""
     a, b, share = _neighbours(line, samples)
-    return (a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2]))
+    return (
+        a[first] + share * (b[first] - a[first]),
+        a[first + 1] + share * (b[first + 1] - a[first + 1]),
+        a[first + 2] + share * (b[first + 2] - a[first + 2]),
+    )
+
+
+@jit
+def read_force(line, samples):
+    return read(line, samples, 0)
+
+
+@jit
+def read_torque(line, samples):
+    return read(line, samples, 3)
+
+
+@jit
+def read_position(line, samples):
+    return read(line, samples, 0)
+
+
+@jit
+def read_velocity(line, samples):
+    return read(line, samples, 3)
 
 
 @jit
 def read_attitude(line, samples):
     a, b, share = _neighbours(line, samples)
-    return so3.interpolate((a[3], a[4], a[5], a[6]), (b[3], b[4], b[5], b[6]), share)
+    newer = (a[6], a[7], a[8], a[9])
+    return so3.interpolate(newer, (b[6], b[7], b[8], b[9]), share) if share > 0.0 else newer
 
 
 @jit
-def read_force(line, samples):
-    return read_position(line, samples)
+def read_angular_velocity(line, samples):
+    return read(line, samples, 10)
 
 
 @jit
-def read_torque(line, samples):
-    a, b, share = _neighbours(line, samples)
-    return (a[3] + share * (b[3] - a[3]), a[4] + share * (b[4] - a[4]), a[5] + share * (b[5] - a[5]))
-
-
-@jit
-def fill_pose(line, p, q, v, w, dt):
-    """A past of uniform motion that ends in the pose (p, q): a robot that was already under way."""
+def fill_motion(line, p, v, q, w, dt):
+    """A past of uniform motion that ends at the pose (p, q): a robot that was already under way."""
     for age in range(CAPACITY - 1, -1, -1):
         back = -age * dt
-        turned = so3.multiply(so3.exp(vec.scale(back, w)), q)
-        push_pose(line, vec.add(p, vec.scale(back, v)), turned)
+        push_motion(line, vec.add(p, vec.scale(back, v)), v, so3.multiply(so3.exp(vec.scale(back, w)), q), w)

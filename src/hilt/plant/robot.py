@@ -1,21 +1,22 @@
-"""How the robot answers: at once, late, as a second-order system, or both in series.
+"""How the robot answers: at once, late, as a second-order system, or both in series; within its speed and acceleration.
 
 `delay` is the whole lag: pure delay plus 2ζ/ω_n. The second-order part is x'' + 2ζω_n x' + ω_n² x = ω_n² u with u linear
 between the samples, solved exactly, so the model adds no delay of its own; attitudes go through the same filter in the
 tangent space of the present attitude.
 """
 
+import math
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
-from hilt.maths import delay, so3, vec
+from hilt.maths import delay, noise, so3, vec
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Number, Second
+from hilt.units import MetrePerSecond, MetrePerSecond2, Number, Second
 
 
 class Robot(Section):
@@ -25,26 +26,36 @@ class Robot(Section):
     delay: Second = Field(default=0.0, ge=0, description="whole lag: pure delay plus 2ζ/ω_n")
     pure_delay: Second = Field(default=0.0, ge=0, description="part of `delay` that is pure, for delay+second-order")
     damping_ratio: Number = Field(default=1.0, gt=0)
+    jitter: Second = Field(default=0.0, ge=0, description="the pure delay varies from tick to tick by up to ± this")
+    speed_limit: MetrePerSecond = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
+    acceleration_limit: MetrePerSecond2 = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
 
     @model_validator(mode="after")
     def _consistent(self) -> "Robot":
         if self.kind == "ideal" and self.delay > 0:
             raise ValueError(f"robot.delay is {self.delay:g} s but an ideal robot has none; set robot.kind = 'delay'")
-        if "second-order" in self.kind and self.delay <= self.pure:
+        if self.jitter > 0 and self.jitter > self.pure(self.delay):
             raise ValueError(
-                f"robot.delay is {self.delay:g} s; a {self.kind} robot needs more than its pure delay of {self.pure:g} s; "
-                "raise robot.delay"
+                f"robot.jitter is {self.jitter:g} s; it must be at most the pure delay of {self.pure(self.delay):g} s; lower it"
             )
         return self
 
-    @property
-    def pure(self) -> float:
-        return {"ideal": 0.0, "delay": self.delay, "second-order": 0.0}.get(self.kind, self.pure_delay)
+    def pure(self, own: float) -> float:
+        """The pure part of the robot's own lag."""
+        return {"ideal": 0.0, "delay": own, "second-order": 0.0}.get(self.kind, self.pure_delay)
 
-    @property
-    def natural_frequency(self) -> float:
+    def natural_frequency(self, own: float) -> float:
         """ω_n [rad/s] of the second-order part, 0 without one."""
-        return 2.0 * self.damping_ratio / (self.delay - self.pure) if "second-order" in self.kind else 0.0
+        return 2.0 * self.damping_ratio / (own - self.pure(own)) if "second-order" in self.kind else 0.0
+
+    def check(self, own: float, period: float) -> None:
+        """`own` is the robot's own lag, which the scenario may have to share with the sensor."""
+        if "second-order" in self.kind and own <= self.pure(own):
+            raise ValueError(
+                f"robot.delay leaves {own:g} s for a {self.kind} robot, which needs more than its pure delay of "
+                f"{self.pure(own):g} s; raise robot.delay"
+            )
+        check_fits(self.pure(own) + self.jitter, period, "robot.delay")
 
 
 def check_fits(seconds: float, period: float, key: str) -> None:
@@ -72,27 +83,59 @@ def _filter(p, row, position, rate, u_before, u_after):
 
 
 @jit
+def _shorten(a, most):
+    """A vector, no longer than `most`."""
+    size = math.sqrt(vec.dot(a, a))
+    return vec.scale(most / size, a) if size > most else a
+
+
+@jit
+def _limit(x, p, u, u_v, dt):
+    """Follow u within the limits: towards it no faster than one can still brake."""
+    error = vec.sub(u, vec.add(vec.load(x.limited), vec.scale(dt, u_v)))
+    distance = math.sqrt(vec.dot(error, error))
+    v = vec.load(x.limited_v)
+    if distance > 0.0:
+        speed = min(distance / dt, math.sqrt(2.0 * p.acceleration_limit * distance))
+        u_v = vec.add(u_v, vec.scale(speed / distance, error))
+    v = vec.add(v, _shorten(vec.sub(u_v, v), p.acceleration_limit * dt))
+    v = _shorten(v, p.speed_limit)
+    vec.store(x.limited_v, v)
+    vec.store(x.limited, vec.add(vec.load(x.limited), vec.scale(dt, v)))
+    return vec.load(x.limited), v
+
+
+@jit
 def robot_step(sig, x, p, dt):
-    delay.push_pose(x.line, sig.X_WB_des.p, sig.X_WB_des.q)
-    u = delay.read_position(x.line, p.samples)
-    u_q = delay.read_attitude(x.line, p.samples)
+    q, w = so3.load(sig.X_WB_des.q), vec.load(sig.V_WB_des.w)
+    delay.push_motion(x.line, sig.X_WB_des.p, sig.V_WB_des.v, q, w)
+    samples = p.samples
+    if p.jitter > 0.0:
+        samples += p.jitter * (2.0 * noise.uniform(x.noise) - 1.0)
+    u, v = delay.read_position(x.line, samples), delay.read_velocity(x.line, samples)
+    if p.limited:
+        u, v = _limit(x, p, u, v, dt)
     if p.second_order:
-        position, rate, u_before = vec.load(x.p), vec.load(x.v), vec.load(x.u)
+        position, rate, before = vec.load(x.p), vec.load(x.v), vec.load(x.u)
         vec.store(x.u, u)
-        u_after = u
-        u = _filter(p, 0, position, rate, u_before, u_after)
-        vec.store(x.v, _filter(p, 1, position, rate, u_before, u_after))
-        q, turn_rate, zero = so3.load(x.q), vec.load(x.w), (0.0, 0.0, 0.0)
-        before, after = so3.between(q, so3.load(x.u_q)), so3.between(q, u_q)
-        so3.store(x.u_q, u_q)
-        u_q = so3.normalise(so3.multiply(so3.exp(_filter(p, 0, zero, turn_rate, before, after)), q))
-        vec.store(x.w, _filter(p, 1, zero, turn_rate, before, after))
-    vec.store(x.p, u)
-    so3.store(x.q, u_q)
+        v = _filter(p, 1, position, rate, before, u)
+        u = _filter(p, 0, position, rate, before, u)
+        vec.store(x.p, u)
+        vec.store(x.v, v)
+    if p.rotates:
+        q, w = delay.read_attitude(x.line, samples), delay.read_angular_velocity(x.line, samples)
+        if p.second_order:
+            now, rate, zero = so3.load(x.q), vec.load(x.w), (0.0, 0.0, 0.0)
+            before, after = so3.between(now, so3.load(x.u_q)), so3.between(now, q)
+            so3.store(x.u_q, q)
+            w = _filter(p, 1, zero, rate, before, after)
+            q = so3.normalise(so3.multiply(so3.exp(_filter(p, 0, zero, rate, before, after)), now))
+            so3.store(x.q, q)
+            vec.store(x.w, w)
     vec.store(sig.X_WB_true.p, u)
-    so3.store(sig.X_WB_true.q, u_q)
-    vec.store(sig.X_WB_meas.p, u)
-    so3.store(sig.X_WB_meas.q, u_q)
+    vec.store(sig.V_WB_true.v, v)
+    so3.store(sig.X_WB_true.q, q)
+    vec.store(sig.V_WB_true.w, w)
 
 
 def second_order_matrices(omega: float, zeta: float, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -109,38 +152,54 @@ def second_order_matrices(omega: float, zeta: float, dt: float) -> tuple[np.ndar
 
 
 def _pack(p, scenario):
-    robot, dt = scenario.robot, scenario.loop.period
+    robot, dt, own = scenario.robot, scenario.loop.period, scenario.robot_lag
     p.dt = dt
-    p.samples = robot.pure / dt
-    p.second_order = robot.natural_frequency > 0
+    p.samples = robot.pure(own) / dt
+    p.jitter = robot.jitter / dt
+    p.key = scenario.noise_key("robot.jitter")
+    p.rotates = scenario.rotates
+    p.limited = robot.speed_limit > 0 or robot.acceleration_limit > 0
+    p.speed_limit = robot.speed_limit or 1e12
+    p.acceleration_limit = robot.acceleration_limit or 1e12
+    omega = robot.natural_frequency(own)
+    p.second_order = omega > 0
     if p.second_order:
-        p.phi, p.gamma = second_order_matrices(robot.natural_frequency, robot.damping_ratio, dt)
-        p.lag = robot.delay - robot.pure
+        p.phi, p.gamma = second_order_matrices(omega, robot.damping_ratio, dt)
+        p.lag = own - robot.pure(own)
 
 
 @jit
 def _reset(sig, x, p):
-    """Under way already at the body's first velocity: a robot that lags has been lagging before."""
+    """Under way already at the set-point's first velocity: a robot that lags has been lagging before."""
     position, q = vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q)
-    v, w = vec.load(sig.V_WBcm.v), vec.load(sig.V_WBcm.w)
-    delay.fill_pose(x.line, vec.sub(position, vec.scale(p.dt, v)), so3.multiply(so3.exp(vec.scale(-p.dt, w)), q), v, w, p.dt)
+    v, w = vec.load(sig.V_WB_des.v), vec.load(sig.V_WB_des.w)
+    last = so3.multiply(so3.exp(vec.scale(-p.dt, w)), q)
+    delay.fill_motion(x.line, vec.sub(position, vec.scale(p.dt, v)), v, last, w, p.dt)
     back = -(p.samples + 1.0) * p.dt
     vec.store(x.u, vec.add(position, vec.scale(back, v)))
+    vec.store(x.limited, vec.load(x.u))
+    vec.store(x.limited_v, v)
     so3.store(x.u_q, so3.multiply(so3.exp(vec.scale(back, w)), q))
     behind = back - p.lag
     vec.store(x.p, vec.add(position, vec.scale(behind, v)))
     so3.store(x.q, so3.multiply(so3.exp(vec.scale(behind, w)), q))
     vec.store(x.v, v)
     vec.store(x.w, w)
+    x.noise.key = p.key
 
 
 ROBOT = StageKind(
     "robot",
     robot_step,
-    reads=("X_WB_des",),
-    writes=("X_WB_true", "X_WB_meas"),
-    state=record(line=delay.POSE_LINE, p=3, v=3, q=4, w=3, u=3, u_q=4),
-    params=record(dt="f8", samples="f8", lag="f8", second_order="i8", phi=("f8", (2, 2)), gamma=("f8", (2, 2))),
+    reads=("X_WB_des", "V_WB_des"),
+    writes=("X_WB_true", "V_WB_true"),
+    state=record(
+        line=delay.MOTION_LINE, p=3, v=3, q=4, w=3, u=3, u_q=4, limited=3, limited_v=3, noise=noise.NOISE,
+    ),
+    params=record(
+        dt="f8", samples="f8", jitter="f8", lag="f8", rotates="i8", second_order="i8", limited="i8", key="u8",
+        speed_limit="f8", acceleration_limit="f8", phi=("f8", (2, 2)), gamma=("f8", (2, 2)),
+    ),
     pack=_pack,
     reset=_reset,
-)
+)  # fmt: skip

@@ -1,4 +1,7 @@
-"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased and noisy."""
+"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, cut and rounded.
+
+`sensor` sits between robot and mock-up and moves with them; `target-sensor` sits under the mock-up that stands still.
+"""
 
 import math
 
@@ -13,7 +16,7 @@ from hilt.units import Hertz, Metre3, Newton, Newton3, NewtonMetre, NewtonMetre3
 
 
 class Sensor(Section):
-    """A six-axis force/torque sensor between robot and mock-up."""
+    """A six-axis force/torque sensor."""
 
     noise: Newton = Field(default=0.0, ge=0, description="rms of each force axis")
     torque_noise: NewtonMetre = Field(default=0.0, ge=0, description="rms of each torque axis")
@@ -21,47 +24,90 @@ class Sensor(Section):
     torque_bias: NewtonMetre3 = (0.0, 0.0, 0.0)
     bandwidth: Hertz = Field(default=0.0, ge=0, description="corner of a first-order low-pass; 0 for none")
     delay: Second = Field(default=0.0, ge=0)
-    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the body frame")
-    attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="q_BS, w x y z")
+    saturation: Newton = Field(default=0.0, ge=0, description="largest force of an axis; 0 for none")
+    torque_saturation: NewtonMetre = Field(default=0.0, ge=0, description="largest torque of an axis; 0 for none")
+    resolution: Newton = Field(default=0.0, ge=0, description="step of the converter for forces; 0 for none")
+    torque_resolution: NewtonMetre = Field(default=0.0, ge=0, description="step of the converter for torques; 0 for none")
+    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of what carries it")
+    attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the sensor in that frame, w x y z")
 
 
 @jit
-def sensor_step(sig, x, p, dt):
-    # The wrench as it is at the sensor's origin, in the sensor's frame.
-    q_WB = so3.load(sig.X_WB_true.q)
-    q_WS = so3.multiply(q_WB, so3.load(p.q_BS))
-    f_W = vec.load(sig.F_Bcm_true_W.f)
-    arm_W = so3.rotate(q_WB, vec.load(p.p_BcmSo_B))
-    tau_W = vec.sub(vec.load(sig.F_Bcm_true_W.tau), vec.cross(arm_W, f_W))
-    delay.push_wrench(x.line, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, tau_W))
+def _convert(value, most, step):
+    """Cut at ± most and round to steps; 0 for neither."""
+    if most > 0.0:
+        value = min(max(value, -most), most)
+    return step * round(value / step) if step > 0.0 else value
 
-    f = delay.read_force(x.line, p.samples)
-    tau = delay.read_torque(x.line, p.samples)
-    f = vec.add(vec.load(x.f), vec.scale(p.share, vec.sub(f, vec.load(x.f))))
-    tau = vec.add(vec.load(x.tau), vec.scale(p.share, vec.sub(tau, vec.load(x.tau))))
-    vec.store(x.f, f)
-    vec.store(x.tau, tau)
 
+@jit
+def measure(sig, x, p, f_S, tau_S):
+    """What the sensor makes of the wrench at its origin."""
+    delay.push_wrench(x.line, f_S, tau_S)
+    f, tau = delay.read_force(x.line, p.samples), delay.read_torque(x.line, p.samples)
+    if p.share < 1.0:
+        f = vec.add(vec.load(x.f), vec.scale(p.share, vec.sub(f, vec.load(x.f))))
+        tau = vec.add(vec.load(x.tau), vec.scale(p.share, vec.sub(tau, vec.load(x.tau))))
+        vec.store(x.f, f)
+        vec.store(x.tau, tau)
     f = vec.add(f, vec.load(p.bias))
     tau = vec.add(tau, vec.load(p.torque_bias))
     if p.noise > 0.0:
         f = vec.add(f, vec.scale(p.noise, noise.normal_vector(x.noise)))
     if p.torque_noise > 0.0:
         tau = vec.add(tau, vec.scale(p.torque_noise, noise.normal_vector(x.noise)))
-    vec.store(sig.F_So_S.f, f)
-    vec.store(sig.F_So_S.tau, tau)
+    for i in range(3):
+        sig.F_So_S.f[i] = _convert(f[i], p.saturation, p.resolution)
+        sig.F_So_S.tau[i] = _convert(tau[i], p.torque_saturation, p.torque_resolution)
 
 
-def _pack(p, scenario):
+@jit
+def sensor_step(sig, x, p, dt):
+    q_WB = so3.load(sig.X_WB_true.q)
+    q_WS = so3.multiply(q_WB, so3.load(p.q_BS))
+    f_W = vec.load(sig.F_Bcm_true_W.f)
+    arm_W = so3.rotate(q_WB, vec.load(p.p_BcmSo_B))
+    tau_W = vec.sub(vec.load(sig.F_Bcm_true_W.tau), vec.cross(arm_W, f_W))
+    measure(sig, x, p, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, tau_W))
+
+
+@jit
+def target_sensor_step(sig, x, p, dt):
+    """The contact force acts on the target at the tip; the sensor's frame is fixed in W."""
+    q_WS = so3.load(p.q_BS)
+    f_W = vec.load(sig.F_C_true_W)
+    arm_W = vec.sub(vec.load(sig.p_C_true_W), vec.load(p.p_BcmSo_B))
+    measure(sig, x, p, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, vec.cross(arm_W, f_W)))
+
+
+def _pack_channel(p, scenario):
     sensor, dt = scenario.sensor, scenario.loop.period
     p.samples = sensor.delay / dt
     # exact step of a first-order lag for a held input
     p.share = 1.0 - math.exp(-2.0 * math.pi * sensor.bandwidth * dt) if sensor.bandwidth > 0 else 1.0
-    p.noise, p.torque_noise = sensor.noise, sensor.torque_noise
-    p.bias, p.torque_bias = sensor.bias, sensor.torque_bias
+    for name in (
+        "noise",
+        "torque_noise",
+        "bias",
+        "torque_bias",
+        "saturation",
+        "torque_saturation",
+        "resolution",
+        "torque_resolution",
+    ):
+        p[name] = getattr(sensor, name)
     p.q_BS = sensor.attitude
-    p.p_BcmSo_B = [a - c for a, c in zip(sensor.position, scenario.body.centre_of_mass, strict=True)]
     p.key = scenario.noise_key("sensor.noise")
+
+
+def _pack(p, scenario):
+    _pack_channel(p, scenario)
+    p.p_BcmSo_B = [a - c for a, c in zip(scenario.sensor.position, scenario.body.centre_of_mass, strict=True)]
+
+
+def _pack_target(p, scenario):
+    _pack_channel(p, scenario)
+    p.p_BcmSo_B = scenario.sensor.position
 
 
 @jit
@@ -69,15 +115,29 @@ def _reset(sig, x, p):
     x.noise.key = p.key
 
 
+_STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE)
+_PARAMS = record(
+    samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, torque_bias=3, saturation="f8", torque_saturation="f8",
+    resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, key="u8",
+)  # fmt: skip
+
 SENSOR = StageKind(
     "sensor",
     sensor_step,
     reads=("F_Bcm_true_W", "X_WB_true"),
     writes=("F_So_S",),
-    state=record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE),
-    params=record(
-        samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, torque_bias=3, q_BS=4, p_BcmSo_B=3, key="u8"
-    ),
+    state=_STATE,
+    params=_PARAMS,
     pack=_pack,
+    reset=_reset,
+)
+TARGET_SENSOR = StageKind(
+    "target-sensor",
+    target_sensor_step,
+    reads=("F_C_true_W", "p_C_true_W"),
+    writes=("F_So_S",),
+    state=_STATE,
+    params=_PARAMS,
+    pack=_pack_target,
     reset=_reset,
 )

@@ -169,9 +169,10 @@ def _observer(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -
         panel.axhline(0.0, color="black", linewidth=0.6)
     axes[1].set_ylim(axes[0].get_ylim())
     mark_fault(axes, stop)
-    return Picture(
-        "Passivity observer", "Observed energy without and with the controller, in one run. Below zero is active.", fig
-    )
+    caption = "Observed energy without and with the controller, in one run. Below zero is active."
+    if not rows["v_pc"].any():
+        caption += " The chosen integrator has no controller, so both are the same."
+    return Picture("Passivity observer", caption, fig)
 
 
 def _made(result: Result, t: np.ndarray, stop: float | None) -> Picture:

@@ -17,6 +17,7 @@ from hilt.dynamics.translation import TRANSLATION, translation_step
 from hilt.guard import GUARD, Limits, guard_step
 from hilt.plant import push as pushes
 from hilt.plant.books import BOOKS, books_step
+from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.push import PUSH, Push, push_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
@@ -33,15 +34,25 @@ class FreeFloat(Scenario):
     body: Body
     integrator: Integrator = Integrator()
     robot: Robot = Robot()
+    encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
     collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts with the walls")
     limits: Limits
 
+    @property
+    def robot_lag(self) -> float:
+        """The robot's own lag [s]."""
+        return self.robot.delay
+
+    @property
+    def rotates(self) -> bool:
+        return self.body.dof == 6
+
     @model_validator(mode="after")
     def _delays_fit(self) -> "FreeFloat":
-        check_fits(self.robot.pure, self.loop.period, "robot.delay")
+        self.robot.check(self.robot_lag, self.loop.period)
         check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
         return self
 
@@ -62,6 +73,7 @@ def plant(row, w, p):
     """From the set-point to the measured wrench; the lab has the real thing instead."""
     sig, w, p = row[0], w[0], p[0]
     robot_step(sig, w.robot, p.robot, p.dt)
+    encoder_step(sig, w.encoder, p.encoder, p.dt)
     push_step(sig, w.push, p.push, p.dt)
     wall_step(sig, w.wall, p.wall, p.dt)
     books_step(sig, w.books, p.books, p.dt)
@@ -177,7 +189,7 @@ FREEFLOAT = System(
         "setpoint": SETPOINT,
         "guard": GUARD,
     },
-    plant_stages={"robot": ROBOT, "push": PUSH, "wall": WALL, "books": BOOKS, "sensor": SENSOR},
+    plant_stages={"robot": ROBOT, "encoder": ENCODER, "push": PUSH, "wall": WALL, "books": BOOKS, "sensor": SENSOR},
     tick=tick,
     plant=plant,
     batch=batch,

@@ -1,0 +1,216 @@
+"""docking: a servicer hits a target through a robot that answers late (He & Shen 2022).
+
+    sensor ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy.spatial.transform import Rotation
+
+from hilt.compensate.delay import COMPENSATE, compensate_step
+from hilt.compensate.identify import IDENTIFY, identify_step
+from hilt.compiled import jit
+from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
+from hilt.guard import GUARD, Limits, guard_step
+from hilt.plant.contact import CONTACT, Contact, Frames, Rod, contact_step
+from hilt.plant.contact_books import CONTACT_BOOKS, contact_books_step
+from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
+from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
+from hilt.scenario import SHIPPED, Scenario, Section
+from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
+from hilt.stage import System
+from hilt.systems.docking_metrics import METRIC_WORDS, metrics, stored_energy
+from hilt.units import Metre3, MetrePerSecond, Newton, Number3, Second
+
+
+class Approach(Section):
+    """How the servicer comes; the target rests."""
+
+    speed: MetrePerSecond = Field(gt=0)
+    direction: Number3 = Field(default=(1.0, 0.0, 0.0), description="in W")
+    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start")
+
+    @property
+    def velocity(self) -> tuple[float, ...]:
+        size = math.hypot(*self.direction)
+        return tuple(self.speed * part / size for part in self.direction)
+
+
+class Detect(Section):
+    """When a force is a contact."""
+
+    threshold: Newton | None = Field(default=None, gt=0, description="8 σ of the sensor's noise if not given, at least 1 mN")
+
+
+class Identify(Section):
+    kind: Literal["absolute", "akf"] = "absolute"
+
+
+class Compensate(Section):
+    method: Literal["none", "pic", "dac", "pida", "pida-literal"] = "pida"
+    sensor_delay: Second | None = Field(default=None, ge=0, description="assumed; the true one if not given")
+    lead_filter: Second | None = Field(default=None, ge=0, description="of the force's derivative; 2 ms if the sensor is noisy")
+
+
+class Docking(Scenario):
+    """Everything a run of `docking` depends on."""
+
+    system: Literal["docking"] = "docking"
+    dof: Literal[1, 6] = 1
+    servicer: FreeBody
+    target: FreeBody
+    approach: Approach
+    frames: Frames
+    rod: Rod = Rod()
+    contact: Contact
+    robot: Robot
+    encoder: Encoder = Encoder()
+    sensor: Sensor = Sensor()
+    detect: Detect = Detect()
+    identify: Identify = Identify()
+    compensate: Compensate = Compensate()
+    collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts")
+    limits: Limits
+
+    @property
+    def rotates(self) -> bool:
+        return self.dof == 6
+
+    @property
+    def robot_lag(self) -> float:
+        """The robot's own part of the whole delay `robot.delay`, of which the sensor has the rest."""
+        return 0.0 if self.robot.kind == "ideal" else self.robot.delay - self.sensor.delay
+
+    @property
+    def reduced_mass(self) -> float:
+        """m_s m_t/(m_s + m_t)  [He2022, eq. 31]"""
+        return self.servicer.mass * self.target.mass / (self.servicer.mass + self.target.mass)
+
+    @property
+    def start_of_tip(self) -> tuple[float, ...]:
+        return tuple(a + b for a, b in zip(self.approach.position, self.rod.tip, strict=True))
+
+    @property
+    def force_threshold(self) -> float:
+        return self.detect.threshold or max(8.0 * self.sensor.noise, 1e-3)
+
+    @property
+    def assumed_sensor_delay(self) -> float:
+        told = self.compensate.sensor_delay
+        return self.sensor.delay if told is None else told
+
+    @property
+    def lead_filter(self) -> float:
+        told = self.compensate.lead_filter
+        return (0.002 if self.sensor.noise > 0 else 0.0) if told is None else told
+
+    @property
+    def lead_noise(self) -> float:
+        """rms of the noise of F_act: the lead amplifies what the sensor has."""
+        a = self.loop.period / (self.lead_filter + self.loop.period)
+        g = self.assumed_sensor_delay * a / self.loop.period
+        return self.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a * a / (1 - (1 - a) ** 2))
+
+    def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise in W."""
+        arms = []
+        for body in (self.servicer, self.target):
+            w, x, y, z = body.assembly_attitude
+            R = Rotation.from_quat([x, y, z, w]).as_matrix()
+            arms.append((R.T @ np.array(body.assembly_position), R.T @ np.linalg.inv(np.array(body.inertia)) @ R))
+        (to_A, inverse_A), (to_B, inverse_B) = arms
+        return np.array(self.rod.tip) + to_A, inverse_A, -to_B, inverse_B
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Docking":
+        if self.frames.gap <= self.rod.radius:
+            raise ValueError(
+                f"frames.gap is {self.frames.gap:g} m but the rod has a radius of {self.rod.radius:g} m; "
+                "the gap must be larger, or the rod touches both frames at once; widen frames.gap"
+            )
+        if self.robot_lag < 0:
+            raise ValueError(
+                f"robot.delay is {self.robot.delay:g} s in all, of which sensor.delay takes {self.sensor.delay:g} s; "
+                "the whole must be at least the part; raise robot.delay"
+            )
+        if self.dof == 1 and (any(self.frames.n_W[1:]) or any(self.approach.velocity[1:])):
+            raise ValueError("frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions")
+        if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
+            raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
+        self.robot.check(self.robot_lag, self.loop.period)
+        check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        return self
+
+
+@jit
+def tick(row, x, p):
+    """From the measured force to the set-point; runs in simulation and in the lab."""
+    sig, x, p = row[0], x[0], p[0]
+    contact_sense_step(sig, x.sense, p.sense, p.dt)
+    identify_step(sig, x.identify, p.identify, p.dt)
+    compensate_step(sig, x.compensate, p.compensate, p.dt)
+    two_bodies_step(sig, x.bodies, p.bodies, p.dt)
+    guard_step(sig, x.guard, p.guard, p.dt)
+
+
+@jit
+def plant(row, w, p):
+    """From the set-point to the measured force; the lab has the real thing instead."""
+    sig, w, p = row[0], w[0], p[0]
+    robot_step(sig, w.robot, p.robot, p.dt)
+    encoder_step(sig, w.encoder, p.encoder, p.dt)
+    contact_step(sig, w.contact, p.contact, p.dt)
+    contact_books_step(sig, w.books, p.books, p.dt)
+    target_sensor_step(sig, w.sensor, p.sensor, p.dt)
+
+
+@jit
+def batch(row, x, w, p, log):
+    """The same tick and plant in a compiled loop; returns the number of rows."""
+    for k in range(len(log)):
+        row[0].tick = k
+        row[0].t = k * p[0].dt
+        plant(row, w, p)
+        tick(row, x, p)
+        log[k] = row[0]
+        if row[0].fault or row[0].done:
+            return k + 1
+    return len(log)
+
+
+DOCKING = System(
+    name="docking",
+    summary="a servicer hits a target through a slow robot: contact identified and compensated, energy controlled",
+    scenario=Docking,
+    tick_stages={
+        "sense": CONTACT_SENSE,
+        "identify": IDENTIFY,
+        "compensate": COMPENSATE,
+        "bodies": TWO_BODIES,
+        "guard": GUARD,
+    },
+    plant_stages={"robot": ROBOT, "encoder": ENCODER, "contact": CONTACT, "books": CONTACT_BOOKS, "sensor": TARGET_SENSOR},
+    tick=tick,
+    plant=plant,
+    batch=batch,
+    metrics=metrics,
+    metric_words=METRIC_WORDS,
+    ledger_ports={
+        "W_environment": "work of the contact on the bodies",
+        "W_sampling": "made by holding the force over a tick",
+        "W_delay": "made by the robot's delay",
+        "W_sensor": "made by the sensor",
+        "W_compensation": "made by the compensation of the force",
+        "W_controller": "made by the energy controller",
+        "W_integrator": "made by the integrator, translation",
+        "W_rotation": "made by the integrator, rotation",
+    },
+    stored_energy=stored_energy,
+    scenario_folder=SHIPPED / "docking",
+    default_scenario="table1",
+    report="hilt.report.docking",
+)

@@ -1,0 +1,200 @@
+"""What a run of `docking` is measured by: each collision against the same collision in space.
+
+CoV_n is the speed after collision n over the ideal one, CoF_n the largest true force of collision n over the ideal one. In one degree
+of freedom the ideal is a closed form, damping included; in six it is the same contact on a perfect robot at a much finer tick.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DIVERGED = 1.25  # speed over ideal speed
+
+METRIC_WORDS = {
+    "cov": "CoV: speed after each collision / ideal",
+    "cof": "CoF: largest force of each collision / ideal",
+    "mean_cof": "mean CoF",
+    "kinetic_energy_ratio": "kinetic energy at the end / ideal",
+    "momentum_drift": "momentum, relative error",
+    "stiffness_error": "stiffness, relative error",
+    "damping_error_of_critical": "damping, error in parts of critical",
+    "force_lead_s": "compensated force ahead of the measured one by",
+    "robot_delay_s": "delay of the robot, seen in flight",
+    "command_speed_ratio": "largest commanded speed / ideal",
+    "command_acceleration_ratio": "largest commanded acceleration / ideal",
+    "diverged": "diverged",
+    "diverged_at_s": "diverged at",
+}
+
+
+def stored_energy(rows: np.ndarray) -> np.ndarray:
+    energy: np.ndarray = rows["H"] + rows["H_rot"]
+    return energy
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """The collisions as they would be in space."""
+
+    speeds: list[float]
+    peaks: list[float]
+    energy: float
+
+
+def damped_contact(k: float, c: float, mass: float) -> tuple[float, float]:
+    """Restitution and peak force per speed of a mass that meets a spring-damper which only pushes, in closed form."""
+    omega = math.sqrt(k / mass)
+    zeta = c / (2.0 * math.sqrt(k * mass))
+    if zeta == 0.0:
+        return 1.0, math.sqrt(k * mass)
+    root = math.sqrt(1.0 - zeta * zeta)
+    omega_d = omega * root
+    # F/v0 = √(km) e^{-ζωt} (A sin ω_d t + B cos ω_d t), x'/v0 = e^{-ζωt} (cos ω_d t - ζ/√(1-ζ²) sin ω_d t)
+    A, B = (1.0 - 2.0 * zeta * zeta) / root, 2.0 * zeta
+    top = math.atan2(A * omega_d - zeta * omega * B, zeta * omega * A + omega_d * B) / omega_d
+    peak = math.exp(-zeta * omega * top) * (A * math.sin(omega_d * top) + B * math.cos(omega_d * top)) if top > 0 else B
+    leave = (math.pi - math.atan2(B, A)) / omega_d
+    phase = omega_d * leave
+    speed = math.exp(-zeta * omega * leave) * abs(math.cos(phase) - zeta / root * math.sin(phase))
+    return speed, math.sqrt(k * mass) * peak
+
+
+def ideal_line(scenario: Any) -> Ideal:
+    """One degree of freedom, linear contact: closed form."""
+    mass, contact = scenario.reduced_mass, scenario.contact
+    speed = math.hypot(*scenario.approach.velocity)
+    forward = scenario.approach.velocity[0] > 0
+    speeds, peaks = [], []
+    for n in range(scenario.collisions):
+        front = (n % 2 == 0) == forward
+        k = contact.stiffness * (1.0 if front else contact.rear_stiffness_ratio)
+        restitution, peak = damped_contact(k, contact.damping, mass)
+        peaks.append(speed * peak)
+        speed *= restitution
+        speeds.append(speed)
+    total = scenario.servicer.mass + scenario.target.mass
+    common = scenario.servicer.mass * math.hypot(*scenario.approach.velocity) / total
+    return Ideal(speeds, peaks, 0.5 * total * common**2 + 0.5 * mass * speed**2)
+
+
+def ideal_fine(scenario: Any) -> Ideal:
+    """Any other contact: the same bodies on a perfect robot with a perfect sensor, at an eighth of the tick."""
+    from hilt.systems.docking import DOCKING, Compensate, Encoder, Robot, Sensor
+
+    perfect = scenario.model_copy(
+        update={
+            "robot": Robot(kind="ideal"),
+            "encoder": Encoder(),
+            "sensor": Sensor(position=scenario.sensor.position, attitude=scenario.sensor.attitude),
+            "compensate": Compensate(method="none"),
+            "loop": scenario.loop.model_copy(update={"period": min(scenario.loop.period / 8, 2.5e-4)}),
+        }
+    )
+    bench = DOCKING.set_up(perfect)
+    log = np.zeros(bench.ticks, DOCKING.row)
+    rows = log[: DOCKING.batch(bench.row, bench.x, bench.w, bench.p, log)]
+    return Ideal(speeds_after(rows, perfect), peak_forces(rows), float(stored_energy(rows)[-1]))
+
+
+def ideal_of(scenario: Any) -> Ideal:
+    return ideal_line(scenario) if scenario.dof == 1 and scenario.contact.kind == "linear" else ideal_fine(scenario)
+
+
+def speeds_after(rows: np.ndarray, scenario: Any) -> list[float]:
+    """Speed of the simulated tip along the frames' normal in the flight after each completed collision."""
+    normal = np.array(scenario.frames.n_W)
+    v = rows["v_C_des_W"] @ normal
+    number, touching = rows["collision"], rows["contact"] != 0
+    speeds = []
+    for n in range(1, int(number.max()) + 1):
+        inside = np.flatnonzero((number == n) & touching)
+        flight = np.flatnonzero(number == n)
+        flight = flight[flight > inside[-1]] if len(inside) else flight[:0]
+        if len(flight):
+            speeds.append(float(abs(v[flight[-1 - len(flight) // 4]])))
+        elif n < number.max():  # the other frame came at once
+            speeds.append(float(abs(v[np.flatnonzero(number == n)[-1]])))
+    return speeds[: scenario.collisions]
+
+
+def peak_forces(rows: np.ndarray) -> list[float]:
+    force = np.linalg.norm(rows["F_C_true_W"], axis=1)
+    return [float(force[rows["collision"] == n].max()) for n in range(1, int(rows["collision"].max()) + 1)]
+
+
+def _lag(t: np.ndarray, late: np.ndarray, early: np.ndarray) -> float:
+    """By how much `late` comes after `early`: the shift with the least squares, to a fraction of a sample."""
+    if not late.any() or not early.any() or len(t) < 8:
+        return math.nan
+    period = float(t[1] - t[0])
+    spectrum = np.fft.rfft(late, 2 * len(t)) * np.conj(np.fft.rfft(early, 2 * len(t)))
+    correlation = np.fft.irfft(spectrum)
+    best = int(np.argmax(correlation))
+    left, middle, right = (correlation[(best + i) % len(correlation)] for i in (-1, 0, 1))
+    bend = left - 2 * middle + right
+    shift = best + (0.5 * (left - right) / bend if bend else 0.0)
+    return float((shift if shift < len(t) else shift - 2 * len(t)) * period)
+
+
+def _robot_delay(rows: np.ndarray) -> float:
+    """How far the robot is behind the simulated tip in flight, divided by the speed."""
+    flight = (rows["contact"] == 0) & (rows["collision"] > 0)
+    v = rows["v_C_des_W"][flight]
+    power = float(np.einsum("ij,ij->", v, v))
+    behind = (rows["p_C_des_W"] - rows["p_C_true_W"])[flight]
+    return float(np.einsum("ij,ij->", behind, v)) / power if power > 0 else math.nan
+
+
+def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
+    """The figures of a run."""
+    ideal = ideal_of(scenario)
+    speeds, peaks = speeds_after(rows, scenario), peak_forces(rows)[: scenario.collisions]
+    cov = [found / wanted for found, wanted in zip(speeds, ideal.speeds, strict=False)]
+    cof = [found / wanted for found, wanted in zip(peaks, ideal.peaks, strict=False)]
+    start = math.hypot(*scenario.approach.velocity)
+    omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
+    v = rows["v_C_des_W"]
+    acceleration = np.linalg.norm(np.diff(v, axis=0), axis=1) / scenario.loop.period
+    fast = np.flatnonzero(np.linalg.norm(v, axis=1) > DIVERGED * start)
+    faulted = int(rows["fault"][-1]) != 0
+    diverged = faulted or (bool(cov) and max(cov) > DIVERGED)
+    figures: dict[str, Any] = {
+        "cov": cov,
+        "cof": cof,
+        "mean_cof": float(np.mean(cof)) if cof else math.nan,
+        "kinetic_energy_ratio": float(stored_energy(rows)[-1]) / ideal.energy,
+        "momentum_drift": _momentum_drift(rows),
+        **_identification(rows, scenario),
+        "force_lead_s": _lag(rows["t"], np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1)),
+        "robot_delay_s": _robot_delay(rows),
+        "command_speed_ratio": float(np.linalg.norm(v, axis=1).max()) / start,
+        "command_acceleration_ratio": float(acceleration.max()) / (start * omega) if len(acceleration) else 0.0,
+        "diverged": diverged,
+    }
+    if diverged:
+        figures["diverged_at_s"] = float(rows["t"][fast[0] if len(fast) else -1])
+    return figures
+
+
+def _momentum_drift(rows: np.ndarray) -> float:
+    scale = float(np.linalg.norm(rows["P_N"][0]))
+    linear = np.abs(rows["P_N"] - rows["P_N"][0]).max()
+    angular = np.abs(rows["L_N"] - rows["L_N"][0]).max()
+    return float(max(linear / scale, angular / max(scale, float(np.linalg.norm(rows["L_N"][0])))))
+
+
+def _identification(rows: np.ndarray, scenario: Any) -> dict[str, float]:
+    """Errors of the last valid estimate at each frame; the worse one counts."""
+    contact = scenario.contact
+    stiffness, damping = [], []
+    for side, k in ((1, contact.stiffness), (-1, contact.stiffness * contact.rear_stiffness_ratio)):
+        found = np.flatnonzero((rows["contact"] == side) & (rows["identified"] == 1))
+        if len(found):
+            stiffness.append(abs(rows["k_hat"][found[-1]] / k - 1.0))
+            damping.append(abs(rows["c_hat"][found[-1]] - contact.damping) / (2.0 * math.sqrt(k * scenario.reduced_mass)))
+    return {
+        "stiffness_error": float(max(stiffness, default=math.nan)),
+        "damping_error_of_critical": float(max(damping, default=math.nan)),
+    }
