@@ -18,6 +18,7 @@ AKF = 0
 ABSOLUTE = 1
 CODES = {"akf": AKF, "absolute": ABSOLUTE}
 
+SKIP = int(__import__("os").environ.get("SK", "1"))
 FORGETTING = 0.98  # b of the amnesic factor
 _SURFACE = record(known="i8", e=3, k="f8", c="f8", P=("f8", (3, 3)))
 
@@ -79,7 +80,7 @@ def _choose_surface(x, e):
 
 
 @jit
-def _begin(x, p, e, position, force):
+def _begin(x, p, e, position, force, speed):
     """A contact begins: forget the offset, doubt the stiffness a little, keep the damping."""
     x.on, x.samples, x.peak = 1, 0, 0.0
     x.surface = _choose_surface(x, e)
@@ -87,12 +88,16 @@ def _begin(x, p, e, position, force):
     P = surface.P
     if not surface.known:
         surface.known = 1
-        surface.k = surface.c = 0.0
         P[0, 0], P[1, 1], P[0, 1], P[1, 0] = p.P_k, p.P_c, 0.0, 0.0
+        other = x.surfaces[1 - x.surface]
+        if other.known:  # a new surface is likely to be of the kind of the old one
+            surface.k = other.k
+            P[0, 0] = (0.5 * other.k) ** 2
     vec.store(surface.e, e)
     P[0, 0] += (0.1 * surface.k) ** 2
     P[0, 2] = P[1, 2] = P[2, 0] = P[2, 1] = 0.0
-    P[2, 2] = p.P_b
+    # The force at the reference is known but for noise, and for what the lead has not caught up with yet.
+    P[2, 2] = (p.b_deviation + p.stiffness * abs(speed) * p.sensor_delay) ** 2
     x.b = force
     vec.store(x.reference, position)
 
@@ -106,7 +111,7 @@ def identify_step(sig, x, p, dt):
     e, position, v = vec.load(sig.e_W), vec.load(sig.p_C_W), vec.load(sig.v_C_W)
     force = vec.dot(vec.load(sig.F_act_W), e)
     if not x.on:
-        _begin(x, p, e, position, force)
+        _begin(x, p, e, position, force, vec.dot(v, e))
     surface = x.surfaces[x.surface]
     x.samples += 1
     x.peak = max(x.peak, force)
@@ -118,7 +123,9 @@ def identify_step(sig, x, p, dt):
             dp, dv = vec.sub(position, vec.load(x.position)), vec.sub(v, vec.load(x.v))
             _akf_update(x, vec.dot(dF, e), vec.dot(dp, e), vec.dot(dv, e))  # [He2022, eq. 8]
         else:
-            variance = p.force_variance + (surface.k * p.position_noise) ** 2 + (surface.c * p.velocity_noise) ** 2
+            # While k is unknown, encoder noise counts as if the contact were as stiff as told.
+            stiffness = max(surface.k, p.stiffness)
+            variance = p.force_variance + (stiffness * p.position_noise) ** 2 + (surface.c * p.velocity_noise) ** 2
             variance += (1e-3 * x.peak) ** 2
             depth = vec.dot(vec.sub(position, vec.load(x.reference)), e)
             _absolute_update(surface, x, force, depth, vec.dot(v, e), variance)
@@ -134,18 +141,23 @@ def identify_step(sig, x, p, dt):
     sig.identified = 1 if surface.k > 0.0 and sig.k_var < (p.doubt * surface.k) ** 2 else 0
     # A damping that noise could have made is no damping.
     critical = 2.0 * math.sqrt(max(surface.k, 0.0) * p.mass)
-    significant = abs(surface.c) > 3.0 * math.sqrt(max(sig.c_var, 0.0)) and abs(surface.c) > 2e-3 * critical
+    deviation = math.sqrt(max(sig.c_var, 0.0))
+    significant = abs(surface.c) > max(3.0 * deviation, 2e-3 * critical) and deviation < 1e-2 * critical
     sig.c_hat = surface.c if significant else 0.0
 
 
 def _pack(p, scenario):
     p.kind = CODES[scenario.identify.kind]
     p.threshold = scenario.force_threshold
-    p.skipped = 2 + math.ceil(scenario.assumed_sensor_delay / scenario.loop.period - 1e-9)
+    p.skipped = SKIP + math.ceil(scenario.assumed_sensor_delay / scenario.loop.period - 1e-9)
     p.mass = scenario.reduced_mass
     p.position_noise, p.velocity_noise = scenario.encoder.position_noise, scenario.encoder.velocity_noise
     p.force_variance = 1e-4 + scenario.lead_noise**2
-    p.P_k, p.P_c, p.P_b = 1e12, 1e8, 1e6
+    p.stiffness = scenario.identify.stiffness
+    critical = 2.0 * math.sqrt(p.stiffness * p.mass)
+    p.P_k, p.P_c = (10.0 * p.stiffness) ** 2, (0.1 * critical) ** 2
+    p.sensor_delay = scenario.assumed_sensor_delay
+    p.b_deviation = 2.0 * scenario.lead_noise + 0.3 * p.threshold + p.stiffness * p.position_noise
     p.doubt = 0.2
 
 
@@ -165,8 +177,8 @@ IDENTIFY = StageKind(
         k="f8", c="f8", P=("f8", (2, 2)), R="f8", updates="i8",
     ),
     params=record(
-        kind="i8", threshold="f8", skipped="i8", mass="f8", position_noise="f8", velocity_noise="f8", force_variance="f8",
-        P_k="f8", P_c="f8", P_b="f8", doubt="f8",
+        kind="i8", threshold="f8", skipped="i8", mass="f8", stiffness="f8", position_noise="f8", velocity_noise="f8", force_variance="f8",
+        P_k="f8", P_c="f8", b_deviation="f8", sensor_delay="f8", doubt="f8",
     ),
     pack=_pack,
     reset=_reset,

@@ -1,6 +1,6 @@
 """docking: a servicer hits a target through a robot that answers late (He & Shen 2022).
 
-    sensor ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
+sensor ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
 """
 
 import math
@@ -24,7 +24,7 @@ from hilt.scenario import SHIPPED, Scenario, Section
 from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
 from hilt.stage import System
 from hilt.systems.docking_metrics import METRIC_WORDS, metrics, stored_energy
-from hilt.units import Metre3, MetrePerSecond, Newton, Number3, Second
+from hilt.units import Metre3, MetrePerSecond, Newton, NewtonPerMetre, Number3, Second
 
 
 class Approach(Section):
@@ -32,7 +32,9 @@ class Approach(Section):
 
     speed: MetrePerSecond = Field(gt=0)
     direction: Number3 = Field(default=(1.0, 0.0, 0.0), description="in W")
-    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start")
+    position: Metre3 = Field(
+        default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start"
+    )
 
     @property
     def velocity(self) -> tuple[float, ...]:
@@ -47,7 +49,10 @@ class Detect(Section):
 
 
 class Identify(Section):
+    """How the contact is identified."""
+
     kind: Literal["absolute", "akf"] = "absolute"
+    stiffness: NewtonPerMetre = Field(default=200e3, gt=0, description="order of magnitude to expect; sets the first doubts")
 
 
 class Compensate(Section):
@@ -138,7 +143,9 @@ class Docking(Scenario):
                 "the whole must be at least the part; raise robot.delay"
             )
         if self.dof == 1 and (any(self.frames.n_W[1:]) or any(self.approach.velocity[1:])):
-            raise ValueError("frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions")
+            raise ValueError(
+                "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions"
+            )
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
             raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
         self.robot.check(self.robot_lag, self.loop.period)
