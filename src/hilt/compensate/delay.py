@@ -1,9 +1,10 @@
 """Taking the robot's delay off the contact force: PIC, DAC and PIDA (He & Shen 2022).
 
-    F_comp = max(0, F_act·e + k̂ (p_des - p)·e + ĉ (v_des - v)·e) e              [He2022, eq. 21, eq. 22, eq. 23, eq. 24], contact only pushes
-    v⁺ = v - T F_comp/m_eff;   E⁺ = E + (F_comp - F_d)(v + v⁺)/2 T               [He2022, eq. 14, eq. 16]; F_d = max(ĉ, 0) v
-    if E⁺ < 0 on the way out:  v⁺ = -√(v² + 2(E - F_d v T)/m_eff),  F_α = m_eff (v - v⁺)/T - F_comp ≤ 0      [He2022, eq. 17, eq. 19]
-    F̂ = F_comp + F_α                                                            [He2022, eq. 29]
+    F_comp = max(0, F_act·e + k̂ (p_des - p)·e + ĉ (v_des - v)·e) e               (21) to (24); contact only pushes
+    v⁺ = v - T F_comp/m_eff;   E⁺ = E + (F_comp - F_d)(v + v⁺)/2 T                (14), (16); F_d = max(ĉ, 0) v
+    if E⁺ < 0 on the way out:  v⁺ = -√(v² + 2(E - F_d v T)/m_eff)                 (17), (19)
+                               F_α = m_eff (v - v⁺)/T - F_comp ≤ 0
+    F̂ = F_comp + F_α                                                              (29)
 
 `none` takes the measured force as it is; `pic` has no energy controller and no clamp; `dac` has no k̂, ĉ terms; `pida` has
 all. The controller is scalar along the force: the printed one, axis by axis, is `pida-literal` (with the sign of eq. 19 mended,
@@ -42,7 +43,7 @@ def effective_mass(sig, p, e):
 
 @jit
 def energy_controller(x, f, damping, v, mass, dt):
-    """Force along e that keeps the energy of the contact from being given back twice; books the observer."""
+    """Force along e that keeps the contact from giving back more than it took.  [He2022, eq. 14, eq. 16, eq. 17, eq. 19]"""
     v_next = v - dt * f / mass
     before = ledger.energy(x.observer)
     alpha = 0.0

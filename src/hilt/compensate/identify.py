@@ -1,6 +1,6 @@
 """Stiffness and damping of the contact, identified while it lasts.
 
-`akf`       adaptive Kalman filter on increments, as the paper: ΔF·e = k Δp·e + c Δv·e         [He2022, eq. 8, eq. 11, eq. 12, eq. 13]
+`akf`       adaptive Kalman filter on increments, as the paper: ΔF·e = k Δp·e + c Δv·e    (8), (11) to (13)
 `absolute`  F·e = k (p - p_ref)·e + c v·e + b with b free in every contact; each of two surfaces has its own k and c.
 
 Increments of force against increments of position drown in encoder noise and mix up unequal frames; the absolute form does not.
@@ -18,7 +18,6 @@ AKF = 0
 ABSOLUTE = 1
 CODES = {"akf": AKF, "absolute": ABSOLUTE}
 
-SKIP = int(__import__("os").environ.get("SK", "1"))
 FORGETTING = 0.98  # b of the amnesic factor
 _SURFACE = record(known="i8", e=3, k="f8", c="f8", P=("f8", (3, 3)))
 
@@ -149,7 +148,8 @@ def identify_step(sig, x, p, dt):
 def _pack(p, scenario):
     p.kind = CODES[scenario.identify.kind]
     p.threshold = scenario.force_threshold
-    p.skipped = SKIP + math.ceil(scenario.assumed_sensor_delay / scenario.loop.period - 1e-9)
+    # The lead needs so long to see the contact; increments also need two samples of it.
+    p.skipped = math.ceil(scenario.assumed_sensor_delay / scenario.loop.period - 1e-9) + (2 if p.kind == AKF else 0)
     p.mass = scenario.reduced_mass
     p.position_noise, p.velocity_noise = scenario.encoder.position_noise, scenario.encoder.velocity_noise
     p.force_variance = 1e-4 + scenario.lead_noise**2
@@ -177,7 +177,8 @@ IDENTIFY = StageKind(
         k="f8", c="f8", P=("f8", (2, 2)), R="f8", updates="i8",
     ),
     params=record(
-        kind="i8", threshold="f8", skipped="i8", mass="f8", stiffness="f8", position_noise="f8", velocity_noise="f8", force_variance="f8",
+        kind="i8", threshold="f8", skipped="i8", mass="f8", stiffness="f8",
+        position_noise="f8", velocity_noise="f8", force_variance="f8",
         P_k="f8", P_c="f8", b_deviation="f8", sensor_delay="f8", doubt="f8",
     ),
     pack=_pack,

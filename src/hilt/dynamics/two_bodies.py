@@ -1,10 +1,10 @@
 """Two free bodies in space, servicer A and target B, and the motion of one as seen from the other.
 
-    m v' = F, I ω' + ω × I ω = r × F        for both, with ±F at one common point      [He2022, eq. 1, eq. 2]
+    m v' = F,   I ω' + ω × I ω = r × F        for both, with ±F at one common point        (1), (2)
 
 A force kicks momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals stay to the
-last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the exponential
-map. The robot renders the pose of A's assembly frame in B's: X_WB_des, with W fixed to the target's mock-up.
+last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the
+exponential map. The robot renders the pose of A's assembly frame in B's: X_WB_des, with W fixed to the target's mock-up.
 """
 
 import numpy as np
@@ -116,7 +116,7 @@ def _fly(body, figures, rotates, made, dt):
     """Free motion over a tick; books what the attitude's rule makes of the energy."""
     vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt / figures.mass, vec.load(body.P))))
     if rotates:
-        q, L, _, gain = momentum_rule(so3.load(body.q), vec.load(body.L), (0.0, 0.0, 0.0), figures, dt)
+        q, _, _, gain = momentum_rule(so3.load(body.q), vec.load(body.L), (0.0, 0.0, 0.0), figures, dt)
         so3.store(body.q, q)
         ledger.book(made, gain, 1.0, 1.0)
 
@@ -165,7 +165,7 @@ def _pack(p, scenario):
 
 @jit
 def _reset(sig, x, p):
-    """The target rests at the origin; the servicer's assembly frame stands at X0 in W and moves with v0, not turned against W."""
+    """The target rests at the origin; the servicer's assembly frame stands at X0 in W, not turned, and moves with v0."""
     x.B.q[0] = 1.0
     vec.store(x.B.L, vec.matvec(p.B.inertia, vec.load(p.w0_B)))
     q_NW = so3.load(p.B.q_assembly)

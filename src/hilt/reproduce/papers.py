@@ -8,7 +8,7 @@ from hilt.faults import InputError
 from hilt.report import page
 from hilt.reproduce.claims import Reproduction
 
-_MODULES = {"destefano2017": "hilt.reproduce.destefano2017"}
+_MODULES = {"destefano2017": "hilt.reproduce.destefano2017", "he2022": "hilt.reproduce.he2022"}
 
 
 def names() -> list[str]:

@@ -1,7 +1,7 @@
 """What the tick knows of a contact: tip of the rod, force, whether there is contact, and along which direction.
 
-    p_C = p + R r        v_C = v + ω × R r                                   [He2022, eq. 3, eq. 4]; des: [He2022, eq. 25, eq. 26]
-    F_act = F_mea + τ_p dF_mea/dt                                            [He2022, eq. 6]
+    p_C = p + R r        v_C = v + ω × R r                                   (3), (4); for the simulated rod (25), (26)
+    F_act = F_mea + τ_p dF_mea/dt                                            (6)
     contact begins at |F| > F_th and ends at |F| < F_th/2;  e = F_mea/|F_mea|
 
 Eq. 6 is printed the other way round, F_mea = F_act + …, which would add lag. The derivative is low-passed where the sensor

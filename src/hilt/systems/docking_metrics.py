@@ -1,7 +1,8 @@
 """What a run of `docking` is measured by: each collision against the same collision in space.
 
-CoV_n is the speed after collision n over the ideal one, CoF_n the largest true force of collision n over the ideal one. In one degree
-of freedom the ideal is a closed form, damping included; in six it is the same contact on a perfect robot at a much finer tick.
+CoV_n is the speed after collision n over the ideal one, CoF_n the largest true force of collision n over the ideal one. In one
+degree of freedom the ideal is a closed form, damping included; in six it is the same contact on a perfect robot at a much
+finer tick.
 """
 
 import math
