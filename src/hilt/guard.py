@@ -40,40 +40,39 @@ class Limits(Section):
 
 
 @jit
+def _check(sig, code, square, limit):
+    """Compare squares: a root is taken only for the sentence."""
+    if square > limit * limit:
+        faults.trip(sig, code, -1, math.sqrt(square), limit)
+
+
+@jit
 def guard_step(sig, x, p, dt):
     f, tau = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
     position = vec.load(sig.X_WB_des.p)
-    q = so3.load(sig.X_WB_des.q)
-    velocity = vec.scale(1.0 / dt, vec.sub(position, vec.load(x.p)))
-    change = vec.scale(1.0 / dt, vec.sub(velocity, vec.load(x.v)))
-    last = so3.load(x.q)
-    turn = so3.between(last, q) if q != last else (0.0, 0.0, 0.0)  # a logarithm is dear
+    q, last = so3.load(sig.X_WB_des.q), so3.load(x.q)
+    rate = 1.0 / dt
+    velocity = vec.scale(rate, vec.sub(position, vec.load(x.p)))
+    change = vec.scale(rate, vec.sub(velocity, vec.load(x.v))) if x.moving else (0.0, 0.0, 0.0)
+    turn = vec.scale(rate, so3.between(last, q)) if q != last else (0.0, 0.0, 0.0)  # a logarithm is dear
 
-    force = math.sqrt(vec.dot(f, f))
-    torque = math.sqrt(vec.dot(tau, tau))
-    speed = math.sqrt(vec.dot(velocity, velocity))
-    acceleration = math.sqrt(vec.dot(change, change)) if x.moving else 0.0
-    angular_speed = math.sqrt(vec.dot(turn, turn)) / dt
+    force, torque, speed = vec.dot(f, f), vec.dot(tau, tau), vec.dot(velocity, velocity)
+    acceleration, angular_speed = vec.dot(change, change), vec.dot(turn, turn)
     energy = sig.H + sig.H_rot
 
     # One sum is enough: it is not finite if one of them is not.
     if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + q[0]):
         faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
-    if force > p.force:
-        faults.trip(sig, faults.FORCE, -1, force, p.force)
-    if torque > p.torque:
-        faults.trip(sig, faults.TORQUE, -1, torque, p.torque)
+    _check(sig, faults.FORCE, force, p.force)
+    _check(sig, faults.TORQUE, torque, p.torque)
     for i in range(3):
         if position[i] < p.workspace_min[i]:
             faults.trip(sig, faults.WORKSPACE, i, position[i], p.workspace_min[i])
         if position[i] > p.workspace_max[i]:
             faults.trip(sig, faults.WORKSPACE, i, position[i], p.workspace_max[i])
-    if speed > p.speed:
-        faults.trip(sig, faults.SPEED, -1, speed, p.speed)
-    if angular_speed > p.angular_speed:
-        faults.trip(sig, faults.ANGULAR_SPEED, -1, angular_speed, p.angular_speed)
-    if acceleration > p.acceleration:
-        faults.trip(sig, faults.ACCELERATION, -1, acceleration, p.acceleration)
+    _check(sig, faults.SPEED, speed, p.speed)
+    _check(sig, faults.ANGULAR_SPEED, angular_speed, p.angular_speed)
+    _check(sig, faults.ACCELERATION, acceleration, p.acceleration)
     if energy > p.energy:
         faults.trip(sig, faults.ENERGY, -1, energy, p.energy)
 

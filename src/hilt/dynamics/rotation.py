@@ -2,8 +2,7 @@
 
 The state is the angular momentum in the world frame and the attitude, so `momentum` keeps L exactly when nothing acts:
 
-    L⁺ = L + T τ        ω(q, L) = R I⁻¹ Rᵀ L
-    ω_mid = ω(exp(½T ω(q, L)) q, L + ½T τ)        q⁺ = exp(T ω_mid) q
+    L⁺ = L + T τ        L_B = Rᵀ(L + ½T τ),  ω_B = I⁻¹ L_B        q⁺ = q exp(T I⁻¹(L_B - ½T ω_B × L_B))
 
 Euler's rule, which gains energy without any torque and which no controller at the port can repair:
 
@@ -30,17 +29,18 @@ def angular_velocity(q, L_W, inverse_inertia):
 
 
 @jit
-def momentum_rule(q, L_W, tau_W, p, dt):
-    """Next attitude and momentum, the turn of the tick, and the work of body and torque over it."""
-    w_before = angular_velocity(q, L_W, p.inverse_inertia)
-    q_half = so3.multiply(so3.exp(vec.scale(0.5 * dt, w_before)), q)
-    L_half = vec.add(L_W, vec.scale(0.5 * dt, tau_W))
-    turn = vec.scale(dt, angular_velocity(q_half, L_half, p.inverse_inertia))
-    q_next = so3.normalise(so3.multiply(so3.exp(turn), q))
+def momentum_rule(q, L_W, w_before, tau_W, p, dt):
+    """Next attitude, momentum and rate, the turn of the tick in B, and the work of body and torque over it."""
+    L_B = so3.rotate_back(q, vec.add(L_W, vec.scale(0.5 * dt, tau_W)))
+    w_B = vec.matvec(p.inverse_inertia, L_B)
+    # Seen from the body the momentum turns backwards: half a tick later it is L - ½T ω × L.
+    L_half = vec.sub(L_B, vec.scale(0.5 * dt, vec.cross(w_B, L_B)))
+    turn_B = vec.scale(dt, vec.matvec(p.inverse_inertia, L_half))
+    q_next = so3.renormalise(so3.multiply(q, so3.exp(turn_B)))
     L_next = vec.add(L_W, vec.scale(dt, tau_W))
     w_after = angular_velocity(q_next, L_next, p.inverse_inertia)
     gain = 0.5 * dt * vec.dot(tau_W, vec.add(w_before, w_after)) + 0.5 * (vec.dot(L_W, w_after) - vec.dot(L_next, w_before))
-    return q_next, L_next, turn, gain
+    return q_next, L_next, w_after, turn_B, gain
 
 
 @jit
@@ -53,10 +53,10 @@ def euler_rule(q, L_W, tau_W, p, dt):
     a_B = vec.matvec(p.inverse_inertia, torque_B)
     w_next_B = vec.add(w_B, vec.scale(dt, a_B))
     turn_B = vec.scale(dt, w_B if p.kind == EXPLICIT else w_next_B)
-    q_next = so3.normalise(so3.multiply(q, so3.exp(turn_B)))
+    q_next = so3.renormalise(so3.multiply(q, so3.exp(turn_B)))
     L_next = so3.rotate(q_next, vec.matvec(p.inertia, w_next_B))
     gain = dt * vec.dot(tau_B, w_B) + 0.5 * dt * dt * vec.dot(a_B, torque_B)
-    return q_next, L_next, so3.rotate(q, turn_B), gain
+    return q_next, L_next, so3.rotate(q_next, w_next_B), turn_B, gain
 
 
 @jit
@@ -72,14 +72,14 @@ def rotation_step(sig, x, p, dt):
 
     if p.rotates:
         tau_W = vec.load(sig.F_Bcm_W.tau)
+        tau_B = so3.rotate_back(q, tau_W)  # a turn's axis is the same before and after it
         if p.kind == EULER or p.kind == EXPLICIT:
-            q, L_W, turn, gain = euler_rule(q, L_W, tau_W, p, dt)
+            q, L_W, w_W, turn_B, gain = euler_rule(q, L_W, tau_W, p, dt)
         else:
-            q, L_W, turn, gain = momentum_rule(q, L_W, tau_W, p, dt)
-        ledger.book(x.made, gain - vec.dot(tau_W, turn), 1.0, 1.0)
+            q, L_W, w_W, turn_B, gain = momentum_rule(q, L_W, w_W, tau_W, p, dt)
+        ledger.book(x.made, gain - vec.dot(tau_B, turn_B), 1.0, 1.0)
         so3.store(x.q, q)
         vec.store(x.L_W, L_W)
-        w_W = angular_velocity(q, L_W, p.inverse_inertia)
     so3.store(sig.X_WBcm_next.q, q)
     vec.store(sig.V_WBcm_next.w, w_W)
 

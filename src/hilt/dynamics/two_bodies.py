@@ -9,6 +9,7 @@ exponential map. The robot renders the pose of A's assembly frame in B's: X_WB_d
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.spatial.transform import Rotation
 
 from hilt.compensate import ledger
 from hilt.compiled import jit
@@ -20,8 +21,10 @@ from hilt.signals import PORT, record
 from hilt.stage import StageKind
 from hilt.units import Inertia, Kilogram, Metre3, Quaternion, RadianPerSecond3
 
-_BODY = record(p=3, q=4, P=3, L=3)
-_FIGURES = record(mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), assembly=3, q_assembly=4)
+_BODY = record(p=3, q=4, P=3, L=3, w=3)  # w follows from q and L; it is kept because it costs more than to remember
+_FIGURES = record(
+    mass="f8", inverse_mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), assembly=3, q_assembly=4
+)
 
 
 class FreeBody(Section):
@@ -59,46 +62,56 @@ def _point_on_A(x, p, at_U):
 @jit
 def _velocity_in_W(x, p, at_N, q_NW, w_A, w_B):
     """Velocity of the point of A against the same point of B, seen from the target."""
-    v_A = vec.add(vec.scale(1.0 / p.A.mass, vec.load(x.A.P)), vec.cross(w_A, vec.sub(at_N, vec.load(x.A.p))))
-    v_B = vec.add(vec.scale(1.0 / p.B.mass, vec.load(x.B.P)), vec.cross(w_B, vec.sub(at_N, vec.load(x.B.p))))
+    v_A = vec.add(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.cross(w_A, vec.sub(at_N, vec.load(x.A.p))))
+    v_B = vec.add(vec.scale(p.B.inverse_mass, vec.load(x.B.P)), vec.cross(w_B, vec.sub(at_N, vec.load(x.B.p))))
     return so3.rotate_back(q_NW, vec.sub(v_A, v_B))
+
+
+@jit
+def relative_position(sig, x, p):
+    """What the robot has to show while nothing turns: differences of positions and velocities."""
+    apart = vec.add(vec.sub(vec.load(x.A.p), vec.load(x.B.p)), vec.load(p.apart_N))
+    closing = vec.sub(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.scale(p.B.inverse_mass, vec.load(x.B.P)))
+    vec.store(sig.X_WB_des.p, so3.rotate_back(so3.load(p.B.q_assembly), apart))
+    vec.store(sig.V_WB_des.v, so3.rotate_back(so3.load(p.B.q_assembly), closing))
 
 
 @jit
 def relative_motion(sig, x, p):
     """Pose and twist of A's assembly frame as seen from B's: what the robot has to show."""
+    w_A, w_B = vec.load(x.A.w), vec.load(x.B.w)
     q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
     origin = vec.add(vec.load(x.B.p), so3.rotate(so3.load(x.B.q), vec.load(p.B.assembly)))
     o_U = _point_on_A(x, p, (0.0, 0.0, 0.0))
     vec.store(sig.X_WB_des.p, so3.rotate_back(q_NW, vec.sub(o_U, origin)))
     q_NU = so3.multiply(so3.load(x.A.q), so3.load(p.A.q_assembly))
     so3.store(sig.X_WB_des.q, so3.multiply(so3.inverse(q_NW), q_NU))
-    w_A, w_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if p.rotates:
-        w_A, w_B = _rates(x, p)
     vec.store(sig.V_WB_des.v, _velocity_in_W(x, p, o_U, q_NW, w_A, w_B))
     vec.store(sig.V_WB_des.w, so3.rotate_back(q_NW, vec.sub(w_A, w_B)))
 
 
 @jit
-def _publish(sig, x, p, w_A, w_B):
+def _publish(sig, x, p):
+    """The bodies at t."""
     p_A, p_B, P_A, P_B = vec.load(x.A.p), vec.load(x.B.p), vec.load(x.A.P), vec.load(x.B.P)
-    L_A, L_B = vec.load(x.A.L), vec.load(x.B.L)
+    v_A, v_B = vec.scale(p.A.inverse_mass, P_A), vec.scale(p.B.inverse_mass, P_B)
     vec.store(sig.X_NA.p, p_A)
     vec.store(sig.X_NB.p, p_B)
     so3.store(sig.X_NA.q, so3.load(x.A.q))
     so3.store(sig.X_NB.q, so3.load(x.B.q))
-    vec.store(sig.V_NA.v, vec.scale(1.0 / p.A.mass, P_A))
-    vec.store(sig.V_NB.v, vec.scale(1.0 / p.B.mass, P_B))
-    vec.store(sig.V_NA.w, w_A)
-    vec.store(sig.V_NB.w, w_B)
+    vec.store(sig.V_NA.v, v_A)
+    vec.store(sig.V_NB.v, v_B)
     vec.store(sig.P_N, vec.add(P_A, P_B))
-    orbital = vec.add(vec.cross(p_A, P_A), vec.cross(p_B, P_B))
-    vec.store(sig.L_N, vec.add(orbital, vec.add(L_A, L_B)))
-    sig.H = 0.5 * (vec.dot(P_A, P_A) / p.A.mass + vec.dot(P_B, P_B) / p.B.mass)
-    sig.H_rot = 0.5 * (vec.dot(L_A, w_A) + vec.dot(L_B, w_B))
+    sig.H = 0.5 * (vec.dot(P_A, v_A) + vec.dot(P_B, v_B))
     ledger.publish(sig.W_integrator, x.integrator)
-    ledger.publish(sig.W_rotation, x.rotation)
+    if p.rotates:
+        w_A, w_B, L_A, L_B = vec.load(x.A.w), vec.load(x.B.w), vec.load(x.A.L), vec.load(x.B.L)
+        vec.store(sig.V_NA.w, w_A)
+        vec.store(sig.V_NB.w, w_B)
+        orbital = vec.add(vec.cross(p_A, P_A), vec.cross(p_B, P_B))
+        vec.store(sig.L_N, vec.add(orbital, vec.add(L_A, L_B)))
+        sig.H_rot = 0.5 * (vec.dot(L_A, w_A) + vec.dot(L_B, w_B))
+        ledger.publish(sig.W_rotation, x.rotation)
 
 
 @jit
@@ -112,41 +125,71 @@ def _kick(x, p, tip_N, f_N, dt):
 
 
 @jit
-def _fly(body, figures, rotates, made, dt):
-    """Free motion over a tick; books what the attitude's rule makes of the energy."""
-    vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt / figures.mass, vec.load(body.P))))
-    if rotates:
-        q, _, _, gain = momentum_rule(so3.load(body.q), vec.load(body.L), (0.0, 0.0, 0.0), figures, dt)
-        so3.store(body.q, q)
-        ledger.book(made, gain, 1.0, 1.0)
+def _fly(body, figures, w, made, dt):
+    """Free motion over a tick; books what the attitude's rule makes of the energy, returns the new rate."""
+    vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * figures.inverse_mass, vec.load(body.P))))
+    q, _, w, _, gain = momentum_rule(so3.load(body.q), vec.load(body.L), w, (0.0, 0.0, 0.0), figures, dt)
+    so3.store(body.q, q)
+    ledger.book(made, gain, 1.0, 1.0)
+    return w
 
 
 @jit
-def two_bodies_step(sig, x, p, dt):
-    w_A, w_B = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if p.rotates:
-        w_A, w_B = _rates(x, p)
-    _publish(sig, x, p, w_A, w_B)
+def _acts(force):
+    return force[0] != 0.0 or force[1] != 0.0 or force[2] != 0.0
 
-    force = vec.load(sig.F_hat_W)
-    acting = force[0] != 0.0 or force[1] != 0.0 or force[2] != 0.0
+
+@jit
+def _kick_and_fly(sig, x, p, force, dt):
+    """Six degrees of freedom; returns the mean velocity of the tip over the kick, in W."""
+    w_A, w_B = vec.load(x.A.w), vec.load(x.B.w)
     mean = (0.0, 0.0, 0.0)
-    if acting:
+    if _acts(force):
         q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
         tip_N = _point_on_A(x, p, vec.load(p.tip_U))
         before = _velocity_in_W(x, p, tip_N, q_NW, w_A, w_B)
         _kick(x, p, tip_N, so3.rotate(q_NW, force), dt)
-        if p.rotates:
-            w_A, w_B = _rates(x, p)
+        w_A, w_B = _rates(x, p)
         mean = vec.scale(0.5, vec.add(before, _velocity_in_W(x, p, tip_N, q_NW, w_A, w_B)))
-    _fly(x.A, p.A, p.rotates, x.rotation, dt)
-    _fly(x.B, p.B, p.rotates, x.rotation, dt)
+    vec.store(x.A.w, _fly(x.A, p.A, w_A, x.rotation, dt))
+    vec.store(x.B.w, _fly(x.B, p.B, w_B, x.rotation, dt))
     relative_motion(sig, x, p)
-    if acting:
+    return mean
+
+
+@jit
+def _kick_and_slide(sig, x, p, force, dt):
+    """The same where nothing turns."""
+    before = vec.load(sig.V_WB_des.v)
+    J = vec.scale(dt, so3.rotate(so3.load(p.B.q_assembly), force))
+    P_A, P_B = vec.sub(vec.load(x.A.P), J), vec.add(vec.load(x.B.P), J)
+    vec.store(x.A.P, P_A)
+    vec.store(x.B.P, P_B)
+    vec.store(x.A.p, vec.add(vec.load(x.A.p), vec.scale(dt * p.A.inverse_mass, P_A)))
+    vec.store(x.B.p, vec.add(vec.load(x.B.p), vec.scale(dt * p.B.inverse_mass, P_B)))
+    relative_position(sig, x, p)
+    return vec.scale(0.5, vec.add(before, vec.load(sig.V_WB_des.v)))
+
+
+@jit
+def two_bodies_step(sig, x, p, dt):
+    _publish(sig, x, p)
+    force = vec.load(sig.F_hat_W)
+    mean = _kick_and_fly(sig, x, p, force, dt) if p.rotates else _kick_and_slide(sig, x, p, force, dt)
+    if _acts(force):
         # A kick changes the energy by -T F̂·(mean velocity) exactly; the ledger books -F̂·(way of the set-point).
-        tip = vec.add(vec.load(sig.X_WB_des.p), so3.rotate(so3.load(sig.X_WB_des.q), vec.load(p.tip_U)))
-        way = vec.sub(tip, vec.load(sig.p_C_des_W))
+        tip = vec.load(p.tip_U)
+        if p.rotates:
+            tip = so3.rotate(so3.load(sig.X_WB_des.q), tip)
+        way = vec.sub(vec.add(vec.load(sig.X_WB_des.p), tip), vec.load(sig.p_C_des_W))
         ledger.book(x.integrator, vec.dot(force, way) - dt * vec.dot(force, mean), 1.0, 1.0)
+
+
+def _apart(scenario):
+    """From B's assembly frame to A's, less that from B's to A's centre of mass, in N, while nothing turns."""
+    to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (scenario.target, scenario.servicer))
+    in_N = (to_W * to_U.inv()).apply(scenario.servicer.assembly_position)
+    return in_N - np.array(scenario.target.assembly_position)
 
 
 def _pack(p, scenario):
@@ -156,11 +199,13 @@ def _pack(p, scenario):
     p.X0 = scenario.approach.position
     for figures, body, rate in ((p.A, scenario.servicer, p.w0_A), (p.B, scenario.target, p.w0_B)):
         figures.mass = body.mass
+        figures.inverse_mass = 1.0 / body.mass
         figures.inertia = np.array(body.inertia)
         figures.inverse_inertia = np.linalg.inv(np.array(body.inertia))
         figures.assembly = body.assembly_position
         figures.q_assembly = body.assembly_attitude
         rate[:] = body.angular_velocity if scenario.rotates else 0.0
+    p.apart_N = _apart(scenario)
 
 
 @jit
@@ -175,6 +220,9 @@ def _reset(sig, x, p):
     vec.store(x.A.p, vec.sub(o_U, so3.rotate(q_A, vec.load(p.A.assembly))))
     vec.store(x.A.P, vec.scale(p.A.mass, so3.rotate(q_NW, vec.load(p.v0))))
     vec.store(x.A.L, so3.rotate(q_A, vec.matvec(p.A.inertia, vec.load(p.w0_A))))
+    w_A, w_B = _rates(x, p)
+    vec.store(x.A.w, w_A)
+    vec.store(x.B.w, w_B)
     relative_motion(sig, x, p)
 
 
@@ -186,7 +234,7 @@ TWO_BODIES = StageKind(
         "X_NA", "V_NA", "X_NB", "V_NB", "P_N", "L_N", "H", "H_rot", "X_WB_des", "V_WB_des", "W_integrator", "W_rotation",
     ),
     state=record(A=_BODY, B=_BODY, integrator=PORT, rotation=PORT),
-    params=record(rotates="i8", tip_U=3, v0=3, X0=3, w0_A=3, w0_B=3, A=_FIGURES, B=_FIGURES),
+    params=record(rotates="i8", apart_N=3, tip_U=3, v0=3, X0=3, w0_A=3, w0_B=3, A=_FIGURES, B=_FIGURES),
     pack=_pack,
     reset=_reset,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from hilt.compiled import jit
 from hilt.maths import so3, vec
 from hilt.signals import record
 
-CAPACITY = 512
+CAPACITY = 512  # a power of two: places are counted with a mask
 
 # One sample of a wrench is force and torque; one of a motion is position, velocity, attitude and angular velocity.
 WRENCH_LINE = record(buffer=("f8", (CAPACITY, 6)), newest="i8")
@@ -16,7 +16,7 @@ MOTION_LINE = record(buffer=("f8", (CAPACITY, 13)), newest="i8")
 
 @jit
 def _advance(line):
-    line.newest = (line.newest + 1) % CAPACITY
+    line.newest = (line.newest + 1) & (CAPACITY - 1)
     return line.buffer[line.newest]
 
 
@@ -48,8 +48,8 @@ def push_motion(line, p, v, q, w):
 def _neighbours(line, samples):
     """The samples on both sides of `samples` ago, and how far the wanted moment lies towards the older one."""
     whole = int(samples)
-    newer = (line.newest - whole) % CAPACITY
-    older = (line.newest - whole - 1) % CAPACITY
+    newer = (line.newest - whole) & (CAPACITY - 1)
+    older = (line.newest - whole - 1) & (CAPACITY - 1)
     return line.buffer[newer], line.buffer[older], samples - whole
 
 

@@ -8,6 +8,8 @@ import math
 from hilt.compiled import jit
 from hilt.maths import vec
 
+SMALL = 1e-4  # square of an angle below which series are used
+
 
 @jit
 def load(a):
@@ -45,6 +47,13 @@ def normalise(q):
 
 
 @jit
+def renormalise(q):
+    """Bring a quaternion back that has drifted from length one by rounding: one step of Newton, no root."""
+    s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return (s * q[0], s * q[1], s * q[2], s * q[3])
+
+
+@jit
 def rotate(q, a):
     """R(q) a, as a + 2 w (u × a) + 2 u × (u × a)."""
     u = (q[1], q[2], q[3])
@@ -61,11 +70,14 @@ def rotate_back(q, a):
 @jit
 def exp(phi):
     """The rotation by |phi| about phi."""
-    angle = math.sqrt(vec.dot(phi, phi))
-    half = 0.5 * angle
-    # sin(x/2)/x by its series where the quotient would lose digits: the next term is below 1e-17 of the first
-    s = math.sin(half) / angle if angle > 1e-4 else 0.5 - angle * angle / 48.0
-    return (math.cos(half), s * phi[0], s * phi[1], s * phi[2])
+    square = vec.dot(phi, phi)
+    if square < SMALL:
+        # The series are exact to rounding here, and much cheaper: the turn of one tick is small.
+        s = 0.5 - square * (1.0 / 48.0 - square / 3840.0)
+        return (1.0 - square * (0.125 - square * (1.0 / 384.0)), s * phi[0], s * phi[1], s * phi[2])
+    angle = math.sqrt(square)
+    s = math.sin(0.5 * angle) / angle
+    return (math.cos(0.5 * angle), s * phi[0], s * phi[1], s * phi[2])
 
 
 @jit
@@ -73,10 +85,12 @@ def log(q):
     """The rotation vector of q, at most half a turn long: log(exp(phi)) = phi."""
     sign = 1.0 if q[0] >= 0.0 else -1.0
     u = (sign * q[1], sign * q[2], sign * q[3])
-    s = math.sqrt(vec.dot(u, u))
-    if s > 1e-8:
-        return vec.scale(2.0 * math.atan2(s, sign * q[0]) / s, u)
-    return vec.scale(2.0, u)
+    square = vec.dot(u, u)
+    if square < SMALL:
+        # 2 arcsin(s)/s by its series, exact to rounding
+        return vec.scale(2.0 + square * (1.0 / 3.0 + square * (0.15 + square * (5.0 / 56.0))), u)
+    s = math.sqrt(square)
+    return vec.scale(2.0 * math.atan2(s, sign * q[0]) / s, u)
 
 
 @jit

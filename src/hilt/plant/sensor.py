@@ -43,8 +43,10 @@ def _convert(value, most, step):
 @jit
 def measure(sig, x, p, f_S, tau_S):
     """What the sensor makes of the wrench at its origin."""
-    delay.push_wrench(x.line, f_S, tau_S)
-    f, tau = delay.read_force(x.line, p.samples), delay.read_torque(x.line, p.samples)
+    f, tau = f_S, tau_S
+    if p.samples > 0.0:
+        delay.push_wrench(x.line, f_S, tau_S)
+        f, tau = delay.read_force(x.line, p.samples), delay.read_torque(x.line, p.samples)
     if p.share < 1.0:
         f = vec.add(vec.load(x.f), vec.scale(p.share, vec.sub(f, vec.load(x.f))))
         tau = vec.add(vec.load(x.tau), vec.scale(p.share, vec.sub(tau, vec.load(x.tau))))
@@ -74,6 +76,9 @@ def sensor_step(sig, x, p, dt):
 @jit
 def target_sensor_step(sig, x, p, dt):
     """The contact force acts on the target at the tip; the sensor's frame is fixed in W."""
+    if not p.rotates:  # one axis, one number
+        measure(sig, x, p, vec.load(sig.F_C_true_W), (0.0, 0.0, 0.0))
+        return
     q_WS = so3.load(p.q_BS)
     f_W = vec.load(sig.F_C_true_W)
     arm_W = vec.sub(vec.load(sig.p_C_true_W), vec.load(p.p_BcmSo_B))
@@ -97,6 +102,7 @@ def _pack_channel(p, scenario):
     ):
         p[name] = getattr(sensor, name)
     p.q_BS = sensor.attitude
+    p.rotates = scenario.rotates
     p.key = scenario.noise_key("sensor.noise")
 
 
@@ -118,7 +124,7 @@ def _reset(sig, x, p):
 _STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE)
 _PARAMS = record(
     samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, torque_bias=3, saturation="f8", torque_saturation="f8",
-    resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, key="u8",
+    resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, rotates="i8", key="u8",
 )  # fmt: skip
 
 SENSOR = StageKind(
