@@ -12,8 +12,8 @@ help:  ## show this help
 $(READY): requirements.lock pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh
 
-run: $(READY)  ## run the main job: a body bounces between two walls on a late robot
-	@$(BIN)/hilt run freefloat --scenario wall
+run: $(READY)  ## run the main job: a docking contact on a robot 20 ms late, untreated and compensated
+	@$(BIN)/hilt compare docking --scenario table1 --set robot.delay="20 ms" --over compensate.method=none,dac,pida
 
 test: $(READY)  ## all tests, also with bounds checks and without the compiler
 	@sh tools/test.sh

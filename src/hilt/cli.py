@@ -6,13 +6,18 @@ Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing writ
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from hilt import __version__
+from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError
+
+if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
+    from hilt.scenario import Scenario
+    from hilt.stage import System
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
@@ -21,6 +26,8 @@ app = typer.Typer(
 console = Console()
 status = Console(stderr=True)
 
+Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
+ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value: --set robot.delay='20 ms'")]
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 OutFolder = Annotated[Path, typer.Option("--out", help="folder for recordings and reports")]
@@ -56,34 +63,44 @@ def list_systems(as_json: AsJson = False) -> None:
         terminal.print_systems(console, found)
 
 
+def _clock(name: str) -> Clock:
+    clocks: dict[str, type[Clock]] = {"free": FreeClock, "periodic": PeriodicClock}
+    if name not in clocks:
+        raise InputError(f"--clock is {name!r}; it must be free or periodic; choose one")
+    return clocks[name]()
+
+
 @app.command()
 def run(
-    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")],
-    scenario: Annotated[str | None, typer.Option(help="one of the system's scenarios, or a .toml file")] = None,
+    target: Target,
+    scenario: ScenarioName = None,
     settings: Settings = [],  # noqa: B006  (typer reads it, nobody changes it)
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
     clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
     rig: Annotated[str, typer.Option(help="what stands for robot and sensor")] = "simulated",
+    seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, registry
-    from hilt.clock import Clock, FreeClock, PeriodicClock
 
-    clocks: dict[str, type[Clock]] = {"free": FreeClock, "periodic": PeriodicClock}
-    if clock not in clocks:
-        raise InputError(f"--clock is {clock!r}; it must be free or periodic; choose one")
+    pace = _clock(clock)
     system, values, name = job.find(target, scenario, settings)
     make_rig = registry.rig(rig)
+    if seeds < 1:
+        raise InputError(f"--seeds is {seeds}; it must be at least 1; give a whole number")
+    if seeds > 1:
+        _run_seeds(system, values, name, seeds, as_json)
+        return
     job.check_folder(out)
     if as_json:
-        result = job.run(system, values, name, out, clocks[clock](), make_rig)
+        result = job.run(system, values, name, out, pace, make_rig)
         _print_json(result.as_json())
     else:
         from hilt.report import page, terminal
 
         with terminal.progress(status, values.loop.duration, values.loop.period) as watch:
-            result = job.run(system, values, name, out, clocks[clock](), make_rig, watch)
+            result = job.run(system, values, name, out, pace, make_rig, watch)
         terminal.print_result(console, result)
         console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
         console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
@@ -91,6 +108,58 @@ def run(
         if as_json:
             print(result.fault.sentence, file=sys.stderr)
         raise typer.Exit(3)
+
+
+def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_json: bool) -> None:
+    from hilt import seeds
+    from hilt.report import terminal
+
+    summary = seeds.run(system, values, name, count)
+    if as_json:
+        _print_json(summary.as_json())
+    else:
+        terminal.print_seeds(console, summary)
+
+
+@app.command()
+def compare(
+    target: Target,
+    over: Annotated[str, typer.Option(metavar="KEY=A,B,C", help="the value that differs: --over compensate.method=none,pida")],
+    scenario: ScenarioName = None,
+    settings: Settings = [],  # noqa: B006
+    as_json: AsJson = False,
+    out: OutFolder = Path("runs"),
+) -> None:
+    """Run a scenario several times, with one value changed: one table, one picture, one sentence."""
+    from hilt import job
+    from hilt.clock import stamp
+
+    key, equals, values = over.partition("=")
+    choices = [value.strip() for value in values.split(",") if value.strip()]
+    if not equals or len(choices) < 2:
+        raise InputError(f"--over is {over!r}; it must be a key and at least two values, such as robot.delay='10 ms,20 ms'")
+    found = {choice: job.find(target, scenario, [*settings, f"{key}={choice}"]) for choice in choices}
+    job.check_folder(out)
+    results = {}
+    for choice, (system, checked, name) in found.items():
+        if as_json:
+            results[choice] = job.run(system, checked, name, out)
+        else:
+            from hilt.report import terminal
+
+            with terminal.progress(status, checked.loop.duration, checked.loop.period, choice) as watch:
+                results[choice] = job.run(system, checked, name, out, watch=watch)
+    if as_json:
+        _print_json({choice: result.as_json() for choice, result in results.items()})
+        return
+    from hilt.report import comparison, page
+
+    comparison.print_comparison(console, results)
+    for choice, result in results.items():
+        console.print(f"{choice:10s} {page.write(result)}", highlight=False, soft_wrap=True)
+    system, _, name = next(iter(found.values()))
+    path = comparison.write(results, out / f"{system.name}-{name}-comparison-{stamp()}.html")
+    console.print(f"report     {path}", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -145,7 +214,7 @@ def replay(recording: Path, as_json: AsJson = False) -> None:
 
 @app.command()
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(help="destefano2017; all papers if not given")] = None,
+    paper: Annotated[str | None, typer.Argument(help="destefano2017 or he2022; all papers if not given")] = None,
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
 ) -> None:

@@ -36,19 +36,19 @@ class Result:
         return {
             "system": self.system.name,
             "scenario": self.name,
-            "metrics": _plain(self.metrics),
-            "ledger": _plain(self.ledger),
-            "fault": self.fault and _plain(self.fault.as_json()),
+            "metrics": plain(self.metrics),
+            "ledger": plain(self.ledger),
+            "fault": self.fault and plain(self.fault.as_json()),
             "recording": self.recording and str(self.recording),
         }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON has no NaN and no infinity: they become null."""
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 

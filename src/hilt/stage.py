@@ -65,6 +65,7 @@ class System:
     batch: Callable[..., int]
     metrics: Callable[..., dict[str, Any]]
     metric_words: dict[str, str]
+    ratios: tuple[str, ...]  # metrics whose ideal is 1
     ledger_ports: dict[str, str]
     stored_energy: Callable[[np.ndarray], np.ndarray]
     scenario_folder: Path

@@ -12,7 +12,7 @@ LEVELS = {
     2: ("scenario",),
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard"),
     4: ("systems",),
-    5: ("device", "loop", "registry", "record", "job"),
+    5: ("device", "loop", "registry", "record", "job", "seeds"),
     6: ("report", "reproduce"),
     7: ("cli",),
 }

@@ -22,10 +22,10 @@ class _SpeedColumn(ProgressColumn):
 
 
 @contextmanager
-def progress(console: Console, duration: float, period: float) -> Iterator[Callable[[int], None]]:
+def progress(console: Console, duration: float, period: float, what: str = "simulating") -> Iterator[Callable[[int], None]]:
     """A bar with simulated time and speed factor; gives the loop's `watch`."""
     bar = Progress(
-        TextColumn("simulating"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:.6g} s"), _SpeedColumn(),
+        TextColumn(f"{what:10s}"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:.6g} s"), _SpeedColumn(),
         console=console,
     )  # fmt: skip
     started: list[float] = []
@@ -63,6 +63,19 @@ def print_result(console: Console, result: Result) -> None:
     console.print(ledger)
     if result.fault is not None:
         console.print(f"[bold red]{result.fault.sentence}[/]", highlight=False)
+
+
+def print_seeds(console: Console, summary: Any) -> None:
+    system = summary.first.system
+    table = Table(
+        "metric", "mean", "worst", title=f"{system.name} · {summary.first.name}: {summary.seeds} seeds", title_justify="left"
+    )
+    for name, value in summary.mean.items():
+        worst = words.metric(name, summary.worst[name])
+        table.add_row(
+            system.metric_words[name], words.metric(name, value), f"off by {worst}" if name in system.ratios else worst
+        )
+    console.print(table)
 
 
 def print_systems(console: Console, found: dict[str, Any]) -> None:

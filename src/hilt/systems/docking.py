@@ -206,6 +206,7 @@ DOCKING = System(
     batch=batch,
     metrics=metrics,
     metric_words=METRIC_WORDS,
+    ratios=("cov", "cof"),
     ledger_ports={
         "W_environment": "work of the contact on the bodies",
         "W_sampling": "made by holding the force over a tick",

@@ -195,6 +195,7 @@ FREEFLOAT = System(
     batch=batch,
     metrics=metrics,
     metric_words=METRIC_WORDS,
+    ratios=("rebound_gain",),
     ledger_ports={
         "W_environment": "work of the world on the robot",
         "W_sampling": "made by holding the force over a tick",

@@ -1,0 +1,26 @@
+"""What was seen when several methods met the same contact, in words."""
+
+from hilt.job import Result
+from hilt.report.words import si
+
+
+def _one(name: str, result: Result) -> str:
+    m = result.metrics
+    cov, cof = m["cov"], m["mean_cof"]
+    if not cov:
+        return f"{name} did not finish a collision"
+    if m["diverged"]:
+        made = sum(row["net_J"] for row in result.ledger["rows"] if row["port"] in ("delay", "sampling", "sensor"))
+        return (
+            f"{name} diverges: the first rebound is {cov[0]:.2f} times as fast as in space, rebound {len(cov)} "
+            f"{cov[-1]:.3g} times, and the loop made {si(made, 'J')}"
+        )
+    worst = max(abs(value - 1.0) for value in cov)
+    speed = "keeps the speed" if worst < 0.005 else f"misses the speed by up to {worst:.1%}"
+    return f"{name} {speed} and hits {cof:.2f} times as hard"
+
+
+def comparison_sentence(results: dict[str, Result]) -> str:
+    """One sentence for all of them."""
+    delay = next(iter(results.values())).scenario.robot.delay  # type: ignore[attr-defined]
+    return f"On a robot {si(delay, 's')} late: " + "; ".join(_one(name, result) for name, result in results.items()) + "."

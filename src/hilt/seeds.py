@@ -1,0 +1,54 @@
+"""The same scenario with many seeds: the mean of each metric, and its worst value."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hilt import job
+from hilt.job import Result
+from hilt.scenario import Scenario
+from hilt.stage import System
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Many runs of one scenario; `first` is the one with the scenario's own seed."""
+
+    first: Result
+    seeds: int
+    mean: dict[str, Any]
+    worst: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        found = self.first.as_json()
+        return {**found, "metrics": job.plain(self.mean), "worst": job.plain(self.worst), "seeds": self.seeds}
+
+
+def run(system: System, values: Scenario, name: str, count: int) -> Summary:
+    """Run `count` seeds, from the scenario's own on, in the compiled loop."""
+    results = [job.simulate(system, values.model_copy(update={"seed": values.seed + n}), name) for n in range(count)]
+    names = [key for key in system.metric_words if any(key in result.metrics for result in results)]
+    gathered = {key: [result.metrics[key] for result in results if key in result.metrics] for key in names}
+    mean = {key: _mean(each) for key, each in gathered.items()}
+    worst = {key: _worst(each, key in system.ratios) for key, each in gathered.items()}
+    return Summary(results[0], count, mean, worst)
+
+
+def _mean(values: list[Any]) -> Any:
+    """Entry by entry for lists, as far as all runs have them; of a yes or no: whether it happened at all."""
+    if isinstance(values[0], bool):
+        return any(values)
+    if isinstance(values[0], list):
+        length = min(len(each) for each in values)
+        return [float(np.mean([each[n] for each in values])) for n in range(length)]
+    return float(np.mean(values))
+
+
+def _worst(values: list[Any], ratio: bool) -> Any:
+    """The largest value; for ratios the largest distance from 1."""
+    if isinstance(values[0], bool):
+        return any(values)
+    flat = [number for each in values for number in (each if isinstance(each, list) else [each])]
+    return max((abs(number - 1.0) if ratio else number for number in flat), default=math.nan)
