@@ -94,10 +94,11 @@ def _begin(x, p, e, position, force, speed):
             P[0, 0] = (0.5 * other.k) ** 2
     vec.store(surface.e, e)
     P[0, 0] += (0.1 * surface.k) ** 2
-    P[0, 2] = P[1, 2] = P[2, 0] = P[2, 1] = 0.0
-    # The force at the reference is known but for noise, and for what the lead has not caught up with yet.
-    P[2, 2] = (p.b_deviation + p.stiffness * abs(speed) * p.sensor_delay) ** 2
-    x.b = force
+    # What is not damping in the force at the reference: as unsure as the damping, and by noise and what the lead has missed.
+    x.b = force - surface.c * speed
+    P[0, 2], P[1, 2] = -speed * P[0, 1], -speed * P[1, 1]
+    P[2, 0], P[2, 1] = P[0, 2], P[1, 2]
+    P[2, 2] = speed * speed * P[1, 1] + (p.b_deviation + p.stiffness * abs(speed) * p.sensor_delay) ** 2
     vec.store(x.reference, position)
 
 
