@@ -149,8 +149,9 @@ def identify_step(sig, x, p, dt):
 def _pack(p, scenario):
     p.kind = CODES[scenario.identify.kind]
     p.threshold = scenario.force_threshold
-    # The lead needs so long to see the contact; increments also need two samples of it.
-    p.skipped = math.ceil(scenario.assumed_sensor_delay / scenario.loop.period - 1e-9) + (2 if p.kind == AKF else 0)
+    # The lead needs so long to see the contact, and one more sample if the delay ends between two; increments need two of it.
+    late = scenario.assumed_sensor_delay / scenario.loop.period
+    p.skipped = math.ceil(late - 1e-9) + (abs(late - round(late)) > 1e-6) + (2 if p.kind == AKF else 0)
     p.mass = scenario.reduced_mass
     p.position_noise, p.velocity_noise = scenario.encoder.position_noise, scenario.encoder.velocity_noise
     p.force_variance = 1e-4 + scenario.lead_noise**2

@@ -1,0 +1,62 @@
+"""docking from the command line: comparison, seeds, bad input."""
+
+import json
+
+import pytest
+
+from tests.e2e.test_cli import hilt
+
+BAD = {
+    "gap smaller than the rod": (["--set", "frames.gap=4 mm"], "radius"),
+    "zero mass": (["--set", "servicer.mass=0 kg"], "greater than 0 kg"),
+    "delay longer than the buffer": (["--set", "robot.delay=2 s"], "delay line holds at most"),
+    "unknown method": (["--set", "compensate.method=magic"], "'none', 'pic', 'dac', 'pida', 'pida-literal'"),
+    "sensor slower than the whole": (["--set", "sensor.delay=30 ms"], "raise robot.delay"),
+    "oblique in one axis": (["--set", "frames.normal=[1, 1, 0]"], "dof = 6"),
+    "never meets": (["--set", "dof=6", "--set", "approach.direction=[0, 1, 0]"], "turn it towards"),
+    "no seeds": (["--seeds", "0"], "at least 1"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence(tmp_path, arguments, words):
+    done = hilt(tmp_path, "run", "docking", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_seeds_give_mean_and_worst(tmp_path):
+    done = hilt(tmp_path, "run", "docking", "--seeds", "4", "--set", "sensor.noise=0.5 N", "--json")
+    found = json.loads(done.stdout)
+    assert found["seeds"] == 4
+    assert len(found["metrics"]["cov"]) == 5
+    assert found["worst"]["cov"] <= 0.04
+    assert found["worst"]["diverged"] is False
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_methods_side_by_side(tmp_path):
+    done = hilt(tmp_path, "compare", "docking", "--over", "compensate.method=none,dac,pida")
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "none diverges" in text
+    assert "pida keeps the speed" in text
+    (page,) = tmp_path.glob("runs/*comparison*.html")
+    assert "<img" in page.read_text()
+    assert len(list(tmp_path.glob("runs/*.mcap"))) == 3
+
+
+def test_a_comparison_needs_two_values(tmp_path):
+    done = hilt(tmp_path, "compare", "docking", "--over", "compensate.method=none")
+    assert done.returncode == 2
+    assert "at least two values" in done.stderr
+
+
+@pytest.mark.parametrize("scenario", ["table1", "bench-1.93", "bench-2.64", "oblique", "soft-rear"])
+def test_every_scenario_has_a_report(tmp_path, scenario):
+    done = hilt(tmp_path, "run", "docking", "--scenario", scenario)
+    assert done.returncode == 0, done.stderr
+    (page,) = tmp_path.glob("runs/*.html")
+    assert page.read_text().count("<img") >= 8

@@ -1,0 +1,242 @@
+"""He & Shen 2022: contact on a slow robot, in one and in six degrees of freedom."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilt import job, seeds
+from hilt.systems.docking_metrics import damped_contact
+
+SECOND_ORDER = ("robot.kind=second-order", "robot.damping_ratio=1", "sensor.delay=2 ms")
+ENCODER_NOISE = ("encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s")
+
+
+def run(name, *changes):
+    return job.simulate(*job.find("docking", name, list(changes)))
+
+
+def single(mass, stiffness):
+    """One mass against a target that does not give way."""
+    return f"servicer.mass={mass}", "target.mass=1e9", f"contact.stiffness={stiffness}"
+
+
+def off(cov):
+    return max(abs(value - 1.0) for value in cov)
+
+
+@pytest.mark.parametrize(("delay", "growth"), [(4, 1.171), (10, 1.474), (20, 2.102), (40, 3.744)])
+def test_without_control_each_rebound_is_faster(delay, growth):
+    """Reference figures of an independent prototype with the same order of the tick; one sample more would be 4 %."""
+    metrics = run("table1", "compensate.method=none", f"robot.delay={delay} ms").metrics
+    assert metrics["cov"][0] == pytest.approx(growth, rel=0.005)
+    assert metrics["diverged"]
+    assert len(metrics["cov"]) == 5
+
+
+@pytest.mark.parametrize(("delay", "force"), [(10, 1.214), (20, 1.451), (40, 1.948)])
+def test_dac_keeps_the_speed_and_not_the_force(delay, force):
+    metrics = run("table1", "compensate.method=dac", f"robot.delay={delay} ms").metrics
+    assert off(metrics["cov"]) <= 0.001
+    assert metrics["mean_cof"] == pytest.approx(force, rel=0.01)
+    assert not metrics["diverged"]
+
+
+@pytest.mark.parametrize(("delay", "pure", "second"), [(10, 1.05, 1.04), (20, 1.15, 1.09), (40, 1.46, 1.21)])
+def test_pida_keeps_both(delay, pure, second):
+    """[He2022, eq. 21, eq. 22, eq. 23, eq. 24, eq. 29]"""
+    late = run("table1", f"robot.delay={delay} ms").metrics
+    assert off(late["cov"]) <= 0.001
+    assert late["mean_cof"] <= pure
+    slow = run("table1", f"robot.delay={delay} ms", *SECOND_ORDER).metrics
+    assert off(slow["cov"]) <= 0.01
+    assert slow["mean_cof"] <= second
+
+
+@pytest.mark.parametrize("delay", [10, 20, 40])
+@pytest.mark.parametrize("robot", [(), SECOND_ORDER], ids=["delay", "second-order"])
+def test_pida_with_noise(delay, robot):
+    """0.5 N rms over 20 seeds, worst of 100 collisions."""
+    summary = seeds.run(*job.find("docking", "table1", [f"robot.delay={delay} ms", "sensor.noise=0.5 N", *robot]), 20)
+    assert summary.worst["cov"] <= 0.04
+    assert not summary.worst["diverged"]
+    assert summary.worst["kinetic_energy_ratio"] <= 1.0 + 1e-9, "energy is lost rather than made"
+
+
+@settings(max_examples=30)
+@given(st.floats(0.02, 0.3), st.floats(5.0, 40.0), st.floats(50.0, 2000.0))
+def test_pidas_force_is_what_the_delay_forces(angle, omega, mass):
+    """Mean CoF ≈ √(1 + (ωτ)²): the robot meets the surface τ late. Of known surfaces, so of the later collisions."""
+    found = run(
+        "table1",
+        "loop.period=0.5 ms",
+        f"servicer.mass={mass}",
+        "target.mass=1e9",
+        f"contact.stiffness={mass * omega**2}",
+        f"robot.delay={angle / omega}",
+    )
+    assert np.mean(found.metrics["cof"][2:]) == pytest.approx(math.hypot(1.0, angle), rel=0.01)
+
+
+@settings(max_examples=30)
+@given(st.floats(0.005, 0.1), st.floats(5.0, 60.0), st.floats(50.0, 2000.0))
+def test_growth_per_hit(angle, omega, mass):
+    """exp(πωτ/2): first order in ωτ, so 2 % up to ωτ = 0.1 with τ several samples long."""
+    delay = angle / omega
+    found = run(
+        "table1", "compensate.method=none", f"loop.period={delay / 4}", *single(mass, mass * omega**2),
+        f"robot.delay={delay}", "collisions=2", "frames.gap=6 mm",
+    )  # fmt: skip
+    assert found.metrics["cov"][0] == pytest.approx(math.exp(0.5 * math.pi * angle), rel=0.02)
+
+
+def critical_delay(k, c, mass):
+    """Of m x'' + c x'(t-h) + k x(t-h) = 0."""
+    omega = math.sqrt((c * c + math.sqrt(c**4 + 4 * mass**2 * k**2)) / (2 * mass**2))
+    return math.atan(c * omega / k) / omega
+
+
+def test_the_bench_is_unstable_above_1_7_ms():
+    assert critical_delay(76.9e3, 130.0, 279.07) == pytest.approx(1.69e-3, rel=0.005)
+    assert critical_delay(76.9e3, 0.0, 279.07) == 0.0
+
+
+@settings(max_examples=20)
+@given(st.floats(0.01, 0.08), st.floats(10.0, 60.0), st.floats(50.0, 1000.0))
+def test_the_critical_delay_follows_its_closed_form(zeta, omega, mass):
+    """Below it a contact gives back less than it took, above it more. The rod leaves the frame after half a period, where the
+    closed form speaks of oscillation without end; so 0.7 and 1.4 times the delay are tried, not 0.99 and 1.01."""
+    k, c = mass * omega**2, 2 * zeta * omega * mass
+    limit = critical_delay(k, c, mass)
+    gains = []
+    for share in (0.7, 1.4):
+        found = run(
+            "table1", "compensate.method=none", f"loop.period={limit / 40}", *single(mass, k),
+            f"contact.damping={c}", f"robot.delay={share * limit}", "collisions=1", "frames.gap=6 mm", "identify.stiffness=1e5",
+        )  # fmt: skip
+        gains.append(found.metrics["cov"][0] * damped_contact(k, c, mass * 1e9 / (mass + 1e9))[0])
+    assert gains[0] < 1.0 < gains[1]
+
+
+@pytest.mark.parametrize("robot", [(), SECOND_ORDER], ids=["delay", "second-order"])
+@pytest.mark.parametrize(
+    ("name", "changes", "most"),
+    [
+        ("soft-rear", (), 0.02),
+        ("table1", ENCODER_NOISE, 0.02),
+        ("table1", ("sensor.noise=2 N",), 1.0),
+        ("table1", ("sensor.noise=0.5 N", *ENCODER_NOISE), 0.04),
+        ("table1", ("loop.period=0.25 ms",), 0.02),
+        ("table1", ("loop.period=0.5 ms",), 0.02),
+        ("table1", ("loop.period=2 ms",), 0.02),
+        ("table1", ("loop.period=4 ms",), 0.02),
+    ],
+    ids=["unequal frames", "encoder noise", "2 N", "all noises", "0.25 ms", "0.5 ms", "2 ms", "4 ms"],
+)
+def test_pida_is_robust(robot, name, changes, most):
+    count = 10 if any("noise" in change for change in changes) else 1
+    summary = seeds.run(*job.find("docking", name, [*changes, *robot]), count)
+    assert not summary.worst["diverged"]
+    assert summary.worst["cov"] <= most
+    assert summary.worst["kinetic_energy_ratio"] <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("share", [0.5, 1.5])
+@pytest.mark.parametrize("delay", [2, 4])
+def test_a_wrongly_assumed_sensor_delay_loses_energy_and_makes_none(share, delay):
+    """Too short is safe; too long loses up to a third, and the metrics say so."""
+    metrics = run(
+        "table1", "robot.kind=second-order", f"sensor.delay={delay} ms", f"compensate.sensor_delay={share * delay} ms"
+    ).metrics
+    assert not metrics["diverged"]
+    assert metrics["kinetic_energy_ratio"] <= 1.0 + 1e-9
+    if share < 1:
+        assert off(metrics["cov"]) <= 0.001
+    else:
+        assert metrics["cov"][-1] < 0.95
+
+
+@pytest.mark.parametrize("method", ["dac", "pida"])
+def test_oblique_contact_keeps_energy_and_momentum(method):
+    metrics = run("oblique", f"compensate.method={method}").metrics
+    assert metrics["kinetic_energy_ratio"] == pytest.approx(1.0, abs=0.03)
+    assert metrics["momentum_drift"] <= 1e-10
+    assert len(metrics["cov"]) == 5
+
+
+@settings(max_examples=15)
+@given(
+    st.tuples(st.floats(0.5, 1.0), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)),
+    st.tuples(*[st.floats(-0.4, 0.4)] * 3),
+    st.sampled_from(["dac", "pida"]),
+)
+def test_any_oblique_contact(normal, lever, method):
+    metrics = run(
+        "oblique",
+        f"compensate.method={method}",
+        f"frames.normal={list(normal)}",
+        f"servicer.assembly_position={list(lever)}",
+        "collisions=3",
+    ).metrics
+    assert metrics["kinetic_energy_ratio"] == pytest.approx(1.0, abs=0.03)
+    assert metrics["momentum_drift"] <= 1e-10
+
+
+def test_the_printed_controller_fails_obliquely():
+    """[He2022, eq. 16, eq. 17, eq. 18, eq. 19] axis by axis."""
+    assert abs(run("oblique", "compensate.method=pida-literal").metrics["kinetic_energy_ratio"] - 1.0) > 0.3
+
+
+def test_the_bench_frequencies():
+    """[He2022, eq. 31]: relative masses and contact frequencies of Sec. V and Table 1."""
+    for name, mass, frequency in (("table1", 279.07, 4.0), ("bench-2.64", 279.07, 2.64), ("bench-1.93", 521.74, 1.93)):
+        values = job.find("docking", name, [])[1]
+        assert values.reduced_mass == pytest.approx(mass, abs=0.005)
+        assert math.sqrt(values.contact.stiffness / values.reduced_mass) / (2 * math.pi) == pytest.approx(frequency, abs=0.005)
+
+
+@pytest.mark.parametrize("name", ["bench-1.93", "bench-2.64"])
+def test_the_bench_is_identified_and_loses_what_its_damping_takes(name):
+    """Damping within 2 %, speeds within 2 %: until the damping is known in the first contact it is not taken off."""
+    found = run(name)
+    contact = found.scenario.contact
+    last = found.rows[found.rows["identified"] == 1][-1]
+    assert last["k_hat"] == pytest.approx(contact.stiffness, rel=0.005)
+    assert last["c_hat"] == pytest.approx(contact.damping, rel=0.02)
+    assert off(found.metrics["cov"]) <= 0.02
+
+
+def test_pic_identifies_the_stiffness():
+    """Sec. IV-A: 0.23 and 0.43 % at 4 and 10 ms. Clean ≤ 0.3 %."""
+    for delay in (4, 10):
+        metrics = run("table1", "compensate.method=pic", "identify.kind=akf", f"robot.delay={delay} ms").metrics
+        assert metrics["stiffness_error"] <= 0.003
+        assert metrics["damping_error_of_critical"] <= 0.003
+
+
+def test_the_delay_is_seen_in_the_metrics():
+    metrics = run("table1", "robot.delay=15 ms").metrics
+    assert metrics["robot_delay_s"] == pytest.approx(0.015, abs=1e-4)
+    assert metrics["force_lead_s"] == pytest.approx(0.015, abs=1e-3)
+    assert run("table1", "compensate.method=none", "collisions=1").metrics["force_lead_s"] == pytest.approx(0.0, abs=1e-4)
+
+
+def test_an_ideal_robot_needs_no_compensation():
+    """τ = 0: the symplectic rule keeps the energy, whatever the method."""
+    for method in ("none", "dac", "pida"):
+        metrics = run("table1", f"compensate.method={method}", "robot.kind=ideal", "robot.delay=0").metrics
+        assert off(metrics["cov"]) <= 0.001
+        assert metrics["mean_cof"] == pytest.approx(1.0, abs=0.001)
+
+
+def test_the_fine_reference_agrees_with_the_closed_form():
+    from hilt.systems.docking_metrics import ideal_fine, ideal_line
+
+    for name in ("table1", "bench-2.64", "soft-rear"):
+        values = job.find("docking", name, [])[1]
+        line, fine = ideal_line(values), ideal_fine(values)
+        assert fine.speeds == pytest.approx(line.speeds, rel=1e-3)
+        assert fine.peaks == pytest.approx(line.peaks, rel=1e-3)
+        assert fine.energy == pytest.approx(line.energy, rel=2e-3)
