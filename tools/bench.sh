@@ -14,7 +14,7 @@ fi
 
 # A benchmark that fails does not hide the others.
 status=0
-for name in freefloat_tick allocations start_time; do
+for name in freefloat_tick docking_step allocations start_time; do
     .venv/bin/python "benchmarks/$name.py" || status=1
 done
 exit "$status"

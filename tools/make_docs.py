@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAPERS = {
     "DeStefano2017": "M. De Stefano, R. Balachandran, J. Artigas, C. Secchi: Reproducing Physical Dynamics with "
     "Hardware-in-the-Loop Simulators: A Passive and Explicit Discrete Integrator. ICRA 2017.",
+    "He2022": "J. He, M. Shen: Hybrid Force/Velocity Control for Simulating Contact Dynamics of Satellite Robots on a "
+    "Hardware-in-the-Loop Simulator. IEEE Access 10, 2022.",
 }
 MARK = re.compile(r"\[([A-Z]\w+\d{4}), ((?:eq|fig)\. \d+(?:, (?:eq|fig)\. \d+)*)\]")
 GENERATED = "Made by `make docs`; do not edit.\n"

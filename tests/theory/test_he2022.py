@@ -185,7 +185,7 @@ def test_any_oblique_contact(normal, lever, method):
 
 
 def test_the_printed_controller_fails_obliquely():
-    """[He2022, eq. 16, eq. 17, eq. 18, eq. 19] axis by axis."""
+    """[He2022, eq. 15, eq. 16, eq. 17, eq. 18, eq. 19] axis by axis."""
     assert abs(run("oblique", "compensate.method=pida-literal").metrics["kinetic_energy_ratio"] - 1.0) > 0.3
 
 
