@@ -38,7 +38,8 @@ def print_comparison(console: Console, results: dict[str, Result]) -> None:
     console.print(f"[bold]{first.system.name} · {first.name}[/]  {first.scenario.summary}", highlight=False)
     table = Table("", *results)
     for line in rows(results):
-        table.add_row(*line)
+        if any(not cell.startswith("0") for cell in line[1:]):  # zeros are for the page
+            table.add_row(*line)
     for column in table.columns[1:]:
         column.justify = "right"
     console.print(table)
