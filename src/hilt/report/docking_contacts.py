@@ -10,12 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hilt import job
+from hilt.guard import Limits
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture
 from hilt.systems.docking import DOCKING, Compensate, Docking, Encoder, Robot, Sensor
 
 SHOWN = 9  # collisions with a panel of their own
+_FAR = 1e12
+_NO_LIMITS = Limits(
+    force=_FAR, torque=_FAR, speed=_FAR, angular_speed=_FAR, acceleration=_FAR, energy=_FAR,
+    workspace_min=(-_FAR, -_FAR, -_FAR), workspace_max=(_FAR, _FAR, _FAR),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,29 +78,35 @@ def ideal_run(scenario: Docking) -> Result:
             "sensor": Sensor(position=scenario.sensor.position, attitude=scenario.sensor.attitude),
             "compensate": Compensate(method="none"),
             "loop": scenario.loop.model_copy(update={"period": scenario.loop.period / 4}),
+            "limits": _NO_LIMITS,  # space has no guard
         }
     )
     return job.simulate(DOCKING, perfect)
 
 
-def grid(count: int, height: float, columns: int = 3, **options: bool) -> tuple[Figure, list[Axes]]:
+def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> tuple[Figure, list[Axes]]:
     """Small panels side by side; places that are not needed stay empty."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    fig, axes = figure.plt.subplots(rows, columns, figsize=(7.2, height * rows + 0.4), squeeze=False, **options)  # type: ignore[arg-type]
+    fig, axes = figure.plt.subplots(rows, columns, figsize=(7.2, height * rows + 0.4), squeeze=False, sharey=sharey)
     for spare in axes.flat[count:]:
         spare.set_visible(False)
     return fig, list(axes.flat[:count])
 
 
-def capped_bars(axes: Axes, at: Sequence[float], values: Sequence[float], colours: Sequence[str], cap: float, wide: float) -> None:
-    """Bars with their values above; those beyond the cap are cut, so that one runaway does not squash the rest."""
+def capped_bars(
+    axes: Axes, at: Sequence[float], values: Sequence[float], colours: Sequence[str], cap: float, wide: float
+) -> None:
+    """Bars with their values; those beyond the cap are cut, so that one runaway does not squash the rest."""
     for x, value, colour in zip(at, values, colours, strict=True):
         shown = value if math.isfinite(value) else 0.0
         height = min(shown, cap)
         axes.bar(x, height, wide, color=colour, hatch="///" if shown > cap else None, edgecolor="white", linewidth=0.0)
-        text = "-" if not math.isfinite(value) else f"{value:.3f}" if value < 10 else f"{value:.3g}"
-        axes.text(x, height, text, ha="center", va="bottom", fontsize=7.5)
+        text = "n/a" if not math.isfinite(value) else f"{value:.3f}" if value < 10 else f"{value:.3g}"
+        if 0.3 < shown <= cap:  # at the foot, clear of the line at 1
+            axes.text(x, 0.05, text, ha="center", va="bottom", color="white", fontsize=7.5)
+        else:
+            axes.text(x, height, text, ha="center", va="bottom", fontsize=7.5)
     axes.axhline(1.0, **IDEAL)
     axes.set_ylim(0.0, 1.12 * max([1.0, *(min(v, cap) for v in values if math.isfinite(v))]))
     axes.grid(visible=False, axis="x")
@@ -132,7 +144,9 @@ def forces(result: Result, ideal: Result) -> Picture:
             axes.set_ylabel("force [N]")
         axes.set_xlabel("time since the touch [ms]", fontsize=8)
     fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
-    caption = "Zero is where the robot touches. The ideal begins where the simulated rod touches, so it is ahead by the robot's lag."
+    caption = (
+        "Zero is where the robot touches. The ideal begins where the simulated rod touches, so it is ahead by the robot's lag."
+    )
     if not shared:
         caption += " Each panel has its own scale."
     if len(every) > SHOWN:
@@ -155,7 +169,7 @@ def force_panel(axes: Axes, result: Result, collision: Collision) -> None:
         ("F_mea_W", "measured", {"color": MEASURED}),
         ("F_hat_W", "compensated", {"color": CONTROLLER}),
     ):
-        axes.plot(ms, collision.side * along(result, signal)[part], label=label, **style)  # type: ignore[arg-type]
+        axes.plot(ms, collision.side * along(result, signal)[part], label=label, **style)
 
 
 def simulated_touch(result: Result, collision: Collision) -> float:
@@ -167,14 +181,36 @@ def simulated_touch(result: Result, collision: Collision) -> float:
     return float(result.rows["t"][k])
 
 
-def ideal_force(axes: Axes, result: Result, ideal: Result, collision: Collision) -> None:
+def ideal_contact(result: Result, ideal: Result, collision: Collision) -> tuple[np.ndarray, slice]:
+    """Time [s] of the same collision of the ideal run, moved to where the simulated rod touches, and its rows."""
     same = [c for c in collisions_of(ideal) if c.number == collision.number]
     if not same:
-        return
+        return np.zeros(0), slice(0, 0)
     part = slice(max(0, same[0].first - 1), same[0].last + 2)
-    start = simulated_touch(result, collision) - float(result.rows["t"][collision.first])
-    ms = 1e3 * (start + ideal.rows["t"][part] - ideal.rows["t"][same[0].first])
-    axes.plot(ms, same[0].side * along(ideal, "F_C_true_W")[part], label="ideal", **IDEAL)
+    return simulated_touch(result, collision) + ideal.rows["t"][part] - ideal.rows["t"][same[0].first], part
+
+
+def ideal_force(axes: Axes, result: Result, ideal: Result, collision: Collision) -> None:
+    t, part = ideal_contact(result, ideal, collision)
+    ms = 1e3 * (t - result.rows["t"][collision.first])
+    axes.plot(ms, collision.side * along(ideal, "F_C_true_W")[part], label="ideal", **IDEAL)
+
+
+def velocity_in_contact(axes: Axes, result: Result, ideal: Result) -> None:
+    """Contact after contact, the flights left out.  [He2022, Fig. 6c, Fig. 9, Fig. 14]"""
+    t, begin = result.rows["t"], 0.0
+    for collision in collisions_of(result):
+        part = window(result, collision)
+        s = t[part] - t[part][0] + begin
+        at, same = ideal_contact(result, ideal, collision)
+        axes.plot(s, 1e3 * along(result, "v_C_des_W")[part], color=MEASURED)
+        axes.plot(at - t[part][0] + begin, 1e3 * along(ideal, "v_C_des_W")[same], **IDEAL)
+        axes.text(
+            0.5 * (s[0] + s[-1]), 1.01, str(collision.number), transform=axes.get_xaxis_transform(), ha="center", fontsize=8
+        )
+        begin = s[-1] + (t[1] - t[0])
+        axes.axvline(begin, color="0.7", linewidth=0.8)
+    axes.set(xlabel="time around the contacts [s], flights left out", ylabel="velocity [mm/s]")
 
 
 def identified(result: Result) -> Picture | None:
@@ -197,8 +233,12 @@ def identified(result: Result) -> Picture | None:
             x, middle = s[known], scale * rows[value][part][known]
             doubt = 2.0 * scale * np.sqrt(np.maximum(rows[variance][part][known], 0.0))
             axes.plot(x, middle, color=MEASURED, label="identified" if first else None)
-            axes.fill_between(x, middle - doubt, middle + doubt, color=MEASURED, alpha=0.2, linewidth=0, label="± 2 σ" if first else None)
-        top.text(0.5 * (s[0] + s[-1]), 1.01, str(collision.number), transform=top.get_xaxis_transform(), ha="center", fontsize=8)
+            axes.fill_between(
+                x, middle - doubt, middle + doubt, color=MEASURED, alpha=0.2, linewidth=0, label="± 2 σ" if first else None
+            )
+        top.text(
+            0.5 * (s[0] + s[-1]), 1.01, str(collision.number), transform=top.get_xaxis_transform(), ha="center", fontsize=8
+        )
         begin = s[-1] + scenario.loop.period
         for axes in (top, low):
             axes.axvline(begin, color="0.7", linewidth=0.8)
@@ -210,7 +250,9 @@ def identified(result: Result) -> Picture | None:
     top.set(ylabel="stiffness [N/mm]")
     low.set(ylabel="damping [N·s/m]", xlabel="time in contact [s], flights left out")
     top.legend(loc="lower right", ncols=3, fontsize=8)
-    return Picture("Identified contact", "Stiffness and damping as they are identified, contact after contact, with their doubt.", fig)
+    return Picture(
+        "Identified contact", "Stiffness and damping as they are identified, contact after contact, with their doubt.", fig
+    )
 
 
 def _true_stiffness(result: Result, collision: Collision) -> np.ndarray:
