@@ -240,3 +240,30 @@ def test_the_fine_reference_agrees_with_the_closed_form():
         assert fine.speeds == pytest.approx(line.speeds, rel=1e-3)
         assert fine.peaks == pytest.approx(line.peaks, rel=1e-3)
         assert fine.energy == pytest.approx(line.energy, rel=2e-3)
+
+
+def test_every_claim_has_a_verdict_and_the_known_ones_differ():
+    from hilt.reproduce import papers
+
+    found = papers.reproduce("he2022")
+    differing = {claim.where for claim in found.claims if not claim.holds}
+    assert {"eq. 6", "eq. 19", "eq. 16-19"} <= differing, "what is printed wrongly"
+    assert {"Sec. V-A", "eq. 31", "Sec. II-B", "Sec. IV-C, Fig. 9", "Sec. IV-C, Fig. 11"}.isdisjoint(differing)
+    assert all(claim.because for claim in found.claims if not claim.holds)
+    titles = " ".join(picture.title for picture in found.pictures())
+    for number in (6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18):
+        assert f"Fig. {number}" in titles or f"{number}" in titles, number
+
+
+def test_an_overdamped_contact_has_an_ideal_too():
+    """Beyond critical damping the closed form ends and the fine reference goes on; on a perfect robot both agree with the run."""
+    metrics = run(
+        "table1", "contact.damping=20 N*s/mm", "compensate.method=none", "robot.kind=ideal", "robot.delay=0", "collisions=1"
+    ).metrics
+    assert metrics["cof"][0] == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_ideal_is_not_stopped_by_the_guard():
+    loose, tight = run("oblique"), run("oblique", "limits.force=60 N")
+    assert tight.fault.name == "force"
+    assert tight.metrics["cof"][0] < 0.6 < loose.metrics["cof"][0]

@@ -34,8 +34,8 @@ from hilt.report.docking_methods import (
 )
 from hilt.report.docking_scene import side_view
 from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line, mark_fault, panels
-from hilt.report.freefloat import _lateness, _made
 from hilt.report.page import table
+from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
 from hilt.systems.docking import Docking
 from hilt.systems.docking_metrics import Ideal, ideal_of, peak_forces
@@ -137,10 +137,10 @@ def pictures(result: Result) -> Iterator[Picture]:
     yield _phase_plane(result, ideal)
     yield _energy(result, found, wanted, stop)
     if result.ledger["exchanged_J"] > 0:
-        yield _made(result, t, stop)
+        yield energy_made(result, t, stop)
     if found:
         yield side_view(result, wanted)
-    yield _lateness(result.rows, t)
+    yield lateness(result.rows, t)
 
 
 def mark_collisions(axes: list[Axes], t: np.ndarray, found: list[Collision]) -> None:

@@ -22,5 +22,6 @@ def _one(name: str, result: Result) -> str:
 
 def comparison_sentence(results: dict[str, Result]) -> str:
     """One sentence for all of them."""
-    delay = next(iter(results.values())).scenario.robot.delay  # type: ignore[attr-defined]
-    return f"On a robot {si(delay, 's')} late: " + "; ".join(_one(name, result) for name, result in results.items()) + "."
+    delays = {result.scenario.robot.delay for result in results.values()}  # type: ignore[attr-defined]
+    where = f"On a robot {si(delays.pop(), 's')} late: " if len(delays) == 1 else ""
+    return where + "; ".join(_one(name, result) for name, result in results.items()) + "."

@@ -11,8 +11,9 @@ from hilt.dynamics.integrators import CODES, EXTRA_DELAY
 from hilt.dynamics.reference import continuous
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, LOST, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.page import table
+from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
 from hilt.systems.freefloat import FREEFLOAT, FreeFloat, drift, held_force_position
 
@@ -89,12 +90,12 @@ def pictures(result: Result) -> Iterator[Picture]:
         yield _velocities(rows, t, names, stop, ideal)
         yield _observer(rows, t, names, stop)
     yield _energy(rows, t, stop, ideal)
-    yield _made(result, t, stop)
+    yield energy_made(result, t, stop)
     if scenario.body.dof == 6:
         yield _rotation(rows, t, stop, ideal)
     if scenario.wall is not None and result.metrics["rebound_gain"]:
         yield _rebounds(result, scenario)
-    yield _lateness(rows, t)
+    yield lateness(rows, t)
 
 
 def _legend(axes: Axes) -> None:
@@ -175,26 +176,6 @@ def _observer(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -
     return Picture("Passivity observer", caption, fig)
 
 
-def _made(result: Result, t: np.ndarray, stop: float | None) -> Picture:
-    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 2.9), width_ratios=(1.5, 1))
-    causes = [row for row in result.ledger["rows"] if row["port"] != "environment"]
-    colours = figure.plt.get_cmap("tab10")
-    for n, row in enumerate(causes):
-        port = result.rows[f"W_{row['port']}"]
-        if row["in_J"] + row["out_J"] > 0:
-            line(left, t, port["into"] - port["out"], row["port"], color=colours(n))
-    left.set(xlabel="time [s]", ylabel="energy made since the start [J]")
-    if left.lines:
-        left.legend(fontsize=8)
-    mark_fault([left], stop)
-    values = [row["net_J"] for row in causes]
-    right.barh([row["port"] for row in causes], values, color=[MADE if v > 0 else LOST for v in values])
-    right.axvline(0.0, color="black", linewidth=0.8)
-    right.set(xlabel="made (red) or lost [J]")
-    right.invert_yaxis()
-    return Picture("Where the energy was made", "Net joules of each part of the loop; the world's own work is left out.", fig)
-
-
 def _rotation(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
     fig, axes = panels(2)
     turned_back = _to_body(rows["X_WBcm"]["q"], rows["V_WBcm"]["w"])
@@ -230,22 +211,3 @@ def _rebounds(result: Result, scenario: FreeFloat) -> Picture:
     return Picture(
         "Rebounds", "Each contact with a delayed force gives back more than it took; the closed form says how much.", fig
     )
-
-
-def _lateness(rows: np.ndarray, t: np.ndarray) -> Picture:
-    late = rows["lateness"] * 1e6
-    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 2.4), width_ratios=(1.5, 1))
-    if late.any():
-        line(left, t, late, color=MEASURED)
-        right.hist(late, bins=60, color=MEASURED, log=True)
-        median, p99 = np.percentile(late, [50, 99])
-        caption = f"Ticks began late by {median:.0f} µs (median), {p99:.0f} µs (p99), {late.max():.0f} µs at worst."
-    else:
-        for panel in (left, right):
-            panel.text(
-                0.5, 0.5, "free-running clock:\nno deadlines, no lateness", ha="center", va="center", transform=panel.transAxes
-            )
-        caption = "The run was not paced; use --clock periodic to run in wall time."
-    left.set(xlabel="time [s]", ylabel="lateness [µs]")
-    right.set(xlabel="lateness [µs]", ylabel="ticks")
-    return Picture("Lateness", caption, fig)
