@@ -90,6 +90,8 @@ def test_every_claim_has_a_verdict_and_the_known_ones_differ():
 
 
 def test_every_figure_of_the_paper_is_drawn():
-    titles = " ".join(picture.title for picture in papers.reproduce("destefano2017").pictures())
+    pictures = papers.reproduce("destefano2017").pictures()
+    assert all(picture.svg().startswith("data:image/svg+xml") for picture in pictures)
+    titles = " ".join(picture.title for picture in pictures)
     for number in (3, 4, 5, 9, 10, 11, 12, 13, 14):
         assert f"Fig. {number}" in titles
