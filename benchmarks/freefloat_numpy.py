@@ -7,11 +7,11 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+from beside_cpp import Numbers
 
 from hilt import faults
 from hilt.dynamics.integrators import PASSIVE
-
-Numbers = dict[str, np.ndarray]
+from hilt.maths.so3 import SMALL
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -42,17 +42,27 @@ def rotate(q: np.ndarray, a: np.ndarray) -> np.ndarray:
     return a + q[0] * t + cross(q[1:], t)
 
 
+def rotate_back(q: np.ndarray, a: np.ndarray) -> np.ndarray:
+    return rotate(CONJUGATE * q, a)
+
+
 def exp(phi: np.ndarray) -> np.ndarray:
-    angle = np.sqrt(phi @ phi)
-    s = math.sin(0.5 * angle) / angle if angle > 1e-4 else 0.5 - angle * angle / 48.0
-    return np.array([math.cos(0.5 * angle), *(s * phi)])
+    square = phi @ phi
+    if square < SMALL:
+        s = 0.5 - square * (1.0 / 48.0 - square / 3840.0)
+        return np.array([1.0 - square * (0.125 - square / 384.0), *(s * phi)])
+    angle = math.sqrt(square)
+    return np.array([math.cos(0.5 * angle), *(math.sin(0.5 * angle) / angle * phi)])
 
 
 def log(q: np.ndarray) -> np.ndarray:
     sign = 1.0 if q[0] >= 0.0 else -1.0
     u = sign * q[1:]
-    s = np.sqrt(u @ u)
-    return 2.0 * math.atan2(s, sign * q[0]) / s * u if s > 1e-8 else 2.0 * u
+    square = u @ u
+    if square < SMALL:
+        return (2.0 + square * (1.0 / 3.0 + square * (0.15 + square * (5.0 / 56.0)))) * u
+    s = math.sqrt(square)
+    return 2.0 * math.atan2(s, sign * q[0]) / s * u
 
 
 class Port:
@@ -78,6 +88,7 @@ class FreeFloat:
         self.dt = float(numbers["p.dt"][0])
         self.q_BS, self.arm_B = numbers["p.wrench.q_BS"], numbers["p.wrench.p_BcmSo_B"]
         self.mass, self.kind = float(numbers["p.translation.mass"][0]), int(numbers["p.translation.kind"][0])
+        self.threshold = float(numbers["p.translation.threshold"][0])
         self.axes = slice(int(numbers["p.translation.axes"][0]))
         self.inverse_inertia = numbers["p.rotation.inverse_inertia"].reshape(3, 3)
         self.rotates, self.com_B = bool(numbers["p.rotation.rotates"][0]), numbers["p.setpoint.p_BoBcm_B"]
@@ -101,7 +112,7 @@ class FreeFloat:
         self.wrench_at_com(q_meas, f_S, tau_S)
         self.translate()
         self.rotate()
-        self.des_p, self.des_q = self.position - rotate(self.q, self.com_B), self.q
+        self.set_point()
         self.guard(f_S, tau_S)
 
     def wrench_at_com(self, q_WB: np.ndarray, f_S: np.ndarray, tau_S: np.ndarray) -> None:
@@ -123,7 +134,9 @@ class FreeFloat:
         self.observer.book(axes, created)
         energy, v_pc = self.observer.energy()[axes], np.zeros_like(force)
         if self.kind == PASSIVE:
-            np.divide(-energy, dt * force, out=v_pc, where=(energy < 0.0) & (force != 0.0))
+            most = dt * np.abs(force) / self.mass
+            np.divide(-energy, dt * force, out=v_pc, where=(energy < 0.0) & (np.abs(force) > self.threshold))
+            v_pc = np.minimum(np.maximum(v_pc, -most), most)
         self.observer.book(axes, force * v_pc * dt)
 
         v_mean = 0.5 * (v_before + v_after)
@@ -137,52 +150,58 @@ class FreeFloat:
         self.position[axes] += dt * self.v_c[axes]
 
     def angular_velocity(self, q: np.ndarray, L_W: np.ndarray) -> np.ndarray:
-        return rotate(q, self.inverse_inertia @ rotate(CONJUGATE * q, L_W))
+        return rotate(q, self.inverse_inertia @ rotate_back(q, L_W))
 
     def rotate(self) -> None:
         dt, q, L_W, tau_W = self.dt, self.q, self.L_W, self.tau_W
         w_W = self.angular_velocity(q, L_W)
-        self.q_now, self.w_now, self.L_now, self.H_rot = q, w_W, L_W, 0.5 * (L_W @ w_W)
+        self.q_now, self.w_now, self.L_now, self.H_rot, self.w_W = q, w_W, L_W, 0.5 * (L_W @ w_W), w_W
         if not self.rotates:
             return
-        q_half = multiply(exp(0.5 * dt * w_W), q)
-        turn = dt * self.angular_velocity(q_half, L_W + 0.5 * dt * tau_W)
-        q_next = multiply(exp(turn), q)
-        self.q = q_next / np.sqrt(q_next @ q_next)
+        L_B = rotate_back(q, L_W + 0.5 * dt * tau_W)
+        L_half = L_B - 0.5 * dt * cross(self.inverse_inertia @ L_B, L_B)
+        turn_B = dt * (self.inverse_inertia @ L_half)
+        q_next = multiply(q, exp(turn_B))
+        self.q = (1.5 - 0.5 * (q_next @ q_next)) * q_next  # one step of Newton towards length one
         self.L_W = L_W + dt * tau_W
-        w_after = self.angular_velocity(self.q, self.L_W)
+        self.w_W = w_after = self.angular_velocity(self.q, self.L_W)
         gain = 0.5 * dt * (tau_W @ (w_W + w_after)) + 0.5 * (L_W @ w_after - self.L_W @ w_W)
-        self.made.book(slice(1), gain - tau_W @ turn)
+        self.made.book(slice(1), gain - rotate_back(q, tau_W) @ turn_B)
+
+    def set_point(self) -> None:
+        c_W = rotate(self.q, self.com_B)
+        self.des_p, self.des_q = self.position - c_W, self.q
+        self.des_v, self.des_w = self.velocity - cross(self.w_W, c_W), self.w_W
 
     def guard(self, f_S: np.ndarray, tau_S: np.ndarray) -> None:
         limits, dt = self.limits, self.dt
         velocity = (self.des_p - self.guard_p) / dt
-        change = (velocity - self.guard_v) / dt
-        turn = log(multiply(self.des_q, CONJUGATE * self.guard_q))
-        force, torque, speed = np.sqrt(f_S @ f_S), np.sqrt(tau_S @ tau_S), np.sqrt(velocity @ velocity)
-        acceleration = np.sqrt(change @ change) if self.moving else 0.0
-        angular_speed, energy = np.sqrt(turn @ turn) / dt, self.H + self.H_rot
+        change = (velocity - self.guard_v) / dt if self.moving else np.zeros(3)
+        turned = (self.des_q != self.guard_q).any()
+        turn = log(multiply(self.des_q, CONJUGATE * self.guard_q)) / dt if turned else np.zeros(3)
+        # Squares: a root is taken only for the sentence.
+        force, torque, speed = f_S @ f_S, tau_S @ tau_S, velocity @ velocity
+        acceleration, angular_speed, energy = change @ change, turn @ turn, self.H + self.H_rot
         if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + self.des_q[0]):
             self.trip(faults.NOT_FINITE, -1, math.nan, 0.0)
-        if force > limits.force:
-            self.trip(faults.FORCE, -1, force, limits.force)
-        if torque > limits.torque:
-            self.trip(faults.TORQUE, -1, torque, limits.torque)
+        self.check(faults.FORCE, force, limits.force)
+        self.check(faults.TORQUE, torque, limits.torque)
         if (self.des_p < limits.workspace_min).any():
             axis = int(np.argmax(self.des_p < limits.workspace_min))
             self.trip(faults.WORKSPACE, axis, self.des_p[axis], limits.workspace_min[axis])
         if (self.des_p > limits.workspace_max).any():
             axis = int(np.argmax(self.des_p > limits.workspace_max))
             self.trip(faults.WORKSPACE, axis, self.des_p[axis], limits.workspace_max[axis])
-        if speed > limits.speed:
-            self.trip(faults.SPEED, -1, speed, limits.speed)
-        if angular_speed > limits.angular_speed:
-            self.trip(faults.ANGULAR_SPEED, -1, angular_speed, limits.angular_speed)
-        if acceleration > limits.acceleration:
-            self.trip(faults.ACCELERATION, -1, acceleration, limits.acceleration)
+        self.check(faults.SPEED, speed, limits.speed)
+        self.check(faults.ANGULAR_SPEED, angular_speed, limits.angular_speed)
+        self.check(faults.ACCELERATION, acceleration, limits.acceleration)
         if energy > limits.energy:
             self.trip(faults.ENERGY, -1, energy, limits.energy)
         self.guard_p, self.guard_v, self.guard_q, self.moving = self.des_p, velocity, self.des_q, True
+
+    def check(self, code: int, square: float, limit: float) -> None:
+        if square > limit * limit:
+            self.trip(code, -1, math.sqrt(square), limit)
 
     def trip(self, code: int, axis: int, value: float, limit: float) -> None:
         if self.fault == faults.NONE:
@@ -205,9 +224,11 @@ class FreeFloat:
             "row.X_WBcm.p": self.p_now, "row.X_WBcm.q": self.q_now,
             "row.V_WBcm.v": self.v_now, "row.V_WBcm.w": self.w_now, "row.L_W": self.L_now,
             "row.X_WBcm_next.p": self.position, "row.X_WBcm_next.q": self.q,
+            "row.V_WBcm_next.v": self.velocity, "row.V_WBcm_next.w": self.w_W,
             "row.H": self.H, "row.H_rot": self.H_rot, "row.v_pc": self.v_pc, "row.v_c": self.v_c, "row.beta": self.beta,
             "row.E_obs": self.E_obs, "row.E_obs_free": self.E_obs_free,
             "row.X_WB_des.p": self.des_p, "row.X_WB_des.q": self.des_q,
+            "row.V_WB_des.v": self.des_v, "row.V_WB_des.w": self.des_w,
             "row.W_integrator.into": made_in, "row.W_integrator.out": made_out,
             "row.W_controller.into": taken_in, "row.W_controller.out": taken_out,
             "row.W_rotation.into": turned_in, "row.W_rotation.out": turned_out,

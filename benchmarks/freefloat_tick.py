@@ -4,16 +4,15 @@ All three start from the same numbers, read the same wrenches and must end in th
 """
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from freefloat_numpy import FreeFloat, Numbers
+from beside_cpp import Cpp, Numbers, difference, numbers_of_bench
+from freefloat_numpy import FreeFloat
 
 from hilt import job
 from hilt.compiled import jit
@@ -26,7 +25,6 @@ CYCLES = 500
 REPEATS = 9  # of hilt and C++ in turn; the fastest counts, since other work on the machine can only add time
 CPP_TOLERANCE, NUMPY_TOLERANCE = 1e-12, 1e-10
 RATIO_TO_CPP_AIM, NUMPY_RATIO_AIM = 1.5, 100.0
-HERE = Path(__file__).parent
 
 
 @jit
@@ -52,59 +50,30 @@ def make_wrenches(system: System) -> np.ndarray:
     return wrenches
 
 
-def numbers_of(records: np.ndarray, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Every number of a record, by dotted name."""
-    for name in records.dtype.names:
-        part = np.asarray(records[name])
-        if part.dtype.names:
-            yield from numbers_of(part, f"{prefix}.{name}")
-        else:
-            yield f"{prefix}.{name}", part.ravel().astype(float)
-
-
-def numbers_of_bench(bench: Bench) -> Numbers:
-    return {name: value for key in ("row", "x", "p") for name, value in numbers_of(getattr(bench, key), key)}
-
-
 class Hilt:
     def __init__(self, bench: Bench, wrenches: np.ndarray) -> None:
-        self.bench = bench
-        self._arguments = (bench.row, bench.x, bench.p, bench.row.copy(), bench.x.copy(), wrenches)
-        self.ns_per_tick(1)  # compiles
+        self._first, self._wrenches, self._benches = bench, wrenches, [bench]
+        self.ns(1)  # compiles
 
-    def ns_per_tick(self, cycles: int) -> float:
+    def ns(self, cycles: int) -> float:
+        # Each time at another place in memory, as each new process of C++: the place alone can cost some per cent.
+        first = self._first
+        row, x, p = (part.copy() for part in (first.row, first.x, first.p))
+        self._benches.append(Bench(row, x, first.w, p, TICKS))
         start = time.perf_counter_ns()
-        cycles_of_ticks(*self._arguments, cycles)
+        cycles_of_ticks(row, x, p, first.row, first.x, self._wrenches, cycles)
         return (time.perf_counter_ns() - start) / (cycles * TICKS)
 
+    @property
     def last(self) -> Numbers:
-        return numbers_of_bench(self.bench)
-
-
-class Cpp:
-    def __init__(self, folder: Path, first: Numbers, wrenches: np.ndarray) -> None:
-        self._program, self._numbers = folder / "freefloat_tick", folder / "numbers.txt"
-        flags = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=off"]
-        subprocess.run(["g++", *flags, HERE / "freefloat_tick.cpp", "-o", self._program], check=True)
-        given = {**first, "wrenches": wrenches.view(float)}
-        lines = (f"{name} {len(values)} {' '.join(map(repr, values.tolist()))}\n" for name, values in given.items())
-        self._numbers.write_text("".join(lines))
-
-    def ns_per_tick(self, cycles: int) -> float:
-        answer = subprocess.run([self._program, self._numbers, str(cycles)], check=True, capture_output=True, text=True)
-        result = json.loads(answer.stdout)
-        self._last = {name: np.array(values) for name, values in result["last"].items()}
-        return float(result["ns_per_tick"])
-
-    def last(self) -> Numbers:
-        return self._last
+        return numbers_of_bench(self._benches[-1])
 
 
 class PlainNumpy:
     def __init__(self, first: Numbers, wrenches: np.ndarray) -> None:
         self._first, self._wrenches = first, wrenches
 
-    def ns_per_tick(self, cycles: int) -> float:
+    def ns(self, cycles: int) -> float:
         f, tau = self._wrenches["f"], self._wrenches["tau"]
         start = time.perf_counter_ns()
         for _ in range(cycles):
@@ -113,35 +82,23 @@ class PlainNumpy:
                 body.tick(body.des_q, f[k], tau[k])
         return (time.perf_counter_ns() - start) / (cycles * TICKS)
 
+    @property
     def last(self) -> Numbers:
         return self._body.numbers()
-
-
-def difference(expected: Numbers, found: Numbers) -> float:
-    """Largest relative difference of what both have; a vector is one quantity, not finite numbers differ.
-
-    Joules of ports and observers are small differences of large ones, so they count against the body's energy.
-    """
-    energy = expected["row.H"] + expected["row.H_rot"]
-    worst = [0.0]
-    for name in expected.keys() & found.keys():
-        joules = name.endswith((".into", ".out")) or name.startswith("row.E_obs")
-        scale = energy.max() if joules else np.abs(expected[name]).max()
-        away = np.abs(expected[name] - found[name]).max()
-        worst.append(float(away / scale) if away else 0.0)
-    return float(np.max(worst))
 
 
 def measure(scenario_name: str, kind: str) -> dict[str, Any]:
     system, scenario, _ = job.find("freefloat", scenario_name, [f"integrator.kind={kind}"])
     bench, wrenches = system.set_up(scenario), make_wrenches(system)
     first = numbers_of_bench(bench)
+    given = {**first, "wrenches": wrenches.view(float)}
     with tempfile.TemporaryDirectory() as folder:
-        hilt, cpp, plain = Hilt(bench, wrenches), Cpp(Path(folder), first, wrenches), PlainNumpy(first, wrenches)
-        times = [(hilt.ns_per_tick(CYCLES), cpp.ns_per_tick(CYCLES)) for _ in range(REPEATS)]
+        hilt, cpp, plain = Hilt(bench, wrenches), Cpp("freefloat_tick.cpp", Path(folder), given), PlainNumpy(first, wrenches)
+        times = [(hilt.ns(CYCLES), cpp.ns(CYCLES)) for _ in range(REPEATS)]
     hilt_ns, cpp_ns = (min(column) for column in zip(*times, strict=True))
-    numpy_ns = min(plain.ns_per_tick(1) for _ in range(3))
-    cpp_away, numpy_away = difference(hilt.last(), cpp.last()), difference(hilt.last(), plain.last())
+    numpy_ns = min(plain.ns(1) for _ in range(3))
+    last = hilt.last
+    cpp_away, numpy_away, fault = difference(last, cpp.last), difference(last, plain.last), int(last["row.fault"][0])
     return {
         "scenario": scenario_name,
         "integrator": kind,
@@ -152,8 +109,8 @@ def measure(scenario_name: str, kind: str) -> dict[str, Any]:
         "numpy_ratio": round(numpy_ns / hilt_ns),
         "cpp_relative_difference": cpp_away,
         "numpy_relative_difference": numpy_away,
-        "fault_code": int(bench.row["fault"][0]),
-        "agrees": cpp_away <= CPP_TOLERANCE and numpy_away <= NUMPY_TOLERANCE and not bench.row["fault"][0],
+        "fault_code": fault,
+        "agrees": cpp_away <= CPP_TOLERANCE and numpy_away <= NUMPY_TOLERANCE and not fault,
     }
 
 

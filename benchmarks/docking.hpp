@@ -1,0 +1,38 @@
+// One step of docking, plant and tick, as a C++ engineer would write it: the yardstick for the compiled Python of hilt.
+#pragma once
+#include "compensation.hpp"
+#include "contact_identification.hpp"
+#include "docking_plant.hpp"
+#include "guard.hpp"
+#include "two_bodies.hpp"
+
+struct Parameters {
+    double dt;
+    RobotParameters robot; ContactParameters contact; BooksParameters books; SensorParameters sensor;
+    SenseParameters sense; IdentifyParameters identify; CompensateParameters compensate; BodiesParameters bodies;
+    GuardLimits guard;
+};
+struct State { SenseState sense; IdentifyState identify; CompensateState compensate; BodiesState bodies; GuardState guard; };
+struct World { RobotState robot; ContactState contact; BooksState books; SensorState sensor; };
+template <class F> void fields(Parameters& a, F f) {
+    FIELD(dt) FIELD(robot) FIELD(contact) FIELD(books) FIELD(sensor)
+    FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard)
+}
+template <class F> void fields(State& a, F f) { FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard) }
+template <class F> void fields(World& a, F f) { FIELD(robot) FIELD(contact) FIELD(books) FIELD(sensor) }
+
+inline void plant(Row& row, World& w, const Parameters& p) {
+    robot(row, w.robot, p.robot);
+    encoder(row);
+    contact(row, w.contact, p.contact);
+    contact_books(row, w.books, p.books);
+    target_sensor(row, w.sensor, p.sensor);
+}
+
+inline void tick(Row& row, State& x, const Parameters& p) {
+    contact_sense(row, x.sense, p.sense, p.dt);
+    identify(row, x.identify, p.identify);
+    compensate(row, x.compensate, p.compensate, p.dt);
+    two_bodies(row, x.bodies, p.bodies, p.dt);
+    guard(row, x.guard, p.guard, p.dt);
+}

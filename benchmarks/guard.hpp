@@ -1,0 +1,59 @@
+// The guard at the end of every tick; the same expressions as hilt.guard.
+#pragma once
+#include "records.hpp"
+
+struct GuardLimits {
+    double force, torque, speed, angular_speed, acceleration, energy;
+    Vec workspace_min, workspace_max;
+};
+struct GuardState { Vec p, v; Quat q; int64_t moving; };
+
+template <class F> void fields(GuardLimits& a, F f) {
+    FIELD(force) FIELD(torque) FIELD(speed) FIELD(angular_speed) FIELD(acceleration) FIELD(energy)
+    FIELD(workspace_min) FIELD(workspace_max)
+}
+template <class F> void fields(GuardState& a, F f) { FIELD(p) FIELD(v) FIELD(q) FIELD(moving) }
+
+enum Fault { NONE, NOT_FINITE, FORCE, TORQUE, SPEED, ANGULAR_SPEED, ACCELERATION, WORKSPACE, ENERGY };
+
+template <class Row> void trip(Row& row, Fault code, int axis, double value, double limit) {
+    if (row.fault != NONE) return;
+    row.fault = code;
+    row.fault_axis = axis;
+    row.fault_value = value;
+    row.fault_limit = limit;
+}
+
+template <class Row> void check(Row& row, Fault code, double square, double limit) {
+    if (square > limit * limit) trip(row, code, -1, std::sqrt(square), limit);
+}
+
+template <class Row> void guard(Row& row, GuardState& x, const GuardLimits& p, double dt) {
+    const Vec position = row.X_WB_des.p;
+    const Quat q = row.X_WB_des.q;
+    const double rate = 1.0 / dt;
+    const Vec velocity = rate * (position - x.p), change = x.moving ? rate * (velocity - x.v) : Vec{};
+    const Vec turn = q != x.q ? rate * between(x.q, q) : Vec{};
+
+    const double force = dot(row.F_So_S.f, row.F_So_S.f), torque = dot(row.F_So_S.tau, row.F_So_S.tau);
+    const double speed = dot(velocity, velocity), acceleration = dot(change, change), angular_speed = dot(turn, turn);
+    const double energy = row.H + row.H_rot;
+
+    if (!std::isfinite(force + torque + speed + acceleration + angular_speed + energy + q[0]))
+        trip(row, NOT_FINITE, -1, NAN, 0.0);
+    check(row, FORCE, force, p.force);
+    check(row, TORQUE, torque, p.torque);
+    for (int i = 0; i < 3; ++i) {
+        if (position[i] < p.workspace_min[i]) trip(row, WORKSPACE, i, position[i], p.workspace_min[i]);
+        if (position[i] > p.workspace_max[i]) trip(row, WORKSPACE, i, position[i], p.workspace_max[i]);
+    }
+    check(row, SPEED, speed, p.speed);
+    check(row, ANGULAR_SPEED, angular_speed, p.angular_speed);
+    check(row, ACCELERATION, acceleration, p.acceleration);
+    if (energy > p.energy) trip(row, ENERGY, -1, energy, p.energy);
+
+    x.p = position;
+    x.v = velocity;
+    x.q = q;
+    x.moving = 1;
+}
