@@ -12,8 +12,8 @@ def _one(name: str, result: Result) -> str:
     if m["diverged"]:
         made = sum(row["net_J"] for row in result.ledger["rows"] if row["port"] in ("delay", "sampling", "sensor"))
         return (
-            f"{name} diverges, the first rebound is {cov[0]:.2f} times as fast as in space and the last of {len(cov)} "
-            f"{cov[-1]:.3g} times, out of {si(made, 'J')} that the loop made"
+            f"{name} diverges, {cov[0]:.2f} times as fast as in space after the first contact and {cov[-1]:.3g} times after "
+            f"contact {len(cov)}, by {si(made, 'J')} that the loop made"
         )
     worst = max(abs(value - 1.0) for value in cov)
     speed = "keeps the speed" if worst < 0.005 else f"misses the speed by up to {worst:.1%}"
