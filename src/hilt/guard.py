@@ -39,6 +39,13 @@ class Limits(Section):
         return self
 
 
+# For computations that are not meant for any robot.
+UNLIMITED = Limits(
+    force=1e150, torque=1e150, speed=1e150, angular_speed=1e150, acceleration=1e150, energy=1e150,
+    workspace_min=(-1e150, -1e150, -1e150), workspace_max=(1e150, 1e150, 1e150),
+)  # fmt: skip
+
+
 @jit
 def _check(sig, code, square, limit):
     """Compare squares: a root is taken only for the sentence."""

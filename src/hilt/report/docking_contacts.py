@@ -10,18 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hilt import job
-from hilt.guard import Limits
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture
-from hilt.systems.docking import DOCKING, Compensate, Docking, Encoder, Robot, Sensor
+from hilt.systems.docking import DOCKING, Docking
 
 SHOWN = 9  # collisions with a panel of their own
-_FAR = 1e12
-_NO_LIMITS = Limits(
-    force=_FAR, torque=_FAR, speed=_FAR, angular_speed=_FAR, acceleration=_FAR, energy=_FAR,
-    workspace_min=(-_FAR, -_FAR, -_FAR), workspace_max=(_FAR, _FAR, _FAR),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,18 +64,8 @@ def free_way(scenario: Docking) -> float:
 
 
 def ideal_run(scenario: Docking) -> Result:
-    """The same bodies and contact on a perfect robot with a perfect sensor, at a quarter of the tick."""
-    perfect = scenario.model_copy(
-        update={
-            "robot": Robot(kind="ideal"),
-            "encoder": Encoder(),
-            "sensor": Sensor(position=scenario.sensor.position, attitude=scenario.sensor.attitude),
-            "compensate": Compensate(method="none"),
-            "loop": scenario.loop.model_copy(update={"period": scenario.loop.period / 4}),
-            "limits": _NO_LIMITS,  # space has no guard
-        }
-    )
-    return job.simulate(DOCKING, perfect)
+    """The contact as it would be in space."""
+    return job.simulate(DOCKING, scenario.in_space(4))
 
 
 def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> tuple[Figure, list[Axes]]:

@@ -14,7 +14,7 @@ from hilt.compensate.delay import COMPENSATE, compensate_step
 from hilt.compensate.identify import IDENTIFY, identify_step
 from hilt.compiled import jit
 from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
-from hilt.guard import GUARD, Limits, guard_step
+from hilt.guard import GUARD, UNLIMITED, Limits, guard_step
 from hilt.plant.contact import CONTACT, Contact, Frames, Rod, contact_step
 from hilt.plant.contact_books import CONTACT_BOOKS, contact_books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
@@ -129,6 +129,19 @@ class Docking(Scenario):
             arms.append((R.T @ np.array(body.assembly_position), R.T @ np.linalg.inv(np.array(body.inertia)) @ R))
         (to_A, inverse_A), (to_B, inverse_B) = arms
         return np.array(self.rod.tip) + to_A, inverse_A, -to_B, inverse_B
+
+    def in_space(self, finer: int) -> "Docking":
+        """The same bodies and contact with nothing between them: perfect robot and sensor, no guard, a finer tick."""
+        return self.model_copy(
+            update={
+                "robot": Robot(kind="ideal"),
+                "encoder": Encoder(),
+                "sensor": Sensor(position=self.sensor.position, attitude=self.sensor.attitude),
+                "compensate": Compensate(method="none"),
+                "limits": UNLIMITED,
+                "loop": self.loop.model_copy(update={"period": self.loop.period / finer}),
+            }
+        )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Docking":
