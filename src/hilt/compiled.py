@@ -7,10 +7,12 @@ runs. So the cache directory is named by a hash of all our sources and Numba's v
 import hashlib
 import os
 import shutil
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
 _KEPT_CACHES = 4
+_KEPT_SECONDS = 7 * 24 * 3600.0
 
 
 def _sources_hash() -> str:
@@ -26,23 +28,27 @@ def _cache_directory() -> Path:
     return root / f"numba-{_sources_hash()}"
 
 
-def _forget_old_caches(root: Path) -> None:
-    by_age = sorted(root.glob("numba-*"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for stale in by_age[_KEPT_CACHES:]:
-        shutil.rmtree(stale, ignore_errors=True)
+def _forget_old_caches(newest: Path) -> None:
+    """Old and unused ones only: another version of hilt may be running from its own."""
+    age = {path: newest.stat().st_mtime - path.stat().st_mtime for path in newest.parent.glob("numba-*")}
+    for stale in sorted(age, key=lambda path: age[path])[_KEPT_CACHES:]:
+        if age[stale] > _KEPT_SECONDS:
+            shutil.rmtree(stale, ignore_errors=True)
 
 
 def _choose_cache() -> None:
     directory = _cache_directory()
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _forget_old_caches(directory.parent)
-    except OSError:
-        return  # a read-only home: Numba falls back to its own choice
+        directory.touch()
+        _forget_old_caches(directory)
+    except OSError:  # a home that cannot be written to
+        directory = Path(tempfile.gettempdir()) / f"hilt-{os.getuid()}" / directory.name
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.environ["NUMBA_CACHE_DIR"] = str(directory)
 
 
-if "NUMBA_CACHE_DIR" not in os.environ:
+if not os.environ.get("NUMBA_CACHE_DIR"):
     _choose_cache()
 
 import numba  # noqa: E402  (the cache directory must be known first)

@@ -173,6 +173,17 @@ def test_a_periodic_run_keeps_wall_time(tmp_path):
     assert rows["lateness"].max() > 0
 
 
+def test_it_runs_where_the_home_cannot_be_written_to(tmp_path):
+    """The compiler's cache then goes to the temporary folder. A file where a folder is needed stops root, too."""
+    (tmp_path / "home").write_text("not a folder")
+    (tmp_path / "tmp").mkdir()
+    done = hilt(
+        tmp_path, "list", HOME=str(tmp_path / "home"), XDG_CACHE_HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path / "tmp")
+    )
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "tmp").glob("hilt-*/numba-*"))
+
+
 def test_another_package_can_add_a_system_a_stage_and_a_rig(tmp_path):
     """By entry points alone: a package that is only on the path, with its metadata beside it."""
     (tmp_path / "neighbour.py").write_text(
