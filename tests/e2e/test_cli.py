@@ -177,9 +177,8 @@ def test_it_runs_where_the_home_cannot_be_written_to(tmp_path):
     """The compiler's cache then goes to the temporary folder. A file where a folder is needed stops root, too."""
     (tmp_path / "home").write_text("not a folder")
     (tmp_path / "tmp").mkdir()
-    done = hilt(
-        tmp_path, "list", HOME=str(tmp_path / "home"), XDG_CACHE_HOME=str(tmp_path / "home"), TMPDIR=str(tmp_path / "tmp")
-    )
+    home, temporary = str(tmp_path / "home"), str(tmp_path / "tmp")
+    done = hilt(tmp_path, "list", HOME=home, XDG_CACHE_HOME=home, TMPDIR=temporary, NUMBA_CACHE_DIR="")
     assert done.returncode == 0, done.stderr
     assert list((tmp_path / "tmp").glob("hilt-*/numba-*"))
 
