@@ -2,6 +2,7 @@
 
 docs/signals.md     from the signal table
 docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
+docs/docking.svg    the README's picture, from the run that it shows; not checked, since fonts differ between machines
 """
 
 import ast
@@ -81,8 +82,19 @@ def references_page() -> str:
     return "\n".join(lines)
 
 
+def readme_picture() -> None:
+    from hilt import job
+    from hilt.report.docking import comparison_picture
+
+    methods = ("none", "dac", "pida")
+    results = {m: job.simulate(*job.find("docking", "table1", [f"compensate.method={m}"])) for m in methods}
+    comparison_picture(results).figure.savefig(ROOT / "docs" / "docking.svg", metadata={"Date": None})
+
+
 def main() -> None:
     pages = {ROOT / "docs" / "signals.md": signals_page(), ROOT / "docs" / "references.md": references_page()}
+    if "--check" not in sys.argv:
+        readme_picture()
     for path, text in pages.items():
         if "--check" not in sys.argv:
             path.write_text(text)

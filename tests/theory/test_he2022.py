@@ -147,7 +147,7 @@ def test_pida_is_robust(robot, name, changes, most):
 @pytest.mark.parametrize("share", [0.5, 1.5])
 @pytest.mark.parametrize("delay", [2, 4])
 def test_a_wrongly_assumed_sensor_delay_loses_energy_and_makes_none(share, delay):
-    """Too short is safe; too long loses up to a third, and the metrics say so."""
+    """Too short is safe; too long loses a third to a half in five contacts, and the metrics say so."""
     metrics = run(
         "table1", "robot.kind=second-order", f"sensor.delay={delay} ms", f"compensate.sensor_delay={share * delay} ms"
     ).metrics
