@@ -19,6 +19,8 @@ PAPERS = {
     "Hardware-in-the-Loop Simulators: A Passive and Explicit Discrete Integrator. ICRA 2017.",
     "He2022": "J. He, M. Shen: Hybrid Force/Velocity Control for Simulating Contact Dynamics of Satellite Robots on a "
     "Hardware-in-the-Loop Simulator. IEEE Access 10, 2022.",
+    "Yang2018": "J. Yang, A. Konno, S. Abiko, M. Uchiyama: Hardware-in-the-loop simulation of massive-payload manipulation "
+    "on orbit. ROBOMECH Journal 5, 2018.",
 }
 MARK = re.compile(r"\[([A-Z]\w+\d{4}), ((?:eq|fig)\. \d+(?:, (?:eq|fig)\. \d+)*)\]")
 GENERATED = "Made by `make docs`; do not edit.\n"

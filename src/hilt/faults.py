@@ -19,6 +19,9 @@ ACCELERATION = 6
 WORKSPACE = 7
 ENERGY = 8
 DEVICE = 9
+HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
+HEXA_ANGLE = 21  # value: the angle of a crank [rad]
+HEXA_RATE = 22  # value: its rate [rad/s]
 
 
 class InputError(Exception):
@@ -54,6 +57,11 @@ _TEXTS = {
         "workspace", "commanded position", "m", "widen limits.workspace_min and limits.workspace_max or move less"
     ),
     ENERGY: _Text("energy", "kinetic energy of the body", "J", "raise limits.energy or stop the loop from making energy"),
+    HEXA_REACH: _Text(
+        "table-reach", "rod of the motion table for the commanded pose", "m", "move less or let the X-Y stage take more"
+    ),
+    HEXA_ANGLE: _Text("table-angle", "crank angle of the motion table", "rad", "move less or let the X-Y stage take more"),
+    HEXA_RATE: _Text("table-rate", "crank rate of the motion table", "rad/s", "move more slowly"),
     DEVICE: _Text("device", "a device reported an error", "", "look at the device"),
 }
 

@@ -124,9 +124,31 @@ declare("beta", FLOAT, "damping coefficient of the passivity controller", size=3
 declare("E_obs", FLOAT, "energy observed with the controller", size=3, unit="J", frame="W")
 declare("E_obs_free", FLOAT, "energy observed as if there were no controller", size=3, unit="J", frame="W")
 
+# Ground and link (payload)
+declare("v_r", FLOAT, "reference velocity that the operator commands", size=3, unit="m/s", frame="W")
+declare("x_vir", FLOAT, "hand of the virtual arm at t, on the ground", size=3, unit="m", frame="W")
+declare("v_vir", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
+declare("x_tvir", FLOAT, "virtual payload: its grip", size=3, unit="m", frame="W")
+declare("v_tvir", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
+declare("f_vir", FLOAT, "force of the virtual arm on the virtual payload", size=3, unit="N", frame="W")
+declare("v_r_orbit", FLOAT, "reference velocity as it is played out on orbit", size=3, unit="m/s", frame="W")
+declare("x_vir_orbit", FLOAT, "hand of the virtual arm as it is played out on orbit", size=3, unit="m", frame="W")
+declare("link_silence", FLOAT, "age of the newest packet on orbit beyond the play-out delay", unit="s")
+declare("link_sent", INTEGER, "packets sent to orbit", unit="1")
+declare("link_lost", INTEGER, "packets lost on the way", unit="1")
+
+# Orbit (payload)
+declare("x_s", FLOAT, "hand of the slave arm, measured", size=3, unit="m", frame="W")
+declare("v_s", FLOAT, "its velocity, measured", size=3, unit="m/s", frame="W")
+declare("f_s", FLOAT, "force of the slave arm on the payload, measured at the wrist", size=3, unit="N", frame="W")
+declare("v_sc", FLOAT, "velocity commanded to the slave arm from t to t + T", size=3, unit="m/s", frame="W")
+declare("link_state", INTEGER, "0 link alive, 1 silent, 2 coming back", unit="1")
+
 # Command
 declare("X_WB_des", POSE, "set-point: pose of the mock-up for t + T", frame="W")
 declare("V_WB_des", TWIST, "twist of the mock-up at the set-point", frame="W")
+declare("hexa_angles", FLOAT, "crank angles of the motion table for the set-point", size=6, unit="rad")
+declare("stage_xy", FLOAT, "place of the X-Y stage under it, from its middle", size=2, unit="m", frame="W")
 
 # Truth: what the simulated world knows and no tick may read
 declare("X_WB_true", POSE, "where the robot really holds the mock-up", frame="W")

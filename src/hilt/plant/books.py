@@ -19,7 +19,8 @@ def _com(pose, c_B):
 @jit
 def books_step(sig, x, p, dt):
     p_true, q_true = _com(sig.X_WB_true, p.p_BoBcm_B), so3.load(sig.X_WB_true.q)
-    p_des, q_des = _com(sig.X_WB_des, p.p_BoBcm_B), so3.load(sig.X_WB_des.q)
+    # What the body did since the last tick; the set-point may also lead it.
+    p_des, q_des = vec.load(sig.X_WBcm_next.p), so3.load(sig.X_WBcm_next.q)
     f, tau = vec.load(sig.F_Bcm_true_W.f), vec.load(sig.F_Bcm_true_W.tau)
     if x.started:
         moved, turned = vec.sub(p_true, vec.load(x.p_true)), so3.between(so3.load(x.q_true), q_true)
@@ -53,7 +54,7 @@ def _pack(p, scenario):
 BOOKS = StageKind(
     "books",
     books_step,
-    reads=("X_WB_true", "X_WB_des", "F_Bcm_true_W", "F_Bcm_W"),
+    reads=("X_WB_true", "X_WBcm_next", "F_Bcm_true_W", "F_Bcm_W"),
     writes=("W_environment", "W_sampling", "W_delay", "W_sensor"),
     state=record(
         p_true=3, q_true=4, p_des=3, q_des=4, f=3, tau=3, started="i8",

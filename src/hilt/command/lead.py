@@ -1,0 +1,35 @@
+"""A set-point that leads: a table that answers τ late stands where the body is if it is told where the body will be.
+
+x + τ v + ½ τ² a
+"""
+
+from hilt.compiled import jit
+from hilt.maths import vec
+from hilt.signals import record
+from hilt.stage import StageKind
+
+
+@jit
+def lead_step(sig, x, p, dt):
+    if p.tau == 0.0:
+        return
+    v = vec.load(sig.V_WB_des.v)
+    a = vec.scale(1.0 / p.mass, vec.load(sig.F_Bcm_W.f))
+    ahead = vec.add(vec.scale(p.tau, v), vec.scale(0.5 * p.tau * p.tau, a))
+    vec.store(sig.X_WB_des.p, vec.add(vec.load(sig.X_WB_des.p), ahead))
+    vec.store(sig.V_WB_des.v, vec.add(v, vec.scale(p.tau, a)))
+
+
+def _pack(p, scenario):
+    p.tau = scenario.table_lead
+    p.mass = scenario.payload.mass
+
+
+LEAD = StageKind(
+    "lead",
+    lead_step,
+    reads=("X_WB_des", "V_WB_des", "F_Bcm_W"),
+    writes=("X_WB_des", "V_WB_des"),
+    params=record(tau="f8", mass="f8"),
+    pack=_pack,
+)

@@ -1,0 +1,188 @@
+"""payload: a massive payload moved by teleoperation from the ground (Yang et al. 2018).
+
+operator ──► virtual arm and payload ──► link ──► slave law ──► slave arm ═grip═ table ◄── payload dynamics ◄── sensor
+(ground)                                          (orbit)                        (HIL facility)
+"""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hilt.command.hexa import HEXA, Hexa, XYStage, hexa_step
+from hilt.command.lead import LEAD, lead_step
+from hilt.command.setpoint import SETPOINT, setpoint_step
+from hilt.compiled import jit
+from hilt.dynamics.body import Body, Integrator
+from hilt.dynamics.rotation import ROTATION, rotation_step
+from hilt.dynamics.translation import TRANSLATION, translation_step
+from hilt.guard import GUARD, Limits, guard_step
+from hilt.plant.books import BOOKS, books_step
+from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.grip import GRIP, Arm, Grip, grip_step
+from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
+from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.scenario import SHIPPED, Scenario
+from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
+from hilt.stage import System
+from hilt.systems.payload_metrics import METRIC_WORDS, metrics
+from hilt.teleop.link import CAPACITY, LINK, Link, link_step, playout_delay
+from hilt.teleop.operator import OPERATOR, Operator, operator_step
+from hilt.teleop.slave import SLAVE, Slave, slave_step
+from hilt.teleop.virtual_arm import VIRTUAL_ARM, Virtual, virtual_arm_step
+
+
+class Table(Robot):
+    """The motion table that shows the payload's grip."""
+
+    lead: bool = Field(default=True, description="command x + τ v + ½ τ² a, τ the whole delay")
+
+
+class Payload(Scenario):
+    """Everything a run of `payload` depends on."""
+
+    system: Literal["payload"] = "payload"
+    operator: Operator
+    virtual: Virtual = Virtual()
+    link: Link = Link()
+    slave: Slave = Slave()
+    arm: Arm = Arm()
+    grip: Grip = Grip()
+    payload: Body
+    integrator: Integrator = Integrator(kind="euler")
+    table: Table = Table()
+    hexa: Hexa | None = Hexa()
+    xy_stage: XYStage = XYStage()
+    encoder: Encoder = Encoder()
+    sensor: Sensor = Sensor()
+    limits: Limits
+
+    @property
+    def body(self) -> Body:
+        """The payload is the body that the table's dynamics move."""
+        return self.payload
+
+    @property
+    def robot(self) -> Robot:
+        """The table is the robot that shows it."""
+        return self.table
+
+    @property
+    def robot_lag(self) -> float:
+        return self.table.delay
+
+    @property
+    def table_lead(self) -> float:
+        return self.table.delay if self.table.lead else 0.0
+
+    @property
+    def rotates(self) -> bool:
+        return self.payload.dof == 6
+
+    @property
+    def start_of_grip(self) -> tuple[float, ...]:
+        """In W; the payload starts unturned."""
+        at = zip(self.payload.position, self.payload.centre_of_mass, self.grip.position, strict=True)
+        return tuple(p - c + g for p, c, g in at)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Payload":
+        self.table.check(self.robot_lag, self.loop.period)
+        check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        check_fits(self.arm.delay, self.loop.period, "arm.delay")
+        longest = (CAPACITY - 8192) * self.loop.period
+        if playout_delay(self) > longest:
+            raise ValueError(
+                f"link.delay and link.jitter are {playout_delay(self):g} s together; at loop.period = {self.loop.period:g} s "
+                f"the link holds at most {longest:g} s; shorten them or lengthen loop.period"
+            )
+        if any(self.payload.attitude[1:]):
+            raise ValueError("payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out")
+        return self
+
+
+@jit
+def tick(row, x, p):
+    """Ground, link, orbit and the facility's own dynamics; runs in simulation and in the lab."""
+    sig, x, p = row[0], x[0], p[0]
+    operator_step(sig, x.operator, p.operator, p.dt)
+    virtual_arm_step(sig, x.virtual, p.virtual, p.dt)
+    link_step(sig, x.link, p.link, p.dt)
+    slave_step(sig, x.slave, p.slave, p.dt)
+    wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
+    translation_step(sig, x.translation, p.translation, p.dt)
+    rotation_step(sig, x.rotation, p.rotation, p.dt)
+    setpoint_step(sig, x.setpoint, p.setpoint, p.dt)
+    lead_step(sig, x.lead, p.lead, p.dt)
+    hexa_step(sig, x.hexa, p.hexa, p.dt)
+    guard_step(sig, x.guard, p.guard, p.dt)
+
+
+@jit
+def plant(row, w, p):
+    """Table, slave arm, grip and sensors."""
+    sig, w, p = row[0], w[0], p[0]
+    robot_step(sig, w.robot, p.robot, p.dt)
+    encoder_step(sig, w.encoder, p.encoder, p.dt)
+    grip_step(sig, w.grip, p.grip, p.dt)
+    books_step(sig, w.books, p.books, p.dt)
+    sensor_step(sig, w.sensor, p.sensor, p.dt)
+
+
+@jit
+def batch(row, x, w, p, log):
+    """The same tick and plant in a compiled loop; returns the number of rows."""
+    for k in range(len(log)):
+        row[0].tick = k
+        row[0].t = k * p[0].dt
+        plant(row, w, p)
+        tick(row, x, p)
+        log[k] = row[0]
+        if row[0].fault or row[0].done:
+            return k + 1
+    return len(log)
+
+
+def stored_energy(rows: np.ndarray) -> np.ndarray:
+    energy: np.ndarray = rows["H"] + rows["H_rot"]
+    return energy
+
+
+PAYLOAD = System(
+    name="payload",
+    summary="a massive payload moved from the ground through a long delay: virtual arm, slave arm, motion table",
+    scenario=Payload,
+    tick_stages={
+        "operator": OPERATOR,
+        "virtual": VIRTUAL_ARM,
+        "link": LINK,
+        "slave": SLAVE,
+        "wrench": WRENCH_AT_COM,
+        "translation": TRANSLATION,
+        "rotation": ROTATION,
+        "setpoint": SETPOINT,
+        "lead": LEAD,
+        "hexa": HEXA,
+        "guard": GUARD,
+    },
+    plant_stages={"robot": ROBOT, "encoder": ENCODER, "grip": GRIP, "books": BOOKS, "sensor": SENSOR},
+    tick=tick,
+    plant=plant,
+    batch=batch,
+    metrics=metrics,
+    metric_words=METRIC_WORDS,
+    ratios=(),
+    ledger_ports={
+        "W_environment": "work of the slave arm on the payload",
+        "W_sampling": "made by holding the force over a tick",
+        "W_delay": "made by the table's delay and lead",
+        "W_sensor": "made by the table's sensor",
+        "W_controller": "made by the passivity controller",
+        "W_integrator": "made by the integrator, translation",
+        "W_rotation": "made by the integrator, rotation",
+    },
+    stored_energy=stored_energy,
+    scenario_folder=SHIPPED / "payload",
+    default_scenario="hils-2",
+    report="hilt.report.payload",
+)

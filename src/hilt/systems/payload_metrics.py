@@ -1,0 +1,106 @@
+"""What a run of `payload` is measured by: forces, speeds, and how well the virtual arm tells what the slave arm does."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt.teleop.link import playout_delay
+
+IMPULSE_TIME = 9.5  # s from the step, as in the paper
+STANDS = 0.02  # of the operator's speed: slower is standing
+
+METRIC_WORDS = {
+    "time_constant_s": "time constant of the virtual payload",
+    "impulse_Ns": "impulse on the payload over 9.5 s from the step",
+    "final_speed_m_s": "speed of the payload at the end",
+    "peak_force_N": "largest force of the slave arm",
+    "mean_square_force_N2": "mean square of that force [N²]",
+    "virtual_peak_force_N": "largest force of the virtual arm",
+    "position_error_m": "largest distance between virtual and slave hand",
+    "final_position_error_m": "the same at the end",
+    "link_loss": "share of packets lost",
+    "travel_after_outage_m": "way of the payload after the link was lost",
+    "stopped": "payload stands at the end, of the outage if there is one",
+}
+
+
+def along(rows: np.ndarray, signal: str, scenario: Any) -> np.ndarray:
+    direction = np.array(scenario.operator.direction)
+    part: np.ndarray = rows[signal] @ (direction / np.linalg.norm(direction))
+    return part
+
+
+def shift(scenario: Any) -> int:
+    """Rows by which orbit lags the ground: the play-out delay."""
+    return round(playout_delay(scenario) / scenario.loop.period)
+
+
+def time_constant(rows: np.ndarray, scenario: Any) -> float:
+    """Time in which the virtual payload reaches 1 - 1/e of the reference after the step."""
+    speed, reached = along(rows, "v_tvir", scenario), (1.0 - math.exp(-1.0)) * scenario.operator.speed
+    above = np.flatnonzero(speed >= reached)
+    if not len(above) or above[0] == 0:
+        return math.nan
+    k = int(above[0])
+    part = (reached - speed[k - 1]) / (speed[k] - speed[k - 1])
+    # v_tvir of row k is that of the end of its tick.
+    return float(rows["t"][k - 1] + (part + 1.0) * scenario.loop.period) - scenario.operator.start
+
+
+def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
+    """Distance between the slave hand and the virtual hand of one play-out delay ago, for each row that has both.
+
+    The virtual hand of row k is that of the end of its tick, the slave hand that of its beginning.
+    """
+    late = shift(scenario) + 1
+    if late >= len(rows):
+        return np.zeros(0)
+    errors: np.ndarray = np.linalg.norm(rows["x_s"][late:] - rows["x_vir"][: len(rows) - late], axis=1)
+    return errors
+
+
+def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
+    """The figures of a run."""
+    force = along(rows, "f_s", scenario)
+    size = np.linalg.norm(rows["f_s"], axis=1)
+    t, period = rows["t"], scenario.loop.period
+    step = scenario.operator.start + playout_delay(scenario)
+    window = (t >= step - 1e-9) & (t < step + IMPULSE_TIME - 1e-9)
+    errors = position_errors(rows, scenario)
+    speed = np.linalg.norm(rows["V_WBcm"]["v"], axis=1)
+    figures: dict[str, Any] = {
+        "impulse_Ns": float(force[window].sum() * period),
+        "final_speed_m_s": float(speed[-1]),
+        "peak_force_N": float(size.max()),
+        "mean_square_force_N2": float(np.mean(size**2)),
+        "virtual_peak_force_N": float(np.linalg.norm(rows["f_vir"], axis=1).max()),
+        "position_error_m": float(errors.max()) if len(errors) else math.nan,
+        "final_position_error_m": float(errors[-1]) if len(errors) else math.nan,
+        "link_loss": float(rows["link_lost"][-1] / max(int(rows["link_sent"][-1]), 1)),
+        "stopped": bool(speed[_last_row(rows, scenario)] < STANDS * scenario.operator.speed),
+    }
+    if scenario.operator.kind == "step":
+        figures["time_constant_s"] = time_constant(rows, scenario)
+    if scenario.link.outage_duration > 0:
+        figures["travel_after_outage_m"] = _travel(rows, scenario)
+    return figures
+
+
+def _last_row(rows: np.ndarray, scenario: Any) -> int:
+    """The end of the run; of an outage the last moment before packets come again."""
+    if scenario.link.outage_duration == 0:
+        return -1
+    end = scenario.link.outage_start + scenario.link.outage_duration + playout_delay(scenario)
+    return int(np.searchsorted(rows["t"], end - 1e-9)) - 1
+
+
+def _travel(rows: np.ndarray, scenario: Any) -> float:
+    """From the moment at which orbit runs out of packets to the end of the outage, or of the run."""
+    begin = scenario.link.outage_start + playout_delay(scenario)
+    end = begin + scenario.link.outage_duration
+    inside = (rows["t"] >= begin) & (rows["t"] < end)
+    if not inside.any():
+        return 0.0
+    path = rows["X_WBcm"]["p"][inside]
+    return float(np.linalg.norm(path[-1] - path[0]))

@@ -1,0 +1,133 @@
+"""Yang et al. 2018: a massive payload pulled by teleoperation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilt import job
+
+K_S = 1.0 / 1400.0
+
+
+def run(name, *changes):
+    return job.simulate(*job.find("payload", name, list(changes)))
+
+
+def test_pulling_three_tonnes():
+    """[Yang2018, eq. 1, eq. 2, eq. 3, eq. 4]: impulse m v (1 - e^{-9.5/(m K_s)}); the grip's spring adds a little."""
+    metrics = run("pull-3000").metrics
+    assert metrics["impulse_Ns"] == pytest.approx(30.0 * (1.0 - math.exp(-9.5 / (3000 * K_S))), abs=0.05)
+    assert metrics["final_speed_m_s"] == pytest.approx(0.01, abs=1e-4)
+
+
+@pytest.mark.parametrize("mass", [500, 3000, 4500, 6000])
+def test_time_constant_and_bound_of_the_force(mass):
+    """[Yang2018, eq. 5, eq. 8, eq. 9]: the virtual payload follows with m K_s, and no force is larger than v_r/K_s."""
+    metrics = run("pull-3000", f"payload.mass={mass}").metrics
+    assert metrics["time_constant_s"] == pytest.approx(mass * K_S, rel=0.01)
+    assert max(metrics["peak_force_N"], metrics["virtual_peak_force_N"]) <= 0.01 / K_S
+
+
+def test_the_impulse_does_not_depend_on_the_tick():
+    found = [run("pull-3000", f"loop.period={T} ms").metrics["impulse_Ns"] for T in (0.25, 0.5, 1, 2, 5)]
+    assert np.ptp(found) <= 0.02
+
+
+def test_the_printed_explicit_step_diverges():
+    """[Yang2018, eq. 5, eq. 6, eq. 7, eq. 10]: K_s D_t + 2 D is 1.31, above one; the forces run away at once."""
+    result = run("pull-3000", "virtual.step=explicit")
+    assert result.fault is not None
+    assert result.metrics["virtual_peak_force_N"] > 1e4
+
+
+@settings(max_examples=25)
+@given(st.floats(100, 8000), st.floats(1e3, 1e6), st.floats(0, 2000), st.floats(1e-4, 5e-2))
+def test_the_implicit_step_is_stable(mass, stiffness, damping, period):
+    rows = run(
+        "pull-3000", f"payload.mass={mass}", f"virtual.grip_stiffness={stiffness}", f"virtual.grip_damping={damping}",
+        f"loop.period={period}", "grip.stiffness=1 kN/m", "grip.damping=0", "loop.duration=10 s",
+        "limits.force=1e9", "limits.acceleration=1e9",
+    ).rows  # fmt: skip
+    assert np.abs(rows["f_vir"]).max() <= 0.01 / K_S * 1.01
+    assert np.isfinite(rows["x_vir"]).all()
+
+
+def test_force_feedback_lowers_peak_and_mean_square():
+    on, off = (run("feedback-500", f"slave.force_feedback={flag}").metrics for flag in ("true", "false"))
+    assert on["peak_force_N"] < 0.8 * off["peak_force_N"]
+    assert on["mean_square_force_N2"] < 0.5 * off["mean_square_force_N2"]
+
+
+def test_the_virtual_arm_tells_the_truth():
+    assert run("hils-1").metrics["position_error_m"] <= 1e-3
+    assert run("hils-2").metrics["position_error_m"] <= 2e-3
+    same = run("hils-2", "virtual.grip_stiffness=20 kN/m", "virtual.grip_damping=300 N*s/m").metrics
+    assert same["position_error_m"] <= 3e-4
+
+
+@pytest.mark.parametrize("ratio", [0.8, 1.2])
+def test_a_wrong_mass_shows(ratio):
+    """8 to 10 mm with ±20 %, held in bounds by the coupling alone."""
+    assert 8e-3 <= run("hils-2", f"virtual.mass_ratio={ratio}").metrics["position_error_m"] <= 10e-3
+
+
+def test_the_delay_closes_no_loop():
+    """Joystick mode: the same errors through 0, 2, 5 and 7 s."""
+    errors = [
+        run("hils-2", f"link.delay={delay} s", "loop.duration=65 s").metrics["position_error_m"] for delay in (0, 2, 5, 7)
+    ]
+    assert np.ptp(errors) <= 1e-5
+
+
+def test_jitter_and_loss_are_played_out():
+    clean, rough = run("hils-2"), run("hils-2", "link.jitter=500 ms", "link.loss=0.2")
+    assert rough.metrics["link_loss"] == pytest.approx(0.2, abs=0.01)
+    assert abs(rough.metrics["position_error_m"] - clean.metrics["position_error_m"]) <= 5e-5
+
+
+@pytest.mark.parametrize("mass", [4500, 6000])
+def test_an_outage_at_full_speed(mass):
+    soft, hold = (
+        run("outage", f"payload.mass={mass}", f"link.outage_policy={policy}").metrics for policy in ("soft-stop", "hold")
+    )
+    assert soft["stopped"]
+    assert soft["travel_after_outage_m"] <= 0.10
+    assert not hold["stopped"]
+    assert hold["travel_after_outage_m"] > 0.25
+
+
+def test_coming_back_is_without_a_jump():
+    """At most 1 mm/s and 5 N within 50 ms, from the outage's end until the blend is over."""
+    rows = run("outage").rows
+    back = int(np.flatnonzero(rows["link_state"] == 2)[0])
+    window = slice(back - 60, back + 2500)
+    v, f = rows["v_sc"][window, 0], rows["f_s"][window, 0]
+    assert np.abs(v[50:] - v[:-50]).max() <= 1e-3
+    assert np.abs(f[50:] - f[:-50]).max() <= 5.0
+
+
+def test_a_payload_gripped_off_centre_turns_as_theory_says():
+    """Angular momentum about the centre of mass is the integral of the lever times the force."""
+    result = run(
+        "pull-3000",
+        "payload.dof=6",
+        "grip.position=[0.3, 0.2, -0.1]",
+        "payload.centre_of_mass=[0.1, 0, 0]",
+        "loop.duration=15 s",
+        "limits.torque=1 kN*m",
+    )
+    rows, T = result.rows, result.scenario.loop.period
+    impulse = np.cumsum(rows["F_Bcm_true_W"]["tau"], axis=0) * T
+    assert result.fault is None
+    assert np.abs(rows["L_W"][1:] - impulse[:-1]).max() <= 1e-6 * np.abs(rows["L_W"]).max()
+    assert np.abs(rows["V_WBcm"]["w"]).max() > 1e-3
+
+
+def test_a_table_that_is_late_is_told_where_the_payload_will_be():
+    """The lead makes the loop as if the table were at once: same impulse, same peak."""
+    now, late = run("pull-3000"), run("pull-3000", "table.delay=20 ms")
+    assert late.metrics["impulse_Ns"] == pytest.approx(now.metrics["impulse_Ns"], abs=0.02)
+    assert late.metrics["peak_force_N"] == pytest.approx(now.metrics["peak_force_N"], rel=0.02)
