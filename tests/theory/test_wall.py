@@ -58,6 +58,19 @@ def test_equation_5_keeps_the_energy_in_contact(simulate, omega_T, gap):
     assert gains(simulate, "euler", omega_T, 0, gap=gap) == pytest.approx(1.0, abs=0.005)
 
 
+@pytest.mark.parametrize("delay", [2, 5, 10, 20])
+@pytest.mark.parametrize("stiffness", [746e3, 100e3])
+def test_a_lead_takes_the_delay_off(simulate, delay, stiffness):
+    """4500 kg on a table: exp(πω(τ + T/2)/2) without the lead (2 %), and at most 1.02 with x + τ v + ½ τ² a commanded."""
+    changes = ("integrator.kind=passive", "body.mass=4500", f"wall.stiffness={stiffness}", f"robot.delay={delay} ms", *WIDE)
+    plain, led = (
+        np.array(simulate("wall", f"robot.lead={flag}", *changes).metrics["rebound_gain"]) for flag in ("false", "true")
+    )
+    assert plain == pytest.approx(math.exp(0.5 * math.pi * math.sqrt(stiffness / 4500) * (delay + 0.5) * 1e-3), rel=0.02)
+    assert len(led) == 5
+    assert led.max() <= 1.02
+
+
 def test_the_ledger_blames_the_right_part(simulate):
     """Made energy of a contact on a late robot: by the delay with (5), by the integrator with explicit Euler without delay."""
 

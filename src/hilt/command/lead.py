@@ -21,8 +21,15 @@ def lead_step(sig, x, p, dt):
 
 
 def _pack(p, scenario):
-    p.tau = scenario.table_lead
-    p.mass = scenario.payload.mass
+    p.tau = scenario.robot.delay if scenario.robot.lead else 0.0
+    p.mass = scenario.body.mass
+
+
+@jit
+def _reset(sig, x, p):
+    """A robot that is led has been led before: no jump in the first tick."""
+    v = vec.load(sig.V_WB_des.v)
+    vec.store(sig.X_WB_des.p, vec.add(vec.load(sig.X_WB_des.p), vec.scale(p.tau, v)))
 
 
 LEAD = StageKind(
@@ -32,4 +39,5 @@ LEAD = StageKind(
     writes=("X_WB_des", "V_WB_des"),
     params=record(tau="f8", mass="f8"),
     pack=_pack,
+    reset=_reset,
 )

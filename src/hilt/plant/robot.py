@@ -30,6 +30,8 @@ class Robot(Section):
     speed_limit: MetrePerSecond = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
     acceleration_limit: MetrePerSecond2 = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
 
+    lead: bool = Field(default=False, description="command x + τ v + ½ τ² a instead of x, τ the whole delay")
+
     @model_validator(mode="after")
     def _consistent(self) -> "Robot":
         if self.kind == "ideal" and self.delay > 0:

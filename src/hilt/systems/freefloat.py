@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from hilt.command.lead import LEAD, lead_step
 from hilt.command.setpoint import SETPOINT, setpoint_step
 from hilt.compiled import jit
 from hilt.dynamics.body import Body, Integrator
@@ -65,6 +66,7 @@ def tick(row, x, p):
     translation_step(sig, x.translation, p.translation, p.dt)
     rotation_step(sig, x.rotation, p.rotation, p.dt)
     setpoint_step(sig, x.setpoint, p.setpoint, p.dt)
+    lead_step(sig, x.lead, p.lead, p.dt)
     guard_step(sig, x.guard, p.guard, p.dt)
 
 
@@ -187,6 +189,7 @@ FREEFLOAT = System(
         "translation": TRANSLATION,
         "rotation": ROTATION,
         "setpoint": SETPOINT,
+        "lead": LEAD,
         "guard": GUARD,
     },
     plant_stages={"robot": ROBOT, "encoder": ENCODER, "push": PUSH, "wall": WALL, "books": BOOKS, "sensor": SENSOR},

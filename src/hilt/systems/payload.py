@@ -7,7 +7,7 @@ operator ──► virtual arm and payload ──► link ──► slave law �
 from typing import Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from hilt.command.hexa import HEXA, Hexa, XYStage, hexa_step
 from hilt.command.lead import LEAD, lead_step
@@ -35,7 +35,7 @@ from hilt.teleop.virtual_arm import VIRTUAL_ARM, Virtual, virtual_arm_step
 class Table(Robot):
     """The motion table that shows the payload's grip."""
 
-    lead: bool = Field(default=True, description="command x + τ v + ½ τ² a, τ the whole delay")
+    lead: bool = True
 
 
 class Payload(Scenario):
@@ -70,10 +70,6 @@ class Payload(Scenario):
     @property
     def robot_lag(self) -> float:
         return self.table.delay
-
-    @property
-    def table_lead(self) -> float:
-        return self.table.delay if self.table.lead else 0.0
 
     @property
     def rotates(self) -> bool:
