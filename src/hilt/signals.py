@@ -142,6 +142,14 @@ declare("x_s", FLOAT, "hand of the slave arm, measured", size=3, unit="m", frame
 declare("v_s", FLOAT, "its velocity, measured", size=3, unit="m/s", frame="W")
 declare("f_s", FLOAT, "force of the slave arm on the payload, measured at the wrist", size=3, unit="N", frame="W")
 declare("v_sc", FLOAT, "velocity commanded to the slave arm from t to t + T", size=3, unit="m/s", frame="W")
+declare("m_hat", FLOAT, "mass of the payload as identified on orbit", unit="kg")
+declare("m_var", FLOAT, "its variance", unit="kg²")
+declare("b_hat", FLOAT, "bias of the wrist sensor along the operator's direction", unit="N")
+declare("k_grip_hat", FLOAT, "stiffness of the grip as identified", unit="N/m")
+declare("identify_frozen", INTEGER, "1 while something else than the arm moves the payload", unit="1")
+declare("m_sent", FLOAT, "mass that orbit has reported to the ground after the push, 0 before", unit="kg")
+declare("k_sent", FLOAT, "stiffness of the grip reported with it", unit="N/m")
+declare("x_sent", FLOAT, "place of the hand reported with it", size=3, unit="m", frame="W")
 declare("link_state", INTEGER, "0 link alive, 1 silent, 2 coming back", unit="1")
 
 # Command

@@ -74,6 +74,30 @@ def test_a_wrong_mass_shows(ratio):
     assert 8e-3 <= run("hils-2", f"virtual.mass_ratio={ratio}").metrics["position_error_m"] <= 10e-3
 
 
+@pytest.mark.parametrize("ratio", [0.8, 1.0, 1.2])
+@pytest.mark.parametrize(("grip", "delay"), [(10e3, 2), (20e3, 5), (100e3, 7)])
+def test_a_gentle_push_first_finds_mass_and_grip(ratio, grip, delay):
+    """0.5 N of noise, 0.1 N of bias: at most 12 N for the push, mass within 1.5 %, grip within 4 %, hands within 1 mm."""
+    metrics = run(
+        "hils-2", "virtual.identify=true", f"virtual.mass_ratio={ratio}", f"grip.stiffness={grip}",
+        f"grip.damping={min(0.015 * grip, 400)}", f"link.delay={delay}", "arm.force_noise=0.5 N", "arm.force_bias=[0.1, 0, 0]", "loop.duration=80 s",
+    ).metrics  # fmt: skip
+    assert metrics["push_force_N"] <= 12.0
+    assert metrics["mass_error"] <= 0.015
+    assert metrics["grip_error"] <= 0.04
+    assert metrics["position_error_m"] <= 1e-3
+
+
+def test_every_claim_has_a_verdict():
+    from hilt.reproduce import papers
+
+    found = papers.reproduce("yang2018")
+    differing = {claim.where for claim in found.claims if not claim.holds}
+    assert any("eq. 7" in where for where in differing), "printed with the wrong sign"
+    assert all(claim.because for claim in found.claims if not claim.holds)
+    assert all(picture.svg() for picture in found.pictures())
+
+
 def test_the_delay_closes_no_loop():
     """Joystick mode: the same errors through 0, 2, 5 and 7 s."""
     errors = [

@@ -8,7 +8,11 @@ from hilt.faults import InputError
 from hilt.report import page
 from hilt.reproduce.claims import Reproduction
 
-_MODULES = {"destefano2017": "hilt.reproduce.destefano2017", "he2022": "hilt.reproduce.he2022"}
+_MODULES = {
+    "destefano2017": "hilt.reproduce.destefano2017",
+    "he2022": "hilt.reproduce.he2022",
+    "yang2018": "hilt.reproduce.yang2018",
+}
 
 
 def names() -> list[str]:

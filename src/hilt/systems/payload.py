@@ -26,6 +26,7 @@ from hilt.scenario import SHIPPED, Scenario
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import System
 from hilt.systems.payload_metrics import METRIC_WORDS, metrics
+from hilt.teleop.identify import PAYLOAD_IDENTIFY, IdentifyPayload, payload_identify_step
 from hilt.teleop.link import CAPACITY, LINK, Link, link_step, playout_delay
 from hilt.teleop.operator import OPERATOR, Operator, operator_step
 from hilt.teleop.slave import SLAVE, Slave, slave_step
@@ -45,6 +46,7 @@ class Payload(Scenario):
     operator: Operator
     virtual: Virtual = Virtual()
     link: Link = Link()
+    identify: IdentifyPayload = IdentifyPayload()
     slave: Slave = Slave()
     arm: Arm = Arm()
     grip: Grip = Grip()
@@ -76,6 +78,12 @@ class Payload(Scenario):
         return self.payload.dof == 6
 
     @property
+    def transport_start(self) -> float:
+        """When the operator begins: after the identification push and its report, if there is one."""
+        first = self.identify.push_end + playout_delay(self) + 0.5 if self.virtual.identify else 0.0
+        return self.operator.start + first
+
+    @property
     def start_of_grip(self) -> tuple[float, ...]:
         """In W; the payload starts unturned."""
         at = zip(self.payload.position, self.payload.centre_of_mass, self.grip.position, strict=True)
@@ -104,6 +112,7 @@ def tick(row, x, p):
     operator_step(sig, x.operator, p.operator, p.dt)
     virtual_arm_step(sig, x.virtual, p.virtual, p.dt)
     link_step(sig, x.link, p.link, p.dt)
+    payload_identify_step(sig, x.identify, p.identify, p.dt)
     slave_step(sig, x.slave, p.slave, p.dt)
     wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
     translation_step(sig, x.translation, p.translation, p.dt)
@@ -152,6 +161,7 @@ PAYLOAD = System(
         "operator": OPERATOR,
         "virtual": VIRTUAL_ARM,
         "link": LINK,
+        "identify": PAYLOAD_IDENTIFY,
         "slave": SLAVE,
         "wrench": WRENCH_AT_COM,
         "translation": TRANSLATION,

@@ -19,6 +19,10 @@ METRIC_WORDS = {
     "virtual_peak_force_N": "largest force of the virtual arm",
     "position_error_m": "largest distance between virtual and slave hand",
     "final_position_error_m": "the same at the end",
+    "mass_error": "mass as identified, relative error",
+    "grip_error": "grip as identified, relative error",
+    "push_force_N": "largest force of the identification push",
+    "push_duration_s": "time it takes",
     "link_loss": "share of packets lost",
     "travel_after_outage_m": "way of the payload after the link was lost",
     "stopped": "payload stands at the end, of the outage if there is one",
@@ -45,7 +49,7 @@ def time_constant(rows: np.ndarray, scenario: Any) -> float:
     k = int(above[0])
     part = (reached - speed[k - 1]) / (speed[k] - speed[k - 1])
     # v_tvir of row k is that of the end of its tick.
-    return float(rows["t"][k - 1] + (part + 1.0) * scenario.loop.period) - scenario.operator.start
+    return float(rows["t"][k - 1] + (part + 1.0) * scenario.loop.period) - float(scenario.transport_start)
 
 
 def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
@@ -54,9 +58,10 @@ def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
     The virtual hand of row k is that of the end of its tick, the slave hand that of its beginning.
     """
     late = shift(scenario) + 1
-    if late >= len(rows):
+    first = int(np.searchsorted(rows["t"], scenario.transport_start))
+    if first + late >= len(rows):
         return np.zeros(0)
-    errors: np.ndarray = np.linalg.norm(rows["x_s"][late:] - rows["x_vir"][: len(rows) - late], axis=1)
+    errors: np.ndarray = np.linalg.norm(rows["x_s"][first + late :] - rows["x_vir"][first : len(rows) - late], axis=1)
     return errors
 
 
@@ -65,7 +70,7 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     force = along(rows, "f_s", scenario)
     size = np.linalg.norm(rows["f_s"], axis=1)
     t, period = rows["t"], scenario.loop.period
-    step = scenario.operator.start + playout_delay(scenario)
+    step = scenario.transport_start + playout_delay(scenario)
     window = (t >= step - 1e-9) & (t < step + IMPULSE_TIME - 1e-9)
     errors = position_errors(rows, scenario)
     speed = np.linalg.norm(rows["V_WBcm"]["v"], axis=1)
@@ -77,6 +82,7 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "virtual_peak_force_N": float(np.linalg.norm(rows["f_vir"], axis=1).max()),
         "position_error_m": float(errors.max()) if len(errors) else math.nan,
         "final_position_error_m": float(errors[-1]) if len(errors) else math.nan,
+        **_identified(rows, scenario),
         "link_loss": float(rows["link_lost"][-1] / max(int(rows["link_sent"][-1]), 1)),
         "stopped": bool(speed[_last_row(rows, scenario)] < STANDS * scenario.operator.speed),
     }
@@ -85,6 +91,19 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     if scenario.link.outage_duration > 0:
         figures["travel_after_outage_m"] = _travel(rows, scenario)
     return figures
+
+
+def _identified(rows: np.ndarray, scenario: Any) -> dict[str, float]:
+    """Errors of what orbit has reported to the ground, and the force it took to find out."""
+    if not scenario.virtual.identify or rows["m_sent"][-1] == 0.0:
+        return {}
+    push = rows["t"] < scenario.identify.push_end
+    return {
+        "mass_error": float(abs(rows["m_sent"][-1] / scenario.payload.mass - 1.0)),
+        "grip_error": float(abs(rows["k_sent"][-1] / scenario.grip.stiffness - 1.0)),
+        "push_force_N": float(np.abs(rows["f_s"][push]).max()),
+        "push_duration_s": float(scenario.identify.push_end),
+    }
 
 
 def _last_row(rows: np.ndarray, scenario: Any) -> int:

@@ -64,8 +64,9 @@ def link_step(sig, x, p, dt):
     while older > last and x.arrival[older & (CAPACITY - 1)] > now:
         older -= 1
     if x.arrival[older & (CAPACITY - 1)] > now:
-        sig.link_silence = (wanted - older) * dt
+        sig.link_silence = (wanted - x.played) * dt
         return
+    x.played = older
     newer = wanted + 1
     end = min(sig.tick, wanted + p.ahead)
     while newer < end and x.arrival[newer & (CAPACITY - 1)] > now:
@@ -111,7 +112,7 @@ LINK = StageKind(
     link_step,
     reads=("t", "tick", "v_r", "x_vir", "link_sent", "link_lost", "v_r_orbit", "x_vir_orbit"),
     writes=("v_r_orbit", "x_vir_orbit", "link_silence", "link_sent", "link_lost"),
-    state=record(packets=("f8", (CAPACITY, NUMBERS)), arrival=("f8", (CAPACITY,)), noise=noise.NOISE),
+    state=record(packets=("f8", (CAPACITY, NUMBERS)), arrival=("f8", (CAPACITY,)), played="i8", noise=noise.NOISE),
     params=record(
         delay="f8", jitter="f8", loss="f8", outage_start="f8", outage_duration="f8", playout="i8", ahead="i8", x0=3, key="u8",
     ),

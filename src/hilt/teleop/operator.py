@@ -80,6 +80,7 @@ def _pack(p, scenario):
     p.direction = [part / size for part in operator.direction]
     for name in ("speed", "start", "duration", "reaction", "correction", "clumsiness", "smoothness"):
         p[name] = getattr(operator, name)
+    p.start = scenario.transport_start
     p.distance = operator.speed * operator.duration
     # Slow down early enough for a mass that the force feedback lets follow with m K_s.
     lag = scenario.virtual.mass_ratio * scenario.payload.mass * scenario.slave.compliance

@@ -8,12 +8,15 @@ second with the coupling released. When packets come again the slave does not ju
 blends from its last reference to the law over two seconds.
 """
 
+import math
+
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
+from hilt.teleop.identify import push_reference
 from hilt.units import Number
 
 ALIVE = 0
@@ -23,6 +26,7 @@ POLICIES = {"hold": 0, "soft-stop": 1, "freeze": 2}
 SILENCE = 0.05  # s beyond the play-out delay that count as an outage
 RAMP = 0.5  # s of a soft stop
 BLEND = 2.0  # s of coming back
+PUSH_GAIN = 0.3  # 1/s, back to the way of the identification push
 
 
 class Slave(Section):
@@ -78,29 +82,68 @@ def _reference(sig, x, p, i):
 
 
 @jit
+def _push(sig, x, p, dt):
+    """The identification push: a little out and back, with the force that the believed mass needs."""
+    x_d, v_d, a_d = push_reference(sig.t, p)
+    done = 0.0
+    for i in range(3):
+        done += p.direction[i] * (sig.x_s[i] - p.x0[i])
+    speed = v_d + p.K_f * p.mass * a_d + PUSH_GAIN * (x_d - done)
+    for i in range(3):
+        x.v_last[i] = speed * p.direction[i]
+
+
+@jit
+def _report(sig, p):
+    """What the ground needs to know after the push; it arrives there one delay later."""
+    sig.m_sent, sig.k_sent = sig.m_hat, sig.k_grip_hat
+    for i in range(3):
+        sig.x_sent[i] = sig.x_s[i]
+
+
+@jit
 def slave_step(sig, x, p, dt):
     _watch_link(sig, x, p)
+    pushing = p.identify and sig.t < p.push_end
+    if pushing:
+        _push(sig, x, p, dt)
+    elif p.identify and sig.m_sent == 0.0:
+        _report(sig, p)
+    bias = sig.b_hat if p.identify else 0.0
     for i in range(3):
-        reference = _reference(sig, x, p, i)
-        x.v_last[i] = reference
+        if not pushing:
+            x.v_last[i] = _reference(sig, x, p, i)
         damping = p.D * (sig.v_s[i] - x.v_before[i])
         x.v_before[i] = sig.v_s[i]
-        sig.v_sc[i] = reference - p.K_f * sig.f_s[i] - damping  # [Yang2018, eq. 2]
+        sig.v_sc[i] = x.v_last[i] - p.K_f * (sig.f_s[i] - bias * p.direction[i]) - damping  # [Yang2018, eq. 2]
 
 
 def _pack(p, scenario):
-    slave = scenario.slave
+    slave, told = scenario.slave, scenario.identify
+    size = math.hypot(*scenario.operator.direction)
+    p.direction = [part / size for part in scenario.operator.direction]
     p.K_f = slave.compliance if slave.force_feedback else 0.0
     p.K_c, p.D = slave.coupling, slave.damping
     p.policy = POLICIES[scenario.link.outage_policy]
+    p.identify = scenario.virtual.identify
+    p.mass = scenario.virtual.mass_ratio * scenario.payload.mass
+    p.push_distance, p.push_time, p.push_rest = told.push_distance, told.push_time, told.push_rest
+    p.push_end = told.push_end
+    p.x0 = scenario.start_of_grip
 
 
 SLAVE = StageKind(
     "slave",
     slave_step,
-    reads=("t", "v_r_orbit", "x_vir_orbit", "link_silence", "link_state", "x_s", "v_s", "f_s"),
-    writes=("v_sc", "link_state"),
+    reads=(
+        "t", "v_r_orbit", "x_vir_orbit", "link_silence", "link_state", "x_s", "v_s", "f_s", "m_hat", "b_hat", "k_grip_hat",
+        "m_sent", "k_sent", "x_sent",
+    ),
+    writes=("v_sc", "link_state", "m_sent", "k_sent", "x_sent"),
     state=record(v_before=3, v_last=3, v_ref=3, offset=3, since="f8"),
-    params=record(K_f="f8", K_c="f8", D="f8", policy="i8"),
+    params=record(
+        K_f="f8", K_c="f8", D="f8", policy="i8", identify="i8", mass="f8", direction=3, x0=3, push_distance="f8",
+        push_time="f8", push_rest="f8", push_end="f8",
+    ),
     pack=_pack,
-)
+)  # fmt: skip
