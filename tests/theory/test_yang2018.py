@@ -80,7 +80,8 @@ def test_a_gentle_push_first_finds_mass_and_grip(ratio, grip, delay):
     """0.5 N of noise, 0.1 N of bias: at most 12 N for the push, mass within 1.5 %, grip within 4 %, hands within 1 mm."""
     metrics = run(
         "hils-2", "virtual.identify=true", f"virtual.mass_ratio={ratio}", f"grip.stiffness={grip}",
-        f"grip.damping={min(0.015 * grip, 400)}", f"link.delay={delay}", "arm.force_noise=0.5 N", "arm.force_bias=[0.1, 0, 0]", "loop.duration=80 s",
+        f"grip.damping={min(0.015 * grip, 400)}", f"link.delay={delay}", "arm.force_noise=0.5 N",
+        "arm.force_bias=[0.1, 0, 0]", "loop.duration=80 s",
     ).metrics  # fmt: skip
     assert metrics["push_force_N"] <= 12.0
     assert metrics["mass_error"] <= 0.015
