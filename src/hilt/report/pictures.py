@@ -25,6 +25,7 @@ def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Picture:
     right.axvline(0.0, color="black", linewidth=0.8)
     right.set(xlabel="made (red) or lost [J]")
     right.invert_yaxis()
+    right.locator_params(axis="x", nbins=3)  # small joules have long numbers
     return Picture("Where the energy was made", "Net joules of each part of the loop; the world's own work is left out.", fig)
 
 
