@@ -21,7 +21,7 @@ def metric(name: str, value: object) -> str:
         return ", ".join(metric(name, each) for each in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    for ending, unit in (("_m_s", "m/s"), ("_rad_s", "rad/s"), ("_m", "m"), ("_J", "J"), ("_s", "s"), ("_N", "N")):
+    for ending, unit in (("_m_s", "m/s"), ("_rad_s", "rad/s"), ("_m", "m"), ("_J", "J"), ("_s", "s"), ("_Ns", "N·s"), ("_N", "N")):
         if name.endswith(ending):
             return si(float(value), unit)
     return f"{value:.4g}"
