@@ -46,13 +46,15 @@ def test_the_printed_explicit_step_diverges():
 @settings(max_examples=25)
 @given(st.floats(100, 8000), st.floats(1e3, 1e6), st.floats(0, 2000), st.floats(1e-4, 5e-2))
 def test_the_implicit_step_is_stable(mass, stiffness, damping, period):
+    """The force dies out. At its start a step into a spring without damping may at most double it."""
     rows = run(
         "pull-3000", f"payload.mass={mass}", f"virtual.grip_stiffness={stiffness}", f"virtual.grip_damping={damping}",
         f"loop.period={period}", "grip.stiffness=1 kN/m", "grip.damping=0", "loop.duration=10 s",
         "limits.force=1e9", "limits.acceleration=1e9",
     ).rows  # fmt: skip
-    assert np.abs(rows["f_vir"]).max() <= 0.01 / K_S * 1.01
-    assert np.isfinite(rows["x_vir"]).all()
+    force = np.abs(rows["f_vir"][:, 0])
+    assert force.max() <= 2.0 * 0.01 / K_S
+    assert force[-len(force) // 5 :].max() < 0.9 * force.max()
 
 
 def test_force_feedback_lowers_peak_and_mean_square():
