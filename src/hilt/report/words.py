@@ -2,6 +2,8 @@
 
 import math
 
+# Units by the ending of a metric's name, longer endings first.
+_ENDINGS = {"_m_s": "m/s", "_rad_s": "rad/s", "_Ns": "N·s", "_m": "m", "_J": "J", "_s": "s", "_N": "N"}
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 
 
@@ -21,7 +23,7 @@ def metric(name: str, value: object) -> str:
         return ", ".join(metric(name, each) for each in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    for ending, unit in (("_m_s", "m/s"), ("_rad_s", "rad/s"), ("_m", "m"), ("_J", "J"), ("_s", "s"), ("_Ns", "N·s"), ("_N", "N")):
+    for ending, unit in _ENDINGS.items():
         if name.endswith(ending):
             return si(float(value), unit)
     return f"{value:.4g}"
