@@ -35,7 +35,7 @@ from hilt.reproduce.he2022_runs import (
 from hilt.systems.docking_metrics import damped_contact
 
 TITLE = "He & Shen 2022: hybrid force/velocity control for contact on a hardware-in-the-loop simulator"
-CLOSE = 0.03  # of a factor that the paper gives with "about": half of what its last digits and the robot's lag leave open
+CLOSE = 0.03  # of a factor that the paper gives with "about"; set knowing our figures, so read them and not the verdict alone
 NO_LAG = "the paper does not give the lag of its robot; we take 20 ms, second order, 2 ms of it in the sensor"
 
 
