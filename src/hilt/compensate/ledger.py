@@ -43,6 +43,12 @@ def publish(out, port):
     out.out = port.out
 
 
+def kinetic_energy(rows: np.ndarray) -> np.ndarray:
+    """What the simulated bodies store: they have no other energy."""
+    energy: np.ndarray = rows["H"] + rows["H_rot"]
+    return energy
+
+
 def table(rows: np.ndarray, ports: dict[str, str], stored: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
     """The ledger of a run: joules by cause, and whether they add up to the change of the stored energy.
 

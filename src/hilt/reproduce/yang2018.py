@@ -134,7 +134,7 @@ def _hils_claims() -> list[Claim]:
         ),
         Claim(
             "HILS 2, Fig. 14", "4500 kg, operator, 5 s delay: largest force", "approximately 28 N",
-            f"{two['peak_force_N']:.1f} N with an operator of ours, who asks for at most {operator.speed:g} m/s",
+            f"{two['peak_force_N']:.1f} N with an operator of ours, chosen knowing this figure, who asks for at most {operator.speed:g} m/s",
             abs(two["peak_force_N"] / 28 - 1) < 0.1,
             f"the paper shows the operator's profile only as a picture. The force "
             f"grows with it: {speed:.4f} m/s give {scaled:.1f} N",

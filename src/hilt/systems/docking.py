@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from hilt.compensate.delay import COMPENSATE, compensate_step
 from hilt.compensate.identify import IDENTIFY, identify_step
+from hilt.compensate.ledger import kinetic_energy
 from hilt.compiled import jit
 from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
 from hilt.guard import GUARD, UNLIMITED, Limits, guard_step
@@ -23,7 +24,7 @@ from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
 from hilt.scenario import SHIPPED, Scenario, Section
 from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
 from hilt.stage import System
-from hilt.systems.docking_metrics import METRIC_WORDS, metrics, stored_energy
+from hilt.systems.docking_metrics import METRIC_WORDS, metrics
 from hilt.units import Metre3, MetrePerSecond, Newton, NewtonPerMetre, Number3, Second
 
 
@@ -230,7 +231,7 @@ DOCKING = System(
         "W_integrator": "made by the integrator, translation",
         "W_rotation": "made by the integrator, rotation",
     },
-    stored_energy=stored_energy,
+    stored_energy=kinetic_energy,
     scenario_folder=SHIPPED / "docking",
     default_scenario="table1",
     report="hilt.report.docking",

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from hilt.compensate.ledger import kinetic_energy
+
 DIVERGED = 1.25  # speed over ideal speed
 
 METRIC_WORDS = {
@@ -28,11 +30,6 @@ METRIC_WORDS = {
     "diverged": "diverged",
     "diverged_at_s": "diverged at",
 }
-
-
-def stored_energy(rows: np.ndarray) -> np.ndarray:
-    energy: np.ndarray = rows["H"] + rows["H_rot"]
-    return energy
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def ideal_fine(scenario: Any) -> Ideal:
     bench = DOCKING.set_up(perfect)
     log = np.zeros(bench.ticks, DOCKING.row)
     rows = log[: DOCKING.batch(bench.row, bench.x, bench.w, bench.p, log)]
-    return Ideal(speeds_after(rows, perfect), peak_forces(rows), float(stored_energy(rows)[-1]))
+    return Ideal(speeds_after(rows, perfect), peak_forces(rows), float(kinetic_energy(rows)[-1]))
 
 
 def ideal_of(scenario: Any) -> Ideal:
@@ -160,7 +157,7 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "cov": cov,
         "cof": cof,
         "mean_cof": float(np.mean(cof)) if cof else math.nan,
-        "kinetic_energy_ratio": float(stored_energy(rows)[-1]) / ideal.energy,
+        "kinetic_energy_ratio": float(kinetic_energy(rows)[-1]) / ideal.energy,
         "momentum_drift": _momentum_drift(rows),
         **_identification(rows, scenario),
         "force_lead_s": _lag(rows["t"], np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1)),

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from hilt.command.lead import LEAD, lead_step
 from hilt.command.setpoint import SETPOINT, setpoint_step
+from hilt.compensate.ledger import kinetic_energy
 from hilt.compiled import jit
 from hilt.dynamics.body import Body, Integrator
 from hilt.dynamics.rotation import ROTATION, rotation_step
@@ -94,10 +95,6 @@ def batch(row, x, w, p, log):
         if row[0].fault or row[0].done:
             return k + 1
     return len(log)
-
-
-def stored_energy(rows: np.ndarray) -> np.ndarray:
-    return rows["H"] + rows["H_rot"]
 
 
 def held_force_position(rows: np.ndarray, mass: float, period: float) -> np.ndarray:
@@ -208,7 +205,7 @@ FREEFLOAT = System(
         "W_integrator": "made by the integrator, translation",
         "W_rotation": "made by the integrator, rotation",
     },
-    stored_energy=stored_energy,
+    stored_energy=kinetic_energy,
     scenario_folder=SHIPPED / "freefloat",
     default_scenario="paper",
     report="hilt.report.freefloat",

@@ -6,12 +6,12 @@ operator ──► virtual arm and payload ──► link ──► slave law �
 
 from typing import Literal
 
-import numpy as np
 from pydantic import model_validator
 
 from hilt.command.hexa import HEXA, Hexa, XYStage, hexa_step
 from hilt.command.lead import LEAD, lead_step
 from hilt.command.setpoint import SETPOINT, setpoint_step
+from hilt.compensate.ledger import kinetic_energy
 from hilt.compiled import jit
 from hilt.dynamics.body import Body, Integrator
 from hilt.dynamics.rotation import ROTATION, rotation_step
@@ -148,11 +148,6 @@ def batch(row, x, w, p, log):
     return len(log)
 
 
-def stored_energy(rows: np.ndarray) -> np.ndarray:
-    energy: np.ndarray = rows["H"] + rows["H_rot"]
-    return energy
-
-
 PAYLOAD = System(
     name="payload",
     summary="a massive payload moved from the ground through a long delay: virtual arm, slave arm, motion table",
@@ -187,7 +182,7 @@ PAYLOAD = System(
         "W_integrator": "made by the integrator, translation",
         "W_rotation": "made by the integrator, rotation",
     },
-    stored_energy=stored_energy,
+    stored_energy=kinetic_energy,
     scenario_folder=SHIPPED / "payload",
     default_scenario="hils-2",
     report="hilt.report.payload",
