@@ -4,12 +4,14 @@ Numba's own cache looks at one file at a time: after an edit in a callee of anot
 runs. So the cache directory is named by a hash of all our sources and Numba's version, before Numba is imported.
 """
 
+import ctypes
 import hashlib
 import os
 import shutil
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 _KEPT_CACHES = 4
 _KEPT_SECONDS = 7 * 24 * 3600.0
@@ -52,6 +54,8 @@ if not os.environ.get("NUMBA_CACHE_DIR"):
     _choose_cache()
 
 import numba  # noqa: E402  (the cache directory must be known first)
+from llvmlite import binding  # noqa: E402
+from numba import types  # noqa: E402
 
 # In case somebody imported Numba before us.
 vars(numba.config)["CACHE_DIR"] = os.environ.get("NUMBA_CACHE_DIR", "")
@@ -59,3 +63,21 @@ vars(numba.config)["CACHE_DIR"] = os.environ.get("NUMBA_CACHE_DIR", "")
 # error_model="numpy": a division by zero is inf, which the guard sees, and not an exception inside a tick.
 # forceinline: left alone, LLVM stops inlining half-way through a tick, which costs a third of its speed.
 jit = numba.njit(error_model="numpy", cache=True, forceinline=True)
+
+
+def external(name: str, result: Any, *arguments: Any, library: Path | None = None) -> Any:
+    """A C function, called alike from compiled code and without the compiler; addresses are whole numbers (intp).
+
+    It enters compiled code as an external symbol: a pointer would forbid the cache.
+    """
+    if not vars(numba.config)["DISABLE_JIT"]:
+        if library is not None:
+            binding.load_library_permanently(str(library))
+        return types.ExternalFunction(name, result(*arguments))
+    native = {types.void: None, types.intp: ctypes.c_ssize_t, types.int32: ctypes.c_int, types.float64: ctypes.c_double}
+    function = getattr(ctypes.CDLL(None if library is None else str(library)), name)
+    function.restype, function.argtypes = native[result], [native[kind] for kind in arguments]
+    return function
+
+
+memcpy = external("memcpy", types.intp, types.intp, types.intp, types.intp)

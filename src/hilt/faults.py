@@ -4,6 +4,7 @@ A stage that finds a fault calls `trip`: the first fault wins and stays. Outside
 its unit, what is allowed and what to do.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ DEVICE = 9
 HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
 HEXA_ANGLE = 21  # value: the angle of a crank [rad]
 HEXA_RATE = 22  # value: its rate [rad/s]
+ARM_JOINT = 30  # axis: the joint, counted through both arms; value: the speed that its limit keeps from the hand [m/s]
 
 
 class InputError(Exception):
@@ -44,6 +46,7 @@ class _Text:
     what: str
     unit: str
     advice: str
+    axes: Sequence[str] = "xyz"
 
 
 _TEXTS = {
@@ -62,6 +65,13 @@ _TEXTS = {
     ),
     HEXA_ANGLE: _Text("table-angle", "crank angle of the motion table", "rad", "move less or let the X-Y stage take more"),
     HEXA_RATE: _Text("table-rate", "crank rate of the motion table", "rad/s", "move more slowly"),
+    ARM_JOINT: _Text(
+        "arm-joint",
+        "hand speed lost at the limit of",
+        "m/s",
+        "start from another posture or move less",
+        axes=[f"joint {joint + 1} of arm {arm + 1}" for arm in range(2) for joint in range(7)],
+    ),
     DEVICE: _Text("device", "a device reported an error", "", "look at the device"),
 }
 
@@ -89,7 +99,7 @@ def read_fault(row: Any) -> Fault | None:
     if code == NONE:
         return None
     text = _TEXTS[code]
-    axis = "xyz"[int(row["fault_axis"])] if row["fault_axis"] >= 0 else ""
+    axis = text.axes[int(row["fault_axis"])] if row["fault_axis"] >= 0 else ""
     value, limit, t = float(row["fault_value"]), float(row["fault_limit"]), float(row["t"])
     what = f"{text.what} {axis}".strip()
     if text.unit:

@@ -10,7 +10,7 @@ LEVELS = {
     0: ("compiled", "signals", "units"),
     1: ("maths", "faults", "stage", "clock"),
     2: ("scenario",),
-    3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop"),
+    3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),
     4: ("systems",),
     5: ("device", "loop", "registry", "record", "job", "seeds"),
     6: ("report", "reproduce"),

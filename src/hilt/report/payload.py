@@ -96,10 +96,12 @@ def _warnings(scenario: Payload) -> Iterator[str]:
             "Set virtual.step = implicit."
         )
     compliance = slave.compliance if slave.force_feedback else 0.0
-    real = explicit_sum(compliance, grip.stiffness, grip.damping, slave.damping, period)
+    hands = scenario.arm.count
+    real = explicit_sum(compliance, hands * grip.stiffness, hands * grip.damping, slave.damping, period)
     if real >= 1.0:
         yield (
-            f"<b>Grip too hard.</b> With the real grip K_s D_t + 2 D + K_s K_t T/2 = {real:.3f} is not below 1: the slave arm, "
+            f"<b>Grip too hard.</b> With the real {'grip' if hands == 1 else 'grips'} "
+            f"K_s D_t + 2 D + K_s K_t T/2 = {real:.3f} is not below 1: the slave arm, "
             "which answers the force of the tick before, starts to swing by itself. Lower grip.damping, grip.stiffness or "
             "slave.damping."
         )

@@ -13,7 +13,7 @@ from hilt.report.words import si
 from hilt.systems.payload import Payload
 from hilt.systems.payload_metrics import shift
 from hilt.teleop.link import playout_delay
-from hilt.teleop.slave import BACK, POLICIES, SILENT
+from hilt.teleop.outage import BACK, POLICIES, SILENT
 
 BANDS = {SILENT: ("#f3c6c1", "link silent"), BACK: ("#cfe8d4", "coming back")}
 RUNAWAY = 1e4  # times the usual size (median): from here on a logarithmic axis

@@ -3,7 +3,18 @@
 import math
 
 # Units by the ending of a metric's name, longer endings first.
-_ENDINGS = {"_m_s": "m/s", "_rad_s": "rad/s", "_Ns": "N·s", "_m": "m", "_J": "J", "_s": "s", "_N": "N"}
+_ENDINGS = {
+    "_m_s": "m/s",
+    "_rad_s": "rad/s",
+    "_Ns": "N·s",
+    "_Nm": "N·m",
+    "_N_m": "N/m",
+    "_rad": "rad",
+    "_m": "m",
+    "_J": "J",
+    "_s": "s",
+    "_N": "N",
+}
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 
 

@@ -1,7 +1,7 @@
 """payload: a massive payload moved by teleoperation from the ground (Yang et al. 2018).
 
 operator ──► virtual arm and payload ──► link ──► slave law ──► slave arm ═grip═ table ◄── payload dynamics ◄── sensor
-(ground)                                          (orbit)                        (HIL facility)
+(ground)                             ◄── down ◄── identify      (orbit)                 (HIL facility)
 """
 
 from typing import Literal
@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from hilt.command.hexa import HEXA, Hexa, XYStage, hexa_step
 from hilt.command.lead import LEAD, lead_step
+from hilt.command.resolved_rate import RESOLVED_RATE, ResolvedRate, resolved_rate_step
 from hilt.command.setpoint import SETPOINT, setpoint_step
 from hilt.compensate.ledger import kinetic_energy
 from hilt.compiled import jit
@@ -17,18 +18,31 @@ from hilt.dynamics.body import Body, Integrator
 from hilt.dynamics.rotation import ROTATION, rotation_step
 from hilt.dynamics.translation import TRANSLATION, translation_step
 from hilt.guard import GUARD, Limits, guard_step
+from hilt.plant.arm import ARM, Arm, arm_step
 from hilt.plant.books import BOOKS, books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.grip import GRIP, Arm, Grip, grip_step
+from hilt.plant.force_arm import ForceArm
+from hilt.plant.grip import GRIP, Grip, grip_step
+from hilt.plant.hindrance import HINDRANCE, Hindrance, hindrance_step
+from hilt.plant.joystick import JOYSTICK, joystick_step
+from hilt.plant.master import MASTER, Hand, Master, master_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.scenario import SHIPPED, Scenario
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import System
 from hilt.systems.payload_metrics import METRIC_WORDS, metrics
+from hilt.teleop.bilateral import (
+    BILATERAL_GROUND,
+    BILATERAL_ORBIT,
+    Bilateral,
+    bilateral_ground_step,
+    bilateral_orbit_step,
+    check_damping,
+)
 from hilt.teleop.identify import PAYLOAD_IDENTIFY, IdentifyPayload, payload_identify_step
-from hilt.teleop.link import CAPACITY, LINK, Link, link_step, playout_delay
-from hilt.teleop.operator import OPERATOR, Operator, operator_step
+from hilt.teleop.link import CAPACITY, DOWNLINK, LINK, Link, downlink_step, link_step, playout_delay
+from hilt.teleop.operator import OPERATOR, TAPS, Operator, operator_step
 from hilt.teleop.slave import SLAVE, Slave, slave_step
 from hilt.teleop.virtual_arm import VIRTUAL_ARM, Virtual, virtual_arm_step
 
@@ -49,7 +63,13 @@ class Payload(Scenario):
     identify: IdentifyPayload = IdentifyPayload()
     slave: Slave = Slave()
     arm: Arm = Arm()
+    resolved_rate: ResolvedRate = ResolvedRate()
+    hand: Hand = Hand()
+    master: Master = Master()
+    bilateral: Bilateral = Bilateral()
+    force_arm: ForceArm = ForceArm()
     grip: Grip = Grip()
+    hindrance: Hindrance = Hindrance()
     payload: Body
     integrator: Integrator = Integrator(kind="euler")
     table: Table = Table()
@@ -80,7 +100,8 @@ class Payload(Scenario):
     @property
     def transport_start(self) -> float:
         """When the operator begins: after the identification push and its report, if there is one."""
-        first = self.identify.push_end + playout_delay(self) + 0.5 if self.virtual.identify else 0.0
+        pushes = self.virtual.identify and self.identify.push
+        first = self.identify.push_end + playout_delay(self) + 0.5 if pushes else 0.0
         return self.operator.start + first
 
     @property
@@ -88,6 +109,23 @@ class Payload(Scenario):
         """In W; the payload starts unturned."""
         at = zip(self.payload.position, self.payload.centre_of_mass, self.grip.position, strict=True)
         return tuple(p - c + g for p, c, g in at)
+
+    @property
+    def grips(self) -> tuple[tuple[float, ...], ...]:
+        """Places of the grips, in the payload's frame: one, or one on each side."""
+        x, y, z = self.grip.position
+        sides = (0.0,) if self.arm.count == 1 else (-0.5 * self.grip.spacing, 0.5 * self.grip.spacing)
+        return tuple((x, y + side, z) for side in sides)
+
+    @property
+    def bilateral_mode(self) -> bool:
+        """A hand on a master device, instead of a joystick."""
+        return self.operator.kind == "hand"
+
+    @property
+    def gripped(self) -> bool:
+        """Whether the slave hand holds the payload; in bilateral contact it is free to meet a wall."""
+        return not self.bilateral_mode or self.bilateral.gains == "payload"
 
     @model_validator(mode="after")
     def _consistent(self) -> "Payload":
@@ -100,6 +138,13 @@ class Payload(Scenario):
                 f"link.delay and link.jitter are {playout_delay(self):g} s together; at loop.period = {self.loop.period:g} s "
                 f"the link holds at most {longest:g} s; shorten them or lengthen loop.period"
             )
+        if self.bilateral_mode:
+            check_damping(self)
+        if self.operator.shaper > TAPS * self.loop.period:
+            raise ValueError(
+                f"operator.shaper is {self.operator.shaper:g} s; at loop.period = {self.loop.period:g} s it may be at most "
+                f"{TAPS * self.loop.period:g} s; shorten it or lengthen loop.period"
+            )
         if any(self.payload.attitude[1:]):
             raise ValueError("payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out")
         return self
@@ -111,9 +156,13 @@ def tick(row, x, p):
     sig, x, p = row[0], x[0], p[0]
     operator_step(sig, x.operator, p.operator, p.dt)
     virtual_arm_step(sig, x.virtual, p.virtual, p.dt)
+    bilateral_ground_step(sig, x.bilateral_ground, p.bilateral_ground, p.dt)
     link_step(sig, x.link, p.link, p.dt)
     payload_identify_step(sig, x.identify, p.identify, p.dt)
     slave_step(sig, x.slave, p.slave, p.dt)
+    bilateral_orbit_step(sig, x.bilateral_orbit, p.bilateral_orbit, p.dt)
+    resolved_rate_step(sig, x.resolved_rate, p.resolved_rate, p.dt)
+    downlink_step(sig, x.downlink, p.downlink, p.dt)
     wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
     translation_step(sig, x.translation, p.translation, p.dt)
     rotation_step(sig, x.rotation, p.rotation, p.dt)
@@ -129,7 +178,11 @@ def plant(row, w, p):
     sig, w, p = row[0], w[0], p[0]
     robot_step(sig, w.robot, p.robot, p.dt)
     encoder_step(sig, w.encoder, p.encoder, p.dt)
+    joystick_step(sig, w.joystick, p.joystick, p.dt)
+    master_step(sig, w.master, p.master, p.dt)
+    arm_step(sig, w.arm, p.arm, p.dt)
     grip_step(sig, w.grip, p.grip, p.dt)
+    hindrance_step(sig, w.hindrance, p.hindrance, p.dt)
     books_step(sig, w.books, p.books, p.dt)
     sensor_step(sig, w.sensor, p.sensor, p.dt)
 
@@ -155,9 +208,13 @@ PAYLOAD = System(
     tick_stages={
         "operator": OPERATOR,
         "virtual": VIRTUAL_ARM,
+        "bilateral_ground": BILATERAL_GROUND,
         "link": LINK,
         "identify": PAYLOAD_IDENTIFY,
         "slave": SLAVE,
+        "bilateral_orbit": BILATERAL_ORBIT,
+        "resolved_rate": RESOLVED_RATE,
+        "downlink": DOWNLINK,
         "wrench": WRENCH_AT_COM,
         "translation": TRANSLATION,
         "rotation": ROTATION,
@@ -166,7 +223,17 @@ PAYLOAD = System(
         "hexa": HEXA,
         "guard": GUARD,
     },
-    plant_stages={"robot": ROBOT, "encoder": ENCODER, "grip": GRIP, "books": BOOKS, "sensor": SENSOR},
+    plant_stages={
+        "robot": ROBOT,
+        "encoder": ENCODER,
+        "joystick": JOYSTICK,
+        "master": MASTER,
+        "arm": ARM,
+        "grip": GRIP,
+        "hindrance": HINDRANCE,
+        "books": BOOKS,
+        "sensor": SENSOR,
+    },
     tick=tick,
     plant=plant,
     batch=batch,

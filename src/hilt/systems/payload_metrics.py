@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from hilt.systems import bilateral_metrics
 from hilt.teleop.link import playout_delay
 
 IMPULSE_TIME = 9.5  # s from the step, as in the paper
@@ -19,13 +20,24 @@ METRIC_WORDS = {
     "virtual_peak_force_N": "largest force of the virtual arm",
     "position_error_m": "largest distance between virtual and slave hand",
     "final_position_error_m": "the same at the end",
+    "attitude_error_rad": "largest angle between virtual and slave hand",
     "mass_error": "mass as identified, relative error",
     "grip_error": "grip as identified, relative error",
     "push_force_N": "largest force of the identification push",
     "push_duration_s": "time it takes",
-    "link_loss": "share of packets lost",
+    "link_loss": "share of packets lost, ground to orbit",
+    "link_delay_mean_s": "mean delay of those that came",
+    "link_delay_max_s": "longest delay",
+    "link_reordered": "share that came after a newer one",
+    "link_duplicated": "share that came twice",
+    "down_loss": "share of packets lost, orbit to ground",
+    "down_delay_mean_s": "mean delay of those that came",
+    "down_delay_max_s": "longest delay",
+    "down_reordered": "share that came after a newer one",
+    "down_duplicated": "share that came twice",
     "travel_after_outage_m": "way of the payload after the link was lost",
     "stopped": "payload stands at the end, of the outage if there is one",
+    **bilateral_metrics.METRIC_WORDS,
 }
 
 
@@ -67,6 +79,12 @@ def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
 
 def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     """The figures of a run."""
+    if scenario.bilateral_mode:
+        return {
+            **bilateral_metrics.metrics(rows, scenario),
+            "peak_force_N": float(np.linalg.norm(rows["f_s"], axis=1).max()),
+            **_link(rows[-1], scenario.link),
+        }
     force = along(rows, "f_s", scenario)
     size = np.linalg.norm(rows["f_s"], axis=1)
     t, period = rows["t"], scenario.loop.period
@@ -83,9 +101,11 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "position_error_m": float(errors.max()) if len(errors) else math.nan,
         "final_position_error_m": float(errors[-1]) if len(errors) else math.nan,
         **_identified(rows, scenario),
-        "link_loss": float(rows["link_lost"][-1] / max(int(rows["link_sent"][-1]), 1)),
+        **_link(rows[-1], scenario.link),
         "stopped": bool(speed[_last_row(rows, scenario)] < STANDS * scenario.operator.speed),
     }
+    if scenario.rotates:
+        figures["attitude_error_rad"] = _attitude_error(rows, scenario)
     if scenario.operator.kind == "step":
         figures["time_constant_s"] = time_constant(rows, scenario)
     if scenario.link.outage_duration > 0:
@@ -93,17 +113,43 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     return figures
 
 
+def _link(last: Any, link: Any) -> dict[str, float]:
+    """Statistics of both directions; of a clean link only that nothing was lost."""
+    found = {}
+    for name in ("link", "down"):
+        sent = max(int(last[f"{name}_sent"]), 1)
+        found[f"{name}_loss"] = float(last[f"{name}_lost"] / sent)
+        if link.jitter > 0 or link.duplication > 0 or link.loss > 0:
+            found[f"{name}_delay_mean_s"] = float(last[f"{name}_delay_mean"])
+            found[f"{name}_delay_max_s"] = float(last[f"{name}_delay_max"])
+            found[f"{name}_reordered"] = float(last[f"{name}_reordered"] / sent)
+            found[f"{name}_duplicated"] = float(last[f"{name}_duplicated"] / sent)
+    return found
+
+
+def _attitude_error(rows: np.ndarray, scenario: Any) -> float:
+    late = shift(scenario) + 1
+    if late >= len(rows):
+        return math.nan
+    same = np.abs((rows["q_s"][late:] * rows["q_vir"][:-late]).sum(axis=1))
+    return float(2.0 * np.arccos(np.clip(same, 0.0, 1.0)).max())
+
+
 def _identified(rows: np.ndarray, scenario: Any) -> dict[str, float]:
     """Errors of what orbit has reported to the ground, and the force it took to find out."""
-    if not scenario.virtual.identify or rows["m_sent"][-1] == 0.0:
+    if not scenario.virtual.identify or rows["pushed_ground"][-1] < 1.0:
         return {}
-    push = rows["t"] < scenario.identify.push_end
-    return {
-        "mass_error": float(abs(rows["m_sent"][-1] / scenario.payload.mass - 1.0)),
-        "grip_error": float(abs(rows["k_sent"][-1] / scenario.grip.stiffness - 1.0)),
-        "push_force_N": float(np.abs(rows["f_s"][push]).max()),
-        "push_duration_s": float(scenario.identify.push_end),
+    found = {
+        "mass_error": float(abs(rows["m_ground"][-1] / scenario.payload.mass - 1.0)),
+        "grip_error": float(abs(rows["k_ground"][-1] / scenario.grip.stiffness - 1.0)),
     }
+    if scenario.identify.push:
+        push = rows["t"] < scenario.identify.push_end
+        found |= {
+            "push_force_N": float(np.abs(rows["f_s"][push]).max()),
+            "push_duration_s": float(scenario.identify.push_end),
+        }
+    return found
 
 
 def _last_row(rows: np.ndarray, scenario: Any) -> int:

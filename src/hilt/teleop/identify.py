@@ -49,6 +49,7 @@ class IdentifyPayload(Section):
     speed_deviation: MetrePerSecond = Field(default=1e-3, gt=0, description="of the payload at the start")
     force_noise: Newton = Field(default=0.5, ge=0, description="rms of the wrist sensor")
     position_noise: Metre = Field(default=0.0, ge=0, description="rms of the hand's position")
+    push: bool = Field(default=True, description="push before the transport; without it only the transport itself excites")
     push_distance: Metre = Field(default=6e-3, ge=0)
     push_time: Second = Field(default=4.6, gt=0, description="out, and as long back")
     push_rest: Second = Field(default=3.0, ge=0, description="before the push")
@@ -56,8 +57,8 @@ class IdentifyPayload(Section):
 
     @property
     def push_end(self) -> float:
-        """How long the identification takes."""
-        return self.push_rest + 2.0 * self.push_time + self.push_settle
+        """How long the identification push takes."""
+        return self.push_rest + 2.0 * self.push_time + self.push_settle if self.push else 0.0
 
 
 @jit
@@ -196,7 +197,7 @@ def _publish(sig, x):
     mass = 1.0 / x.z[THETA]
     variance = x.P_older[THETA, THETA] if x.frozen else x.P[THETA, THETA]
     sig.m_hat, sig.m_var = mass, variance * mass * mass * mass * mass
-    sig.b_hat, sig.k_grip_hat = x.z[BETA] * mass, 1.0 / x.z[KAPPA]
+    sig.b_hat, sig.c_hat_payload, sig.k_grip_hat = x.z[BETA] * mass, x.z[GAMMA] * mass, 1.0 / x.z[KAPPA]
     sig.identify_frozen = x.frozen
 
 
@@ -238,7 +239,7 @@ PAYLOAD_IDENTIFY = StageKind(
     "payload-identify",
     payload_identify_step,
     reads=("f_s", "x_s", "v_s"),
-    writes=("m_hat", "m_var", "b_hat", "k_grip_hat", "identify_frozen"),
+    writes=("m_hat", "m_var", "b_hat", "c_hat_payload", "k_grip_hat", "identify_frozen"),
     state=record(
         started="i8", origin="f8", z=6, P=("f8", (6, 6)), A=("f8", (6, 6)), K=6, f="f8", v="f8", f1="f8",
         y="f8", push="f8", quiet="f8", nis="f8", frozen="i8", age="f8", innovation="f8", doubt="f8",

@@ -1,67 +1,6 @@
-"""The signal table: every wire of every block diagram, with its unit, frame and meaning.
+"""Signals that systems share: the loop, sense, identify, compensate, dynamics, command, truth, ledger."""
 
-One record holds all signals of a tick. It is the wires, the log row and the shared-memory layout at once, so all numbers
-are eight bytes wide and nothing is padded: the bytes of a row are also the bytes of its ROS 2 message (record/recording.py).
-`docs/signals.md` is made from this table.
-
-Names: `X_WB` pose of B in W, `V_WB` its twist, `F_So_S` wrench at So expressed in S. Quaternions are w, x, y, z.
-Row k holds what is true at t = kT, and the set-point that the tick sends for t + T.
-"""
-
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-
-Fields = list[tuple[Any, ...]]
-
-
-def record(**fields: Any) -> np.dtype:
-    """A record type: `record(p=3, q=4, energy="f8", port=PORT)`; a whole number is that many floats."""
-    columns: Fields = [("_", "i8")] if not fields else []
-    for name, kind in fields.items():
-        columns.append(
-            (name, "f8", (kind,)) if isinstance(kind, int) else (name, *kind) if isinstance(kind, tuple) else (name, kind)
-        )
-    # np.record, not np.void: attribute access also without the compiler (NUMBA_DISABLE_JIT=1).
-    return np.dtype((np.record, np.dtype(columns, align=True)))
-
-
-FLOAT = np.dtype("f8")
-INTEGER = np.dtype("i8")
-POSE = record(p=3, q=4)
-TWIST = record(v=3, w=3)
-WRENCH = record(f=3, tau=3)
-PORT = record(into="f8", out="f8")
-
-UNITS_OF_PARTS = {"p": "m", "q": "1", "v": "m/s", "w": "rad/s", "f": "N", "tau": "N·m", "into": "J", "out": "J"}
-
-
-@dataclass(frozen=True)
-class Signal:
-    """One wire: `unit` is empty for records, whose parts have the units of UNITS_OF_PARTS."""
-
-    name: str
-    kind: np.dtype
-    size: int
-    unit: str
-    frame: str
-    meaning: str
-
-    def column(self) -> tuple[Any, ...]:
-        return (self.name, self.kind, (self.size,)) if self.size > 1 else (self.name, self.kind)
-
-
-TABLE: dict[str, Signal] = {}
-
-
-def declare(name: str, kind: np.dtype, meaning: str, *, size: int = 1, unit: str = "", frame: str = "") -> None:
-    """Add a signal to the table; another package may add its own."""
-    if name in TABLE:
-        raise ValueError(f"signal {name} is declared already: {TABLE[name].meaning}")
-    TABLE[name] = Signal(name, kind, size, unit, frame, meaning)
-
+from hilt.signals.table import FLOAT, INTEGER, PORT, POSE, TWIST, WRENCH, declare
 
 # The loop
 declare("tick", INTEGER, "number of the tick, from 0", unit="1")
@@ -69,7 +8,7 @@ declare("t", FLOAT, "time of the tick, tick · T", unit="s")
 declare("lateness", FLOAT, "how much later than its deadline the tick began", unit="s")
 declare("done", INTEGER, "1 when the scenario has come to its end", unit="1")
 declare("fault", INTEGER, "code of the first fault, 0 for none", unit="1")
-declare("fault_axis", INTEGER, "axis of the fault (0, 1, 2), -1 for none", unit="1")
+declare("fault_axis", INTEGER, "axis of the fault (0, 1, 2) or number of the joint, -1 for none", unit="1")
 declare("fault_value", FLOAT, "the value that tripped the guard", unit="SI")
 declare("fault_limit", FLOAT, "the limit it passed", unit="SI")
 
@@ -124,34 +63,6 @@ declare("beta", FLOAT, "damping coefficient of the passivity controller", size=3
 declare("E_obs", FLOAT, "energy observed with the controller", size=3, unit="J", frame="W")
 declare("E_obs_free", FLOAT, "energy observed as if there were no controller", size=3, unit="J", frame="W")
 
-# Ground and link (payload)
-declare("v_r", FLOAT, "reference velocity that the operator commands", size=3, unit="m/s", frame="W")
-declare("x_vir", FLOAT, "hand of the virtual arm at t, on the ground", size=3, unit="m", frame="W")
-declare("v_vir", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
-declare("x_tvir", FLOAT, "virtual payload: its grip", size=3, unit="m", frame="W")
-declare("v_tvir", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
-declare("f_vir", FLOAT, "force of the virtual arm on the virtual payload", size=3, unit="N", frame="W")
-declare("v_r_orbit", FLOAT, "reference velocity as it is played out on orbit", size=3, unit="m/s", frame="W")
-declare("x_vir_orbit", FLOAT, "hand of the virtual arm as it is played out on orbit", size=3, unit="m", frame="W")
-declare("link_silence", FLOAT, "age of the newest packet on orbit beyond the play-out delay", unit="s")
-declare("link_sent", INTEGER, "packets sent to orbit", unit="1")
-declare("link_lost", INTEGER, "packets lost on the way", unit="1")
-
-# Orbit (payload)
-declare("x_s", FLOAT, "hand of the slave arm, measured", size=3, unit="m", frame="W")
-declare("v_s", FLOAT, "its velocity, measured", size=3, unit="m/s", frame="W")
-declare("f_s", FLOAT, "force of the slave arm on the payload, measured at the wrist", size=3, unit="N", frame="W")
-declare("v_sc", FLOAT, "velocity commanded to the slave arm from t to t + T", size=3, unit="m/s", frame="W")
-declare("m_hat", FLOAT, "mass of the payload as identified on orbit", unit="kg")
-declare("m_var", FLOAT, "its variance", unit="kg²")
-declare("b_hat", FLOAT, "bias of the wrist sensor along the operator's direction", unit="N")
-declare("k_grip_hat", FLOAT, "stiffness of the grip as identified", unit="N/m")
-declare("identify_frozen", INTEGER, "1 while something else than the arm moves the payload", unit="1")
-declare("m_sent", FLOAT, "mass that orbit has reported to the ground after the push, 0 before", unit="kg")
-declare("k_sent", FLOAT, "stiffness of the grip reported with it", unit="N/m")
-declare("x_sent", FLOAT, "place of the hand reported with it", size=3, unit="m", frame="W")
-declare("link_state", INTEGER, "0 link alive, 1 silent, 2 coming back", unit="1")
-
 # Command
 declare("X_WB_des", POSE, "set-point: pose of the mock-up for t + T", frame="W")
 declare("V_WB_des", TWIST, "twist of the mock-up at the set-point", frame="W")
@@ -162,6 +73,11 @@ declare("stage_xy", FLOAT, "place of the X-Y stage under it, from its middle", s
 declare("X_WB_true", POSE, "where the robot really holds the mock-up", frame="W")
 declare("V_WB_true", TWIST, "how the robot really moves the mock-up", frame="W")
 declare("F_Bcm_true_W", WRENCH, "true wrench of the world on the mock-up, at its centre of mass", frame="W")
+declare("hands", FLOAT, "places of the slave hands: position and attitude of each", size=14, unit="m, 1", frame="W")
+declare("hand_twists", FLOAT, "their velocities and rates of turn", size=12, unit="m/s, rad/s", frame="W")
+declare("hand_wrenches", FLOAT, "force and torque of each hand on the payload at its grip", size=12, unit="N, N·m", frame="W")
+declare("wall_W", FLOAT, "force of the slave hand on a wall", size=3, unit="N", frame="W")
+declare("hindrance_W", FLOAT, "force of drag and obstacle on the payload", size=3, unit="N", frame="W")
 declare("F_C_true_W", FLOAT, "true contact force on the target", size=3, unit="N", frame="W")
 declare("p_C_true_W", FLOAT, "where the rod's tip really is", size=3, unit="m", frame="W")
 declare("penetration", FLOAT, "true depth of the tip in a frame", unit="m")
@@ -177,34 +93,3 @@ declare("W_compensation", PORT, "made by the compensation: compensated minus mea
 declare("W_controller", PORT, "made by the passivity or energy controller")
 declare("W_integrator", PORT, "made by the integrator of the translation")
 declare("W_rotation", PORT, "made by the integrator of the rotation")
-
-LOOP = ("tick", "t", "lateness", "done", "fault", "fault_axis", "fault_value", "fault_limit")
-
-
-def row_type(names: Iterable[str]) -> np.dtype:
-    """The record of a system: the loop's signals and those named, in the order of the table."""
-    wanted = set(LOOP) | set(names)
-    unknown = wanted - set(TABLE)
-    if unknown:
-        raise ValueError(f"no such signals in the table: {', '.join(sorted(unknown))}")
-    return np.dtype((np.record, np.dtype([s.column() for s in TABLE.values() if s.name in wanted], align=True)))
-
-
-def leaves(dtype: np.dtype, prefix: str = "") -> dict[str, tuple[int, np.dtype, tuple[int, ...]]]:
-    """Flat view of a record: dotted name -> (byte offset, number type, shape)."""
-    flat: dict[str, tuple[int, np.dtype, tuple[int, ...]]] = {}
-    for name in dtype.names or ():
-        kind, offset = dtype.fields[name][:2]  # type: ignore[index]
-        base, shape = kind.subdtype or (kind, ())
-        if base.names:
-            for inner, (inner_offset, number, inner_shape) in leaves(base).items():
-                flat[f"{prefix}{name}.{inner}"] = (offset + inner_offset, number, shape + inner_shape)
-        else:
-            flat[prefix + name] = (offset, base, shape)
-    return flat
-
-
-def unit_of(dotted: str) -> str:
-    """Unit of a flat name such as `X_WB.p` or `H`."""
-    name, _, part = dotted.partition(".")
-    return UNITS_OF_PARTS[part] if part else TABLE[name].unit

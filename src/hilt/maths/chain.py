@@ -1,0 +1,262 @@
+"""A serial chain of up to seven revolute joints: where its hand is, how it moves, and which joint speeds move it as asked.
+
+The chain is a table. At zero angles all frames are parallel; joint i lies at `origin[i]` from joint i-1 and turns about the
+unit vector `axis[i]`; the tool is `tool`, `tool_q` from the last joint. The base pose comes with each call: a base may fly.
+
+    J = [aᵢ × (p - oᵢ); aᵢ]                                          geometric Jacobian in the base's world
+    q̇ = z + W Jᵀ(J W Jᵀ + λ² 1)⁻¹ (ẋ - J z)                          rows of J, ẋ scaled by `weight`
+    λ = damping (1 - d/near) for d < near                            d = 1/tr(J W Jᵀ)⁻¹, 0 in a singular posture
+    zᵢ = ∓ centring (depth of joint i in the band before its limit)  no task feels it, but for the damping
+
+When a joint would pass its speed, the whole twist is scaled: the hand goes slower, in the same direction. Towards its limit
+a joint may move at speed · distance/band; when more is asked of it, it is held at that (W = 0) and the others do its work.
+"""
+
+import math
+
+from hilt.compiled import jit
+from hilt.maths import so3, vec
+from hilt.signals import record
+
+MOST = 7  # joints
+
+CHAIN = record(
+    joints="i8", axis=("f8", (MOST, 3)), origin=("f8", (MOST, 3)), tool=3, tool_q=4, lower=MOST, upper=MOST, speed=MOST,
+    weight=6, damping="f8", near="f8", band="f8", centring="f8",
+)  # fmt: skip
+CHAIN_WORK = record(
+    a=("f8", (MOST, 3)), o=("f8", (MOST, 3)), p=3, q=4, J=("f8", (6, MOST)), A=("f8", (6, 6)), B=("f8", (6, 6)), y=6,
+    z=MOST, free=MOST, qd=MOST, damping="f8", slowed="f8", missing="f8", limited="i8",
+)  # fmt: skip
+
+
+def pack_chain(p, axis, origin, tool, limits, speeds, tool_q=(1.0, 0.0, 0.0, 0.0)):
+    """Tables of a chain and usual figures for `solve`: positions count by the metre, damping starts at σ = 0.05 of J."""
+    n = len(axis)
+    p.joints = n
+    for i in range(n):
+        size = math.sqrt(sum(part * part for part in axis[i]))
+        p.axis[i] = [part / size for part in axis[i]]
+        p.origin[i] = origin[i]
+        p.lower[i], p.upper[i] = limits[i]
+        p.speed[i] = speeds[i]
+    p.tool, p.tool_q = tool, tool_q
+    p.weight = 1.0
+    p.damping, p.near, p.band, p.centring = 0.05, 0.0025, 0.15, 1.0
+
+
+@jit
+def forward(x, p, q, base_p, base_q):
+    """Axes, origins and hand pose for the joint angles q, into x.a, x.o, x.p, x.q."""
+    at, turn = base_p, base_q
+    for i in range(p.joints):
+        at = vec.add(at, so3.rotate(turn, vec.load(p.origin[i])))
+        axis = vec.load(p.axis[i])
+        vec.store(x.o[i], at)
+        vec.store(x.a[i], so3.rotate(turn, axis))
+        half = 0.5 * q[i]
+        s = math.sin(half)
+        turn = so3.multiply(turn, (math.cos(half), s * axis[0], s * axis[1], s * axis[2]))
+    vec.store(x.p, vec.add(at, so3.rotate(turn, vec.load(p.tool))))
+    so3.store(x.q, so3.renormalise(so3.multiply(turn, so3.load(p.tool_q))))
+
+
+@jit
+def jacobian(x, p):
+    """Velocity over angular velocity of the hand, per joint, into x.J; `forward` comes before."""
+    hand = vec.load(x.p)
+    for i in range(p.joints):
+        axis = vec.load(x.a[i])
+        arm = vec.cross(axis, vec.sub(hand, vec.load(x.o[i])))
+        for k in range(3):
+            x.J[k, i], x.J[3 + k, i] = arm[k], axis[k]
+
+
+@jit
+def twist(x, p, qd):
+    """v and w of the hand for joint speeds qd; `jacobian` comes before."""
+    v, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for i in range(p.joints):
+        v = vec.add(v, vec.scale(qd[i], (x.J[0, i], x.J[1, i], x.J[2, i])))
+        w = vec.add(w, vec.scale(qd[i], (x.J[3, i], x.J[4, i], x.J[5, i])))
+    return v, w
+
+
+@jit
+def joint_torque(x, p, i, f, tau):
+    """Row i of Jᵀ F."""
+    return vec.dot((x.J[0, i], x.J[1, i], x.J[2, i]), f) + vec.dot((x.J[3, i], x.J[4, i], x.J[5, i]), tau)
+
+
+@jit
+def _gather(x, p, extra):
+    """A = J W Jᵀ + extra, lower half, with the rows scaled."""
+    for i in range(6):
+        for j in range(i + 1):
+            total = extra if i == j else 0.0
+            for k in range(p.joints):
+                total += x.free[k] * p.weight[i] * x.J[i, k] * p.weight[j] * x.J[j, k]
+            x.A[i, j] = total
+
+
+@jit
+def _factor(x):
+    """A = L D Lᵀ in place; returns whether A has full rank."""
+    for j in range(6):
+        pivot = x.A[j, j]
+        for k in range(j):
+            pivot -= x.A[j, k] * x.A[j, k] * x.A[k, k]
+        if not pivot > 1e-12:
+            return False
+        x.A[j, j] = pivot
+        for i in range(j + 1, 6):
+            total = x.A[i, j]
+            for k in range(j):
+                total -= x.A[i, k] * x.A[j, k] * x.A[k, k]
+            x.A[i, j] = total / pivot
+    return True
+
+
+@jit
+def _distance(x):
+    """1/tr A⁻¹ from the factors, A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹: between a sixth of the smallest eigenvalue and all of it.
+
+    A pivot of its own would not do: one small eigenvalue can hide in six middling pivots.
+    """
+    trace = 0.0
+    for i in range(6):
+        for j in range(i + 1):
+            total = 1.0 if i == j else -x.A[i, j]
+            for k in range(j + 1, i):
+                total -= x.A[i, k] * x.B[k, j]
+            x.B[i, j] = total
+            trace += total * total / x.A[i, i]
+    return 1.0 / trace
+
+
+@jit
+def _back(x):
+    """y = A⁻¹ y with the factors."""
+    for i in range(6):
+        for k in range(i):
+            x.y[i] -= x.A[i, k] * x.y[k]
+    for i in range(6):
+        x.y[i] /= x.A[i, i]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            x.y[i] -= x.A[k, i] * x.y[k]
+
+
+@jit
+def _least_squares(x, p, v, w):
+    """q̇ = z + W Jᵀ A⁻¹ (ẋ - J z); joints that are not free keep z."""
+    share = 0.0
+    for damped in range(2):
+        _gather(x, p, (share * p.damping) ** 2)
+        whole = _factor(x)
+        if damped:
+            break
+        distance = _distance(x) if whole else 0.0
+        share = 1.0 - distance / p.near if distance < p.near else 0.0
+        if share == 0.0:
+            break
+    x.damping = max(x.damping, share)
+    done_v, done_w = twist(x, p, x.z)
+    for k in range(3):
+        x.y[k] = p.weight[k] * (v[k] - done_v[k])
+        x.y[3 + k] = p.weight[3 + k] * (w[k] - done_w[k])
+    _back(x)
+    for i in range(p.joints):
+        x.qd[i] = x.z[i]
+        for k in range(6):
+            x.qd[i] += x.free[i] * p.weight[k] * x.J[k, i] * x.y[k]
+
+
+@jit
+def _bound(p, i, room, dt):
+    """How fast joint i may go towards a limit that is `room` away; past the limit it must come back."""
+    return min(p.speed[i] * min(room / p.band, 1.0), room / dt)
+
+
+@jit
+def _hold_worst(x, p, q, dt):
+    """Hold the joint that goes furthest beyond what its limit allows; returns whether there was one."""
+    worst, excess = -1, 1e-12
+    for i in range(p.joints):
+        up, down = _bound(p, i, p.upper[i] - q[i], dt), -_bound(p, i, q[i] - p.lower[i], dt)
+        beyond = max(x.qd[i] - up, down - x.qd[i])
+        if x.free[i] > 0.0 and beyond > excess:
+            worst, excess = i, beyond
+            allowed = up if x.qd[i] > up else down
+    if worst >= 0:
+        x.free[worst] = 0.0
+        x.z[worst] = allowed
+        x.limited = worst if x.limited < 0 else x.limited
+    return worst >= 0
+
+
+@jit
+def _slow_down(x, p):
+    """Scale all joint speeds until none passes its limit."""
+    scale = 1.0
+    for i in range(p.joints):
+        if abs(x.qd[i]) * scale > p.speed[i]:
+            scale = p.speed[i] / abs(x.qd[i])
+    for i in range(p.joints):
+        x.qd[i] *= scale
+        x.z[i] *= scale
+    return scale
+
+
+@jit
+def solve(x, p, q, v, w, dt):
+    """Joint speeds x.qd for the twist v, w of the hand; `forward` and `jacobian` come before.
+
+    x.damping: 0 far from singular postures to 1 in one; x.slowed: what the twist was scaled by for the joints' speeds;
+    x.missing: share of that twist which is not met; x.limited: the joint held first at its limit, -1 for none.
+    """
+    x.damping, x.limited = 0.0, -1
+    for i in range(p.joints):
+        depth = max(0.0, q[i] - (p.upper[i] - p.band)) - max(0.0, (p.lower[i] + p.band) - q[i])
+        x.free[i], x.z[i] = 1.0, -p.centring * depth
+    for held in range(p.joints + 1):
+        _least_squares(x, p, v, w)
+        if held == 0:
+            x.slowed = _slow_down(x, p)
+            v, w = vec.scale(x.slowed, v), vec.scale(x.slowed, w)
+        if not _hold_worst(x, p, q, dt):
+            break
+    _slow_down(x, p)  # the others may have to do more than they can
+    done_v, done_w = twist(x, p, x.qd)
+    asked, missing = 0.0, 0.0
+    for k in range(3):
+        asked += (p.weight[k] * v[k]) ** 2 + (p.weight[3 + k] * w[k]) ** 2
+        missing += (p.weight[k] * (v[k] - done_v[k])) ** 2 + (p.weight[3 + k] * (w[k] - done_w[k])) ** 2
+    x.missing = math.sqrt(missing / asked) if asked > 0.0 else 0.0
+
+
+@jit
+def pose_error(x, p_des, q_des):
+    """From the hand to the wanted pose: metres and rotation vector, in the world of the base."""
+    return vec.sub(p_des, vec.load(x.p)), so3.between(so3.load(x.q), q_des)
+
+
+@jit
+def ik_step(x, p, q, p_des, q_des, base_p, base_q, dt):
+    """Move the angles q (in place) towards those of a pose, at most as far as the joints' speeds go in dt."""
+    forward(x, p, q, base_p, base_q)
+    jacobian(x, p)
+    error_p, error_q = pose_error(x, p_des, q_des)
+    solve(x, p, q, vec.scale(1.0 / dt, error_p), vec.scale(1.0 / dt, error_q), dt)
+    for i in range(p.joints):
+        q[i] += dt * x.qd[i]
+
+
+@jit
+def ik(x, p, q, p_des, q_des, base_p, base_q, dt, iterations):
+    """`ik_step` several times; returns what is left, in metres and radians. x.p, x.q are then those of the angles q."""
+    for _ in range(iterations):
+        ik_step(x, p, q, p_des, q_des, base_p, base_q, dt)
+    forward(x, p, q, base_p, base_q)
+    error_p, error_q = pose_error(x, p_des, q_des)
+    return math.sqrt(vec.dot(error_p, error_p)), math.sqrt(vec.dot(error_q, error_q))

@@ -1,0 +1,90 @@
+"""A joystick in shared memory: another process writes it, the plant reads it, the recording keeps what was read.
+
+Eight numbers: a count that is odd while somebody writes, six axes from -1 to 1 (three of speed, three of turn), and a beat that
+changes while somebody is there. Without a new beat for a fifth of a second the hand counts as off the stick: all axes are 0.
+"""
+
+import mmap
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from hilt.compiled import jit, memcpy
+from hilt.faults import InputError
+from hilt.signals import record
+from hilt.stage import StageKind
+
+NUMBERS = 8
+BYTES = 8 * NUMBERS
+COUNT, AXES, BEAT = 0, 1, 7
+PATIENCE = 0.2  # s without a beat
+
+
+@cache
+def _memory(name: str) -> np.ndarray:
+    """The shared numbers; made if nobody has made them yet, and kept for the life of the process."""
+    path = Path("/dev/shm") / f"hilt-{name}"
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(descriptor, BYTES)
+        numbers = np.frombuffer(mmap.mmap(descriptor, BYTES), np.float64)
+        os.close(descriptor)
+    except OSError as error:
+        raise InputError(f"the joystick's shared memory {path} cannot be opened: {error.strerror}; mend its rights") from None
+    return numbers
+
+
+class Joystick:
+    """The writer's side: `Joystick("joystick").move([1, 0, 0])`, again and again, or the loop lets go."""
+
+    def __init__(self, name: str = "joystick") -> None:
+        self._numbers = _memory(name)
+
+    def move(self, speed: tuple[float, float, float], turn: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+        numbers = self._numbers
+        numbers[COUNT] += 1.0
+        numbers[AXES:BEAT] = np.clip([*speed, *turn], -1.0, 1.0)
+        numbers[BEAT] += 1.0
+        numbers[COUNT] += 1.0
+
+
+@jit
+def joystick_step(sig, x, p, dt):
+    if p.address == 0:
+        return
+    memcpy(x.read.ctypes.data, p.address, BYTES)
+    memcpy(x.again.ctypes.data, p.address, BYTES)
+    whole = x.read[COUNT] == x.again[COUNT] and x.read[COUNT] % 2.0 == 0.0
+    x.quiet += dt
+    if whole and x.read[BEAT] != x.beat:
+        x.beat, x.quiet = x.read[BEAT], 0.0
+        for i in range(6):
+            sig.joystick[i] = x.read[AXES + i]
+    if x.quiet > PATIENCE:
+        for i in range(6):
+            sig.joystick[i] = 0.0
+
+
+def _pack(p, scenario):
+    if scenario.operator.kind == "live":
+        numbers = _memory(scenario.operator.joystick)
+        p.address, p.beat = numbers.ctypes.data, numbers[BEAT]
+
+
+@jit
+def _reset(sig, x, p):
+    x.beat, x.quiet = p.beat, PATIENCE
+
+
+JOYSTICK = StageKind(
+    "joystick",
+    joystick_step,
+    reads=("joystick",),
+    writes=("joystick",),
+    state=record(read=NUMBERS, again=NUMBERS, beat="f8", quiet="f8"),
+    params=record(address="i8", beat="f8"),
+    pack=_pack,
+    reset=_reset,
+)

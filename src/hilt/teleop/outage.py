@@ -1,0 +1,86 @@
+"""What the slave arm follows while the link is alive, silent, or coming back.
+
+When the link falls silent,
+`hold`       keeps the last reference: the payload goes on for ever,
+`soft-stop`  (default) ramps the reference down in half a second, with the coupling released,
+`freeze`     stops the reference at once and keeps the coupling to where the virtual arm was last seen,
+`brake`      stops the payload with a force of 20 N that comes and goes smoothly, from the mass as identified:
+             c = v_ref + K_s m a - K_s f,  m a = -F_b, until v_ref is 0.
+
+When packets come again the slave does not jump: it keeps the offset that has grown, and blends from its last reference to the
+law over two seconds. The virtual arm takes the offset over when all is at rest (virtual_arm.py).
+"""
+
+import math
+
+from hilt.compiled import jit
+
+ALIVE = 0
+SILENT = 1
+BACK = 2
+POLICIES = {"hold": 0, "soft-stop": 1, "freeze": 2, "brake": 3}
+SILENCE = 0.05  # s beyond the play-out delay that count as an outage
+RAMP = 0.5  # s of a soft stop
+BLEND = 2.0  # s of coming back
+BRAKE_FORCE = 20.0  # N
+BRAKE_RISE = 0.4  # s in which the braking force comes and goes
+
+
+@jit
+def smooth(share):
+    """From 0 to 1 with no step in speed or acceleration."""
+    share = min(max(share, 0.0), 1.0)
+    return share * share * share * (10.0 - share * (15.0 - 6.0 * share))
+
+
+@jit
+def watch_link(sig, x):
+    """ALIVE -> SILENT when packets stay out, -> BACK when they come again, -> ALIVE when the blend is over."""
+    silent = sig.link_silence > SILENCE
+    if silent and sig.link_state != SILENT:
+        sig.link_state = SILENT
+        x.since = sig.t
+        for i in range(6):
+            x.v_ref[i] = x.v_out[i]
+        x.speed = math.sqrt(x.v_ref[0] ** 2 + x.v_ref[1] ** 2 + x.v_ref[2] ** 2)
+        x.braked = 0.0
+    elif not silent and sig.link_state == SILENT:
+        sig.link_state = BACK
+        x.since = sig.t
+        for i in range(6):
+            x.v_ref[i] = x.v_out[i]
+        for i in range(3):
+            sig.offset[i] = sig.x_vir_orbit[i] - sig.x_s[i]
+    elif sig.link_state == BACK and sig.t - x.since > BLEND:
+        sig.link_state = ALIVE
+
+
+@jit
+def brake(sig, x, p, dt):
+    """Share of the speed that is left, and the share of the braking force that acts now; its integral is m v_ref."""
+    if x.speed == 0.0:
+        return 0.0, 0.0
+    full = sig.m_hat * x.speed / BRAKE_FORCE  # s of full force
+    passed = sig.t - x.since
+    force = smooth(passed / BRAKE_RISE) - smooth((passed - full) / BRAKE_RISE)
+    left = max(0.0, 1.0 - x.braked)
+    x.braked += dt * force / full
+    return left, force * BRAKE_FORCE * p.K_f[0] / x.speed
+
+
+@jit
+def follow(sig, x, p, law, i, left, force):
+    """Axis i of what the arm would do without force: the law, or what the state of the link leaves of it."""
+    if sig.link_state == ALIVE:
+        return law
+    passed = sig.t - x.since
+    if sig.link_state == BACK:
+        g = smooth(passed / BLEND)
+        return (1.0 - g) * x.v_ref[i] + g * law
+    if p.policy == 0:
+        return x.v_ref[i]
+    if p.policy == 1:
+        return x.v_ref[i] * (1.0 - smooth(passed / RAMP))
+    if p.policy == 2:
+        return x.pull[i]
+    return x.v_ref[i] * (left - force)
