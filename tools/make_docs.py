@@ -15,8 +15,8 @@ from hilt import registry, signals
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPERS = {
-    "Cuniato2022": "E. Cuniato, J. Cacace, M. Selvaggio, F. Ruggiero, V. Lippiello: A hardware-in-the-loop simulator for physical "
-    "human-aerial manipulator cooperation.",
+    "Cuniato2022": "E. Cuniato, J. Cacace, M. Selvaggio, F. Ruggiero, V. Lippiello: A hardware-in-the-loop simulator for "
+    "physical human-aerial manipulator cooperation.",
     "DeStefano2017": "M. De Stefano, R. Balachandran, J. Artigas, C. Secchi: Reproducing Physical Dynamics with "
     "Hardware-in-the-Loop Simulators: A Passive and Explicit Discrete Integrator. ICRA 2017.",
     "He2022": "J. He, M. Shen: Hybrid Force/Velocity Control for Simulating Contact Dynamics of Satellite Robots on a "

@@ -13,6 +13,7 @@ import math
 
 from pydantic import Field
 
+from hilt import faults
 from hilt.compiled import jit
 from hilt.maths import so3, vec
 from hilt.scenario import Section
@@ -73,7 +74,15 @@ def _expected(sig, x, p, i):
 
 
 @jit
+def _watch_wrist(sig, p):
+    square = vec.dot(vec.load(sig.f_s), vec.load(sig.f_s))
+    if not square <= p.force_limit * p.force_limit:  # not a number is too much as well
+        faults.trip(sig, faults.WRIST_FORCE, -1, math.sqrt(square), p.force_limit)
+
+
+@jit
 def slave_step(sig, x, p, dt):
+    _watch_wrist(sig, p)
     watch_link(sig, x)
     _pull(sig, x, p)
     if p.identify and sig.t < p.push_end:
@@ -111,6 +120,7 @@ def _pack(p, scenario):
     p.push_distance, p.push_time, p.push_rest = told.push_distance, told.push_time, told.push_rest
     p.push_end = told.push_end
     p.x0 = scenario.start_of_grip
+    p.force_limit = scenario.limits.force
 
 
 @jit
@@ -126,10 +136,10 @@ SLAVE = StageKind(
         "link_silence", "link_state", "x_s", "q_s", "v_s", "w_s", "f_s", "tau_s", "m_hat", "m_var", "b_hat",
         "c_hat_payload", "pushed", "offset",
     ),
-    writes=("v_sc", "w_sc", "link_state", "pushed", "offset"),
+    writes=("v_sc", "w_sc", "link_state", "pushed", "offset", "fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(v_before=6, v_out=6, v_ref=6, pull=6, since="f8", speed="f8", braked="f8", trust="f8"),
     params=record(
-        K_f=6, K_c=6, D=6, policy="i8", identify="i8", feed_forward="i8", mass="f8", direction=3, x0=3, push_distance="f8",
+        force_limit="f8", K_f=6, K_c=6, D=6, policy="i8", identify="i8", feed_forward="i8", mass="f8", direction=3, x0=3, push_distance="f8",
         push_time="f8", push_rest="f8", push_end="f8",
     ),
     pack=_pack,
