@@ -23,6 +23,7 @@ DEVICE = 9
 HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
 HEXA_ANGLE = 21  # value: the angle of a crank [rad]
 HEXA_RATE = 22  # value: its rate [rad/s]
+HEXA_HOLD = 23  # value: what is left of the rods' hold on the plate [%]
 WRIST_FORCE = 31
 ARM_JOINT = 30  # axis: the joint, counted through both arms; value: the speed that its limit keeps from the hand [m/s]
 
@@ -66,6 +67,7 @@ _TEXTS = {
     ),
     HEXA_ANGLE: _Text("table-angle", "crank angle of the motion table", "rad", "move less or let the X-Y stage take more"),
     HEXA_RATE: _Text("table-rate", "crank rate of the motion table", "rad/s", "move more slowly"),
+    HEXA_HOLD: _Text("table-hold", "hold of the motion table's rods on its plate", "%", "tilt less: the plate would give way"),
     WRIST_FORCE: _Text("wrist-force", "force at the wrist of the slave arm", "N", "raise limits.force or move more gently"),
     ARM_JOINT: _Text(
         "arm-joint",

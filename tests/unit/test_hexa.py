@@ -15,6 +15,7 @@ from hilt.command.hexa import (
     XYStage,
     crank_angle,
     crank_tip,
+    determinant,
     forward,
     hexa_reset,
     hexa_step,
@@ -243,6 +244,39 @@ def test_a_crank_that_is_too_fast_trips():
     hexa_step(sig, x, p, DT)
     assert (sig.fault, sig.fault_axis, sig.fault_limit) == (faults.HEXA_RATE, -1, TABLE.rate_max)
     assert sig.fault_value == pytest.approx(1.05 * TABLE.rate_max, rel=0.03)
+
+
+def hold(shift, turn):
+    position, q = pose(shift, turn)
+    return determinant(np.zeros((6, 6)), P, position, q, cranks(position, q)[0]) / P.neutral
+
+
+@given(shifts, turns)
+def test_the_hold_is_the_product_of_the_rods_singular_values(shift, turn):
+    """The wrenches along six rods, against those of the neutral pose: 0 where one combination of forces meets no rod."""
+
+    def whole(position, q):
+        angles = cranks(position, q)[0]
+        joints = np.array([plate_joint(P, i, position, q) for i in range(6)])
+        rods = (joints - [crank_tip(P, i, angles[i]) for i in range(6)]) / TABLE.rod
+        lines = np.hstack([rods, np.cross((joints - position) / TABLE.plate_radius, rods)])
+        return np.linalg.svd(lines)[1].prod()
+
+    assert abs(hold(shift, turn)) == pytest.approx(whole(*pose(shift, turn)) / whole(*NEUTRAL), rel=1e-9)
+
+
+def test_a_plate_that_tilts_too_far_trips_before_its_rods_let_go():
+    """About x the hold falls to 0 near 71°; the step stops at a tenth."""
+    assert hold((0, 0, 0), (0, 0, 0)) == pytest.approx(1.0)
+    assert hold((0, 0, 0), (math.radians(50), 0, 0)) > 0 > hold((0, 0, 0), (math.radians(75), 0, 0))
+    sig, x, p = bench(table=Hexa(angle_min="-179 deg", angle_max="179 deg", rate_max=1e3))
+    for degrees in np.arange(0.0, 80.0, 0.1):
+        sig.X_WB_des.q[:] = so3.exp((math.radians(degrees), 0.0, 0.0))
+        hexa_step(sig, x, p, DT)
+        if sig.fault:
+            break
+    assert sig.fault == faults.HEXA_HOLD
+    assert 0.0 < hold((0, 0, 0), (math.radians(degrees), 0.0, 0.0)) < 0.1
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

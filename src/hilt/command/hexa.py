@@ -7,6 +7,9 @@ pivot to its joint on the plate, u its part outwards and v upwards in the crank'
     u cos θ + v sin θ = c,        c = (|d|² + L² - l²) / 2L
     θ = atan2(v, u) - atan2(√(u² + v² - c²), c)        the knee outwards
 
+The rods hold the plate against all forces and torques only while the six lines along them are independent: their determinant,
+against that of the neutral pose, falls to 0 where the plate can give way with all cranks locked (first at about 70° of tilt).
+
 The stage takes the slow part of x and y, τ s' + s = x exactly for a command that is linear between samples; the table takes
 the rest. At the end of its travel the stage stands and the table takes all.
 """
@@ -18,11 +21,11 @@ from pydantic import Field, model_validator
 
 from hilt import faults
 from hilt.compiled import jit
-from hilt.maths import so3, vec
+from hilt.maths import linear, so3, vec
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Metre, Metre3, Radian, RadianPerSecond, Second
+from hilt.units import Metre, Metre3, Number, Radian, RadianPerSecond, Second
 
 LEGS = 6
 Pose = tuple[tuple[float, ...], tuple[float, ...]]  # position, quaternion
@@ -41,6 +44,7 @@ class Hexa(Section):
     angle_min: Radian = Field(default=-1.05, gt=-math.pi, description="lowest angle of a crank, 0 is horizontal and outwards")
     angle_max: Radian = Field(default=1.48, lt=math.pi, description="highest angle of a crank")
     rate_max: RadianPerSecond = Field(default=4.0, gt=0, description="highest rate of a crank")
+    hold_min: Number = Field(default=0.1, gt=0, lt=1, description="least hold of the rods on the plate, neutral pose 1")
     centre: Metre3 = Field(
         default=(0.0, 0.0, 0.0), description="where W has the mock-up in the neutral pose, stage in the middle"
     )
@@ -119,6 +123,18 @@ def rod_needed(p, i, position, q):
 
 
 @jit
+def determinant(A, p, position, q, angles):
+    """Of the lines along the six rods: unit direction, and its moment about the plate's middle in radii of the plate."""
+    for i in range(LEGS):
+        joint = plate_joint(p, i, position, q)
+        n = vec.scale(1.0 / p.rod, vec.sub(joint, crank_tip(p, i, angles[i])))
+        moment = vec.cross(vec.scale(1.0 / p.plate_radius, vec.sub(joint, position)), n)
+        for k in range(3):
+            A[i, k], A[i, 3 + k] = n[k], moment[k]
+    return linear.eliminate(A, LEGS, LEGS)
+
+
+@jit
 def _clip(value, most):
     return min(max(value, -most), most)
 
@@ -161,6 +177,9 @@ def hexa_step(sig, x, p, dt):
             faults.trip(sig, faults.HEXA_RATE, -1, abs(rate), p.rate_max)
         x.angles[i] = angle
         sig.hexa_angles[i] = angle
+    hold = determinant(x.A, p, position, q, x.angles) / p.neutral
+    if hold < p.hold_min:
+        faults.trip(sig, faults.HEXA_HOLD, -1, 100.0 * hold, 100.0 * p.hold_min)
 
 
 def pack_hexa(p, hexa: Hexa) -> None:
@@ -172,8 +191,11 @@ def pack_hexa(p, hexa: Hexa) -> None:
         p.outwards[i] = outwards
         p.pivots[i] = hexa.base_radius * outwards + side * hexa.base_half_spacing * tangent
         p.joints[i] = hexa.plate_radius * outwards + side * hexa.plate_half_spacing * tangent
-    for name in ("crank", "rod", "height", "angle_min", "angle_max", "rate_max", "centre"):
+    for name in ("crank", "rod", "height", "angle_min", "angle_max", "rate_max", "centre", "plate_radius", "hold_min"):
         p[name] = getattr(hexa, name)
+    p.neutral = determinant(
+        np.zeros((LEGS, LEGS)), p, (0.0, 0.0, hexa.height), (1.0, 0.0, 0.0, 0.0), np.full(LEGS, hexa.neutral_angle)
+    )
     p.present = 1
 
 
@@ -211,11 +233,11 @@ HEXA = StageKind(
     hexa_step,
     reads=("X_WB_des", "fault"),
     writes=("hexa_angles", "stage_xy", "fault", "fault_axis", "fault_value", "fault_limit"),
-    state=record(xy=2, command=2, angles=LEGS),
+    state=record(xy=2, command=2, angles=LEGS, A=("f8", (LEGS, LEGS))),
     params=record(
         present="i8", pivots=("f8", (LEGS, 3)), outwards=("f8", (LEGS, 3)), joints=("f8", (LEGS, 3)), crank="f8", rod="f8",
         height="f8", angle_min="f8", angle_max="f8", rate_max="f8", centre=3, keep="f8", gain_before="f8", gain_after="f8",
-        travel=2,
+        travel=2, plate_radius="f8", hold_min="f8", neutral="f8",
     ),
     pack=_pack,
     reset=hexa_reset,
