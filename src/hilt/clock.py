@@ -1,15 +1,30 @@
 """Clocks: the only place where time is read.
 
 A clock's `wait_until(t)` returns at t seconds after its start and says how late it was; the loop records that.
+
+Two things make a tick late, and they have different cures, so they are counted apart. An *overrun* is the loop's own: its
+tick took too long. An *oversleep* is the host's: the loop was waiting and was woken late (or the packet came late). No clock
+makes up for lost time with a burst of ticks, which a robot would feel as a jump: a missed deadline is gone, and the next one
+is the next multiple of the period in the future.
 """
 
+import ctypes
+import math
 import time
-from typing import Protocol
+from typing import Any, Protocol
+
+_TIMER_ABSTIME = 1
+TOLERANCE = 0.2  # of a period: woken later than this is an oversleep
 
 
 class Clock(Protocol):
     def start(self) -> None: ...
     def wait_until(self, t: float) -> float: ...
+
+
+class TimeSource(Protocol):
+    def now(self) -> float: ...
+    def sleep_until(self, t: float) -> None: ...
 
 
 class FreeClock:
@@ -22,25 +37,159 @@ class FreeClock:
         return 0.0
 
 
-class PeriodicClock:
-    """Wall time with absolute deadlines: a late tick does not delay the next one's deadline."""
+class _Timespec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class Monotonic:
+    """The host's monotonic clock. It sleeps to an absolute time: what happens before the sleep does not make it later."""
 
     def __init__(self) -> None:
+        self._until = _Timespec()
+        self._address = ctypes.byref(self._until)
+        self._sleep: Any = getattr(ctypes.CDLL(None), "clock_nanosleep", None)  # not on every system
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def sleep_until(self, t: float) -> None:
+        while (left := t - time.monotonic()) > 0.0:  # a signal ends a sleep early
+            if self._sleep is None:
+                time.sleep(left)
+            else:
+                seconds = int(t)
+                self._until.seconds = seconds
+                self._until.nanoseconds = min(math.ceil((t - seconds) * 1e9), 999_999_999)
+                self._sleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, self._address, None)
+
+
+class _Tally:
+    """What a clock counts: overruns apart from oversleeps, each with the worst one and the time of the run it happened at."""
+
+    def __init__(self, tolerance: float, source: TimeSource | None) -> None:
+        self._tolerance = tolerance
+        self._source = source or Monotonic()
+        self._asked = self._left = 0.0
+        self.missed = 0  # deadlines that passed without a tick, for either reason
+        self.overruns = self.oversleeps = 0
+        self.worst_overrun = self.worst_oversleep = 0.0
+        self.worst_overrun_at = self.worst_oversleep_at = 0.0
+
+    def _overrun(self, came: float, period: float, late: float, deadlines: int) -> None:
+        """The loop came back after its deadline. If it used its period up, that is why; else it had been woken too late."""
+        if came - self._left > (1.0 - self._tolerance) * period:
+            self.overruns += deadlines
+            if late > self.worst_overrun:
+                self.worst_overrun, self.worst_overrun_at = late, self._asked
+
+    def _oversleep(self, period: float, late: float) -> None:
+        if late > self._tolerance * period:
+            self.oversleeps += 1
+            if late > self.worst_oversleep:
+                self.worst_oversleep, self.worst_oversleep_at = late, self._asked
+
+    def as_json(self) -> dict[str, float]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+
+class PeriodicClock(_Tally):
+    """Wall time with absolute deadlines, a period apart. The period is the step from one asked time to the next.
+
+    After missed deadlines the times asked for lie later on the wall clock, by whole periods; the lateness of the tick that
+    missed them is counted from its own deadline, so that no row hides it.
+    """
+
+    def __init__(self, tolerance: float = TOLERANCE, source: TimeSource | None = None) -> None:
+        super().__init__(tolerance, source)
         self._origin = 0.0
 
     def start(self) -> None:
-        self._origin = time.monotonic()
+        self._origin = self._left = self._source.now()
+        self._asked = 0.0
 
     def wait_until(self, t: float) -> float:
-        deadline = self._origin + t
-        while (left := deadline - time.monotonic()) > 0.0:
-            time.sleep(left)
-        return -left
+        period, self._asked = t - self._asked, t
+        deadline = target = self._origin + t
+        came = self._source.now()
+        if came > deadline and period > 0.0:
+            deadlines = math.floor((came - deadline) / period) + 1
+            self._overrun(came, period, came - deadline, deadlines)
+            target += self._skip(deadlines, period)
+        self._source.sleep_until(target)
+        self._left = self._source.now()
+        late = self._left - target
+        if period > 0.0:
+            self._oversleep(period, late)
+            if late >= period:  # slept through whole periods: stopped, or a host that does not keep time
+                self._skip(math.floor(late / period), period)
+        return self._left - deadline
+
+    def _skip(self, deadlines: int, period: float) -> float:
+        self.missed += deadlines
+        self._origin += deadlines * period
+        return deadlines * period
+
+
+class DeviceClock(_Tally):
+    """The device's packet is the clock: the rig waits for it, and calls `arrived` when it is there.
+
+    Packets are expected a period apart. The phase is that of the earliest ones, since a packet may be held up on its way but
+    never comes before it was sent; a small share of each lateness moves it on, for a device whose clock runs slower.
+    """
+
+    DRIFT = 0.01
+
+    def __init__(self, period: float, tolerance: float = TOLERANCE, source: TimeSource | None = None) -> None:
+        super().__init__(tolerance, source)
+        self._period = period
+        self._expected = self._came = math.inf
+
+    def start(self) -> None:
+        self._left = self._source.now()
+        self._expected = self._came = math.inf
+
+    def wait_until(self, t: float) -> float:
+        """Returns at once; the time since the packet was expected, if that is over."""
+        self._asked, self._came = t, self._source.now()
+        late = max(0.0, self._came - self._expected)
+        if late > 0.0:
+            self._overrun(self._came, self._period, late, 1)
+        return late
+
+    def arrived(self) -> float:
+        """The packet is here: how much later than expected [s]."""
+        now = self._left = self._source.now()
+        late = max(0.0, now - self._expected)
+        if self._came <= self._expected:  # the loop was there in time to wait
+            self._oversleep(self._period, late)
+        if late > 0.0:
+            lost = math.floor(late / self._period)
+            self.missed += lost
+            self._expected += lost * self._period + self.DRIFT * (late - lost * self._period)
+        else:
+            self._expected = now
+        self._expected += self._period
+        return late
 
 
 def now() -> float:
     """Seconds of a monotonic clock, for speed factors and progress bars."""
     return time.monotonic()
+
+
+def nanoseconds() -> int:
+    """The same clock in whole nanoseconds: all processes of a host read the same."""
+    return time.monotonic_ns()
+
+
+def wall() -> float:
+    """Seconds of the calendar clock, which the kernel stamps packets with. It may jump: only for the age of a packet."""
+    return time.time()
+
+
+def pause(seconds: float) -> None:
+    """Sleep, for processes beside the loop."""
+    time.sleep(seconds)
 
 
 def stamp() -> str:

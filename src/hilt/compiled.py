@@ -64,6 +64,9 @@ vars(numba.config)["CACHE_DIR"] = os.environ.get("NUMBA_CACHE_DIR", "")
 # forceinline: left alone, LLVM stops inlining half-way through a tick, which costs a third of its speed.
 jit = numba.njit(error_model="numpy", cache=True, forceinline=True)
 
+# For a function that is big and called from several places: copied into each of them it would cost seconds of compiling.
+jit_apart = numba.njit(error_model="numpy", cache=True)
+
 
 def external(name: str, result: Any, *arguments: Any, library: Path | None = None) -> Any:
     """A C function, called alike from compiled code and without the compiler; addresses are whole numbers (intp).

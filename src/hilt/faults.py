@@ -26,6 +26,10 @@ HEXA_RATE = 22  # value: its rate [rad/s]
 HEXA_HOLD = 23  # value: what is left of the rods' hold on the plate [%]
 WRIST_FORCE = 31
 ARM_JOINT = 30  # axis: the joint, counted through both arms; value: the speed that its limit keeps from the hand [m/s]
+FLYING_ARM_ERROR = 40  # value: how far the joints have left the flying arm's tool from its compliant pose [m]
+HARDWARE_REACH = 42  # value: distance of the tool from the hardware arm's shoulder [m]
+HARDWARE_ERROR = 43  # value: how far the joints have left its tool from the pose asked for [m]
+HARDWARE_TURN_ERROR = 44  # value: the same as an angle [rad]
 
 
 class InputError(Exception):
@@ -75,6 +79,21 @@ _TEXTS = {
         "m/s",
         "start from another posture or move less",
         axes=[f"joint {joint + 1} of arm {arm + 1}" for arm in range(2) for joint in range(7)],
+    ),
+    HARDWARE_REACH: _Text(
+        "hardware-reach", "distance of the tool from the hardware arm's shoulder", "m", "start nearer or move less"
+    ),
+    HARDWARE_ERROR: _Text(
+        "hardware-error", "distance of the hardware's tool from its compliant pose", "m", "move more slowly or start elsewhere"
+    ),
+    HARDWARE_TURN_ERROR: _Text(
+        "hardware-turn-error", "angle of the hardware's tool from its compliant pose", "rad", "turn less or start elsewhere"
+    ),
+    FLYING_ARM_ERROR: _Text(
+        "flying-arm-error",
+        "distance of the flying arm's tool from its compliant pose",
+        "m",
+        "ask for a pose within reach, push less or raise arm_ik.max_error",
     ),
     DEVICE: _Text("device", "a device reported an error", "", "look at the device"),
 }

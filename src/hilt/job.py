@@ -79,7 +79,7 @@ def find(target: str, scenario_name: str | None, settings: list[str]) -> tuple[S
 
 def finish(system: System, values: Scenario, name: str, rows: np.ndarray, recording: Path | None = None) -> Result:
     """Metrics, ledger and fault of the rows of a run."""
-    books = ledger.table(rows, system.ledger_ports, system.stored_energy)
+    books = ledger.table(rows, system.ledger_ports, system.stored_energy, system.watched_ports)
     return Result(system, values, name, rows, system.metrics(rows, values), books, read_fault(rows[-1]), recording)
 
 

@@ -71,6 +71,7 @@ class System:
     scenario_folder: Path
     default_scenario: str
     report: str
+    watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
     row: np.dtype = field(init=False)
     x: np.dtype = field(init=False)
     w: np.dtype = field(init=False)

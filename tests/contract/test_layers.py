@@ -8,12 +8,12 @@ import hilt
 ROOT = Path(hilt.__file__).parent
 LEVELS = {
     0: ("compiled", "signals", "units"),
-    1: ("maths", "faults", "stage", "clock"),
+    1: ("maths", "faults", "stage", "clock", "shared"),
     2: ("scenario",),
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),
     4: ("systems",),
-    5: ("device", "loop", "registry", "record", "job", "seeds"),
-    6: ("report", "reproduce"),
+    5: ("device", "loop", "registry", "record", "job", "seeds", "ring", "mailbox", "realtime"),
+    6: ("report", "reproduce", "doctor"),
     7: ("cli",),
 }
 LEVEL = {name: level for level, names in LEVELS.items() for name in names}

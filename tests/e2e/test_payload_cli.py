@@ -1,9 +1,13 @@
 """payload from the command line: reports, faults, bad input."""
 
+import html
 import json
+import re
 
 import pytest
 
+from hilt import job, registry
+from hilt.report import page
 from tests.e2e.test_cli import hilt
 
 BAD = {
@@ -12,7 +16,16 @@ BAD = {
     "mass ratio zero": (["--set", "virtual.mass_ratio=0"], "greater than 0"),
     "delay longer than the link": (["--set", "link.delay=1 min"], "the link holds at most"),
     "no direction": (["--set", "operator.direction=[0, 0, 0]"], "give a direction"),
-    "unknown policy": (["--set", "link.outage_policy=pray"], "'hold', 'soft-stop', 'freeze'"),
+    "unknown policy": (["--set", "link.outage_policy=pray"], "'hold', 'soft-stop', 'freeze', 'brake'"),
+    "negative shaper": (["--set", "operator.shaper=-1 s"], "operator.shaper"),
+    "profile that goes back": (
+        ["--set", "operator.kind=profile", "--set", "operator.profile=[[0, 0.01], [2, 0.02], [1, 0.01]]"],
+        "each later than the one before",
+    ),
+    "unknown arm": (["--set", "arm.model=rubber"], "'point', 'jointed'"),
+    "duplication above one": (["--set", "link.duplication=1.5"], "at most 1"),
+    "bent beyond a limit": (["--set", "arm.jointed.posture=[0, 3, 0, 0, 0, 0, 0]"], "bend it less"),
+    "more damping than a device can do": (["--scenario", "bilateral", "--set", "link.delay=8 s"], "shorten master.motor_lag"),
 }
 
 
@@ -41,9 +54,59 @@ def test_leaving_the_workspace_is_a_fault_with_its_limit(tmp_path, name, words, 
     assert "limit of" in done.stderr
 
 
-@pytest.mark.parametrize("scenario", ["pull-3000", "feedback-500", "hils-1", "hils-2", "outage"])
+SHOWN = {
+    "pull-3000": ("Velocity", "Force", "Position", "The link's two ports"),
+    "feedback-500": ("Force feedback",),
+    "hils-1": ("Force feedback",),
+    "hils-2": ("Velocity",),
+    "outage": ("Link", "Outage policies", "Re-synchronisation"),
+    "two-arms": ("Turning", "Two hands", "Joints", "Does the arm follow"),
+    "bilateral": ("Hand and slave arm", "Felt and applied force", "The link's books", "Link", "How much delay"),
+}
+
+
+def titles(text):
+    return {html.unescape(title) for title in re.findall(r'<img alt="([^"]*)"', text)}
+
+
+def test_no_scenario_is_without_a_test():
+    assert set(SHOWN) == set(registry.system("payload").scenario_files)
+
+
+@pytest.mark.parametrize("scenario", SHOWN)
 def test_every_scenario_has_a_report(tmp_path, scenario):
     done = hilt(tmp_path, "run", "payload", "--scenario", scenario)
     assert done.returncode == 0, done.stderr
-    (page,) = tmp_path.glob("runs/*.html")
-    assert page.read_text().count("<img") >= 4
+    assert "beside the balance" in done.stdout
+    (written,) = tmp_path.glob("runs/*.html")
+    text = written.read_text()
+    assert set(SHOWN[scenario]) <= titles(text)
+    assert "Beside the balance" in text
+    assert text.count("<img") >= 4
+
+
+@pytest.mark.parametrize(
+    ("scenario", "shown", "changes"),
+    [
+        ("hils-2", {"Identification"}, ["virtual.identify=true", "virtual.mass_ratio=0.8"]),
+        ("hils-2", {"Identification", "What hinders the payload"},
+         ["virtual.identify=true", "identify.push=false", "hindrance.obstacle_distance=0.15 m"]),
+        ("hils-2", {"Link"}, ["link.jitter=0.2 s", "link.loss=0.1", "link.duplication=0.05"]),
+        ("two-arms", {"Two hands"}, ["loop.duration=3 s"]),
+        ("bilateral", {"The link's books"}, ["link.outage_start=6 s", "link.outage_duration=3 s"]),
+        ("hils-1", {"Force"}, ["virtual.step=explicit"]),
+    ],
+)  # fmt: skip
+def test_a_report_shows_what_is_switched_on(scenario, shown, changes):
+    result = job.simulate(*job.find("payload", scenario, changes))
+    assert shown <= titles(page.render(result))
+
+
+def test_two_ports_of_the_link_stand_beside_the_balance(tmp_path):
+    """With a joystick: what the virtual arm puts in comes out at the slave arm, to 1 %, and neither is in the balance."""
+    done = hilt(tmp_path, "run", "payload", "--scenario", "hils-2", "--json")
+    found = json.loads(done.stdout)["ledger"]
+    ports = {row["port"]: row for row in found["beside"]}
+    assert set(ports) == {"master", "slave"}
+    assert ports["slave"]["out_J"] == pytest.approx(ports["master"]["in_J"], rel=0.01)
+    assert not {"master", "slave"} & {row["port"] for row in found["rows"]}

@@ -170,7 +170,7 @@ class Held(Scenario):
 
     system: Literal["held"] = "held"
     body: Body = Body(mass=1.0, dof=6)
-    hardware: Hardware = Hardware()
+    hardware: Hardware = Hardware(follow_gains=False)
     force_filter: ForceFilter
     port_passivity: PortPassivity
     servo: Servo

@@ -42,7 +42,7 @@ def make(kind, **sections):
         "force_filter": ForceFilter(bandwidth=100.0, bias_samples=0),
         "sensor": Sensor(),
         "servo": Servo(kind="lag", lag=0.015),
-        "hardware": Hardware(),
+        "hardware": Hardware(follow_gains=False),
         "port_passivity": PortPassivity(enabled=False),
         "gains": Gains(),
         "tank": Tank(),

@@ -11,7 +11,7 @@ Observer: the power that the human puts in and that is not stored, on the raw fo
 
 P/V is the damping that the human feels. Slow adaptive damping raises it where it falls short of 0.3 D0, noise allowed for:
 
-    need = 0.3 D0 - (P + 3 σ_f √(T/0.3 s) √V)/V  if V > (2 mm/s)², else 0
+    need = 0.3 D0 - (P + 3 σ_f √(T/0.3 s) √V)/V  if V > (2 mm/s)² and somebody touches the tool, else 0
     need > 0:  ΔD = min(200, ΔD + 50 need T);    else, after 1 s of quiet, ΔD decays with 8 s
 
 Averaging over 0.15 s and the slow release keep it from chattering, as passivity control tick by tick does here. The guard
@@ -33,6 +33,7 @@ WINDOW = 0.15  # s, of the averages
 NOISE_WINDOW = 0.3  # s over which the force noise averages out
 WANTED = 0.3  # share of D0 that the human has to feel
 MOVING = 2e-3  # m/s below which nothing is concluded
+TOUCH = 0.05  # N rms: with less nobody is there, and the base's own motion would be taken for a human's
 MOST = 200.0  # N·s/m of added damping
 GROWTH = 50.0  # 1/s
 QUIET = 1.0  # s without need before the damping decays
@@ -53,7 +54,7 @@ def lead_times(share: float, bandwidth: float, servo_lag: float, period: float) 
     return share * (1.0 / bandwidth + tau), share**2 * tau / bandwidth
 
 
-PORT_GUARD = record(f=3, y=3, v=3, S=3, P=3, V=3, added=3, quiet=3)
+PORT_GUARD = record(f=3, y=3, v=3, S=3, P=3, V=3, F=3, added=3, quiet=3)
 PORT_GUARD_PARAMS = record(enabled="i8", L1="f8", L2="f8", smooth="f8", mean="f8", allowance="f8", release="f8")
 
 
@@ -81,13 +82,14 @@ def observe(g, i, f, y, mass, stiffness, p, dt):
     power = 0.5 * (f_before + g.f[i]) * v - (g.S[i] - S_before) / dt
     g.P[i] += p.mean * (power - g.P[i])
     g.V[i] += p.mean * (v * v - g.V[i])
+    g.F[i] += p.mean * (g.f[i] * g.f[i] - g.F[i])
 
 
 @jit
 def adapt(g, i, damping, p, dt):
     """One axis: more damping where the human feels less than its share of D0, slowly less where all is well."""
     need = 0.0
-    if g.V[i] > MOVING * MOVING:
+    if g.V[i] > MOVING * MOVING and g.F[i] > TOUCH * TOUCH:
         need = WANTED * damping - (g.P[i] + p.allowance * math.sqrt(g.V[i])) / g.V[i]
     if need > 0.0:
         g.added[i] = min(MOST, g.added[i] + GROWTH * need * dt)

@@ -49,13 +49,8 @@ def kinetic_energy(rows: np.ndarray) -> np.ndarray:
     return energy
 
 
-def table(rows: np.ndarray, ports: dict[str, str], stored: Callable[[np.ndarray], np.ndarray]) -> dict[str, Any]:
-    """The ledger of a run: joules by cause, and whether they add up to the change of the stored energy.
-
-    `ports` maps the signal of each port to the words of the report; `stored(rows)` is the stored energy of each row.
-    """
-    last = rows[-1]
-    lines: list[dict[str, Any]] = [
+def _lines(last: np.ndarray, ports: dict[str, str]) -> list[dict[str, Any]]:
+    return [
         {
             "port": signal.removeprefix("W_"),
             "meaning": words,
@@ -65,6 +60,20 @@ def table(rows: np.ndarray, ports: dict[str, str], stored: Callable[[np.ndarray]
         }
         for signal, words in ports.items()
     ]
+
+
+def table(
+    rows: np.ndarray,
+    ports: dict[str, str],
+    stored: Callable[[np.ndarray], np.ndarray],
+    watched: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """The ledger of a run: joules by cause, and whether they add up to the change of the stored energy.
+
+    `ports` maps the signal of each port to the words of the report; `stored(rows)` is the stored energy of each row.
+    Ports that are only watched are counted elsewhere or not at all: they stand beside the balance.
+    """
+    lines = _lines(rows[-1], ports)
     energies = stored(rows[[0, -1]])
     change = float(energies[1] - energies[0])
     return {
@@ -72,4 +81,5 @@ def table(rows: np.ndarray, ports: dict[str, str], stored: Callable[[np.ndarray]
         "stored_change_J": change,
         "exchanged_J": sum(line["in_J"] + line["out_J"] for line in lines),
         "residual_J": sum(line["net_J"] for line in lines) - change,
+        "beside": _lines(rows[-1], watched or {}),
     }

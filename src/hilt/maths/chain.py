@@ -14,7 +14,7 @@ a joint may move at speed · distance/band; when more is asked of it, it is held
 
 import math
 
-from hilt.compiled import jit
+from hilt.compiled import jit, jit_apart
 from hilt.maths import so3, vec
 from hilt.signals import record
 
@@ -45,7 +45,7 @@ def pack_chain(p, axis, origin, tool, limits, speeds, tool_q=(1.0, 0.0, 0.0, 0.0
     p.damping, p.near, p.band, p.centring = 0.05, 0.0025, 0.15, 1.0
 
 
-@jit
+@jit_apart
 def forward(x, p, q, base_p, base_q):
     """Axes, origins and hand pose for the joint angles q, into x.a, x.o, x.p, x.q."""
     at, turn = base_p, base_q
@@ -61,7 +61,7 @@ def forward(x, p, q, base_p, base_q):
     so3.store(x.q, so3.renormalise(so3.multiply(turn, so3.load(p.tool_q))))
 
 
-@jit
+@jit_apart
 def jacobian(x, p):
     """Velocity over angular velocity of the hand, per joint, into x.J; `forward` comes before."""
     hand = vec.load(x.p)
@@ -147,7 +147,7 @@ def _back(x):
             x.y[i] -= x.A[k, i] * x.y[k]
 
 
-@jit
+@jit_apart
 def _least_squares(x, p, v, w):
     """q̇ = z + W Jᵀ A⁻¹ (ẋ - J z); joints that are not free keep z."""
     share = 0.0
@@ -208,7 +208,7 @@ def _slow_down(x, p):
     return scale
 
 
-@jit
+@jit_apart
 def solve(x, p, q, v, w, dt):
     """Joint speeds x.qd for the twist v, w of the hand; `forward` and `jacobian` come before.
 
@@ -241,7 +241,7 @@ def pose_error(x, p_des, q_des):
     return vec.sub(p_des, vec.load(x.p)), so3.between(so3.load(x.q), q_des)
 
 
-@jit
+@jit_apart
 def ik_step(x, p, q, p_des, q_des, base_p, base_q, dt):
     """Move the angles q (in place) towards those of a pose, at most as far as the joints' speeds go in dt."""
     forward(x, p, q, base_p, base_q)
@@ -252,7 +252,7 @@ def ik_step(x, p, q, p_des, q_des, base_p, base_q, dt):
         q[i] += dt * x.qd[i]
 
 
-@jit
+@jit_apart
 def ik(x, p, q, p_des, q_des, base_p, base_q, dt, iterations):
     """`ik_step` several times; returns what is left, in metres and radians. x.p, x.q are then those of the angles q."""
     for _ in range(iterations):

@@ -30,7 +30,7 @@ WANDER = 2.0  # rad/√s by which the tremor's phase drifts
 class Hand(Section):
     """Who holds the hardware's tool, and how."""
 
-    stiffness: NewtonPerMetre = Field(ge=0, description="150 N/m is a relaxed hand, 1000 N/m a firm one")
+    stiffness: NewtonPerMetre = Field(ge=0, description="150 N/m is a relaxed hand, 1000 N/m a firm one, 0 N/m nobody")
     damping: NewtonSecondPerMetre = Field(default=5.0, ge=0)
     turning_stiffness: Number = Field(default=0.0, ge=0, description="κ, N·m/rad")
     turning_damping: Number = Field(default=0.0, ge=0, description="δ, N·m·s/rad")
@@ -160,6 +160,8 @@ def _pack(p, scenario):
         "tremor", "tool_mass", "tool_centre",
     ):  # fmt: skip
         p[name] = getattr(hand, name)
+    if hand.stiffness == 0.0:  # nobody holds the tool
+        p.damping = p.turning_stiffness = p.turning_damping = 0.0
     p.grip_T = hand.grip
     p.own_mass, p.own_centre = scenario.force_filter.load_mass, scenario.force_filter.load_centre
     p.omega, p.tremor_omega = 2.0 * math.pi * hand.frequency, 2.0 * math.pi * hand.tremor_frequency

@@ -25,6 +25,7 @@ from mcap.writer import Writer
 import hilt
 from hilt import clock
 from hilt.faults import InputError
+from hilt.ring import describe, type_from
 from hilt.scenario import Scenario
 from hilt.stage import System
 
@@ -61,6 +62,47 @@ def _fields(dtype: np.dtype, parts: dict[str, np.dtype]) -> list[str]:
     return lines
 
 
+class Chunks:
+    """An MCAP file that grows by chunks of rows; each chunk is whole on the disk when `write` returns."""
+
+    def __init__(self, path: Path, origin: dict[str, str]) -> None:
+        self.path = path
+        self._stream: IO[bytes] = path.open("wb")
+        self._writer = Writer(self._stream, chunk_size=1 << 30)
+        self._writer.start(profile="ros2", library=f"hilt {hilt.__version__}")
+        self._writer.add_metadata("hilt", origin)
+        system, row = origin["system"], type_from(json.loads(origin["row"]))
+        schema = self._writer.register_schema(
+            f"hilt_msgs/msg/{system.capitalize()}", "ros2msg", message_definition(row).encode()
+        )
+        self._channel = self._writer.register_channel(f"/hilt/{system}", "cdr", schema)
+        self._stream.flush()
+
+    def write(self, rows: np.ndarray) -> None:
+        for row in rows:
+            nanoseconds = round(float(row["t"]) * 1e9)
+            self._writer.add_message(
+                self._channel, nanoseconds, CDR_LITTLE_ENDIAN + row.tobytes(), nanoseconds, int(row["tick"])
+            )
+        self._writer.flush()
+
+    @property
+    def closed(self) -> bool:
+        return self._stream.closed
+
+    def finish(self, result: dict[str, Any] | None = None) -> None:
+        """Write the result of the run, if it has one, and the end of the file."""
+        if result is not None:
+            self._writer.add_metadata("result", {"json": json.dumps(result)})
+        self._writer.finish()
+        self._stream.close()
+
+    def abandon(self) -> None:
+        """Close the file as it is, without its end: the disk takes no more."""
+        with suppress(OSError):
+            self._stream.close()
+
+
 class Recorder:
     """Keeps the rows of a run and writes them to an MCAP file while the run goes on."""
 
@@ -72,15 +114,7 @@ class Recorder:
             self._rows.view(np.uint8)[::4096] = 0
         self._count = self._written = 0
         self._flushed = clock.now()
-        self._stream: IO[bytes] = path.open("wb")
-        self._writer = Writer(self._stream, chunk_size=1 << 30)
-        self._writer.start(profile="ros2", library=f"hilt {hilt.__version__}")
-        self._writer.add_metadata("hilt", _origin(system, scenario))
-        schema = self._writer.register_schema(
-            f"hilt_msgs/msg/{system.name.capitalize()}", "ros2msg", message_definition(system.row).encode()
-        )
-        self._channel = self._writer.register_channel(f"/hilt/{system.name}", "cdr", schema)
-        self._stream.flush()
+        self._chunks = Chunks(path, origin_of(system, scenario))
 
     @property
     def rows(self) -> np.ndarray:
@@ -93,26 +127,19 @@ class Recorder:
             self._write_chunk()
 
     def _write_chunk(self) -> None:
-        for row in self._rows[self._written : self._count]:
-            nanoseconds = round(float(row["t"]) * 1e9)
-            self._writer.add_message(
-                self._channel, nanoseconds, CDR_LITTLE_ENDIAN + row.tobytes(), nanoseconds, int(row["tick"])
-            )
-        self._writer.flush()
+        self._chunks.write(self._rows[self._written : self._count])
         self._written, self._flushed = self._count, clock.now()
 
     def close(self, result: dict[str, Any] | None = None) -> None:
         """Write what is left, and the result of the run if it has one. Safe to call twice."""
-        if self._stream.closed:
+        if self._chunks.closed:
             return
         self._write_chunk()
-        if result is not None:
-            self._writer.add_metadata("result", {"json": json.dumps(result)})
-        self._writer.finish()
-        self._stream.close()
+        self._chunks.finish(result)
 
 
-def _origin(system: System, scenario: Scenario) -> dict[str, str]:
+def origin_of(system: System, scenario: Scenario) -> dict[str, str]:
+    """What stands at the start of a recording: enough to run it again."""
     return {
         "system": system.name,
         "scenario": scenario.model_dump_json(),
@@ -122,24 +149,8 @@ def _origin(system: System, scenario: Scenario) -> dict[str, str]:
         "numpy": version("numpy"),
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "row": json.dumps(_describe(system.row)),
+        "row": json.dumps(describe(system.row)),
     }
-
-
-def _describe(dtype: np.dtype) -> list[Any]:
-    """A record type as plain lists, so that a recording can be read when the signal table has moved on."""
-    fields: list[Any] = []
-    for name in dtype.names or ():
-        base, shape = dtype[name].subdtype or (dtype[name], ())
-        fields.append([name, _describe(base) if base.names else base.str, list(shape)])
-    return fields
-
-
-def _type_from(fields: list[Any]) -> np.dtype:
-    columns = [
-        (name, _type_from(kind) if isinstance(kind, list) else np.dtype(kind), tuple(shape)) for name, kind, shape in fields
-    ]
-    return np.dtype((np.record, np.dtype(columns, align=True)))
 
 
 @dataclass(frozen=True)
@@ -194,7 +205,7 @@ def load(path: Path) -> Recording:
                 messages += [message.data[len(CDR_LITTLE_ENDIAN) :] for message in inside if isinstance(message, Message)]
     try:
         origin = metadata["hilt"]
-        rows = np.frombuffer(b"".join(messages), _type_from(json.loads(origin["row"])))
+        rows = np.frombuffer(b"".join(messages), type_from(json.loads(origin["row"])))
         result = json.loads(metadata["result"]["json"]) if "result" in metadata else None
     except _DAMAGE:
         raise InputError(f"{path} is not a recording of hilt, or it ends before its first rows; give an .mcap file") from None

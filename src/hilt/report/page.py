@@ -66,7 +66,15 @@ def _ledger(result: Result) -> str:
     )
     share = abs(result.ledger["residual_J"]) / max(result.ledger["exchanged_J"], 1e-300)
     closes = f"<p class='sub'>The sum closes to {share:.1e} of the energy exchanged.</p>"
-    return "<h2>Energy ledger</h2>" + table(("port", "in", "out", "net"), rows) + closes
+    return "<h2>Energy ledger</h2>" + table(("port", "in", "out", "net"), rows) + closes + _beside(result)
+
+
+def _beside(result: Result) -> str:
+    rows = [
+        (html.escape(line["meaning"]), *(words.si(line[key], "J") for key in ("in_J", "out_J", "net_J")))
+        for line in result.ledger["beside"]
+    ]
+    return "<h2>Beside the balance</h2>" + table(("port", "in", "out", "net"), rows) if rows else ""
 
 
 def render(result: Result) -> str:

@@ -5,24 +5,47 @@ from collections.abc import Iterator
 
 from hilt import job
 from hilt.job import Result
-from hilt.report import figure
+from hilt.report import figure, payload_bilateral
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.page import table
+from hilt.report.payload_arms import (
+    approximation_picture,
+    approximation_words,
+    follows,
+    joints_picture,
+    turn_picture,
+    turns,
+    two_hands_picture,
+)
+from hilt.report.payload_identify import (
+    hindered,
+    hindrance_picture,
+    hindrance_words,
+    identified_words,
+    identify_picture,
+)
+from hilt.report.payload_link import (
+    end_of_silence,
+    link_picture,
+    policies_picture,
+    policy_rows,
+    ports_picture,
+    resync_picture,
+    resync_words,
+    resynchronised,
+    statistics_table,
+    with_policies,
+)
 from hilt.report.payload_traces import (
     distance,
     drawable,
-    end_of_silence,
     legend,
-    link_picture,
     outside,
     part,
-    policies_picture,
-    policy_rows,
     projected,
     runaway,
     scenario_of,
     virtual,
-    with_policies,
     zoom,
 )
 from hilt.report.pictures import energy_made, lateness
@@ -39,6 +62,9 @@ def explicit_sum(compliance: float, stiffness: float, grip_damping: float, dampi
 
 def advice(result: Result) -> Iterator[str]:
     scenario = scenario_of(result)
+    if scenario.bilateral_mode:
+        yield from payload_bilateral.advice(result)
+        return
     yield f"<b>Seen.</b> {_seen(result)}"
     if scenario.link.outage_duration > 0 and end_of_silence(result) is None:
         yield "<b>Outage.</b> The run ended before the outage reached orbit."
@@ -54,9 +80,24 @@ def advice(result: Result) -> Iterator[str]:
             "<b>Outage.</b> All policies were run on this scenario; way and speed are the payload's. "
             f"<b>{scenario.link.outage_policy}</b> was run."
             f"<br>{table(head, policy_rows(with_policies(result), scenario))}"
-            "After a soft stop or a freeze the slave keeps the way it stayed behind; it does not catch up by itself."
+            "After a stop the slave keeps the way it stayed behind; it does not catch up by itself. "
+            f"{resync_words(*resynchronised(result))}"
         )
+    if rough(scenario):
+        yield f"<b>Link.</b> Both directions to the end of the run.<br>{statistics_table(result)}"
+    if scenario.virtual.identify:
+        yield f"<b>Identified.</b> {identified_words(result)}"
+    if hindered(scenario):
+        yield f"<b>Hindered.</b> {hindrance_words(result)}"
+    if scenario.arm.model == "jointed" and len(result.rows) >= 3:
+        yield f"<b>Arm.</b> {approximation_words(scenario, follows(result))}"
     yield from _warnings(scenario)
+
+
+def rough(scenario: Payload) -> bool:
+    """A link with something to tell."""
+    link = scenario.link
+    return max(link.jitter, link.loss, link.duplication, link.outage_duration) > 0
 
 
 def _seen(result: Result) -> str:
@@ -109,6 +150,9 @@ def _warnings(scenario: Payload) -> Iterator[str]:
 
 def pictures(result: Result) -> Iterator[Picture]:
     rows, scenario = result.rows, scenario_of(result)
+    if scenario.bilateral_mode:
+        yield from payload_bilateral.pictures(result)
+        return
     t = rows["t"]
     if len(t) < 3:  # stopped at once: nothing moved
         return
@@ -116,16 +160,33 @@ def pictures(result: Result) -> Iterator[Picture]:
     yield _velocities(result, stop)
     yield _forces(result, stop)
     yield _positions(result, stop)
-    link = scenario.link
-    if link.jitter > 0 or link.loss > 0 or link.outage_duration > 0:
+    yield from _arms(result, stop)
+    if scenario.virtual.identify:
+        yield identify_picture(result, stop)
+    if hindered(scenario):
+        yield hindrance_picture(result, stop)
+    if rough(scenario):
         yield link_picture(result, stop)
-    if link.outage_duration > 0 and end_of_silence(result) is not None:
+    if scenario.link.outage_duration > 0 and end_of_silence(result) is not None:
         yield policies_picture(with_policies(result), scenario)
-    if playout_delay(scenario) == 0:
+        yield resync_picture(*resynchronised(result))
+    yield ports_picture(result, stop)
+    if playout_delay(scenario) == 0 and not scenario.virtual.identify:
         yield feedback_picture(result)
     if result.ledger["exchanged_J"] > 0:
         yield energy_made(result, t, stop)
     yield lateness(rows, t)
+
+
+def _arms(result: Result, stop: float | None) -> Iterator[Picture]:
+    arm = scenario_of(result).arm
+    if turns(result):
+        yield turn_picture(result, stop)
+    if arm.count == 2:
+        yield two_hands_picture(result, stop)
+    if arm.model == "jointed":
+        yield joints_picture(result, stop)
+        yield approximation_picture(result, stop)
 
 
 def _velocities(result: Result, stop: float | None) -> Picture:

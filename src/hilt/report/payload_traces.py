@@ -1,19 +1,15 @@
-"""Curves of a `payload` run along the operator's direction, how their panels are drawn, and what link and outages do."""
+"""Curves of a `payload` run along the operator's direction, and how their panels are drawn."""
 
 import itertools
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from hilt import job
 from hilt.job import Result
-from hilt.report.figure import AXES, MADE, MEASURED, Picture, line, mark_fault, panels, widen
-from hilt.report.words import si
+from hilt.report.figure import widen
 from hilt.systems.payload import Payload
 from hilt.systems.payload_metrics import shift
-from hilt.teleop.link import playout_delay
-from hilt.teleop.outage import BACK, POLICIES, SILENT
+from hilt.teleop.outage import BACK, SILENT
 
 BANDS = {SILENT: ("#f3c6c1", "link silent"), BACK: ("#cfe8d4", "coming back")}
 RUNAWAY = 1e4  # times the usual size (median): from here on a logarithmic axis
@@ -74,6 +70,13 @@ def outside(axes: Axes, t: np.ndarray, result: Result, labels: bool = False) -> 
             axes.axvspan(t[begin], t[end - 1], color=colour, linewidth=0, alpha=0.6, label=label)
 
 
+def shade(axes: Axes, t: np.ndarray, acts: np.ndarray, colour: str, label: str | None) -> None:
+    """A band wherever something acts."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], acts.astype(int), [0]])))
+    for n, (begin, end) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
+        axes.axvspan(t[begin], t[min(end, len(t) - 1)], color=colour, linewidth=0, label=label if n == 0 else None)
+
+
 def legend(axes: Axes) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
 
@@ -100,101 +103,3 @@ def zoom(axes: list[Axes], result: Result) -> None:
     if t[-1] - begin < 0.1 * t[-1]:
         for panel in axes:
             panel.set_xlim(begin - (t[-1] - begin), t[-1] + 0.05 * (t[-1] - begin) + 1e-3 * t[-1])
-
-
-def with_policies(result: Result) -> dict[str, Result]:
-    """The same scenario with every outage policy; each takes milliseconds."""
-    scenario = scenario_of(result)
-    runs: dict[str, Result] = {}
-    for policy in POLICIES:
-        if policy == scenario.link.outage_policy:
-            runs[policy] = result
-            continue
-        link = scenario.link.model_copy(update={"outage_policy": policy})
-        runs[policy] = job.simulate(result.system, scenario.model_copy(update={"link": link}), result.name)
-    return runs
-
-
-def end_of_silence(result: Result) -> int | None:
-    """The last row in which the link is silent."""
-    silent = np.flatnonzero(result.rows["link_state"] == SILENT)
-    return int(silent[-1]) if len(silent) else None
-
-
-def policy_rows(runs: dict[str, Result], scenario: Payload) -> list[tuple[str, ...]]:
-    """Of each policy: way, speed at the end of the silence, largest force since it began, distance at the end."""
-    table: list[tuple[str, ...]] = []
-    own = scenario.link.outage_policy
-    for policy, run in runs.items():
-        name = f"<b>{policy}</b>" if policy == own else policy
-        if run.fault is not None:
-            name += f" (stopped at {run.fault.t:.3g} s)"
-        last = end_of_silence(run)
-        if last is None:
-            table.append((name, "never silent", "", "", si(run.metrics["final_position_error_m"], "m", 3)))
-            continue
-        speed = float(np.linalg.norm(run.rows["V_WBcm"]["v"][last]))
-        since = run.rows["t"] >= scenario.link.outage_start + playout_delay(scenario)
-        size = np.linalg.norm(run.rows["f_s"][since], axis=1)
-        force = float(size.max()) if len(size) else 0.0
-        table.append(
-            (
-                name,
-                si(run.metrics["travel_after_outage_m"], "m", 3),
-                si(speed, "m/s", 3),
-                si(force, "N", 3),
-                si(run.metrics["final_position_error_m"], "m", 3),
-            )
-        )
-    return table
-
-
-def link_picture(result: Result, stop: float | None) -> Picture:
-    """Silence, state and losses."""
-    rows, t = result.rows, result.rows["t"]
-    fig, axes = panels(2, 1.6)
-    line(axes[0], t, rows["link_silence"], "silence", color=MEASURED)
-    share = 100.0 * rows["link_lost"] / np.maximum(rows["link_sent"], 1)
-    line(axes[1], t, share, "lost so far", color=MADE)
-    longest = float(rows["link_silence"].max())
-    axes[0].set(ylabel="age of the newest\npacket on orbit,\nbeyond play-out [s]", ylim=(0.0, max(0.1, 1.1 * longest)))
-    axes[1].set(
-        ylabel="packets lost [%]", xlabel="time [s]", ylim=(0.0, max(1.0, 1.2 * float(share[len(share) // 20 :].max())))
-    )
-    for n, panel in enumerate(axes):
-        outside(panel, t, result, labels=n == 0)
-        legend(panel)
-    mark_fault(axes, stop)
-    scenario = scenario_of(result)
-    delay, jitter, playout = (
-        si(value, "s", 3) for value in (scenario.link.delay, scenario.link.jitter, playout_delay(scenario))
-    )
-    words = f"Delay {delay}, jitter up to {jitter}, played out after {playout}; {share[-1]:.3g} % of the packets were lost"
-    silent = int(np.count_nonzero(rows["link_state"] == SILENT)) * scenario.loop.period
-    if silent > 0:
-        words += f"; for {silent:.3g} s the slave had no link"
-        if longest < 0.9 * (silent - 0.1):
-            words += f" in one or more outages (the age is counted up to {longest:.3g} s)"
-        return Picture("Link", f"{words}.", fig)
-    return Picture("Link", f"{words}, and the slave never found the link silent.", fig)
-
-
-def policies_picture(runs: dict[str, Result], scenario: Payload) -> Picture:
-    """Payload's speed and way with each policy."""
-    fig, axes = panels(3, 1.6)
-    for colour, (policy, run) in zip(AXES, runs.items(), strict=True):
-        t, own = run.rows["t"], policy == scenario.link.outage_policy
-        style: dict[str, Any] = {"color": colour, "linewidth": 2.2 if own else 1.2}
-        line(axes[0], t, projected(run, run.rows["V_WBcm"]["v"]), policy + (" (run)" if own else ""), **style)
-        line(axes[1], t, distance(run, "x_s"), **style)
-        line(axes[2], t, part(run, "f_s"), **style)
-        mark_fault(axes, run.fault.t if run.fault else None)
-    own_run = runs[scenario.link.outage_policy]
-    for n, panel in enumerate(axes):
-        outside(panel, own_run.rows["t"], own_run, labels=n == 0)
-    axes[0].set(ylabel="payload [m/s]")
-    axes[1].set(ylabel="slave hand [m]")
-    axes[2].set(ylabel="force [N]", xlabel="time [s]")
-    legend(axes[0])
-    caption = "The same outage with each policy: speed of the payload, way of the slave hand, force of the arm."
-    return Picture("Outage policies", caption, fig)

@@ -58,6 +58,11 @@ def print_result(console: Console, result: Result) -> None:
         )  # fmt: skip
     ledger.add_section()
     ledger.add_row("sum = change of the stored energy", "", "", words.si(result.ledger["stored_change_J"], "J"))
+    if result.ledger["beside"]:
+        ledger.add_section()
+        ledger.add_row("[bold]beside the balance[/]")
+    for row in result.ledger["beside"]:
+        ledger.add_row(row["meaning"], *(words.si(row[key], "J") for key in ("in_J", "out_J", "net_J")))
     for column in ledger.columns[1:]:
         column.justify = "right"
     console.print(ledger)

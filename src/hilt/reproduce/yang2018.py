@@ -9,6 +9,8 @@ from hilt.job import Result
 from hilt.report.payload_traces import part, virtual
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim, Reproduction
+from hilt.reproduce.yang2018_arm import arm_claims, arm_picture
+from hilt.reproduce.yang2018_beyond import beyond_claims
 from hilt.reproduce.yang2018_figures import pictures, run
 from hilt.systems.payload import Payload
 from hilt.systems.payload_metrics import IMPULSE_TIME, shift
@@ -246,5 +248,7 @@ def reproduce() -> Reproduction:
         *_equation_claims(),
         *_coupling_claims(),
         *_link_claims(),
+        *arm_claims(),
+        *beyond_claims(),
     ]
-    return Reproduction("yang2018", TITLE, claims, pictures)
+    return Reproduction("yang2018", TITLE, claims, lambda: [*pictures(), arm_picture()])

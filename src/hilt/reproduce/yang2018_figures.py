@@ -13,8 +13,17 @@ from hilt.systems.payload_metrics import position_errors
 
 
 @functools.cache
-def run(name: str, *settings: str) -> Result:
+def _shipped(name: str) -> Result:
+    return job.simulate(*job.find("payload", name, []))
+
+
+@functools.lru_cache(maxsize=4)  # rows of a run take 100 MB and more
+def _changed(name: str, *settings: str) -> Result:
     return job.simulate(*job.find("payload", name, list(settings)))
+
+
+def run(name: str, *settings: str) -> Result:
+    return _changed(name, *settings) if settings else _shipped(name)
 
 
 def pictures() -> list[Picture]:

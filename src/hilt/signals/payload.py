@@ -63,8 +63,12 @@ declare("E_m_newest", FLOAT, "joules that went into the link on the ground, by t
 declare("x_s_newest", FLOAT, "hand of the slave arm by the newest packet on the ground", size=3, unit="m", frame="W")
 declare("v_s_newest", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
 declare("E_s_newest", FLOAT, "joules that went into the link on orbit, by the newest packet on the ground", unit="J")
-declare("W_master", PORT, "joules into and out of the link at the master device: measured motor force on measured motion")
-declare("W_slave", PORT, "joules into and out of the link at the slave arm, likewise")
+declare(
+    "W_master",
+    PORT,
+    "joules into and out of the link on the ground: the master device as measured; with a joystick the virtual arm",
+)
+declare("W_slave", PORT, "joules into and out of the link on orbit, at the slave arm")
 declare("master_guard", INTEGER, "1 while the energy guard holds the master's force back", unit="1")
 declare("slave_guard", INTEGER, "1 while the energy guard holds the slave's force back", unit="1")
 declare("master_fade", FLOAT, "share of the law in the master's force: 1 link alive, 0 silent and only damping", unit="1")

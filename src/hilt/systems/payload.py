@@ -253,4 +253,8 @@ PAYLOAD = System(
     scenario_folder=SHIPPED / "payload",
     default_scenario="hils-2",
     report="hilt.report.payload",
+    watched_ports={
+        "W_master": "the link's port on the ground",
+        "W_slave": "the link's port on orbit; out is what the slave arm gets",
+    },
 )

@@ -15,6 +15,9 @@ nothing available only damping is left, and the pull comes back in 0.2 s. h is a
 motor's present force will still give while it dies counts as given already. One book for all three axes, force · way:
 passivity is a law of the sum, and a packet needs one number. When packets stay out the law fades to damping in half a second,
 and comes back in two.
+
+With a joystick there is no law and nothing to guard, but the link has its two ports all the same: work of the virtual arm on
+the virtual payload goes in on the ground, work of the slave arm on the real one comes out on orbit.
 """
 
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from pydantic import Field
 
 from hilt.compensate import ledger
 from hilt.compiled import jit
-from hilt.maths import vec
+from hilt.maths import so3, vec
 from hilt.scenario import Section
 from hilt.signals import PORT, record
 from hilt.stage import StageKind
@@ -137,8 +140,31 @@ def _force(x, p, place, v, other_place, other_v, f_measured, taken_there, age, d
 
 
 @jit
+def _book_virtual_arm(sig, x, dt):
+    """The step's own motion, V dt: where the virtual arm is put somewhere else nothing is worked."""
+    moved, turned = vec.scale(dt, vec.load(sig.v_vir)), vec.scale(dt, vec.load(sig.w_vir))
+    ledger.book_wrench(x.port, vec.load(sig.f_vir), vec.load(sig.tau_vir), moved, turned)
+
+
+@jit
+def _book_slave_arm(sig, x):
+    """The mean wrench of the tick on the measured motion; what the payload gets the link gives."""
+    f, tau, place, q = vec.load(sig.f_s), vec.load(sig.tau_s), vec.load(sig.x_s), so3.load(sig.q_s)
+    if x.started:
+        f_mean, tau_mean = vec.scale(-0.5, vec.add(f, vec.load(x.f))), vec.scale(-0.5, vec.add(tau, vec.load(x.tau)))
+        ledger.book_wrench(x.port, f_mean, tau_mean, vec.sub(place, vec.load(x.place)), so3.between(so3.load(x.q), q))
+    x.started = 1
+    vec.store(x.f, f)
+    vec.store(x.tau, tau)
+    vec.store(x.place, place)
+    so3.store(x.q, q)
+
+
+@jit
 def bilateral_ground_step(sig, x, p, dt):
     if not p.enabled:
+        _book_virtual_arm(sig, x, dt)
+        ledger.publish(sig.W_master, x.port)
         return
     f, cut = _force(
         x, p, vec.load(sig.x_m), vec.load(sig.v_m), vec.load(sig.x_s_newest), vec.load(sig.v_s_newest),
@@ -152,6 +178,8 @@ def bilateral_ground_step(sig, x, p, dt):
 @jit
 def bilateral_orbit_step(sig, x, p, dt):
     if not p.enabled:
+        _book_slave_arm(sig, x)
+        ledger.publish(sig.W_slave, x.port)
         return
     f, cut = _force(
         x, p, vec.load(sig.x_s), vec.load(sig.v_s), vec.load(sig.x_m_newest), vec.load(sig.v_m_newest),
@@ -188,7 +216,7 @@ def _reset(sig, x, p):
     x.fade = x.trust = 1.0
 
 
-_STATE = record(started="i8", place=3, f=3, port=PORT, fade="f8", trust="f8")
+_STATE = record(started="i8", place=3, q=4, f=3, tau=3, port=PORT, fade="f8", trust="f8")
 _PARAMS = record(
     enabled="i8", K="f8", R="f8", B="f8", B_silent="f8", energy="f8", books="i8", patience="f8", dies="f8", horizon="f8",
 )  # fmt: skip
@@ -196,7 +224,7 @@ _PARAMS = record(
 BILATERAL_GROUND = StageKind(
     "bilateral-ground",
     bilateral_ground_step,
-    reads=("x_m", "v_m", "f_m", "x_s_newest", "v_s_newest", "E_s_newest", "down_age"),
+    reads=("x_m", "v_m", "f_m", "x_s_newest", "v_s_newest", "E_s_newest", "down_age", "v_vir", "w_vir", "f_vir", "tau_vir"),
     writes=("f_mc", "W_master", "master_guard", "master_fade"),
     state=_STATE,
     params=_PARAMS,
@@ -207,7 +235,7 @@ BILATERAL_GROUND = StageKind(
 BILATERAL_ORBIT = StageKind(
     "bilateral-orbit",
     bilateral_orbit_step,
-    reads=("x_s", "v_s", "f_sm", "x_m_newest", "v_m_newest", "E_m_newest", "link_age"),
+    reads=("x_s", "v_s", "f_sm", "x_m_newest", "v_m_newest", "E_m_newest", "link_age", "q_s", "f_s", "tau_s"),
     writes=("f_sc", "W_slave", "slave_guard", "slave_fade"),
     state=_STATE,
     params=_PARAMS,

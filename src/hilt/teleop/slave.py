@@ -139,7 +139,8 @@ SLAVE = StageKind(
     writes=("v_sc", "w_sc", "link_state", "pushed", "offset", "fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(v_before=6, v_out=6, v_ref=6, pull=6, since="f8", speed="f8", braked="f8", trust="f8"),
     params=record(
-        force_limit="f8", K_f=6, K_c=6, D=6, policy="i8", identify="i8", feed_forward="i8", mass="f8", direction=3, x0=3, push_distance="f8",
+        force_limit="f8", K_f=6, K_c=6, D=6, policy="i8", identify="i8", feed_forward="i8", mass="f8", direction=3, x0=3,
+        push_distance="f8",
         push_time="f8", push_rest="f8", push_end="f8",
     ),
     pack=_pack,

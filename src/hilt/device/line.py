@@ -1,0 +1,78 @@
+"""A line with faults on demand: what an emulator sends goes through it and may be lost, doubled, changed or held back.
+
+Each fault has a probability per packet (`line.drop = 0.01`), and `line.next("drop", 3)` has the next three packets for sure.
+The random numbers are the line's own, from its seed: two lines with one seed do the same to the same packets.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+FAULTS = ("drop", "duplicate", "reorder", "corrupt", "delay", "truncate")
+
+Deliver = Callable[[bytes], None]
+
+
+class Line:
+    """Packets go in by `send` and out by the caller's `deliver`, at once or when `release` finds them due."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self.drop = self.duplicate = self.reorder = self.corrupt = self.delay = self.truncate = 0.0  # probabilities
+        self.delay_time = 0.02  # [s], how long a delayed packet is held back
+        self.done: Counter[str] = Counter()  # how often each fault has happened
+        self._due: Counter[str] = Counter()
+        self._random = random.Random(seed)
+        self._swapped: list[tuple[bytes, Deliver]] = []
+        self._held: list[tuple[float, bytes, Deliver]] = []
+
+    def next(self, fault: str, count: int = 1) -> None:
+        """The next `count` packets have this fault."""
+        self._due[fault] += count
+
+    def clear(self) -> None:
+        """A sound line again; what is held back still comes."""
+        self._due.clear()
+        for fault in FAULTS:
+            setattr(self, fault, 0.0)
+
+    def _strikes(self, fault: str) -> bool:
+        probability = getattr(self, fault)
+        if self._due[fault] > 0:
+            self._due[fault] -= 1
+        elif probability == 0.0 or self._random.random() >= probability:
+            return False
+        self.done[fault] += 1
+        return True
+
+    def send(self, data: bytes, now: float, deliver: Deliver) -> None:
+        if self._strikes("drop"):
+            return
+        if self._strikes("corrupt"):
+            data = self._corrupted(data)
+        if self._strikes("truncate"):
+            data = data[: self._random.randrange(len(data))]
+        if self._strikes("delay"):
+            self._held.append((now + self.delay_time, data, deliver))
+            return
+        if self._strikes("reorder"):
+            self._swapped.append((data, deliver))  # it leaves behind the next one
+            return
+        deliver(data)
+        if self._strikes("duplicate"):
+            deliver(data)
+        swapped, self._swapped = self._swapped, []
+        for old, its_deliver in swapped:
+            its_deliver(old)
+
+    def release(self, now: float) -> None:
+        """Deliver what was held back for long enough."""
+        due = [held for held in self._held if held[0] <= now]
+        self._held = [held for held in self._held if held[0] > now]
+        for _, data, deliver in due:
+            deliver(data)
+
+    def _corrupted(self, data: bytes) -> bytes:
+        changed = bytearray(data)
+        for _ in range(self._random.randint(1, 4)):
+            changed[self._random.randrange(len(changed))] ^= 1 << self._random.randrange(8)
+        return bytes(changed)

@@ -1,0 +1,112 @@
+"""The bytes of Raw Data Transfer (RDT), big-endian, and nothing else: no socket, no clock.
+
+    request  8 bytes: 0x1234, command, number of samples (0: without end)
+    record  36 bytes: rdt_sequence, ft_sequence, status, then Fx Fy Fz Tx Ty Tz in counts
+
+Counts become newtons and newton metres by the sensor's calibration (counts per newton, counts per newton metre) here.
+The status bits are those of the Ethernet sensors that speak RDT; older boxes name the low bits otherwise, but bit 31 is the
+sum of all errors for every one of them, so the driver trusts that bit and the words only explain it.
+"""
+
+import struct
+from dataclasses import dataclass
+
+START, STOP, BIAS = 0x0002, 0x0000, 0x0042
+COMMANDS = (START, STOP, BIAS)
+PORT = 49152
+
+OK, BAD_LENGTH, BAD_HEADER, BAD_COMMAND = 0, 1, 2, 3
+
+REQUEST = struct.Struct(">HHI")
+RECORD = struct.Struct(">IIIiiiiii")
+HEADER = 0x1234
+
+ERROR = 1 << 31
+SATURATED = 1 << 30 | 1 << 27
+STATUS_WORDS = {
+    0: "temperature out of range",
+    1: "supply voltage out of range",
+    2: "broken gage",
+    3: "busy",
+    5: "other error",
+    7: "calibration not accessible",
+    16: "monitor condition latched",
+    27: "gage out of range",
+    28: "simulated error",
+    29: "calibration checksum wrong",
+    30: "force or torque out of range",
+    31: "error",
+}
+COUNT_MIN, COUNT_MAX = -(1 << 31), (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Of one sensor, from its own web page: counts per unit, with newtons and newton metres chosen as units there."""
+
+    counts_per_force: float  # [1/N]
+    counts_per_torque: float  # [1/(N·m)]
+
+
+class Record:
+    """One sample as it came, and in SI."""
+
+    __slots__ = ("counts", "f", "ft_sequence", "rdt_sequence", "status", "tau")
+
+    def __init__(self) -> None:
+        self.rdt_sequence = self.ft_sequence = self.status = 0
+        self.counts: tuple[int, ...] = (0, 0, 0, 0, 0, 0)
+        self.f: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [N]
+        self.tau: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [N·m]
+
+    @property
+    def saturated(self) -> bool:
+        """By the status word, or because a count cannot grow any more."""
+        return bool(self.status & SATURATED) or COUNT_MIN in self.counts or COUNT_MAX in self.counts
+
+    @property
+    def faulty(self) -> bool:
+        return bool(self.status & ERROR)
+
+
+def decode(data: bytes | bytearray | memoryview, calibration: Calibration, out: Record) -> int:
+    """Fill `out` from a record's bytes; OK or a code, and then `out` is as it was. Any 36 bytes are a record."""
+    if len(data) != RECORD.size:
+        return BAD_LENGTH
+    out.rdt_sequence, out.ft_sequence, out.status, *counts = RECORD.unpack(data)
+    fx, fy, fz, tx, ty, tz = counts
+    force, torque = 1.0 / calibration.counts_per_force, 1.0 / calibration.counts_per_torque
+    out.counts = (fx, fy, fz, tx, ty, tz)
+    out.f = (force * fx, force * fy, force * fz)
+    out.tau = (torque * tx, torque * ty, torque * tz)
+    return OK
+
+
+def encode(record: Record) -> bytes:
+    """The bytes of a record, from its counts."""
+    return RECORD.pack(record.rdt_sequence, record.ft_sequence, record.status, *record.counts)
+
+
+def counts_of(f: tuple[float, ...], tau: tuple[float, ...], calibration: Calibration) -> tuple[int, ...]:
+    """What the sensor counts under a wrench; beyond its numbers it stays at the largest one."""
+    scaled = [calibration.counts_per_force * part for part in f] + [calibration.counts_per_torque * part for part in tau]
+    return tuple(round(min(max(part, COUNT_MIN), COUNT_MAX)) for part in scaled)
+
+
+def encode_request(command: int, samples: int = 0) -> bytes:
+    return REQUEST.pack(HEADER, command, samples)
+
+
+def decode_request(data: bytes) -> tuple[int, int, int]:
+    """Code, command, number of samples."""
+    if len(data) != REQUEST.size:
+        return BAD_LENGTH, 0, 0
+    header, command, samples = REQUEST.unpack(data)
+    if header != HEADER:
+        return BAD_HEADER, 0, 0
+    return (OK, command, samples) if command in COMMANDS else (BAD_COMMAND, 0, 0)
+
+
+def status_words(status: int) -> list[str]:
+    """The status word in words; empty for a sound sensor."""
+    return [STATUS_WORDS.get(bit, f"bit {bit}") for bit in range(32) if status >> bit & 1]

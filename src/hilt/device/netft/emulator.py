@@ -1,0 +1,149 @@
+"""A Net F/T that is not there: it speaks RDT on a real socket and measures whatever `wrench()` says.
+
+As the real box it streams to everybody who asked, numbers the records of each stream from 1, has one count of samples for
+all, and takes its load for zero on the bias command. `serve` runs in the caller's thread (a process of its own), `start` in
+a thread of its own. The faults of the way are those of `line`, the faults of the sensor are the attributes below.
+"""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hilt import clock
+from hilt.device.line import Line
+from hilt.device.netft import codec
+
+Vector = tuple[float, float, float]
+Wrench = Callable[[], tuple[Vector, Vector]]
+
+_BEHIND_MAX = 0.05  # [s] of records sent at once after a stall of this process; more are left out
+_WRAP = 0xFFFFFFFF
+
+
+@dataclass
+class _Stream:
+    sequence: int
+    left: int  # records still to send, -1: without end
+
+
+class NetFTBox:
+    """`wrench()` gives force [N] and torque [N·m] at the sensor's origin, in the sensor's axes."""
+
+    def __init__(
+        self,
+        wrench: Wrench,
+        calibration: codec.Calibration,
+        rate: float = 1000.0,
+        address: str = "127.0.0.1",
+        port: int = 0,
+        seed: int = 1,
+    ) -> None:
+        self.line = Line(seed)
+        self.freeze = False  # the gages stand still, the numbers run on
+        self.jump: tuple[float, ...] = (0.0,) * 6  # [N, N·m] added to the load
+        self.saturate = False
+        self.status = 0  # bits to set in every status word
+        self.silence = False
+        self.first_sequence = 1  # of a new stream; near 2³² for a test of what comes after
+        self.sent = 0
+        self.biases = 0
+        self.refused = 0  # requests that are none
+        self._wrench, self._calibration, self._period = wrench, calibration, 1.0 / rate
+        self._streams: dict[tuple[str, int], _Stream] = {}
+        self._bias: tuple[int, ...] = (0,) * 6
+        self._counts: tuple[int, ...] = (0,) * 6
+        self._samples = 0
+        self._record = codec.Record()
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind((address, port))
+        self._socket.setblocking(False)
+        self.address, self.port = self._socket.getsockname()
+
+    def start(self) -> "NetFTBox":
+        self._thread = threading.Thread(target=self.serve, name="netft", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread, or `serve` in another one; the port is free then."""
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._socket.close()
+
+    def __enter__(self) -> "NetFTBox":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def clients(self) -> int:
+        return len(self._streams)
+
+    def serve(self) -> None:
+        """Answer and stream until `stop`."""
+        due = clock.now()
+        while not self._end.wait(max(due - clock.now(), 0.0)):
+            now = clock.now()
+            due = max(due, now - _BEHIND_MAX)
+            self._answer()
+            while due <= now:
+                self._sample(now)
+                due += self._period
+            self.line.release(now)
+
+    def _answer(self) -> None:
+        while True:
+            try:
+                data, client = self._socket.recvfrom(64)
+            except OSError:
+                return
+            code, command, samples = codec.decode_request(data)
+            if code != codec.OK:
+                self.refused += 1
+            elif command == codec.START:
+                self._streams[client] = _Stream(self.first_sequence, samples or -1)
+            elif command == codec.STOP:
+                self._streams.pop(client, None)
+            elif command == codec.BIAS:
+                self.biases += 1
+                self._bias = self._counts
+
+    def _measure(self) -> tuple[int, ...]:
+        f, tau = self._wrench()
+        load = [part + more for part, more in zip((*f, *tau), self.jump, strict=True)]
+        return codec.counts_of(tuple(load[:3]), tuple(load[3:]), self._calibration)
+
+    def _sample(self, now: float) -> None:
+        """Measure once and send it to everybody."""
+        self._samples = self._samples + 1 & _WRAP
+        if not self.freeze:
+            self._counts = self._measure()
+        record = self._record
+        record.ft_sequence = self._samples
+        record.status = self.status
+        record.counts = tuple(
+            min(max(count - zero, codec.COUNT_MIN), codec.COUNT_MAX)
+            for count, zero in zip(self._counts, self._bias, strict=True)
+        )
+        if self.saturate:
+            record.counts = (codec.COUNT_MAX,) * 6
+            record.status |= codec.SATURATED | codec.ERROR
+        for client, stream in list(self._streams.items()):
+            record.rdt_sequence = stream.sequence
+            stream.sequence = stream.sequence + 1 & _WRAP
+            stream.left -= 1 if stream.left > 0 else 0
+            if stream.left == 0:
+                del self._streams[client]
+            if not self.silence:
+                self.line.send(codec.encode(record), now, lambda data, to=client: self._deliver(data, to))  # type: ignore[misc]
+
+    def _deliver(self, data: bytes, client: tuple[str, int]) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.sendto(data, client)
+            self.sent += 1

@@ -1,0 +1,242 @@
+"""Driver of a KUKA robot with RSI: the controller is the clock, `wait` returns with its packet, `send` answers it.
+
+Every packet must be answered with its own IPOC, in READY as in LIVE: `hold` answers without moving. A correction is never
+zeroed in absolute mode, since that would call the robot back to where it began: there `hold` repeats the last one.
+What is sent is first read back by our own decoder: a packet that it refuses (a number that is not finite) is not sent, and
+the set-point that the driver remembers is the one the controller got, rounding included.
+An answer that the controller discards as late is counted there (`delay`) and not made up for: a relative correction is then
+lost, and the robot stays that much behind the set-point; absolute ones have no such drift.
+"""
+
+import contextlib
+import itertools
+import socket
+from typing import Any
+
+import numpy as np
+
+from hilt import clock
+from hilt.device.rsi import codec, frames
+from hilt.device.rsi.settings import RsiSettings, pose_of
+from hilt.faults import InputError
+from hilt.signals import TWIST
+
+OK, SILENT, LIMITED, NOT_SENDABLE, LINE = 0, 1, 2, 3, 4
+SENTENCES = {
+    SILENT: "the robot has sent no packet for too long; look at its program, its messages and the cable",
+    LIMITED: "a set-point was further from the last one than a cycle may go; lower limits.speed or raise the rig's step_limit",
+    NOT_SENDABLE: "a set-point was not a finite pose within the robot's numbers; look at the rows before the fault",
+    LINE: "an answer to the robot could not be sent; look at the network",
+}
+
+_FIRST_PACKETS = 3  # seen before the cycle is believed
+_JUMP_MAX = 10.0  # times step_limit in a cycle; a measured pose that jumps further is not believed
+_DRAIN_MAX = 1000
+
+
+class RsiRobot:
+    """One robot. `stop` may be called at any time, also after an `open` that failed."""
+
+    def __init__(self, settings: RsiSettings) -> None:
+        self.settings = settings
+        self.packets = 0  # new ones from the controller
+        self.late = 0  # of these, read or received too late to be answered
+        self.lost = 0  # never came, by the steps of IPOC
+        self.duplicates = 0
+        self.rejected = 0  # not a packet, or one that cannot be
+        self.limited = 0  # corrections that were shortened
+        self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
+        self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
+        self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
+        self._twist = np.zeros(1, TWIST)[0]
+        self._next = np.zeros(1, codec.ROB)[0]
+        self._answer = np.zeros(1, codec.SEN)[0]
+        self._answered = True
+        self._cycle, self._step = 0.0, 0
+        self._seen = 0.0
+        self._socket: socket.socket | None = None
+        self.port = 0
+        frames.warm_up()
+
+    @property
+    def delay(self) -> int:
+        """How many of our answers the controller has called late."""
+        return int(self.state["delay"])
+
+    def open(self, address: str, port: int, cycle: float, time_limit: float) -> None:
+        """Listen at a port (0: any, see `port`) and wait for the robot; one sentence if it does not come or differs."""
+        if cycle not in codec.CYCLES:
+            raise InputError(f"robot.cycle is {1e3 * cycle:g} ms but RSI sends every 4 ms or 12 ms; set robot.cycle = '4 ms'")
+        self._cycle, self._step = cycle, round(cycle * codec.TICKS_PER_SECOND)
+        try:
+            if self._socket is None:
+                self.listen(address, port)
+            self._meet(time_limit)
+        except InputError:
+            self.close()
+            raise
+
+    def listen(self, address: str, port: int) -> None:
+        """Take the port, before the robot's program is started."""
+        try:
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._socket.bind((address, port))
+            self.port = self._socket.getsockname()[1]
+        except (OSError, OverflowError) as error:
+            self.close()
+            raise InputError(
+                f"cannot listen for the robot at {address}:{port}: {error}; end the other program or change robot.port"
+            ) from None
+
+    def _meet(self, time_limit: float) -> None:
+        """See a few packets, answer them without moving, and compare the cycle."""
+        deadline, stamps = clock.now() + time_limit, set[int]()
+        while len(stamps) < _FIRST_PACKETS:
+            data, peer = self._receive(deadline)
+            if peer is None:
+                raise InputError(
+                    f"no robot sent to port {self.port} within {time_limit:g} s; "
+                    "start its RSI program and look at the address in it"
+                )
+            if codec.decode_rob(data, self.state) != codec.OK:
+                self.rejected += 1
+                continue
+            if not stamps:
+                self._socket.connect(peer)  # type: ignore[union-attr]  # nobody else is listened to
+                for pose in (self._start, self._sent):
+                    _copy(self.state["X_act"], pose)
+                self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+            stamps.add(int(self.state["ipoc"]))
+            self._seen = clock.now()
+            self.packets += 1
+            self._answered = False
+            self.hold()
+        order = sorted(stamps)
+        seen = min(after - before for before, after in itertools.pairwise(order))
+        if seen != self._step:
+            raise InputError(
+                f"robot.cycle is {self._step} ms but the robot at port {self.port} sends every {seen} ms; "
+                f"set robot.cycle = '{seen} ms' or choose the other sensor mode in its program"
+            )
+        frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
+
+    def _receive(self, deadline: float) -> tuple[bytes, Any]:
+        """The next datagram and its sender; no sender if none came in time."""
+        while self._socket is not None:
+            try:
+                self._socket.settimeout(max(deadline - clock.now(), 0.0))
+                return self._socket.recvfrom(codec.SIZE_MAX + 1)
+            except (TimeoutError, BlockingIOError):
+                break
+            except OSError:  # the robot's port is closed: it may come back
+                if clock.now() > deadline:
+                    break
+        return b"", None
+
+    def wait(self, X_WB: Any, V_WB: Any) -> int:
+        """Block until the robot's next packet; write where the mock-up is, and its mean twist since the last one."""
+        deadline, before, fresh = clock.now() + self.settings.patience * self._cycle, int(self.state["ipoc"]), 0
+        for _ in range(_DRAIN_MAX):
+            # Behind the first new one, only what is there already.
+            data, peer = self._receive(0.0 if fresh else deadline)
+            if peer is None:
+                break
+            fresh += self._take(data)
+        if not fresh:
+            return SILENT
+        self.packets += fresh
+        self.late += fresh - 1
+        self._answered = False
+        _copy(self._here, self._wanted)
+        frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
+        passed = (int(self.state["ipoc"]) - before) / codec.TICKS_PER_SECOND
+        frames.twist_between(self._wanted, self._here, passed, self._twist)
+        _copy(self._here, X_WB)
+        V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
+        return OK
+
+    def _take(self, data: bytes) -> bool:
+        """Keep a packet if it is newer than the newest."""
+        if codec.decode_rob(data, self._next) != codec.OK:
+            self.rejected += 1
+            return False
+        step = int(self._next["ipoc"]) - int(self.state["ipoc"])
+        if step <= 0:
+            self.duplicates += step == 0
+            self.late += step < 0
+            return False
+        cycles, now = step // self._step, clock.now()
+        moved = frames.distance(self.state["X_act"], self._next["X_act"])
+        # A time stamp must fit our own clock: one that runs ahead would make all that follow look old.
+        ahead = cycles * self._cycle > self.settings.patience * self._cycle + 2.0 * (now - self._seen)
+        if step % self._step or ahead or moved > _JUMP_MAX * self.settings.step_limit * cycles:
+            self.rejected += 1
+            return False
+        self._seen = now
+        self.lost += cycles - 1
+        self.state, self._next = self._next, self.state
+        return True
+
+    def send(self, X_WB_des: Any) -> int:
+        """Answer the packet: go to this pose within the cycle, as far as the limits of a cycle let it; OK or a fault code."""
+        if self._answered:
+            return LINE
+        _copy(X_WB_des, self._twin)
+        frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
+        origin, settings = self._origin(), self.settings
+        short = frames.correct(
+            origin, self._sent, self._wanted, settings.step_limit, settings.turn_limit, self._answer["correction"]
+        )
+        data = codec.encode_sen(self._answer["correction"], self.state["ipoc"], settings.sen_type)
+        if codec.decode_sen(data, self._answer) != codec.OK:
+            self.hold()
+            return NOT_SENDABLE
+        if not self._reply(data):
+            return LINE
+        _copy(self._answer["correction"], self._correction)
+        frames.apply(origin, self._correction, self._sent)
+        self.limited += bool(short)
+        return LIMITED if short else OK
+
+    def hold(self) -> int:
+        """Answer the packet without moving; OK or a fault code."""
+        if self.settings.correction == "relative":
+            self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+        return OK if self._reply(codec.encode_sen(self._correction, self.state["ipoc"], self.settings.sen_type)) else LINE
+
+    def sent(self, X_WB: Any) -> None:
+        """Write the set-point that the robot has now: from here the next one must start."""
+        frames.to_world(self._X_WR, self._sent, self._X_TB, self._twin)
+        _copy(self._twin, X_WB)
+
+    def stop(self) -> None:
+        """Answer without moving if an answer is due. Never raises, never waits, safe to call twice."""
+        if not self._answered:
+            self.hold()
+
+    def close(self) -> None:
+        """Stop, and give the port back. The robot stops by itself when its packets are no longer answered."""
+        self.stop()
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.close()
+        self._socket = None
+
+    def _origin(self) -> Any:
+        return self._sent if self.settings.correction == "relative" else self._start
+
+    def _reply(self, data: bytes) -> bool:
+        """One answer to a packet: a second one would be taken for the next packet's."""
+        if self._socket is None or self._answered:
+            return False
+        self._answered = True
+        try:
+            self._socket.setblocking(False)
+            self._socket.send(data)
+        except OSError:
+            return False
+        return True
+
+
+def _copy(pose: Any, out: Any) -> None:
+    out["p"][...], out["q"][...] = pose["p"], pose["q"]

@@ -1,0 +1,232 @@
+"""A KUKA controller that is not there: its own clock, its own limits, and a diary of every set-point it got.
+
+Each cycle it sends where it is and has until the next one to hear the answer with the same IPOC. An answer that is late,
+missing or of another IPOC moves nothing and counts in Delay; `late_limit` of them in a row stop it, and so does a correction
+beyond its limits. Stopped, it says why in `reason` and sends no more, until `restart`. The correction heard in a cycle is
+driven in the next one, so the set-point is reached one cycle plus the dead time after hilt meant it.
+
+It is also hilt's judge: `violations` has a sentence for every set-point that came while not `live` or that asked for more
+acceleration than `acceleration_limit` since the one before. An answer that does not move (hold) is no set-point; if it comes
+out of fast motion, it is a hard stop and counted as such.
+"""
+
+import contextlib
+import random
+import socket
+import threading
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from hilt import clock
+from hilt.device.line import Line
+from hilt.device.rsi import codec, frames
+from hilt.device.rsi.response import Response
+from hilt.signals import POSE, TWIST
+
+_STILL = 1e-12  # [m] and [rad]: a correction below this does not move
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerSettings:
+    """The emulated robot. SI; poses are those of the tool in the robot's base."""
+
+    cycle: float = 0.004
+    jitter: float = 0.0  # [s], a packet leaves up to this much late
+    correction: Literal["relative", "absolute"] = "relative"
+    start_p: tuple[float, float, float] = (1.0, 0.0, 1.0)
+    start_q: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    dead_time: float = 0.008
+    natural_frequency: float = 60.0  # [rad/s]
+    damping_ratio: float = 0.9
+    step_limit: float = 0.002  # [m] in a cycle
+    turn_limit: float = 0.01  # [rad] in a cycle
+    speed_limit: float = 2.0  # [m/s] of the tool itself
+    workspace: tuple[tuple[float, float, float], tuple[float, float, float]] = ((-3.0, -3.0, -3.0), (3.0, 3.0, 3.0))
+    acceleration_limit: float = 20.0  # [m/s²], of set-points: what hilt promised
+    late_limit: int = 10
+    seed: int = 1
+
+
+class SetPoint(NamedTuple):
+    """One line of the diary."""
+
+    t: float
+    ipoc: int
+    correction: tuple[float, ...]  # p [m], q
+    pose: tuple[float, ...]  # p [m], q: where all corrections so far lead
+    live: bool
+
+
+class RsiController:
+    """Speaks to the address and port where hilt listens. `serve` runs in the caller's thread, `start` in one of its own."""
+
+    def __init__(self, address: str, port: int, settings: ControllerSettings) -> None:
+        self.settings, self.line = settings, Line(settings.seed)
+        self.live = False  # whether set-points may come; whoever arms hilt says so
+        self.disconnect = False  # the cable is out: nothing goes, nothing comes
+        self.wrong_ipoc = False  # packets carry a time stamp that does not fit the cycle
+        self.diary: list[SetPoint] = []
+        self.violations: list[str] = []
+        self.hard_stops = self.late = self.refused = self.cycles = 0
+        self.reason = ""  # why it stopped
+        self._peer = (address, port)
+        self._ipoc = 4_123_000_000
+        self._rob, self._answer = np.zeros(1, codec.ROB)[0], np.zeros(1, codec.SEN)[0]
+        self._start, self._set, self._next = (np.zeros(1, POSE)[0] for _ in range(3))
+        self._turn = np.zeros(1, TWIST)[0]
+        self._set["p"], self._set["q"] = settings.start_p, settings.start_q
+        self._random = random.Random(settings.seed)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1" if address.startswith("127.") else "", 0))
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+        frames.warm_up()
+        self._response = Response(
+            self._set, clock.now(), settings.dead_time, settings.natural_frequency, settings.damping_ratio
+        )
+        self._begin()
+
+    def _begin(self) -> None:
+        self._start["p"], self._start["q"] = self._set["p"], self._set["q"]
+        self._late_in_a_row = self._last_ipoc = 0
+        self._velocity = np.zeros(3)
+        self.reason = ""
+
+    def start(self) -> "RsiController":
+        self._thread = threading.Thread(target=self.serve, name="rsi", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._socket.close()
+
+    def __enter__(self) -> "RsiController":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def restart(self) -> None:
+        """The operator starts the program again, from where the robot stands."""
+        self._begin()
+
+    def true_pose(self) -> Any:
+        """Where the tool really is at this moment, in the robot's base."""
+        p, q, _, _ = self._response.at(clock.now())
+        pose = np.zeros(1, POSE)[0]
+        pose["p"], pose["q"] = p, q
+        return pose
+
+    def true_twist(self) -> Any:
+        _, _, v, w = self._response.at(clock.now())
+        twist = np.zeros(1, TWIST)[0]
+        twist["v"], twist["w"] = v, w
+        return twist
+
+    def serve(self) -> None:
+        """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
+        cycle, due = self.settings.cycle, clock.now()
+        while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
+            due = max(due, clock.now() - cycle)
+            if self.reason:
+                due += cycle
+                self.line.release(clock.now())
+                continue
+            self._response.settle(due)
+            self._send(due)
+            due += cycle
+            self._listen(due)
+            self.cycles += 1
+
+    def _send(self, due: float) -> None:
+        """Say where the robot is at the tick itself: the packet may be late, the tick is not."""
+        p, q, v, _ = self._response.at(due)
+        if float(np.linalg.norm(v)) > self.settings.speed_limit:
+            self._halt(f"tool speed {np.linalg.norm(v):.3g} m/s is above {self.settings.speed_limit:g} m/s")
+        rob = self._rob
+        self._ipoc += round(self.settings.cycle * codec.TICKS_PER_SECOND)
+        rob["X_act"]["p"], rob["X_act"]["q"] = p, q
+        rob["X_set"]["p"], rob["X_set"]["q"] = self._set["p"], self._set["q"]
+        rob["delay"], rob["ipoc"] = self.late, self._ipoc + (1 if self.wrong_ipoc else 0)
+        self.line.release(clock.now())
+        if not self.disconnect:
+            self.line.send(codec.encode_rob(rob), clock.now(), self._deliver)
+
+    def _deliver(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.sendto(data, self._peer)
+
+    def _listen(self, due: float) -> None:
+        """Take the answer of this cycle; what is there already is heard even when this process is late itself."""
+        heard = False
+        while True:
+            left = max(due - clock.now(), 0.0) if not heard else 0.0
+            try:
+                self._socket.settimeout(left)
+                data = self._socket.recv(codec.SIZE_MAX + 1)
+            except (TimeoutError, BlockingIOError):
+                break
+            except OSError:  # nobody listens there yet
+                if self._end.wait(max(due - clock.now(), 0.0)):
+                    return
+                break
+            if self.disconnect:
+                continue
+            if codec.decode_sen(data, self._answer) != codec.OK or int(self._answer["ipoc"]) != self._ipoc or heard:
+                self.refused += 1
+                continue
+            heard = True
+            self._hear(due)
+        if heard:
+            self._late_in_a_row = 0
+        elif self._last_ipoc:  # before its first answer a program waits
+            self.late += 1
+            self._late_in_a_row += 1
+            if self._late_in_a_row >= self.settings.late_limit:
+                self._halt(f"{self._late_in_a_row} answers in a row were late")
+
+    def _hear(self, due: float) -> None:
+        """Judge a correction, write it down, and go."""
+        settings, correction = self.settings, self._answer["correction"]
+        relative = settings.correction == "relative"
+        frames.apply(self._set if relative else self._start, correction, self._next)
+        step = frames.distance(self._set, self._next)
+        frames.twist_between(self._set, self._next, 1.0, self._turn)
+        turn = float(np.linalg.norm(self._turn["w"]))
+        self._judge(step, turn)
+        pose = tuple(float(part) for part in (*self._next["p"], *self._next["q"]))
+        low, high = settings.workspace
+        if step > settings.step_limit * (1.0 + 1e-9) or turn > settings.turn_limit * (1.0 + 1e-9):
+            self._halt(f"correction of {1e3 * step:.3g} mm, {turn:.3g} rad in a cycle is beyond the limit")
+        elif not all(a <= b <= c for a, b, c in zip(low, pose, high, strict=False)):
+            self._halt(f"corrected place {pose[:3]} is outside the workspace")
+        else:
+            self._set["p"], self._set["q"] = pose[:3], pose[3:]
+            self._response.command(self._set, due, due + settings.cycle)
+        moved = tuple(float(part) for part in (*correction["p"], *correction["q"]))
+        self.diary.append(SetPoint(clock.now(), self._ipoc, moved, pose, self.live))
+        self._last_ipoc = self._ipoc
+
+    def _judge(self, step: float, turn: float) -> None:
+        settings = self.settings
+        cycles = round((self._ipoc - self._last_ipoc) / (settings.cycle * codec.TICKS_PER_SECOND)) if self._last_ipoc else 1
+        # A relative correction is one cycle's way whatever was lost before it; an absolute one makes up for the lost.
+        way = settings.cycle * (1 if settings.correction == "relative" else cycles)
+        velocity = (self._next["p"] - self._set["p"]) / way
+        acceleration = float(np.linalg.norm(velocity - self._velocity)) / (settings.cycle * cycles)
+        self._velocity = velocity
+        if step < _STILL and turn < _STILL:
+            self.hard_stops += acceleration > settings.acceleration_limit
+            return
+        if not self.live:
+            self.violations.append(f"set-point of {1e3 * step:.3g} mm at IPOC {self._ipoc} while not live")
+        if acceleration > settings.acceleration_limit * (1.0 + 1e-3):
+            self.violations.append(f"set-point at IPOC {self._ipoc} asks for {acceleration:.3g} m/s²")
+
+    def _halt(self, reason: str) -> None:
+        self.reason = self.reason or reason

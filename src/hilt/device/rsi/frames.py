@@ -1,0 +1,97 @@
+"""From the mock-up in the world to the correction of a cycle, and back.
+
+    X_WB = X_WR · X_RT · X_TB        W world, R robot's base, T its tool as the controller knows it, B mock-up
+
+A correction c moves a pose in the axes of R:  p + p_c,  q_c · q.  Relative ones start from the last set-point and add up in
+the controller; absolute ones start from the pose at which the run began.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.device.rsi import codec
+from hilt.maths import so3, vec
+from hilt.signals import POSE, TWIST
+
+
+@jit
+def to_world(X_WR, X_RT, X_TB, X_WB):
+    """Where the mock-up is when the tool is at X_RT."""
+    q_WR, q_WT = so3.load(X_WR.q), so3.multiply(so3.load(X_WR.q), so3.load(X_RT.q))
+    p_T = vec.add(vec.load(X_WR.p), so3.rotate(q_WR, vec.load(X_RT.p)))
+    vec.store(X_WB.p, vec.add(p_T, so3.rotate(q_WT, vec.load(X_TB.p))))
+    so3.store(X_WB.q, so3.normalise(so3.multiply(q_WT, so3.load(X_TB.q))))
+
+
+@jit
+def to_robot(X_WR, X_WB, X_TB, X_RT):
+    """Where the tool must be for the mock-up to be at X_WB."""
+    q_WR, q_WT = so3.load(X_WR.q), so3.multiply(so3.load(X_WB.q), so3.inverse(so3.load(X_TB.q)))
+    p_T = vec.sub(vec.load(X_WB.p), so3.rotate(q_WT, vec.load(X_TB.p)))
+    vec.store(X_RT.p, so3.rotate_back(q_WR, vec.sub(p_T, vec.load(X_WR.p))))
+    so3.store(X_RT.q, so3.normalise(so3.multiply(so3.inverse(q_WR), q_WT)))
+
+
+@jit
+def _shortened(a, limit):
+    """`a`, no longer than `limit`."""
+    length = math.sqrt(vec.dot(a, a))
+    return vec.scale(limit / length, a) if length > limit else a
+
+
+@jit
+def correct(origin, sent, wanted, step_limit, turn_limit, correction):
+    """Correction from `origin` that takes the set-point from `sent` towards `wanted`; True if it had to be shortened."""
+    step = vec.sub(vec.load(wanted.p), vec.load(sent.p))
+    turn = so3.between(so3.load(sent.q), so3.load(wanted.q))
+    short_step, short_turn = _shortened(step, step_limit), _shortened(turn, turn_limit)
+    target = so3.multiply(so3.exp(short_turn), so3.load(sent.q))
+    vec.store(correction.p, vec.sub(vec.add(vec.load(sent.p), short_step), vec.load(origin.p)))
+    so3.store(correction.q, so3.normalise(so3.multiply(target, so3.inverse(so3.load(origin.q)))))
+    return short_step != step or short_turn != turn
+
+
+@jit
+def apply(origin, correction, out):
+    """The pose that a correction of `origin` means."""
+    vec.store(out.p, vec.add(vec.load(origin.p), vec.load(correction.p)))
+    so3.store(out.q, so3.normalise(so3.multiply(so3.load(correction.q), so3.load(origin.q))))
+
+
+@jit
+def twist_between(before, after, dt, V):
+    """Mean twist from one pose to another."""
+    vec.store(V.v, vec.scale(1.0 / dt, vec.sub(vec.load(after.p), vec.load(before.p))))
+    vec.store(V.w, vec.scale(1.0 / dt, so3.between(so3.load(before.q), so3.load(after.q))))
+
+
+@jit
+def distance(a, b):
+    """Between the places of two poses [m]."""
+    d = vec.sub(vec.load(a.p), vec.load(b.p))
+    return math.sqrt(vec.dot(d, d))
+
+
+def identity() -> Any:
+    """A pose to write into."""
+    X = np.zeros(1, POSE)[0]
+    X["q"][0] = 1.0
+    return X
+
+
+def warm_up() -> None:
+    """Have everything compiled before the first packet, which must be answered within a cycle."""
+    X, rob, sen = identity(), np.zeros(1, codec.ROB)[0], np.zeros(1, codec.SEN)[0]
+    for pose in (rob["X_act"], rob["X_set"], sen["correction"]):
+        pose["q"][0] = 1.0
+    codec.decode_rob(codec.encode_rob(rob), rob)
+    codec.decode_sen(codec.encode_sen(sen["correction"], 0), sen)
+    to_world(X, rob["X_act"], X, identity())
+    to_robot(X, X, X, identity())
+    correct(X, X, X, 1.0, 1.0, sen["correction"])
+    apply(X, sen["correction"], identity())
+    twist_between(X, X, 1.0, np.zeros(1, TWIST)[0])
+    distance(X, rob["X_act"])

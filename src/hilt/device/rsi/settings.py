@@ -1,0 +1,38 @@
+"""What a rig must say of a robot with RSI."""
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from hilt.scenario import Section
+from hilt.signals import POSE
+from hilt.units import Metre, Metre3, Quaternion, Radian
+
+
+class Place(Section):
+    """A pose that never changes."""
+
+    p: Metre3
+    q: Quaternion
+
+
+class RsiSettings(Section):
+    """What the driver must know of the robot and its RSI program."""
+
+    correction: Literal["relative", "absolute"] = Field(
+        description="as the RSI program was written: per cycle, or against the pose at its start; it cannot be told from the "
+        "packets, and the wrong one makes the robot run away until its own limit"
+    )
+    X_WR: Place = Field(description="robot's base in the world")
+    X_TB: Place = Field(description="mock-up in the tool that the controller knows")
+    step_limit: Metre = Field(gt=0, description="largest correction of a cycle")
+    turn_limit: Radian = Field(gt=0, description="largest correction of a cycle")
+    patience: int = Field(gt=0, description="cycles without a packet after which the robot is silent")
+    sen_type: str = Field(default="ImFree", pattern=r"^\w+$", description="SENTYPE of the RSI configuration")
+
+
+def pose_of(place: Place) -> Any:
+    pose = np.zeros(1, POSE)[0]
+    pose["p"], pose["q"] = place.p, place.q
+    return pose

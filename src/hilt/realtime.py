@@ -1,0 +1,143 @@
+"""What makes a process a real-time one: a core, a priority, memory that stays, no garbage collector.
+
+Each right is taken as far as the host permits; what it did not permit is said in words, with what to do about it, and goes
+into the report of the run. Nothing here fails: a loop without rights is a late loop, and its lateness is recorded.
+"""
+
+import ctypes
+import gc
+import os
+import resource
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PRIORITY = 80  # of 1 to 99: above the kernel's threads for interrupts (50), below its watchdogs (99)
+_MCL_CURRENT, _MCL_FUTURE = 1, 2
+_CAP_IPC_LOCK = 14
+_ISOLATED = Path("/sys/devices/system/cpu/isolated")
+
+
+@dataclass
+class Rights:
+    """What was granted and what was refused, each as one sentence; `release` gives all of it back."""
+
+    core: int | None
+    granted: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    _undo: list[Callable[[], Any]] = field(default_factory=list, repr=False)
+
+    def release(self) -> None:
+        """Back to an ordinary process. Never raises; safe to call twice."""
+        while self._undo:
+            with suppress(OSError):
+                self._undo.pop()()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"core": self.core, "granted": dict(self.granted), "refused": dict(self.refused)}
+
+
+def isolated_cores() -> set[int]:
+    """Cores that the scheduler leaves alone (isolcpus=...)."""
+    try:
+        return cores_in(_ISOLATED.read_text())
+    except OSError:
+        return set()
+
+
+def cores_in(text: str) -> set[int]:
+    """`0-2,5` as the kernel writes it."""
+    found: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def choose_core() -> int | None:
+    """An isolated core, else the last one (the first has most interrupts); None if there is only one."""
+    allowed = os.sched_getaffinity(0)
+    isolated = isolated_cores() & set(range(os.cpu_count() or 1))
+    if isolated:
+        return max(isolated)
+    return max(allowed) if len(allowed) > 1 else None
+
+
+def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
+    """Make the calling thread a real-time one, as far as the host permits. None leaves it on any core."""
+    rights = Rights(core)
+    if core is not None:
+        _pin(rights, core)
+    _raise_priority(rights, priority)
+    _lock_memory(rights)
+    _stop_collector(rights)
+    return rights
+
+
+def _pin(rights: Rights, core: int) -> None:
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {core})
+    except (OSError, ValueError) as error:
+        rights.refused["core"] = f"core {core} was refused ({_why(error)}); there are cores {_listed(before)}"
+        rights.core = None
+    else:
+        rights.granted["core"] = f"on core {core}" + (", isolated" if core in isolated_cores() else "")
+        rights._undo.append(lambda: os.sched_setaffinity(0, before))
+
+
+def _raise_priority(rights: Rights, priority: int) -> None:
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    except OSError as error:
+        rights.refused["priority"] = (
+            f"SCHED_FIFO {priority} was refused ({_why(error)}); "
+            f"add '@realtime - rtprio {priority}' to /etc/security/limits.conf and yourself to that group"
+        )
+    else:
+        rights.granted["priority"] = f"SCHED_FIFO {priority}"
+        rights._undo.append(lambda: os.sched_setscheduler(0, policy, parameters))
+
+
+def _may_lock_everything() -> bool:
+    """Without a limit, or above it (CAP_IPC_LOCK). Else memory locked in future could make an allocation fail in the loop."""
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY:
+        return True
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return bool(int(line.split()[1], 16) >> _CAP_IPC_LOCK & 1)
+    return False
+
+
+def _lock_memory(rights: Rights) -> None:
+    advice = "add '@realtime - memlock unlimited' to /etc/security/limits.conf and yourself to that group"
+    libc = ctypes.CDLL(None, use_errno=True)
+    if not _may_lock_everything():
+        limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+        rights.refused["memory"] = f"memory is not locked: only {limit / 1e6:.1f} MB may be; {advice}"
+    elif libc.mlockall(_MCL_CURRENT | _MCL_FUTURE):
+        rights.refused["memory"] = f"memory is not locked ({os.strerror(ctypes.get_errno())}); {advice}"
+    else:
+        rights.granted["memory"] = "memory locked"
+        rights._undo.append(libc.munlockall)
+
+
+def _stop_collector(rights: Rights) -> None:
+    gc.collect()
+    if gc.isenabled():
+        gc.disable()
+        rights._undo.append(gc.enable)
+    gc.freeze()
+    rights._undo.append(gc.unfreeze)
+    rights.granted["collector"] = "garbage collector off"
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _listed(cores: set[int]) -> str:
+    return ", ".join(map(str, sorted(cores)))
