@@ -67,7 +67,7 @@ def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
         ring.close()
     rows = recording.load(recorder.path).rows
     found = {
-        "lateness_us": doctor.percentiles(rows["lateness"][doctor.WARM_UP :] * 1e6),
+        "lateness_us": realtime.percentiles(rows["lateness"][doctor.WARM_UP :] * 1e6),
         "bare_us": bare["lateness_us"],
         "cyclictest_us": beside and beside["lateness_us"],
         "ticks": ring.count,

@@ -19,6 +19,7 @@ import numpy as np
 from hilt import realtime
 from hilt.clock import PeriodicClock
 from hilt.faults import InputError
+from hilt.realtime import percentiles
 
 GRADES = ((50.0, "excellent"), (100.0, "good"), (200.0, "fair"), (500.0, "poor"))  # worst lateness [µs]
 WORST_GRADE = "unfit"
@@ -31,12 +32,6 @@ _KERNEL = Path("/proc/sys/kernel")
 
 def grade(worst_us: float) -> str:
     return next((name for limit, name in GRADES if worst_us < limit), WORST_GRADE)
-
-
-def percentiles(lateness_us: np.ndarray) -> dict[str, float]:
-    """p50, p99, p999 and max. A percentile is a lateness that was seen, not one between two."""
-    values = np.percentile(lateness_us, [50, 99, 99.9, 100], method="inverted_cdf")
-    return {name: round(float(value), 1) for name, value in zip(("p50", "p99", "p999", "max"), values, strict=True)}
 
 
 def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
@@ -102,18 +97,22 @@ def cyclictest(rate: float, seconds: float, core: int | None) -> dict[str, Any] 
 
 def read_histogram(text: str) -> tuple[dict[int, int], int]:
     """What cyclictest prints: lines `000012 000345`, latency [µs] and how often, and a comment with the worst."""
-    counts, worst = {}, 0
+    counts, worst, beyond = {}, 0, 0
     for line in text.splitlines():
         parts = line.split()
         if line.startswith("# Max Latencies:"):
             worst = int(parts[3])
+        elif line.startswith("# Histogram Overflows:"):
+            beyond = int(parts[3])
         elif len(parts) == 2 and all(part.isdigit() for part in parts) and int(parts[1]):
             counts[int(parts[0])] = int(parts[1])
+    if beyond:  # how late these were is known by the worst of them only
+        counts[worst] = beyond
     return counts, max([worst, *counts])
 
 
 def histogram_percentiles(counts: dict[int, int], worst: int) -> dict[str, Any] | None:
-    """Percentiles of a histogram; what lies beyond its end is known by the worst only."""
+    """Percentiles of a histogram: latency [µs] -> how often."""
     if not counts:
         return None
     values = np.repeat(sorted(counts), [counts[latency] for latency in sorted(counts)])

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 PRIORITY = 80  # of 1 to 99: above the kernel's threads for interrupts (50), below its watchdogs (99)
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _CAP_IPC_LOCK = 14
@@ -37,6 +39,12 @@ class Rights:
 
     def as_json(self) -> dict[str, Any]:
         return {"core": self.core, "granted": dict(self.granted), "refused": dict(self.refused)}
+
+
+def percentiles(values: np.ndarray) -> dict[str, float]:
+    """p50, p99, p999 and max. A percentile is a value that was seen, not one between two."""
+    found = np.percentile(values, [50, 99, 99.9, 100], method="inverted_cdf")
+    return {name: round(float(value), 1) for name, value in zip(("p50", "p99", "p999", "max"), found, strict=True)}
 
 
 def isolated_cores() -> set[int]:
@@ -91,7 +99,8 @@ def _pin(rights: Rights, core: int) -> None:
 def _raise_priority(rights: Rights, priority: int) -> None:
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        # Not for children: one that starts up at this priority would hold the loop's core.
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
     except OSError as error:
         rights.refused["priority"] = (
             f"SCHED_FIFO {priority} was refused ({_why(error)}); "
@@ -99,7 +108,14 @@ def _raise_priority(rights: Rights, priority: int) -> None:
         )
     else:
         rights.granted["priority"] = f"SCHED_FIFO {priority}"
-        rights._undo.append(lambda: os.sched_setscheduler(0, policy, parameters))
+        rights._undo.append(lambda: _lower_priority(policy, parameters))
+
+
+def _lower_priority(policy: int, parameters: os.sched_param) -> None:
+    try:
+        os.sched_setscheduler(0, policy, parameters)
+    except PermissionError:  # only the privileged may take the mark off that keeps it from children
+        os.sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, parameters)
 
 
 def _may_lock_everything() -> bool:

@@ -75,7 +75,7 @@ class Segment:
                     # With a folder's descriptor Python follows the link to the file that has no name yet.
                     os.link(f"/proc/self/fd/{self.descriptor}", self.path.name, dst_dir_fd=folder)
                     return
-                if not _forget_if_free(self.path):
+                if not forget_if_free(self.path):
                     break
         finally:
             os.close(folder)
@@ -125,7 +125,8 @@ class Segment:
             return False
 
 
-def _forget_if_free(path: Path) -> bool:
+def forget_if_free(path: Path) -> bool:
+    """Take a name away whose owner has ended; whether it is free now."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -144,4 +145,4 @@ def _forget_if_free(path: Path) -> bool:
 def running(suffix: str) -> list[str]:
     """Names of segments with a living owner; what killed runs have left behind is taken away."""
     found = sorted(FOLDER.glob(f"hilt-*{suffix}"))
-    return [path.name.removeprefix("hilt-") for path in found if not _forget_if_free(path)]
+    return [path.name.removeprefix("hilt-") for path in found if not forget_if_free(path)]

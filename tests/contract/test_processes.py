@@ -22,6 +22,7 @@ from hilt.mailbox import Mailbox, Sender
 from hilt.record import recording
 from hilt.record.process import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingReader, RingWriter, describe
+from hilt.shared import FOLDER
 
 ROW = signals.row_type(("X_WB_des", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
@@ -226,6 +227,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays_readable(start, small_di
     status, rows = recorder.status, recording.load(recorder.path).rows
     assert status.rows_written + status.rows_lost == writer.ring.count
     assert len(rows) == status.rows_written > 0
+    assert recording.whole_records(recorder.path.read_bytes()) == recorder.path.stat().st_size  # no half chunk at its end
     assert writer.bytes.startswith(rows.tobytes())
 
 
@@ -282,8 +284,7 @@ def test_when_the_loop_is_killed_the_recorder_ends_the_file_in_order_and_goes(na
     until(lambda: not os.path.exists(f"/proc/{recorder}") or b"hilt" not in command_of(recorder))
     assert path.read_bytes()[-8:] == b"\x89MCAP0\r\n"  # the end of a whole file
     assert recording.load(path).rows["tick"].tolist() == list(range(reader.count))
-    # The name is free again: the next run takes it over.
-    RingWriter(name, ROW, 64).close()
+    assert not list(FOLDER.glob(f"hilt-{name}*"))  # and nothing is left behind
 
 
 def command_of(pid):

@@ -127,6 +127,21 @@ def test_half_a_letter_does_not_count_and_its_place_is_used_again(box, sender, n
     assert (request.kind, request.lane, request.number) == (STOP, 0, number)
 
 
+def test_a_letter_posted_while_the_loop_looks_is_found_at_the_next_look(box, sender):
+    posted = box._posted
+
+    class Meanwhile:
+        def __getitem__(self, lane):
+            if lane == LANES - 1 and not posted[0]:  # lane 0 has been looked at already
+                sender.arm()
+            return posted[lane]
+
+    box._posted = Meanwhile()
+    sender._bell[0] = clock.nanoseconds()
+    assert box.poll() == []
+    assert [request.kind for request in box.poll()] == [ARM]
+
+
 def test_an_old_request_is_refused_but_a_stop_is_not(box, sender, monkeypatch):
     arm, stop = sender.arm(), sender.stop()
     later = clock.nanoseconds() + int(5e9)

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -114,6 +115,16 @@ def test_rows_that_are_overwritten_while_they_are_copied_are_thrown_away(writer,
     rows, lost = reader.read(100)
     assert lost == 22 - CAPACITY + 1
     assert rows.tobytes() == written(12)[7:].tobytes()
+
+
+def test_appending_allocates_nothing_that_stays(writer):
+    row = np.zeros(1, ROW)
+    blocks = []
+    for count in (10, 10, 10_000):
+        for _ in range(count):
+            writer.append(row)
+        blocks.append(sys.getallocatedblocks())
+    assert blocks[2] - blocks[1] < 20  # one block a row would be ten thousand
 
 
 def test_skipping_goes_to_the_newest_and_is_no_loss(writer, name):

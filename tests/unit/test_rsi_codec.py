@@ -136,8 +136,12 @@ def test_numbers_are_pythons(value, form):
         (b'"1620.5"', b'"1e999"', scan.BAD_NUMBER),
         (b'"1620.5"', b'"1e"', scan.BAD_NUMBER),
         (b'"1620.5"', b'"1234567890123456789"', scan.BAD_NUMBER),
+        (b'"1620.5"', b'"9999999999999999999"', scan.BAD_NUMBER),  # beyond 2⁶³
+        (b'"1620.5"', b'"0.99999999999999999999"', scan.BAD_NUMBER),
+        (b'"1620.5"', b'"1e-9999"', scan.BAD_NUMBER),
         (b'"1620.5"', b'"10000001"', scan.BAD_NUMBER),
         (b'"1620.5"', b'"&lt;"', scan.BAD_SYNTAX),
+        (b"></AIPos>", b">1</AIPos>", scan.BAD_SYNTAX),
         (b'D="42"', b'D="-1"', scan.BAD_NUMBER),
         (b"4208163634<", b"42.5<", scan.BAD_NUMBER),
         (b"4208163634<", b"&a;<", scan.BAD_SYNTAX),

@@ -37,8 +37,8 @@ def _weight_torques(body: multibody.Multibody, posture: np.ndarray) -> np.ndarra
 # state: time, pose, angles, twist, speeds, warm start; set: where the servos' set-points are; sent: what the model is told.
 FLYING_ARM = record(state=14 + 12 + 12, set=JOINTS, integral=JOINTS, sent=JOINTS, six=6)
 FLYING_ARM_PARAMS = record(
-    body=MULTIBODY, joints="i8", substeps="i8", base="i8", tool_body="i8", tool="i8", start=38, posture=JOINTS, hold=JOINTS,
-    torque="f8", speed="f8", stiffness=JOINTS, damping=JOINTS, integral_time="f8",
+    body=MULTIBODY, joints="i8", substeps="i8", base_body="i8", tool_body="i8", tool="i8", start=38, posture=JOINTS,
+    hold=JOINTS, torque="f8", speed="f8", stiffness=JOINTS, damping=JOINTS, integral_time="f8",
 )  # fmt: skip
 _SERVO = 10  # first actuator of the joints, after thrust, torques and the wrench at the tool
 
@@ -49,7 +49,7 @@ def pack_flying_arm(p, section: FlyingArm, base: tuple[Vector, Vector], posture:
     body = multibody.load(flying_xml(section, dt / float(p.substeps), posture if locked else None))
     body.pack(p.body)
     p.joints = 0 if locked else JOINTS
-    p.base, p.tool_body, p.tool = body.bodies["base"], body.bodies["link5"], body.sites["E"]
+    p.base_body, p.tool_body, p.tool = body.bodies["base"], body.bodies["link5"], body.sites["E"]
     p.posture = posture
     p.start[1:8] = (*base[0], *base[1])
     if not locked:
@@ -90,7 +90,7 @@ def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
         multibody.set_ctrl(p.body, 1 + i, tau[i])
         multibody.set_ctrl(p.body, 4 + i, f_E_W[i])
         multibody.set_ctrl(p.body, 7 + i, tau_E_W[i])
-    multibody.push_body(p.body, p.base, wind_W, (0.0, 0.0, 0.0))
+    multibody.push_body(p.body, p.base_body, wind_W, (0.0, 0.0, 0.0))
     for k in range(p.substeps):
         for i in range(p.joints):
             _servo(x, p, i, q_c, p.substeps - k, dt / p.substeps)
@@ -102,9 +102,9 @@ def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
 def flying_show(sig, x, p):
     """Write base, tool and joints of the state that `flying_move` or `flying_start` left in the scratch."""
     multibody.place(p.body)
-    vec.store(sig.X_Wb_meas.p, multibody.body_position(p.body, p.base))
-    so3.store(sig.X_Wb_meas.q, multibody.body_attitude(p.body, p.base))
-    v, w = multibody.velocity(p.body, multibody.XBODY, p.base, x.six)
+    vec.store(sig.X_Wb_meas.p, multibody.body_position(p.body, p.base_body))
+    so3.store(sig.X_Wb_meas.q, multibody.body_attitude(p.body, p.base_body))
+    v, w = multibody.velocity(p.body, multibody.XBODY, p.base_body, x.six)
     vec.store(sig.V_Wb_meas.v, v)
     vec.store(sig.V_Wb_meas.w, w)
     vec.store(sig.X_WE.p, multibody.site_position(p.body, p.tool))

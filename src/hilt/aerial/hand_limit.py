@@ -20,10 +20,11 @@ The hand's own damping matters: with none the limit is a third lower than with 5
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hilt.aerial.base_path import BasePath, base_paths
 from hilt.aerial.gains import GainSet
 from hilt.aerial.port_guard import lead_times
 from hilt.plant.servo import Servo
@@ -50,6 +51,7 @@ class PortLoop:
     servo: Servo
     lead: tuple[float, float] = (0.0, 0.0)  # L1 [s], L2 [s²]
     averaging: bool = True  # the sensor's number is the mean over the tick; else it is a sample
+    base: BasePath | None = None  # how the base's motion comes back, if the hardware shows it
 
     def frequencies(self) -> np.ndarray:
         """From slow to Nyquist."""
@@ -74,6 +76,8 @@ class PortLoop:
         a = 1.0 - math.exp(-self.bandwidth * T)
         zA = 2.0 * z / ((z + 1.0) * (M * s2**2 + D * s2 + K))
         C = zA + L1 * zA * s2 + L2 * (1.0 - D * zA * s2 - K * zA) / M
+        if self.base is not None:
+            C = C + self.base.shown(np.log(z) / T, z, T)
         return np.asarray(a * z / (z - 1.0 + a) * C)
 
     def _servo(self, s: np.ndarray) -> np.ndarray:
@@ -127,14 +131,28 @@ def stiffest_hand(loop: PortLoop, damping: Damping = HAND_DAMPING, mass_beyond: 
     return float(min(limits[limits > 0.0], default=math.inf))
 
 
-def loop_of(scenario) -> PortLoop:
+def loops_of(scenario) -> dict[str, PortLoop]:
+    """The port of a scenario: each set of gains that its task uses, sideways and upwards."""
+    sets = {"hardware": scenario.hardware.gains}
+    if scenario.hardware.follow_gains:
+        used = {"hover": ("normal",), "handover": ("normal", "hooked"), "diverter": ("normal", "hooked", "impact")}
+        sets = {name: getattr(scenario.gains, name) for name in used[scenario.task.kind]}
+    bases = dict(zip(("sideways", "upwards"), base_paths(scenario), strict=False)) or {"": None}
+    return {
+        f"{name} {axis}".strip(): replace(loop_of(scenario, gains), base=base)
+        for name, gains in sets.items()
+        for axis, base in bases.items()
+    }
+
+
+def loop_of(scenario, gains: GainSet | None = None) -> PortLoop:
     """The port of a scenario with simulated hardware, whose sensor samples; with the guard's lead, not its added damping."""
     guard, filter_, period = scenario.port_passivity, scenario.force_filter, scenario.loop.period
     lead = lead_times(guard.lead, filter_.bandwidth, scenario.servo.whole_lag, period) if guard.enabled else (0.0, 0.0)
     return PortLoop(
         period=period,
         bandwidth=filter_.bandwidth,
-        gains=scenario.hardware.gains,
+        gains=gains or scenario.hardware.gains,
         servo=scenario.servo,
         lead=lead,
         averaging=False,

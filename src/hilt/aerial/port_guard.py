@@ -55,7 +55,7 @@ def lead_times(share: float, bandwidth: float, servo_lag: float, period: float) 
 
 
 PORT_GUARD = record(f=3, y=3, v=3, S=3, P=3, V=3, F=3, added=3, quiet=3)
-PORT_GUARD_PARAMS = record(enabled="i8", L1="f8", L2="f8", smooth="f8", mean="f8", allowance="f8", release="f8")
+PORT_GUARD_PARAMS = record(enabled="i8", L1="f8", L2="f8", smooth="f8", average="f8", allowance="f8", release="f8")
 
 
 def pack_port_guard(p, scenario) -> None:
@@ -64,7 +64,7 @@ def pack_port_guard(p, scenario) -> None:
     if given.enabled:
         p.L1, p.L2 = lead_times(given.lead, scenario.force_filter.bandwidth, scenario.servo.whole_lag, dt)
     p.smooth = 1.0 - math.exp(-OBSERVER_BANDWIDTH * dt)
-    p.mean = 1.0 - math.exp(-dt / WINDOW)
+    p.average = 1.0 - math.exp(-dt / WINDOW)
     p.allowance = 3.0 * given.force_noise * math.sqrt(dt / NOISE_WINDOW)
     p.release = math.exp(-dt / DECAY)
 
@@ -80,9 +80,9 @@ def observe(g, i, f, y, mass, stiffness, p, dt):
     g.S[i] = 0.5 * (mass * v * v + stiffness * g.y[i] * g.y[i])
     # The velocity belongs to the middle of the tick, so the force is taken there too.
     power = 0.5 * (f_before + g.f[i]) * v - (g.S[i] - S_before) / dt
-    g.P[i] += p.mean * (power - g.P[i])
-    g.V[i] += p.mean * (v * v - g.V[i])
-    g.F[i] += p.mean * (g.f[i] * g.f[i] - g.F[i])
+    g.P[i] += p.average * (power - g.P[i])
+    g.V[i] += p.average * (v * v - g.V[i])
+    g.F[i] += p.average * (g.f[i] * g.f[i] - g.F[i])
 
 
 @jit

@@ -23,8 +23,9 @@ import numpy as np
 
 from hilt import clock
 from hilt.record.recording import SECONDS_A_CHUNK, Chunks
+from hilt.ring import SUFFIX as RING
 from hilt.ring import RingReader
-from hilt.shared import Segment
+from hilt.shared import Segment, forget_if_free, path_of
 
 SUFFIX = ".recorder"
 STARTING, RECORDING, WRITTEN, DONE, FAILED = range(5)
@@ -250,16 +251,17 @@ def main(ring_name: str, path: Path, loop_core: int | None) -> None:
     if origin is None:
         return
     chunks = record(ring, path, origin, status)
-    if chunks is None:
-        return
-    whole = path.stat().st_size
-    try:
-        chunks.finish(_listen(RESULT_WAIT).get("result"))
-        status.beat(DONE, ring.next, status.rows_written, status.rows_lost)
-    except OSError as error:  # the rows are there, the end of the file is not
-        status.fail(_words(path, error))
-        chunks.abandon()
-        _keep_readable(path, whole)
+    if chunks is not None:
+        whole = path.stat().st_size
+        try:
+            chunks.finish(_listen(RESULT_WAIT).get("result"))
+            status.beat(DONE, ring.next, status.rows_written, status.rows_lost)
+        except OSError as error:  # the rows are there, the end of the file is not
+            status.fail(_words(path, error))
+            chunks.abandon()
+            _keep_readable(path, whole)
+    for suffix in (RING, SUFFIX):  # of a loop that was killed
+        forget_if_free(path_of(ring_name + suffix))
 
 
 if __name__ == "__main__":

@@ -88,10 +88,7 @@ def advice(result: Result) -> Iterator[str]:
     own = scenario.link.delay
     head = ("delay, one way", *(_bold(si(delay, "s", 3), delay == own) for delay in times))
     row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in the run" for time in times.values()))
-    yield (
-        f"<b>Delay.</b> {_limit(times, own)} Positions are sent, so more delay costs time, not stability: the damping "
-        f"K (delay + jitter) grows with it.<br>{table(head, [row])}"
-    )
+    yield (f"<b>Delay.</b> {_limit(times, own)} {_damped(scenario)}<br>{table(head, [row])}")
     yield f"<b>Link.</b> Both directions, {si(scenario.link.jitter, 's', 3)} of jitter.<br>{statistics_table(result)}"
     if scenario.bilateral.books != "measured":
         yield (
@@ -103,6 +100,13 @@ def advice(result: Result) -> Iterator[str]:
             f"<b>Not passive.</b> The link gave {si(-m['books_min_J'], 'J', 3)} more than it had taken; allowed are "
             f"{si(scenario.bilateral.energy, 'J', 3)}."
         )
+
+
+def _damped(scenario: Payload) -> str:
+    law = scenario.bilateral
+    if law.master_damping is None and law.slave_damping is None:
+        return "The damping K (delay + jitter) grows with the delay, so more of it costs time, not stability."
+    return "The damping was set by hand and does not grow with the delay; leave bilateral.*_damping out to have it grow."
 
 
 def _bold(text: str, own: bool) -> str:
@@ -123,7 +127,11 @@ def _seen(result: Result) -> str:
     words += f"The link's books, in less out, were never below {si(m['books_min_J'], 'J', 3)} (allowed: "
     words += f"{si(-scenario.bilateral.energy, 'J', 3)}); "
     acts = m["guard_share"]
-    words += "the guard had nothing to do." if acts == 0 else f"the guard held a force back for {acts:.1%} of the time."
+    words += (
+        "the guard had nothing to do."
+        if acts == 0
+        else f"the guard held a force back for {acts:.1%} of the time; then felt is not applied."
+    )
     return words
 
 
@@ -186,7 +194,7 @@ def _forces(result: Result, stop: float | None) -> Picture:
     axes[1].set(ylabel="felt minus\napplied [N]", xlabel="time [s]")
     legend(axes[0])
     mark_fault(axes, stop)
-    caption = "On the way the hand also feels the damping that the delay needs; at rest it feels what the slave arm applies."
+    caption = "On the way the hand also feels damping; at rest, unless the guard acts, it feels what the slave arm applies."
     return Picture("Felt and applied force", caption, fig)
 
 
@@ -243,6 +251,6 @@ def _delays(result: Result) -> Picture:
         axes[0].plot(
             [scenario.link.delay], [shown[scenario.link.delay]], "o", color=CONTROLLER, markersize=9, label="this run's\ndelay"
         )
-    axes[0].set(xlabel="delay, one way [s]", ylabel="settling time after\nthe hand stands [s]", ylim=(0, None))
+    axes[0].set(xlabel="delay, one way [s]", ylabel="settling time after\nthe hand stands [s]", ylim=(0, None), xlim=(0, None))
     legend(axes[0])
     return Picture("How much delay", "The same scenario at other delays, each run to its end.", fig)

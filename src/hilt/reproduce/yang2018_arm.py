@@ -125,5 +125,5 @@ def arm_picture() -> Picture:
     axes[1].minorticks_off()
     for panel in axes:
         legend(panel)
-    caption = "HILS 1 with seven joints: how far the hand's speed is from what it is told, and what comes of it."
+    caption = "HILS 1 with seven joints: the hand's speed against what it is told, and what comes of it; the virtual arm keeps its feedback."
     return Picture("Appendix A", caption, fig)

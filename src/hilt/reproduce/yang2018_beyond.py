@@ -12,7 +12,7 @@ from hilt.reproduce.claims import Claim
 from hilt.reproduce.yang2018_figures import run
 from hilt.systems.payload_metrics import STANDS, position_errors
 
-NOISY = ("arm.force_noise=0.5 N", "arm.force_bias=[0.1, 0, 0]", "loop.duration=65 s")
+NOISY = ("arm.force_noise=0.5 N", "arm.force_bias=[0.1, 0, 0]", "loop.duration=60 s")
 RATIOS = (0.8, 1.2)
 SOFTEST = ("hand.stiffness=60 N/m", "force_arm.wall_stiffness=1 kN/m")
 
@@ -85,7 +85,6 @@ def _bilateral_claims() -> list[Claim]:
     result, softest = run("bilateral"), run("bilateral", *SOFTEST, "loop.duration=30 s")
     m, values = result.metrics, scenario_of(result)
     times = settling_times(values)
-    limits = [longest_usable(times), longest_usable(settling_times(scenario_of(softest)))]
     return [
         Claim(
             "Sec. Introduction", "a hand feels a wall of 10 kN/m through 0.5 s of delay, 0.2 s of jitter, 20 % of loss", "avoided: force is not reflected",
@@ -95,8 +94,7 @@ def _bilateral_claims() -> list[Claim]:
         ),
         Claim(
             "Sec. Introduction", "the same at 0.1, 1 and 2.5 s: stable, but how long it takes to settle", "unstable or slow",
-            f"{', '.join(f'{times[d]:.1f}' for d in (0.1, 1.0, 2.5))} s; more than {USABLE:g} s from {limits[0]:.2g} s of delay on, for the "
-            f"loosest hand on the softest wall from {limits[1]:.2g} s on", all(np.isfinite(list(times.values()))), beyond=True,
+            f"{', '.join(f'{times[d]:.1f}' for d in (0.1, 1.0, 2.5))} s; more than {USABLE:g} s from {longest_usable(times):.2g} s of delay on", all(np.isfinite(list(times.values()))), beyond=True,
         ),
         Claim(
             "Sec. Introduction", "energy: joules into the link less joules out of it, both ends", "not treated",

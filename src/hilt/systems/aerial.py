@@ -14,7 +14,7 @@ from hilt.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
 from hilt.aerial.arm_ik import ARM_IK, ArmIk, arm_ik_step
 from hilt.aerial.estimator import ESTIMATOR, Estimator, estimator_step
 from hilt.aerial.flight import FLIGHT, Flight, flight_step
-from hilt.aerial.flying_arm import HOME, FlyingArm
+from hilt.aerial.flying_arm import HOME, FlyingArm, posture_for
 from hilt.aerial.force_filter import FORCE_FILTER, ForceFilter, force_filter_step
 from hilt.aerial.gains import Gains
 from hilt.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, hardware_admittance_step
@@ -114,6 +114,7 @@ class Aerial(Scenario):
         self.link.check(period)
         check_fits(self.sensor.delay, period, "sensor.delay")
         self.hardware_arm.check(*self.start_of_tool)
+        posture_for(self.tool.position, self.tool.attitude)  # refuses what the flying arm cannot reach
         return self
 
 

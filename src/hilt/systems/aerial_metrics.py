@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.aerial.hand_limit import loop_of, stiffest_hand
+from hilt.aerial.hand_limit import loops_of, stiffest_hand
 
 LAST = 0.5  # s at the end over which forces are averaged
 LATE = 0.25  # share of the run at its end whose forces count as late
@@ -26,7 +26,7 @@ METRIC_WORDS = {
     "added_damping_max_Ns_m": "most damping that the guard at the human port has added [N·s/m]",
     "ik_error_max_m": "largest error of the flying arm's inverse kinematics",
     "joint_torque_max_Nm": "largest torque of a joint of the flying arm",
-    "hand_stiffness_limit_N_m": "stiffest hand that this loop can bear without the guard",
+    "hand_stiffness_limit_N_m": "stiffest hand that this loop can bear, by its lead alone",
     "hooked": "the tool hangs on the cable, as the task concludes",
     "diverged": "the guard had to stop the run",
 }
@@ -92,7 +92,7 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "added_damping_max_Ns_m": float(rows["D_port"].max()),
         "ik_error_max_m": float(rows["ik_error"].max()),
         "joint_torque_max_Nm": float(np.abs(rows["tau_uam"]).max()),
-        "hand_stiffness_limit_N_m": float(stiffest_hand(loop_of(scenario), scenario.hand.damping)),
+        "hand_stiffness_limit_N_m": float(min(stiffest_hand(loop, scenario.hand.damping) for loop in loops_of(scenario).values())),
         "hooked": bool(rows["hooked"][-1]),
         "diverged": bool(rows["fault"][-1] != 0),
     }

@@ -100,11 +100,11 @@ def _number(b, i, j):
             point = True
         else:
             started = True
-            whole = whole * 10 + (np.int64(b[i]) - 48)
-            digits += 1 if whole > 0 else 0  # leading zeros are free
+            digits += 1 if whole > 0 or b[i] != 48 else 0  # leading zeros are free
             exponent -= 1 if point else 0
             if digits > 18 or exponent < -40:
-                return 0.0, False
+                return 0.0, False  # before the sum runs over
+            whole = whole * 10 + (np.int64(b[i]) - 48)
         i += 1
     if started and i < j and (b[i] == 101 or b[i] == 69):
         i += 1
@@ -230,7 +230,9 @@ def scan(b, n, root, out):
             continue
         last = first
         while last < n and b[last] != 60:
-            if b[last] == 38 or b[last] > 126 or (b[last] < 32 and not _blank(b[last])):
+            # Only IPOC, and what we do not know, has text.
+            good = _blank(b[last]) or (32 < b[last] < 127 and b[last] != 38 and b[last] != 62 and not 0 <= element <= DELAY)
+            if not good:
                 return BAD_SYNTAX
             last += 1
         i = last + 2 + (end - start)
