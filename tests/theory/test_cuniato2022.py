@@ -81,9 +81,7 @@ def test_the_diverter_hooks(seed):
     assert rows["task_state"][-1] == INSTALLED
     assert max(m["base_displacement_m"]) <= 0.045
     assert m["joint_torque_max_Nm"] <= 4.0
-    away = np.linalg.norm(rows["e_p_W"], axis=1) > 0.02
-    times = rows["t"][away]
-    assert not away.any() or times[-1] - times[0] <= 5.0
+    assert m["recovery_time_s"] <= 5.0
 
 
 @pytest.mark.parametrize("offset", [0.035, -0.035])

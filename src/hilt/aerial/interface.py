@@ -101,7 +101,8 @@ def _apply_wrench(sig, p, f_H, tau_H):
     f, tau = spatial.express(so3.load(p.X_WH.q), f_H, tau_H)
     vec.store(sig.F_E_W.f, f)
     vec.store(sig.F_E_W.tau, tau)
-    f, tau = spatial.express(so3.inverse(so3.load(sig.X_Wb_meas.q)), f, tau)
+    felt = vec.add(f, vec.load(sig.push_W))  # a push of the scenario is felt as well
+    f, tau = spatial.express(so3.inverse(so3.load(sig.X_Wb_meas.q)), felt, tau)
     vec.store(sig.F_E_b.f, f)
     vec.store(sig.F_E_b.tau, tau)
 
@@ -171,7 +172,7 @@ def _reset(sig, x, p):
 INTERFACE = StageKind(
     "interface",
     interface_step,
-    reads=("t", "tick", "F_h_H", "X_Wb_meas", "e_p_W", "p_bd_W", "yaw_bd", "X_bE_des", "e_p_H", "X_HT_rest"),
+    reads=("t", "tick", "F_h_H", "push_W", "X_Wb_meas", "e_p_W", "p_bd_W", "yaw_bd", "X_bE_des", "e_p_H", "X_HT_rest"),
     writes=(
         "F_E_W", "F_E_b", "e_p_H", "X_HT_rest", "wrench_share", "wrench_age", "wrench_lost", "wrench_delay_mean", "motion_age",
         "motion_lost", "motion_delay_mean",

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from hilt.aerial.hand_limit import loops_of, stiffest_hand
+from hilt.aerial.task import BACK
 
 LAST = 0.5  # s at the end over which forces are averaged
+RECOVERED = 0.02  # m
 LATE = 0.25  # share of the run at its end whose forces count as late
 
 METRIC_WORDS = {
@@ -27,6 +29,7 @@ METRIC_WORDS = {
     "ik_error_max_m": "largest error of the flying arm's inverse kinematics",
     "joint_torque_max_Nm": "largest torque of a joint of the flying arm",
     "hand_stiffness_limit_N_m": "stiffest hand that this loop can bear, by its lead alone",
+    "recovery_time_s": "time from the snap until the base stays within 2 cm",
     "hooked": "the tool hangs on the cable, as the task concludes",
     "diverged": "the guard had to stop the run",
 }
@@ -71,6 +74,18 @@ def estimator_answer(rows: np.ndarray, scenario: Any) -> dict[str, float]:
     }
 
 
+def recovery_time(rows: np.ndarray) -> dict[str, float]:
+    """From the moment at which the task sees the hook snap; nothing if it never does, nan if the base stays away."""
+    snapped = np.flatnonzero(rows["task_state"] == BACK)
+    if not len(snapped):
+        return {}
+    away = np.flatnonzero(np.linalg.norm(rows["e_p_W"], axis=1) > RECOVERED)
+    if len(away) and away[-1] == len(rows) - 1:
+        return {"recovery_time_s": math.nan}
+    back = rows["t"][away[-1]] - rows["t"][snapped[0]] if len(away) else 0.0
+    return {"recovery_time_s": max(0.0, float(back))}
+
+
 def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     """The figures of a run."""
     last = rows["t"] >= rows["t"][-1] - LAST
@@ -92,7 +107,10 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "added_damping_max_Ns_m": float(rows["D_port"].max()),
         "ik_error_max_m": float(rows["ik_error"].max()),
         "joint_torque_max_Nm": float(np.abs(rows["tau_uam"]).max()),
-        "hand_stiffness_limit_N_m": float(min(stiffest_hand(loop, scenario.hand.damping) for loop in loops_of(scenario).values())),
+        "hand_stiffness_limit_N_m": float(
+            min(stiffest_hand(loop, scenario.hand.damping) for loop in loops_of(scenario).values())
+        ),
+        **recovery_time(rows),
         "hooked": bool(rows["hooked"][-1]),
         "diverged": bool(rows["fault"][-1] != 0),
     }
