@@ -137,7 +137,8 @@ def loops_of(scenario) -> dict[str, PortLoop]:
     if scenario.hardware.follow_gains:
         used = {"hover": ("normal",), "handover": ("normal", "hooked"), "diverter": ("normal", "hooked", "impact")}
         sets = {name: getattr(scenario.gains, name) for name in used[scenario.task.kind]}
-    bases = dict(zip(("sideways", "upwards"), base_paths(scenario), strict=False)) or {"": None}
+    paths = base_paths(scenario)
+    bases: dict[str, BasePath | None] = dict(zip(("sideways", "upwards"), paths, strict=True)) if paths else {"": None}
     return {
         f"{name} {axis}".strip(): replace(loop_of(scenario, gains), base=base)
         for name, gains in sets.items()
