@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hilt import __version__
+from hilt import __version__, cli_lab
 from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
     help="Robotic hardware-in-the-loop simulation with an energy ledger.",
 )  # fmt: skip
+cli_lab.add(app)
 console = Console()
 status = Console(stderr=True)
 
@@ -78,12 +79,15 @@ def run(
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
     clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
-    rig: Annotated[str, typer.Option(help="what stands for robot and sensor")] = "simulated",
+    rig: Annotated[str, typer.Option(help="what stands for robot and sensor: simulated, or a rig file")] = "simulated",
     seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, registry
 
+    if rig.endswith(".toml"):
+        cli_lab.run(target, scenario, settings, as_json, out, Path(rig))
+        return
     pace = _clock(clock)
     system, values, name = job.find(target, scenario, settings)
     make_rig = registry.rig(rig)
@@ -104,10 +108,7 @@ def run(
         terminal.print_result(console, result)
         console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
         console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
-    if result.fault:
-        if as_json:
-            print(result.fault.sentence, file=sys.stderr)
-        raise typer.Exit(3)
+    cli_lab.end(result, as_json)
 
 
 def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_json: bool) -> None:

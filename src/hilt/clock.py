@@ -20,6 +20,7 @@ TOLERANCE = 0.2  # of a period: woken later than this is an oversleep
 class Clock(Protocol):
     def start(self) -> None: ...
     def wait_until(self, t: float) -> float: ...
+    def busy(self) -> float: ...
 
 
 class TimeSource(Protocol):
@@ -34,6 +35,9 @@ class FreeClock:
         pass
 
     def wait_until(self, t: float) -> float:
+        return 0.0
+
+    def busy(self) -> float:
         return 0.0
 
 
@@ -74,6 +78,10 @@ class _Tally:
         self.overruns = self.oversleeps = 0
         self.worst_overrun = self.worst_oversleep = 0.0
         self.worst_overrun_at = self.worst_oversleep_at = 0.0
+
+    def busy(self) -> float:
+        """Seconds since the tick began: since the loop was woken, or its packet was there."""
+        return self._source.now() - self._left
 
     def _overrun(self, came: float, period: float, late: float, deadlines: int) -> None:
         """The loop came back after its deadline. If it used its period up, that is why; else it had been woken too late."""

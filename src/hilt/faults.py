@@ -20,6 +20,11 @@ ACCELERATION = 6
 WORKSPACE = 7
 ENERGY = 8
 DEVICE = 9
+ROBOT_SILENT, ROBOT_LIMITED, ROBOT_NOT_SENDABLE, ROBOT_LINE = 10, 11, 12, 13
+SENSOR_STALE, SENSOR_STATUS, SENSOR_SATURATED, SENSOR_FROZEN = 14, 15, 16, 17
+LATENESS = 18  # value: how late the tick began [s]
+RECORDER = 19
+REQUESTED = 50  # somebody asked for it
 HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
 HEXA_ANGLE = 21  # value: the angle of a crank [rad]
 HEXA_RATE = 22  # value: its rate [rad/s]
@@ -95,6 +100,19 @@ _TEXTS = {
         "m",
         "ask for a pose within reach, push less or raise arm_ik.max_error",
     ),
+    ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "look at its program and its cable"),
+    ROBOT_LIMITED: _Text(
+        "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"
+    ),
+    ROBOT_NOT_SENDABLE: _Text("robot-number", "a set-point was not a finite pose", "", "look at the rows before the fault"),
+    ROBOT_LINE: _Text("robot-line", "an answer to the robot could not be sent", "", "look at the network"),
+    SENSOR_STALE: _Text("sensor-stale", "the force sensor sent nothing new for too long", "", "look at its cable and power"),
+    SENSOR_STATUS: _Text("sensor-status", "the force sensor reports an error in its status word", "", "look at its web page"),
+    SENSOR_SATURATED: _Text("sensor-saturated", "the force sensor is saturated", "", "make the contact softer"),
+    SENSOR_FROZEN: _Text("sensor-frozen", "the force sensor repeats the same counts", "", "restart it"),
+    LATENESS: _Text("lateness", "lateness of a tick", "s", "see what hilt doctor says of this machine"),
+    RECORDER: _Text("recorder", "the recorder died or fell behind", "", "look at the disk, or set lab.recorder = 'count'"),
+    REQUESTED: _Text("requested", "somebody asked to stop", "", "arm it again when all is well"),
     DEVICE: _Text("device", "a device reported an error", "", "look at the device"),
 }
 
@@ -114,6 +132,12 @@ class Fault:
 
     def as_json(self) -> dict[str, Any]:
         return dict(self.__dict__)
+
+
+def explain(code: int) -> str:
+    """What a fault is and what to do, where there are no figures yet."""
+    text = _TEXTS[code]
+    return f"{text.what}; {text.advice}"
 
 
 def read_fault(row: Any) -> Fault | None:

@@ -31,8 +31,11 @@ class Result:
     ledger: dict[str, Any]
     fault: Fault | None
     recording: Path | None
+    timing: dict[str, Any] | None = None  # of a run on devices
+    notes: list[str] | None = None  # what happened beside it
 
     def as_json(self) -> dict[str, Any]:
+        lab = {} if self.timing is None else {"timing": plain(self.timing), "faults": self.notes}
         return {
             "system": self.system.name,
             "scenario": self.name,
@@ -40,6 +43,7 @@ class Result:
             "ledger": plain(self.ledger),
             "fault": self.fault and plain(self.fault.as_json()),
             "recording": self.recording and str(self.recording),
+            **lab,
         }
 
 
@@ -100,7 +104,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def _new_path(folder: Path, stem: str) -> Path:
+def new_path(folder: Path, stem: str) -> Path:
     path, number = folder / f"{stem}.mcap", 1
     while path.exists():
         number += 1
@@ -121,9 +125,9 @@ def run(
     check_folder(folder)
     bench = system.set_up(values)
     rig = make_rig(system, bench)
-    _warm_up(system, bench)
+    warm_up(system, bench)
     folder.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(_new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values, bench.ticks)
+    recorder = Recorder(new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values, bench.ticks)
     try:
         loop.run(system, bench, rig, pace or FreeClock(), recorder, watch)
         result = finish(system, values, name, recorder.rows, recorder.path)
@@ -133,9 +137,11 @@ def run(
     return result
 
 
-def _warm_up(system: System, bench: Bench) -> None:
+def warm_up(system: System, bench: Bench) -> None:
     """One tick on a copy: compiled code and its pages are there before the clock starts."""
     system.plant(bench.row.copy(), bench.w.copy(), bench.p)
+    if system.observe is not None:
+        system.observe(bench.row.copy(), bench.w.copy(), bench.p)
     system.tick(bench.row.copy(), bench.x.copy(), bench.p)
 
 
@@ -177,6 +183,7 @@ def replay(recording: Recording) -> Difference | None:
     bench = Bench(bench.row, bench.x, bench.w, bench.p, count)
     sink = _Rows(system.row, count)
     loop.run(system, bench, ReplayRig(system, recording.rows), FreeClock(), sink)
+    sink.rows["tick_time"] = recording.rows["tick_time"]  # how fast a machine was is no result
     return first_difference(recording.rows, sink.rows)
 
 

@@ -21,8 +21,19 @@ class Sink(Protocol):
     def append(self, row: np.ndarray) -> None: ...
 
 
+class Overseer(Protocol):
+    def look(self, row: np.ndarray) -> int:
+        """Called once a tick, before it: 0, or the fault code with which the run has to end."""
+
+
 def run(
-    system: System, bench: Bench, rig: Rig, clock: Clock, sink: Sink, watch: Callable[[int], None] | None = None
+    system: System,
+    bench: Bench,
+    rig: Rig,
+    clock: Clock,
+    sink: Sink,
+    watch: Callable[[int], None] | None = None,
+    overseer: Overseer | None = None,
 ) -> Fault | None:
     """Run the ticks of a bench; return the fault that ended them, or None.
 
@@ -30,7 +41,9 @@ def run(
     `watch(k)` is called now and then, for a progress bar.
     """
     row, x, p, tick = bench.row, bench.x, bench.p, system.tick
-    number, t, lateness, fault, done = (row[name] for name in ("tick", "t", "lateness", "fault", "done"))
+    number, t, lateness, tick_time, fault, done = (
+        row[name] for name in ("tick", "t", "lateness", "tick_time", "fault", "done")
+    )
     period = float(p["dt"][0])
     try:
         clock.start()
@@ -38,13 +51,17 @@ def run(
             number[0] = k
             t[0] = k * period
             lateness[0] = clock.wait_until(k * period)
-            if rig.read(row):
-                faults.trip(row[0], faults.DEVICE, -1, 0.0, 0.0)
+            if code := rig.read(row):
+                faults.trip(row[0], code, -1, 0.0, 0.0)
+            if overseer is not None and (code := overseer.look(row)):
+                faults.trip(row[0], code, -1, 0.0, 0.0)
             tick(row, x, p)
+            tick_time[0] = clock.busy()
             if fault[0]:
                 rig.stop()
-            elif rig.write(row):
-                faults.trip(row[0], faults.DEVICE, -1, 0.0, 0.0)
+            elif code := rig.write(row):
+                faults.trip(row[0], code, -1, 0.0, 0.0)
+                rig.stop()
             sink.append(row)
             if fault[0] or done[0]:
                 break

@@ -3,7 +3,8 @@
     [project.entry-points."hilt.systems"]        [project.entry-points."hilt.stages"]        [project.entry-points."hilt.rigs"]
     my-system = "my_package:MY_SYSTEM"           my-stage = "my_package:MY_STAGE"            my-rig = "my_package:MyRig"
 
-A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`.
+A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`. Robots and sensors of rig
+files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py.
 """
 
 from collections.abc import Callable
@@ -33,6 +34,11 @@ def system(name: str) -> System:
 def rig(name: str) -> Callable[[System, Bench], Rig]:
     found: Callable[[System, Bench], Rig] = _load("rigs", name)
     return found
+
+
+def driver(group: str, name: str) -> Any:
+    """The rig file's section of a robot or a sensor."""
+    return _load(group, name)
 
 
 def systems() -> dict[str, System]:

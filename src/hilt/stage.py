@@ -52,6 +52,7 @@ class Bench:
 class System:
     """A block diagram: `tick(row, x, p)` reads measurements and writes set-points, `plant(row, w, p)` the other way.
 
+    `observe(row, w, p)` is what remains of the plant when a lab has the rest: books and counts from measured signals.
     `batch(row, x, w, p, log)` is the same pair in a compiled loop; it returns how many rows it wrote.
     """
 
@@ -71,6 +72,7 @@ class System:
     scenario_folder: Path
     default_scenario: str
     report: str
+    observe: Callable[..., None] | None = None
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
     row: np.dtype = field(init=False)
     x: np.dtype = field(init=False)

@@ -12,9 +12,9 @@ LEVELS = {
     2: ("scenario",),
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),
     4: ("systems",),
-    5: ("device", "loop", "registry", "record", "job", "seeds", "ring", "mailbox", "realtime"),
+    5: ("session", "device", "loop", "registry", "record", "job", "seeds", "ring", "mailbox", "realtime"),
     6: ("report", "reproduce", "doctor"),
-    7: ("cli",),
+    7: ("cli", "cli_lab"),
 }
 LEVEL = {name: level for level, names in LEVELS.items() for name in names}
 

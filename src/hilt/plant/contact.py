@@ -64,6 +64,19 @@ def _normal_force(p, k, k_hertz, depth, rate):
 
 
 @jit
+def count_collision(sig, x, p, side, along):
+    """A collision begins at a touch and is over when the tip is well away again, or at the other frame."""
+    if side != 0 and (x.touching == 0 or side != x.touching):
+        sig.collision += 1
+        x.touching = side
+    elif abs(along) < NEAR * p.free:
+        x.touching = 0
+    if sig.collision > p.collisions or (sig.collision == p.collisions and x.touching == 0):
+        sig.done = 1
+    sig.contact = side
+
+
+@jit
 def contact_step(sig, x, p, dt):
     tip = vec.load(p.tip_B)
     if p.rotates:
@@ -89,19 +102,10 @@ def contact_step(sig, x, p, dt):
         speed = math.sqrt(vec.dot(sliding, sliding) + SLIDING_SPEED * SLIDING_SPEED)
         f = vec.add(f, vec.scale(p.friction * force / speed, sliding))
 
-    # A collision begins at a touch and is over when the tip is well away again, or at the other frame.
-    if side != 0 and (x.touching == 0 or side != x.touching):
-        sig.collision += 1
-        x.touching = side
-    elif abs(along) < NEAR * p.free:
-        x.touching = 0
-    if sig.collision > p.collisions or (sig.collision == p.collisions and x.touching == 0):
-        sig.done = 1
-
+    count_collision(sig, x, p, side, along)
     vec.store(sig.F_C_true_W, f)
     vec.store(sig.p_C_true_W, at)
     sig.penetration = depth
-    sig.contact = side
 
 
 def _pack(p, scenario):

@@ -6,6 +6,7 @@ from hilt.signals.table import FLOAT, INTEGER, PORT, POSE, TWIST, WRENCH, declar
 declare("tick", INTEGER, "number of the tick, from 0", unit="1")
 declare("t", FLOAT, "time of the tick, tick · T", unit="s")
 declare("lateness", FLOAT, "how much later than its deadline the tick began", unit="s")
+declare("tick_time", FLOAT, "how long the tick took, from its beginning to the set-point", unit="s")
 declare("done", INTEGER, "1 when the scenario has come to its end", unit="1")
 declare("fault", INTEGER, "code of the first fault, 0 for none", unit="1")
 declare("fault_axis", INTEGER, "axis of the fault (0, 1, 2) or number of the joint, -1 for none", unit="1")

@@ -63,7 +63,7 @@ def declare(name: str, kind: np.dtype, meaning: str, *, size: int = 1, unit: str
     TABLE[name] = Signal(name, kind, size, unit, frame, meaning)
 
 
-LOOP = ("tick", "t", "lateness", "done", "fault", "fault_axis", "fault_value", "fault_limit")
+LOOP = ("tick", "t", "lateness", "tick_time", "done", "fault", "fault_axis", "fault_value", "fault_limit")
 
 
 def row_type(names: Iterable[str]) -> np.dtype:

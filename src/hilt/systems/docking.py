@@ -19,6 +19,7 @@ from hilt.guard import GUARD, UNLIMITED, Limits, guard_step
 from hilt.plant.contact import CONTACT, Contact, Frames, Rod, contact_step
 from hilt.plant.contact_books import CONTACT_BOOKS, contact_books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.observed import contact_observed, motion_observed
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
 from hilt.scenario import SHIPPED, Scenario, Section
@@ -190,6 +191,15 @@ def plant(row, w, p):
 
 
 @jit
+def observe(row, w, p):
+    """What is left of the plant in the lab: collisions are counted and energy is booked by what is measured."""
+    sig, w, p = row[0], w[0], p[0]
+    motion_observed(sig)
+    contact_observed(sig, w.contact, p.contact, p.sense)
+    contact_books_step(sig, w.books, p.books, p.dt)
+
+
+@jit
 def batch(row, x, w, p, log):
     """The same tick and plant in a compiled loop; returns the number of rows."""
     for k in range(len(log)):
@@ -217,6 +227,7 @@ DOCKING = System(
     plant_stages={"robot": ROBOT, "encoder": ENCODER, "contact": CONTACT, "books": CONTACT_BOOKS, "sensor": TARGET_SENSOR},
     tick=tick,
     plant=plant,
+    observe=observe,
     batch=batch,
     metrics=metrics,
     metric_words=METRIC_WORDS,

@@ -20,6 +20,7 @@ from hilt.guard import GUARD, Limits, guard_step
 from hilt.plant import push as pushes
 from hilt.plant.books import BOOKS, books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.observed import motion_observed, wrench_observed
 from hilt.plant.push import PUSH, Push, push_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
@@ -81,6 +82,15 @@ def plant(row, w, p):
     wall_step(sig, w.wall, p.wall, p.dt)
     books_step(sig, w.books, p.books, p.dt)
     sensor_step(sig, w.sensor, p.sensor, p.dt)
+
+
+@jit
+def observe(row, w, p):
+    """What is left of the plant in the lab: energy is booked by what is measured."""
+    sig, w, p = row[0], w[0], p[0]
+    motion_observed(sig)
+    wrench_observed(sig, p.sensor)
+    books_step(sig, w.books, p.books, p.dt)
 
 
 @jit
@@ -192,6 +202,7 @@ FREEFLOAT = System(
     plant_stages={"robot": ROBOT, "encoder": ENCODER, "push": PUSH, "wall": WALL, "books": BOOKS, "sensor": SENSOR},
     tick=tick,
     plant=plant,
+    observe=observe,
     batch=batch,
     metrics=metrics,
     metric_words=METRIC_WORDS,

@@ -1,0 +1,167 @@
+"""A robot and a sensor of a lab as one rig: the robot's packet is the clock, the newest wrench comes with it.
+
+States: READY (everything is read, every packet is answered, nothing moves), LIVE (set-points go out), STOPPED. From LIVE the
+only way is a soft stop: the last speed is taken down with a bounded deceleration, packet by packet, then the robot is held.
+`stop` only says so, and answers the packet that is due; `rest` goes on answering until the robot stands.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt import faults
+from hilt.clock import DeviceClock
+from hilt.device.drivers import RobotDriver, SensorDriver
+from hilt.device.rigfile import RigFile
+from hilt.faults import InputError
+from hilt.maths import so3
+from hilt.signals import POSE, TWIST, WRENCH
+from hilt.stage import Bench, System
+
+OFF, READY, LIVE, STOPPED = range(4)
+STATES = ("OFF", "READY", "LIVE", "STOPPED")
+TURN_TOLERANCE = 1e-3  # rad from the scenario's start
+BLEND = 0.3  # s in which the rest of the way to the start is made up for
+STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
+
+
+class LabRig:
+    """Real drivers; `open` connects them, `close` lets go of them."""
+
+    def __init__(self, file: RigFile, system: System, bench: Bench) -> None:
+        if system.observe is None:
+            raise InputError(f"{system.name} cannot run on devices yet; known are docking and freefloat; choose one")
+        self.file, self.state = file, OFF
+        self.clock = DeviceClock(float(file.robot_section.cycle))
+        self._observe, self._w, self._p = system.observe, bench.w, bench.p
+        self._robot: RobotDriver | None = None
+        self._sensor: SensorDriver | None = None
+        self._last, self._now, self._here = (np.zeros(1, POSE)[0] for _ in range(3))
+        self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
+        self._velocity, self._turning, self._offset = np.zeros(3), np.zeros(3), np.zeros(3)
+        self._cycle = float(file.robot_section.cycle)
+        self._keep = math.exp(-self._cycle / BLEND)
+
+    def open(self) -> None:
+        """Connect: the sensor first, since the robot wants its packets answered from then on."""
+        try:
+            self._sensor = self.file.sensor_section.connect()
+            self._robot = self.file.robot_section.connect()
+        except InputError:
+            self.close()
+            raise
+        self.state = READY
+
+    def answer(self) -> int:
+        """One packet without moving: where everything is, and whether all is well."""
+        assert self._robot is not None
+        assert self._sensor is not None
+        code = self._robot.wait(self._here, self._twist) or self._sensor.read(self._wrench)
+        return self._robot.hold() or code
+
+    def bias(self) -> None:
+        assert self._sensor is not None
+        self._sensor.bias()
+
+    @property
+    def place(self) -> Any:
+        """Pose of the mock-up by the robot's encoders, as last seen."""
+        return self._here
+
+    def arm(self, start: Any) -> None:
+        """From here on set-points go out. The first one, `start`, must be where the robot is."""
+        assert self._robot is not None
+        if self.state != READY:
+            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
+        self._robot.sent(self._last)
+        self._offset[:] = self._last["p"] - start["p"]
+        apart, allowed = float(np.linalg.norm(self._offset)), self.file.lab.start_tolerance
+        turned = math.hypot(*so3.between(tuple(self._last["q"]), tuple(start["q"])))
+        if apart > allowed or turned > TURN_TOLERANCE:
+            raise InputError(
+                f"the robot stands {1e3 * apart:.3g} mm and {turned:.2g} rad from where the scenario starts; allowed are "
+                f"{1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; drive it there, or change X_WR of the rig"
+            )
+        self._velocity[:] = self._turning[:] = 0.0
+        self.state = LIVE
+
+    def read(self, row: np.ndarray) -> int:
+        if self._robot is None or self._sensor is None:
+            return faults.DEVICE
+        code = self._robot.wait(row["X_WB_meas"][0], row["V_WB_meas"][0])
+        late = self.clock.arrived()
+        row["lateness"][0] = late
+        code = code or self._sensor.read(row["F_So_S"][0])
+        self._observe(row, self._w, self._p)
+        return code or (faults.LATENESS if late > self.file.lab.lateness else 0)
+
+    def write(self, row: np.ndarray) -> int:
+        if self._robot is None or self.state != LIVE:
+            return faults.DEVICE
+        self._now["p"], self._now["q"] = row["X_WB_des"][0]["p"] + self._offset, row["X_WB_des"][0]["q"]
+        self._offset *= self._keep
+        code = self._robot.send(self._now)
+        self._remember()
+        return code
+
+    def _remember(self) -> None:
+        """What the robot was really told last, and how fast that moves."""
+        assert self._robot is not None
+        self._robot.sent(self._now)
+        self._velocity[:] = (self._now["p"] - self._last["p"]) / self._cycle
+        self._turning[:] = np.array(so3.between(tuple(self._last["q"]), tuple(self._now["q"]))) / self._cycle
+        self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
+
+    def stop(self) -> None:
+        """Begin the soft stop with the packet that is due. Never raises, never waits, safe to call twice."""
+        if self.state == LIVE:
+            self.state = STOPPED
+        if self._robot is not None and self.state == STOPPED:
+            self._brake()
+
+    def _brake(self) -> None:
+        """Answer one packet with the motion that is left; nothing happens if none is due."""
+        assert self._robot is not None
+        speed = float(np.linalg.norm(self._velocity))
+        left = max(0.0, speed - self.file.lab.deceleration * self._cycle)
+        if speed == 0.0 or left == 0.0:
+            self._velocity[:] = self._turning[:] = 0.0
+            self._robot.stop()
+            return
+        self._velocity *= left / speed
+        self._turning *= left / speed
+        self._now["p"] = self._last["p"] + self._cycle * self._velocity
+        self._now["q"] = so3.multiply(so3.exp(tuple(self._cycle * self._turning)), tuple(self._last["q"]))
+        if self._robot.send(self._now) == faults.NONE:
+            self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
+
+    def rest(self) -> None:
+        """Go on answering until the robot stands."""
+        if self._robot is None or self.state != STOPPED:
+            return
+        for _ in range(round(STOP_TIME / self._cycle)):
+            if not self._velocity.any() or self._robot.wait(self._here, self._twist):
+                break
+            self._brake()
+
+    def reset(self) -> None:
+        """After a stop: READY again, from where the robot stands."""
+        if self.state == STOPPED:
+            self.state = READY
+
+    def close(self) -> None:
+        """Let go of both devices. Never raises."""
+        self.stop()
+        if self._robot is not None:
+            self._robot.close()
+        if self._sensor is not None:
+            self._sensor.stop()
+        self._robot = self._sensor = None
+        self.state = OFF
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """What both drivers have counted."""
+        return {
+            name: device.counters() for name, device in (("robot", self._robot), ("sensor", self._sensor)) if device is not None
+        }

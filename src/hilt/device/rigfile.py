@@ -1,0 +1,102 @@
+"""Rig files: which robot, which sensor, what they may do, and what of a scenario they decide.
+
+    [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
+
+`[limits]` takes the place of the scenario's: the hardware decides. `[scenario]` holds settings as `--set` would give them;
+those of the command line come after. `[facility]` says how `hilt emulate` stands in for robot and sensor.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hilt import registry, scenario
+from hilt.device.drivers import RobotSection, SensorSection
+from hilt.faults import InputError
+from hilt.guard import Limits
+from hilt.scenario import Section
+from hilt.units import Hertz, Metre, MetrePerSecond2, Newton, Number, RadianPerSecond, Second
+
+
+class Lab(Section):
+    """How a run on devices is started, watched and ended."""
+
+    arm: Literal["run", "ask"] = Field(
+        default="ask", description="what arms the robot: the command `hilt run` itself, or a question that is answered with yes"
+    )
+    ready: Second = Field(default=1.0, ge=0, description="how long all is watched without moving before the robot goes live")
+    bias: bool = Field(default=False, description="take the sensor's load for zero when ready")
+    start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
+    lateness: Second = Field(default=0.05, gt=0, description="a tick that begins later than this stops the robot")
+    deceleration: MetrePerSecond2 = Field(default=1.0, gt=0, description="of a soft stop")
+    recorder: Literal["stop", "count"] = Field(
+        default="stop", description="when the recorder falls behind or dies: stop softly, or go on and count"
+    )
+    ring: Second = Field(default=10.0, gt=0, description="how much of the run the ring to the recorder holds")
+
+
+class Facility(Section):
+    """What stands in for robot and sensor on loopback."""
+
+    system: str = Field(description="whose contact the sensor feels")
+    scenario: str = Field(description="of that system")
+    dead_time: Second = Field(default=0.008, ge=0, description="of the robot, beside the cycle that RSI itself takes")
+    natural_frequency: RadianPerSecond = Field(default=60.0, gt=0)
+    damping_ratio: Number = Field(default=0.9, gt=0)
+    robot_jitter: Second = Field(default=0.0, ge=0, description="a packet of the robot leaves up to this much late")
+    sensor_rate: Hertz = Field(default=1000.0, gt=0)
+    sensor_noise: Newton = Field(default=0.05, ge=0)
+    acceleration_limit: MetrePerSecond2 = Field(default=20.0, gt=0, description="of set-points, which the robot itself checks")
+    late_limit: int = Field(default=25, ge=1, description="answers in a row that may be late before the robot stops itself")
+
+
+class RigFile(Section):
+    """A rig file, its drivers' tables still as they were written."""
+
+    summary: str = ""
+    robot: dict[str, Any]
+    sensor: dict[str, Any]
+    lab: Lab = Lab()
+    limits: Limits
+    scenario: dict[str, Any] = Field(default_factory=dict)
+    facility: Facility | None = None
+
+    @property
+    def robot_section(self) -> RobotSection:
+        found: RobotSection = _section("robots", "robot", self.robot)
+        return found
+
+    @property
+    def sensor_section(self) -> SensorSection:
+        found: SensorSection = _section("sensors", "sensor", self.sensor)
+        return found
+
+    @property
+    def settings(self) -> list[str]:
+        """What the rig decides of a scenario, as settings: its own keys, and the limits."""
+        own = [f"{key}={_toml(value)}" for key, value in self.scenario.items()]
+        return [*own, *(f"limits.{key}={_toml(value)}" for key, value in self.limits.model_dump(mode="json").items())]
+
+
+def _toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _section(group: str, key: str, table: dict[str, Any]) -> Any:
+    name = table.get("driver")
+    if name is None:
+        known = ", ".join(registry.names(group))
+        raise InputError(f"{key}.driver is missing; known are {known}; add it")
+    try:
+        return scenario.build(registry.driver(group, str(name)), dict(table))
+    except InputError as error:
+        text = str(error)
+        raise InputError(text if text.startswith(f"{name!r}") else f"{key}.{text}") from None
+
+
+def load(path: Path) -> RigFile:
+    """Read and check a rig file, drivers' tables included."""
+    found: RigFile = scenario.build(RigFile, scenario.read_toml(path))  # type: ignore[type-var]
+    _ = found.robot_section, found.sensor_section
+    return found

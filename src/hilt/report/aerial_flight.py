@@ -1,0 +1,122 @@
+"""Pictures of the flying base and its arm: where it was pushed to, what the estimator saw, what the joints had to bear."""
+
+import numpy as np
+
+from hilt.job import Result
+from hilt.report import figure
+from hilt.report.aerial_traces import changed, legend, scenario_of, stage, stop_of, three
+from hilt.report.figure import IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+
+
+def other_estimator(result: Result) -> Result:
+    """The same run with the estimator off if it was on, and the other way round."""
+    return changed(result, estimator={"enabled": not scenario_of(result).estimator.enabled})
+
+
+def displacement(result: Result, title: str = "Displacement of the base") -> Picture:
+    """[Fig. 2, Fig. 7] of the paper."""
+    t, e = result.rows["t"], 1e3 * result.rows["e_p_W"]
+    fig, axes = stage(result, 1, 2.6)
+    three(axes[0], t, e)
+    box = 1e3 * scenario_of(result).hardware.base_box
+    if box and np.abs(e).max() > 0.5 * box:
+        for side in (-box, box):
+            axes[0].axhline(side, color="0.5", linewidth=0.9, label="shown at most" if side > 0 else None)
+    axes[0].set(ylabel="displacement e_p,\nworld [mm]")
+    hide_rounding(axes[0], 0.1)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    caption = "How far the simulated base is from its planned place; the hardware shows this to the human."
+    return Picture(title, caption, fig)
+
+
+def _along(result: Result) -> tuple[np.ndarray, str]:
+    """The direction that the disturbance has most of."""
+    force = np.array(scenario_of(result).push.force)
+    if not force.any():
+        axis = int(np.abs(result.rows["e_p_W"]).max(axis=0).argmax())
+        return np.eye(3)[axis], "xyz"[axis]
+    return force / np.linalg.norm(force), "along the push"
+
+
+def with_and_without(result: Result, other: Result) -> Picture:
+    """The same run with and without the estimator."""
+    on = scenario_of(result).estimator.enabled
+    fig, axes = panels(2)
+    for run, enabled in ((result, on), (other, not on)):
+        label, colour = ("with the estimator", MEASURED) if enabled else ("without", MADE)
+        size = 1e3 * np.linalg.norm(run.rows["e_p_W"], axis=1)
+        line(axes[0], run.rows["t"], size, label, color=colour)
+        line(axes[1], run.rows["t"], size, color=colour)
+    axes[0].set(ylabel="distance from the\nplanned place [mm]")
+    axes[1].set(ylabel="the same, from\n0.01 mm on [mm]", xlabel="time [s]", yscale="log")
+    axes[1].set_ylim(bottom=1e-2)
+    _mark_push(axes, result)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    end = {enabled: run.metrics["base_final_error_m"] for run, enabled in ((result, on), (other, not on))}
+    caption = (
+        f"At the end the base is {1e3 * end[True]:.3g} mm off with it and {1e3 * end[False]:.3g} mm without: nothing else takes "
+        "out a load that stays."
+    )
+    return Picture("With and without the estimator", caption, fig)
+
+
+def _mark_push(axes: list[figure.Axes], result: Result) -> None:
+    push = scenario_of(result).push
+    if any(push.force):
+        for panel in axes:
+            panel.axvspan(push.start, push.start + push.duration, color="0.88", linewidth=0)
+
+
+def estimate(result: Result) -> Picture:
+    """Estimated against true force, and the ideal answer of the filter."""
+    rows, scenario = result.rows, scenario_of(result)
+    direction, name = _along(result)
+    t, push = rows["t"], scenario.push
+    true = (rows["push_W"] + rows["F_E_W"]["f"] + rows["wind_W"]) @ direction
+    fig, axes = panels(1, 2.8)
+    line(axes[0], t, true, "true force\nfrom outside", color="0.6", linewidth=2.2)
+    line(axes[0], t, rows["f_hat_W"] @ direction, "estimated", color=MEASURED)
+    if any(push.force) and scenario.estimator.enabled:
+        w, size = scenario.estimator.bandwidth, float(np.linalg.norm(push.force))
+
+        def answer(since: np.ndarray) -> np.ndarray:
+            late = w * np.maximum(since, 0.0)
+            return np.asarray(1.0 - (1.0 + late) * np.exp(-late))
+
+        ideal = size * (answer(t - push.start) - answer(t - push.start - push.duration))
+        line(axes[0], t, ideal, "ideal:\nw²/(s + w)²", **IDEAL)
+        axes[0].set_xlim(push.start - 0.3, push.start + push.duration + 1.5)
+    axes[0].set(ylabel=f"force on the vehicle,\n{name} [N]", xlabel="time [s]")
+    hide_rounding(axes[0], 0.1)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    caption = (
+        "Found from momentum alone. What the ideal lacks is the arm, which swings and pulls at the base; no sensor tells that."
+    )
+    return Picture("Estimated force", caption, fig)
+
+
+def joints(result: Result) -> Picture:
+    """Torques of the flying arm against their limit, and what its inverse kinematics leaves."""
+    rows, t, arm = result.rows, result.rows["t"], scenario_of(result).flying_arm
+    fig, axes = panels(2)
+    colours = figure.plt.get_cmap("tab10")
+    for i in range(6):
+        line(axes[0], t, rows["tau_uam"][:, i], f"joint {i + 1}", color=colours(i))
+    for side in (-arm.torque, arm.torque):
+        axes[0].axhline(side, label="limit" if side > 0 else None, color=MADE, linewidth=1.0)
+    line(axes[1], t, 1e3 * rows["ik_error"], color=MEASURED)
+    axes[0].set(ylabel="torque [N·m]")
+    axes[1].set(ylabel="tool from its\ncompliant pose [mm]", xlabel="time [s]")
+    hide_rounding(axes[1], 1e-3)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    worst = result.metrics["ik_error_max_m"]
+    caption = (
+        "Torques of the flying arm's joints, and how far its joints leave the tool from the pose that the admittance asks for."
+    )
+    if worst > 1e-3:
+        caption += f" The {1e3 * worst:.0f} mm are beyond its reach: the softest gains give way further than the arm is long."
+    return Picture("The flying arm", caption, fig)

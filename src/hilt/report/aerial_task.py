@@ -1,0 +1,191 @@
+"""The two case studies in a report: forces, gains, tank, the snap of the hook, and what the task concluded."""
+
+import numpy as np
+
+from hilt.aerial.task import BACK, FAILED, INSTALLED, RELEASED, RISE, STATES, TUG
+from hilt.job import Result
+from hilt.plant.hand import GRAVITY
+from hilt.report.aerial_traces import (
+    has_states,
+    human_force,
+    legend,
+    scenario_of,
+    spans,
+    stage,
+    stop_of,
+    three,
+)
+from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+from hilt.report.page import table
+from hilt.report.words import si
+
+PAPER_DISPLACEMENT = 0.1  # m, in x, of experiment B
+ROUNDING = -1e-9  # J
+
+
+def forces(result: Result) -> Picture:
+    """[Fig. 3, Fig. 6] of the paper."""
+    rows, scenario, t = result.rows, scenario_of(result), result.rows["t"]
+    fig, axes = stage(result, 1, 2.6)
+    three(axes[0], t, human_force(result))
+    if scenario.link.delay > 0.0:
+        line(axes[0], t, rows["F_E_W"]["f"][:, 0], "x, as it\nreaches the\nsimulation", color="0.5", linewidth=0.9)
+    if scenario.hand.tool_mass > 0.0:
+        weight = -scenario.hand.tool_mass * GRAVITY
+        axes[0].axhline(weight, label=f"tool's weight,\n{-weight:.2f} N", **IDEAL)
+    axes[0].set(ylabel="force on the tool,\nworld [N]")
+    hide_rounding(axes[0], 0.1)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    who = "cable" if scenario.cable.present else "human"
+    return Picture(
+        f"Force of the {who}", f"As the sensor of the hardware measures it, bias taken off, turned into the world: the {who} on the tool.", fig
+    )  # fmt: skip
+
+
+def gains(result: Result) -> Picture:
+    """[Fig. 4] of the paper: desired dashed, actual solid."""
+    rows, t = result.rows, result.rows["t"]
+    fig, axes = stage(result, 3, 1.25)
+    shown = [0, 1] if np.any(rows["K_arm_des"][:, 0] != rows["K_arm_des"][:, 1]) else [0]
+    for i in shown:
+        name = "actual" if len(shown) == 1 else f"actual, {'front (x)' if i == 0 else 'y, z'}"
+        for panel, actual, wanted in zip(
+            axes, ("K_arm", "D_arm_des", "M_arm"), ("K_arm_des", "D_arm_des", "M_arm_des"), strict=False
+        ):
+            line(panel, t, rows[actual][:, i], name, color=AXES[i])
+            line(panel, t, rows[wanted][:, i], "desired" if i == 0 else None, **IDEAL)
+    for panel, words in zip(axes, ("K [N/m]", "D [N·s/m]", "M [kg]"), strict=False):
+        panel.set(ylabel=words)
+        panel.set_ylim(bottom=0.0)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    behind = float((rows["K_arm_des"] - rows["K_arm"])[:, :3].max())
+    caption = "Gains of the arm's admittance; damping costs the tank nothing and is never held back. "
+    caption += (
+        f"The tank held the stiffness back by up to {behind:.3g} N/m."
+        if behind > 0.01
+        else "The tank let them all through at once."
+    )
+    return Picture("Gains", caption, fig)
+
+
+def tank(result: Result) -> Picture:
+    """[Fig. 5] of the paper, with the bounds, and the audit that must not be negative."""
+    rows, t, given = result.rows, result.rows["t"], scenario_of(result).tank
+    fig, axes = stage(result, 2, 1.7)
+    line(axes[0], t, rows["E_tank"], "in the tank", color=MEASURED)
+    for bound, words in ((given.high, "bounds"), (given.low, None)):
+        axes[0].axhline(bound, label=words, **IDEAL)
+    line(axes[1], t, rows["E_audit"], "audit", color=CONTROLLER)
+    axes[1].axhline(0.0, color=MADE, linewidth=1.0, label="must not\nbe below")
+    axes[0].set(ylabel="energy 𝒯 [J]" if given.enabled else "energy [J]\n(tank is off)")
+    axes[1].set(ylabel="passivity\naudit [J]")
+    hide_rounding(axes[1], 1e-6)
+    for panel in axes[:2]:
+        legend(panel)
+    mark_fault(axes, stop_of(result))
+    caption = "Rising gains are paid from the tank, dissipation refills it. The audit is what a full tank has thrown away."
+    return Picture("Energy tank", caption, fig)
+
+
+def snap(result: Result) -> Picture | None:
+    """The hook over the cable, close up."""
+    rows, cable, t = result.rows, scenario_of(result).cable, result.rows["t"]
+    near = np.flatnonzero((rows["task_state"] == RISE) | (rows["task_state"] == BACK) | (rows["task_state"] == TUG))
+    if not cable.present or not len(near):
+        return None
+    depth = 1e3 * (rows["X_WB_true"]["p"][:, 2] + cable.hook[2] - rows["p_cable_true_H"][:, 2])
+    fig, axes = panels(2)
+    line(axes[0], t, depth, color=MEASURED)
+    for level, words, style in (
+        (-1e3 * cable.mouth_height, "mouth of the hook", {"color": "0.6", "linewidth": 0.9}),
+        (1e3 * cable.gate_latch, "gate closes behind it", IDEAL),
+        (1e3 * cable.bottom, "bottom of the slot", {"color": "0.3", "linewidth": 1.2}),
+    ):
+        axes[0].axhline(level, label=words, **style)
+    line(axes[1], t, rows["F_cable_true_H"][:, 2], "cable on the tool, true", color=MEASURED)
+    line(axes[1], t, rows["F_h_H"]["f"][:, 2], "as the task sees it", color=CONTROLLER)
+    axes[0].set(ylabel="cable below the\nhook's throat [mm]")
+    axes[1].set(ylabel="vertical force [N]", xlabel="time [s]")
+    for panel in axes:
+        panel.set_xlim(t[near[0]], t[near[-1]] + 1.0)
+        for code, begin, end in spans(rows["task_state"]):
+            if code in (RISE, BACK, TUG):
+                panel.axvline(t[begin], color="0.4", linewidth=0.7)
+                if panel is axes[0] and t[end - 1] - t[begin] > 0.1:
+                    place = (t[begin], 1.02)
+                    panel.annotate(STATES[code], place, xycoords=("data", "axes fraction"), fontsize=8)
+    inside = (t >= t[near[0]]) & (t <= t[near[-1]] + 1.0)
+    axes[0].set_ylim(max(-60.0, depth[inside].min() - 3.0), 1e3 * cable.bottom + 8.0)
+    for panel in axes:
+        legend(panel)
+    mark_fault(axes, stop_of(result))
+    caption = (
+        "The hook rises over the cable until the gate snaps, goes back, and tugs: only a closed hook is pulled up by the cable."
+    )
+    return Picture("The snap", caption, fig)
+
+
+def tank_words(result: Result) -> str:
+    scenario, m, rows = scenario_of(result), result.metrics, result.rows
+    audit = m["passivity_audit_min_J"]
+    form = scenario.tank.form if scenario.tank.enabled else "off"
+    said = (
+        f"it holds (least {si(audit, 'J', 2) if audit < ROUNDING / 10 else '0 J'})"
+        if audit >= ROUNDING
+        else f"<b>it fails: {si(-audit, 'J', 3)} came out of nothing</b>"
+    )
+    words = f"Passivity audit of arm and tank ({form}): {said}. "
+    if scenario.tank.enabled:
+        behind = float((rows["K_arm_des"] - rows["K_arm"])[:, :3].max())
+        words += f"The tank had at least {si(m['tank_min_J'], 'J', 3)}"
+        words += f" and held the stiffness back by up to {behind:.3g} N/m. " if behind > 0.01 else " and held nothing back. "
+    return words + "The tank guards the gains, not the human: a loop can swing up at the hand while this audit holds."
+
+
+def concluded(result: Result) -> str:
+    """What the task thinks beside what happened."""
+    rows, scenario = result.rows, scenario_of(result)
+    last = int(rows["task_state"][-1])
+    if scenario.task.kind == "handover":
+        state = f"The task ended in “{STATES[last]}”"
+        when = [f"{STATES[c]} at {rows['t'][b]:.1f} s" for c, b, _ in spans(rows["task_state"])][1:]
+        hand = scenario.hand
+        truth = f"In truth the hand took hold at {hand.start:g} s, left its tool to the arm at {hand.handover:g} s and let go at {hand.release:g} s."
+        missed = (
+            " <b>It did not see that the human is gone.</b>" if last != RELEASED and rows["t"][-1] > hand.release + 6 else ""
+        )
+        return f"{state}: {', '.join(when) or 'nothing was recognised'}. {truth}{missed}"
+    thinks, true = bool(rows["hooked"][-1]), bool(rows["latched_true"][-1])
+    ends = {INSTALLED: "installed", FAILED: "failed"}.get(last, f"unfinished, in “{STATES[last]}”")
+    agree = "which is true" if thinks == true else "<b>which is wrong</b>"
+    return (
+        f"The task concluded that the diverter is {'hooked' if thinks else 'not hooked'}, {agree} "
+        f"(the hook {'is' if true else 'is not'} closed over the cable); it ended as {ends}."
+    )
+
+
+def contact_words(result: Result) -> str:
+    """The contact model beside the paper's figure."""
+    scenario, m = scenario_of(result), result.metrics
+    c = scenario.cable
+    figures = [
+        ("cable: mass, stiffness, damping ratio", f"{c.mass:g} kg, {c.stiffness:g} N/m, {c.damping_ratio:g}"),
+        ("hook: half width of the mouth, half angle", f"{1e3 * c.mouth:g} mm, {np.degrees(c.half_angle):.0f}°"),
+        ("walls: stiffness, damping, friction", f"{c.wall_stiffness / 1e3:g} kN/m, {c.wall_damping:g} N·s/m, {c.friction:g}"),
+        ("gate: force, friction, closes at, held by", f"{c.gate_force:g} N, {c.gate_friction:g}, {1e3 * c.gate_latch:g} mm, {c.retention * c.gate_force:g} N"),
+        ("work to open the gate", f"{c.gate_work:.2f} J"),
+        ("cable off its place, sideways", f"{1e3 * c.offset:g} mm"),
+    ]  # fmt: skip
+    x, y, z = (1e3 * part for part in m["base_displacement_m"])
+    return (
+        f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about {1e3 * PAPER_DISPLACEMENT:.0f} mm in x, "
+        "<b>which is not reproduced</b>: it gives no figures of cable, clip or tool, and hits a real one; here the hook meets "
+        "the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. The contact here:"
+        f"<br>{table(('', 'value'), figures)}"
+    )
+
+
+def has_gains_to_show(result: Result) -> bool:
+    return has_states(result) or bool(np.ptp(result.rows["K_arm_des"][:, 0]))
