@@ -80,7 +80,7 @@ def test_the_mixer_keeps_every_limit_and_its_priorities(u_T, roll, pitch, yaw):
     assert given_T == pytest.approx(min(u_T, 4 * p.most), abs=1e-9)
     # roll and pitch: one share of both; yaw: a share of its own
     wanted, got = np.array((roll, pitch)), np.array(given_tau[:2])
-    share = got @ wanted / (wanted @ wanted) if wanted @ wanted > 1e-12 else 1.0
+    share = got @ wanted / (wanted @ wanted) if wanted @ wanted > 1e-20 else 1.0
     assert -1e-9 <= share <= 1.0 + 1e-9
     assert got == pytest.approx(share * wanted, abs=1e-9)
     assert given_tau[2] * np.sign(yaw) + 1e-9 >= 0.0

@@ -59,15 +59,15 @@ def _seen(result: Result) -> str:
         words += f"; <b>the guard stopped the run at {result.fault.t:.4g} s</b>"
     if touched(scenario):
         words += (
-            f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and {si(m['tool_force_final_N'], 'N', 3)} at the "
-            f"end, where the tool hangs {1e3 * m['sag_m']:.3g} mm below where it is wanted"
+            f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and at the end "
+            f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool hangs {1e3 * m['sag_m']:.3g} mm below where it is wanted"
         )
     if "estimator_t63_s" in m:
         ideal = 2.146 / scenario.estimator.bandwidth, 3.890 / scenario.estimator.bandwidth
         words += (
             f". The estimator saw 63 % of the push after {1e3 * m['estimator_t63_s']:.0f} ms and 90 % after "
-            f"{1e3 * m['estimator_t90_s']:.0f} ms (a rigid body: {1e3 * ideal[0]:.0f} and {1e3 * ideal[1]:.0f} ms), and overshot by "
-            f"{m['estimator_overshoot']:.1%}"
+            f"{1e3 * m['estimator_t90_s']:.0f} ms (a rigid body: {1e3 * ideal[0]:.0f} and {1e3 * ideal[1]:.0f} ms), and "
+            f"overshot by {m['estimator_overshoot']:.1%}"
         )
     if math.isfinite(m.get("recovery_time_s", math.nan)):
         words += f". It was back within 2 cm {m['recovery_time_s']:.2f} s after the snap"
@@ -75,8 +75,8 @@ def _seen(result: Result) -> str:
         words += ". The estimator is off: a load that stays leaves the base off its place"
     if m["ik_error_max_m"] > FEW:
         words += (
-            f". The compliant pose was up to {1e3 * m['ik_error_max_m']:.0f} mm beyond the reach of the flying arm: its gains are too soft "
-            "for this force"
+            f". The flying arm was up to {1e3 * m['ik_error_max_m']:.0f} mm behind its compliant pose: for this force the "
+            "gains are so soft that reach and joint speeds do not suffice"
         )
     return words + "."
 
@@ -85,12 +85,17 @@ def _link(result: Result) -> str:
     last, link = result.rows[-1], scenario_of(result).link
     head = ("direction", "mean delay", "packets lost", "longest silence")
     rows = [
-        (name, si(float(last[f"{key}_delay_mean"]), "s", 3), str(int(last[f"{key}_lost"])), si(float(result.rows[f"{key}_age"].max()), "s", 3))
+        (
+            name,
+            si(float(last[f"{key}_delay_mean"]), "s", 3),
+            str(int(last[f"{key}_lost"])),
+            si(float(result.rows[f"{key}_age"].max()), "s", 3),
+        )
         for name, key in (("force, to the simulation", "wrench"), ("displacement, to the hardware", "motion"))
-    ]  # fmt: skip
+    ]
     return (
-        f"{table(head, rows)}Gains are not sent through it. The human's own loop closes on the hardware; through a link of "
-        f"{si(link.delay, 's', 3)} each way only the base's displacement comes back, {si(2 * link.delay, 's', 3)} after the force that made it."
+        f"{table(head, rows)}Gains are not sent through it. The human's own loop closes on the hardware; only the base's "
+        f"displacement comes back through the link, at least {si(2 * link.delay, 's', 3)} after the force that made it."
     )
 
 
@@ -106,7 +111,7 @@ def pictures(result: Result) -> Iterator[Picture]:
         yield close
     if has_gains_to_show(result):
         yield gains(result)
-    yield tank(result)
+        yield tank(result)
     if scenario.task.kind == "hover":
         yield with_and_without(result, other_estimator(result))
         yield estimate(result)
@@ -124,8 +129,8 @@ def _one(name: str, result: Result) -> str:
     if result.fault is not None:
         return f"{name} was stopped at {result.fault.t:.3g} s"
     return (
-        f"{name} moves the base by at most {si(max(m['base_displacement_m']), 'm', 3)} and ends with {si(m['tool_force_final_N'], 'N', 3)} "
-        f"at the tool and a late force of {si(m['late_force_N'], 'N', 3)}"
+        f"{name} moves the base by at most {si(max(m['base_displacement_m']), 'm', 3)} and ends with "
+        f"{si(m['tool_force_final_N'], 'N', 3)} at the tool and a late force of {si(m['late_force_N'], 'N', 3)}"
     )
 
 

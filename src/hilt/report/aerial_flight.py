@@ -42,22 +42,22 @@ def _along(result: Result) -> tuple[np.ndarray, str]:
 def with_and_without(result: Result, other: Result) -> Picture:
     """The same run with and without the estimator."""
     on = scenario_of(result).estimator.enabled
-    fig, axes = panels(2)
+    fig, axes = panels(3, 1.4)
     for run, enabled in ((result, on), (other, not on)):
-        label, colour = ("with the estimator", MEASURED) if enabled else ("without", MADE)
-        size = 1e3 * np.linalg.norm(run.rows["e_p_W"], axis=1)
-        line(axes[0], run.rows["t"], size, label, color=colour)
-        line(axes[1], run.rows["t"], size, color=colour)
-    axes[0].set(ylabel="distance from the\nplanned place [mm]")
-    axes[1].set(ylabel="the same, from\n0.01 mm on [mm]", xlabel="time [s]", yscale="log")
-    axes[1].set_ylim(bottom=1e-2)
+        label, colour = ("with the\nestimator", MEASURED) if enabled else ("without", MADE)
+        for i, panel in enumerate(axes):
+            line(panel, run.rows["t"], 1e3 * run.rows["e_p_W"][:, i], label, color=colour)
+    for name, panel in zip("xyz", axes, strict=True):
+        panel.set(ylabel=f"e_p, {name} [mm]")
+        hide_rounding(panel, 0.1)
+    axes[-1].set(xlabel="time [s]")
     _mark_push(axes, result)
     legend(axes[0])
     mark_fault(axes, stop_of(result))
     end = {enabled: run.metrics["base_final_error_m"] for run, enabled in ((result, on), (other, not on))}
     caption = (
-        f"At the end the base is {1e3 * end[True]:.3g} mm off with it and {1e3 * end[False]:.3g} mm without: nothing else takes "
-        "out a load that stays."
+        f"Displacement of the base; at the end it is {1e3 * end[True]:.3g} mm off with the estimator and "
+        f"{1e3 * end[False]:.3g} mm without: nothing else takes out a load that stays."
     )
     return Picture("With and without the estimator", caption, fig)
 
@@ -92,9 +92,7 @@ def estimate(result: Result) -> Picture:
     hide_rounding(axes[0], 0.1)
     legend(axes[0])
     mark_fault(axes, stop_of(result))
-    caption = (
-        "Found from momentum alone. What the ideal lacks is the arm, which swings and pulls at the base; no sensor tells that."
-    )
+    caption = "Found from momentum alone. What differs from the ideal is the arm, which swings and pulls at the base."
     return Picture("Estimated force", caption, fig)
 
 
@@ -114,9 +112,7 @@ def joints(result: Result) -> Picture:
     legend(axes[0])
     mark_fault(axes, stop_of(result))
     worst = result.metrics["ik_error_max_m"]
-    caption = (
-        "Torques of the flying arm's joints, and how far its joints leave the tool from the pose that the admittance asks for."
-    )
+    caption = "Torques of the joints, and how far the joints leave the tool from the pose that the admittance asks for."
     if worst > 1e-3:
-        caption += f" The {1e3 * worst:.0f} mm are beyond its reach: the softest gains give way further than the arm is long."
+        caption += f" The {1e3 * worst:.0f} mm: so soft gains ask for more than reach and joint speeds allow."
     return Picture("The flying arm", caption, fig)

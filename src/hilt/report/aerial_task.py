@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hilt.aerial.task import BACK, FAILED, INSTALLED, RELEASED, RISE, STATES, TUG
+from hilt.aerial.task import BACK, FAILED, INSTALLED, RAISED, RELEASED, RISE, STATES, TOUCHED, TUG
 from hilt.job import Result
 from hilt.plant.hand import GRAVITY
 from hilt.report.aerial_traces import (
@@ -38,9 +38,8 @@ def forces(result: Result) -> Picture:
     legend(axes[0])
     mark_fault(axes, stop_of(result))
     who = "cable" if scenario.cable.present else "human"
-    return Picture(
-        f"Force of the {who}", f"As the sensor of the hardware measures it, bias taken off, turned into the world: the {who} on the tool.", fig
-    )  # fmt: skip
+    caption = f"Of the {who} on the tool, as the sensor of the hardware measures it: bias taken off, turned into the world."
+    return Picture(f"Force of the {who}", caption, fig)
 
 
 def gains(result: Result) -> Picture:
@@ -79,7 +78,7 @@ def tank(result: Result) -> Picture:
         axes[0].axhline(bound, label=words, **IDEAL)
     line(axes[1], t, rows["E_audit"], "audit", color=CONTROLLER)
     axes[1].axhline(0.0, color=MADE, linewidth=1.0, label="must not\nbe below")
-    axes[0].set(ylabel="energy 𝒯 [J]" if given.enabled else "energy [J]\n(tank is off)")
+    axes[0].set(ylabel="in the tank [J]" if given.enabled else "in the tank,\nwhich is off [J]")
     axes[1].set(ylabel="passivity\naudit [J]")
     hide_rounding(axes[1], 1e-6)
     for panel in axes[:2]:
@@ -121,9 +120,7 @@ def snap(result: Result) -> Picture | None:
     for panel in axes:
         legend(panel)
     mark_fault(axes, stop_of(result))
-    caption = (
-        "The hook rises over the cable until the gate snaps, goes back, and tugs: only a closed hook is pulled up by the cable."
-    )
+    caption = "The hook rises over the cable until the gate snaps, goes back, and tugs: a cable pulls only a closed hook up."
     return Picture("The snap", caption, fig)
 
 
@@ -144,19 +141,32 @@ def tank_words(result: Result) -> str:
     return words + "The tank guards the gains, not the human: a loop can swing up at the hand while this audit holds."
 
 
+def _handover_words(result: Result) -> str:
+    rows, hand, task = result.rows, scenario_of(result).hand, scenario_of(result).task.handover
+    entered = {code: float(rows["t"][begin]) for code, begin, _ in spans(rows["task_state"]) if code >= TOUCHED}
+    seen = ", ".join(f"{STATES[code]} at {t:.1f} s" for code, t in sorted(entered.items())) or "nothing was recognised"
+    words = (
+        f"The task ended in “{STATES[int(rows['task_state'][-1])]}”: {seen}. In truth the hand took hold at {hand.start:g} s, "
+        f"left its tool to the arm at {hand.handover:g} s and let go at {hand.release:g} s."
+    )
+    low, high = task.contact
+    if entered.get(RAISED, 0.0) > hand.release:
+        words += (
+            f" <b>The gains were raised only after the human had let go</b>: the hand never pulled with {low:g} to {high:g} N "
+            f"for {task.contact_time:g} s, and the tool's weight was taken for a contact. A longer way of the hand "
+            "(hand.amplitude = '70 mm') is seen at once."
+        )
+    if RELEASED not in entered and rows["t"][-1] > hand.release + task.weight_time + 2.0:
+        words += " <b>It did not see that the human is gone.</b>"
+    return words
+
+
 def concluded(result: Result) -> str:
     """What the task thinks beside what happened."""
     rows, scenario = result.rows, scenario_of(result)
     last = int(rows["task_state"][-1])
     if scenario.task.kind == "handover":
-        state = f"The task ended in “{STATES[last]}”"
-        when = [f"{STATES[c]} at {rows['t'][b]:.1f} s" for c, b, _ in spans(rows["task_state"])][1:]
-        hand = scenario.hand
-        truth = f"In truth the hand took hold at {hand.start:g} s, left its tool to the arm at {hand.handover:g} s and let go at {hand.release:g} s."
-        missed = (
-            " <b>It did not see that the human is gone.</b>" if last != RELEASED and rows["t"][-1] > hand.release + 6 else ""
-        )
-        return f"{state}: {', '.join(when) or 'nothing was recognised'}. {truth}{missed}"
+        return _handover_words(result)
     thinks, true = bool(rows["hooked"][-1]), bool(rows["latched_true"][-1])
     ends = {INSTALLED: "installed", FAILED: "failed"}.get(last, f"unfinished, in “{STATES[last]}”")
     agree = "which is true" if thinks == true else "<b>which is wrong</b>"
@@ -174,15 +184,16 @@ def contact_words(result: Result) -> str:
         ("cable: mass, stiffness, damping ratio", f"{c.mass:g} kg, {c.stiffness:g} N/m, {c.damping_ratio:g}"),
         ("hook: half width of the mouth, half angle", f"{1e3 * c.mouth:g} mm, {np.degrees(c.half_angle):.0f}°"),
         ("walls: stiffness, damping, friction", f"{c.wall_stiffness / 1e3:g} kN/m, {c.wall_damping:g} N·s/m, {c.friction:g}"),
-        ("gate: force, friction, closes at, held by", f"{c.gate_force:g} N, {c.gate_friction:g}, {1e3 * c.gate_latch:g} mm, {c.retention * c.gate_force:g} N"),
+        ("gate: force, friction, closes at", f"{c.gate_force:g} N, {c.gate_friction:g}, {1e3 * c.gate_latch:g} mm"),
+        ("force that tears the closed gate open", f"{c.retention * c.gate_force:g} N"),
         ("work to open the gate", f"{c.gate_work:.2f} J"),
         ("cable off its place, sideways", f"{1e3 * c.offset:g} mm"),
     ]  # fmt: skip
     x, y, z = (1e3 * part for part in m["base_displacement_m"])
     return (
-        f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about {1e3 * PAPER_DISPLACEMENT:.0f} mm in x, "
-        "<b>which is not reproduced</b>: it gives no figures of cable, clip or tool, and hits a real one; here the hook meets "
-        "the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. The contact here:"
+        f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about "
+        f"{1e3 * PAPER_DISPLACEMENT:.0f} mm in x, <b>which is not reproduced</b>: it gives no figures of cable, clip or tool; here the "
+        "hook meets the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. The contact here:"
         f"<br>{table(('', 'value'), figures)}"
     )
 
