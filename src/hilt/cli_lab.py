@@ -44,7 +44,7 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
         result = session.run(system, values, name, out, file, _ask if asks else None)
         print(json.dumps(result.as_json()))
     else:
-        with terminal.progress(status, values.loop.duration, values.loop.period) as watch:
+        with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
             result = session.run(system, values, name, out, file, _ask if asks else None, watch)
         terminal.print_result(console, result)
         for note in result.notes or ():

@@ -7,6 +7,7 @@ A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(sy
 files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py.
 """
 
+import importlib
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
@@ -37,8 +38,16 @@ def rig(name: str) -> Callable[[System, Bench], Rig]:
 
 
 def driver(group: str, name: str) -> Any:
-    """The rig file's section of a robot or a sensor."""
-    return _load(group, name)
+    """The rig file's section of a robot or a sensor: by its name, or as `module:Class` of your own."""
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        return _load(group, name)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"driver {name!r} cannot be loaded: {error}; give module:Class of a module that can be imported"
+        ) from None
 
 
 def systems() -> dict[str, System]:

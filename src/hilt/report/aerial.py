@@ -60,7 +60,7 @@ def _seen(result: Result) -> str:
     if touched(scenario):
         words += (
             f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and at the end "
-            f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool hangs {1e3 * m['sag_m']:.3g} mm below where it is wanted"
+            f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool hangs {si(m['sag_m'], 'm', 3)} below where it is wanted"
         )
     if "estimator_t63_s" in m:
         ideal = 2.146 / scenario.estimator.bandwidth, 3.890 / scenario.estimator.bandwidth

@@ -121,7 +121,10 @@ def snap(result: Result) -> Picture | None:
         legend(panel)
     mark_fault(axes, stop_of(result))
     caption = "The hook rises over the cable until the gate snaps, goes back, and tugs: a cable pulls only a closed hook up."
-    return Picture("The snap", caption, fig)
+    if not rows["latched_true"].any():
+        caption = "The hook rises and does not close over the cable."
+        caption += "" if rows["F_cable_true_H"].any() else " The cable passes beside its mouth and never touches it."
+    return Picture("Hook and cable", caption, fig)
 
 
 def tank_words(result: Result) -> str:
@@ -192,8 +195,9 @@ def contact_words(result: Result) -> str:
     x, y, z = (1e3 * part for part in m["base_displacement_m"])
     return (
         f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about "
-        f"{1e3 * PAPER_DISPLACEMENT:.0f} mm in x, <b>which is not reproduced</b>: it gives no figures of cable, clip or tool; here the "
-        "hook meets the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. The contact here:"
+        f"{1e3 * PAPER_DISPLACEMENT:.0f} mm in x, <b>which is not reproduced</b>: it gives no figures of cable, clip or tool. "
+        "Here the hook meets the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. The "
+        "contact model and its figures:"
         f"<br>{table(('', 'value'), figures)}"
     )
 

@@ -3,13 +3,14 @@
 import html
 import importlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import hilt
 from hilt.job import Result
-from hilt.report import words
+from hilt.report import timing, words
 from hilt.report.figure import Picture
+from hilt.report.table import table as table
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#1b1f24;max-width:1500px;margin:0 auto;padding:24px;background:#fff}
@@ -21,14 +22,6 @@ td.n,th.n{text-align:right}.made{color:#c0392b}.fault{background:#fdecea;border-
 figcaption{color:#57606a;font-size:14px}.two{display:flex;gap:48px;flex-wrap:wrap}pre{background:#f6f8fa;padding:12px;overflow:auto;font-size:12px;max-height:420px}
 .yes{color:#1a7f37;font-weight:600}.no{color:#c0392b;font-weight:600}
 """
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 1) -> str:
-    """A table; columns from `numbers` on are aligned right. Cells are HTML already."""
-    mark = [' class="n"' if i >= numbers else "" for i in range(len(head))]
-    lines = ["<table><tr>" + "".join(f"<th{m}>{h}</th>" for m, h in zip(mark, head, strict=True)) + "</tr>"]
-    lines += ["<tr>" + "".join(f"<td{m}>{c}</td>" for m, c in zip(mark, row, strict=True)) + "</tr>" for row in rows]
-    return "\n".join(lines) + "</table>"
 
 
 def figures(pictures: Iterable[Picture]) -> str:
@@ -90,6 +83,7 @@ def render(result: Result) -> str:
         for name, v in result.metrics.items()
     ]
     parts.append(f"<div class='two'><div><h2>Metrics</h2>{table(('', 'value'), shown)}</div><div>{_ledger(result)}</div></div>")
+    parts.append(timing.section(result))
     parts.append(figures(module.pictures(result)))
     parts.append(f"<h2>Scenario</h2><p class='sub'>hash {result.scenario.hash()}, SI units</p>")
     parts.append(f"<pre>{html.escape(json.dumps(result.scenario.model_dump(mode='json'), indent=1))}</pre>")

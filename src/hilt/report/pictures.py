@@ -35,7 +35,10 @@ def lateness(rows: np.ndarray, t: np.ndarray) -> Picture:
     fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 2.4), width_ratios=(1.5, 1))
     if late.any():
         line(left, t, late, color=MEASURED)
-        right.hist(late, bins=60, color=MEASURED, log=True)
+        right.hist(late, bins=60, color=MEASURED, log=True, label="lateness")
+        if rows["tick_time"].any():
+            right.hist(rows["tick_time"] * 1e6, bins=60, color=MADE, log=True, alpha=0.5, label="duration")
+            right.legend(fontsize=8)
         median, p99 = np.percentile(late, [50, 99])
         caption = f"Ticks began late by {median:.0f} µs (median), {p99:.0f} µs (p99), {late.max():.0f} µs at worst."
     else:
@@ -45,5 +48,5 @@ def lateness(rows: np.ndarray, t: np.ndarray) -> Picture:
             )
         caption = "The run was not paced; use --clock periodic to run in wall time."
     left.set(xlabel="time [s]", ylabel="lateness [µs]")
-    right.set(xlabel="lateness [µs]", ylabel="ticks")
+    right.set(xlabel="lateness, duration of a tick [µs]", ylabel="ticks")
     return Picture("Lateness", caption, fig)

@@ -9,6 +9,7 @@ from hilt.report import page
 from hilt.reproduce.claims import Reproduction
 
 _MODULES = {
+    "cuniato2022": "hilt.reproduce.cuniato2022",
     "destefano2017": "hilt.reproduce.destefano2017",
     "he2022": "hilt.reproduce.he2022",
     "yang2018": "hilt.reproduce.yang2018",

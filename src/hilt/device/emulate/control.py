@@ -1,0 +1,137 @@
+"""Faults on demand: lines to a running facility, and its figures back, from any process of this host.
+
+    FacilityControl(rig).set("robot.drop", 0.1)          FacilityControl(rig).status()["robot"]["violations"]
+
+A facility is found by the sensor's address and port, which only one can have. Its socket has a name in the kernel and no file,
+so a killed facility leaves nothing behind.
+"""
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from hilt import clock
+from hilt.device.emulate import world
+from hilt.device.rigfile import RigFile
+from hilt.faults import InputError
+
+_SIZE_MAX = 1 << 17
+_TIME_LIMIT = 10.0  # [s]
+
+
+def name_of(rig: RigFile) -> str:
+    section = world.netft_of(rig)
+    return f"facility-{section.address}-{section.port}"
+
+
+def _address(name: str) -> str:
+    return f"\0hilt-{name}"
+
+
+class ControlServer:
+    """The facility's side: `answer(line)` is called for every line, in a thread of its own."""
+
+    def __init__(self, name: str, answer: Callable[[str], dict[str, Any]]) -> None:
+        self._answer = answer
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._socket.bind(_address(name))
+        except OSError:
+            self._socket.close()
+            place = name.removeprefix("facility-").replace("-", ":")
+            raise InputError(
+                f"a facility with its sensor at {place} is running already; end it or change sensor.port"
+            ) from None
+        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                data, client = self._socket.recvfrom(_SIZE_MAX)
+            except OSError:
+                return
+            if not data and client is None:
+                return
+            try:
+                answer = self._answer(data.decode(errors="replace"))
+            except InputError as error:
+                answer = {"error": str(error)}
+            if client is not None:
+                with contextlib.suppress(OSError):  # it may have gone
+                    self._socket.sendto(json.dumps(answer).encode(), client)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        self._thread.join()
+        self._socket.close()
+
+
+class FacilityControl:
+    """Somebody who commands a running facility. Every call waits for its answer; a refusal is an InputError."""
+
+    def __init__(self, rig: RigFile | str) -> None:
+        self._name = rig if isinstance(rig, str) else name_of(rig)
+        self._lock = threading.Lock()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._socket.bind("")  # the kernel chooses a name
+            self._socket.connect(_address(self._name))
+        except OSError:
+            self._socket.close()
+            raise InputError(f"{self._name} is not running here; start it with hilt emulate") from None
+
+    def send(self, line: str) -> dict[str, Any]:
+        """One line, such as `robot.drop=0.1`, `robot.next.drop=3`, `sensor.jump=50,0,0,0,0,0`, `clear`, `status`."""
+        with self._lock:
+            try:
+                self._socket.settimeout(_TIME_LIMIT)
+                self._socket.send(line.encode())
+                answer: dict[str, Any] = json.loads(self._socket.recv(_SIZE_MAX))
+            except OSError as error:
+                raise InputError(f"{self._name} does not answer: {error or 'no answer'}; look whether it still runs") from None
+        if "error" in answer:
+            raise InputError(answer["error"])
+        return answer
+
+    def set(self, key: str, value: Any) -> None:
+        """A switch of a device, such as `robot.drop`, `sensor.freeze`, `robot.live`."""
+        text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+        self.send(f"{key}={text}")
+
+    def next(self, fault: str, count: int = 1) -> None:
+        """The next packets have a fault for sure: `next("robot.drop", 3)`."""
+        device, _, kind = fault.partition(".")
+        self.send(f"{device}.next.{kind}={count}")
+
+    def clear(self) -> None:
+        """Sound devices on sound lines."""
+        self.send("clear")
+
+    def live(self, live: bool) -> None:
+        """Whether the robot's judge expects set-points now."""
+        self.set("robot.live", live)
+
+    def restart(self) -> None:
+        """The operator drives a stopped robot back and starts its program without waiting."""
+        self.send("robot.restart")
+
+    def status(self) -> dict[str, Any]:
+        """Figures of `robot` and `sensor`, and `trouble`: a sentence for each process that has ended by itself."""
+        return self.send("status")
+
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool], seconds: float = 20.0) -> dict[str, Any]:
+        """The first status with which a condition holds."""
+        until = clock.now() + seconds
+        while not condition(status := self.status()):
+            if clock.now() > until:
+                raise InputError(f"{self._name} did not come to that within {seconds:g} s: {status}")
+            clock.pause(0.02)
+        return status
+
+    def close(self) -> None:
+        self._socket.close()

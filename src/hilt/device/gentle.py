@@ -1,0 +1,206 @@
+"""Drive a robot gently along a known path, outside of a run: to calibrate, to identify. Nothing is simulated here.
+
+The path is known beforehand, so all of it is checked against the rig's limits before the robot moves. Answer k of the robot's
+packets is place k of the path: after a lost packet the path waits and nothing jumps. Each tick is written down with the cycle
+of the robot's own clock it belongs to, and whether the robot says that it heard the answer.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hilt import faults
+from hilt.device.drivers import RobotDriver, SensorDriver
+from hilt.faults import Fault, InputError
+from hilt.guard import Limits
+from hilt.maths import so3, vec
+from hilt.signals import POSE, TWIST, WRENCH
+
+SHARE = 0.5  # of the rig's limits that a calibration uses
+ANGULAR_ACCELERATION = 1.0  # [rad/s²]
+STRAY = 0.02  # [m] that the robot may be away from its set-point before it is stopped
+_WATCH_EVERY = 25
+
+Watch = Callable[[int, int], None]  # ticks done, ticks in all
+
+# Largest rate and largest acceleration of a quintic from 0 to 1 in unit time.
+QUINTIC_RATE, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
+
+
+class Stopped(Exception):
+    """The robot was stopped on the way; `fault` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.sentence)
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class Track:
+    """What happened at each answered packet."""
+
+    cycle: np.ndarray  # of the robot's own clock, from 0; a step of 2 is a packet that was not answered
+    unheard: np.ndarray  # the robot says that this answer came too late
+    sent: np.ndarray  # POSE, the set-point; meant for one cycle later
+    measured: np.ndarray  # POSE, where the mock-up was at this cycle
+    wrench: np.ndarray  # (n, 6) [N, N·m]; NaN without a sensor
+
+
+def quintic(share: np.ndarray) -> np.ndarray:
+    """From 0 to 1 with rate and acceleration 0 at both ends."""
+    s = np.clip(share, 0.0, 1.0)
+    return s * s * s * (10.0 - s * (15.0 - 6.0 * s))
+
+
+def quintic_time(way: float, speed: float, acceleration: float) -> float:
+    """The shortest quintic over `way` within speed and acceleration [s]."""
+    return max(QUINTIC_RATE * way / speed, math.sqrt(QUINTIC_ACCELERATION * way / acceleration))
+
+
+def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
+    """The poses of a path that is given from where it begins: shifted in W, and turned before the start's own attitude."""
+    path = offsets.copy()
+    path["p"] += start["p"]
+    (w, x, y, z), (a, b, c, d) = offsets["q"].T, start["q"]
+    path["q"] = np.column_stack(
+        [
+            w * a - x * b - y * c - z * d,
+            w * b + x * a + y * d - z * c,
+            w * c - x * d + y * a + z * b,
+            w * d + x * c - y * b + z * a,
+        ]
+    )
+    return path
+
+
+def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> None:
+    """Refuse a path (poses, from `start` on) that leaves the limits anywhere."""
+    p = np.vstack([start["p"], start["p"], path["p"]])
+    for axis, low, high, column in zip("xyz", limits.workspace_min, limits.workspace_max, p.T, strict=True):
+        if column.min() < low or column.max() > high:
+            raise InputError(
+                f"the path goes from {column.min():.4g} m to {column.max():.4g} m along {axis}; limits.workspace allows "
+                f"{low:g} m to {high:g} m; move the robot to the middle of it or take a shorter way"
+            )
+    velocity = np.diff(p, axis=0) / period
+    q = np.vstack([start["q"], path["q"]])
+    turn = 4.0 * np.arcsin(np.minimum(0.5 * _most(np.diff(q, axis=0)), 1.0)) / period
+    for name, value, limit, unit in (
+        ("speed", _most(velocity), limits.speed, "m/s"),
+        ("acceleration", _most(np.diff(velocity, axis=0) / period), limits.acceleration, "m/s²"),
+        ("angular speed", turn, limits.angular_speed, "rad/s"),
+    ):
+        if not value <= limit * (1.0 + 1e-9):
+            raise InputError(f"the path has a {name} of {value:.4g} {unit}; limits allow {limit:g} {unit}; take it more slowly")
+
+
+def _most(rows: np.ndarray) -> float:
+    return float(np.sqrt((rows * rows).sum(axis=1)).max(initial=0.0))
+
+
+def warm_up() -> None:
+    """Have compiled what a stop needs, before the first packet waits for its answer."""
+    so3.multiply(so3.exp(so3.between((1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))), (1.0, 0.0, 0.0, 0.0))
+    vec.scale(1.0, vec.sub((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+
+
+def drive(
+    robot: RobotDriver,
+    offsets: np.ndarray,
+    period: float,
+    limits: Limits,
+    deceleration: float,
+    sensor: SensorDriver | None = None,
+    watch: Watch | None = None,
+) -> Track:
+    """Send a path (see `from_start`), one pose for each packet; what was sent and measured. The robot is not closed.
+
+    A sensor's fault, a force or torque beyond its limit, or a robot that does not follow ends in a soft stop and `Stopped`.
+    """
+    X, V, F, start = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH, POSE))
+    robot.sent(start)
+    path = from_start(offsets, start)
+    check_path(path, start, period, limits)
+    n = len(path)
+    track = Track(np.zeros(n, int), np.zeros(n, bool), path, np.zeros(n, POSE), np.full((n, 6), np.nan))
+    first = late = 0
+    before = now = start
+    try:
+        for k in range(n):
+            t = k * period
+            _trip(robot.wait(X, V), t)
+            counters = robot.counters()
+            # Every cycle of the robot is either a packet that came or one that was lost; other drivers: one at a time.
+            cycle = counters["packets"] + counters["lost"] if {"packets", "lost"} <= counters.keys() else k
+            first = cycle if k == 0 else first
+            track.cycle[k] = cycle - first
+            if k > 0:
+                unanswered = track.cycle[k] - track.cycle[k - 1] - 1
+                track.unheard[k - 1] = counters.get("delay", 0) - late > unanswered
+            late = counters.get("delay", 0)
+            track.measured[k] = X
+            fault = _look(sensor, F, limits, t) or _follows(X, now, t)
+            if fault is not None:
+                _soft_stop(robot, before, now, period, deceleration)
+                raise Stopped(fault)
+            track.wrench[k] = (*F["f"], *F["tau"])
+            _trip(robot.send(path[k]), t)
+            before, now = now, path[k]
+            if watch is not None and (k % _WATCH_EVERY == 0 or k == n - 1):
+                watch(k + 1, n)
+    finally:
+        robot.stop()
+    return track
+
+
+def _look(sensor: SensorDriver | None, F: Any, limits: Limits, t: float) -> Fault | None:
+    """The sensor must be well and the load allowed."""
+    if sensor is None:
+        return None
+    code = sensor.read(F)
+    if code != faults.NONE:
+        return _fault(code, t)
+    for each, part, most in ((faults.FORCE, "f", limits.force), (faults.TORQUE, "tau", limits.torque)):
+        size = math.hypot(*F[part])
+        if not size <= most:
+            return _fault(each, t, size, most)
+    return None
+
+
+def _follows(X: Any, wanted: Any, t: float) -> Fault | None:
+    away = math.dist(X["p"], wanted["p"])
+    if away <= STRAY:
+        return None
+    sentence = (
+        f"stopped at t = {t:.4g} s: the robot is {1e3 * away:.3g} mm away from its set-point, {1e3 * STRAY:g} mm are allowed; "
+        "look at its limits and whether robot.correction is as in its program"
+    )
+    return Fault(faults.DEVICE, "stray", round(t), t, "", away, STRAY, sentence)
+
+
+def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceleration: float) -> None:
+    """From the velocity between two set-points to rest; the packet that is due is answered first."""
+    step = vec.sub(tuple(now["p"]), tuple(before["p"]))
+    turn = so3.between(tuple(before["q"]), tuple(now["q"]))
+    ticks = math.ceil(math.hypot(*step) / period / (deceleration * period)) if any(step) else 0
+    ticks = max(ticks, math.ceil(math.hypot(*turn) / period / (ANGULAR_ACCELERATION * period)))
+    pose, X, V = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
+    pose["p"], pose["q"] = now["p"], now["q"]
+    for i in range(1, ticks + 1):
+        share = 1.0 - i / ticks
+        pose["p"] += vec.scale(share, step)
+        pose["q"] = so3.multiply(so3.exp(vec.scale(share, turn)), tuple(pose["q"]))
+        if robot.send(pose) or robot.wait(X, V):
+            return
+
+
+def _fault(code: int, t: float, value: float = 0.0, limit: float = 0.0) -> Fault | None:
+    return faults.read_fault({"fault": code, "fault_axis": -1, "fault_value": value, "fault_limit": limit, "t": t, "tick": 0})
+
+
+def _trip(code: int, t: float) -> None:
+    if (fault := _fault(code, t)) is not None:
+        raise Stopped(fault)

@@ -1,0 +1,52 @@
+"""How a run on devices kept time, and what happened beside it."""
+
+import html
+from typing import Any
+
+import numpy as np
+
+from hilt.job import Result
+from hilt.report.table import table
+
+WORST = 5  # ticks
+
+
+def _row(name: str, figures: dict[str, Any]) -> tuple[str, ...]:
+    return (name, *(f"{figures[key]:.0f}" for key in ("p50", "p99", "p999", "max")))
+
+
+def _worst(rows: np.ndarray) -> str:
+    """The latest and the longest ticks, with their times."""
+    late, long = (np.argsort(rows[name])[::-1][:WORST] for name in ("lateness", "tick_time"))
+    lines = [
+        (
+            f"{rows['t'][a]:.3f} s",
+            f"{1e6 * rows['lateness'][a]:.0f}",
+            f"{rows['t'][b]:.3f} s",
+            f"{1e6 * rows['tick_time'][b]:.0f}",
+        )
+        for a, b in zip(late, long, strict=True)
+    ]
+    return table(("latest tick at", "late by [µs]", "longest tick at", "took [µs]"), lines)
+
+
+def section(result: Result) -> str:
+    """HTML of the timing of a run on devices; nothing for a simulation."""
+    timing = result.timing
+    if timing is None:
+        return ""
+    rights = timing["rights"]
+    refused = "; ".join(f"{name}: {why}" for name, why in rights["refused"].items())
+    facts = [
+        ("rate", f"{timing['rate_hz']:g} Hz, {timing['rows']} ticks, {timing['rows_lost']} rows lost"),
+        ("overruns, oversleeps, missed", f"{timing['overruns']}, {timing['oversleeps']}, {timing['missed']}"),
+        ("rights", html.escape("; ".join(rights["granted"].values()) or "none")),
+        ("not permitted", html.escape(refused or "nothing was refused")),
+        *((name, ", ".join(f"{key} {value}" for key, value in counts.items())) for name, counts in timing["devices"].items()),
+        *(("beside it", html.escape(note)) for note in result.notes or ()),
+    ]
+    percentiles = table(
+        ("[µs]", "p50", "p99", "p999", "max"),
+        [_row("lateness", timing["lateness_us"]), _row("duration of a tick", timing["tick_us"])],
+    )
+    return f"<h2>Timing</h2>{percentiles}{table(('', ''), facts, numbers=2)}{_worst(result.rows)}"
