@@ -9,6 +9,9 @@ A robot with pure_delay = 0 and no G stands at tick k where tick k-1 told it to.
 `loop_delay` = delay + T the time from the tick that read a measurement to the robot's answer to it. An RSI controller drives
 an answer in the cycle after it was heard: its pure_delay is one cycle plus its dead time.
 
+The figures are the robot's own. The simulation's robot rounds off the corners of the set-point when the pure delay is no whole
+number of ticks (device/answer.py); what it needs to answer alike is fitted with its own arithmetic and goes into the rig file.
+
 Time is the robot's own: its cycles count, not when packets came. A cycle without an answer holds the set-point; an answer that
 the robot calls late, or a stretch that does not fit the rest, divides the record: what follows starts anew with a state and an
 offset of its own. So lost packets cost data, not truth.
@@ -22,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from hilt.device import gentle
-from hilt.device.answer import FLOOR, SHORTEST, Record, answer, delayed, fit
+from hilt.device.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
 from hilt.device.gentle import Track, Watch
 from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
@@ -40,7 +43,8 @@ def excitation(period: float, reach: float, speed: float, acceleration: float, c
     The steps are quintics. The chirp goes from 0.5 Hz to a tenth of the robot's rate, as large as reach, speed and acceleration
     let it be: 1/A² = 1/reach² + (ω/v)² + (ω²/a)².
     """
-    pieces, now, rest = [], 0.0, round(0.25 / period)
+    rest = round(0.25 / period)
+    pieces, now = [np.zeros(rest)], 0.0
     for place in (reach, -reach, 0.0):
         ticks = math.ceil(gentle.quintic_time(abs(place - now), speed, acceleration) / period) + 1
         pieces += [now + (place - now) * gentle.quintic(np.arange(1, ticks + 1) / ticks), np.full(rest, place)]
@@ -70,6 +74,7 @@ class RobotFit:
     correlation_delay: float  # where commanded and measured velocity resemble each other most
     bandwidth: float  # [Hz] at -3 dB, 0 for a pure delay
     deviations: dict[str, float]
+    simulation: dict[str, float]  # pure_delay, natural_frequency, damping_ratio with which plant/robot.py answers alike
     residual: float  # rms [m]
     residual_share: float  # of the rms of the motion
     cycles: int
@@ -83,10 +88,11 @@ class RobotFit:
 
     def settings(self, sensor_delay: float = 0.0) -> dict[str, Any]:
         """Keys of a scenario. `robot.delay` is to be the whole delay of the loop: in `docking` the sensor's comes to it."""
-        found: dict[str, Any] = {"robot.kind": self.kind, "robot.delay": _ms(self.delay + sensor_delay)}
-        if self.natural_frequency > 0.0:
-            found |= {"robot.pure_delay": _ms(self.pure_delay), "robot.damping_ratio": round(self.damping_ratio, 4)}
-        return found
+        pure, omega, zeta = self.simulation.values()
+        if omega == 0.0:
+            return {"robot.kind": self.kind, "robot.delay": _ms(pure + sensor_delay)}
+        lag = {"robot.delay": _ms(pure + 2.0 * zeta / omega + sensor_delay), "robot.pure_delay": _ms(pure)}
+        return {"robot.kind": self.kind, **lag, "robot.damping_ratio": round(zeta, 4)}
 
     def words(self) -> list[str]:
         """For the terminal."""
@@ -117,7 +123,7 @@ def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotF
     lag, n = record.correlation_delay(), len(record.y)
     if np.nanstd(record.y) < 10 * FLOOR:
         raise InputError("the robot did not move; look whether its program takes corrections, and take a longer way")
-    margin, fits = lag + 4.0 * period, []
+    margin, fits, model = lag + 4.0 * period, [], EXACT
     for _ in range(_ROUNDS):
         stretches = record.stretches(margin)
         used = sum(span.stop - span.start for span in stretches)
@@ -126,8 +132,9 @@ def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotF
                 f"only {100 * used / n:.0f} % of {n} cycles are undisturbed ({record.lost} not answered, {record.unheard} "
                 f"answers late), {100 * LEAST_SHARE:.0f} % are needed; see what hilt doctor says of this machine, and try again"
             )
-        fits = [fit(record, stretches, lag, second_order) for second_order in (True, False)]
-        r = record.residual(fits[0].x, stretches, True)
+        fits = [fit(record, stretches, lag, model) for model in (DELAY, SAMPLED, EXACT)]
+        model = SAMPLED if fits[SAMPLED].cost < 0.8 * fits[EXACT].cost else EXACT  # clearly better, not by noise
+        r = record.residual(fits[model].x, stretches, model)
         usual = 1.4826 * float(np.nanmedian(np.abs(r)))
         strange = np.abs(r) > 10.0 * max(usual, FLOOR)
         if not strange.any():
@@ -135,35 +142,39 @@ def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotF
         around = math.ceil(margin / period)
         for k in np.flatnonzero(strange):
             record.outside[max(k - around, 0) : k + around] = True
-    return _result(record, fits, stretches, lag)
-
-
-def _result(record: Record, fits: list[Any], stretches: list[slice], lag: float) -> RobotFit:
-    T, n = record.period, len(record.y)
     # A pure delay unless the inertia explains the record noticeably better.
-    second_order = fits[1].cost > 1.1 * fits[0].cost + 0.5 * n * 0.01
-    best = fits[0] if second_order else fits[1]
-    r = record.residual(best.x, stretches, second_order)
+    if fits[DELAY].cost <= 1.1 * fits[model].cost + 0.005 * n:
+        model = DELAY
+    return _result(record, fits, model, stretches, lag)
+
+
+def _result(record: Record, fits: list[Any], model: int, stretches: list[slice], lag: float) -> RobotFit:
+    T, n, best = record.period, len(record.y), fits[model]
+    r = record.residual(best.x, stretches, model)
     known = np.isfinite(r)
     covariance = np.linalg.pinv(best.jac.T @ best.jac) * 2.0 * best.cost / max(int(known.sum()) - len(best.x), 1)
-    deviation = np.sqrt(np.diag(covariance))
-    pure, omega, zeta = float(best.x[0]) * T, 0.0, 1.0
-    deviations = {"pure_delay": float(deviation[0]) * T}
-    model = delayed(record.u, best.x[0])
-    if second_order:
-        omega, zeta = math.exp(best.x[1]), math.exp(best.x[2])
-        deviations |= {"natural_frequency": omega * float(deviation[1]), "damping_ratio": zeta * float(deviation[2])}
-        model = answer(record.u, T, pure, omega, zeta)[0]
-    delay, sharp = pure + (2.0 * zeta / omega if second_order else 0.0), 1.0 - 2.0 * zeta * zeta
+    names = ("pure_delay", "natural_frequency", "damping_ratio")
+    pure, omega, zeta = found = _figures(best.x, T)
+    scales = np.array([T, omega, zeta])[: len(best.x)]
+    deviations = dict(zip(names, (np.sqrt(np.diag(covariance)) * scales).tolist(), strict=False))
+    like = _figures(fits[SAMPLED].x, T) if model == EXACT else found
+    delay, sharp = pure + (2.0 * zeta / omega if omega else 0.0), 1.0 - 2.0 * zeta * zeta
     residual = float(np.sqrt(np.mean(r[known] ** 2)))
+    places = answer(record.u, T, best.x, model)[0]
     return RobotFit(
-        cycle=T, kind="delay+second-order" if second_order else "delay", pure_delay=pure, natural_frequency=omega,
+        cycle=T, kind="delay+second-order" if omega else "delay", pure_delay=pure, natural_frequency=omega,
         damping_ratio=zeta, delay=delay, loop_delay=delay + T, correlation_delay=lag,
         bandwidth=omega * math.sqrt(sharp + math.sqrt(sharp * sharp + 1.0)) / (2.0 * math.pi),
-        deviations=deviations, residual=residual, residual_share=residual / float(np.nanstd(record.y)),
+        deviations=deviations, simulation=dict(zip(names, like, strict=True)),
+        residual=residual, residual_share=residual / float(np.nanstd(record.y)),
         cycles=n, used=int(known.sum()), lost=record.lost, unheard=record.unheard,
-        curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": model, "residual": r},
+        curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": places, "residual": r},
     )  # fmt: skip
+
+
+def _figures(theta: np.ndarray, period: float) -> tuple[float, float, float]:
+    """Pure delay, natural frequency, damping ratio."""
+    return (max(float(theta[0]), 0.0) * period, *((math.exp(theta[1]), math.exp(theta[2])) if len(theta) > 1 else (0.0, 1.0)))
 
 
 def run(rig: RigFile, *, axis: str = "x", reach: float = 0.01, chirp: float = 8.0, watch: Watch | None = None) -> RobotFit:
@@ -185,17 +196,17 @@ def run(rig: RigFile, *, axis: str = "x", reach: float = 0.01, chirp: float = 8.
     return identify(track, period, np.eye(3)[number])
 
 
-def write(fit: RobotFit, source: Path, target: Path, sensor_delay: float = 0.0) -> None:
+def write(found: RobotFit, source: Path, target: Path, sensor_delay: float = 0.0) -> None:
     """A copy of the rig file with the robot's answer in its table [scenario]."""
-    text = set_table(source.read_text(encoding="utf-8"), "scenario", fit.settings(sensor_delay))
+    text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings(sensor_delay))
     target.write_text(text, encoding="utf-8")
 
 
-def plot(fit: RobotFit, path: Path) -> None:
+def plot(found: RobotFit, path: Path) -> None:
     """Commanded, measured and fitted, and what is left; SVG or PNG by the name's end."""
     from hilt.report import figure
 
-    c = fit.curves
+    c = found.curves
     drawing, (above, below) = figure.panels(2)
     figure.line(above, c["t"], 1e3 * c["commanded"], "commanded, as meant", **figure.IDEAL)
     figure.line(above, c["t"], 1e3 * c["measured"], "measured", color=figure.MEASURED)
@@ -205,6 +216,9 @@ def plot(fit: RobotFit, path: Path) -> None:
     below.set_ylabel("residual [µm]")
     below.set_xlabel("t [s]")
     above.legend(loc="upper right")
-    above.set_title("; ".join(line.replace("  ", " ") for line in fit.words()[:1]))
+    above.set_title(
+        f"pure delay {1e3 * found.pure_delay:.2f} ms, natural frequency {found.natural_frequency:.4g} rad/s, "
+        f"damping ratio {found.damping_ratio:.3g}"
+    )
     drawing.savefig(path)
     figure.plt.close(drawing)

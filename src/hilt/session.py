@@ -25,6 +25,8 @@ from hilt.scenario import Scenario
 from hilt.stage import System
 
 RECORDER_START = 20.0  # s
+RECORDER_END = 30.0  # s
+SETTLE = 0.1  # s
 LOOK_EVERY = 32  # ticks between two looks at the recorder
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
@@ -61,12 +63,111 @@ def _watch_ready(rig: LabRig, seconds: float, until: Callable[[], bool] = lambda
             raise InputError(f"the rig is not ready: {faults.explain(code)}")
 
 
+def _watch_ready_quietly(rig: LabRig, until: Callable[[], bool]) -> None:
+    """The same after a run, whose end a fault has no more part in."""
+    end = clock.now() + RECORDER_END
+    while not until() and clock.now() < end:
+        if rig.answer():
+            clock.pause(rig.cycle)
+
+
 def _wait_for_yes(rig: LabRig, ask: Ask) -> None:
     while (answer := ask()) is None:
         if code := rig.answer():
             raise InputError(f"the rig is not ready: {faults.explain(code)}")
     if not answer:
         raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
+
+
+class Session:
+    """One scenario on one rig: `open`, then `go` as often as wanted, each time armed anew, then `close`."""
+
+    def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile) -> None:
+        job.check_folder(folder)
+        cycle = float(file.robot_section.cycle)
+        if abs(values.loop.period - cycle) > 1e-9:
+            raise InputError(
+                f"loop.period is {values.loop.period:g} s but the robot takes a set-point every {cycle:g} s; "
+                f"set loop.period = '{1e3 * cycle:g} ms'"
+            )
+        self.system, self.values, self.name, self.folder, self.file = system, values, name, folder, file
+        self.rig = LabRig(file, system)
+        job.warm_up(system, system.set_up(values))
+
+    def open(self) -> None:
+        """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
+        try:
+            self.rig.open()
+            _watch_ready(self.rig, self.file.lab.ready)
+            if self.file.lab.bias:
+                self.rig.bias()
+                _watch_ready(self.rig, 0.1)
+        except InputError:
+            self.rig.close()
+            raise
+
+    def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
+        """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot stands."""
+        if self.file.lab.arm == "ask":
+            if ask is None:
+                raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+            _wait_for_yes(self.rig, ask)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
+        run_name, core = f"{os.getpid()}-{path.stem}", realtime.choose_core()
+        ring = RingWriter(run_name, self.system.row, round(self.file.lab.ring / self.values.loop.period))
+        box = Mailbox(run_name)
+        recorder = RecorderProcess(run_name, path, recording.origin_of(self.system, self.values), away_from=core)
+        try:
+            deadline = clock.now() + RECORDER_START
+            _watch_ready(self.rig, 0.0, lambda: recorder.status.state >= RECORDING or clock.now() > deadline)
+            overseer = Overseer(box, recorder, ring, self.file.lab.recorder == "stop")
+            rights = self._live(ring, overseer, core, watch)
+            result = self._tell(path, ring, recorder, rights, overseer)
+            recorder.finish(result.as_json())
+            return result
+        finally:
+            recorder.close()
+            ring.close()
+            box.close()
+
+    def _live(self, ring: RingWriter, overseer: Overseer, core: int | None, watch: Any) -> realtime.Rights:
+        """From armed to at rest."""
+        bench = self.system.set_up(self.values)
+        rights = realtime.take_rights(core)  # locking the memory takes a while, in which nobody answers the robot
+        try:
+            _watch_ready(self.rig, SETTLE)
+            self.rig.arm(bench)
+            loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
+            self.rig.rest()
+        finally:
+            rights.release()
+            self.rig.reset()
+        ring.end()
+        return rights
+
+    def _tell(
+        self, path: Path, ring: RingWriter, recorder: RecorderProcess, rights: realtime.Rights, overseer: Overseer
+    ) -> Result:
+        _watch_ready_quietly(self.rig, lambda: recorder.status.state >= WRITTEN or bool(recorder.status.trouble()))
+        rows, ticks = recording.load(path).rows, self.rig.clock
+        timing = {
+            "rate_hz": 1.0 / self.values.loop.period,
+            "lateness_us": realtime.percentiles(rows["lateness"] * 1e6),
+            "tick_us": realtime.percentiles(rows["tick_time"] * 1e6),
+            "overruns": ticks.overruns,
+            "oversleeps": ticks.oversleeps,
+            "missed": ticks.missed,
+            "rows": ring.count,
+            "rows_lost": ring.count - len(rows),
+            "rights": rights.as_json(),
+            "clock": ticks.as_json(),
+            "devices": self.rig.counters(),
+        }
+        return replace(job.finish(self.system, self.values, self.name, rows, path), timing=timing, notes=overseer.notes)
+
+    def close(self) -> None:
+        self.rig.close()
 
 
 def run(
@@ -78,73 +179,10 @@ def run(
     ask: Ask | None = None,
     watch: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run a scenario on the devices of a rig file. What is wrong before it is armed is bad input: nothing was written."""
-    job.check_folder(folder)
-    cycle = float(file.robot_section.cycle)
-    if abs(values.loop.period - cycle) > 1e-9:
-        raise InputError(
-            f"loop.period is {values.loop.period:g} s but the robot takes a set-point every {cycle:g} s; "
-            f"set loop.period = '{1e3 * cycle:g} ms'"
-        )
-    bench = system.set_up(values)
-    job.warm_up(system, bench)
-    rig = LabRig(file, system, bench)
+    """Run a scenario once on the devices of a rig file."""
+    session = Session(system, values, name, folder, file)
     try:
-        rig.open()
-        _watch_ready(rig, file.lab.ready)
-        if file.lab.bias:
-            rig.bias()
-            _watch_ready(rig, 0.1)
-        if file.lab.arm == "ask":
-            if ask is None:
-                raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
-            _wait_for_yes(rig, ask)
-        return _go(system, values, name, folder, rig, bench, watch)
+        session.open()
+        return session.go(ask, watch)
     finally:
-        rig.close()
-
-
-def _go(system: System, values: Scenario, name: str, folder: Path, rig: LabRig, bench: Any, watch: Any) -> Result:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = job.new_path(folder, f"{system.name}-{name}-{clock.stamp()}")
-    run_name = f"{os.getpid()}-{path.stem}"
-    core, period = realtime.choose_core(), values.loop.period
-    ring = RingWriter(run_name, system.row, round(rig.file.lab.ring / period))
-    box = Mailbox(run_name)
-    recorder = RecorderProcess(run_name, path, recording.origin_of(system, values), away_from=core)
-    rights = None
-    try:
-        deadline = clock.now() + RECORDER_START
-        _watch_ready(rig, 0.0, lambda: recorder.status.state >= RECORDING or clock.now() > deadline)
-        overseer = Overseer(box, recorder, ring, rig.file.lab.recorder == "stop")
-        rig.arm(bench.row[0]["X_WB_des"])
-        rights = realtime.take_rights(core)
-        loop.run(system, bench, rig, rig.clock, ring, watch, overseer)
-        rig.rest()
-        rights.release()
-        counters = rig.counters()
-        ring.end()
-        recorder.wait_for(WRITTEN, 30.0)
-        rows = recording.load(path).rows
-        timing = {
-            "rate_hz": 1.0 / period,
-            "lateness_us": realtime.percentiles(rows["lateness"] * 1e6),
-            "tick_us": realtime.percentiles(rows["tick_time"] * 1e6),
-            "overruns": rig.clock.overruns,
-            "oversleeps": rig.clock.oversleeps,
-            "missed": rig.clock.missed,
-            "rows": ring.count,
-            "rows_lost": recorder.status.rows_lost,
-            "rights": rights.as_json(),
-            "clock": rig.clock.as_json(),
-            "devices": counters,
-        }
-        result = replace(job.finish(system, values, name, rows, path), timing=timing, notes=overseer.notes)
-        recorder.finish(result.as_json())
-        return result
-    finally:
-        if rights is not None:
-            rights.release()
-        recorder.close()
-        ring.close()
-        box.close()
+        session.close()

@@ -13,7 +13,7 @@ LEVELS = {
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),
     4: ("systems",),
     5: ("session", "device", "loop", "registry", "record", "job", "seeds", "ring", "mailbox", "realtime"),
-    6: ("report", "reproduce", "doctor"),
+    6: ("report", "reproduce", "doctor", "calibrate", "identify_robot"),
     7: ("cli", "cli_lab"),
 }
 LEVEL = {name: level for level, names in LEVELS.items() for name in names}

@@ -19,9 +19,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hilt import clock, scenario
+from hilt import clock, scenario, shared
 from hilt.device import rigfile
-from hilt.device.emulate import world
+from hilt.device.emulate import motion, robot, world
 from hilt.device.emulate.control import ControlServer, FacilityControl, name_of
 from hilt.device.rigfile import RigFile
 from hilt.faults import InputError
@@ -107,17 +107,16 @@ class Device:
         return self.ended or f"the {self.name}'s process is ending"
 
     def end(self) -> None:
-        """In order if it does so soon. Safe to call twice."""
+        """In order if it does so soon: at the end of its lines. Safe to call twice."""
         with suppress(OSError):
             self._in.close()
-        self._child.terminate()
         with suppress(ProcessLookupError):
             self._child.send_signal(signal.SIGCONT)  # a stopped one cannot end
-        try:
-            self._child.wait(END_LIMIT)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
+        for insist in (self._child.terminate, self._child.kill, lambda: None):
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(END_LIMIT)
+                break
+            insist()
         self._out.close()
 
 
@@ -127,10 +126,12 @@ class Facility:
     def __init__(
         self, rig: RigFile, settings: list[str] | None = None, *, diary: Path | None = None, live: bool = True
     ) -> None:
+        robot.check(rig)
+        shared.running(motion.SUFFIX)  # takes away what a killed robot has left behind
         self.rig = rig
         config = {
             "rig": rig.model_dump(mode="json"),
-            "settings": settings or [],
+            "settings": settings,
             "name": name_of(rig),
             "diary": diary and str(diary.absolute()),
             "live": live,
@@ -270,7 +271,7 @@ def running_facility(
         "robot": {**rig.robot, "address": "127.0.0.1", "port": _free_port()},
         "sensor": {**rig.sensor, "address": "127.0.0.1", "port": _free_port()},
     }
-    facility = Facility(rig.model_copy(update=ports), settings, diary=diary, live=live)
+    facility = Facility(rig.model_copy(update=ports), settings or [], diary=diary, live=live)
     try:
         yield facility
     finally:

@@ -29,19 +29,20 @@ STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by its
 class LabRig:
     """Real drivers; `open` connects them, `close` lets go of them."""
 
-    def __init__(self, file: RigFile, system: System, bench: Bench) -> None:
+    def __init__(self, file: RigFile, system: System) -> None:
         if system.observe is None:
             raise InputError(f"{system.name} cannot run on devices yet; known are docking and freefloat; choose one")
         self.file, self.state = file, OFF
         self.clock = DeviceClock(float(file.robot_section.cycle))
-        self._observe, self._w, self._p = system.observe, bench.w, bench.p
+        self._observe: Any = system.observe
+        self._w = self._p = np.zeros(0)
         self._robot: RobotDriver | None = None
         self._sensor: SensorDriver | None = None
         self._last, self._now, self._here = (np.zeros(1, POSE)[0] for _ in range(3))
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
         self._velocity, self._turning, self._offset = np.zeros(3), np.zeros(3), np.zeros(3)
-        self._cycle = float(file.robot_section.cycle)
-        self._keep = math.exp(-self._cycle / BLEND)
+        self.cycle = float(file.robot_section.cycle)
+        self._keep = math.exp(-self.cycle / BLEND)
 
     def open(self) -> None:
         """Connect: the sensor first, since the robot wants its packets answered from then on."""
@@ -51,6 +52,7 @@ class LabRig:
         except InputError:
             self.close()
             raise
+        self._sensor.read(self._wrench)  # what came while the robot was waited for is old
         self.state = READY
 
     def answer(self) -> int:
@@ -69,9 +71,10 @@ class LabRig:
         """Pose of the mock-up by the robot's encoders, as last seen."""
         return self._here
 
-    def arm(self, start: Any) -> None:
-        """From here on set-points go out. The first one, `start`, must be where the robot is."""
+    def arm(self, bench: Bench) -> None:
+        """From here on set-points go out. The bench's first one must be where the robot is."""
         assert self._robot is not None
+        self._w, self._p, start = bench.w, bench.p, bench.row[0]["X_WB_des"]
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
         self._robot.sent(self._last)
@@ -84,6 +87,7 @@ class LabRig:
                 f"{1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; drive it there, or change X_WR of the rig"
             )
         self._velocity[:] = self._turning[:] = 0.0
+        self.clock = DeviceClock(self.cycle)
         self.state = LIVE
 
     def read(self, row: np.ndarray) -> int:
@@ -109,8 +113,8 @@ class LabRig:
         """What the robot was really told last, and how fast that moves."""
         assert self._robot is not None
         self._robot.sent(self._now)
-        self._velocity[:] = (self._now["p"] - self._last["p"]) / self._cycle
-        self._turning[:] = np.array(so3.between(tuple(self._last["q"]), tuple(self._now["q"]))) / self._cycle
+        self._velocity[:] = (self._now["p"] - self._last["p"]) / self.cycle
+        self._turning[:] = np.array(so3.between(tuple(self._last["q"]), tuple(self._now["q"]))) / self.cycle
         self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
 
     def stop(self) -> None:
@@ -124,15 +128,15 @@ class LabRig:
         """Answer one packet with the motion that is left; nothing happens if none is due."""
         assert self._robot is not None
         speed = float(np.linalg.norm(self._velocity))
-        left = max(0.0, speed - self.file.lab.deceleration * self._cycle)
+        left = max(0.0, speed - self.file.lab.deceleration * self.cycle)
         if speed == 0.0 or left == 0.0:
             self._velocity[:] = self._turning[:] = 0.0
             self._robot.stop()
             return
         self._velocity *= left / speed
         self._turning *= left / speed
-        self._now["p"] = self._last["p"] + self._cycle * self._velocity
-        self._now["q"] = so3.multiply(so3.exp(tuple(self._cycle * self._turning)), tuple(self._last["q"]))
+        self._now["p"] = self._last["p"] + self.cycle * self._velocity
+        self._now["q"] = so3.multiply(so3.exp(tuple(self.cycle * self._turning)), tuple(self._last["q"]))
         if self._robot.send(self._now) == faults.NONE:
             self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
 
@@ -140,7 +144,7 @@ class LabRig:
         """Go on answering until the robot stands."""
         if self._robot is None or self.state != STOPPED:
             return
-        for _ in range(round(STOP_TIME / self._cycle)):
+        for _ in range(round(STOP_TIME / self.cycle)):
             if not self._velocity.any() or self._robot.wait(self._here, self._twist):
                 break
             self._brake()

@@ -6,6 +6,7 @@ from hilt.job import Result
 from hilt.report import figure
 from hilt.report.aerial_traces import changed, legend, scenario_of, stage, stop_of, three
 from hilt.report.figure import IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+from hilt.report.words import si
 
 
 def other_estimator(result: Result) -> Result:
@@ -21,7 +22,7 @@ def displacement(result: Result, title: str = "Displacement of the base") -> Pic
     box = 1e3 * scenario_of(result).hardware.base_box
     if box and np.abs(e).max() > 0.5 * box:
         for side in (-box, box):
-            axes[0].axhline(side, color="0.5", linewidth=0.9, label="shown at most" if side > 0 else None)
+            axes[0].axhline(side, color="0.5", linewidth=0.9, label="hardware shows\nat most" if side > 0 else None)
     axes[0].set(ylabel="displacement e_p,\nworld [mm]")
     hide_rounding(axes[0], 0.1)
     legend(axes[0])
@@ -56,8 +57,8 @@ def with_and_without(result: Result, other: Result) -> Picture:
     mark_fault(axes, stop_of(result))
     end = {enabled: run.metrics["base_final_error_m"] for run, enabled in ((result, on), (other, not on))}
     caption = (
-        f"Displacement of the base; at the end it is {1e3 * end[True]:.3g} mm off with the estimator and "
-        f"{1e3 * end[False]:.3g} mm without: nothing else takes out a load that stays."
+        f"Displacement of the base; at the end it is {si(end[True], 'm', 3)} off with the estimator and "
+        f"{si(end[False], 'm', 3)} without: nothing else takes out a load that stays."
     )
     return Picture("With and without the estimator", caption, fig)
 
@@ -75,7 +76,7 @@ def estimate(result: Result) -> Picture:
     direction, name = _along(result)
     t, push = rows["t"], scenario.push
     true = (rows["push_W"] + rows["F_E_W"]["f"] + rows["wind_W"]) @ direction
-    fig, axes = panels(1, 2.8)
+    fig, axes = panels(2)
     line(axes[0], t, true, "true force\nfrom outside", color="0.6", linewidth=2.2)
     line(axes[0], t, rows["f_hat_W"] @ direction, "estimated", color=MEASURED)
     if any(push.force) and scenario.estimator.enabled:
@@ -88,12 +89,15 @@ def estimate(result: Result) -> Picture:
         ideal = size * (answer(t - push.start) - answer(t - push.start - push.duration))
         line(axes[0], t, ideal, "ideal:\nw²/(s + w)²", **IDEAL)
         axes[0].set_xlim(push.start - 0.3, push.start + push.duration + 1.5)
-    axes[0].set(ylabel=f"force on the vehicle,\n{name} [N]", xlabel="time [s]")
-    hide_rounding(axes[0], 0.1)
-    legend(axes[0])
+    three(axes[1], t, rows["tau_hat_b"])
+    axes[0].set(ylabel=f"force on the vehicle,\n{name} [N]")
+    axes[1].set(ylabel="estimated torque,\nbase [N·m]", xlabel="time [s]")
+    for panel in axes:
+        hide_rounding(panel, 0.1)
+        legend(panel)
     mark_fault(axes, stop_of(result))
-    caption = "Found from momentum alone. What differs from the ideal is the arm, which swings and pulls at the base."
-    return Picture("Estimated force", caption, fig)
+    caption = "Found from momentum alone. The arm adds to it: it swings, and its weight off the middle is a torque."
+    return Picture("Estimated force and torque", caption, fig)
 
 
 def joints(result: Result) -> Picture:

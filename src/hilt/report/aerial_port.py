@@ -109,8 +109,8 @@ def limit_picture(result: Result) -> Picture:
     axes.set(xscale="log", yscale="log", xlabel="bandwidth of the force filter [rad/s]", ylabel="stiffest stable hand [N/m]")
     legend(axes)
     caption = (
-        "Hands below the curve are held without any added damping, those above it swing up; the least of all gains and "
-        "directions that the task uses."
+        "Hands below a curve are held without any added damping; those above it swing up unless the guard's damping holds "
+        "them. The least of all gains and directions that the task uses."
     )
     return Picture("How stiff a hand may be", caption, fig)
 

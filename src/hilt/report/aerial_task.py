@@ -196,8 +196,8 @@ def contact_words(result: Result) -> str:
     return (
         f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about "
         f"{1e3 * PAPER_DISPLACEMENT:.0f} mm in x, <b>which is not reproduced</b>: it gives no figures of cable, clip or tool. "
-        "Here the hook meets the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. The "
-        "contact model and its figures:"
+        "Here the hook meets the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. "
+        "The contact model and its figures:"
         f"<br>{table(('', 'value'), figures)}"
     )
 

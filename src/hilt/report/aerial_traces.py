@@ -14,8 +14,8 @@ from hilt.report import figure
 from hilt.report.figure import AXES, line
 from hilt.systems.aerial import Aerial
 
-STATE_COLOURS = figure.plt.get_cmap("Set2").colors  # type: ignore[attr-defined]
-TRUE = "0.45"  # of what really happened, which the task does not see
+STATE_COLOURS = figure.plt.get_cmap("Set2").colors[:7]  # type: ignore[attr-defined]  # the eighth is grey
+TRUE = "0.35"  # of what really happened, which the task does not see
 STATE_HEIGHT = 0.17  # inches of a state's line
 LARGEST = 1e30
 
@@ -93,7 +93,9 @@ def with_task(result: Result, count: int, height: float = 1.9) -> tuple[Figure, 
     for code, begin, end in spans(rows["task_state"]):
         place = order.index(code)
         colour = STATE_COLOURS[place % len(STATE_COLOURS)]
-        strip.barh(place, t[end - 1] + period - t[begin], left=t[begin], height=0.8, color=colour)
+        strip.barh(
+            place, t[end - 1] + period - t[begin], left=t[begin], height=0.8, color=colour, edgecolor=colour, linewidth=1.2
+        )
         for panel in axes:
             panel.axvspan(t[begin], t[end - 1] + period, color=colour, alpha=0.15, linewidth=0)
     for n, holds in enumerate(true.values()):

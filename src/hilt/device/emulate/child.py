@@ -14,11 +14,15 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from hilt.device.line import FAULTS
 from hilt.faults import InputError
+
+PRIORITY = 40
 
 Switch = Callable[[str], Any]
 Switches = dict[str, tuple[Switch, Any]]  # name: how to read its value; its value when all is sound, None if that is no fault
@@ -87,9 +91,22 @@ def _say(number: str, answer: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def _end(*_: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(0)
+
+
+def _take_priority() -> None:
+    """As a device has it, if the host permits: below the kernel's interrupts (50) and hilt's loop. All threads, since they
+    share the interpreter's lock; not before everything is compiled."""
+    for thread in threading.enumerate():
+        with suppress(OSError):
+            os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+
 def live(run: Callable[[dict[str, Any]], Any]) -> None:
     """The life of an emulator's process. `run(config)` is a context manager that gives a function from line to answer."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, _end)
     sys.setswitchinterval(2e-4)  # [s]: the device must not wait for whoever writes a file
     number, _, line = sys.stdin.readline().partition(" ")
     if not line:
@@ -97,8 +114,10 @@ def live(run: Callable[[dict[str, Any]], Any]) -> None:
     try:
         with run(json.loads(line)) as answer:
             gc.freeze()
+            _take_priority()
             _say(number, {"pid": os.getpid()})
             _converse(answer, iter(sys.stdin.readline, ""))
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
     except (InputError, OSError) as error:
         _say(number, {"error": str(error)})
         sys.exit(2)

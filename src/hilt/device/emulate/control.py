@@ -116,6 +116,10 @@ class FacilityControl:
         """Whether the robot's judge expects set-points now."""
         self.set("robot.live", live)
 
+    def forget(self) -> None:
+        """The robot's judge begins a new page: no violations, no set-points, no stops so far."""
+        self.send("robot.forget")
+
     def restart(self) -> None:
         """The operator drives a stopped robot back and starts its program without waiting."""
         self.send("robot.restart")

@@ -28,6 +28,7 @@ from hilt.maths import so3
 from hilt.signals import POSE
 
 QUIET = 1.0  # [s] after a stop, before the operator does anything
+AT_ONCE = 0.05  # [s], the same if asked not to wait: the cycle that was under way is over
 RETURN_SPEED = 0.03  # [m/s], mean
 RETURN_RATE = 0.1  # [rad/s], mean
 RETURN_LEAST = 0.5  # [s]
@@ -85,8 +86,17 @@ class EmulatedRobot(RsiController):
         return "stopped" if self.reason else "running" if self._last_ipoc else "waiting"
 
     def start_again(self) -> None:
-        """The operator need not wait."""
-        self._now = True
+        """The operator ends the program if it runs, and does not wait before starting it again."""
+        if self.state == "running":
+            self._halt("the operator stopped it")
+        self._now = bool(self.reason)
+
+    def forget(self) -> None:
+        """A new page: what was counted and judged so far does not count any more."""
+        self._keep_diary()
+        self.violations.clear()
+        self.hard_stops = self.set_points = self.answers = self.stops = 0
+        self.last_reason = self.reason
 
     def status(self) -> dict[str, Any]:
         self._keep_diary()
@@ -137,10 +147,11 @@ class EmulatedRobot(RsiController):
         while not self._end.wait(ATTENTION):
             self._keep_diary()
             if not self.reason:
-                stopped_at, self._now = math.inf, False
+                stopped_at = math.inf
                 continue
             stopped_at = min(stopped_at, clock.now())
-            if self._now or (self.automatic and clock.now() > stopped_at + QUIET):
+            rest = AT_ONCE if self._now else QUIET if self.automatic else math.inf
+            if clock.now() > stopped_at + rest:
                 self._drive_back()
                 # Its time runs on while the program rests.
                 rested = math.floor((clock.now() - stopped_at) / self.settings.cycle)
@@ -170,12 +181,17 @@ class EmulatedRobot(RsiController):
         self._returning = False
 
 
+def check(rig: RigFile) -> None:
+    """Say in one sentence what cannot be emulated."""
+    facility, robot, _ = world.facility_of(rig), world.rsi_of(rig), world.netft_of(rig)
+    longest = (KNOTS // 2 - 2) * robot.cycle
+    if facility.dead_time > longest:
+        raise InputError(f"facility.dead_time is {facility.dead_time:g} s; it must be at most {longest:g} s; shorten it")
+
+
 def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings:
     """What the rig file says of the robot that is to be emulated."""
     facility, robot = world.facility_of(rig), world.rsi_of(rig)
-    if 2 * facility.dead_time / robot.cycle + 4 > KNOTS:
-        most = (KNOTS // 2 - 2) * robot.cycle
-        raise InputError(f"facility.dead_time is {facility.dead_time:g} s; it must be at most {most:g} s; shorten it")
     start = world.tool_at(robot, world.start_of(rig, settings))
     low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)
     corners = []
@@ -184,7 +200,7 @@ def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings
         frames.to_world(pose_of(robot.X_WR), start, pose_of(robot.X_TB), X_WB)
         X_WB["p"] = corner
         corners.append(world.tool_at(robot, X_WB)["p"].copy())
-    least, most_ = np.min([*corners, start["p"]], axis=0) - MARGIN, np.max([*corners, start["p"]], axis=0) + MARGIN
+    least, most = np.min([*corners, start["p"]], axis=0) - MARGIN, np.max([*corners, start["p"]], axis=0) + MARGIN
     return ControllerSettings(
         cycle=robot.cycle,
         jitter=facility.robot_jitter,
@@ -196,7 +212,7 @@ def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings
         damping_ratio=facility.damping_ratio,
         step_limit=robot.step_limit,
         turn_limit=robot.turn_limit,
-        workspace=(world.three(least), world.three(most_)),
+        workspace=(world.three(least), world.three(most)),
         acceleration_limit=facility.acceleration_limit,
         late_limit=facility.late_limit,
     )
@@ -212,7 +228,7 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
         robot = EmulatedRobot(address, section.port, controller_settings(rig, config["settings"]), config["name"], diary)
         robot.live = bool(config["live"])
         stack.enter_context(robot)
-        actions = {"status": robot.status, "restart": robot.start_again}
+        actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}
         yield lambda line: child.obey(line, robot, SWITCHES, actions)
 
 

@@ -1,0 +1,118 @@
+"""aerial from the command line: reports, faults, bad input."""
+
+import html
+import json
+import re
+
+import pytest
+
+from hilt import job, registry
+from hilt.report import page
+from tests.e2e.test_cli import hilt
+
+BAD = {
+    "hardware out of reach": (["--set", "hardware_arm.start=[2, 0, 0.4]"], "choose a nearer hardware_arm.start"),
+    "flying arm out of reach": (["--set", "tool.position=[1, 0, -0.3]"], "bring the tool nearer to the base"),
+    "zero mass": (["--set", "vehicle.mass=0"], "vehicle.mass is 0.0 kg; it must be greater than 0 kg"),
+    "filter above Nyquist": (["--set", "force_filter.bandwidth=700"], "at most the Nyquist frequency of 628.319 rad/s"),
+    "negative delay": (["--set", "link.delay=-1 ms"], "at least 0 s"),
+    "negative hand": (["--set", "hand.stiffness=-1"], "at least 0 N/m"),
+    "tank over its brim": (["--set", "tank.start=1 J"], "between two bounds"),
+    "contact from more to less": (["--set", "task.handover.contact=[3, 1]"], "swap them"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_sentence(tmp_path, arguments, words):
+    done = hilt(tmp_path, "run", "aerial", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+FLIGHT = {"Displacement of the base", "The flying arm", "How stiff a hand may be", "Lateness"}
+ESTIMATOR = {"With and without the estimator", "Estimated force and torque"}
+TASK = {"Gains", "Energy tank", "Where the energy was made"}
+SHOWN = {
+    "hover": FLIGHT | ESTIMATOR,
+    "push": FLIGHT | ESTIMATOR,
+    "handover": FLIGHT | TASK | {"Force of the human", "Energy at the human port"},
+    "diverter": FLIGHT | TASK | {"Force of the cable", "Hook and cable"},
+}
+SAID = {
+    "hover": ("Human.", "Nobody holds the tool", "servo is known by a lag only"),
+    "push": ("The estimator saw 63 %", "behind its compliant pose"),
+    "handover": ("The hand has 150 N/m", "Guard.", "Passivity audit", "In truth the hand took hold at 6 s"),
+    "diverter": ("which is true", "which is not reproduced", "0.5 kg, 800 N/m, 0.08"),
+}
+
+
+def titles(text):
+    return {html.unescape(title) for title in re.findall(r'<img alt="([^"]*)"', text)}
+
+
+def test_no_scenario_is_without_a_test():
+    assert set(SHOWN) == set(registry.system("aerial").scenario_files)
+
+
+@pytest.mark.parametrize("scenario", SHOWN)
+def test_every_scenario_has_a_report(tmp_path, scenario):
+    done = hilt(tmp_path, "run", "aerial", "--scenario", scenario)
+    assert done.returncode == 0, done.stderr
+    assert "Energy ledger" in done.stdout
+    (written,) = tmp_path.glob("runs/*.html")
+    text = written.read_text()
+    assert titles(text) == SHOWN[scenario]
+    assert text.count("<img") == len(SHOWN[scenario])
+    for words in SAID[scenario]:
+        assert words in text
+
+
+STIFF = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=600"]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "shown", "said", "changes"),
+    [
+        ("hover", {"Energy at the human port", "Force of the human"}, ("The guard at the human port watched",), STIFF),
+        ("hover", {"Energy at the human port"}, ("had to add up to",), [*STIFF[:2], "hand.stiffness=5000"]),
+        ("handover", set(), ("Gains are not sent through it",), ["link.delay=50 ms", "link.loss=0.1"]),
+        ("handover", set(), ("it fails", "came out of nothing"), ["tank.form=printed", "tank.start=0.011 J"]),
+        ("diverter", {"Hook and cable"}, ("not hooked", "which is true", "it ended as failed"), ["cable.offset=35 mm"]),
+        ("hover", set(), ("stiffest hand",), ["servo.kind=second-order", "servo.natural_frequency=60"]),
+    ],
+)  # fmt: skip
+def test_a_report_tells_what_is_special(scenario, shown, said, changes):
+    text = page.render(job.simulate(*job.find("aerial", scenario, changes)))
+    assert shown <= titles(text)
+    for words in said:
+        assert words in text
+
+
+def test_the_warning_goes_when_the_servo_is_identified():
+    changes = ["servo.kind=second-order", "servo.natural_frequency=60", "servo.damping_ratio=0.7"]
+    text = page.render(job.simulate(*job.find("aerial", "hover", [*changes, "loop.duration=1 s"])))
+    assert "known by a lag only" not in text
+
+
+def test_a_hand_that_is_too_stiff_is_named_and_stopped(tmp_path):
+    """600 N/m, a slow filter, no guard: exit code 3, the limit in the report, the fault marked."""
+    settings = [word for change in [*STIFF, "port_passivity.enabled=false"] for word in ("--set", change)]
+    done = hilt(tmp_path, "run", "aerial", "--scenario", "hover", *settings, "--json")
+    assert done.returncode == 3
+    found = json.loads(done.stdout)
+    assert found["metrics"]["diverged"] is True
+    assert found["metrics"]["hand_stiffness_limit_N_m"] < 600
+    shown = hilt(tmp_path, "show", found["recording"])
+    assert shown.returncode == 0, shown.stderr
+    (written,) = tmp_path.glob("runs/*.html")
+    text = written.read_text()
+    assert "more than the 230 N/m" in text
+    assert "The guard at the human port is off" in text
+
+
+def test_runs_side_by_side(tmp_path):
+    done = hilt(tmp_path, "compare", "aerial", "--scenario", "push", "--over", "estimator.enabled=true,false")
+    assert done.returncode == 0, done.stderr
+    assert "moves the base by at most" in " ".join(done.stdout.split())
