@@ -4,18 +4,18 @@ The loop is alone in its process with the devices. Rows leave it through a ring 
 process, reads; requests come in through a mailbox. Nobody outside can make the loop wait.
 """
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hilt import clock, faults, job, loop, realtime
 from hilt.device.lab import LabRig
 from hilt.device.rigfile import RigFile
-from hilt.faults import InputError
+from hilt.faults import Fault, InputError
 from hilt.job import Result
 from hilt.mailbox import STOP, Mailbox
 from hilt.record import recording
@@ -26,7 +26,7 @@ from hilt.stage import System
 
 RECORDER_START = 20.0  # s
 RECORDER_END = 30.0  # s
-SETTLE = 0.1  # s
+LOOK = 0.02  # s between two looks at a rig that is READY
 LOOK_EVERY = 32  # ticks between two looks at the recorder
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
@@ -48,33 +48,25 @@ class Overseer:
             self._box.answer(request, False, "the loop is live; it takes nothing but stop")
         if self._ring.count % LOOK_EVERY:
             return 0
-        trouble = self._recorder.status.trouble()
+        trouble = self._recorder.trouble()
         if trouble and trouble != self._told:
             self._told = trouble
             self.notes.append(f"at t = {row['t'][0]:.4g} s: {trouble}")
         return faults.RECORDER if trouble and self._stops else 0
 
 
-def _watch_ready(rig: LabRig, seconds: float, until: Callable[[], bool] = lambda: True) -> None:
-    """Answer every packet without moving, for a while and until something has happened; a fault here arms nobody."""
-    end = clock.now() + seconds
-    while clock.now() < end or not until():
-        if code := rig.answer():
-            raise InputError(f"the rig is not ready: {faults.explain(code)}")
-
-
-def _watch_ready_quietly(rig: LabRig, until: Callable[[], bool]) -> None:
-    """The same after a run, whose end a fault has no more part in."""
-    end = clock.now() + RECORDER_END
-    while not until() and clock.now() < end:
-        if rig.answer():
-            clock.pause(rig.cycle)
+def _watch_ready(rig: LabRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
+    """Look for a while and until something has happened, at most so long; trouble here arms nobody."""
+    begin = clock.now()
+    while clock.now() < begin + seconds or (not until() and clock.now() < begin + most):
+        clock.pause(LOOK)
+        if rig.trouble:
+            raise InputError(f"the rig is not ready: {faults.explain(rig.trouble)}")
 
 
 def _wait_for_yes(rig: LabRig, ask: Ask) -> None:
     while (answer := ask()) is None:
-        if code := rig.answer():
-            raise InputError(f"the rig is not ready: {faults.explain(code)}")
+        _watch_ready(rig, LOOK)
     if not answer:
         raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
 
@@ -91,11 +83,13 @@ class Session:
                 f"set loop.period = '{1e3 * cycle:g} ms'"
             )
         self.system, self.values, self.name, self.folder, self.file = system, values, name, folder, file
-        self.rig = LabRig(file, system)
+        self.rig, self._core = LabRig(file, system), realtime.choose_core()
+        self._rights: realtime.Rights | None = None
         job.warm_up(system, system.set_up(values))
 
     def open(self) -> None:
         """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
+        self._rights = realtime.take_rights(self._core)  # before the robot has to be answered: locking memory takes a while
         try:
             self.rig.open()
             _watch_ready(self.rig, self.file.lab.ready)
@@ -103,7 +97,7 @@ class Session:
                 self.rig.bias()
                 _watch_ready(self.rig, 0.1)
         except InputError:
-            self.rig.close()
+            self.close()
             raise
 
     def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
@@ -114,16 +108,15 @@ class Session:
             _wait_for_yes(self.rig, ask)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
-        run_name, core = f"{os.getpid()}-{path.stem}", realtime.choose_core()
+        run_name = f"{os.getpid()}-{path.stem}"
         ring = RingWriter(run_name, self.system.row, round(self.file.lab.ring / self.values.loop.period))
         box = Mailbox(run_name)
-        recorder = RecorderProcess(run_name, path, recording.origin_of(self.system, self.values), away_from=core)
+        recorder = RecorderProcess(run_name, path, recording.origin_of(self.system, self.values), away_from=self._core)
         try:
-            deadline = clock.now() + RECORDER_START
-            _watch_ready(self.rig, 0.0, lambda: recorder.status.state >= RECORDING or clock.now() > deadline)
+            _watch_ready(self.rig, 0.0, lambda: recorder.status.state >= RECORDING, RECORDER_START)
             overseer = Overseer(box, recorder, ring, self.file.lab.recorder == "stop")
-            rights = self._live(ring, overseer, core, watch)
-            result = self._tell(path, ring, recorder, rights, overseer)
+            fault = self._live(ring, overseer, watch)
+            result = self._tell(path, ring, recorder, overseer, fault)
             recorder.finish(result.as_json())
             return result
         finally:
@@ -131,25 +124,20 @@ class Session:
             ring.close()
             box.close()
 
-    def _live(self, ring: RingWriter, overseer: Overseer, core: int | None, watch: Any) -> realtime.Rights:
+    def _live(self, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
         """From armed to at rest."""
         bench = self.system.set_up(self.values)
-        rights = realtime.take_rights(core)  # locking the memory takes a while, in which nobody answers the robot
+        self.rig.arm(bench)
         try:
-            _watch_ready(self.rig, SETTLE)
-            self.rig.arm(bench)
-            loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
+            fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
             self.rig.rest()
         finally:
-            rights.release()
             self.rig.reset()
         ring.end()
-        return rights
+        return fault
 
-    def _tell(
-        self, path: Path, ring: RingWriter, recorder: RecorderProcess, rights: realtime.Rights, overseer: Overseer
-    ) -> Result:
-        _watch_ready_quietly(self.rig, lambda: recorder.status.state >= WRITTEN or bool(recorder.status.trouble()))
+    def _tell(self, path: Path, ring: RingWriter, recorder: RecorderProcess, overseer: Overseer, fault: Fault | None) -> Result:
+        recorder.wait_for(WRITTEN, RECORDER_END)
         rows, ticks = recording.load(path).rows, self.rig.clock
         timing = {
             "rate_hz": 1.0 / self.values.loop.period,
@@ -160,14 +148,18 @@ class Session:
             "missed": ticks.missed,
             "rows": ring.count,
             "rows_lost": ring.count - len(rows),
-            "rights": rights.as_json(),
+            "rights": self._rights.as_json() if self._rights else {},
             "clock": ticks.as_json(),
             "devices": self.rig.counters(),
         }
-        return replace(job.finish(self.system, self.values, self.name, rows, path), timing=timing, notes=overseer.notes)
+        found = job.finish(self.system, self.values, self.name, rows, path)
+        return replace(found, fault=fault, timing=timing, notes=overseer.notes)  # a cut recording may not hold the fault
 
     def close(self) -> None:
+        """Let go of the devices and of all rights; safe to call twice."""
         self.rig.close()
+        if self._rights is not None:
+            self._rights.release()
 
 
 def run(

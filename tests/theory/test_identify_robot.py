@@ -209,7 +209,12 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
             ),
         )  # fmt: skip
         controller.live, controller.line.drop = True, 0.01
-        found = identify_robot.run(rig, axis="y", chirp=3.0)
+        found = None
+        while found is None:  # on an overloaded machine a refusal is a right answer, a wrong figure is not
+            try:
+                found = identify_robot.run(rig, axis="y", chirp=3.0)
+            except InputError as refusal:
+                assert "are undisturbed" in str(refusal)
         assert controller.violations == []
     assert found.lost > 0
     assert found.pure_delay - T == pytest.approx(0.006, abs=1e-3)

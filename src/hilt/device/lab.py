@@ -1,16 +1,17 @@
 """A robot and a sensor of a lab as one rig: the robot's packet is the clock, the newest wrench comes with it.
 
-States: READY (everything is read, every packet is answered, nothing moves), LIVE (set-points go out), STOPPED. From LIVE the
-only way is a soft stop: the last speed is taken down with a bounded deceleration, packet by packet, then the robot is held.
-`stop` only says so, and answers the packet that is due; `rest` goes on answering until the robot stands.
+States: READY (everything is read, a thread answers every packet, nothing moves), LIVE (the loop answers with set-points) and
+STOPPED. From LIVE the only way is a soft stop: the last speed is taken down with a bounded deceleration, packet by packet, then
+the robot is held. `stop` only says so, and answers the packet that is due; `rest` goes on answering until the robot stands.
 """
 
 import math
+import threading
 from typing import Any
 
 import numpy as np
 
-from hilt import faults
+from hilt import clock, faults
 from hilt.clock import DeviceClock
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
@@ -23,6 +24,7 @@ OFF, READY, LIVE, STOPPED = range(4)
 STATES = ("OFF", "READY", "LIVE", "STOPPED")
 TURN_TOLERANCE = 1e-3  # rad from the scenario's start
 BLEND = 0.3  # s in which the rest of the way to the start is made up for
+MOMENT = 0.3  # s of trouble that are none: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
 
 
@@ -36,6 +38,10 @@ class LabRig:
         self.clock = DeviceClock(float(file.robot_section.cycle))
         self._observe: Any = system.observe
         self._w = self._p = np.zeros(0)
+        self.trouble = faults.NONE  # while READY
+        self._well = 0.0
+        self._end = threading.Event()
+        self._keeper: threading.Thread | None = None
         self._robot: RobotDriver | None = None
         self._sensor: SensorDriver | None = None
         self._last, self._now, self._here = (np.zeros(1, POSE)[0] for _ in range(3))
@@ -52,15 +58,33 @@ class LabRig:
         except InputError:
             self.close()
             raise
-        self._sensor.read(self._wrench)  # what came while the robot was waited for is old
-        self.state = READY
+        self._keep_ready()
 
-    def answer(self) -> int:
-        """One packet without moving: where everything is, and whether all is well."""
-        assert self._robot is not None
-        assert self._sensor is not None
-        code = self._robot.wait(self._here, self._twist) or self._sensor.read(self._wrench)
-        return self._robot.hold() or code
+    def _keep_ready(self) -> None:
+        self.state, self.trouble, self._well = READY, faults.NONE, clock.now()
+        self._end.clear()
+        self._keeper = threading.Thread(target=self._hold, name="hold", daemon=True)
+        self._keeper.start()
+
+    def _hold(self) -> None:
+        """Answer every packet without moving, and see whether all is well; a moment's trouble is none."""
+        robot, sensor = self._robot, self._sensor
+        assert robot is not None
+        assert sensor is not None
+        while not self._end.is_set():
+            code = robot.wait(self._here, self._twist) or sensor.read(self._wrench)
+            code = robot.hold() or code if code != faults.ROBOT_SILENT else code
+            if code == faults.NONE:
+                self.trouble, self._well = code, clock.now()
+            elif clock.now() - self._well > MOMENT:
+                self.trouble = code
+
+    def _let_go(self) -> None:
+        """End the thread that holds the robot; the next packet is the caller's."""
+        self._end.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        self._keeper = None
 
     def bias(self) -> None:
         assert self._sensor is not None
@@ -88,6 +112,7 @@ class LabRig:
             )
         self._velocity[:] = self._turning[:] = 0.0
         self.clock = DeviceClock(self.cycle)
+        self._let_go()
         self.state = LIVE
 
     def read(self, row: np.ndarray) -> int:
@@ -152,11 +177,12 @@ class LabRig:
     def reset(self) -> None:
         """After a stop: READY again, from where the robot stands."""
         if self.state == STOPPED:
-            self.state = READY
+            self._keep_ready()
 
     def close(self) -> None:
         """Let go of both devices. Never raises."""
         self.stop()
+        self._let_go()
         if self._robot is not None:
             self._robot.close()
         if self._sensor is not None:

@@ -131,6 +131,12 @@ class RecorderProcess:
             self._pipe.write(json.dumps(message).encode() + b"\n")
             self._pipe.flush()
 
+    def trouble(self) -> str:
+        """What is wrong with it, in words: its own, or that it is dead. Never waits."""
+        if self._child.poll() is not None and self.status.state < WRITTEN:
+            return f"the recorder's process has ended (exit code {self._child.returncode})"
+        return self.status.trouble()
+
     def wait_for(self, state: int, seconds: float) -> bool:
         """Whether the recorder reaches a state in time. Before the run: RECORDING; after it: WRITTEN."""
         until = clock.now() + seconds
