@@ -3,6 +3,8 @@
 import json
 import select
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,14 +84,90 @@ def doctor(
 def emulate(
     rig: RigPath,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value of the scenario")] = [],  # noqa: B006
+    diary: Annotated[Path | None, typer.Option(help="CSV file for every set-point that the robot gets")] = None,
+    fault: Annotated[list[str], typer.Option(help="command one that runs already: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
 ) -> None:
     """Stand in for the robot and the sensor of a rig file, on loopback, until interrupted."""
     from hilt.device import facility, rigfile
+    from hilt.device.emulate.control import FacilityControl
 
-    facility.serve(rigfile.load(rig), settings)
+    file = rigfile.load(rig)
+    if fault:
+        control = FacilityControl(file)
+        for line in fault:
+            print(json.dumps(control.send(line)))
+        return
+    raise typer.Exit(facility.serve(file, settings, diary=diary))
+
+
+@contextmanager
+def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar while the robot is driven; a fault on the way is exit code 3."""
+    from rich.progress import Progress
+
+    from hilt.device.gentle import Stopped
+
+    try:
+        with Progress(console=status) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    except Stopped as stopped:
+        print(stopped.fault.sentence, file=sys.stderr)
+        raise typer.Exit(3) from None
+
+
+def _out_file(rig: Path, out: Path | None) -> Path:
+    return out or rig.with_name(f"{rig.stem}-identified.toml")
+
+
+def identify(
+    what: Annotated[str, typer.Argument(help="robot")],
+    rig: RigPath,
+    axis: Annotated[str, typer.Option(help="x, y or z: along which the robot is moved")] = "x",
+    reach: Annotated[float, typer.Option(help="metres to both sides of where it stands")] = 0.01,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move the robot gently and write its delay, bandwidth and damping into a copy of the rig file."""
+    from hilt import identify_robot
+    from hilt.device import rigfile
+
+    if what != "robot":
+        raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG.toml")
+    file, target = rigfile.load(rig), _out_file(rig, out)
+    with _driving("moving") as watch:
+        fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch)
+    identify_robot.write(fit, rig, target)
+    identify_robot.plot(fit, target.with_suffix(".svg"))
+    print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else fit.words())
+    if not as_json:
+        console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
+        console.print(f"picture    {target.with_suffix('.svg')}", highlight=False, soft_wrap=True)
+
+
+def calibrate(
+    what: Annotated[str, typer.Argument(help="tool")],
+    rig: RigPath,
+    poses: Annotated[int, typer.Option(help="static poses to measure in")] = 12,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn the tool through static poses and write its mass and centre of mass into a copy of the rig file."""
+    from hilt import calibrate as calibration
+    from hilt.device import rigfile
+
+    if what != "tool":
+        raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG.toml")
+    file, target = rigfile.load(rig), _out_file(rig, out)
+    with _driving("turning") as watch:
+        tool = calibration.run(file, poses, watch=watch)
+    calibration.write(tool, rig, target)
+    print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else tool.words())
+    if not as_json:
+        console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
 
 
 def add(app: typer.Typer) -> None:
     """The lab's commands, beside the others."""
-    app.command()(doctor)
-    app.command()(emulate)
+    for command in (doctor, emulate, identify, calibrate):
+        app.command()(command)

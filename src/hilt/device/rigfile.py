@@ -16,6 +16,7 @@ from hilt.device.drivers import RobotSection, SensorSection
 from hilt.faults import InputError
 from hilt.guard import Limits
 from hilt.scenario import Section
+from hilt.sense.tool_load import ToolLoad
 from hilt.units import Hertz, Metre, MetrePerSecond2, Newton, Number, RadianPerSecond, Second
 
 
@@ -59,6 +60,7 @@ class RigFile(Section):
     sensor: dict[str, Any]
     lab: Lab = Lab()
     limits: Limits
+    tool: ToolLoad | None = None
     scenario: dict[str, Any] = Field(default_factory=dict)
     facility: Facility | None = None
 

@@ -6,6 +6,7 @@ import math
 _ENDINGS = {
     "_m_s": "m/s",
     "_rad_s": "rad/s",
+    "_Ns_m": "N·s/m",
     "_Ns": "N·s",
     "_Nm": "N·m",
     "_N_m": "N/m",
