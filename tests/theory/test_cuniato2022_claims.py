@@ -32,11 +32,11 @@ DIFFERING = {
     "0.1 m": "displacement of the base after the diverter has hooked",
     "human": "a human is not endangered",
     "slow servo": "servo of second order",
+    "delay of the gains": "the tank discharges in part and delays",
 }
 HOLDING = {
     "exact tank": "the same with the exact form",
     "1.4 N": "force left when the tool is mounted",
-    "delay of the gains": "the tank discharges in part and delays",
     "recharges": "later the tank recharges",
     "passive": "arm and tank are passive",
     "recovered": "the displacement is recovered",

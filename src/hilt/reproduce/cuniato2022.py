@@ -10,7 +10,7 @@ from hilt.report.aerial_traces import scenario_of
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim, Reproduction
 from hilt.reproduce.cuniato2022_equations import equation_claims
-from hilt.reproduce.cuniato2022_figures import LED_WIDELY, SLOW_FILTER, pictures, run
+from hilt.reproduce.cuniato2022_figures import SLOW_FILTER, pictures, run
 
 TITLE = "Cuniato et al. 2022: hardware-in-the-loop simulation of human-aerial manipulator collaboration"
 RATES = (100, 200, 500, 1000)
@@ -59,25 +59,25 @@ def _flight_claims() -> list[Claim]:
 
 
 def _handover_claims() -> list[Claim]:
-    result, wide = run("handover"), run("handover", LED_WIDELY)
+    result, low = run("handover"), run("handover", "tank.start=0.02 J", "tank.share=0.05")
     rows, m, hand = result.rows, result.metrics, scenario_of(result).hand
     lowest = int(rows["E_tank"].argmin())
     behind = held_back(result)
     sag = hand.tool_mass * GRAVITY / scenario_of(result).gains.hooked.stiffness
-    at, wide_at = raised_at(result), raised_at(wide)
+    at = raised_at(result)
     return [
         Claim("Sec. IV-A, Fig. 3", "force left when the tool is mounted and the human gone", "about 1.4 N", f"{m['tool_force_final_N']:.3f} N", abs(m["tool_force_final_N"] - 1.4) < 0.02),
         Claim("Sec. IV-A", "the arm then hangs lower by weight over stiffness", "no figure", f"{1e3 * m['sag_m']:.1f} mm; m g/K = {1e3 * sag:.1f} mm", abs(m["sag_m"] - sag) < 0.003, beyond=True),
-        Claim("Sec. IV-A, Fig. 2", "displacement of the base while a human leads the tool", "in the figure only", f"{1e3 * max(m['base_displacement_m']):.1f} mm; {1e3 * max(wide.metrics['base_displacement_m']):.1f} mm if led 70 mm to and fro", max(m["base_displacement_m"]) < 0.05, beyond=True),
+        Claim("Sec. IV-A, Fig. 2", "displacement of the base while a human leads the tool", "in the figure only", f"{1e3 * max(m['base_displacement_m']):.1f} mm, led by {1e3 * hand.amplitude:g} mm to and fro", max(m["base_displacement_m"]) < 0.05, beyond=True),
         Claim(
             "Sec. IV-A, Fig. 4", "gains are raised when the human's contact is found", "around 10 s, while he holds",
-            f"{at:.1f} s; he lets go at {hand.release:g} s", at < hand.release,
-            f"our hand leads the tool by {1e3 * hand.amplitude:g} mm, too gently for the 0.5 to 3 N over 1 s that count as a contact, so "
-            f"only the tool's weight is seen. A hand that leads it by 70 mm is seen after {wide_at:.1f} s",
+            f"{at:.1f} s; he takes hold at {hand.start:g} s and lets go at {hand.release:g} s", at < hand.release,
         ),
         Claim(
             "Sec. IV-A, Figs. 4, 5", "the tank discharges in part and delays the rise of the gains", "delayed",
-            f"from {rows['E_tank'].max():.3f} to {m['tank_min_J']:.3f} J; stiffness held back by up to {behind:.1f} N/m ({held_back(wide):.1f} N/m if the tool is led 70 mm)", behind > 0.1 and m["tank_min_J"] >= 0.01,
+            f"from {rows['E_tank'].max():.3f} to {m['tank_min_J']:.3f} J; stiffness held back by up to {behind:.2f} N/m", behind > 0.5 and m["tank_min_J"] >= 0.01,
+            "it discharges, but a tank of 0.15 J that starts full pays for the rise of 15 N/m at once; what is in it and how the tool is led at "
+            f"that moment the paper does not say. With 0.02 J in it and 5 % refilled it holds back {held_back(low):.1f} N/m",
         ),
         Claim(
             "Sec. IV-A, Fig. 5", "later the tank recharges from what the interaction dissipates", "recharges",
