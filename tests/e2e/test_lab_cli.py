@@ -1,0 +1,115 @@
+"""The lab from the command line: an emulated facility in one process, a run on it in another; and what is refused."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hilt import job
+from hilt.device import rigfile
+from tests.e2e.test_cli import hilt
+
+RIG = (Path(__file__).parents[2] / "rigs" / "dry-lab.toml").read_text()
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def rig_file(folder, *changes):
+    """The dry lab on free ports, with a short way to go."""
+    text = RIG.replace("59152", str(free_port())).replace("49152", str(free_port())).replace('"125 mm"', '"15 mm"')
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "rig.toml"
+    path.write_text(text)
+    return path
+
+
+def test_emulate_in_one_shell_and_run_in_another(tmp_path):
+    """pida keeps the speed, none is stopped by the guard; identified, the simulation predicts what the lab does."""
+    rig = rig_file(tmp_path)
+    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert "the robot sends to port" in emulate.stdout.readline()
+        done = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "collisions=3", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert all(abs(cov - 1) <= 0.05 for cov in found["metrics"]["cov"])
+        timing = found["timing"]
+        assert timing["rows_lost"] == 0
+        assert timing["rate_hz"] == 250
+        assert set(timing) >= {"lateness_us", "tick_us", "overruns", "rights"}
+        assert found["faults"] == []
+        shown = hilt(tmp_path, "replay", found["recording"])
+        assert shown.returncode == 0, shown.stdout
+
+        none = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "compensate.method=none", "--json")
+        assert none.returncode == 3
+        assert json.loads(none.stdout)["fault"]["name"] in ("speed", "energy")
+
+        fit = hilt(tmp_path, "identify", "robot", str(rig), "--out", "identified.toml", "--json")
+        assert fit.returncode == 0, fit.stderr
+        robot = json.loads(fit.stdout)
+        assert robot["pure_delay"] == pytest.approx(0.012, abs=1e-3), "a cycle and the dead time"
+        assert robot["natural_frequency"] == pytest.approx(150, rel=0.05)
+        same = rigfile.load(tmp_path / "identified.toml")
+        told = job.simulate(*job.find("docking", "table1", [*same.settings, "collisions=3"])).metrics
+        assert told["cov"] == pytest.approx(found["metrics"]["cov"], abs=0.03)
+        # The peak of one collision depends on where in a tick of 4 ms the touch falls: ± 0.05.
+        assert told["mean_cof"] == pytest.approx(found["metrics"]["mean_cof"], abs=0.05)
+
+        told = hilt(tmp_path, "emulate", str(rig), "--fault", "status")
+        assert json.loads(told.stdout)["robot"]["violation_count"] == 0, told.stdout
+    finally:
+        emulate.send_signal(signal.SIGTERM)
+        emulate.communicate(timeout=30)
+    assert emulate.returncode == 0
+
+
+REFUSED = {
+    "no sensor answers": ([], "sent no record within"),
+    "unknown driver": ([('driver = "rsi"', 'driver = "ros"')], "known are rsi"),
+    "mismatched cycle": ([('cycle = "4 ms"', 'cycle = "12 ms"')], "loop.period"),
+    "a cycle that RSI has not": (
+        [('cycle = "4 ms"', 'cycle = "5 ms"'), ('"loop.period" = "4 ms"', '"loop.period" = "5 ms"')],
+        "5 ms",
+    ),
+    "a driver's key is missing": ([("counts_per_force = 10000\n", "")], "sensor.counts_per_force is missing"),
+    "nobody to ask": ([('arm = "run"', 'arm = "ask"')], "nobody can be asked"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_before_anybody_is_armed(tmp_path, name):
+    changes, words = REFUSED[name]
+    rig = rig_file(tmp_path, ("stale =", 'time_limit = "0.5 s"\nstale ='), *changes)
+    done = hilt(tmp_path, "run", "docking", "--rig", str(rig))
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [rig], "nothing was written"
+
+
+def test_two_devices_on_one_port(tmp_path):
+    rig = rig_file(tmp_path)
+    port = rigfile.load(rig).robot["port"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", port))
+        done = hilt(tmp_path, "identify", "robot", str(rig))
+    assert done.returncode == 2
+    assert "end the other program" in done.stderr
+
+
+def test_a_system_that_cannot_run_on_devices(tmp_path):
+    rig = rig_file(tmp_path, ('"frames.gap" = "15 mm"  # a long way to go: five collisions take a minute\n', ""))
+    done = hilt(tmp_path, "run", "payload", "--rig", str(rig))
+    assert done.returncode == 2
+    assert "known are docking and freefloat" in done.stderr
