@@ -40,14 +40,21 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
     asks = file.lab.arm == "ask"
     if asks and not sys.stdin.isatty():
         raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
-    if asks:
-        status.print("The robot is held. Arm it? Type yes and press enter.")
+    lab = session.Session(system, values, name, out, file)
+    try:
+        lab.open()
+        if asks:
+            status.print("The robot is held. Arm it? Type yes and press enter.")
+        if as_json:
+            result = lab.go(_ask if asks else None)
+        else:
+            with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
+                result = lab.go(_ask if asks else None, watch)
+    finally:
+        lab.close()
     if as_json:
-        result = session.run(system, values, name, out, file, _ask if asks else None)
         print(json.dumps(result.as_json()))
     else:
-        with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
-            result = session.run(system, values, name, out, file, _ask if asks else None, watch)
         terminal.print_result(console, result)
         for note in result.notes or ():
             console.print(note, highlight=False)
@@ -108,16 +115,24 @@ def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
     from hilt.device.gentle import Stopped
 
     try:
-        with Progress(console=status) as bar:
-            task = bar.add_task(what, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        bar = Progress(console=status)
+        task = bar.add_task(what, total=None)
+
+        def watch(done: int, total: int) -> None:
+            bar.start()  # not before the robot has answered: a refusal is one sentence
+            bar.update(task, completed=done, total=total)
+
+        try:
+            yield watch
+        finally:
+            bar.stop()
     except Stopped as stopped:
         print(stopped.fault.sentence, file=sys.stderr)
         raise typer.Exit(3) from None
 
 
-def _out_file(rig: Path, out: Path | None) -> Path:
-    return out or rig.with_name(f"{rig.stem}-identified.toml")
+def _out_file(rig: Path, out: Path | None, what: str) -> Path:
+    return out or rig.with_name(f"{rig.stem}-{what}.toml")
 
 
 def identify(
@@ -134,12 +149,14 @@ def identify(
 
     if what != "robot":
         raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG.toml")
-    file, target = rigfile.load(rig), _out_file(rig, out)
+    if axis not in ("x", "y", "z"):
+        raise InputError(f"--axis is {axis!r}; it must be x, y or z; choose one")
+    file, target = rigfile.load(rig), _out_file(rig, out, "identified")
     with _driving("moving") as watch:
         fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch)
     identify_robot.write(fit, rig, target)
     identify_robot.plot(fit, target.with_suffix(".svg"))
-    print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else fit.words())
+    print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else "\n".join(fit.words()))
     if not as_json:
         console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
         console.print(f"picture    {target.with_suffix('.svg')}", highlight=False, soft_wrap=True)
@@ -158,11 +175,11 @@ def calibrate(
 
     if what != "tool":
         raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG.toml")
-    file, target = rigfile.load(rig), _out_file(rig, out)
+    file, target = rigfile.load(rig), _out_file(rig, out, "tool")
     with _driving("turning") as watch:
         tool = calibration.run(file, poses, watch=watch)
     calibration.write(tool, rig, target)
-    print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else tool.words())
+    print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else "\n".join(tool.words()))
     if not as_json:
         console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
 

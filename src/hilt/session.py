@@ -6,9 +6,13 @@ process, reads; requests come in through a mailbox. Nobody outside can make the 
 
 import math
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +41,13 @@ class Overseer:
     def __init__(self, box: Mailbox, recorder: RecorderProcess, ring: RingWriter, stops: bool) -> None:
         self._box, self._recorder, self._ring, self._stops = box, recorder, ring, stops
         self.notes: list[str] = []
+        self.interrupted = False
         self._told = ""
 
     def look(self, row: np.ndarray) -> int:
+        if self.interrupted:
+            self.notes.append(f"interrupted at t = {row['t'][0]:.4g} s")
+            return faults.REQUESTED
         for request in self._box.poll():
             if request.kind == STOP:
                 self._box.answer(request, True, "stopping softly")
@@ -69,6 +77,24 @@ def _wait_for_yes(rig: LabRig, ask: Ask) -> None:
         _watch_ready(rig, LOOK)
     if not answer:
         raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
+
+
+@contextmanager
+def _interruptible(overseer: Overseer) -> Iterator[None]:
+    """While live, an interrupt is a request to stop softly, not an end in the middle of a motion."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(*_: Any) -> None:
+        overseer.interrupted = True
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Session:
@@ -106,6 +132,7 @@ class Session:
             if ask is None:
                 raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
             _wait_for_yes(self.rig, ask)
+        self.rig.check_start(self.system.set_up(self.values))
         self.folder.mkdir(parents=True, exist_ok=True)
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         run_name = f"{os.getpid()}-{path.stem}"
@@ -127,14 +154,19 @@ class Session:
     def _live(self, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
         """From armed to at rest."""
         bench = self.system.set_up(self.values)
-        self.rig.arm(bench)
-        try:
-            fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
-            self.rig.rest()
-        finally:
-            self.rig.reset()
+        with _interruptible(overseer):
+            self.rig.arm(bench)
+            try:
+                fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
+            finally:
+                self.rig.rest()
+                self.rig.reset()
         ring.end()
         return fault
+
+    def home(self, speed: float = 0.02) -> None:
+        """Drive the robot gently back to where the scenario starts, so that it can be armed again."""
+        self.rig.home(self.system.set_up(self.values), speed)
 
     def _tell(self, path: Path, ring: RingWriter, recorder: RecorderProcess, overseer: Overseer, fault: Fault | None) -> Result:
         recorder.wait_for(WRITTEN, RECORDER_END)

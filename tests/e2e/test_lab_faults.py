@@ -16,6 +16,7 @@ from hilt import job, mailbox
 from hilt.device import rigfile
 from hilt.device.facility import running_facility
 from hilt.device.lab import LIVE, READY
+from hilt.faults import InputError
 from hilt.record import recording
 from hilt.ring import RingReader
 from hilt.session import Session
@@ -63,7 +64,9 @@ class Run:
             result = self.session.go()
         finally:
             helper.join()
+        self.control.live(False)
         assert self.session.rig.state == READY, "it can be armed again without restarting anything"
+        time.sleep(0.2)
         after_run = self.control.status()["robot"]
         assert after_run["violation_count"] == before["violation_count"], after_run["violations"]
         return result
@@ -123,6 +126,7 @@ def test_a_fault_of_a_device_stops_the_robot(run, name):
     result = run(do)
     assert result.fault is not None
     assert result.fault.name == fault
+    assert result.fault.tick <= 0.3 / 0.004 + WITHIN
     assert len(result.rows) == result.fault.tick + 1 == result.timing["rows"], "complete up to the stop"
     assert result.timing["rows_lost"] == 0
     assert recording.load(result.recording).result["fault"]["name"] == fault
@@ -202,6 +206,12 @@ def test_a_reader_that_hangs_disturbs_nobody(run, facility):
     held[0].close()
 
 
+def test_an_interrupt_is_a_soft_stop(run):
+    result = run(lambda each: os.kill(os.getpid(), signal.SIGINT))
+    assert result.fault.name == "requested"
+    assert result.timing["rows_lost"] == 0
+
+
 def test_somebody_asks_to_stop(run):
     def ask(each):
         (box,) = Path("/dev/shm").glob(f"hilt-{os.getpid()}-*.mail")
@@ -222,8 +232,12 @@ def test_armed_again_after_a_fault_without_connecting_again(facility, tmp_path):
         first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
         assert first.fault.name == "force"
         each.control.clear()
-        each.session.close()
-        second = each.go()
+        each.control.live(True)
+        with pytest.raises(InputError, match="drive it there"):
+            each.session.go()
+        each.session.home()
+        second = each.session.go()
+        assert each.control.status()["robot"]["violation_count"] == 0
         assert second.fault is None
         assert second.metrics["cov"][0] == pytest.approx(1.0, abs=0.05)
     finally:

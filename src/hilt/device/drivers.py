@@ -10,12 +10,13 @@ All poses are of the mock-up in W. Codes are those of hilt.faults, 0 for none. N
 
 from typing import Any, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hilt import faults
 from hilt.device.netft import driver as netft
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.rsi import driver as rsi
+from hilt.device.rsi.codec import CYCLES
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.settings import RsiSettings
 from hilt.units import Second
@@ -136,6 +137,13 @@ class RsiRig(RsiSettings):
     port: int = Field(default=59152, ge=1, le=65535)
     cycle: Second = Field(description="4 ms or 12 ms, as in the RSI program")
     time_limit: Second = Field(default=10.0, gt=0, description="how long to wait for the robot's first packet")
+
+    @field_validator("cycle")
+    @classmethod
+    def _possible(cls, cycle: float) -> float:
+        if cycle not in CYCLES:
+            raise ValueError("its program sends every 4 ms or 12 ms; choose one of them")
+        return cycle
 
     def connect(self) -> RobotDriver:
         robot = RsiRobot(self)

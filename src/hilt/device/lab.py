@@ -95,10 +95,10 @@ class LabRig:
         """Pose of the mock-up by the robot's encoders, as last seen."""
         return self._here
 
-    def arm(self, bench: Bench) -> None:
-        """From here on set-points go out. The bench's first one must be where the robot is."""
+    def check_start(self, bench: Bench) -> None:
+        """Whether the rig may be armed: it is READY, and the robot stands where the bench begins."""
         assert self._robot is not None
-        self._w, self._p, start = bench.w, bench.p, bench.row[0]["X_WB_des"]
+        start = bench.row[0]["X_WB_des"]
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
         self._robot.sent(self._last)
@@ -110,6 +110,11 @@ class LabRig:
                 f"the robot stands {1e3 * apart:.3g} mm and {turned:.2g} rad from where the scenario starts; allowed are "
                 f"{1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; drive it there, or change X_WR of the rig"
             )
+
+    def arm(self, bench: Bench) -> None:
+        """From here on set-points go out."""
+        self.check_start(bench)
+        self._w, self._p = bench.w, bench.p
         self._velocity[:] = self._turning[:] = 0.0
         self.clock = DeviceClock(self.cycle)
         self._let_go()
@@ -123,7 +128,9 @@ class LabRig:
         row["lateness"][0] = late
         code = code or self._sensor.read(row["F_So_S"][0])
         self._observe(row, self._w, self._p)
-        return code or (faults.LATENESS if late > self.file.lab.lateness else 0)
+        if late > self.file.lab.lateness:
+            faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
+        return code
 
     def write(self, row: np.ndarray) -> int:
         if self._robot is None or self.state != LIVE:
@@ -152,17 +159,21 @@ class LabRig:
     def _brake(self) -> None:
         """Answer one packet with the motion that is left; nothing happens if none is due."""
         assert self._robot is not None
-        speed = float(np.linalg.norm(self._velocity))
-        left = max(0.0, speed - self.file.lab.deceleration * self.cycle)
-        if speed == 0.0 or left == 0.0:
+        lab = self.file.lab
+        needed = max(
+            float(np.linalg.norm(self._velocity)) / lab.deceleration,
+            float(np.linalg.norm(self._turning)) / lab.angular_deceleration,
+        )
+        if needed <= self.cycle:
             self._velocity[:] = self._turning[:] = 0.0
             self._robot.stop()
             return
-        self._velocity *= left / speed
-        self._turning *= left / speed
-        self._now["p"] = self._last["p"] + self.cycle * self._velocity
-        self._now["q"] = so3.multiply(so3.exp(tuple(self.cycle * self._turning)), tuple(self._last["q"]))
-        if self._robot.send(self._now) == faults.NONE:
+        share = 1.0 - self.cycle / needed  # translation and turn end together
+        velocity, turning = share * self._velocity, share * self._turning
+        self._now["p"] = self._last["p"] + self.cycle * velocity
+        self._now["q"] = so3.multiply(so3.exp(tuple(self.cycle * turning)), tuple(self._last["q"]))
+        if self._robot.send(self._now) == faults.NONE:  # if none was due, the step is still to come
+            self._velocity[:], self._turning[:] = velocity, turning
             self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
 
     def rest(self) -> None:
@@ -170,9 +181,29 @@ class LabRig:
         if self._robot is None or self.state != STOPPED:
             return
         for _ in range(round(STOP_TIME / self.cycle)):
-            if not self._velocity.any() or self._robot.wait(self._here, self._twist):
+            if not (self._velocity.any() or self._turning.any()) or self._robot.wait(self._here, self._twist):
                 break
             self._brake()
+
+    def home(self, bench: Bench, speed: float) -> None:
+        """From READY to where the bench begins, along a straight line, gently; armed on the way like any other motion."""
+        assert self._robot is not None
+        if self.state != READY:
+            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
+        self._let_go()
+        self._robot.sent(self._last)
+        begin, end = self._last["p"].copy(), bench.row[0]["X_WB_des"]["p"].copy()
+        ticks = max(1, round(1.875 * float(np.linalg.norm(end - begin)) / speed / self.cycle))
+        self._now["q"], self.state = self._last["q"], LIVE
+        for k in range(1, ticks + 1):
+            if self._robot.wait(self._here, self._twist):
+                break
+            share = k / ticks
+            self._now["p"] = begin + share**3 * (10.0 - share * (15.0 - 6.0 * share)) * (end - begin)
+            self._robot.send(self._now)
+        self._velocity[:] = self._turning[:] = 0.0
+        self.state = STOPPED
+        self.reset()
 
     def reset(self) -> None:
         """After a stop: READY again, from where the robot stands."""

@@ -31,6 +31,7 @@ class Lab(Section):
     start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
     lateness: Second = Field(default=0.05, gt=0, description="a tick that begins later than this stops the robot")
     deceleration: MetrePerSecond2 = Field(default=1.0, gt=0, description="of a soft stop")
+    angular_deceleration: Number = Field(default=1.0, gt=0, description="of a soft stop, rad/s²")
     recorder: Literal["stop", "count"] = Field(
         default="stop", description="when the recorder falls behind or dies: stop softly, or go on and count"
     )
@@ -101,4 +102,7 @@ def load(path: Path) -> RigFile:
     """Read and check a rig file, drivers' tables included."""
     found: RigFile = scenario.build(RigFile, scenario.read_toml(path))  # type: ignore[type-var]
     _ = found.robot_section, found.sensor_section
+    one, two = found.robot.get("port"), found.sensor.get("port")
+    if one is not None and one == two and str(found.sensor.get("address", "")).startswith("127."):
+        raise InputError(f"robot.port and sensor.port are both {one}; two devices need two ports; change one")
     return found
