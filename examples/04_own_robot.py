@@ -55,5 +55,5 @@ if __name__ == "__main__":
     devices = "[robot]\ndriver = 'my_lab:Device'\n[sensor]\ndriver = 'my_lab:Device'\n"
     Path("rig.toml").write_text(devices + template[template.index("[lab]") :])
     rig = rigfile.load(Path("rig.toml"))
-    found = job.find("docking", "table1", [*rig.settings, "frames.gap='15 mm'", "collisions=2"])
+    found = job.find("docking", "table1", [*rig.settings("docking"), "frames.gap='15 mm'", "collisions=2"])
     print("CoV", session.run(*found, Path("runs"), rig).metrics["cov"])

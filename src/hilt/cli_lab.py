@@ -36,7 +36,8 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
     from hilt.report import page, terminal
 
     file = rigfile.load(rig)
-    system, values, name = job.find(target, scenario, [*file.settings, *settings])
+    system, _, _ = job.find(target, scenario, [])
+    system, values, name = job.find(target, scenario, [*file.settings(system.name), *settings])
     asks = file.lab.arm == "ask"
     if asks and not sys.stdin.isatty():
         raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")

@@ -36,6 +36,7 @@ RIG = DRY_RIG.model_copy(
         "robot": {**DRY_RIG.robot, "patience": 250},
         "sensor": {**DRY_RIG.sensor, "stale": "60 s"},
         "facility": DRY_RIG.facility.model_copy(update={"late_limit": 250}),
+        "scenario": {**DRY_RIG.scenario, "docking": {}},  # the gap of table1
     }
 )
 STIFFNESS, FREE_WAY = 176.275e3, 0.010  # of docking's table1: gap 15 mm, rod 5 mm

@@ -48,7 +48,7 @@ class Run:
     def __init__(self, facility, tmp_path, settings=(), lab=None):
         self.facility, self.control = facility, facility.control
         rig = facility.rig if lab is None else facility.rig.model_copy(update={"lab": facility.rig.lab.model_copy(update=lab)})
-        found = job.find("docking", "table1", [*rig.settings, *SHORT, *settings])
+        found = job.find("docking", "table1", [*rig.settings("docking"), *SHORT, *settings])
         self.session = Session(*found, tmp_path, rig)
 
     def go(self, do=None, after=0.3):

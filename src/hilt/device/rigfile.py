@@ -2,8 +2,8 @@
 
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
-`[limits]` takes the place of the scenario's: the hardware decides. `[scenario]` holds settings as `--set` would give them;
-those of the command line come after. `[facility]` says how `hilt emulate` stands in for robot and sensor.
+`[limits]` takes the place of the scenario's: the hardware decides. `[scenario]` holds settings as `--set` would give them,
+`[scenario.docking]` those for docking alone; the command line's come after. `[facility]` says how `hilt emulate` stands in for robot and sensor.
 """
 
 from pathlib import Path
@@ -75,10 +75,10 @@ class RigFile(Section):
         found: SensorSection = _section("sensors", "sensor", self.sensor)
         return found
 
-    @property
-    def settings(self) -> list[str]:
-        """What the rig decides of a scenario, as settings: its own keys, and the limits."""
-        own = [f"{key}={_toml(value)}" for key, value in self.scenario.items()]
+    def settings(self, system: str) -> list[str]:
+        """What the rig decides of a scenario of a system, as settings: keys for all, keys for this one, and the limits."""
+        keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}
+        own = [f"{key}={_toml(value)}" for key, value in {**keys, **self.scenario.get(system, {})}.items()]
         return [*own, *(f"limits.{key}={_toml(value)}" for key, value in self.limits.model_dump(mode="json").items())]
 
 

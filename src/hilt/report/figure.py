@@ -25,6 +25,7 @@ POINTS = 1500
 
 plt.rcParams.update(
     {
+        "figure.max_open_warning": 0,  # a paper has more than twenty figures, and each is closed when it has been drawn
         "font.size": 9,
         "axes.grid": True,
         "grid.alpha": 0.25,
