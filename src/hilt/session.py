@@ -22,6 +22,7 @@ from hilt.device.rigfile import RigFile
 from hilt.faults import Fault, InputError
 from hilt.job import Result
 from hilt.mailbox import STOP, Mailbox
+from hilt.realtime import Rights
 from hilt.record import recording
 from hilt.record.process import RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingWriter
@@ -115,7 +116,8 @@ class Session:
 
     def open(self) -> None:
         """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
-        self._rights = realtime.take_rights(self._core)  # before the robot has to be answered: locking memory takes a while
+        if self.file.lab.realtime:  # before the robot has to be answered: locking memory takes a while
+            self._rights = realtime.take_rights(self._core)
         try:
             self.rig.open()
             _watch_ready(self.rig, self.file.lab.ready)
@@ -180,7 +182,7 @@ class Session:
             "missed": ticks.missed,
             "rows": ring.count,
             "rows_lost": ring.count - len(rows),
-            "rights": self._rights.as_json() if self._rights else {},
+            "rights": (self._rights or Rights(None, refused={"all": "not asked for: lab.realtime is false"})).as_json(),
             "clock": ticks.as_json(),
             "devices": self.rig.counters(),
         }

@@ -32,7 +32,7 @@ def facility():
     # Patient enough for a busy machine without any rights: what is tested is how a run ends, not how fast this host is.
     quick = file.model_copy(
         update={
-            "lab": file.lab.model_copy(update={"ready": 0.2, "lateness": 2.0}),
+            "lab": file.lab.model_copy(update={"ready": 0.2, "lateness": 2.0, "realtime": False}),
             "robot": {**file.robot, "patience": 125},
             "sensor": {**file.sensor, "frozen": "400 ms", "stale": "500 ms"},
             "facility": file.facility.model_copy(update={"late_limit": 250}),

@@ -3,7 +3,8 @@
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
 `[limits]` takes the place of the scenario's: the hardware decides. `[scenario]` holds settings as `--set` would give them,
-`[scenario.docking]` those for docking alone; the command line's come after. `[facility]` says how `hilt emulate` stands in for robot and sensor.
+`[scenario.docking]` those for docking alone; the command line's come after. `[facility]` says how `hilt emulate` stands in for
+robot and sensor.
 """
 
 from pathlib import Path
@@ -26,6 +27,7 @@ class Lab(Section):
     arm: Literal["run", "ask"] = Field(
         default="ask", description="what arms the robot: the command `hilt run` itself, or a question that is answered with yes"
     )
+    realtime: bool = Field(default=True, description="take priority, locked memory and a core, as far as the host permits")
     ready: Second = Field(default=1.0, ge=0, description="how long all is watched without moving before the robot goes live")
     bias: bool = Field(default=False, description="take the sensor's load for zero when ready")
     start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
