@@ -24,6 +24,7 @@ ROBOT_SILENT, ROBOT_LIMITED, ROBOT_NOT_SENDABLE, ROBOT_LINE = 10, 11, 12, 13
 SENSOR_STALE, SENSOR_STATUS, SENSOR_SATURATED, SENSOR_FROZEN = 14, 15, 16, 17
 LATENESS = 18  # value: how late the tick began [s]
 RECORDER = 19
+ROBOT_GAP = 51  # value: cycles missed within a second
 REQUESTED = 50  # somebody asked for it
 HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
 HEXA_ANGLE = 21  # value: the angle of a crank [rad]
@@ -101,6 +102,9 @@ _TEXTS = {
         "ask for a pose within reach, push less or raise arm_ik.max_error",
     ),
     ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "look at its program and its cable"),
+    ROBOT_GAP: _Text(
+        "robot-gap", "the robot's cycles that were missed within a second", "", "look at the network and hilt doctor"
+    ),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"
     ),

@@ -32,7 +32,7 @@ def facility():
     # Patient enough for a busy machine without any rights: what is tested is how a run ends, not how fast this host is.
     quick = file.model_copy(
         update={
-            "lab": file.lab.model_copy(update={"ready": 0.2, "lateness": 2.0, "realtime": False}),
+            "lab": file.lab.model_copy(update={"ready": 0.2, "lateness": 2.0, "realtime": False, "missed": 100}),
             "robot": {**file.robot, "patience": 125},
             "sensor": {**file.sensor, "frozen": "400 ms", "stale": "500 ms"},
             "facility": file.facility.model_copy(update={"late_limit": 250}),
@@ -109,7 +109,6 @@ def following(fault, count):
 ENDS = {
     "the robot's cable is out": (switch("robot.disconnect"), "robot-silent"),
     "all of its packets are lost": (switch("robot.drop", 1.0), "robot-silent"),
-    "all of them are corrupt": (switch("robot.corrupt", 1.0), "robot-silent"),
     "all of them are cut short": (switch("robot.truncate", 1.0), "robot-silent"),
     "its time stamps do not fit": (switch("robot.wrong_ipoc"), "robot-silent"),
     "the sensor is silent": (switch("sensor.silence"), "sensor-stale"),
@@ -133,6 +132,15 @@ def test_a_fault_of_a_device_stops_the_robot(run, name):
     assert len(result.rows) == result.fault.tick + 1 == result.timing["rows"], "complete up to the stop"
     assert result.timing["rows_lost"] == 0
     assert recording.load(result.recording).result["fault"]["name"] == fault
+
+
+def test_bits_that_flip_in_every_packet(run):
+    """A flipped digit may still be a pose that can be (the network's checksum protects from that); most packets are refused, and
+    that many missed cycles end the run."""
+    result = run(switch("robot.corrupt", 1.0))
+    assert result.timing["devices"]["robot"]["rejected"] > 0
+    assert result.fault is not None
+    assert len(result.rows) == result.timing["rows"]
 
 
 GOES_ON = {

@@ -39,7 +39,8 @@ class LabRig:
         self._observe: Any = system.observe
         self._w = self._p = np.zeros(0)
         self.trouble = faults.NONE  # while READY
-        self._well = 0.0
+        self._well = self._second = 0.0
+        self._missed = 0
         self._end = threading.Event()
         self._keeper: threading.Thread | None = None
         self._robot: RobotDriver | None = None
@@ -117,6 +118,7 @@ class LabRig:
         self._w, self._p = bench.w, bench.p
         self._velocity[:] = self._turning[:] = 0.0
         self.clock = DeviceClock(self.cycle)
+        self._second, self._missed = clock.now(), 0
         self._let_go()
         self.state = LIVE
 
@@ -128,9 +130,18 @@ class LabRig:
         row["lateness"][0] = late
         code = code or self._sensor.read(row["F_So_S"][0])
         self._observe(row, self._w, self._p)
+        self._watch_gaps(row)
         if late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code
+
+    def _watch_gaps(self, row: np.ndarray) -> None:
+        """Time passes in the lab also when packets do not come: too many of them, and the run is no longer what it claims."""
+        now, missed = clock.now(), self.clock.missed
+        if now - self._second > 1.0:
+            self._second, self._missed = now, missed
+        if missed - self._missed > self.file.lab.missed:
+            faults.trip(row[0], faults.ROBOT_GAP, -1, float(missed - self._missed), float(self.file.lab.missed))
 
     def write(self, row: np.ndarray) -> int:
         if self._robot is None or self.state != LIVE:

@@ -32,6 +32,7 @@ class Lab(Section):
     bias: bool = Field(default=False, description="take the sensor's load for zero when ready")
     start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
     lateness: Second = Field(default=0.05, gt=0, description="a tick that begins later than this stops the robot")
+    missed: int = Field(default=25, ge=0, description="cycles of the robot that may be missed within a second")
     deceleration: MetrePerSecond2 = Field(default=1.0, gt=0, description="of a soft stop")
     angular_deceleration: Number = Field(default=1.0, gt=0, description="of a soft stop, rad/s²")
     recorder: Literal["stop", "count"] = Field(
