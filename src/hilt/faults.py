@@ -102,9 +102,7 @@ _TEXTS = {
         "ask for a pose within reach, push less or raise arm_ik.max_error",
     ),
     ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "look at its program and its cable"),
-    ROBOT_GAP: _Text(
-        "robot-gap", "the robot's cycles that were missed within a second", "", "look at the network and hilt doctor"
-    ),
+    ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "look at the network and hilt doctor"),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"
     ),

@@ -135,8 +135,8 @@ def test_a_fault_of_a_device_stops_the_robot(run, name):
 
 
 def test_bits_that_flip_in_every_packet(run):
-    """A flipped digit may still be a pose that can be (the network's checksum protects from that); most packets are refused, and
-    that many missed cycles end the run."""
+    """A flipped digit may still be a pose that can be (the network's checksum protects from that); most packets are refused,
+    and that many missed cycles end the run."""
     result = run(switch("robot.corrupt", 1.0))
     assert result.timing["devices"]["robot"]["rejected"] > 0
     assert result.fault is not None

@@ -128,9 +128,10 @@ class LabRig:
         code = self._robot.wait(row["X_WB_meas"][0], row["V_WB_meas"][0])
         late = self.clock.arrived()
         row["lateness"][0] = late
+        if code == faults.NONE:  # a robot that is silent has a fault of its own
+            self._watch_gaps(row)
         code = code or self._sensor.read(row["F_So_S"][0])
         self._observe(row, self._w, self._p)
-        self._watch_gaps(row)
         if late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code
