@@ -128,6 +128,8 @@ def drive(
     track = Track(np.zeros(n, int), np.zeros(n, bool), path, np.zeros(n, POSE), np.full((n, 6), np.nan))
     first = late = 0
     before = now = start
+    if sensor is not None:
+        sensor.read(F)  # what came while the robot was waited for is old
     try:
         for k in range(n):
             t = k * period
