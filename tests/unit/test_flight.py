@@ -187,7 +187,8 @@ def commanded(yaw, q, motion, values):
     sig.tau_hat_b[:] = (0.1, -0.2, 0.05)
     sig.yaw_bd, sig.yaw_rate_bd, sig.yaw_acc_bd = 0.3 + yaw, 0.2, -0.1
     FLIGHT.step(sig, x, p, 0.005)
-    return np.array((sig.u_T, *sig.tau_b, sig.u_T_clamped, *sig.tau_b_clamped, *sig.rotor_speed))
+    thrusts = 11.549e-5 * sig.rotor_speed**2  # the speeds themselves are roots, which blow rounding up at a rotor that stands
+    return np.array((sig.u_T, *sig.tau_b, sig.u_T_clamped, *sig.tau_b_clamped, *thrusts))
 
 
 @settings(max_examples=40)
