@@ -215,7 +215,7 @@ def replay(recording: Path, as_json: AsJson = False) -> None:
 
 @app.command()
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(help="destefano2017, he2022 or yang2018; all papers if not given")] = None,
+    paper: Annotated[str | None, typer.Argument(help="key of a paper, such as he2022; all papers if not given")] = None,
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
 ) -> None:

@@ -12,13 +12,12 @@ import math
 from pydantic import Field
 
 from hilt.compiled import jit
+from hilt.dynamics.quadrotor import GRAVITY
 from hilt.maths import so3, vec
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
 from hilt.units import Kilogram, Metre3, RadianPerSecond
-
-GRAVITY = 9.81
 
 
 class ForceFilter(Section):

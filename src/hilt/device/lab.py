@@ -17,6 +17,7 @@ from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.faults import InputError
 from hilt.maths import so3
+from hilt.maths.quintic import quintic
 from hilt.signals import POSE, TWIST, WRENCH
 from hilt.stage import Bench, System
 
@@ -210,8 +211,7 @@ class LabRig:
         for k in range(1, ticks + 1):
             if self._robot.wait(self._here, self._twist):
                 break
-            share = k / ticks
-            self._now["p"] = begin + share**3 * (10.0 - share * (15.0 - 6.0 * share)) * (end - begin)
+            self._now["p"] = begin + quintic(k / ticks)[0] * (end - begin)
             self._robot.send(self._now)
         self._velocity[:] = self._turning[:] = 0.0
         self.state = STOPPED

@@ -38,7 +38,6 @@ def _library() -> Path:
 _function = functools.partial(external, library=_library())
 _PAIR = (types.intp, types.intp)  # mjModel*, mjData*
 mj_step = _function("mj_step", types.void, *_PAIR)
-mj_forward = _function("mj_forward", types.void, *_PAIR)
 mj_kinematics = _function("mj_kinematics", types.void, *_PAIR)
 mj_comPos = _function("mj_comPos", types.void, *_PAIR)
 mj_comVel = _function("mj_comVel", types.void, *_PAIR)
@@ -46,7 +45,6 @@ mj_setState = _function("mj_setState", types.void, *_PAIR, types.intp, types.int
 mj_getState = _function("mj_getState", types.void, *_PAIR, types.intp, types.int32)
 mj_jacSite = _function("mj_jacSite", types.void, *_PAIR, types.intp, types.intp, types.int32)
 mj_objectVelocity = _function("mj_objectVelocity", types.void, *_PAIR, types.int32, types.int32, types.intp, types.int32)
-mju_copy = _function("mju_copy", types.void, types.intp, types.intp, types.int32)
 mju_fill = _function("mju_fill", types.void, types.intp, types.float64, types.int32)
 mju_sum = _function("mju_sum", types.float64, types.intp, types.int32)
 

@@ -14,7 +14,9 @@ from pydantic import Field, model_validator
 
 from hilt.compensate import ledger
 from hilt.compiled import jit
+from hilt.dynamics.quadrotor import GRAVITY
 from hilt.maths import noise, so3, vec
+from hilt.maths.quintic import quintic
 from hilt.scenario import Section
 from hilt.signals import PORT, record
 from hilt.stage import StageKind
@@ -23,7 +25,6 @@ from hilt.units import Hertz, Kilogram, Metre, Metre3, Newton, NewtonPerMetre, N
 AWAY = 0
 HOLDS = 1
 GONE = 2
-GRAVITY = 9.81
 WANDER = 2.0  # rad/√s by which the tremor's phase drifts
 
 
@@ -57,19 +58,11 @@ class Hand(Section):
 
 
 @jit
-def _smooth(share):
-    """From 0 to 1 with no step in speed or acceleration, and its slope."""
-    share = min(max(share, 0.0), 1.0)
-    value = share * share * share * (10.0 - share * (15.0 - 6.0 * share))
-    return value, 30.0 * share * share * (1.0 - share) * (1.0 - share)
-
-
-@jit
 def _path(p, t):
     """How far the hand has gone from where it took hold, and how fast: a sine that fades in over its first quarter."""
     after = max(t - p.start, 0.0)
     angle = p.omega * after
-    fade, slope = _smooth(angle / (0.5 * math.pi))
+    fade, slope = quintic(angle / (0.5 * math.pi))
     way = p.amplitude * fade * math.sin(angle)
     rate = p.amplitude * p.omega * (fade * math.cos(angle) + slope / (0.5 * math.pi) * math.sin(angle))
     return way, rate
@@ -98,8 +91,8 @@ def hand_wrench(x, p, t, place, v, q, w, dt):
         vec.store(x.x_grip, at)
         so3.store(x.q_grip, q)
         x.state = HOLDS
-    takes, _ = _smooth((t - p.start) / p.grasp)
-    leaves, _ = _smooth((t - p.release) / p.grasp)
+    takes, _ = quintic((t - p.start) / p.grasp)
+    leaves, _ = quintic((t - p.release) / p.grasp)
     hold = takes * (1.0 - leaves)
     way, speed = _path(p, t)
     direction = vec.load(p.direction)
@@ -139,7 +132,7 @@ def hand_step(sig, x, p, dt):
     f, tau = hand_wrench(x, p, sig.t, place, v, q, w, dt)
     _book(x, f, tau, place, q)
     a = vec.scale(1.0 / dt, vec.sub(v, vec.load(x.v))) if x.started else (0.0, 0.0, 0.0)
-    taken, _ = _smooth((sig.t - p.handover) / p.grasp)
+    taken, _ = quintic((sig.t - p.handover) / p.grasp)
     f_tool, tau_tool = _load(taken * p.tool_mass, p.tool_centre, q, a)
     f_own, tau_own = _load(p.own_mass, p.own_centre, q, a)
     f, tau = vec.add(f, vec.add(f_tool, f_own)), vec.add(tau, vec.add(tau_tool, tau_own))

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.maths import vec
+from hilt.maths.quintic import quintic
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
@@ -35,13 +36,6 @@ class Master(Section):
     motor_lag: Second = Field(default=0.002, ge=0, description="time constant of the motors' force")
     resolution: Metre = Field(default=1e-6, ge=0, description="step of the encoder; 0 for none")
     speed_filter: Second = Field(default=0.001, ge=0, description="time constant of the measured speed")
-
-
-@jit
-def quintic(share):
-    """Way and its slope, from 0 to 1, at rest at both ends."""
-    s = min(max(share, 0.0), 1.0)
-    return s * s * s * (10.0 - s * (15.0 - 6.0 * s)), 30.0 * s * s * (1.0 - s) * (1.0 - s)
 
 
 @jit

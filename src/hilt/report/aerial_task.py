@@ -3,8 +3,8 @@
 import numpy as np
 
 from hilt.aerial.task import BACK, FAILED, INSTALLED, RAISED, RELEASED, RISE, STATES, TOUCHED, TUG
+from hilt.dynamics.quadrotor import GRAVITY
 from hilt.job import Result
-from hilt.plant.hand import GRAVITY
 from hilt.report.aerial_traces import (
     has_states,
     human_force,

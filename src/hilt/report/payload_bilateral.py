@@ -9,7 +9,7 @@ import numpy as np
 
 from hilt import job
 from hilt.job import Result
-from hilt.plant.master import quintic
+from hilt.maths.quintic import quintic
 from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.payload_link import statistics_table

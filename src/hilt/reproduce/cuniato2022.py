@@ -4,8 +4,8 @@ import numpy as np
 
 from hilt.aerial.hand_limit import loops_of, stiffest_hand
 from hilt.aerial.task import RAISED
+from hilt.dynamics.quadrotor import GRAVITY
 from hilt.job import Result
-from hilt.plant.hand import GRAVITY
 from hilt.report.aerial_traces import scenario_of
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim, Reproduction

@@ -83,8 +83,6 @@ declare("motion_delay_mean", FLOAT, "mean delay of those that arrived", unit="s"
 declare("wind_W", FLOAT, "true force of the wind on the base", size=3, unit="N", frame="W")
 declare("push_W", FLOAT, "true force that the scenario applies at the simulated tool", size=3, unit="N", frame="W")
 declare("task_state", INTEGER, "state of the task, see the task's own table", unit="1")
-declare("base_goal_W", FLOAT, "where the task wants the base, and its yaw", size=4, unit="m, rad", frame="W")
-declare("base_goal_time", FLOAT, "time that the base has to get there", unit="s")
 declare("hooked", INTEGER, "1 when the tool hangs on the cable, as the task concludes", unit="1")
 declare("F_cable_true_H", FLOAT, "true force of the cable on the tool", size=3, unit="N", frame="H")
 declare("p_cable_true_H", FLOAT, "true place of the cable where the tool meets it", size=3, unit="m", frame="H")

@@ -14,6 +14,7 @@ law over two seconds. The virtual arm takes the offset over when all is at rest 
 import math
 
 from hilt.compiled import jit
+from hilt.maths.quintic import quintic
 
 ALIVE = 0
 SILENT = 1
@@ -28,9 +29,9 @@ BRAKE_RISE = 0.4  # s in which the braking force comes and goes
 
 @jit
 def smooth(share):
-    """From 0 to 1 with no step in speed or acceleration."""
-    share = min(max(share, 0.0), 1.0)
-    return share * share * share * (10.0 - share * (15.0 - 6.0 * share))
+    """The way of a quintic."""
+    way, _ = quintic(share)
+    return way
 
 
 @jit
