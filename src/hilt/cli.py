@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hilt import __version__, cli_lab
+from hilt import __version__, cli_lab, cli_station
 from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     help="Robotic hardware-in-the-loop simulation with an energy ledger.",
 )  # fmt: skip
 cli_lab.add(app)
+cli_station.add(app)
 console = Console()
 status = Console(stderr=True)
 

@@ -14,6 +14,8 @@ from rich.console import Console
 from hilt.faults import InputError
 
 if TYPE_CHECKING:
+    from hilt.device.gentle import Ask
+    from hilt.device.rigfile import RigFile
     from hilt.job import Result
 
 console = Console()
@@ -132,6 +134,23 @@ def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
         raise typer.Exit(3) from None
 
 
+def _who_arms(file: "RigFile") -> "Ask | None":
+    """Somebody at the terminal, who is told when the robot is held; nobody if the command itself is the consent."""
+    if file.lab.arm != "ask":
+        return None
+    if not sys.stdin.isatty():
+        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+    told: list[bool] = []
+
+    def ask() -> bool | None:
+        if not told:
+            told.append(True)
+            status.print("The robot is held. It will be moved gently. Arm it? Type yes and press enter.")
+        return _ask()
+
+    return ask
+
+
 def _out_file(rig: Path, out: Path | None, what: str) -> Path:
     return out or rig.with_name(f"{rig.stem}-{what}.toml")
 
@@ -153,8 +172,9 @@ def identify(
     if axis not in ("x", "y", "z"):
         raise InputError(f"--axis is {axis!r}; it must be x, y or z; choose one")
     file, target = rigfile.load(rig), _out_file(rig, out, "identified")
+    ask = _who_arms(file)
     with _driving("moving") as watch:
-        fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch)
+        fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch, ask=ask)
     identify_robot.write(fit, rig, target)
     identify_robot.plot(fit, target.with_suffix(".svg"))
     print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else "\n".join(fit.words()))
@@ -177,8 +197,9 @@ def calibrate(
     if what != "tool":
         raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG.toml")
     file, target = rigfile.load(rig), _out_file(rig, out, "tool")
+    ask = _who_arms(file)
     with _driving("turning") as watch:
-        tool = calibration.run(file, poses, watch=watch)
+        tool = calibration.run(file, poses, watch=watch, ask=ask)
     calibration.write(tool, rig, target)
     print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else "\n".join(tool.words()))
     if not as_json:

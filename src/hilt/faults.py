@@ -25,6 +25,8 @@ SENSOR_STALE, SENSOR_STATUS, SENSOR_SATURATED, SENSOR_FROZEN = 14, 15, 16, 17
 LATENESS = 18  # value: how late the tick began [s]
 RECORDER = 19
 ROBOT_GAP = 51  # value: cycles missed within a second
+SENSOR_GAP = 53
+DEAD_MAN = 52  # value: how long the hand on the switch was silent [s]
 REQUESTED = 50  # somebody asked for it
 HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
 HEXA_ANGLE = 21  # value: the angle of a crank [rad]
@@ -108,10 +110,14 @@ _TEXTS = {
     ),
     ROBOT_NOT_SENDABLE: _Text("robot-number", "a set-point was not a finite pose", "", "look at the rows before the fault"),
     ROBOT_LINE: _Text("robot-line", "an answer to the robot could not be sent", "", "look at the network"),
+    DEAD_MAN: _Text(
+        "dead-man", "silence of the hand on the dead man's switch", "s", "hold the switch all the time, or let it go"
+    ),
     SENSOR_STALE: _Text("sensor-stale", "the force sensor sent nothing new for too long", "", "look at its cable and power"),
     SENSOR_STATUS: _Text("sensor-status", "the force sensor reports an error in its status word", "", "look at its web page"),
     SENSOR_SATURATED: _Text("sensor-saturated", "the force sensor is saturated", "", "make the contact softer"),
     SENSOR_FROZEN: _Text("sensor-frozen", "the force sensor repeats the same counts", "", "restart it"),
+    SENSOR_GAP: _Text("sensor-gap", "too many records of the force sensor are missing in a row", "", "look at the network"),
     LATENESS: _Text("lateness", "lateness of a tick", "s", "see what hilt doctor says of this machine"),
     RECORDER: _Text("recorder", "the recorder died or fell behind", "", "look at the disk, or set lab.recorder = 'count'"),
     REQUESTED: _Text("requested", "somebody asked to stop", "", "arm it again when all is well"),

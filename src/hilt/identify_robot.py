@@ -26,7 +26,7 @@ import numpy as np
 
 from hilt.device import gentle
 from hilt.device.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
-from hilt.device.gentle import Track, Watch
+from hilt.device.gentle import Ask, Track, Watch
 from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
 from hilt.faults import InputError
@@ -177,18 +177,30 @@ def _figures(theta: np.ndarray, period: float) -> tuple[float, float, float]:
     return (max(float(theta[0]), 0.0) * period, *((math.exp(theta[1]), math.exp(theta[2])) if len(theta) > 1 else (0.0, 1.0)))
 
 
-def run(rig: RigFile, *, axis: str = "x", reach: float = 0.01, chirp: float = 8.0, watch: Watch | None = None) -> RobotFit:
-    """Move the robot ± `reach` [m] along an axis of W about where it stands, at half of the rig's limits, and identify it."""
+def run(
+    rig: RigFile,
+    *,
+    axis: str = "x",
+    reach: float = 0.01,
+    chirp: float = 8.0,
+    watch: Watch | None = None,
+    ask: Ask | None = None,
+) -> RobotFit:
+    """Move the robot ± `reach` [m] along an axis of W about where it stands, at half of the rig's limits, and identify it.
+
+    Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
+    """
     period, number = rig.robot_section.cycle, "xyz".index(axis)
     places = excitation(period, reach, gentle.SHARE * rig.limits.speed, gentle.SHARE * rig.limits.acceleration, chirp)
     offsets = np.zeros(len(places), POSE)
     offsets["p"][:, number], offsets["q"][:, 0] = places, 1.0
+    ask = gentle.check_ask(rig.lab.arm == "ask", ask)
     gentle.warm_up()
     sensor = rig.sensor_section.connect()
     try:
         robot = rig.robot_section.connect()
         try:
-            track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch)
+            track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
         finally:
             robot.close()
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock, loop, registry, scenario
+from hilt import clock, delays, loop, registry, scenario
 from hilt.clock import Clock, FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
@@ -17,6 +17,7 @@ from hilt.record.recording import Recorder, Recording
 from hilt.scenario import Scenario
 from hilt.signals import leaves
 from hilt.stage import Bench, System
+from hilt.tuning import Change, RepeatedChanges, Tuning, knobs
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,25 @@ class Result:
     recording: Path | None
     timing: dict[str, Any] | None = None  # of a run on devices
     notes: list[str] | None = None  # what happened beside it
+    changes: list[Change] | None = None  # of live values
 
     def as_json(self) -> dict[str, Any]:
-        lab = {} if self.timing is None else {"timing": plain(self.timing), "faults": self.notes}
+        lab = {} if self.timing is None else {"timing": plain(self.timing), "faults": self._faults(), "changes": self.changes}
         return {
             "system": self.system.name,
             "scenario": self.name,
             "metrics": plain(self.metrics),
             "ledger": plain(self.ledger),
+            "delays": delays.table(self.scenario),
             "fault": self.fault and plain(self.fault.as_json()),
             "recording": self.recording and str(self.recording),
             **lab,
         }
+
+    def _faults(self) -> list[dict[str, Any]]:
+        """What ended the run, and what happened beside it."""
+        fault = [{"name": self.fault.name, "t": self.fault.t, "sentence": self.fault.sentence}] if self.fault else []
+        return [*fault, *({"name": "note", "t": None, "sentence": note} for note in self.notes or ())]
 
 
 def plain(value: Any) -> Any:
@@ -182,7 +190,9 @@ def replay(recording: Recording) -> Difference | None:
     count = len(recording.rows)
     bench = Bench(bench.row, bench.x, bench.w, bench.p, count)
     sink = _Rows(system.row, count)
-    loop.run(system, bench, ReplayRig(system, recording.rows), FreeClock(), sink)
+    tuning = Tuning(knobs(system, values, bench), values.loop.period)
+    changes = RepeatedChanges(tuning, (recording.result or {}).get("changes") or ())
+    loop.run(system, bench, ReplayRig(system, recording.rows), FreeClock(), sink, overseer=changes)
     sink.rows["tick_time"] = recording.rows["tick_time"]  # how fast a machine was is no result
     return first_difference(recording.rows, sink.rows)
 

@@ -6,78 +6,77 @@ the middle of a letter jams nothing, since a letter counts only when it is whole
 
 A letter is posted, taken by the loop, and answered in the place it lay in: accepted, or refused with a reason.
 
+At the front of the box stands how the loop is doing: its state, the ring of its run, its last sentence. Everybody may read it.
+
 What is bounded: letters that wait in a lane (LETTERS_A_LANE), letters taken in a tick (LETTERS_A_POLL), and their age: an old
 letter is refused, since "arm" must not come true long after the person who said it has gone. "stop" is never too old.
 """
 
+import json
 import math
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hilt import clock
 from hilt.faults import InputError
-from hilt.shared import Segment
+from hilt.letters import (
+    ARM,
+    BOX,
+    HOME,
+    KEY_BYTES,
+    KINDS,
+    LANES,
+    LETTERS_A_LANE,
+    LIVE,
+    MAGIC,
+    NAME_BYTES,
+    OFF,
+    QUIT,
+    READY,
+    RESET,
+    SENTENCE_BYTES,
+    SET,
+    START,
+    STATES,
+    STEER,
+    STOP,
+    STOPPED,
+    SUFFIX,
+    TEXT_BYTES,
+    VERSION,
+    Answer,
+    Front,
+    Request,
+)  # fmt: skip
+from hilt.shared import Segment, running
 
-MAGIC = 0x68696C746D61696C  # "hiltmail"
-VERSION = 1
-SUFFIX = ".mail"
-LANES = 16
-LETTERS_A_LANE = 16
+__all__ = [
+    "ARM", "HOME", "KINDS", "LANES", "LETTERS_A_LANE", "LIVE", "OFF", "QUIT", "READY", "RESET", "SET", "START", "STATES",
+    "STEER", "STOP", "STOPPED", "SUFFIX", "Answer", "Front", "Mailbox", "Request", "Sender", "Watcher", "sessions",
+]  # fmt: skip
 LETTERS_A_POLL = 4
 OLDEST = 1.0  # [s]
-KEY_BYTES, TEXT_BYTES = 64, 120
-
-START, STOP, RESET, ARM, SET, STEER = range(1, 7)
-KINDS = {START: "start", STOP: "stop", RESET: "reset", ARM: "arm", SET: "set", STEER: "steer"}
-
-_LETTER = np.dtype(
-    [("kind", "i8"), ("sent", "i8"), ("value", "f8"), ("ramp", "f8"), ("axes", "f8", (6,)), ("key", f"S{KEY_BYTES}")]
-)
-_ANSWER = np.dtype([("number", "i8"), ("accepted", "i8"), ("text", f"S{TEXT_BYTES}")])
-_LANE = np.dtype(
-    [
-        ("posted", "i8"),
-        ("taken", "i8"),
-        ("letters", _LETTER, (LETTERS_A_LANE,)),
-        ("answers", _ANSWER, (LETTERS_A_LANE,)),
-    ],
-    align=True,
-)
-_BOX = np.dtype([("magic", "i8"), ("version", "i8"), ("pid", "i8"), ("bell", "i8"), ("lanes", _LANE, (LANES,))], align=True)
-
-
-class Request(NamedTuple):
-    """What somebody asks of the loop: `key`, `value` and `ramp` [s] with SET, the six `axes` of the hand with STEER."""
-
-    kind: int
-    key: str
-    value: float
-    ramp: float
-    axes: tuple[float, ...]
-    lane: int
-    number: int
-
-
-class Answer(NamedTuple):
-    accepted: bool
-    text: str
+TRIES = 1000
 
 
 def _map(segment: Segment) -> np.ndarray:
-    return np.frombuffer(segment.memory, _BOX, 1)
+    return np.frombuffer(segment.memory, BOX, 1)
 
 
 class Mailbox:
     """The loop's side. Every request that `poll` returns is to be answered with `answer`."""
 
-    def __init__(self, name: str) -> None:
-        self._segment = Segment.create(name + SUFFIX, _BOX.itemsize)
+    def __init__(self, name: str, info: dict[str, Any] | None = None) -> None:
+        self.name = name
+        self._segment = Segment.create(name + SUFFIX, BOX.itemsize)
         box = _map(self._segment)
         box["magic"], box["version"], box["pid"] = MAGIC, VERSION, os.getpid()
-        self._bell, self._lanes = box["bell"], box["lanes"][0]
+        box["info"] = json.dumps(info or {}).encode()
+        self._bell, self._lanes, self._front = box["bell"], box["lanes"][0], box["front"][0]
+        self.front = Front()
         self._posted, self._taken = self._lanes["posted"], self._lanes["taken"]
         self._heard = 0
         self._next_lane = 0
@@ -121,6 +120,16 @@ class Mailbox:
         place["accepted"], place["text"] = accepted, _cut(text, TEXT_BYTES)
         place["number"] = request.number + 1  # last: from here on it counts
 
+    def show(self, **changes: Any) -> None:
+        """Tell everybody how the session is doing: some fields of Front."""
+        self.front = self.front._replace(**changes)
+        place = self._front
+        place["turn"] += 1
+        place["state"], place["armed"], place["runs"] = self.front[:3]
+        for name, size in (("ring", NAME_BYTES), ("sentence", SENTENCE_BYTES), ("recording", SENTENCE_BYTES)):
+            place[name] = _cut(getattr(self.front, name), size)
+        place["turn"] += 1
+
     def close(self) -> None:
         self._segment.close()
 
@@ -140,19 +149,58 @@ def _cut(text: str, size: int) -> bytes:
     return text.encode()[:size].decode(errors="ignore").encode()
 
 
-class Sender:
-    """Somebody who asks. Each request returns its number; `answer(number)` is None until the loop has answered."""
+def sessions() -> list[str]:
+    """Names of the sessions that can be watched now."""
+    return [name.removesuffix(SUFFIX) for name in running(SUFFIX)]
+
+
+class Watcher:
+    """Somebody who looks at a session."""
+
+    _writes = False
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._segment = Segment.open(name + SUFFIX, writable=True)
-        if len(self._segment.memory) != _BOX.itemsize:
+        self.name = name
+        self._segment = Segment.open(name + SUFFIX, writable=self._writes)
+        if len(self._segment.memory) != BOX.itemsize:
             raise InputError(f"{self._segment.path} is no mailbox of hilt; give the name of a run")
-        box = _map(self._segment)
-        if (box["magic"][0], box["version"][0]) != (MAGIC, VERSION):
+        self._box = _map(self._segment)
+        if (self._box["magic"][0], self._box["version"][0]) != (MAGIC, VERSION):
             raise InputError(f"{self._segment.path} is no mailbox of version {VERSION}; use the hilt that made it")
-        self._bell = box["bell"]
-        self._lane = box["lanes"][0, self._claim()]
+        self.info: dict[str, Any] = json.loads(bytes(self._box["info"][0]))
+        self.pid = int(self._box["pid"][0])
+        self._last = Front()
+
+    @property
+    def alive(self) -> bool:
+        return self._segment.owner_alive
+
+    @property
+    def front(self) -> Front:
+        """How the session is doing; as last seen if the loop was stopped in the middle of telling."""
+        place = self._box["front"][0]
+        for _ in range(TRIES):
+            turn = int(place["turn"])
+            state, armed, runs = int(place["state"]), bool(place["armed"]), int(place["runs"])
+            texts = [bytes(place[name]).decode(errors="replace") for name in ("ring", "sentence", "recording")]
+            if turn % 2 == 0 and turn == int(place["turn"]):
+                self._last = Front(state, armed, runs, *texts)
+                break
+        return self._last
+
+    def close(self) -> None:
+        self._segment.close()
+
+
+class Sender(Watcher):
+    """Somebody who asks. Each request returns its number; `answer(number)` is None until the loop has answered."""
+
+    _writes = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._bell = self._box["bell"]
+        self._lane = self._box["lanes"][0, self._claim()]
         self._posted = int(self._lane["posted"])
 
     def _claim(self) -> int:
@@ -160,7 +208,7 @@ class Sender:
             if self._segment.claim(lane):
                 return lane
         self._segment.close()
-        raise InputError(f"{LANES} senders ask {self._name} already, which is all it can hear; close one")
+        raise InputError(f"{LANES} senders ask {self.name} already, which is all it can hear; close one")
 
     def start(self) -> int:
         return self._post(START)
@@ -174,17 +222,23 @@ class Sender:
     def arm(self) -> int:
         return self._post(ARM)
 
+    def home(self) -> int:
+        return self._post(HOME)
+
+    def quit(self) -> int:
+        return self._post(QUIT)
+
     def set(self, key: str, value: float, ramp: float = 0.0) -> int:
         """Change a parameter, in a ramp of so many seconds."""
         if len(key.encode()) > KEY_BYTES:
             raise InputError(f"{key!r} is longer than the {KEY_BYTES} bytes of a parameter's name; give the dotted name of one")
         return self._post(SET, key.encode(), value, ramp)
 
-    def steer(self, axes: Sequence[float]) -> int:
-        """What the operator's hand does: six numbers."""
+    def steer(self, axes: Sequence[float], held: bool = True) -> int:
+        """What the operator's hand does: six numbers, and whether it holds the dead man's switch."""
         if len(axes) != 6:
             raise InputError(f"operator input has {len(axes)} numbers; it needs 6")
-        return self._post(STEER, axes=axes)
+        return self._post(STEER, value=float(held), axes=axes)
 
     def _post(
         self, kind: int, key: bytes = b"", value: float = 0.0, ramp: float = 0.0, axes: Sequence[float] = (0.0,) * 6
@@ -192,7 +246,7 @@ class Sender:
         number = self._posted
         if number - int(self._lane["taken"]) >= LETTERS_A_LANE:
             raise InputError(
-                f"{self._name} has {LETTERS_A_LANE} requests of this sender before it and takes none; "
+                f"{self.name} has {LETTERS_A_LANE} requests of this sender before it and takes none; "
                 f"wait for answers{'' if self._segment.owner_alive else ': its process has ended'}"
             )
         place = number % LETTERS_A_LANE
@@ -213,12 +267,8 @@ class Sender:
         until = clock.now() + seconds
         while (found := self.answer(number)) is None:
             if not self._segment.owner_alive:
-                return Answer(False, f"{self._name} has ended")
+                return Answer(False, f"{self.name} has ended")
             if clock.now() > until:
-                return Answer(False, f"{self._name} did not answer within {seconds:g} s")
+                return Answer(False, f"{self.name} did not answer within {seconds:g} s")
             clock.pause(0.001)
         return found
-
-    def close(self) -> None:
-        """Free the lane for others."""
-        self._segment.close()

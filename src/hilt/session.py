@@ -1,9 +1,11 @@
-"""A run on devices: connect, watch, arm, go, stop softly, and tell.
+"""A run in wall time, on devices or in simulation: connect, watch, arm, go, stop softly, and tell.
 
 The loop is alone in its process with the devices. Rows leave it through a ring in shared memory, which the recorder, another
-process, reads; requests come in through a mailbox. Nobody outside can make the loop wait.
+process, reads; requests come in through a mailbox, which also says how the session is doing. Nobody outside can make the loop
+wait. `go` runs once; `serve` (station.py) does what is asked through the mailbox.
 """
 
+import itertools
 import math
 import os
 import signal
@@ -14,57 +16,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from hilt import clock, faults, job, loop, realtime
+from hilt import clock, faults, job, loop, mailbox, realtime, ring, shared
 from hilt.device.lab import LabRig
-from hilt.device.rigfile import RigFile
+from hilt.device.paced import PacedRig
+from hilt.device.rigfile import Lab, RigFile, check_limits
 from hilt.faults import Fault, InputError
 from hilt.job import Result
-from hilt.mailbox import STOP, Mailbox
+from hilt.mailbox import LIVE, OFF, READY, STOPPED, Mailbox
+from hilt.overseer import Overseer
+from hilt.plant.joystick import Joystick
 from hilt.realtime import Rights
-from hilt.record import recording
+from hilt.record import process, recording
 from hilt.record.process import RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingWriter
 from hilt.scenario import Scenario
-from hilt.stage import System
+from hilt.stage import Bench, System
+from hilt.tuning import Tuning, knobs
 
 RECORDER_START = 20.0  # s
 RECORDER_END = 30.0  # s
+RECORDER_HUNG = 2.0  # s, when it is known to be in trouble
 LOOK = 0.02  # s between two looks at a rig that is READY
-LOOK_EVERY = 32  # ticks between two looks at the recorder
+AnyRig = LabRig | PacedRig
+_SIMULATED = Lab(arm="run", realtime=False, ready=0.0)
+_number = itertools.count(1)
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
 
-class Overseer:
-    """What ends a run from outside the tick: a request, or a recorder that does not keep up."""
-
-    def __init__(self, box: Mailbox, recorder: RecorderProcess, ring: RingWriter, stops: bool) -> None:
-        self._box, self._recorder, self._ring, self._stops = box, recorder, ring, stops
-        self.notes: list[str] = []
-        self.interrupted = False
-        self._told = ""
-
-    def look(self, row: np.ndarray) -> int:
-        if self.interrupted:
-            self.notes.append(f"interrupted at t = {row['t'][0]:.4g} s")
-            return faults.REQUESTED
-        for request in self._box.poll():
-            if request.kind == STOP:
-                self._box.answer(request, True, "stopping softly")
-                self.notes.append(f"somebody asked to stop at t = {row['t'][0]:.4g} s")
-                return faults.REQUESTED
-            self._box.answer(request, False, "the loop is live; it takes nothing but stop")
-        if self._ring.count % LOOK_EVERY:
-            return 0
-        trouble = self._recorder.trouble()
-        if trouble and trouble != self._told:
-            self._told = trouble
-            self.notes.append(f"at t = {row['t'][0]:.4g} s: {trouble}")
-        return faults.RECORDER if trouble and self._stops else 0
-
-
-def _watch_ready(rig: LabRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
+def _watch_ready(rig: AnyRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
     """Look for a while and until something has happened, at most so long; trouble here arms nobody."""
     begin = clock.now()
     while clock.now() < begin + seconds or (not until() and clock.now() < begin + most):
@@ -73,7 +52,7 @@ def _watch_ready(rig: LabRig, seconds: float, until: Callable[[], bool] = lambda
             raise InputError(f"the rig is not ready: {faults.explain(rig.trouble)}")
 
 
-def _wait_for_yes(rig: LabRig, ask: Ask) -> None:
+def _wait_for_yes(rig: AnyRig, ask: Ask) -> None:
     while (answer := ask()) is None:
         _watch_ready(rig, LOOK)
     if not answer:
@@ -98,70 +77,112 @@ def _interruptible(overseer: Overseer) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class Session:
-    """One scenario on one rig: `open`, then `go` as often as wanted, each time armed anew, then `close`."""
+def _check_fits(values: Scenario, file: RigFile) -> None:
+    """Whether a scenario is one for this rig."""
+    cycle = float(file.robot_section.cycle)
+    if abs(values.loop.period - cycle) > 1e-9:
+        raise InputError(
+            f"loop.period is {values.loop.period:g} s but the robot takes a set-point every {cycle:g} s; "
+            f"set loop.period = '{1e3 * cycle:g} ms'"
+        )
+    check_limits(values, file)
 
-    def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile) -> None:
+
+class Session:
+    """One scenario on one rig, or on none: `open`, then `go` as often as wanted, each time armed anew, then `close`."""
+
+    def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile | None = None) -> None:
         job.check_folder(folder)
-        cycle = float(file.robot_section.cycle)
-        if abs(values.loop.period - cycle) > 1e-9:
-            raise InputError(
-                f"loop.period is {values.loop.period:g} s but the robot takes a set-point every {cycle:g} s; "
-                f"set loop.period = '{1e3 * cycle:g} ms'"
-            )
-        self.system, self.values, self.name, self.folder, self.file = system, values, name, folder, file
-        self.rig, self._core = LabRig(file, system), realtime.choose_core()
+        if file is not None:
+            _check_fits(values, file)
+        self.system, self.values, self.name, self.folder = system, values, name, folder
+        self.rig: AnyRig = PacedRig(system) if file is None else LabRig(file, system)
+        self.lab = _SIMULATED if file is None else file.lab
+        self._core = realtime.choose_core() if self.lab.realtime else None
         self._rights: realtime.Rights | None = None
-        job.warm_up(system, system.set_up(values))
+        bench = system.set_up(values)
+        job.warm_up(system, bench)
+        info = {
+            "system": system.name,
+            "scenario": name,
+            "values": values.model_dump(mode="json"),
+            "period": values.loop.period,
+            "duration": values.loop.duration,
+            "rig": None if file is None else file.summary or file.robot["driver"],
+            "live": self._tuning(bench).as_json(),
+            "pid": os.getpid(),
+        }
+        for suffix in (mailbox.SUFFIX, ring.SUFFIX, process.SUFFIX):
+            shared.running(suffix)  # takes away what a killed run has left behind
+        self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
+
+    def _tuning(self, bench: Bench) -> Tuning:
+        on_devices = isinstance(self.rig, LabRig)
+        return Tuning(knobs(self.system, self.values, bench, on_devices), self.values.loop.period)
 
     def open(self) -> None:
         """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
-        if self.file.lab.realtime:  # before the robot has to be answered: locking memory takes a while
+        if self.lab.realtime:  # before the robot has to be answered: locking memory takes a while
             self._rights = realtime.take_rights(self._core)
         try:
             self.rig.open()
-            _watch_ready(self.rig, self.file.lab.ready)
-            if self.file.lab.bias:
+            _watch_ready(self.rig, self.lab.ready)
+            if self.lab.bias:
                 self.rig.bias()
                 _watch_ready(self.rig, 0.1)
         except InputError:
             self.close()
             raise
+        self.box.show(state=READY)
 
     def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
         """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot stands."""
-        if self.file.lab.arm == "ask":
+        if self.lab.arm == "ask":
             if ask is None:
                 raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
             _wait_for_yes(self.rig, ask)
+        return self.run(watch)
+
+    def check_start(self) -> None:
+        """Whether the rig may be armed; an InputError says why not."""
         self.rig.check_start(self.system.set_up(self.values))
+
+    def run(self, watch: Callable[[int], None] | None = None) -> Result:
+        """The run itself, for somebody who has armed it in so many words."""
+        self.check_start()
         self.folder.mkdir(parents=True, exist_ok=True)
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         run_name = f"{os.getpid()}-{path.stem}"
-        ring = RingWriter(run_name, self.system.row, round(self.file.lab.ring / self.values.loop.period))
-        box = Mailbox(run_name)
+        ring = RingWriter(run_name, self.system.row, round(self.lab.ring / self.values.loop.period))
         recorder = RecorderProcess(run_name, path, recording.origin_of(self.system, self.values), away_from=self._core)
         try:
             _watch_ready(self.rig, 0.0, lambda: recorder.status.state >= RECORDING, RECORDER_START)
-            overseer = Overseer(box, recorder, ring, self.file.lab.recorder == "stop")
-            fault = self._live(ring, overseer, watch)
+            bench = self.system.set_up(self.values)
+            overseer = Overseer(self.box, recorder, ring, self._tuning(bench), self.lab)
+            operator = getattr(self.values, "operator", None)
+            if operator is not None and operator.kind == "live":
+                overseer.joystick = Joystick(operator.joystick)
+            fault = self._live(bench, ring, overseer, watch)
             result = self._tell(path, ring, recorder, overseer, fault)
-            recorder.finish(result.as_json())
+            recorder.finish(result.as_json(), RECORDER_HUNG if recorder.trouble() else RECORDER_END)
+            self.box.show(recording=str(path))
             return result
         finally:
             recorder.close()
             ring.close()
-            box.close()
 
-    def _live(self, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
+    def _live(self, bench: Bench, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
         """From armed to at rest."""
-        bench = self.system.set_up(self.values)
+        fault = None
         with _interruptible(overseer):
             self.rig.arm(bench)
+            self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
             try:
                 fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
             finally:
                 self.rig.rest()
+                sentence = "; ".join([fault.sentence] if fault else overseer.notes)
+                self.box.show(state=STOPPED, sentence=sentence)
                 self.rig.reset()
         ring.end()
         return fault
@@ -171,7 +192,7 @@ class Session:
         self.rig.home(self.system.set_up(self.values), speed)
 
     def _tell(self, path: Path, ring: RingWriter, recorder: RecorderProcess, overseer: Overseer, fault: Fault | None) -> Result:
-        recorder.wait_for(WRITTEN, RECORDER_END)
+        recorder.wait_for(WRITTEN, RECORDER_HUNG if recorder.trouble() else RECORDER_END)
         rows, ticks = recording.load(path).rows, self.rig.clock
         timing = {
             "rate_hz": 1.0 / self.values.loop.period,
@@ -187,13 +208,17 @@ class Session:
             "devices": self.rig.counters(),
         }
         found = job.finish(self.system, self.values, self.name, rows, path)
-        return replace(found, fault=fault, timing=timing, notes=overseer.notes)  # a cut recording may not hold the fault
+        changes = overseer.tuning.changes
+        return replace(found, fault=fault, timing=timing, notes=overseer.notes, changes=changes)  # the rows may be cut
 
     def close(self) -> None:
         """Let go of the devices and of all rights; safe to call twice."""
         self.rig.close()
+        self.box.show(state=OFF)
+        self.box.close()
         if self._rights is not None:
             self._rights.release()
+            self._rights = None
 
 
 def run(

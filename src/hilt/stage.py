@@ -38,6 +38,15 @@ Stages = dict[str, StageKind]
 
 
 @dataclass(frozen=True)
+class Live:
+    """A value that may be changed while the loop runs: its scenario key, where it lies (`stage.field`), the shortest ramp."""
+
+    key: str
+    places: tuple[str, ...]
+    ramp: float = 0.0  # s
+
+
+@dataclass(frozen=True)
 class Bench:
     """A row, the states of tick and plant, and the parameters: everything one run computes with."""
 
@@ -73,6 +82,7 @@ class System:
     default_scenario: str
     report: str
     observe: Callable[..., None] | None = None
+    live: tuple[Live, ...] = ()
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
     row: np.dtype = field(init=False)
     x: np.dtype = field(init=False)

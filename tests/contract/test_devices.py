@@ -56,15 +56,15 @@ class Load:
         return (self.f[0] + 1e-6 * (self._turn % 2), *self.f[1:]), self.tau
 
 
-def sensor(stale=LONG, frozen=0.0):
-    return NetFT(NetFTSettings(counts_per_force=1e6, counts_per_torque=1e6, stale=stale, frozen=frozen))
+def sensor(stale=LONG, frozen=0.0, gap=0):
+    return NetFT(NetFTSettings(counts_per_force=1e6, counts_per_torque=1e6, stale=stale, frozen=frozen, gap=gap))
 
 
 @contextmanager
-def stream(stale=LONG, frozen=0.0, rate=500.0, first=1):
+def stream(stale=LONG, frozen=0.0, rate=500.0, first=1, gap=0):
     with NetFTBox(Load(), CALIBRATION, rate) as box:
         box.first_sequence = first
-        driver = sensor(stale, frozen)
+        driver = sensor(stale, frozen, gap)
         driver.open(box.address, box.port, LONG)
         try:
             yield box, driver, np.zeros(1, WRENCH)
@@ -130,6 +130,31 @@ def test_gaps_are_counted_also_where_the_numbers_run_over():
         assert box.line.done["drop"] == 7
         assert driver.gaps == 7
         assert (driver.late, driver.rejected) == (0, 0)
+
+
+@pytest.mark.parametrize(("gap", "lost", "fault"), [(7, 7, False), (7, 8, True), (0, 60, False)])
+def test_records_missing_in_a_row_are_a_fault_from_the_stated_number_on(gap, lost, fault):
+    with stream(gap=gap) as (box, driver, out):
+        read_until(driver, out, lambda: driver.used > 2)
+        box.line.next("drop", lost)
+        codes = read_until(driver, out, lambda: driver.gaps >= lost)
+        assert driver.gaps == lost
+        assert (codes[-1] == netft.GAP) == fault
+        assert codes.count(netft.GAP) == fault  # told once
+        assert driver.read(out) == netft.OK
+        assert netft.SENTENCES[netft.GAP]
+
+
+def test_records_that_were_not_fetched_in_time_are_no_gap_of_the_sensor():
+    """They came, and the socket had no room: counted, and no fault."""
+    with stream(gap=2) as (box, driver, out):
+        read_until(driver, out, lambda: driver.used > 2)
+        driver._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)  # the least there is: a few records
+        sent = box.sent
+        until(lambda: box.sent > sent + 60)
+        codes = read_until(driver, out, lambda: driver.gaps > 0)
+        assert driver.gaps > 20
+        assert set(codes) == {netft.OK}
 
 
 def test_duplicates_and_old_records_are_counted_and_not_used():

@@ -76,7 +76,8 @@ def test_the_tick_never_sees_the_truth(system_name, name):
 def test_metrics_have_words_and_fit_into_json(system_name, name):
     result = job.simulate(*job.find(system_name, name, []))
     assert set(result.metrics) <= set(result.system.metric_words)
-    assert set(json.loads(json.dumps(result.as_json()))) == {"system", "scenario", "metrics", "ledger", "fault", "recording"}
+    found = set(json.loads(json.dumps(result.as_json())))
+    assert found == {"system", "scenario", "metrics", "ledger", "delays", "fault", "recording"}
 
 
 @cases

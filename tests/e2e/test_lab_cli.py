@@ -125,4 +125,4 @@ def test_a_system_that_cannot_run_on_devices(tmp_path):
     rig = rig_file(tmp_path)
     done = hilt(tmp_path, "run", "payload", "--rig", str(rig))
     assert done.returncode == 2
-    assert "known are docking and freefloat" in done.stderr
+    assert "docking, freefloat and aerial can" in done.stderr

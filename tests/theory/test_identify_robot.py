@@ -203,6 +203,7 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
                 "driver": "netft", "address": "127.0.0.1", "port": box.port, "counts_per_force": 1e6,
                 "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
             },
+            lab={"arm": "run"},
             limits=Limits(
                 force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
                 workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),

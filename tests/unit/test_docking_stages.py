@@ -125,7 +125,7 @@ def test_the_lead_takes_the_sensors_delay_off():
     """[He2022, eq. 6]: on a ramp of force, F_act is the force of now and not of τ_p ago."""
     _, sig, x, _, p = bench("table1", "sensor.delay=4 ms", "robot.delay=20 ms")
     for k in range(20):
-        sig.F_So_S.f[0] = 1000 * (k * DT - 0.004)
+        sig.F_So_filt_S.f[0] = 1000 * (k * DT - 0.004)
         contact_sense_step(sig, x.sense, p.sense, DT)
     assert sig.F_act_W[0] == pytest.approx(1000 * 19 * DT)
 
@@ -134,7 +134,7 @@ def test_contact_is_felt_with_hysteresis():
     _, sig, x, _, p = bench("table1", "sensor.noise=0.5 N")  # threshold 4 N, released at 2 N
     seen = []
     for force in (3.9, 4.1, 3.0, 2.1, 1.9, 3.0):
-        sig.F_So_S.f[0] = -force
+        sig.F_So_filt_S.f[0] = -force
         contact_sense_step(sig, x.sense, p.sense, DT)
         seen.append((int(sig.in_contact), float(sig.e_W[0])))
     assert seen == [(0, 0), (1, -1), (1, -1), (1, -1), (0, 0), (0, 0)]

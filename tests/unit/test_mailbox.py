@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import clock, mailbox
+from hilt import clock, letters, mailbox
 from hilt.faults import InputError
 from hilt.mailbox import ARM, LANES, LETTERS_A_LANE, LETTERS_A_POLL, RESET, SET, START, STEER, STOP, Answer, Mailbox, Sender
 
@@ -164,7 +164,7 @@ def test_scribbled_memory_is_bounded_work_and_never_an_exception(data):
     """Other processes can write into it: the loop must outlive whatever stands there."""
     name = f"test-{os.getpid()}-{next(_number)}"
     box = Mailbox(name)
-    start = mailbox._BOX.fields["bell"][1]
+    start = letters.BOX.fields["bell"][1]
     size = data.draw(st.integers(1, 2000))
     box._segment.memory[start : start + size] = data.draw(st.binary(min_size=size, max_size=size))
     for _ in range(8):

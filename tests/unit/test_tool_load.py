@@ -99,8 +99,8 @@ def test_the_stage_follows_a_prescribed_motion():
         torque = np.cross(TOOL.centre_of_mass, load) - inertia @ alpha - np.cross(w, inertia @ w)
         sig.X_WB_meas.q[:] = q
         sig.V_WB_meas.w[:] = w
-        sig.F_So_S.f[:] = load + TOOL.force_bias
-        sig.F_So_S.tau[:] = torque + TOOL.torque_bias
+        sig.F_So_filt_S.f[:] = load + TOOL.force_bias
+        sig.F_So_filt_S.tau[:] = torque + TOOL.torque_bias
         tool_load_step(sig, x[0], p[0], dt)
         left.append([*sig.F_So_net_S.f, *sig.F_So_net_S.tau])
     left = np.abs(np.array(left[50:])).max(axis=0)

@@ -24,7 +24,8 @@ PIC = 1
 DAC = 2
 PIDA = 3
 PIDA_LITERAL = 4
-CODES = {"none": NONE, "pic": PIC, "dac": DAC, "pida": PIDA, "pida-literal": PIDA_LITERAL}
+TWIN = 5  # has stages of its own: compensate/twin
+CODES = {"none": NONE, "pic": PIC, "dac": DAC, "pida": PIDA, "pida-literal": PIDA_LITERAL, "twin": TWIN}
 
 
 @jit

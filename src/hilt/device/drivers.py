@@ -78,6 +78,7 @@ SENSOR_FAULTS = {
     netft.STATUS: faults.SENSOR_STATUS,
     netft.SATURATED: faults.SENSOR_SATURATED,
     netft.FROZEN: faults.SENSOR_FROZEN,
+    netft.GAP: faults.SENSOR_GAP,
 }
 
 

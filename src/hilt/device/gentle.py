@@ -3,17 +3,23 @@
 The path is known beforehand, so all of it is checked against the rig's limits before the robot moves. Answer k of the robot's
 packets is place k of the path: after a lost packet the path waits and nothing jumps. Each tick is written down with the cycle
 of the robot's own clock it belongs to, and whether the robot says that it heard the answer.
+
+Whatever ends the way early, an interrupt too, ends it in a soft stop.
 """
 
 import math
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hilt import faults
+from hilt import clock, faults
 from hilt.device.drivers import RobotDriver, SensorDriver
+from hilt.device.lab import MOMENT
 from hilt.faults import Fault, InputError
 from hilt.guard import Limits
 from hilt.maths import so3, vec
@@ -25,6 +31,7 @@ STRAY = 0.02  # [m] that the robot may be away from its set-point before it is s
 _WATCH_EVERY = 25
 
 Watch = Callable[[int, int], None]  # ticks done, ticks in all
+Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
 # Largest rate and largest acceleration of a quintic from 0 to 1 in unit time.
 QUINTIC_RATE, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
@@ -115,10 +122,12 @@ def drive(
     deceleration: float,
     sensor: SensorDriver | None = None,
     watch: Watch | None = None,
+    ask: Ask | None = None,
 ) -> Track:
     """Send a path (see `from_start`), one pose for each packet; what was sent and measured. The robot is not closed.
 
-    A sensor's fault, a force or torque beyond its limit, or a robot that does not follow ends in a soft stop and `Stopped`.
+    With `ask` the robot is held until the answer is yes. A sensor's fault, a force or torque beyond its limit, a robot that
+    does not follow or does not take a set-point, or an interrupt ends in a soft stop and `Stopped`.
     """
     X, V, F, start = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH, POSE))
     robot.sent(start)
@@ -128,34 +137,87 @@ def drive(
     track = Track(np.zeros(n, int), np.zeros(n, bool), path, np.zeros(n, POSE), np.full((n, 6), np.nan))
     first = late = 0
     before = now = start
+    due = False  # whether a packet waits for its answer
+    if ask is not None:
+        wait_for_yes(robot, sensor, ask)
     if sensor is not None:
         sensor.read(F)  # what came while the robot was waited for is old
-    try:
-        for k in range(n):
-            t = k * period
-            _trip(robot.wait(X, V), t)
-            counters = robot.counters()
-            # Every cycle of the robot is either a packet that came or one that was lost; other drivers: one at a time.
-            cycle = counters["packets"] + counters["lost"] if {"packets", "lost"} <= counters.keys() else k
-            first = cycle if k == 0 else first
-            track.cycle[k] = cycle - first
-            if k > 0:
-                unanswered = track.cycle[k] - track.cycle[k - 1] - 1
-                track.unheard[k - 1] = counters.get("delay", 0) - late > unanswered
-            late = counters.get("delay", 0)
-            track.measured[k] = X
-            fault = _look(sensor, F, limits, t) or _follows(X, now, t)
-            if fault is not None:
-                _soft_stop(robot, before, now, period, deceleration)
-                raise Stopped(fault)
-            track.wrench[k] = (*F["f"], *F["tau"])
-            _trip(robot.send(path[k]), t)
-            before, now = now, path[k]
-            if watch is not None and (k % _WATCH_EVERY == 0 or k == n - 1):
-                watch(k + 1, n)
-    finally:
-        robot.stop()
+    with _interruptible() as asked:
+        try:
+            for k in range(n):
+                t = k * period
+                code = robot.wait(X, V)
+                if code != faults.NONE:
+                    before = now  # nobody was answered: its set-point stands
+                    _trip(code, t)
+                due, counters = True, robot.counters()
+                # Every cycle of the robot is either a packet that came or one that was lost; other drivers: one at a time.
+                cycle = counters["packets"] + counters["lost"] if {"packets", "lost"} <= counters.keys() else k
+                first = cycle if k == 0 else first
+                track.cycle[k] = cycle - first
+                if k > 0:
+                    unanswered = track.cycle[k] - track.cycle[k - 1] - 1
+                    track.unheard[k - 1] = counters.get("delay", 0) - late > unanswered
+                    if unanswered or counters.get("delay", 0) > late:
+                        before = now  # a cycle without an answer moved nothing: there is no speed to take down
+                late = counters.get("delay", 0)
+                track.measured[k] = X
+                fault = _look(sensor, F, limits, t) or _follows(X, now, t) or (_fault(faults.REQUESTED, t) if asked else None)
+                if fault is not None:
+                    raise Stopped(fault)
+                track.wrench[k] = (*F["f"], *F["tau"])
+                code, due = robot.send(path[k]), False
+                before, now = now, path[k]
+                if code == faults.ROBOT_LIMITED:  # it got less than that; what else went wrong left it without an answer
+                    now = path[k].copy()
+                    robot.sent(now)
+                elif code != faults.NONE:
+                    now = before
+                _trip(code, t)
+                if watch is not None and (k % _WATCH_EVERY == 0 or k == n - 1):
+                    watch(k + 1, n)
+        finally:
+            _soft_stop(robot, before, now, period, deceleration, due)  # nothing is left to do at the end of the path
+            robot.stop()
     return track
+
+
+def check_ask(rig_asks: bool, ask: Ask | None) -> Ask | None:
+    """Who arms: nobody is asked if the command itself is the consent; refused if somebody must be and cannot."""
+    if rig_asks and ask is None:
+        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+    return ask if rig_asks else None
+
+
+def wait_for_yes(robot: RobotDriver, sensor: SensorDriver | None, ask: Ask) -> None:
+    """Hold the robot, packet by packet, until somebody has answered; anything but yes is a refusal."""
+    X, V, F = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH))
+    well = clock.now()
+    while (answer := ask()) is None:
+        code = robot.wait(X, V) or robot.hold()
+        if code == faults.NONE:
+            well = clock.now()
+        elif clock.now() - well > MOMENT:
+            raise InputError(f"the rig is not ready: {faults.explain(code)}")
+        if sensor is not None:
+            sensor.read(F)
+    if not answer:
+        raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """On the way an interrupt is a request, which the next tick sees, and not an end in the middle of a motion."""
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = {each: signal.signal(each, lambda number, _: asked.append(number)) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _look(sensor: SensorDriver | None, F: Any, limits: Limits, t: float) -> Fault | None:
@@ -183,8 +245,8 @@ def _follows(X: Any, wanted: Any, t: float) -> Fault | None:
     return Fault(faults.DEVICE, "stray", round(t), t, "", away, STRAY, sentence)
 
 
-def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceleration: float) -> None:
-    """From the velocity between two set-points to rest; the packet that is due is answered first."""
+def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceleration: float, due: bool) -> None:
+    """From the velocity between two set-points to rest; a packet that is due is answered first."""
     step = vec.sub(tuple(now["p"]), tuple(before["p"]))
     turn = so3.between(tuple(before["q"]), tuple(now["q"]))
     ticks = math.ceil(math.hypot(*step) / period / (deceleration * period)) if any(step) else 0
@@ -195,8 +257,9 @@ def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceler
         share = 1.0 - i / ticks
         pose["p"] += vec.scale(share, step)
         pose["q"] = so3.multiply(so3.exp(vec.scale(share, turn)), tuple(pose["q"]))
-        if robot.send(pose) or robot.wait(X, V):
+        if (not due and robot.wait(X, V)) or robot.send(pose):
             return
+        due = False
 
 
 def _fault(code: int, t: float, value: float = 0.0, limit: float = 0.0) -> Fault | None:

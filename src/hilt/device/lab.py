@@ -3,6 +3,9 @@
 States: READY (everything is read, a thread answers every packet, nothing moves), LIVE (the loop answers with set-points) and
 STOPPED. From LIVE the only way is a soft stop: the last speed is taken down with a bounded deceleration, packet by packet, then
 the robot is held. `stop` only says so, and answers the packet that is due; `rest` goes on answering until the robot stands.
+
+A cycle that the robot had no answer for moved nothing: its set-point stood. So after a silence, a lost packet or a late answer
+there is no speed to take down: a brake from the speed remembered would set a standing robot going, from 0 to v in one cycle.
 """
 
 import math
@@ -16,17 +19,25 @@ from hilt.clock import DeviceClock
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.faults import InputError
+from hilt.letters import LIVE, OFF, READY, STATES, STOPPED
 from hilt.maths import so3
 from hilt.maths.quintic import quintic
 from hilt.signals import POSE, TWIST, WRENCH
 from hilt.stage import Bench, System
 
-OFF, READY, LIVE, STOPPED = range(4)
-STATES = ("OFF", "READY", "LIVE", "STOPPED")
+_UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 TURN_TOLERANCE = 1e-3  # rad from the scenario's start
+TURN_SHARE = 0.5  # of limits.angular_speed, on the way back to the start
 BLEND = 0.3  # s in which the rest of the way to the start is made up for
 MOMENT = 0.3  # s of trouble that are none: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
+
+
+def _warm_up(row: np.ndarray) -> None:
+    """Have compiled what only a fault and a stop need: the first one would find the robot without answers for 50 ms."""
+    faults.trip(row[0], faults.NONE, -1, 0.0, 0.0)
+    so3.multiply(so3.exp(so3.between(_UPRIGHT, _UPRIGHT)), _UPRIGHT)
+    quintic(0.0)
 
 
 class LabRig:
@@ -34,7 +45,7 @@ class LabRig:
 
     def __init__(self, file: RigFile, system: System) -> None:
         if system.observe is None:
-            raise InputError(f"{system.name} cannot run on devices yet; known are docking and freefloat; choose one")
+            raise InputError(f"{system.name} cannot run on devices; docking, freefloat and aerial can; choose one")
         self.file, self.state = file, OFF
         self.clock = DeviceClock(float(file.robot_section.cycle))
         self._observe: Any = system.observe
@@ -48,9 +59,11 @@ class LabRig:
         self._sensor: SensorDriver | None = None
         self._last, self._now, self._here = (np.zeros(1, POSE)[0] for _ in range(3))
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self._velocity, self._turning, self._offset = np.zeros(3), np.zeros(3), np.zeros(3)
+        self._velocity, self._turning, self._offset = np.zeros(3), np.zeros(3), np.zeros(3)  # of the set-point; to the start
+        self._heard, self._unanswered = 0.0, 0
         self.cycle = float(file.robot_section.cycle)
         self._keep = math.exp(-self.cycle / BLEND)
+        _warm_up(np.zeros(1, system.row))
 
     def open(self) -> None:
         """Connect: the sensor first, since the robot wants its packets answered from then on."""
@@ -94,7 +107,7 @@ class LabRig:
 
     @property
     def place(self) -> Any:
-        """Pose of the mock-up by the robot's encoders, as last seen."""
+        """Pose of the mock-up by the robot's encoders, as last seen, in every state."""
         return self._here
 
     def check_start(self, bench: Bench) -> None:
@@ -117,7 +130,7 @@ class LabRig:
         """From here on set-points go out."""
         self.check_start(bench)
         self._w, self._p = bench.w, bench.p
-        self._velocity[:] = self._turning[:] = 0.0
+        self._stand_still()
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
         self._let_go()
@@ -126,16 +139,32 @@ class LabRig:
     def read(self, row: np.ndarray) -> int:
         if self._robot is None or self._sensor is None:
             return faults.DEVICE
-        code = self._robot.wait(row["X_WB_meas"][0], row["V_WB_meas"][0])
+        code = self._wait()
+        row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
         late = self.clock.arrived()
         row["lateness"][0] = late
         if code == faults.NONE:  # a robot that is silent has a fault of its own
             self._watch_gaps(row)
-        code = code or self._sensor.read(row["F_So_S"][0])
+        code = code or self._sensor.read(self._wrench)
+        row["F_So_S"][0] = self._wrench
         self._observe(row, self._w, self._p)
         if late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code
+
+    def _wait(self) -> int:
+        """The robot's next packet, into `place`; whether its set-point has stood since the last one is said by what it counts,
+        and by the time: who comes a whole cycle late answers too late."""
+        assert self._robot is not None
+        code, before = self._robot.wait(self._here, self._twist), (self._heard, self._unanswered)
+        counted = self._robot.counters()
+        self._heard, self._unanswered = clock.now(), counted.get("lost", 0) + counted.get("delay", 0)
+        if code or self._unanswered != before[1] or self._heard - before[0] > 2.0 * self.cycle:
+            self._stand_still()
+        return code
+
+    def _stand_still(self) -> None:
+        self._velocity[:] = self._turning[:] = 0.0
 
     def _watch_gaps(self, row: np.ndarray) -> None:
         """Time passes in the lab also when packets do not come: too many of them, and the run is no longer what it claims."""
@@ -178,7 +207,7 @@ class LabRig:
             float(np.linalg.norm(self._turning)) / lab.angular_deceleration,
         )
         if needed <= self.cycle:
-            self._velocity[:] = self._turning[:] = 0.0
+            self._stand_still()
             self._robot.stop()
             return
         share = 1.0 - self.cycle / needed  # translation and turn end together
@@ -194,28 +223,48 @@ class LabRig:
         if self._robot is None or self.state != STOPPED:
             return
         for _ in range(round(STOP_TIME / self.cycle)):
-            if not (self._velocity.any() or self._turning.any()) or self._robot.wait(self._here, self._twist):
+            if not (self._velocity.any() or self._turning.any()) or self._wait():
                 break
             self._brake()
 
     def home(self, bench: Bench, speed: float) -> None:
-        """From READY to where the bench begins, along a straight line, gently; armed on the way like any other motion."""
+        """From READY to where the bench begins, straight and gently; armed on the way like any other motion, and like any other
+        it ends in a soft stop if something is wrong."""
         assert self._robot is not None
+        assert self._sensor is not None
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
         self._let_go()
         self._robot.sent(self._last)
-        begin, end = self._last["p"].copy(), bench.row[0]["X_WB_des"]["p"].copy()
-        ticks = max(1, round(1.875 * float(np.linalg.norm(end - begin)) / speed / self.cycle))
-        self._now["q"], self.state = self._last["q"], LIVE
+        begin, end = self._last.copy(), bench.row[0]["X_WB_des"]
+        way, turn = end["p"] - begin["p"], so3.between(tuple(begin["q"]), tuple(end["q"]))
+        limits = self.file.limits
+        slowest = max(math.hypot(*way) / min(speed, limits.speed), math.hypot(*turn) / (TURN_SHARE * limits.angular_speed))
+        ticks = max(1, math.ceil(1.875 * slowest / self.cycle))
+        self._stand_still()
+        self.state, code = LIVE, faults.NONE
         for k in range(1, ticks + 1):
-            if self._robot.wait(self._here, self._twist):
+            code = self._wait() or self._sensor.read(self._wrench) or self._overload()
+            if code == faults.NONE:
+                share = quintic(k / ticks)[0]
+                self._now["p"] = begin["p"] + share * way
+                self._now["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), tuple(begin["q"]))
+                code = self._robot.send(self._now)
+                self._remember()
+            if code != faults.NONE:
                 break
-            self._now["p"] = begin + quintic(k / ticks)[0] * (end - begin)
-            self._robot.send(self._now)
-        self._velocity[:] = self._turning[:] = 0.0
-        self.state = STOPPED
+        self.stop()
+        self.rest()
         self.reset()
+        if code != faults.NONE:
+            raise InputError(f"the robot was stopped softly on its way back: {faults.explain(code)}")
+
+    def _overload(self) -> int:
+        """The measured load against the rig's limits, where no guard looks."""
+        limits, F = self.file.limits, self._wrench
+        if not math.hypot(*F["f"]) <= limits.force:
+            return faults.FORCE
+        return faults.NONE if math.hypot(*F["tau"]) <= limits.torque else faults.TORQUE
 
     def reset(self) -> None:
         """After a stop: READY again, from where the robot stands."""
@@ -223,8 +272,9 @@ class LabRig:
             self._keep_ready()
 
     def close(self) -> None:
-        """Let go of both devices. Never raises."""
+        """Let go of both devices, at rest. Never raises."""
         self.stop()
+        self.rest()
         self._let_go()
         if self._robot is not None:
             self._robot.close()

@@ -2,11 +2,12 @@
 
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
-`[limits]` takes the place of the scenario's: the hardware decides. `[scenario]` holds settings as `--set` would give them,
-`[scenario.docking]` those for docking alone; the command line's come after. `[facility]` says how `hilt emulate` stands in for
-robot and sensor.
+`[limits]` takes the place of the scenario's: the hardware decides, and nobody may ask for more (`check_limits`). `[scenario]`
+holds settings as `--set` would give them, `[scenario.docking]` those for docking alone; the command line's come after. `[tool]`
+becomes the `tool` of systems whose sensor moves. `[facility]` says how `hilt emulate` stands in for robot and sensor.
 """
 
+import typing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from hilt.faults import InputError
 from hilt.guard import Limits
 from hilt.scenario import Section
 from hilt.sense.tool_load import ToolLoad
-from hilt.units import Hertz, Metre, MetrePerSecond2, Newton, Number, RadianPerSecond, Second
+from hilt.units import Hertz, Metre, MetrePerSecond2, Newton, Number, RadianPerSecond, Second, Unit
 
 
 class Lab(Section):
@@ -38,6 +39,7 @@ class Lab(Section):
     recorder: Literal["stop", "count"] = Field(
         default="stop", description="when the recorder falls behind or dies: stop softly, or go on and count"
     )
+    dead_man: bool = Field(default=False, description="somebody must hold the dead man's switch all the time while live")
     ring: Second = Field(default=10.0, gt=0, description="how much of the run the ring to the recorder holds")
 
 
@@ -79,10 +81,42 @@ class RigFile(Section):
         return found
 
     def settings(self, system: str) -> list[str]:
-        """What the rig decides of a scenario of a system, as settings: keys for all, keys for this one, and the limits."""
+        """What the rig decides of a scenario of a system, as settings: keys for all, keys for this one, tool and limits."""
         keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}
         own = [f"{key}={_toml(value)}" for key, value in {**keys, **self.scenario.get(system, {})}.items()]
-        return [*own, *(f"limits.{key}={_toml(value)}" for key, value in self.limits.model_dump(mode="json").items())]
+        tool = self.tool if self.tool is not None and _carries(system) else None
+        if tool is not None and self.lab.bias:
+            raise InputError(
+                "[tool] takes the load off the measured wrench, and lab.bias has the sensor take it for zero as well; "
+                "set lab.bias = false, or remove [tool]"
+            )
+        return [*own, *_keys("limits", self.limits), *(_keys("tool", tool) if tool is not None else ())]
+
+
+def check_limits(values: Any, file: RigFile) -> None:
+    """Refuse a scenario whose limits are wider than the rig's; tighter ones are fine. To be called before anybody is armed."""
+    for key, field in Limits.model_fields.items():
+        asked, allowed = getattr(values.limits, key), getattr(file.limits, key)
+        unit = next((each.symbol for each in field.metadata if isinstance(each, Unit)), "m")  # of a place: by its axes
+        pairs = [("", asked, allowed)] if isinstance(allowed, float) else zip((" x", " y", " z"), asked, allowed, strict=True)
+        for axis, one, bound in pairs:
+            fits, end = (one >= bound, "least") if key == "workspace_min" else (one <= bound, "most")
+            if not fits:
+                raise InputError(
+                    f"limits.{key}{axis} is {one:g} {unit} but the rig allows {bound:g} {unit} at {end}; "
+                    "leave it to the rig, make it tighter, or change [limits] of the rig file"
+                )
+
+
+def _carries(system: str) -> bool:
+    """Whether the sensor of a system moves with a tool whose load it takes off; `tool` may be something else there."""
+    model: Any = registry.system(system).scenario
+    field = model.model_fields.get("tool")
+    return field is not None and ToolLoad in (field.annotation, *typing.get_args(field.annotation))
+
+
+def _keys(name: str, section: Section) -> list[str]:
+    return [f"{name}.{key}={_toml(value)}" for key, value in section.model_dump(mode="json").items()]
 
 
 def _toml(value: Any) -> str:

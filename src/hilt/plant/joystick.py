@@ -6,6 +6,7 @@ changes while somebody is there. Without a new beat for a fifth of a second the 
 
 import mmap
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +26,8 @@ PATIENCE = 0.2  # s without a beat
 @cache
 def _memory(name: str) -> np.ndarray:
     """The shared numbers; made if nobody has made them yet, and kept for the life of the process."""
+    if not name:  # the process's own: its mailbox moves it
+        return np.zeros(NUMBERS)
     path = Path("/dev/shm") / f"hilt-{name}"
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -39,10 +42,10 @@ def _memory(name: str) -> np.ndarray:
 class Joystick:
     """The writer's side: `Joystick("joystick").move([1, 0, 0])`, again and again, or the loop lets go."""
 
-    def __init__(self, name: str = "joystick") -> None:
+    def __init__(self, name: str) -> None:
         self._numbers = _memory(name)
 
-    def move(self, speed: tuple[float, float, float], turn: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> None:
+    def move(self, speed: Sequence[float], turn: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
         numbers = self._numbers
         numbers[COUNT] += 1.0
         numbers[AXES:BEAT] = np.clip([*speed, *turn], -1.0, 1.0)

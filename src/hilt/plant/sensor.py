@@ -1,6 +1,7 @@
 """The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, cut and rounded.
 
-`sensor` sits between robot and mock-up and moves with them; `target-sensor` sits under the mock-up that stands still.
+`sensor` sits between robot and mock-up and moves with them, and may carry a load whose weight and inertia forces it feels;
+`target-sensor` sits under the mock-up that stands still.
 """
 
 import math
@@ -10,6 +11,7 @@ from pydantic import Field
 from hilt.compiled import jit
 from hilt.maths import delay, noise, so3, vec
 from hilt.scenario import Section
+from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench, take_off
 from hilt.signals import record
 from hilt.stage import StageKind
 from hilt.units import Hertz, Metre3, Newton, Newton3, NewtonMetre, NewtonMetre3, Quaternion, Second
@@ -30,6 +32,16 @@ class Sensor(Section):
     torque_resolution: NewtonMetre = Field(default=0.0, ge=0, description="step of the converter for torques; 0 for none")
     position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of what carries it")
     attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the sensor in that frame, w x y z")
+    load: Load | None = Field(default=None, description="what really hangs on a sensor that moves; nothing if not given")
+
+    def share(self, period: float) -> float:
+        """Exact step of the low-pass for a held input."""
+        return 1.0 - math.exp(-2.0 * math.pi * self.bandwidth * period) if self.bandwidth > 0 else 1.0
+
+    def lag(self, period: float) -> float:
+        """Delay of the low-pass at low frequency [s], as it is sampled."""
+        share = self.share(period)
+        return period * (1.0 - share) / share
 
 
 @jit
@@ -70,7 +82,26 @@ def sensor_step(sig, x, p, dt):
     f_W = vec.load(sig.F_Bcm_true_W.f)
     arm_W = so3.rotate(q_WB, vec.load(p.p_BcmSo_B))
     tau_W = vec.sub(vec.load(sig.F_Bcm_true_W.tau), vec.cross(arm_W, f_W))
-    measure(sig, x, p, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, tau_W))
+    f_S, tau_S = so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, tau_W)
+    if p.loaded:
+        v, w = vec.load(sig.V_WB_true.v), vec.load(sig.V_WB_true.w)
+        accelerations(x.motion, q_WB, v, w, vec.load(p.position), 1.0, dt)
+        load_f, load_tau = load_wrench(q_WS, vec.load(x.motion.a), w, vec.load(x.motion.alpha), p.load)
+        f_S, tau_S = vec.add(f_S, load_f), vec.add(tau_S, load_tau)
+    measure(sig, x, p, f_S, tau_S)
+
+
+@jit
+def load_observed(sig, x, p, tool, dt):
+    """In the lab: the wrench at the centre of mass without the tool; x and p are the sensor's, tool those of its load."""
+    if not tool.present:
+        return
+    f, tau = take_off(sig, x.motion, tool, vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau), dt)
+    q_WB = so3.load(sig.X_WB_meas.q)
+    q_WS = so3.multiply(q_WB, so3.load(p.q_BS))
+    f_W, arm_W = so3.rotate(q_WS, f), so3.rotate(q_WB, vec.load(p.p_BcmSo_B))
+    vec.store(sig.F_Bcm_true_W.f, f_W)
+    vec.store(sig.F_Bcm_true_W.tau, vec.add(so3.rotate(q_WS, tau), vec.cross(arm_W, f_W)))
 
 
 @jit
@@ -88,8 +119,7 @@ def target_sensor_step(sig, x, p, dt):
 def _pack_channel(p, scenario):
     sensor, dt = scenario.sensor, scenario.loop.period
     p.samples = sensor.delay / dt
-    # exact step of a first-order lag for a held input
-    p.share = 1.0 - math.exp(-2.0 * math.pi * sensor.bandwidth * dt) if sensor.bandwidth > 0 else 1.0
+    p.share = sensor.share(dt)
     for name in (
         "noise",
         "torque_noise",
@@ -108,6 +138,11 @@ def _pack_channel(p, scenario):
 
 def _pack(p, scenario):
     _pack_channel(p, scenario)
+    p.position = scenario.sensor.position
+    p.loaded = scenario.sensor.load is not None
+    if scenario.sensor.load is not None:
+        for name in ("mass", "centre_of_mass", "inertia", "gravity"):
+            p.load[name] = getattr(scenario.sensor.load, name)
     p.p_BcmSo_B = [a - c for a, c in zip(scenario.sensor.position, scenario.body.centre_of_mass, strict=True)]
 
 
@@ -121,16 +156,17 @@ def _reset(sig, x, p):
     x.noise.key = p.key
 
 
-_STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE)
+_STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE, motion=MOTION)
 _PARAMS = record(
     samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, torque_bias=3, saturation="f8", torque_saturation="f8",
     resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, rotates="i8", key="u8",
+    loaded="i8", load=LOAD, position=3,
 )  # fmt: skip
 
 SENSOR = StageKind(
     "sensor",
     sensor_step,
-    reads=("F_Bcm_true_W", "X_WB_true"),
+    reads=("F_Bcm_true_W", "X_WB_true", "V_WB_true"),
     writes=("F_So_S",),
     state=_STATE,
     params=_PARAMS,

@@ -100,10 +100,10 @@ def contact_frequency(scenario: Docking) -> float:
 
 
 def _warnings(scenario: Docking) -> Iterator[str]:
-    assumed, true = scenario.assumed_sensor_delay, scenario.sensor.delay
+    assumed, true = scenario.assumed_sensor_delay, scenario.force_delay
     if assumed > true:
         yield (
-            f"<b>Dangerous setting.</b> compensate.sensor_delay is {1e3 * assumed:.3g} ms but the sensor's delay is "
+            f"<b>Dangerous setting.</b> compensate.sensor_delay is {1e3 * assumed:.3g} ms but that of sensor and filter is "
             f"{1e3 * true:.3g} ms: the lead runs ahead of the contact and the loop loses energy that space would keep. Too "
             "short a delay is safe, too long a one is not; lower compensate.sensor_delay."
         )

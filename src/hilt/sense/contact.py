@@ -30,7 +30,7 @@ def contact_sense_step(sig, x, p, dt):
     vec.store(sig.p_C_des_W, vec.add(vec.load(sig.X_WB_des.p), tip_des))  # [He2022, eq. 25]
     vec.store(sig.v_C_des_W, v_des)
 
-    f = vec.load(sig.F_So_S.f)
+    f = vec.load(sig.F_So_filt_S.f)
     f = so3.rotate(so3.load(p.q_WS), f) if p.rotates else (f[0], 0.0, 0.0)
     slope = vec.scale(1.0 / dt, vec.sub(f, vec.load(x.f))) if x.started else (0.0, 0.0, 0.0)
     slope = vec.add(vec.load(x.slope), vec.scale(p.share, vec.sub(slope, vec.load(x.slope))))
@@ -58,7 +58,7 @@ def _pack(p, scenario):
 CONTACT_SENSE = StageKind(
     "contact-sense",
     contact_sense_step,
-    reads=("X_WB_meas", "V_WB_meas", "X_WB_des", "V_WB_des", "F_So_S", "in_contact"),
+    reads=("X_WB_meas", "V_WB_meas", "X_WB_des", "V_WB_des", "F_So_filt_S", "in_contact"),
     writes=("p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "F_mea_W", "F_act_W", "in_contact", "e_W"),
     state=record(f=3, slope=3, started="i8"),
     params=record(tip_B=3, q_WS=4, rotates="i8", threshold="f8", sensor_delay="f8", share="f8"),

@@ -5,7 +5,9 @@
 
 all at the sensor's origin and in its axes; a is the acceleration of that origin, c the centre of mass, I about it. The sensor
 shows what the world does to the tool, so the weight has the sign of a push. What is left, f and τ, is the contact.
-The accelerations come from measured velocities, low-passed: they lag by `smooth`, and so does the part of f and τ they explain.
+The accelerations come from measured velocities, low-passed: they lag by t_s = `smooth`. A simulated mass M that is moved by
+what is left then answers later by m/M (t_s - the delay of sensor and filter). The load's own motion comes back through the
+robot; by the small gain that loop is stable while m < M/2 and the robot does not overshoot.
 """
 
 from pydantic import Field, model_validator
@@ -21,8 +23,8 @@ from hilt.units import Inertia, Kilogram, Metre3, MetrePerSecond2, Newton3, Newt
 GRAVITY = (0.0, 0.0, -9.80665)  # [m/s²] in W, whose z points up
 
 
-class ToolLoad(Section):
-    """The load on the sensor, and what the sensor shows without any."""
+class Load(Section):
+    """A body that hangs on the sensor."""
 
     mass: Kilogram = Field(ge=0, description="of all that hangs on the sensor")
     centre_of_mass: Metre3 = Field(description="from the sensor's origin, in its axes")
@@ -30,15 +32,12 @@ class ToolLoad(Section):
         default=((0.0,) * 3,) * 3,
         description="about the centre of mass, in the sensor's axes; three numbers are its diagonal; 0 for a point mass",
     )
-    force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="what the sensor shows without load")
-    torque_bias: NewtonMetre3 = Field(default=(0.0, 0.0, 0.0), description="what the sensor shows without load")
     gravity: tuple[MetrePerSecond2, MetrePerSecond2, MetrePerSecond2] = Field(default=GRAVITY, description="in W")
-    smooth: Second = Field(default=0.02, ge=0, description="of the low-pass on the accelerations")
 
     _diagonal = diagonal_inertia
 
     @model_validator(mode="after")
-    def _possible(self) -> "ToolLoad":
+    def _possible(self) -> "Load":
         if any(part for row in self.inertia for part in row):
             import numpy as np
 
@@ -46,66 +45,98 @@ class ToolLoad(Section):
         return self
 
 
-@jit
-def unload(f, tau, q_WS, a, w, alpha, p):
-    """Force and torque at the sensor's origin in its axes, without bias, weight and inertia forces.
+class ToolLoad(Load):
+    """The load as it is taken off, and what the sensor shows without any."""
 
-    f and tau as measured, in S; a of the sensor's origin, w and alpha in W; p a record with the parameters of TOOL_LOAD.
-    """
+    force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="what the sensor shows without load")
+    torque_bias: NewtonMetre3 = Field(default=(0.0, 0.0, 0.0), description="what the sensor shows without load")
+    smooth: Second = Field(default=0.02, ge=0, description="of the low-pass on the accelerations")
+
+    @property
+    def shows(self) -> bool:
+        """Whether there is anything to take off."""
+        return self.mass > 0 or any(self.force_bias) or any(self.torque_bias)
+
+
+LOAD = record(mass="f8", centre_of_mass=3, inertia=("f8", (3, 3)), gravity=3)
+MOTION = record(v=3, w=3, a=3, alpha=3, started="i8")
+
+
+@jit
+def accelerations(x, q_WB, v, w, position, share, dt):
+    """Differences of the velocity at the sensor and of the rate, low-passed: into x.a and x.alpha, in W; x is a MOTION."""
+    v = vec.add(v, vec.cross(w, so3.rotate(q_WB, position)))
+    if x.started:
+        a = vec.scale(1.0 / dt, vec.sub(v, vec.load(x.v)))
+        alpha = vec.scale(1.0 / dt, vec.sub(w, vec.load(x.w)))
+        vec.store(x.a, vec.add(vec.load(x.a), vec.scale(share, vec.sub(a, vec.load(x.a)))))
+        vec.store(x.alpha, vec.add(vec.load(x.alpha), vec.scale(share, vec.sub(alpha, vec.load(x.alpha)))))
+    x.started = 1
+    vec.store(x.v, v)
+    vec.store(x.w, w)
+
+
+@jit
+def load_wrench(q_WS, a, w, alpha, p):
+    """Force and torque of the load at the sensor's origin, in its axes; a of that origin, w and alpha in W; p has a LOAD."""
     c = vec.load(p.centre_of_mass)
     w_S, alpha_S = so3.rotate_back(q_WS, w), so3.rotate_back(q_WS, alpha)
     felt = so3.rotate_back(q_WS, vec.sub(vec.load(p.gravity), a))  # g - a
     felt = vec.sub(felt, vec.add(vec.cross(alpha_S, c), vec.cross(w_S, vec.cross(w_S, c))))  # g - a_c
-    load = vec.scale(p.mass, felt)
+    f = vec.scale(p.mass, felt)
     turn = vec.add(vec.matvec(p.inertia, alpha_S), vec.cross(w_S, vec.matvec(p.inertia, w_S)))
-    f = vec.sub(vec.sub(f, vec.load(p.force_bias)), load)
-    tau = vec.sub(vec.sub(tau, vec.load(p.torque_bias)), vec.sub(vec.cross(c, load), turn))
+    return f, vec.sub(vec.cross(c, f), turn)
+
+
+@jit
+def unload(f, tau, q_WS, a, w, alpha, p):
+    """A measured wrench at the sensor's origin in its axes, without bias, weight and inertia forces."""
+    load_f, load_tau = load_wrench(q_WS, a, w, alpha, p)
+    f = vec.sub(vec.sub(f, vec.load(p.force_bias)), load_f)
+    tau = vec.sub(vec.sub(tau, vec.load(p.torque_bias)), load_tau)
     return f, tau
 
 
 @jit
+def take_off(sig, x, p, f, tau, dt):
+    """What of a wrench measured now is the contact; x is a MOTION that this keeps."""
+    q_WB, w = so3.load(sig.X_WB_meas.q), vec.load(sig.V_WB_meas.w)
+    accelerations(x, q_WB, vec.load(sig.V_WB_meas.v), w, vec.load(p.position), p.share, dt)
+    return unload(f, tau, so3.multiply(q_WB, so3.load(p.q_BS)), vec.load(x.a), w, vec.load(x.alpha), p)
+
+
+@jit
 def tool_load_step(sig, x, p, dt):
-    q_WB = so3.load(sig.X_WB_meas.q)
-    arm = so3.rotate(q_WB, vec.load(p.position))
-    w = vec.load(sig.V_WB_meas.w)
-    v = vec.add(vec.load(sig.V_WB_meas.v), vec.cross(w, arm))
-    if x.started:
-        a = vec.scale(1.0 / dt, vec.sub(v, vec.load(x.v)))
-        alpha = vec.scale(1.0 / dt, vec.sub(w, vec.load(x.w)))
-        vec.store(x.a, vec.add(vec.load(x.a), vec.scale(p.share, vec.sub(a, vec.load(x.a)))))
-        vec.store(x.alpha, vec.add(vec.load(x.alpha), vec.scale(p.share, vec.sub(alpha, vec.load(x.alpha)))))
-    x.started = 1
-    vec.store(x.v, v)
-    vec.store(x.w, w)
-    q_WS = so3.multiply(q_WB, so3.load(p.q_BS))
-    f, tau = unload(
-        vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau), q_WS, vec.load(x.a), w, vec.load(x.alpha), p
-    )  # fmt: skip
+    f, tau = vec.load(sig.F_So_filt_S.f), vec.load(sig.F_So_filt_S.tau)
+    if p.present:
+        f, tau = take_off(sig, x, p, f, tau, dt)
     vec.store(sig.F_So_net_S.f, f)
     vec.store(sig.F_So_net_S.tau, tau)
 
 
 def pack_load(p, load: ToolLoad) -> None:
     """The part of the parameters that `unload` needs."""
-    for name in ("mass", "centre_of_mass", "inertia", "force_bias", "torque_bias", "gravity"):
+    for name in ("mass", "centre_of_mass", "inertia", "gravity", "force_bias", "torque_bias"):
         p[name] = getattr(load, name)
 
 
 def _pack(p, scenario):
-    pack_load(p, scenario.tool)
     p.position, p.q_BS = scenario.sensor.position, scenario.sensor.attitude
-    dt = scenario.loop.period
-    p.share = dt / (scenario.tool.smooth + dt)
+    if scenario.tool is not None:
+        p.present = scenario.tool.shows
+        pack_load(p, scenario.tool)
+        dt = scenario.loop.period
+        p.share = dt / (scenario.tool.smooth + dt)
 
 
 TOOL_LOAD = StageKind(
     "tool-load",
     tool_load_step,
-    reads=("F_So_S", "X_WB_meas", "V_WB_meas"),
+    reads=("F_So_filt_S", "X_WB_meas", "V_WB_meas"),
     writes=("F_So_net_S",),
-    state=record(v=3, w=3, a=3, alpha=3, started="i8"),
+    state=MOTION,
     params=record(
-        mass="f8", centre_of_mass=3, inertia=("f8", (3, 3)), force_bias=3, torque_bias=3, gravity=3,
+        present="i8", mass="f8", centre_of_mass=3, inertia=("f8", (3, 3)), gravity=3, force_bias=3, torque_bias=3,
         position=3, q_BS=4, share="f8",
     ),
     pack=_pack,

@@ -19,6 +19,7 @@ declare("V_WB_meas", TWIST, "twist of the mock-up by the robot's encoders", fram
 declare("F_So_S", WRENCH, "wrench on the mock-up as the sensor measures it, at the sensor's origin", frame="S")
 
 # Sense
+declare("F_So_filt_S", WRENCH, "measured wrench, low-passed by `force_filter`", frame="S")
 declare("F_So_net_S", WRENCH, "measured wrench without bias, weight and inertia forces of the tool", frame="S")
 declare("F_Bcm_W", WRENCH, "measured wrench, shifted to the centre of mass", frame="W")
 

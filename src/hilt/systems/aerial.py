@@ -34,11 +34,12 @@ from hilt.plant.books import BOOKS, books_step
 from hilt.plant.cable import CABLE, Cable, cable_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.hand import HAND, Hand, hand_step
+from hilt.plant.observed import motion_observed, wrench_observed
 from hilt.plant.robot import check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.plant.servo import SERVO, Servo
 from hilt.scenario import SHIPPED, Scenario
-from hilt.stage import System
+from hilt.stage import Live, System
 from hilt.systems.aerial_metrics import METRIC_WORDS, compliance_energy, metrics
 
 TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and the wrench there is all that counts
@@ -149,6 +150,15 @@ def plant(row, w, p):
 
 
 @jit
+def observe(row, w, p):
+    """What is left of the plant in the lab: the human is real, and is known by what is measured."""
+    sig, w, p = row[0], w[0], p[0]
+    motion_observed(sig)
+    wrench_observed(sig, p.sensor)
+    books_step(sig, w.books, p.books, p.dt)
+
+
+@jit
 def batch(row, x, w, p, log):
     """The same tick and plant in a compiled loop; returns the number of rows."""
     for k in range(len(log)):
@@ -183,6 +193,7 @@ AERIAL = System(
     plant_stages={"servo": SERVO, "encoder": ENCODER, "hand": HAND, "cable": CABLE, "books": BOOKS, "sensor": SENSOR},
     tick=tick,
     plant=plant,
+    observe=observe,
     batch=batch,
     metrics=metrics,
     metric_words=METRIC_WORDS,
@@ -201,4 +212,8 @@ AERIAL = System(
     scenario_folder=SHIPPED / "aerial",
     default_scenario="handover",
     report="hilt.report.aerial",
+    live=(
+        *(Live(f"wind.mean.{axis}", (f"airframe.wind.{axis}",), ramp=0.2) for axis in range(3)),
+        Live("wind.gust", ("airframe.gust",), ramp=0.2),
+    ),
 )

@@ -1,6 +1,7 @@
 """docking: a servicer hits a target through a robot that answers late (He & Shen 2022).
 
-sensor ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
+sensor ──► filter ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
+                                          └──► twin, with the two bodies in it ─────────────────────────────────┘
 """
 
 import math
@@ -10,12 +11,15 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
-from hilt.compensate.delay import COMPENSATE, compensate_step
+from hilt.compensate.delay import COMPENSATE, TWIN, compensate_step
 from hilt.compensate.identify import IDENTIFY, identify_step
 from hilt.compensate.ledger import kinetic_energy
+from hilt.compensate.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
+from hilt.compensate.twin.rehearse import rehearsed_clock
+from hilt.compensate.twin.tick import TWIN_STAGES, twin_tick
 from hilt.compiled import jit
 from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
-from hilt.guard import GUARD, UNLIMITED, Limits, guard_step
+from hilt.guard import GUARD, guard_step
 from hilt.plant.contact import CONTACT, Contact, Frames, Rod, contact_step
 from hilt.plant.contact_books import CONTACT_BOOKS, contact_books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
@@ -24,7 +28,8 @@ from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
 from hilt.scenario import SHIPPED, Scenario, Section
 from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
-from hilt.stage import System
+from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
+from hilt.stage import Live, System
 from hilt.systems.docking_metrics import METRIC_WORDS, metrics
 from hilt.units import Metre3, MetrePerSecond, Newton, NewtonPerMetre, Number3, Second
 
@@ -47,7 +52,11 @@ class Approach(Section):
 class Detect(Section):
     """When a force is a contact."""
 
-    threshold: Newton | None = Field(default=None, gt=0, description="8 σ of the sensor's noise if not given, at least 1 mN")
+    threshold: Newton | None = Field(
+        default=None,
+        gt=0,
+        description="8 σ of the sensor's noise if not given (twin 6 σ), at least 1 mN and above a filter's swing",
+    )
 
 
 class Identify(Section):
@@ -58,8 +67,11 @@ class Identify(Section):
 
 
 class Compensate(Section):
-    method: Literal["none", "pic", "dac", "pida", "pida-literal"] = "pida"
-    sensor_delay: Second | None = Field(default=None, ge=0, description="assumed; the true one if not given")
+    method: Literal["none", "pic", "dac", "pida", "pida-literal", "twin"] = "pida"
+    mode: Literal["realtime", "guarded"] = Field(default="guarded", description="of twin: slower clock before new frames")
+    sensor_delay: Second | None = Field(
+        default=None, ge=0, description="assumed, of sensor and force_filter together; the true one if not given"
+    )
     lead_filter: Second | None = Field(default=None, ge=0, description="of the force's derivative; 2 ms if the sensor is noisy")
 
 
@@ -77,11 +89,13 @@ class Docking(Scenario):
     robot: Robot
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
+    force_filter: LowPass = LowPass()
     detect: Detect = Detect()
     identify: Identify = Identify()
     compensate: Compensate = Compensate()
     collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts")
-    limits: Limits
+    prior: Prior = Prior()
+    limits: CommandLimits
 
     @property
     def rotates(self) -> bool:
@@ -103,12 +117,25 @@ class Docking(Scenario):
 
     @property
     def force_threshold(self) -> float:
-        return self.detect.threshold or max(8.0 * self.sensor.noise, 1e-3)
+        # A filter that swings through after a contact must not be taken for the next one.
+        swing = 2.0 * self.force_filter.swing * self.identify.stiffness * self.approach.speed
+        deviations = 6.0 if self.compensate.method == "twin" else 8.0
+        return self.detect.threshold or max(deviations * self.sensor.noise, 1e-3, swing)
+
+    @property
+    def guarded_clock(self) -> float:
+        """β of the twin near frames that are not known."""
+        return rehearsed_clock(DOCKING, self)
+
+    @property
+    def force_delay(self) -> float:
+        """How late the force is when the tick makes something of it."""
+        return self.sensor.delay + self.force_filter.delay
 
     @property
     def assumed_sensor_delay(self) -> float:
         told = self.compensate.sensor_delay
-        return self.sensor.delay if told is None else told
+        return self.force_delay if told is None else told
 
     @property
     def lead_filter(self) -> float:
@@ -139,8 +166,9 @@ class Docking(Scenario):
                 "robot": Robot(kind="ideal"),
                 "encoder": Encoder(),
                 "sensor": Sensor(position=self.sensor.position, attitude=self.sensor.attitude),
+                "force_filter": LowPass(),
                 "compensate": Compensate(method="none"),
-                "limits": UNLIMITED,
+                "limits": UNLIMITED_COMMANDS,
                 "loop": self.loop.model_copy(update={"period": self.loop.period / finer}),
             }
         )
@@ -161,10 +189,18 @@ class Docking(Scenario):
             raise ValueError(
                 "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions"
             )
+        if self.compensate.method == "twin" and self.dof != 1:
+            raise ValueError("compensate.method is 'twin' but dof is 6; twin knows one degree of freedom; choose 'pida'")
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
             raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
         self.robot.check(self.robot_lag, self.loop.period)
         check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        self.force_filter.check(self.loop.period)
+        if self.sensor.load is not None:
+            raise ValueError(
+                "sensor.load is given, but the sensor of docking stands under the target and carries nothing that moves; "
+                "leave it out, and give a constant weight as sensor.bias"
+            )
         return self
 
 
@@ -172,10 +208,14 @@ class Docking(Scenario):
 def tick(row, x, p):
     """From the measured force to the set-point; runs in simulation and in the lab."""
     sig, x, p = row[0], x[0], p[0]
+    low_pass_step(sig, x.filter, p.filter, p.dt)
     contact_sense_step(sig, x.sense, p.sense, p.dt)
-    identify_step(sig, x.identify, p.identify, p.dt)
-    compensate_step(sig, x.compensate, p.compensate, p.dt)
-    two_bodies_step(sig, x.bodies, p.bodies, p.dt)
+    if p.compensate.method == TWIN:
+        twin_tick(sig, x, p)
+    else:
+        identify_step(sig, x.identify, p.identify, p.dt)
+        compensate_step(sig, x.compensate, p.compensate, p.dt)
+        two_bodies_step(sig, x.bodies, p.bodies, p.dt)
     guard_step(sig, x.guard, p.guard, p.dt)
 
 
@@ -218,10 +258,12 @@ DOCKING = System(
     summary="a servicer hits a target through a slow robot: contact identified and compensated, energy controlled",
     scenario=Docking,
     tick_stages={
+        "filter": LOW_PASS,
         "sense": CONTACT_SENSE,
         "identify": IDENTIFY,
         "compensate": COMPENSATE,
         "bodies": TWO_BODIES,
+        **TWIN_STAGES,
         "guard": GUARD,
     },
     plant_stages={"robot": ROBOT, "encoder": ENCODER, "contact": CONTACT, "books": CONTACT_BOOKS, "sensor": TARGET_SENSOR},
@@ -239,6 +281,7 @@ DOCKING = System(
         "W_sensor": "made by the sensor",
         "W_compensation": "made by the compensation of the force",
         "W_controller": "made by the energy controller",
+        "W_twin": "made by sending the robot ahead of the body (twin)",
         "W_integrator": "made by the integrator, translation",
         "W_rotation": "made by the integrator, rotation",
     },
@@ -246,4 +289,9 @@ DOCKING = System(
     scenario_folder=SHIPPED / "docking",
     default_scenario="table1",
     report="hilt.report.docking",
+    live=(
+        Live("contact.stiffness", ("contact.stiffness",), ramp=0.1),
+        Live("contact.damping", ("contact.damping",), ramp=0.1),
+        Live("contact.friction", ("contact.friction",), ramp=0.1),
+    ),
 )

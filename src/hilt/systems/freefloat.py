@@ -1,6 +1,7 @@
 """freefloat: a free-floating body rendered by a robot (De Stefano et al. 2017).
 
-sensor ──► wrench at the centre of mass ──► integrator with observer and controller ──► set-point ──► guard ──► robot
+sensor ──► filter, load off ──► wrench at the centre of mass ──► integrator with observer and controller
+                                                      robot ◄── guard ◄── set-point ◄──┘
 """
 
 import itertools
@@ -23,11 +24,13 @@ from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.observed import motion_observed, wrench_observed
 from hilt.plant.push import PUSH, Push, push_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
-from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.plant.sensor import SENSOR, Sensor, load_observed, sensor_step
 from hilt.plant.wall import WALL, Wall, wall_step
 from hilt.scenario import SHIPPED, Scenario
+from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
+from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
-from hilt.stage import System
+from hilt.stage import Live, System
 
 
 class FreeFloat(Scenario):
@@ -39,6 +42,8 @@ class FreeFloat(Scenario):
     robot: Robot = Robot()
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
+    force_filter: LowPass = LowPass()
+    tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
     collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts with the walls")
@@ -57,6 +62,7 @@ class FreeFloat(Scenario):
     def _delays_fit(self) -> "FreeFloat":
         self.robot.check(self.robot_lag, self.loop.period)
         check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        self.force_filter.check(self.loop.period)
         return self
 
 
@@ -64,6 +70,8 @@ class FreeFloat(Scenario):
 def tick(row, x, p):
     """From the measured wrench to the set-point; runs in simulation and in the lab."""
     sig, x, p = row[0], x[0], p[0]
+    low_pass_step(sig, x.filter, p.filter, p.dt)
+    tool_load_step(sig, x.tool, p.tool, p.dt)
     wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
     translation_step(sig, x.translation, p.translation, p.dt)
     rotation_step(sig, x.rotation, p.rotation, p.dt)
@@ -90,6 +98,7 @@ def observe(row, w, p):
     sig, w, p = row[0], w[0], p[0]
     motion_observed(sig)
     wrench_observed(sig, p.sensor)
+    load_observed(sig, w.sensor, p.sensor, p.tool, p.dt)
     books_step(sig, w.books, p.books, p.dt)
 
 
@@ -192,6 +201,8 @@ FREEFLOAT = System(
     summary="a free-floating body rendered by a robot: integrators, passivity observer and controller",
     scenario=FreeFloat,
     tick_stages={
+        "filter": LOW_PASS,
+        "tool": TOOL_LOAD,
         "wrench": WRENCH_AT_COM,
         "translation": TRANSLATION,
         "rotation": ROTATION,
@@ -220,4 +231,8 @@ FREEFLOAT = System(
     scenario_folder=SHIPPED / "freefloat",
     default_scenario="paper",
     report="hilt.report.freefloat",
+    live=(
+        Live("wall.stiffness", ("wall.stiffness",), ramp=0.1),
+        Live("wall.damping", ("wall.damping",), ramp=0.1),
+    ),
 )

@@ -6,7 +6,7 @@ operator ──► virtual arm and payload ──► link ──► slave law �
 
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from hilt.command.hexa import HEXA, Hexa, XYStage, hexa_step
 from hilt.command.lead import LEAD, lead_step
@@ -29,8 +29,10 @@ from hilt.plant.master import MASTER, Hand, Master, master_step
 from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.scenario import SHIPPED, Scenario
+from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
+from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
-from hilt.stage import System
+from hilt.stage import Live, System
 from hilt.systems.payload_metrics import METRIC_WORDS, metrics
 from hilt.teleop.bilateral import (
     BILATERAL_GROUND,
@@ -77,6 +79,8 @@ class Payload(Scenario):
     xy_stage: XYStage = XYStage()
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
+    force_filter: LowPass = LowPass()
+    tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
     limits: Limits
 
     @property
@@ -131,6 +135,7 @@ class Payload(Scenario):
     def _consistent(self) -> "Payload":
         self.table.check(self.robot_lag, self.loop.period)
         check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        self.force_filter.check(self.loop.period)
         check_fits(self.arm.delay, self.loop.period, "arm.delay")
         longest = (CAPACITY - 8192) * self.loop.period
         if playout_delay(self) > longest:
@@ -163,6 +168,8 @@ def tick(row, x, p):
     bilateral_orbit_step(sig, x.bilateral_orbit, p.bilateral_orbit, p.dt)
     resolved_rate_step(sig, x.resolved_rate, p.resolved_rate, p.dt)
     downlink_step(sig, x.downlink, p.downlink, p.dt)
+    low_pass_step(sig, x.filter, p.filter, p.dt)
+    tool_load_step(sig, x.tool, p.tool, p.dt)
     wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
     translation_step(sig, x.translation, p.translation, p.dt)
     rotation_step(sig, x.rotation, p.rotation, p.dt)
@@ -215,6 +222,8 @@ PAYLOAD = System(
         "bilateral_orbit": BILATERAL_ORBIT,
         "resolved_rate": RESOLVED_RATE,
         "downlink": DOWNLINK,
+        "filter": LOW_PASS,
+        "tool": TOOL_LOAD,
         "wrench": WRENCH_AT_COM,
         "translation": TRANSLATION,
         "rotation": ROTATION,
@@ -253,6 +262,11 @@ PAYLOAD = System(
     scenario_folder=SHIPPED / "payload",
     default_scenario="hils-2",
     report="hilt.report.payload",
+    live=(
+        Live("operator.speed", ("operator.speed",), ramp=0.5),
+        Live("operator.turn_rate", ("operator.turn_rate",), ramp=0.5),
+        Live("hindrance.drag", ("hindrance.drag",), ramp=0.5),
+    ),
     watched_ports={
         "W_master": "the link's port on the ground",
         "W_slave": "the link's port on orbit; out is what the slave arm gets",

@@ -44,7 +44,9 @@ class Operator(Section):
     clumsiness: Number = Field(default=0.1, ge=0, lt=1, description="relative error of a decision, rms")
     smoothness: Second = Field(default=0.3, gt=0, description="time constant of a human hand, critically damped")
     profile: tuple[tuple[Second, MetrePerSecond], ...] = Field(default=(), description="times from start, and speeds")
-    joystick: str = Field(default="joystick", pattern="^[A-Za-z0-9_-]+$", description="name of the shared memory, for live")
+    joystick: str = Field(
+        default="", pattern="^[A-Za-z0-9_-]*$", description="for live: name of the shared memory; none: by the loop's mailbox"
+    )
     shaper: Second = Field(default=0.0, ge=0, description="length of the minimum-jerk bell; 0 for none")
 
     @model_validator(mode="after")

@@ -1,0 +1,63 @@
+"""A simulated rig in wall time, with the states of a real one: what a cockpit drives when there is no robot."""
+
+from typing import Any
+
+import numpy as np
+
+from hilt import faults
+from hilt.clock import PeriodicClock
+from hilt.device.lab import LIVE, OFF, READY, STATES, STOPPED
+from hilt.device.rig import SimulatedRig
+from hilt.faults import InputError
+from hilt.stage import Bench, System
+
+
+class PacedRig:
+    """The system's own plant, once a period of wall time. It stops at once: nothing is there that could be hurt."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._plant: SimulatedRig | None = None
+        self.state, self.trouble = OFF, faults.NONE
+        self.clock = PeriodicClock()
+
+    def open(self) -> None:
+        self.state = READY
+
+    def bias(self) -> None:
+        """The simulated sensor's bias is the scenario's."""
+
+    def check_start(self, bench: Bench) -> None:
+        if self.state != READY:
+            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
+
+    def arm(self, bench: Bench) -> None:
+        self.check_start(bench)
+        self._plant, self.clock = SimulatedRig(self._system, bench), PeriodicClock()
+        self.state = LIVE
+
+    def read(self, row: np.ndarray) -> int:
+        return faults.DEVICE if self._plant is None else self._plant.read(row)
+
+    def write(self, row: np.ndarray) -> int:
+        return faults.NONE
+
+    def stop(self) -> None:
+        if self.state == LIVE:
+            self.state = STOPPED
+
+    def rest(self) -> None:
+        """It stands already."""
+
+    def reset(self) -> None:
+        if self.state == STOPPED:
+            self.state = READY
+
+    def home(self, bench: Bench, speed: float) -> None:
+        """A new run begins at its start anyway."""
+
+    def close(self) -> None:
+        self.state = OFF
+
+    def counters(self) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,27 @@
+"""Fixtures of the lab's tests."""
+
+import pytest
+
+from hilt.device.facility import running_facility
+from tests.e2e.lab import SHORT, Run, patient_rig
+
+
+@pytest.fixture(scope="module")
+def facility():
+    """Robot and sensor as processes, on free ports."""
+    with running_facility(patient_rig(), list(SHORT)) as found:
+        yield found
+
+
+@pytest.fixture
+def run(facility, tmp_path):
+    made = []
+
+    def start(do=None, settings=(), lab=None, after=0.3):
+        made.append(Run(facility, tmp_path, settings, lab))
+        return made[-1].go(do, after)
+
+    yield start
+    for each in made:
+        each.session.close()
+    facility.control.clear()

@@ -1,0 +1,213 @@
+"""The emulated facility of the lab's tests, and runs on it with something done to them on the way.
+
+`Run` has the loop in the test's own process, `Loop` in another one, which can be killed and stopped.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from hilt import job
+from hilt.device import rigfile
+from hilt.device.lab import LIVE, READY
+from hilt.record.process import SUFFIX as RECORDER
+from hilt.record.process import RecorderStatus
+from hilt.ring import RingReader, rings
+from hilt.session import Session
+from hilt.shared import Segment
+from hilt.signals import POSE
+
+RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
+PERIOD = 0.004
+LONG = 60.0  # [s], until something that must happen is given up
+SHORT = ("frames.gap='15 mm'", "loop.duration='8 s'")
+
+
+def patient_rig(**lab):
+    """Patient enough for a busy machine without any rights: what is tested is how a run ends, not how fast this host is."""
+    file = rigfile.load(RIG)
+    patience = {"ready": 0.2, "lateness": 2.0, "realtime": False, "missed": 100}
+    return file.model_copy(
+        update={
+            "lab": file.lab.model_copy(update={**patience, **lab}),
+            "robot": {**file.robot, "patience": 125},
+            "sensor": {**file.sensor, "frozen": "400 ms", "stale": "500 ms"},
+            "facility": file.facility.model_copy(update={"late_limit": 250}),
+        }
+    )
+
+
+class Run:
+    """One armed run, with something done to it from another thread a while after it went live."""
+
+    def __init__(self, facility, tmp_path, settings=(), lab=None):
+        self.facility, self.control = facility, facility.control
+        rig = facility.rig if lab is None else facility.rig.model_copy(update={"lab": facility.rig.lab.model_copy(update=lab)})
+        found = job.find("docking", "table1", [*rig.settings("docking"), *SHORT, *settings])
+        self.session = Session(*found, tmp_path, rig)
+
+    def open(self):
+        """Connected and READY, and nobody has moved; how the robot's judge stands then."""
+        self.control.clear()
+        self.control.live(False)
+        self.control.restart()
+        before = self.control.status()["robot"]
+        self.session.open()
+        assert self.session.rig.state == READY
+        seen = self.control.status()["robot"]
+        assert seen["violation_count"] == before["violation_count"], "a set-point before it was armed would be one"
+        self.control.live(True)
+        return seen
+
+    def go(self, do=None, after=0.3):
+        before = self.open()
+        helper = threading.Thread(target=self.disturb, args=(do, after))
+        helper.start()
+        try:
+            result = self.session.go()
+        finally:
+            helper.join()
+        self.control.live(False)
+        assert self.session.rig.state == READY, "it can be armed again without restarting anything"
+        time.sleep(0.2)
+        after_run = self.control.status()["robot"]
+        assert after_run["violation_count"] == before["violation_count"], after_run["violations"]
+        if result.fault is not None and result.timing["rows_lost"] == 0:
+            self.check_way(result)
+        return result
+
+    def check_way(self, result):
+        """The set-point goes on for v²/2a at most, as promised, from the last one that was sent; not at all if it has stood."""
+        sent, end = result.rows["X_WB_des"]["p"][:-1], np.zeros(1, POSE)[0]
+        speed = np.linalg.norm(sent[-1] - sent[-2]) / PERIOD
+        self.session.rig._robot.sent(end)
+        self.way = np.linalg.norm(end["p"] - sent[-1])
+        assert self.way <= speed**2 / (2.0 * self.facility.rig.lab.deceleration) + 1e-5  # 10 µm: rounded in every packet
+        if result.fault.name == "robot-silent":
+            assert self.way < 1e-5
+
+    def disturb(self, do, after):
+        if do is None:
+            return
+        while self.session.rig.state != LIVE:
+            time.sleep(0.005)
+        time.sleep(after)
+        self.when = time.monotonic()
+        do(self)
+
+
+def until(condition):
+    end = time.monotonic() + LONG
+    while not (found := condition()):
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.005)
+    return found
+
+
+def stop(pid):
+    """Stop a process, and see that it has stopped: the signal alone takes its time."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+
+
+LOOP = """
+import json, sys
+from pathlib import Path
+from hilt import job, scenario
+from hilt.device.rigfile import RigFile
+from hilt.session import Session
+
+rig = scenario.build(RigFile, json.loads(sys.stdin.readline()))
+for line in sys.stdin:
+    asked = json.loads(line)
+    file = rig.model_copy(update={"lab": rig.lab.model_copy(update=asked["lab"])})
+    found = job.find("docking", "table1", [*file.settings("docking"), *asked["settings"]])
+    session = Session(*found, Path(asked["folder"]), file)
+    try:
+        session.open()
+        print(json.dumps(session.go().as_json()), flush=True)
+    finally:
+        session.close()
+"""
+
+
+class Loop:
+    """The loop's process: `begin` a run, look at it while it is live, take its `result`.
+
+    Every row is read from the ring here, so that nothing depends on the recorder.
+    """
+
+    def __init__(self, facility, before=None):
+        self.control = facility.control
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before
+        )
+        self.tell(facility.rig.model_dump(mode="json"))
+
+    def tell(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def begin(self, folder, settings, ticks=100, **lab):
+        """Live for so many ticks; the ring's name is kept in `run`."""
+        self.control.clear()
+        self.control.restart()
+        self.control.live(True)
+        self.violations = self.status()["violation_count"]
+        self.tell({"folder": str(folder), "settings": [SHORT[0], *settings], "lab": lab})
+        self.run = until(self._live)
+        self.ring = RingReader(self.run)
+        self.rows = []
+        until(lambda: self.count >= ticks)
+        self.at = self.count
+        self.late = self.status()["late"]
+
+    def _live(self):
+        assert self.process.poll() is None, "the loop's process has ended"
+        return next((name for name in rings() if name.startswith(f"{self.process.pid}-")), "")
+
+    @property
+    def count(self):
+        rows, lost = self.ring.read(4096)
+        assert lost == 0
+        self.rows.append(rows)
+        return self.ring.next
+
+    def status(self):
+        return self.control.status()["robot"]
+
+    @property
+    def recorder(self):
+        return RecorderStatus(Segment.open(self.run + RECORDER)).pid
+
+    def until_over(self):
+        """To the last row; how many answers the robot has missed since `begin` returned."""
+        until(lambda: self.count == self.ring.count and self.ring.ended)
+        self.late = self.status()["late"] - self.late
+
+    def result(self):
+        line = self.process.stdout.readline()
+        assert line, "the loop's process has ended"
+        self.control.live(False)
+        status = self.status()
+        assert status["violation_count"] == self.violations, status["violations"]
+        found = json.loads(line)
+        rows = np.concatenate(self.rows)
+        assert rows["tick"].tolist() == list(range(found["timing"]["rows"]))
+        return found, rows
+
+    def end(self):
+        with suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGCONT)
+        try:
+            self.process.communicate(timeout=LONG)  # it ends with its lines
+        finally:
+            self.process.kill()

@@ -1,0 +1,81 @@
+"""A tool on the sensor of the emulated facility: identified, written into the rig file, and taken off in a run."""
+
+import json
+import math
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hilt import calibrate
+from hilt.device import rigfile
+from hilt.faults import InputError
+from hilt.record import recording
+from hilt.sense.tool_load import ToolLoad
+from tests.e2e.test_cli import hilt
+from tests.e2e.test_lab_cli import RIG, rig_file
+
+# A body that begins to tilt: in 2.4 s gravity turns by 0.14 rad in the sensor's axes, which is 2.7 N of a tool of 2 kg.
+SCENE = """
+[scenario.freefloat]
+"push" = []
+"body.velocity" = ["0 m/s", "0 m/s", "0 m/s"]
+"body.angular_velocity" = ["0.05 rad/s", "0.03 rad/s", "0 rad/s"]
+"sensor.load.mass" = "2 kg"
+"sensor.load.centre_of_mass" = ["10 mm", "-20 mm", "120 mm"]
+"sensor.bias" = ["3 N", "-1 N", "8 N"]
+"""
+
+
+def test_a_tool_that_was_calibrated_is_taken_off(tmp_path):
+    """Less than 0.5 N is left of 20 N and 9 N of bias, sample by sample at 0.05 N rms, once the robot is under way."""
+    rig = rig_file(
+        tmp_path,
+        ('arm = "run"', 'arm = "run"\nready = "0.2 s"'),
+        ('system = "docking"', 'system = "freefloat"'),
+        ('scenario = "table1"', 'scenario = "capture"'),
+        ('angular_speed = "0.2 rad/s"', 'angular_speed = "1 rad/s"'),
+        ('["-200 mm", "-50 mm", "-50 mm"]', '["-0.5 m", "-0.5 m", "-0.5 m"]'),
+        ('["200 mm", "50 mm", "50 mm"]', '["0.5 m", "0.5 m", "0.5 m"]'),
+    )
+    rig.write_text(rig.read_text() + SCENE)
+    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert "the robot sends to port" in emulate.stdout.readline()
+        found = calibrate.run(rigfile.load(rig), 4, tilt=math.radians(12), samples=60, settle=0.3)
+        assert found.mass == pytest.approx(2.0, rel=0.01)
+        calibrate.write(found, rig, tmp_path / "tool.toml")
+        where = ("--scenario", "capture", "--rig", "tool.toml")
+        done = hilt(tmp_path, "run", "freefloat", *where, "--set", "loop.duration=2.4 s", "--json")
+        assert done.returncode == 0, done.stderr
+    finally:
+        emulate.send_signal(signal.SIGTERM)
+        emulate.communicate(timeout=30)
+    result = json.loads(done.stdout)
+    rows = recording.load(tmp_path / result["recording"]).rows
+    moved = rows[rows["t"] > 0.3]
+    assert np.linalg.norm(moved["F_So_S"]["f"][-1] - moved["F_So_S"]["f"][0]) > 1.5  # gravity has turned
+    assert np.linalg.norm(moved["F_So_net_S"]["f"], axis=1).max() < 0.5
+    assert np.abs(moved["V_WBcm"]["v"]).max() < 1e-3  # nothing carries the body away
+    # In the books of the lab the world is what is left, too: the weight would have done 20 N · 35 mm.
+    assert abs(result["ledger"]["exchanged_J"]) < 0.05
+    expected = found.mass / 250.0 * (0.02 - result["delays"]["sensor"])
+    assert result["delays"]["tool"] == pytest.approx(expected, rel=1e-5)  # the rig file has six digits
+
+
+def test_who_gets_the_tool_of_a_rig(tmp_path):
+    """Systems whose sensor moves with the mock-up; docking's stands still, and the tool of aerial is another thing."""
+    path = tmp_path / "rig.toml"
+    path.write_text(RIG)
+    tool = ToolLoad(mass=2.0, centre_of_mass=(0.0, 0.0, 0.1), force_bias=(1.0, 2.0, 3.0))
+    rig = rigfile.load(path).model_copy(update={"tool": tool})
+    given = {name: [key for key in rig.settings(name) if key.startswith("tool.")] for name in ("docking", "aerial")}
+    assert given == {"docking": [], "aerial": []}
+    for name in ("freefloat", "payload"):
+        assert {key.partition("=")[0] for key in rig.settings(name)} >= {f"tool.{key}" for key in ToolLoad.model_fields}
+    both = rig.model_copy(update={"lab": rig.lab.model_copy(update={"bias": True})})
+    with pytest.raises(InputError, match=r"lab\.bias"):
+        both.settings("freefloat")
+    assert both.settings("docking") == rig.settings("docking")

@@ -1,0 +1,142 @@
+"""Gentle drives outside of a run: armed like a run, ended softly whatever ends them. The emulated robot is the judge.
+
+At 0.09 m/s a robot that is simply held has to stop with 22 m/s², more than the 20 m/s² its judge lets pass as no hard stop.
+"""
+
+import math
+import os
+import signal
+import socket
+
+import numpy as np
+import pytest
+
+from hilt import faults
+from hilt.device import gentle
+from hilt.device.drivers import RsiRig
+from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.faults import InputError
+from hilt.guard import Limits
+from hilt.signals import POSE
+
+T, SPEED, DECELERATION = 0.004, 0.09, 1.0
+LIMITS = Limits(
+    force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
+    workspace_min=(-0.2, -0.2, -0.2), workspace_max=(0.2, 0.2, 0.2),
+)  # fmt: skip
+HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -1]))
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+
+
+def way(length=0.09):
+    """Along x from rest to rest, at SPEED in the middle."""
+    ticks = math.ceil(1.875 * length / SPEED / T)
+    offsets = np.zeros(ticks + 2, POSE)
+    offsets["p"][:, 0] = length * gentle.quintic(np.arange(1, ticks + 3) / ticks)
+    offsets["q"][:, 0] = 1.0
+    return offsets
+
+
+@pytest.fixture
+def robot():
+    """A controller on a free port, and the driver on it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    gentle.warm_up()
+    with RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller:
+        rig = RsiRig(
+            driver="rsi", address="127.0.0.1", port=port, cycle=T, correction="relative", X_WR=BASE, X_TB=HERE,
+            step_limit="2 mm", turn_limit="0.01 rad", patience=250,
+        )  # fmt: skip
+        driver = rig.connect()
+        yield driver, controller
+        driver.close()
+
+
+def drive(robot, watch=None, ask=None, length=0.09):
+    return gentle.drive(robot[0], way(length), T, LIMITS, DECELERATION, None, watch, ask)
+
+
+def went(controller):
+    """Metres along x by the robot's own diary."""
+    return controller.diary[-1].pose[0] - 1.0
+
+
+def soft(controller):
+    return controller.violations == [] and controller.hard_stops == 0
+
+
+def test_an_interrupt_is_a_soft_stop(robot):
+    controller = robot[1]
+    controller.live = True
+
+    def interrupt(done, of):
+        if done > of / 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(gentle.Stopped) as stopped:
+        drive(robot, interrupt)
+    assert stopped.value.fault.code == faults.REQUESTED
+    assert soft(controller)
+    assert 0.04 < went(controller) < 0.07, "from its middle on, v²/2a = 4 mm more"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_whatever_is_raised_on_the_way_is_a_soft_stop(robot):
+    def fail(done, of):
+        if done > of / 2:
+            raise ZeroDivisionError
+
+    robot[1].live = True
+    with pytest.raises(ZeroDivisionError):
+        drive(robot, fail)
+    assert soft(robot[1])
+    assert 0.04 < went(robot[1]) < 0.07
+
+
+def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(robot):
+    driver, controller = robot
+    controller.live = True
+
+    def silence(done, of):
+        controller.disconnect = done > of / 2
+
+    with pytest.raises(gentle.Stopped, match="no packet"):
+        drive(robot, silence)
+    before = went(controller)
+    controller.disconnect = False
+    driver.wait(np.zeros(1, POSE)[0], np.zeros(1, [("v", "f8", 3), ("w", "f8", 3)])[0])
+    driver.stop()
+    assert went(controller) == before
+    assert controller.violations == []
+
+
+def test_the_robot_is_held_until_the_answer_is_yes(robot):
+    controller = robot[1]
+    answers = iter([None] * 50 + [True])
+
+    def ask():
+        answer = next(answers)
+        if answer:
+            assert len(controller.diary) >= 40, "every packet was answered meanwhile"
+            assert went(controller) == 0.0
+            controller.live = True  # from here on it may move
+        return answer
+
+    drive(robot, ask=ask, length=0.01)
+    assert soft(controller)
+    assert went(controller) == pytest.approx(0.01, abs=1e-6)
+
+
+def test_no_is_a_refusal_and_nothing_moves(robot):
+    with pytest.raises(InputError, match="was not armed"):
+        drive(robot, ask=iter([None, None, False]).__next__)
+    assert robot[1].violations == []  # not live: a set-point that moves would be one
+
+
+def test_nobody_to_ask_is_a_refusal():
+    with pytest.raises(InputError, match="nobody can be asked"):
+        gentle.check_ask(True, None)
+    assert gentle.check_ask(False, lambda: True) is None, "the command itself is the consent"
