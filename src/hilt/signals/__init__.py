@@ -1,7 +1,7 @@
 """The signal table; see table.py. The order of the imports is the order of the table."""
 
 # isort: off
-from hilt.signals import common as common, payload as payload, aerial as aerial
+from hilt.signals import common as common, payload as payload, aerial as aerial, twin as twin
 from hilt.signals.table import (
     FLOAT as FLOAT,
     INTEGER as INTEGER,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hilt.compensate.ledger import kinetic_energy
+from hilt.compensate.twin.bound import bound_cof
 
 DIVERGED = 1.25  # speed over ideal speed
 
@@ -27,6 +28,9 @@ METRIC_WORDS = {
     "robot_delay_s": "delay of the robot, seen in flight",
     "command_speed_ratio": "largest commanded speed / ideal",
     "command_acceleration_ratio": "largest commanded acceleration / ideal",
+    "max_speed_ratio": "largest simulated speed / speed at the start",
+    "time_slip_s": "simulated time behind real time by (twin)",
+    "bound_cof": "least CoF of the first touch in real time, by any method",
     "diverged": "diverged",
     "diverged_at_s": "diverged at",
 }
@@ -149,7 +153,7 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     start = math.hypot(*scenario.approach.velocity)
     omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
     v = rows["v_C_des_W"]
-    acceleration = np.linalg.norm(np.diff(v, axis=0), axis=1) / scenario.loop.period
+    speed, acceleration = _command(rows, scenario)
     fast = np.flatnonzero(np.linalg.norm(v, axis=1) > DIVERGED * start)
     faulted = int(rows["fault"][-1]) != 0
     diverged = faulted or (bool(cov) and max(cov) > DIVERGED)
@@ -162,13 +166,28 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         **_identification(rows, scenario),
         "force_lead_s": _lag(rows["t"], np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1)),
         "robot_delay_s": _robot_delay(rows),
-        "command_speed_ratio": float(np.linalg.norm(v, axis=1).max()) / start,
-        "command_acceleration_ratio": float(acceleration.max()) / (start * omega) if len(acceleration) else 0.0,
+        "command_speed_ratio": speed / start,
+        "command_acceleration_ratio": acceleration / (start * omega),
         "diverged": diverged,
     }
+    if scenario.compensate.method == "twin":
+        figures["max_speed_ratio"] = float(np.linalg.norm(v, axis=1).max()) / start
+        figures["time_slip_s"] = float(rows["time_slip"][-1])
+    if (least := bound_cof(scenario)) is not None:
+        figures["bound_cof"] = least
     if diverged:
         figures["diverged_at_s"] = float(rows["t"][fast[0] if len(fast) else -1])
     return figures
+
+
+def _command(rows: np.ndarray, scenario: Any) -> tuple[float, float]:
+    """Largest speed and acceleration asked of the robot: the simulated tip's, or of the twin's command its own differences."""
+    v = rows["v_C_des_W"]
+    if scenario.compensate.method == "twin":
+        v = np.diff(rows["X_WB_des"]["p"], axis=0) / scenario.loop.period
+    speeds = np.linalg.norm(v, axis=1)
+    accelerations = np.linalg.norm(np.diff(v, axis=0), axis=1) / scenario.loop.period
+    return float(speeds.max(initial=0.0)), float(accelerations.max(initial=0.0))
 
 
 def _momentum_drift(rows: np.ndarray) -> float:

@@ -1,0 +1,190 @@
+"""The desk: systems and their scenarios, values checked key by key, and stations started."""
+
+import json
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hilt import job, mailbox, registry, scenario
+from hilt.cockpit.wire import without_paths
+from hilt.device import rigfile
+from hilt.faults import InputError
+from hilt.stage import System
+
+RIGS = Path("rigs")
+MOST_STATIONS = 8
+_WORD = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+Error = dict[str, str]
+
+
+class Order(BaseModel):
+    """A scenario with some values changed, and the rig to run it on."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    system: str = Field(max_length=100)
+    scenario: str = Field(max_length=100)
+    settings: dict[str, Any] = Field(default_factory=dict, max_length=400)
+    rig: str | None = Field(default=None, max_length=200)
+
+
+class Wrong(Exception):
+    """An order that cannot be carried out: errors with the key that each is about."""
+
+    def __init__(self, errors: list[Error]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+
+def systems() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "summary": system.summary,
+            "default": system.default_scenario,
+            "scenarios": [
+                {"name": each, "summary": scenario.read_toml(path).get("summary", "")}
+                for each, path in system.scenario_files.items()
+            ],
+        }
+        for name, system in registry.systems().items()
+    ]
+
+
+def rigs() -> list[dict[str, str]]:
+    """Rig files of the folder `rigs` that can be read."""
+    found = []
+    for path in sorted(RIGS.glob("*.toml")):
+        try:
+            found.append({"path": str(path), "summary": rigfile.load(path).summary})
+        except InputError as error:
+            found.append({"path": str(path), "summary": f"cannot be used: {without_paths(str(error))}"})
+    return found
+
+
+def _system(name: str, scenario_name: str) -> System:
+    """The system of a shipped scenario: a path to a file is none."""
+    system = registry.system(name)
+    if scenario_name not in system.scenario_files:
+        raise InputError(
+            f"{scenario_name!r} is not a scenario of {name}; known are {', '.join(system.scenario_files)}; choose one"
+        )
+    return system
+
+
+def sheet(name: str, scenario_name: str) -> dict[str, Any]:
+    """A scenario as a form needs it: schema, values in SI units, and the text of its file."""
+    system = _system(name, scenario_name)
+    _, values, _ = job.find(name, scenario_name, [])
+    return {
+        "schema": system.scenario.model_json_schema(),  # type: ignore[attr-defined]
+        "values": values.model_dump(mode="json"),
+        "text": system.scenario_files[scenario_name].read_text(encoding="utf-8"),
+    }
+
+
+def text_of(value: Any) -> str:
+    """A value as the right side of `--set`: words as they were typed, everything else as TOML."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(each)}' for key, each in value.items() if each is not None)}}}"
+    return json.dumps(value)
+
+
+def check(order: Order) -> list[Error]:
+    """What is wrong with an order: each wrong value is put aside in turn, so that all of them are told at once."""
+    system = _system(order.system, order.scenario)
+    _, shipped, _ = job.find(order.system, order.scenario, [])
+    settings, errors = dict(order.settings), []
+    for key in [key for key, value in settings.items() if value is None]:
+        del settings[key]
+        if _value_at(shipped.model_dump(), key) is not None:
+            errors.append({"key": key, "sentence": f"{key} is empty; give a value"})
+    known = dict(scenario.keys(system.scenario))
+    try:  # what the rig decides comes first, as on the command line
+        rig = [] if order.rig is None else rigfile.load(_rig(order.rig)).settings(order.system)
+    except InputError as error:
+        return [*errors, {"key": "rig", "sentence": without_paths(str(error))}]
+    while True:
+        try:
+            job.find(order.system, order.scenario, [*rig, *_lines(settings)])
+        except InputError as error:
+            sentence = without_paths(str(error))
+            key = key_of(sentence, [*settings], known)
+            errors.append({"key": key, "sentence": sentence})
+            if key not in settings:
+                return errors
+            del settings[key]
+        else:
+            return errors
+
+
+def _lines(settings: dict[str, Any]) -> list[str]:
+    """Settings as `--set` would have them."""
+    return [f"{key}={text_of(value)}" for key, value in settings.items()]
+
+
+def _value_at(tree: Any, key: str) -> Any:
+    for part in key.split("."):
+        try:
+            tree = tree[int(part)] if isinstance(tree, list | tuple) else tree[part]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return tree
+
+
+def key_of(sentence: str, given: list[str], known: dict[str, str]) -> str:
+    """The key that a sentence is about: the first of the given ones that it names, else the first that the scenario knows."""
+    words = _WORD.findall(sentence)
+    for word in words:
+        for key in given:
+            if word == key or word.startswith(f"{key}.") or key.startswith(f"{word}."):
+                return key
+    plain = {word: re.sub(r"\.\d+", "", word) for word in words}
+    return next((word for word in words if plain[word] in known), "")
+
+
+def _rig(path: str) -> Path:
+    if path not in [each["path"] for each in rigs()]:
+        raise InputError(f"{path!r} is not a rig file here; choose one of the folder {RIGS}")
+    return Path(path)
+
+
+class Desk:
+    """Starts stations, one at a time; they live on when the server ends."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._lock = threading.Lock()
+
+    def launch(self, order: Order) -> str:
+        if errors := check(order):
+            raise Wrong(errors)
+        if len(mailbox.sessions()) >= MOST_STATIONS:
+            raise Wrong([{"key": "", "sentence": f"{MOST_STATIONS} stations are running already; quit one first"}])
+        from hilt import station
+
+        settings = {key: value for key, value in order.settings.items() if value is not None}
+        config = {
+            "system": order.system,
+            "scenario": order.scenario,
+            "settings": _lines(settings),
+            "rig": None if order.rig is None else str(_rig(order.rig)),
+            "out": str(self._out),
+            "go": False,
+        }
+        with self._lock:
+            try:
+                return station.launch(config)
+            except InputError as error:
+                sentence = without_paths(str(error))
+                raise Wrong([{"key": key_of(sentence, [*settings], {}), "sentence": sentence}]) from None

@@ -1,0 +1,140 @@
+"""The feed of one session: a reader of its ring that keeps what pages want to see.
+
+It looks many times a second, copies what is new and never makes the loop wait: the loop does not even know of it. A station
+starts a new ring with each run; the feed follows it, and survives a station that dies.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hilt import clock, registry, scenario
+from hilt.cockpit import books, columns, presets, stage_view
+from hilt.cockpit.history import History
+from hilt.cockpit.wire import without_paths
+from hilt.faults import InputError
+from hilt.mailbox import STATES, Front, Watcher
+from hilt.ring import RingReader
+from hilt.scenario import Scenario
+
+ROWS_A_READ = 1024
+READS_A_LOOK = 8  # so much is made up for at once after a pause; the rest comes with the next looks
+RATE_WINDOW = 1.0  # [s] over which ticks are counted
+
+
+class Feed:
+    """What is known of a session now. Made in a thread of its own; then for the server's loop only."""
+
+    def __init__(self, name: str) -> None:
+        self._watcher = Watcher(name)
+        self.name, self.info = name, self._watcher.info
+        self.system = registry.system(self.info["system"])
+        self.values: Scenario = scenario.build(self.system.scenario, self.info["values"])
+        self.period = float(self.values.loop.period)
+        self.view = stage_view.StageView(self.system, self.values)
+        self.row: np.ndarray = self.system.set_up(self.values).row  # before the first run: where everything starts
+        self.pose = self.view.pose(self.row[0])
+        self.history = History(self.system.row, self.period, float(self.values.loop.duration))
+        self.timing = books.Timing(self.period)
+        self.bucket = max(1, round(1.0 / (60.0 * self.period)))
+        self.front: Front = self._watcher.front
+        self.alive, self.run = True, self.front.runs
+        self.joystick: int | None = None  # the last steering that the loop has taken, by the client's number
+        self._ring: RingReader | None = None
+        self._ring_name = ""
+        self._stored_at_start: float | None = None
+        self._counted, self._counted_at, self._rate = 0, clock.now(), 0.0
+
+    def look(self) -> None:
+        """Everything that is new."""
+        self.front = self._watcher.front
+        if self.alive and not self._watcher.alive:
+            self.alive = False
+        if self.front.ring != self._ring_name:
+            self._read()  # what the last run still said at its end
+            self._follow(self.front.ring)
+        self._read()
+
+    def _follow(self, ring: str) -> None:
+        """A new run: its history begins anew."""
+        try:
+            reader = RingReader(ring) if ring else None
+        except InputError:  # it is over already, or not there yet
+            return
+        if self._ring is not None:
+            self._ring.close()
+        self._ring, self._ring_name, self.run = reader, ring, self.front.runs
+        self.view.begin()
+        self.history.clear()
+        self.timing.clear()
+        self.joystick = None
+        self._stored_at_start = None
+        self._counted, self._counted_at, self._rate = 0, clock.now(), 0.0
+
+    def _read(self) -> None:
+        if self._ring is None or self._ring.dtype != self.system.row:
+            return
+        for _ in range(READS_A_LOOK):
+            rows, _ = self._ring.read(ROWS_A_READ)
+            if not len(rows):
+                return
+            if int(rows["tick"][0]) == 0:
+                self._stored_at_start = books.stored(self.system, rows[:1])
+            self.history.append(rows)
+            self.timing.note(rows)
+            self.row = rows[-1:].copy()
+            if len(rows) < ROWS_A_READ:
+                break
+        self.pose = self.view.pose(self.row[0])
+
+    @property
+    def state(self) -> str:
+        return STATES[self.front.state] if self.alive else STATES[0]
+
+    @property
+    def sentence(self) -> str:
+        text: str = without_paths(self.front.sentence)
+        return text if self.alive else text or "the station's process has ended; start it again"
+
+    @property
+    def lost(self) -> int:
+        return self._ring.lost if self._ring is not None else 0
+
+    def header(self) -> dict[str, Any]:
+        return {
+            "type": "frame",
+            "t": float(self.row["t"][0]),
+            "tick": int(self.row["tick"][0]),
+            "state": self.state,
+            "run": self.run,
+            "nodes": self.view.nodes,
+            "arrows": self.view.arrows,
+            "joystick": self.joystick,
+        }
+
+    def ledger(self) -> dict[str, Any]:
+        return books.ledger(self.system, self.row, self._stored_at_start)
+
+    def timing_message(self) -> dict[str, Any]:
+        now, rows = clock.now(), self.timing.rows
+        if now - self._counted_at >= RATE_WINDOW:
+            self._rate = (rows - self._counted) / (now - self._counted_at)
+            self._counted, self._counted_at = rows, now
+        return self.timing.as_json(self._rate, self.lost)
+
+    def describe(self) -> dict[str, Any]:
+        """What a page has to know before the first frame."""
+        span = self.history.span
+        return {
+            "info": without_paths(self.info),
+            "scene": self.view.scene,
+            "signals": columns.describe(self.system.row),
+            "presets": presets.of([self.system.name], [""], [self.name]),
+            "span": span and list(span),
+            "result": None,
+        }
+
+    def close(self) -> None:
+        if self._ring is not None:
+            self._ring.close()
+        self._watcher.close()

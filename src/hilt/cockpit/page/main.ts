@@ -1,0 +1,187 @@
+// The cockpit's page: what is watched, and which panel hears of what.
+
+import { Client, api } from "./client";
+import { by } from "./dom";
+import { EnergyPanel } from "./panels/energy";
+import { Latency } from "./panels/latency";
+import { OperatorPanel } from "./panels/operator";
+import { ParametersPanel } from "./panels/parameters";
+import { RecordingsPanel } from "./panels/recordings";
+import { ResultPanel } from "./panels/result";
+import { ScenariosPanel } from "./panels/scenarios";
+import { Scrub } from "./panels/scrub";
+import { TimingPanel } from "./panels/timing";
+import { TopBar } from "./panels/topbar";
+import { PlotsPanel } from "./plots/panel";
+import { Probe } from "./probe";
+import type { RunResult, Watching } from "./protocol";
+import { useDark } from "./scene/colours";
+import { ScenePanel } from "./scene/panel";
+import { Tabs } from "./tabs";
+import { isDark, startTheme } from "./theme";
+
+type Wish = { session: string } | { recording: string } | { recordings: string[]; align: string };
+
+const client = new Client();
+const latency = new Latency();
+let watching: Watching | null = null;
+let wish: Wish | null = wishOfAddress();
+let run = NaN;
+
+startTheme(by("theme"), () => {
+  useDark(isDark());
+  scene.rebuild();
+  plots.rebuild();
+});
+useDark(isDark());
+
+const scene = new ScenePanel();
+const plots = new PlotsPanel(client, isDark);
+const energy = new EnergyPanel();
+const timing = new TimingPanel(client);
+const parameters = new ParametersPanel(client);
+const scrub = new Scrub(client);
+const result = new ResultPanel((recording) => watch({ recording }));
+const probe = new Probe(client, latency, scene, plots, scrub);
+const bar = new TopBar(
+  client,
+  (session) => watch({ session }),
+  (what, id) => probe.ordered(what, id),
+);
+const scenarios = new ScenariosPanel((session) => watch({ session }));
+const recordings = new RecordingsPanel(
+  (recording) => watch({ recording }),
+  (names, align) => watch({ recordings: names, align }),
+);
+const tabs = new Tabs({ scenarios: () => void scenarios.enter(), recordings: () => void recordings.enter() });
+
+new OperatorPanel(client, {
+  active: () => tabs.shown === "operator" && bar.state?.state === "LIVE",
+  holds: () => bar.state?.you_hold ?? false,
+  delays: () => [timing.link?.up_delay ?? 0, timing.link?.down_delay ?? 0],
+  forces: () => scene.readings,
+  latency,
+});
+
+client.on("open", () => {
+  by("banner").hidden = true;
+  document.body.classList.remove("offline");
+  if (!wish) bar.watch("", "");
+  void bar.refresh().then(() => {
+    // Alone on this machine: the run that goes on is what one wants to see.
+    const only = bar.sessions.find(({ state }) => state === "LIVE") ?? bar.sessions[0];
+    if (!wish && only) watch({ session: only.name });
+    else if (!wish && !bar.sessions.length && tabs.shown === "live") tabs.show("scenarios");
+  });
+  if (wish) watch(wish);
+});
+
+client.on("closed", () => {
+  bar.lost();
+  document.body.classList.add("offline");
+  const banner = by("banner");
+  banner.hidden = false;
+  banner.textContent =
+    "The server does not answer. The run goes on without it, but the STOP button does not reach the loop: use the robot's emergency stop. Trying again…";
+  fetch("/api/sessions", { credentials: "same-origin" }).then(
+    (answer) => {
+      if (answer.status === 403)
+        banner.textContent =
+          "The server does not know this page any more; open the address that it has printed. The STOP button does not reach the loop.";
+    },
+    () => undefined,
+  );
+});
+
+client.on("watching", (message) => {
+  const again = watching !== null && sameThing(watching, message);
+  watching = message;
+  run = NaN;
+  if (!again) tabs.watch(message);
+  latency.watch(message.scene);
+  if (!again) scene.show(message.scene);
+  energy.clear();
+  timing.clear(message.session ? undefined : "Timing of the recorded run comes with its rows.");
+  bar.watch(message.session ?? "", titleOf(message));
+  parameters.clear(
+    message.session ? "Live parameters come with the state of the session." : "A recording has no live parameters.",
+  );
+  plots.watch(message, again);
+  scrub.watch(message.session ? null : (message.span ?? null));
+  void showResult(message);
+});
+
+client.on("state", (state) => parameters.show(state.live));
+client.on("ledger", (ledger) => energy.show(ledger));
+client.on("result", (message) => result.show(message, true));
+
+client.on("frame", (frame) => {
+  const newRun = frame.header.run !== run;
+  if (newRun && Number.isFinite(run)) result.wait();
+  run = frame.header.run;
+  latency.frame(frame);
+  probe.frame(frame);
+  scene.frame(frame, newRun);
+  plots.frame(frame, newRun);
+  scrub.frame(frame.header.t, frame.header.state);
+});
+
+window.addEventListener("keydown", (event) => {
+  const typing = (event.target as HTMLElement).matches?.("input:not([type=range]), textarea, select");
+  if (!typing && !event.ctrlKey && !event.altKey && !event.metaKey && /^Digit[1-4]$/.test(event.code) && tabs.seesScene)
+    scene.enlarge(Number(event.code[5]) - 1);
+});
+
+client.keepAlive();
+client.open();
+
+function watch(next: Wish): void {
+  wish = next;
+  bar.opening("session" in next ? next.session : "recording" in next ? next.recording : next.recordings.join(" and "));
+  client.send({ type: "watch", ...next });
+  const address = new URL(location.href);
+  address.hash =
+    "session" in next
+      ? `session=${next.session}`
+      : "recording" in next
+        ? `recording=${next.recording}`
+        : `compare=${next.recordings.join(",")}`;
+  history.replaceState(null, "", address);
+}
+
+function wishOfAddress(): Wish | null {
+  const asked = new URLSearchParams(location.hash.slice(1) || location.search);
+  const [session, recording, compare] = [asked.get("session"), asked.get("recording"), asked.get("compare")?.split(",")];
+  if (session) return { session };
+  if (recording) return { recording };
+  return compare?.length === 2 ? { recordings: compare, align: asked.get("align") ?? "first-contact" } : null;
+}
+
+function sameThing(a: Watching, b: Watching): boolean {
+  return a.session === b.session && a.recording === b.recording && String(a.recordings) === String(b.recordings);
+}
+
+function titleOf(message: Watching): string {
+  if (message.session) return "";
+  const info = [message.info].flat().map(({ system, scenario }) => `${system} · ${scenario}`);
+  return message.recordings
+    ? `Comparing ${message.recordings.join(" (A) with ")} (B).`
+    : `Recording ${message.recording}: ${info[0]}.`;
+}
+
+async function showResult(message: Watching): Promise<void> {
+  const names = message.recordings ?? (message.recording ? [message.recording] : []);
+  if (!names.length)
+    return message.result && !Array.isArray(message.result) ? result.show(message.result, true) : result.wait();
+  result.wait("Reading the result…");
+  try {
+    const found = await Promise.all(names.map((name) => api<RunResult>(`/api/recordings/${encodeURIComponent(name)}`)));
+    const words = Object.assign({}, ...[message.result].flat().map((each) => each?.words ?? {})) as Record<string, string>;
+    const results = found.map((each, i) => ({ ...each, words, recording: names[i]! }));
+    if (watching !== message) return;
+    if (results.length > 1) result.compare(results, names);
+    else result.show(results[0]!, false);
+  } catch (error) {
+    result.wait((error as Error).message);
+  }
+}

@@ -1,0 +1,83 @@
+// The delay as a time line: what the hand does now, what arrives at the orbit now, what is seen to come back now.
+
+import { h, plain } from "../dom";
+
+const RATE = 30; // [samples a second]
+const LONGEST = 30; // [s]
+
+export class Timeline {
+  readonly element: HTMLElement;
+  private canvas = h("canvas");
+  private words = h("p.muted");
+  private past = new Float32Array(LONGEST * RATE);
+  private newest = 0;
+
+  constructor() {
+    this.element = h("div.timeline", { "data-testid": "time-line" }, this.canvas, this.words);
+  }
+
+  /** One sample of how far the hand is pushed, RATE times a second. */
+  push(size: number): void {
+    this.newest = (this.newest + 1) % this.past.length;
+    this.past[this.newest] = size;
+  }
+
+  draw(up: number, down: number): void {
+    const ratio = Math.min(2, devicePixelRatio);
+    const width = this.element.clientWidth;
+    const height = 104;
+    if (!width) return;
+    if (this.canvas.width !== Math.round(width * ratio)) {
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    const pen = this.canvas.getContext("2d")!;
+    const style = getComputedStyle(document.documentElement);
+    const paint = (name: string) => style.getPropertyValue(name).trim();
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    const [left, right, top, base] = [38, width - 38, 36, height - 20];
+    const shown = Math.min(LONGEST, Math.max(1.15 * (up + down), 2));
+    const x = (age: number) => left + (right - left) * (age / shown); // now is at the left: a command travels to the right
+    pen.fillStyle = paint("--accent-soft");
+    pen.strokeStyle = paint("--accent");
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    pen.moveTo(x(0), base);
+    for (let age = 0; age <= shown; age += 1 / RATE) {
+      const k = Math.round(age * RATE);
+      pen.lineTo(
+        x(age),
+        base - (base - top) * Math.min(1, this.past[(this.newest - k + this.past.length) % this.past.length]!),
+      );
+    }
+    pen.lineTo(right, base);
+    pen.closePath();
+    pen.fill();
+    pen.stroke();
+    pen.font = "12px system-ui, sans-serif";
+    pen.textAlign = "center";
+    const delayed = up + down > 0.05;
+    const marks: [number, string, string][] = delayed
+      ? [
+          [0, "now, sent", "0 s"],
+          [up, "at the orbit", `−${plain(up, 3)} s`],
+          [up + down, "back", `−${plain(up + down, 3)} s`],
+        ]
+      : [[0, "now", "0 s"]];
+    for (const [age, title, time] of marks) {
+      pen.strokeStyle = paint(age === 0 ? "--accent" : "--muted");
+      pen.beginPath();
+      pen.moveTo(x(age), 18);
+      pen.lineTo(x(age), base + 4);
+      pen.stroke();
+      pen.fillStyle = paint("--text");
+      pen.fillText(title, x(age), 12);
+      pen.fillStyle = paint("--muted");
+      pen.fillText(time, x(age), height - 4);
+    }
+    this.words.textContent = delayed
+      ? `What you do now is felt at the orbit in ${plain(up, 3)} s and seen here in ${plain(up + down, 3)} s; the solid virtual arm answers at once.`
+      : "This run has no delay between the hand and the robot.";
+  }
+}

@@ -1,0 +1,193 @@
+// The bar that is always there: state, who holds the controls, what may be done now, and stop.
+//
+// Stop is sent on the press, not on the release; by the space bar anywhere but in a text field, by Escape everywhere; without a
+// question and without the controls.
+
+import { api, type Client } from "../client";
+import { by, h } from "../dom";
+import type { State } from "../protocol";
+
+interface Session {
+  name: string;
+  system: string;
+  scenario: string;
+  state: string;
+  armed: boolean;
+  rig: string | null;
+}
+
+const NEXT: Record<string, string> = {
+  OFF: "This session does not run; pick another one or start a scenario.",
+  READY: "Ready: arm, then start.",
+  ARMED: "Armed: start, or drive home; reset disarms.",
+  LIVE: "The run goes on. Space bar or Escape stops it.",
+  STOPPED: "Stopped: reset to be ready again.",
+};
+
+export class TopBar {
+  state: State | null = null;
+  sessions: Session[] = [];
+  private badge = by("state");
+  private picker = by("session-list") as HTMLSelectElement;
+  private fault = by("fault");
+  private hint = by("hint");
+  private holder = by("holder");
+  private take = by("take") as HTMLButtonElement;
+  private stop = by("stop");
+  private buttons = new Map(["arm", "start", "reset", "home", "quit"].map((what) => [what, by(what) as HTMLButtonElement]));
+  private passing = 0;
+  private notice = "";
+  private watched = "";
+  private picking = false; // the list must not change under the hand
+
+  constructor(
+    private client: Client,
+    private pick: (session: string) => void,
+    private said: (what: string, id: number) => void,
+  ) {
+    for (const [what, button] of this.buttons) button.addEventListener("click", () => this.order(what));
+    this.take.addEventListener("click", () => client.send({ type: this.state?.you_hold ? "release" : "take" }));
+    this.stop.addEventListener("pointerdown", () => this.halt());
+    this.stop.addEventListener("click", (event) => event.detail === 0 && this.halt()); // by keyboard or by a script
+    window.addEventListener("keydown", (event) => this.key(event), { capture: true });
+    this.picker.addEventListener("pointerdown", () => (this.picking = true));
+    this.picker.addEventListener("blur", () => (this.picking = false));
+    this.picker.addEventListener("change", () => {
+      this.picking = false;
+      if (this.picker.value) this.pick(this.picker.value);
+    });
+    client.on("state", (state) => this.show(state));
+    client.on("refused", ({ text }) => this.note(text));
+    client.on("answer", ({ accepted, text }) => !accepted && text && this.note(text));
+    setInterval(() => void this.refresh(), 2000);
+  }
+
+  /** The server is gone: nothing is known of the run, and nothing can be asked of it. */
+  lost(): void {
+    this.state = null;
+    this.paint();
+    this.badge.textContent = "NO CONTACT";
+    this.hint.textContent = "";
+  }
+
+  /** It takes a moment until a session or a recording is there. */
+  opening(name: string): void {
+    this.notice = `Opening ${name}…`;
+    this.state = null;
+    this.paint();
+    this.badge.textContent = "OPENING";
+  }
+
+  /** What is watched has changed; `session` is "" for recordings. */
+  watch(session: string, title: string): void {
+    this.watched = session;
+    this.state = null;
+    this.notice = title;
+    this.paint();
+    this.list();
+  }
+
+  async refresh(): Promise<void> {
+    if (document.hidden || !this.client.connected) return;
+    try {
+      this.sessions = await api<Session[]>("/api/sessions");
+      this.list();
+    } catch {
+      // The socket's banner tells when the server is gone.
+    }
+  }
+
+  /** A sentence that goes by itself after some seconds. */
+  note(text: string): void {
+    clearTimeout(this.passing);
+    this.hint.textContent = text;
+    this.hint.classList.add("note");
+    this.passing = window.setTimeout(() => {
+      this.passing = 0;
+      this.paint();
+    }, 6000);
+  }
+
+  halt(): void {
+    const id = this.client.ask({ type: "do", what: "stop" });
+    this.said("stop", id);
+    this.stop.classList.add("pressed");
+    setTimeout(() => this.stop.classList.remove("pressed"), 250);
+    if (!this.client.connected)
+      this.note("STOP could not be sent: the page is not connected. Use the emergency stop of the robot.");
+  }
+
+  private order(what: string): void {
+    if (!this.state?.you_hold) this.client.send({ type: "take" }); // refused by the server if another one holds them
+    this.said(what, this.client.ask({ type: "do", what }));
+  }
+
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.key === "Enter" && target.matches?.("input[type=checkbox]")) return target.click(); // since the space bar stops
+    const types = target.matches?.(
+      "textarea, [contenteditable], input:not([type=checkbox]):not([type=range]):not([type=radio])",
+    );
+    if (event.key !== "Escape" && (event.code !== "Space" || types)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (!event.repeat) this.halt();
+  }
+
+  private show(state: State): void {
+    this.state = state;
+    this.paint();
+  }
+
+  private paint(): void {
+    const { state } = this;
+    const armed = state?.state === "READY" && state.armed;
+    this.badge.textContent = state ? (armed ? "READY · armed" : state.state) : this.watched ? "…" : "REPLAY";
+    this.badge.dataset.session = state?.session ?? "";
+    this.badge.dataset.state = state ? (armed ? "ARMED" : state.state) : "NONE";
+    if (!this.watched && !this.notice) this.badge.textContent = "NO SESSION";
+    const ready = state?.state === "READY";
+    const may: Record<string, boolean> = {
+      arm: !!ready && !armed,
+      start: !!armed,
+      reset: state?.state === "STOPPED" || !!armed,
+      home: !!armed,
+      quit: !!state && state.state !== "LIVE" && state.state !== "OFF",
+    };
+    for (const [what, button] of this.buttons) button.disabled = !may[what];
+    this.take.disabled = !state;
+    this.take.textContent = state?.you_hold ? "Release controls" : "Take controls";
+    this.holder.textContent = !state
+      ? ""
+      : state.you_hold
+        ? "you hold the controls"
+        : state.holder
+          ? `${state.holder} holds the controls`
+          : "nobody holds the controls";
+    this.holder.title = state ? `${state.watchers} watching` : "";
+    const fault = state && state.state !== "LIVE" ? state.sentence : "";
+    this.fault.textContent = fault;
+    this.fault.hidden = !fault;
+    if (this.passing) return;
+    this.hint.classList.remove("note");
+    this.hint.textContent = state
+      ? (NEXT[armed ? "ARMED" : state.state] ?? "")
+      : this.notice || "Pick a session, start a scenario, or open a recording.";
+  }
+
+  private list(): void {
+    const entries = this.sessions.map(({ name, system, scenario, state }) => ({
+      value: name,
+      text: `${system} · ${scenario} · ${name.replace(`-${system}-${scenario}`, "")} ${state}`,
+    }));
+    if (this.watched && !entries.some(({ value }) => value === this.watched))
+      entries.unshift({ value: this.watched, text: this.watched });
+    const first = { value: "", text: this.watched ? "other…" : entries.length ? "choose a session…" : "no session is running" };
+    const wanted = JSON.stringify([first, entries, this.watched]);
+    if (this.picker.dataset.list === wanted || this.picking) return;
+    this.picker.dataset.list = wanted;
+    this.picker.replaceChildren(
+      ...[first, ...entries].map(({ value, text }) => h("option", { value, selected: value === this.watched }, text)),
+    );
+  }
+}

@@ -1,0 +1,243 @@
+// The plots: presets, any signal by search, pause, zoom, one cursor for all.
+
+import type { Client } from "../client";
+import { by, h } from "../dom";
+import { painter } from "../painter";
+import type { Frame, PlotChoice, Signal, Watching } from "../protocol";
+import { type Curve, Plot } from "./plot";
+import { Search } from "./search";
+import { Detail, LIVE_WINDOW, liveHistory } from "./sources";
+
+const MOST_SIGNALS = 24; // the server's limit
+const MOST_DRAWINGS = 10; // a second
+const PALETTES = {
+  light: {
+    one: ["#1f6fb5", "#c2570c", "#2a8a4a", "#8b3fb0", "#0e8a8f", "#a8324a"],
+    A: ["#1f6fb5", "#0e8a8f", "#5a56c8", "#2a8a4a", "#4f7f9f", "#274b8f"],
+    B: ["#d9622b", "#b3245e", "#a07c00", "#7a4a21", "#d03a3a", "#8c5aa8"],
+  },
+  dark: {
+    one: ["#63aef2", "#f5a05a", "#6bcf8a", "#c794ee", "#4fd0d6", "#f07f96"],
+    A: ["#63aef2", "#4fd0d6", "#9d9af5", "#6bcf8a", "#9cc4dd", "#7f9fe0"],
+    B: ["#ff9a5c", "#ff7aa8", "#e3c14a", "#c99a6b", "#ff7b72", "#c79be0"],
+  },
+};
+
+export class PlotsPanel {
+  readonly history = liveHistory();
+  private detail: Detail;
+  private search: Search;
+  private plots: Plot[] = [];
+  private choices: PlotChoice[] = [];
+  private watching: Watching | null = null;
+  private area = h("div.plot-area");
+  private presets = h("select", { "aria-label": "set of plots", onchange: () => this.preset() });
+  private pauseButton = h(
+    "button",
+    { title: "hold the plots still; the run goes on", "data-testid": "pause-plots", onclick: () => this.pause(!this.paused) },
+    "Pause",
+  );
+  private resetButton = h(
+    "button",
+    { title: "back to the whole (double click in a plot)", disabled: true, onclick: () => this.unzoom() },
+    "Whole",
+  );
+  private note = h("span.note");
+  private paused = false;
+  private zoom: [number, number] | null = null;
+  private t = NaN;
+  private refill = 0; // number of the question for the past of the signals
+  private hasPast = false;
+  private zooming = 0;
+  private schedule = painter.add(() => this.redraw(), MOST_DRAWINGS);
+
+  constructor(
+    private client: Client,
+    private dark: () => boolean,
+  ) {
+    this.detail = new Detail(client, () => {
+      this.note.textContent = this.zoom && this.detail.full ? "every row" : "";
+      this.schedule();
+    });
+    client.on("range", ({ id, samples }) => {
+      if (id !== this.refill) return;
+      this.history.clear();
+      this.history.push(samples);
+      this.schedule();
+    });
+    this.search = new Search((signal, fresh) => this.add(signal, fresh));
+    by("plots").append(
+      h("div.bar", {}, this.presets, this.search.element, this.pauseButton, this.resetButton, this.note),
+      this.area,
+    );
+    new ResizeObserver(() => this.schedule()).observe(this.area);
+    this.say("The plots appear when a session or a recording is watched.");
+  }
+
+  get rows(): number[] {
+    return this.plots.map((plot) => plot.rows);
+  }
+
+  /** Show another thing; `again`: the same one after the connection was lost, with the plots that were chosen. */
+  watch(watching: Watching, again: boolean): void {
+    this.watching = watching;
+    this.history.clear();
+    this.detail.forget();
+    this.zoom = null;
+    this.t = NaN;
+    if (again) return this.rebuild();
+    this.pause(false);
+    const plain = watching.recordings ? watching.signals.filter(({ name }) => name.startsWith("1/")) : watching.signals;
+    this.search.offer(plain.map((signal) => ({ ...signal, name: signal.name.replace(/^1\//, "") })));
+    this.pauseButton.hidden = !watching.session;
+    this.presets.replaceChildren(...watching.presets.map(({ name }) => h("option", {}, name)));
+    this.preset();
+  }
+
+  frame(frame: Frame, newRun: boolean): void {
+    this.t = frame.header.t;
+    if (this.watching?.session) {
+      if (newRun) {
+        this.history.clear();
+        this.refill = 0;
+        if (this.zoom) this.unzoom();
+      }
+      if (!this.hasPast && this.t > 0) this.askPast();
+      this.history.push(frame.samples);
+    }
+    this.schedule();
+  }
+
+  /** Build all plots anew: other signals, or other colours. */
+  rebuild(): void {
+    for (const plot of this.plots) plot.dispose();
+    this.area.replaceChildren();
+    this.plots = this.choices.map(
+      (choice, i) =>
+        new Plot(
+          choice,
+          this.curves(choice),
+          (from, to) => this.zoomTo(from, to),
+          () => this.unzoom(),
+          () => this.remove(i),
+          i === this.choices.length - 1,
+        ),
+    );
+    this.area.append(...this.plots.map((plot) => plot.element));
+    if (!this.plots.length) this.say(this.watching ? "No plot is chosen: pick a set, or search for a signal." : "");
+    const names = this.names();
+    const live = !!this.watching?.session;
+    this.note.textContent = live && names.length > MOST_SIGNALS ? `only ${MOST_SIGNALS} signals can be shown at once` : "";
+    this.history.choose(names);
+    if (live) this.client.send({ type: "signals", names: names.slice(0, MOST_SIGNALS) });
+    this.hasPast = false;
+    this.askRange();
+    this.redraw();
+  }
+
+  /** Frames bring what is new since a signal was chosen; what was before is asked for once. */
+  private askPast(): void {
+    this.hasPast = true;
+    const names = this.names().slice(0, MOST_SIGNALS);
+    if (names.length)
+      this.refill = this.client.ask({
+        type: "range",
+        names,
+        from: Math.max(0, this.t - LIVE_WINDOW),
+        to: this.t + 1,
+        points: LIVE_WINDOW * 60,
+      });
+  }
+
+  private names(): string[] {
+    return [...new Set(this.plots.flatMap((plot) => plot.curves.map((curve) => curve.signal)))];
+  }
+
+  private curves(choice: PlotChoice): Curve[] {
+    const palette = PALETTES[this.dark() ? "dark" : "light"];
+    const label = (i: number) => choice.labels[i] ?? choice.signals[i]!;
+    const paint = (colours: string[], i: number) => colours[i % colours.length]!;
+    // Of two recordings the first is blue and cold, the second red and warm.
+    return choice.signals.map((signal, i) => {
+      const run = /^2\//.test(signal) ? "B" : "A";
+      const both = /^[12]\//.test(signal);
+      const order = both ? choice.signals.filter((each) => each[0] === signal[0]).indexOf(signal) : i;
+      return {
+        signal,
+        label: both ? `${run} ${label(i).replace(/ · [^·]*$/, "")}` : label(i),
+        colour: paint(both ? palette[run] : palette.one, order),
+      };
+    });
+  }
+
+  private preset(): void {
+    const preset = this.watching?.presets[Math.max(0, this.presets.selectedIndex)];
+    this.choices = structuredClone(preset?.plots ?? []);
+    this.rebuild();
+  }
+
+  private add(signal: Signal, fresh: boolean): void {
+    const same = fresh
+      ? undefined
+      : this.choices.findLast((choice) => choice.unit === signal.unit && choice.signals.length < 6);
+    const names = this.watching?.recordings ? [`1/${signal.name}`, `2/${signal.name}`] : [signal.name];
+    if (same?.signals.includes(names[0]!)) return;
+    const choice = same ?? { title: signal.name, unit: signal.unit, signals: [], labels: [] };
+    choice.signals.push(...names);
+    choice.labels.push(...names.map(() => signal.name));
+    if (!same) this.choices.push(choice);
+    this.rebuild();
+    this.plots.at(-1)?.element.scrollIntoView({ block: "nearest" });
+  }
+
+  private remove(index: number): void {
+    this.choices.splice(index, 1);
+    this.rebuild();
+  }
+
+  private pause(on: boolean): void {
+    this.paused = on;
+    this.pauseButton.textContent = on ? "Go on" : "Pause";
+    this.pauseButton.setAttribute("aria-pressed", String(on));
+    this.schedule();
+  }
+
+  private zoomTo(from: number, to: number): void {
+    this.zoom = [from, to];
+    this.resetButton.disabled = false;
+    clearTimeout(this.zooming); // all plots tell of one drag, since their cursors are one
+    this.zooming = window.setTimeout(() => this.askRange(), 30);
+  }
+
+  private unzoom(): void {
+    this.zoom = null;
+    this.resetButton.disabled = true;
+    this.detail.forget();
+    this.askRange();
+    this.redraw();
+  }
+
+  private askRange(): void {
+    const span = this.zoom ?? (this.watching?.session ? null : this.watching?.span);
+    const names = this.names();
+    if (span && names.length) this.detail.ask(names, span[0], span[1]);
+  }
+
+  private redraw(): void {
+    if (document.hidden || !this.area.offsetParent) return;
+    const live = this.watching?.session && !this.zoom;
+    if (live && this.paused) return;
+    for (const plot of this.plots) {
+      const names = plot.curves.map((curve) => curve.signal);
+      if (live) {
+        const end = Number.isFinite(this.history.lastTime) ? this.history.lastTime : 0;
+        plot.draw(this.history.last(LIVE_WINDOW, names), Math.max(0, end - LIVE_WINDOW), Math.max(end, 1), NaN);
+      } else if (this.detail.shown)
+        plot.draw(this.detail.columns(names), this.detail.from, this.detail.to, this.watching?.session ? NaN : this.t);
+    }
+  }
+
+  private say(text: string): void {
+    if (text) this.area.replaceChildren(h("p.waiting", {}, text));
+  }
+}

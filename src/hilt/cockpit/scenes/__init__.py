@@ -1,0 +1,54 @@
+"""Pictures of runs: what is drawn (`describe`, once) and where it all is (`Poser.pose`, for each row).
+
+A scene is made of plain nodes, arrows and views, so that the page knows no system. Each system has a module with
+
+    draw(values) -> Drawing        the scene, and what its compiled `pose(row, x, p, out)` needs
+
+which takes its geometry from the scenario and from the models that the run itself computes with.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hilt.cockpit.scenes import aerial, docking, freefloat, payload, plain
+from hilt.cockpit.scenes.drawing import Drawing
+from hilt.scenario import Scenario
+from hilt.stage import System
+
+SCENES: dict[str, Callable[[Any], Drawing]] = {
+    "aerial": aerial.draw,
+    "docking": docking.draw,
+    "freefloat": freefloat.draw,
+    "payload": payload.draw,
+}
+
+
+def _draw(system: System, values: Any) -> Drawing:
+    known = SCENES.get(system.name)
+    return plain.draw(system, values) if known is None else known(values)
+
+
+def describe(system: System, values: Scenario) -> dict[str, Any]:
+    """What is drawn, as JSON has it."""
+    return _draw(system, values).scene.describe()
+
+
+class Poser:
+    """Where everything is, row by row. Only rotors remember how they stood; all else is in the row."""
+
+    def __init__(self, system: System, values: Scenario) -> None:
+        drawing = _draw(system, values)
+        self._pose, self._x, self._p = drawing.pose, drawing.x, drawing.p
+        self._row = np.zeros(1, system.row)
+        nodes = len(drawing.scene.nodes)
+        self._out = np.zeros(8 * nodes + 7 * len(drawing.scene.arrows), np.float32)
+        self._out[3 : 8 * nodes : 8] = 1.0  # what is not shown yet has an attitude all the same
+        self.pose(self._row[0])  # compiles here, where it may take a while, and not while pictures are waited for
+
+    def pose(self, row: Any) -> np.ndarray:
+        """Eight numbers for each node, then seven for each arrow."""
+        self._row[0] = row
+        self._pose(self._row, self._x, self._p, self._out)
+        return self._out.copy()

@@ -1,0 +1,56 @@
+"""The scene of a system: what the page draws, and where everything is in a row."""
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from hilt.cockpit import scenes
+from hilt.scenario import Scenario
+from hilt.stage import System
+
+
+class StageView:
+    """The static scene of a scenario, and the numbers of each row in it."""
+
+    def __init__(self, system: System, values: Scenario) -> None:
+        self.scene: dict[str, Any] = scenes.describe(system, values)
+        self.nodes, self.arrows = len(self.scene["nodes"]), len(self.scene["arrows"])
+        self._of = system, values
+        self.begin()
+        self._still = [place for place, node in enumerate(self.scene["nodes"]) if node["style"] == "static"]
+
+    def begin(self) -> None:
+        """Rows will come that do not follow the last one: postures are found anew."""
+        self._poser = scenes.Poser(*self._of)
+
+    def pose(self, row: Any) -> np.ndarray:
+        found: np.ndarray = self._poser.pose(row)
+        return found
+
+    def pose_as_guest(self, row: Any) -> np.ndarray:
+        """The same for a place in somebody else's scene, where ground and walls stand already."""
+        found = self.pose(row)
+        for place in self._still:
+            found[8 * place + 7] = 0.0
+        return found
+
+
+def together(parts: list[dict[str, Any]], prefixes: list[str]) -> dict[str, Any]:
+    """Several scenes in one: the first as it is, the others as ghosts in it; ids get the prefixes."""
+    merged = {**copy.deepcopy(parts[0]), **{kind: [] for kind in ("nodes", "links", "arrows", "trails")}}
+    for number, (part, prefix) in enumerate(zip(copy.deepcopy(parts), prefixes, strict=True)):
+        for kind in ("nodes", "links", "arrows", "trails"):
+            for item in part[kind]:
+                for key in ("id", "from", "to", "node"):
+                    if key in item:
+                        item[key] = prefix + item[key]
+                if number and "style" in item:
+                    item["style"] = "ghost"
+                if number and item.get("label"):
+                    item["label"] += f" ({number + 1})"
+                merged[kind].append(item)
+    for view in merged["views"]:
+        if "node" in view:
+            view["node"] = prefixes[0] + view["node"]
+    return merged
