@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench docs lock clean
+.PHONY: help run cockpit test check bench docs lock clean
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,6 +14,10 @@ $(READY): requirements.lock pyproject.toml tools/setup.sh
 
 run: $(READY)  ## run the main job: a docking contact on a robot 20 ms late, untreated and compensated
 	@$(BIN)/hilt compare docking --scenario table1 --set robot.delay="20 ms" --over compensate.method=none,dac,pida
+
+cockpit: $(READY)  ## watch, drive and stop runs in a browser
+	@sh tools/build_page.sh
+	@$(BIN)/hilt cockpit
 
 test: $(READY)  ## all tests, also with bounds checks and without the compiler
 	@sh tools/test.sh
@@ -34,4 +38,5 @@ lock: $(READY)  ## pin the dependencies again (needs uv on the PATH)
 	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 
 clean:  ## remove the environment, caches and runs
+	rm -rf src/hilt/cockpit/static src/hilt/cockpit/page/node_modules
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis runs build dist

@@ -1,6 +1,7 @@
 #!/bin/sh
 # All tests; then every stage and the unit tests with bounds checks in the compiled code, and the unit tests without the compiler.
 set -eu
+sh tools/browser.sh || echo "hilt test: the cockpit's page is not tested in a browser here"
 PYTEST=".venv/bin/python -m pytest -n 2 --dist loadfile"
 $PYTEST
 echo "stages and unit tests with bounds checks"

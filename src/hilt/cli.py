@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hilt import __version__, cli_lab, cli_station
+from hilt import __version__, cli_cockpit, cli_lab, cli_station
 from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )  # fmt: skip
 cli_lab.add(app)
 cli_station.add(app)
+cli_cockpit.add(app)
 console = Console()
 status = Console(stderr=True)
 
@@ -81,11 +82,16 @@ def run(
     out: OutFolder = Path("runs"),
     clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
     rig: Annotated[str, typer.Option(help="what stands for robot and sensor: simulated, or a rig file")] = "simulated",
+    cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
     seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, registry
 
+    if cockpit:
+        devices = rig if rig.endswith(".toml") else None
+        cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": devices}, out)
+        return
     if rig.endswith(".toml"):
         cli_lab.run(target, scenario, settings, as_json, out, Path(rig))
         return
@@ -162,6 +168,7 @@ def compare(
     system, _, name = next(iter(found.values()))
     path = comparison.write(results, out / f"{system.name}-{name}-comparison-{stamp()}.html")
     console.print(f"report     {path}", highlight=False, soft_wrap=True)
+    console.print("See these runs move: make cockpit, or hilt cockpit, then Recordings.", highlight=False)
 
 
 @app.command()

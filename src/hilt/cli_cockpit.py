@@ -3,9 +3,12 @@
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from hilt import clock
+from hilt.faults import InputError
 
 
 def cockpit(
@@ -24,6 +27,30 @@ def cockpit(
 
     with suppress(KeyboardInterrupt):
         server.serve(host, port, out, ready=ready)
+
+
+def run(config: dict[str, Any], out: Path) -> None:
+    """Start a scenario in wall time, armed by this command, and show it until interrupted; then it is stopped and ended."""
+    from hilt import cockpit as server
+    from hilt import mailbox, station
+
+    name = station.launch({**config, "out": str(out), "go": True})
+
+    def ready(address: str) -> None:
+        print(address, flush=True)
+        webbrowser.open(f"{address}#session={name}")
+
+    try:
+        with suppress(KeyboardInterrupt):
+            server.serve("127.0.0.1", 0, out, ready=ready)
+    finally:
+        with suppress(InputError):  # it may have ended by itself
+            sender = mailbox.Sender(name)
+            sender.wait(sender.stop(), 5.0)
+            while sender.front.state == mailbox.LIVE and sender.alive:
+                clock.pause(0.05)
+            sender.wait(sender.quit(), 5.0)
+            sender.close()
 
 
 def add(app: typer.Typer) -> None:

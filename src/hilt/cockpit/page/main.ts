@@ -53,7 +53,11 @@ const recordings = new RecordingsPanel(
   (recording) => watch({ recording }),
   (names, align) => watch({ recordings: names, align }),
 );
-const tabs = new Tabs({ scenarios: () => void scenarios.enter(), recordings: () => void recordings.enter() });
+const tabs = new Tabs({
+  scenarios: () => void scenarios.enter(),
+  recordings: () => void recordings.enter(),
+  operator: () => by("joystick").focus({ preventScroll: true }),
+});
 
 new OperatorPanel(client, {
   active: () => tabs.shown === "operator" && bar.state?.state === "LIVE",

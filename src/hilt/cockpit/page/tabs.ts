@@ -42,7 +42,7 @@ export class Tabs {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     const next = NAMES[(NAMES.indexOf(name) + step + NAMES.length) % NAMES.length]!;
-    this.show(next);
     this.buttons.get(next)!.focus();
+    this.show(next);
   }
 }

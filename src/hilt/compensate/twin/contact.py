@@ -31,13 +31,12 @@ def _surface(frame):
 
 
 @jit
-def start_line(frame, p, b, c_v):
-    """A new contact: the offset is open again, the stiffness a little, the damping not."""
+def start_line(frame, p, b):
+    """A new contact: the offset is open again."""
     P = frame.line.P
-    for i in range(3):
-        P[i, 2] = P[2, i] = 0.0
+    P[0, 2] = P[1, 2] = P[2, 0] = P[2, 1] = 0.0
     P[2, 2] = p.offset_deviation**2
-    frame.line.theta[2] = b - c_v
+    frame.line.theta[2] = b
 
 
 @jit
@@ -56,10 +55,11 @@ def begin(x, frame, p, e, at, rate, force):
     x.line_square = x.hertz_square = 0.0
     line, hertz = frame.line, frame.hertz
     x.was_known, x.surface_before = frame.known, _surface(frame)
-    b, b_hertz = force, force ** (2.0 / 3.0)
+    b, b_hertz = force - frame.c_used * rate * e, force ** (2.0 / 3.0)
     if frame.known == model.UNSEEN:
         frame.known = model.SEEN
-        line.theta[0], line.theta[1], hertz.theta[0] = p.stiffness, 0.0, p.hertz
+        line.theta[0], line.theta[1], hertz.theta[0], b = p.stiffness, 0.0, p.hertz, force
+        frame.c_used = 0.0
         line.P[0, 0], line.P[1, 1], line.P[0, 1], line.P[1, 0] = p.P_k, p.P_c, 0.0, 0.0
         hertz.P[0, 0] = p.P_q
     else:
@@ -73,7 +73,7 @@ def begin(x, frame, p, e, at, rate, force):
                 b = by_line
             else:
                 b_hertz = by_hertz
-    start_line(frame, p, b, frame.c_used * rate * e if b == force else 0.0)
+    start_line(frame, p, b)
     start_hertz(frame, p, force, b_hertz)
 
 
@@ -174,12 +174,12 @@ def _pack(p, scenario):
     p.mass = scenario.reduced_mass
     p.position_noise = scenario.encoder.position_noise
     p.force_variance = noise**2 + 1e-4
-    p.offset_deviation = 2.0 * noise + 0.3 * p.threshold
     k = p.stiffness = scenario.prior.stiffness(scenario)
     p.least, p.most = 0.02 * k, 50.0 * k
     p.P_k, p.P_c = (0.4 * k) ** 2, (0.05 * 2.0 * math.sqrt(k * p.mass)) ** 2
-    # A Hertz contact that is as deep and as strong at its peak as the linear one would be.
     peak = scenario.approach.speed * math.sqrt(k * p.mass)
+    p.offset_deviation = max(2.0 * noise + 0.3 * p.threshold, 0.01 * peak)  # damping acts at once, also without noise
+    # A Hertz contact that is as deep and as strong at its peak as the linear one would be.
     p.hertz = k * peak ** (-1.0 / 3.0)
     p.P_q = p.hertz**2
     p.surfaces = scenario.prior.surfaces(scenario)

@@ -39,12 +39,13 @@ def catch_up(error, rate, most):
 
 @jit
 def steer(u, du, now, now_inverse, later_inverse, T1, preview, A, V, dt):
-    """The next command (u, u̇); `now` is the reference, the inverses are those of now and a preview later."""
+    """The next command (u, u̇), one tick after (u, du). `now` is the reference for it, the inverses are for it and a preview on."""
     U2, dU2 = later_inverse
-    a = 6.0 * (U2 - u) / (preview * preview) - (4.0 * du + 2.0 * dU2) / preview
+    span = preview + dt
+    a = 6.0 * (U2 - u) / (span * span) - (4.0 * du + 2.0 * dU2) / span
     if not abs(a) <= A:
         U, dU = now_inverse
-        a = clip(now[2] + T1 * now[3], 0.8 * A) + catch_up(u - U, du - dU, A)
+        a = clip(now[2] + T1 * now[3], 0.8 * A) + catch_up(u + dt * du - U, du - dU, A)
     a = clip(a, A) if math.isfinite(a) else 0.0
     du_next = clip(du + dt * a, V)
     return u + 0.5 * dt * (du + du_next), du_next

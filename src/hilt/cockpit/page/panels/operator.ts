@@ -129,11 +129,12 @@ export class OperatorPanel {
       const typing = (event.target as HTMLElement).matches?.("input:not([type=range]), textarea, select");
       if (down && (!this.around.active() || typing || event.ctrlKey || event.metaKey || event.altKey)) return;
       if (!hand.key(event.code, down) || !this.around.active()) return;
-      if (!(event.target as HTMLElement).closest?.(".view") || hand.held) event.preventDefault();
+      if (hand.held) event.stopPropagation(); // the arrow keys steer, and do not turn a view or change the tab
+      if (hand.held || !(event.target as HTMLElement).closest?.(".view")) event.preventDefault();
       if (!event.repeat) this.tick();
     };
-    window.addEventListener("keydown", (event) => key(event, true));
-    window.addEventListener("keyup", (event) => key(event, false));
+    window.addEventListener("keydown", (event) => key(event, true), { capture: true });
+    window.addEventListener("keyup", (event) => key(event, false), { capture: true });
     const letGo = () => {
       hand.letGo();
       this.tick();
@@ -160,12 +161,14 @@ export class OperatorPanel {
       this.wantsControls = performance.now();
       this.client.send({ type: "take" });
     }
-    if (may && this.around.holds() && (hand.held || this.wasHeld)) {
+    const drives = may && hand.held;
+    if (this.around.holds() && (drives || this.wasHeld)) {
+      // The last one of a drive says that the switch was let go; silence would be a fault.
       this.sentAt = performance.now();
-      const id = this.client.ask({ type: "steer", axes, held: hand.held });
+      const id = this.client.ask({ type: "steer", axes: drives ? axes : axes.map(() => 0), held: drives });
       this.around.latency.steered(id, axes);
       this.steers = [...this.steers.slice(-2 * RATE), id];
-      this.wasHeld = hand.held;
+      this.wasHeld = drives;
     }
     this.axes = axes;
     if (this.pad.offsetParent) this.redraw();

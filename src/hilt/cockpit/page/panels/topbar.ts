@@ -132,6 +132,7 @@ export class TopBar {
     event.preventDefault();
     event.stopPropagation();
     if (!event.repeat) this.halt();
+    if (event.key === "Escape") target.blur(); // closes a list, too
   }
 
   private show(state: State): void {

@@ -28,7 +28,7 @@ export class ScenePanel {
   constructor() {
     this.views = [0, 1, 2, 3].map((i) => new View(i, this.redraw, (index) => this.enlarge(index)));
     this.stage.append(...this.views.map((view) => view.element), this.waiting);
-    by("scene").append(this.stage, h("footer.scene-foot", {}, this.legend, this.forces));
+    by("scene").append(this.stage, h("footer.scene-foot", {}, this.forces, this.legend));
     this.stage.addEventListener("contextmenu", (event) => event.preventDefault());
     new ResizeObserver(this.redraw).observe(this.stage);
     this.begin();
