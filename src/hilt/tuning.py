@@ -102,7 +102,7 @@ def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = Fal
             continue
         field, section = _field(system.scenario, live.key)
         low, high = _bounds(field)
-        if section is Limits:
+        if issubclass(section, Limits):
             high = given
         meaning = field.description or (section.__doc__ or "").partition("\n")[0]
         places = tuple(_place(bench.p, place) for place in live.places)
