@@ -13,7 +13,7 @@ $(READY): requirements.lock pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh
 
 run: $(READY)  ## run the main job: a docking contact on a robot 20 ms late, untreated and compensated
-	@$(BIN)/hilt compare docking --scenario table1 --set robot.delay="20 ms" --over compensate.method=none,dac,pida
+	@$(BIN)/hilt compare docking --scenario table1 --set robot.delay="20 ms" --over compensate.method=none,pida,twin
 
 cockpit: $(READY)  ## watch, drive and stop runs in a browser
 	@sh tools/build_page.sh

@@ -90,7 +90,7 @@ def readme_picture() -> None:
     from hilt import job
     from hilt.report.docking import comparison_picture
 
-    methods = ("none", "dac", "pida")
+    methods = ("none", "pida", "twin")
     results = {m: job.simulate(*job.find("docking", "table1", [f"compensate.method={m}"])) for m in methods}
     comparison_picture(results).figure.savefig(ROOT / "docs" / "docking.svg", metadata={"Date": None})
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hilt import __version__, cli_cockpit, cli_lab, cli_station
+from hilt import __version__, cli_bound, cli_cockpit, cli_lab, cli_station
 from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 cli_lab.add(app)
 cli_station.add(app)
 cli_cockpit.add(app)
+cli_bound.add(app)
 console = Console()
 status = Console(stderr=True)
 

@@ -1,5 +1,6 @@
 """The command line of the cockpit."""
 
+import os
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,16 @@ import typer
 
 from hilt import clock
 from hilt.faults import InputError
+
+TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; without it each server makes its own
+SHORTEST_TOKEN = 16
+
+
+def _token() -> str | None:
+    found = os.environ.get(TOKEN)
+    if found and (len(found) < SHORTEST_TOKEN or not found.isascii() or not found.replace("-", "").replace("_", "").isalnum()):
+        raise InputError(f"{TOKEN} must be {SHORTEST_TOKEN} or more letters, digits, - and _; leave it out for a random one")
+    return found or None
 
 
 def cockpit(
@@ -26,7 +37,7 @@ def cockpit(
             webbrowser.open(address)
 
     with suppress(KeyboardInterrupt):
-        server.serve(host, port, out, ready=ready)
+        server.serve(host, port, out, _token(), ready)
 
 
 def run(config: dict[str, Any], out: Path) -> None:

@@ -29,7 +29,7 @@ LEVELS = {
         "station",
     ),
     6: ("report", "reproduce", "doctor", "calibrate", "identify_robot", "cockpit"),
-    7: ("cli", "cli_lab", "cli_station", "cli_cockpit"),
+    7: ("cli", "cli_lab", "cli_station", "cli_cockpit", "cli_bound"),
 }
 LEVEL = {name: level for level, names in LEVELS.items() for name in names}
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -75,6 +76,14 @@ def test_a_report_is_one_file_with_all_its_pictures(tmp_path, scenario, pictures
     assert parser.images >= len(pictures)
     for title in pictures:
         assert f"<h2>{title}</h2>" in text
+
+
+def test_make_run_ends_with_how_to_see_it(tmp_path):
+    recipe = (Path(__file__).parents[2] / "Makefile").read_text().partition("\nrun:")[2].partition("\n\n")[0]
+    assert "hilt compare" in recipe.splitlines()[-1]
+    done = hilt(tmp_path, "compare", "freefloat", "--set", "loop.duration=1", "--over", "robot.delay=2 ms,4 ms")
+    assert done.returncode == 0, done.stderr
+    assert "hilt cockpit" in done.stdout.strip().splitlines()[-1]
 
 
 def test_a_scenario_file_of_ones_own(tmp_path):

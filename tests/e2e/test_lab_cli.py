@@ -73,7 +73,7 @@ def test_emulate_in_one_shell_and_run_in_another(tmp_path):
         assert robot["pure_delay"] == pytest.approx(0.012, abs=1e-3), "a cycle and the dead time"
         assert robot["natural_frequency"] == pytest.approx(150, rel=0.05)
         same = rigfile.load(tmp_path / "identified.toml")
-        # The peak of a collision depends on where in the tick of 4 ms, 80 µm of way, the touch falls: told is the mean over that.
+        # A peak depends on where in the tick of 4 ms, 80 µm of way, the touch falls: told is the mean over that.
         touches = [f"frames.gap={0.125 + share * 80e-6}" for share in np.linspace(0, 1, 16, endpoint=False)]
         told = [
             job.simulate(*job.find("docking", "table1", [*same.settings("docking"), "collisions=3", touch])).metrics

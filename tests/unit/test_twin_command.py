@@ -19,7 +19,7 @@ def test_the_prediction_has_order_two():
     """From the surface into a linear spring: x = v/ω sin ωt."""
     errors = []
     for steps in (6, 12, 24):
-        x, v, a = predict.ahead(FRAME, MASS, 1e-12, SPEED, 0.04, steps)
+        x, _, a = predict.ahead(FRAME, MASS, 1e-12, SPEED, 0.04, steps)
         errors.append(abs(x - SPEED / OMEGA * math.sin(OMEGA * 0.04)))
         assert a == pytest.approx(-(OMEGA**2) * x)
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
@@ -79,7 +79,7 @@ def test_the_inverse_robot_and_the_robot_are_one():
         x, w, _, _ = _midpoint(x, w, T1, T2, 0.5 * sum(told), dt)
         worst = max(worst, abs(x - reference((k + 1) * dt)[0]))
     assert worst < 1e-8, "1e-5 of the swing"
-    U, dU = governor.inverse(reference(0.3), T1, T2)
+    _, dU = governor.inverse(reference(0.3), T1, T2)
     more, less = (governor.inverse(reference(0.3 + d), T1, T2)[0] for d in (1e-6, -1e-6))
     assert dU == pytest.approx((more - less) / 2e-6, rel=1e-5)
 

@@ -58,7 +58,7 @@ def test_a_pure_delay_has_the_slope_of_the_command():
 
 
 def test_the_state_moves_with_the_figures():
-    """After Δθ the state is that of a model which had the new θ all along, to second order: half the step, a quarter the error."""
+    """After Δθ it is that of a model which had the new θ all along, to second order: half the step, a quarter of the error."""
     errors = []
     for share in (0.02, 0.01):
         new = [value * (1 + share) for value in TRUE]

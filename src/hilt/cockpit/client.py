@@ -263,6 +263,7 @@ class Client:
             "armed": feed.front.armed and feed.alive,
             "run": feed.run,
             "sentence": feed.sentence,
+            "writing": feed.writing,
             "recording": recording,
             "holder": holder.name if holder is not None else None,
             "you_hold": holder is self,

@@ -33,7 +33,7 @@ class Feed:
         self.period = float(self.values.loop.period)
         self.view = stage_view.StageView(self.system, self.values)
         self.row: np.ndarray = self.system.set_up(self.values).row  # before the first run: where everything starts
-        self.pose = self.view.pose(self.row[0])
+        self._pose: np.ndarray | None = self.view.pose(self.row[0])  # here: the first one may have to be compiled
         self.history = History(self.system.row, self.period, float(self.values.loop.duration))
         self.timing = books.Timing(self.period)
         self.bucket = max(1, round(1.0 / (60.0 * self.period)))
@@ -42,6 +42,7 @@ class Feed:
         self.joystick: int | None = None  # the last steering that the loop has taken, by the client's number
         self._ring: RingReader | None = None
         self._ring_name = ""
+        self._before_us = 0
         self._stored_at_start: float | None = None
         self._counted, self._counted_at, self._rate = 0, clock.now(), 0.0
 
@@ -64,6 +65,7 @@ class Feed:
         if self._ring is not None:
             self._ring.close()
         self._ring, self._ring_name, self.run = reader, ring, self.front.runs
+        self._before_us = 0
         self.view.begin()
         self.history.clear()
         self.timing.clear()
@@ -75,7 +77,9 @@ class Feed:
         if self._ring is None or self._ring.dtype != self.system.row:
             return
         for _ in range(READS_A_LOOK):
-            rows, _ = self._ring.read(ROWS_A_READ)
+            first = self._ring.next == 0
+            rows, missed = self._ring.read(ROWS_A_READ)
+            self._before_us += missed if first else 0
             if not len(rows):
                 return
             if int(rows["tick"][0]) == 0:
@@ -83,13 +87,25 @@ class Feed:
             self.history.append(rows)
             self.timing.note(rows)
             self.row = rows[-1:].copy()
+            self._pose = None
             if len(rows) < ROWS_A_READ:
                 break
-        self.pose = self.view.pose(self.row[0])
+
+    @property
+    def pose(self) -> np.ndarray:
+        """Scene numbers of the last row: worked out once for all who watch, and not at all for nobody."""
+        if self._pose is None:
+            self._pose = self.view.pose(self.row[0])
+        return self._pose
 
     @property
     def state(self) -> str:
         return STATES[self.front.state] if self.alive else STATES[0]
+
+    @property
+    def writing(self) -> bool:
+        """The run is over, but its recording is not whole yet: the station hears nothing until it is."""
+        return self.state == "STOPPED" and self._ring is not None and self._ring.writer_alive
 
     @property
     def sentence(self) -> str:
@@ -98,7 +114,8 @@ class Feed:
 
     @property
     def lost(self) -> int:
-        return self._ring.lost if self._ring is not None else 0
+        """Rows that were overwritten before they were seen; not those of before anybody looked."""
+        return self._ring.lost - self._before_us if self._ring is not None else 0
 
     def header(self) -> dict[str, Any]:
         return {

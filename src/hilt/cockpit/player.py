@@ -29,6 +29,8 @@ class Player:
         self._since = 0.0
         self.timing = self._timing(films[0])
         self._stored_at_start = books.stored(films[0].system, films[0].rows[:1])
+        self.frame()  # while it is being opened: the first pose may have to be compiled
+        self.ledger()
 
     @staticmethod
     def _zero(film: Film, align: str) -> float:

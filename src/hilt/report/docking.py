@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 
 from hilt.job import Result
 from hilt.report import figure
+from hilt.report.docking_advice import section, warnings
+from hilt.report.docking_bound import bound_of
 from hilt.report.docking_comparison import comparison_sentence
 from hilt.report.docking_contacts import (
     Collision,
@@ -24,21 +26,12 @@ from hilt.report.docking_contacts import (
     tip_position,
     velocity_in_contact,
 )
-from hilt.report.docking_methods import (
-    all_methods,
-    comparison_picture,
-    comparison_table,
-    methods_picture,
-    recommended,
-    worst_cov,
-)
+from hilt.report.docking_methods import all_methods, as_run, comparison_picture, methods_picture
 from hilt.report.docking_scene import side_view
 from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line, mark_fault, panels
-from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
-from hilt.systems.docking import Docking
-from hilt.systems.docking_metrics import Ideal, ideal_of, peak_forces
+from hilt.systems.docking_metrics import Ideal, ideal_of
 
 __all__ = ["advice", "comparison_picture", "comparison_sentence", "pictures"]
 
@@ -48,17 +41,8 @@ RUNAWAY = 10.0  # times the ideal speed: from here on a logarithmic axis
 def advice(result: Result) -> Iterator[str]:
     scenario = scenario_of(result)
     yield f"<b>Seen.</b> {_seen(result)} {_made_where(result)}"
-    results = all_methods(result)
-    best = recommended(results)
-    own = scenario.compensate.method
-    words = (
-        f"Recommended here: <b>{best}</b>{', which was run' if best == own else f'; <b>{html.escape(own)}</b> was run'}."
-        if best
-        else "None of them came through a collision without diverging or being stopped."
-    )
-    head = ("method", "worst |CoV - 1|", "mean CoF", "diverged")
-    yield f"<b>Method.</b> All of them were run on this scenario. {words}<br>{table(head, comparison_table(results, best))}"
-    yield from _warnings(scenario)
+    yield section(result, all_methods(scenario))
+    yield from warnings(scenario)
 
 
 def _seen(result: Result) -> str:
@@ -74,7 +58,7 @@ def _seen(result: Result) -> str:
         return method + "; no collision was completed."
     count = f"{len(m['cov'])} collision{'s' if len(m['cov']) > 1 else ''}"
     return (
-        f"{method}. Over {count} the speed was at worst {worst_cov(result):.4g} times the ideal (CoV), the largest force on "
+        f"{method}. Over {count} the speed was at worst {as_run(result).cov:.4g} times the ideal (CoV), the largest force on "
         f"average {m['mean_cof']:.4g} times the ideal (CoF)."
     )
 
@@ -88,32 +72,6 @@ def _made_where(result: Result) -> str:
     parts.sort(key=lambda row: -abs(row["net_J"]))
     said = [f"{row['port']} {'made' if row['net_J'] > 0 else 'took'} {si(abs(row['net_J']), 'J', 3)}" for row in parts]
     return f"Energy: {', '.join(said)}."
-
-
-def contact_frequency(scenario: Docking) -> float:
-    """ω [rad/s] of the stiffer frame; of a Hertz contact that of the spring with the same largest force."""
-    contact = scenario.contact
-    if contact.kind == "hertz":
-        peaks = peak_forces(ideal_run(scenario).rows)
-        return peaks[0] / (scenario.approach.speed * scenario.reduced_mass) if peaks else 0.0
-    return math.sqrt(contact.stiffness * max(1.0, contact.rear_stiffness_ratio) / scenario.reduced_mass)
-
-
-def _warnings(scenario: Docking) -> Iterator[str]:
-    assumed, true = scenario.assumed_sensor_delay, scenario.force_delay
-    if assumed > true:
-        yield (
-            f"<b>Dangerous setting.</b> compensate.sensor_delay is {1e3 * assumed:.3g} ms but that of sensor and filter is "
-            f"{1e3 * true:.3g} ms: the lead runs ahead of the contact and the loop loses energy that space would keep. Too "
-            "short a delay is safe, too long a one is not; lower compensate.sensor_delay."
-        )
-    angle = contact_frequency(scenario) * scenario.robot.delay
-    if angle > 2.0:
-        yield (
-            f"<b>Too slow a robot.</b> ω τ = {angle:.2g} is beyond 2: the simulated rod has turned back before the robot feels "
-            f"the frame, and even pida meets it with about √(1 + (ω τ)²) = {math.hypot(1.0, angle):.2g} times the ideal force. "
-            "Make the contact softer, the bodies heavier or the robot faster."
-        )
 
 
 def pictures(result: Result) -> Iterator[Picture]:
@@ -130,10 +88,10 @@ def pictures(result: Result) -> Iterator[Picture]:
         if known is not None:
             yield known
     if result.metrics["cov"]:
-        yield coefficients(result)
-    results = all_methods(result)
-    if any(other.metrics["cof"] for other in results.values()):
-        yield methods_picture(results)
+        yield coefficients(result, bound_of(scenario))
+    found_by = all_methods(scenario)
+    if any(math.isfinite(prediction.first_cof) for prediction in found_by.values()):
+        yield methods_picture(scenario, found_by)
     yield _phase_plane(result, ideal)
     yield _energy(result, found, wanted, stop)
     if result.ledger["exchanged_J"] > 0:

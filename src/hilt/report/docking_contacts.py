@@ -15,6 +15,7 @@ from hilt.report import figure
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture
 from hilt.systems.docking import DOCKING, Docking
 
+BOUND = "#6a1b9a"  # colour of what physics allows
 SHOWN = 9  # collisions with a panel of their own
 
 
@@ -96,7 +97,18 @@ def capped_bars(
     axes.grid(visible=False, axis="x")
 
 
-def coefficients(result: Result) -> Picture:
+def bound_line(axes: Axes, bound: float | None) -> None:
+    """Least CoF of a first touch in real time, by any method."""
+    if bound is None:
+        return
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, max(high, 1.12 * bound))
+    axes.axhline(bound, color=BOUND, linewidth=1.3, linestyle="-.")
+    words = f"bound, real time: {bound:.3f}"
+    axes.text(1.0, 1.01, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=7.5, color=BOUND)
+
+
+def coefficients(result: Result, bound: float | None) -> Picture:
     """[He2022, Fig. 8d]"""
     fig, panels = figure.plt.subplots(1, 2, figsize=(7.2, 2.6))
     for axes, name, words in zip(panels, ("cov", "cof"), ("CoV: speed / ideal", "CoF: force / ideal"), strict=True):
@@ -106,7 +118,12 @@ def coefficients(result: Result) -> Picture:
         capped_bars(axes, numbers, values, colours, 3.0, 0.6)
         axes.set(xlabel="collision", ylabel=words)
         axes.set_xticks(numbers)
+    bound_line(panels[1], bound)
     caption = "Speed after each collision and its largest force, over the same collision in space (1, dashed)."
+    if bound is not None and bound > 1.0:
+        caption += f" Violet: at a first touch no method has a CoF below {bound:.3f} in real time; a slower clock allows less."
+    elif bound is not None:
+        caption += " Violet: physics allows 1 at the first touch, in real time."
     if any(v > 3.0 for v in (*result.metrics["cov"], *result.metrics["cof"])):
         caption += " Hatched bars are cut; the number above them is the value."
     return Picture("CoV and CoF", caption, fig)
@@ -262,3 +279,5 @@ def flights(found: list[Collision], count: int) -> list[tuple[int, int]]:
 
 
 COLOUR_OF_METHOD = {"none": MADE, "pic": AXES[1], "dac": CONTROLLER, "pida": MEASURED, "pida-literal": AXES[2]}
+COLOUR_OF_METHOD |= dict.fromkeys(("twin", "twin guarded", "guarded"), "#00796b")
+COLOUR_OF_METHOD |= dict.fromkeys(("twin realtime", "realtime"), "#6fb7ae")

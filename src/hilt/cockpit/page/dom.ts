@@ -76,8 +76,13 @@ const ENDINGS: [string, string][] = [
 ];
 
 /** A metric by its name's ending (`drift_m`, `e_obs_min_J`); lists entry by entry. */
+const MOST_VALUES = 8; // of a list
+
 export function metric(name: string, value: unknown): string {
-  if (Array.isArray(value)) return value.map((each) => metric(name, each)).join(", ") || "none";
+  if (Array.isArray(value)) {
+    const shown = value.slice(0, MOST_VALUES).map((each) => metric(name, each));
+    return (value.length > MOST_VALUES ? [...shown, `… ${value.length} in all`] : shown).join(", ") || "none";
+  }
   if (typeof value !== "number") return value === null || value === undefined ? "–" : String(value);
   const unit = ENDINGS.find(([ending]) => name.endsWith(ending))?.[1];
   return unit ? si(value, unit, 4) : plain(value);

@@ -27,6 +27,7 @@ const latency = new Latency();
 let watching: Watching | null = null;
 let wish: Wish | null = wishOfAddress();
 let run = NaN;
+let unasked = false; // the page has chosen by itself what to watch: the tab is the user's
 
 startTheme(by("theme"), () => {
   useDark(isDark());
@@ -62,7 +63,11 @@ const tabs = new Tabs({
 new OperatorPanel(client, {
   active: () => tabs.shown === "operator" && bar.state?.state === "LIVE",
   holds: () => bar.state?.you_hold ?? false,
-  delays: () => [timing.link?.up_delay ?? 0, timing.link?.down_delay ?? 0],
+  delays: () => {
+    const told = watching && !Array.isArray(watching.info) && (watching.info.values?.link as { delay?: number } | undefined);
+    const { up_delay, down_delay } = timing.link ?? { up_delay: 0, down_delay: 0 }; // 0 until the first packet is there
+    return [up_delay || (told && told.delay) || 0, down_delay || (told && told.delay) || 0];
+  },
   forces: () => scene.readings,
   latency,
 });
@@ -74,7 +79,7 @@ client.on("open", () => {
   void bar.refresh().then(() => {
     // Alone on this machine: the run that goes on is what one wants to see.
     const only = bar.sessions.find(({ state }) => state === "LIVE") ?? bar.sessions[0];
-    if (!wish && only) watch({ session: only.name });
+    if (!wish && only) watch({ session: only.name }, true);
     else if (!wish && !bar.sessions.length && tabs.shown === "live") tabs.show("scenarios");
   });
   if (wish) watch(wish);
@@ -101,7 +106,7 @@ client.on("watching", (message) => {
   const again = watching !== null && sameThing(watching, message);
   watching = message;
   run = NaN;
-  if (!again) tabs.watch(message);
+  if (!again) tabs.watch(message, unasked);
   latency.watch(message.scene);
   if (!again) scene.show(message.scene);
   energy.clear();
@@ -136,11 +141,17 @@ window.addEventListener("keydown", (event) => {
     scene.enlarge(Number(event.code[5]) - 1);
 });
 
+window.addEventListener("hashchange", () => {
+  const asked = wishOfAddress();
+  if (asked) watch(asked);
+});
+
 client.keepAlive();
 client.open();
 
-function watch(next: Wish): void {
+function watch(next: Wish, byItself = false): void {
   wish = next;
+  unasked = byItself;
   bar.opening("session" in next ? next.session : "recording" in next ? next.recording : next.recordings.join(" and "));
   client.send({ type: "watch", ...next });
   const address = new URL(location.href);

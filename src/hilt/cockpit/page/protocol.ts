@@ -126,6 +126,7 @@ export interface State {
   armed: boolean;
   run: number;
   sentence: string;
+  writing: boolean; // the recording of a run that has ended
   recording: string;
   holder: string | null;
   you_hold: boolean;

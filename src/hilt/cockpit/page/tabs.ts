@@ -32,10 +32,10 @@ export class Tabs {
     this.entered[name]?.();
   }
 
-  watch(watching: Watching): void {
+  watch(watching: Watching, unasked: boolean): void {
     document.body.dataset.watch = watching.session ? "session" : watching.recordings ? "compare" : "recording";
     this.buttons.get("live")!.textContent = watching.session ? "Live" : watching.recordings ? "Compare" : "Replay";
-    if (!this.seesScene || !watching.session) this.show("live");
+    if (!unasked && (!this.seesScene || !watching.session)) this.show("live");
   }
 
   private key(event: KeyboardEvent, name: TabName): void {

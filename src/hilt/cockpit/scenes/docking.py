@@ -168,4 +168,6 @@ def _views(scene: Scene, values: Docking, figures, size_A, at_A, size_B, at_B) -
     scene.look("side", whole, (0.0, -1.0, 0.0), span)
     scene.look("front", whole, (-0.55, -1.0, 0.45), 1.1 * span)
     tip, way = np.array(values.rod.tip), np.array(values.approach.velocity) / values.approach.speed
-    scene.view("tool camera", tip - close * way + (0.0, -0.45 * close, 0.55 * close), tip, close, node="mock-up")
+    face = float((tip - at_A) @ way) - 0.5 * size_A[int(np.argmax(np.abs(way)))]  # before the servicer, not inside it
+    back = min(close, 0.9 * face) if face > 0.0 else close
+    scene.view("tool camera", tip - back * way + (0.0, -0.45 * close, 0.55 * close), tip, close, node="mock-up")

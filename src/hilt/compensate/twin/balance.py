@@ -42,18 +42,22 @@ def balance_step(sig, x, p, dt):
     if sig.touch_event == BEGINS:
         x.e, x.at, x.speed, x.force = float(sig.touch), sig.x_late, abs(sig.v_late), abs(sig.F_n)
         x.W = x.variance = x.v2 = 0.0
+        # A body that met a frame which was not known counts from here on; how far it had come is known at the end.
+        x.body_at, x.body_speed = sig.x_twin, abs(sig.v_twin) if sig.v2_twin == 0.0 else 0.0
     elif sig.touch != 0 or sig.touch_event == ENDS:
         moved, step = sig.x_late - x.last_at, sig.F_n - x.last_force
         x.W += 0.5 * (sig.F_n + x.last_force) * moved
         x.variance += (p.force_noise * moved) ** 2 + (p.position_noise * step) ** 2
-        x.v2 += sig.v_late * sig.v_late * dt
+        if model.force(model.frame_of(sig, int(x.e)), sig.x_late, sig.v_late) > 0.0:
+            x.v2 += sig.v_late * sig.v_late * dt
     x.last_at, x.last_force = sig.x_late, sig.F_n
     if sig.touch_event == ENDS:
         frame = model.frame_of(sig, int(x.e))
         depth = max(0.0, (x.at - frame[6]) * x.e)
         kinetic = 0.5 * p.mass * sig.v_entry * sig.v_entry
         loss = x.W + _work_before(frame, depth, x.speed, x.force)
-        loss += frame[4] * (sig.v2_twin - (x.v2 + x.speed * depth))
+        v2_body = sig.v2_twin + x.body_speed * max(0.0, (x.body_at - frame[6]) * x.e)
+        loss += frame[4] * (v2_body - (x.v2 + x.speed * depth))
         if kinetic > 0.0:
             sig.loss = close(x.pools[model.place_of(x.e)], p, loss, x.variance, kinetic, math.sqrt(frame[3] / p.mass))
     sig.W_measured = x.W
@@ -69,12 +73,13 @@ TWIN_BALANCE = StageKind(
     "twin-balance",
     balance_step,
     reads=(
-        "touch", "touch_event", "F_n", "x_late", "v_late", "v_entry", "v2_twin", "loss",
+        "touch", "touch_event", "F_n", "x_late", "v_late", "x_twin", "v_twin", "v_entry", "v2_twin", "loss",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
     writes=("W_measured", "loss"),
     state=record(
         e="f8", at="f8", speed="f8", force="f8", last_at="f8", last_force="f8", W="f8", variance="f8", v2="f8",
+        body_at="f8", body_speed="f8",
         pools=(record(weighted="f8", weight="f8"), (2,)),
     ),
     params=record(mass="f8", force_noise="f8", position_noise="f8", sensor_delay="f8"),

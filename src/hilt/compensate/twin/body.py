@@ -12,7 +12,7 @@ exit. Every change of speed is a force on both bodies, so momentum is kept and t
 import math
 
 from hilt.compensate.twin import model
-from hilt.compensate.twin.contact import ABSENT, BEGINS, ENDS
+from hilt.compensate.twin.contact import ABSENT, ENDS
 from hilt.compiled import jit
 from hilt.maths import vec
 from hilt.signals import record
@@ -51,13 +51,13 @@ def body_step(sig, x, p, dt):
 
     if (sig.touch != 0 or size > 0.0) and (not x.on or e != x.e):
         x.on, x.e, sig.v_entry, sig.v2_twin = 1, e, abs(v), 0.0
-    if sig.touch_event == BEGINS and sig.v2_twin == 0.0:  # felt late: the way from the surface to here
-        sig.v2_twin = abs(v) * max(0.0, (at - frame[6]) * e)
 
+    if not x.on:
+        sig.v2_twin = 0.0
     v_free = v - step * size * e / p.mass
     v_next = v_free
     if x.on:
-        sig.v2_twin += v * v * step
+        sig.v2_twin += v * v * step if size > 0.0 else 0.0
         v_next = bounded(v, v_free, sig.v_entry, frame[4] * sig.v2_twin, e, p.mass)
         before = v_next
         if sig.touch_event == ENDS:

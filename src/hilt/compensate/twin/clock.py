@@ -1,5 +1,6 @@
 """Step 6: the virtual clock. Near a frame that is not known it runs slower, by the β of the rehearsal; the slip is reported.
 
+It slows down before the touch and goes back to real time from the touch on, more gently.
 Time in space is not time in the laboratory: a slower clock leaves the contact as it is in space and gives the robot, which
 learns of it late, less way to go wrong. In real time β = 1 always.
 """

@@ -39,7 +39,7 @@ def catch_up(error, rate, most):
 
 @jit
 def steer(u, du, now, now_inverse, later_inverse, T1, preview, A, V, dt):
-    """The next command (u, u̇), one tick after (u, du). `now` is the reference for it, the inverses are for it and a preview on."""
+    """The next command (u, u̇), one tick on. `now` is the reference for it; the inverses are for it and for a preview later."""
     U2, dU2 = later_inverse
     span = preview + dt
     a = 6.0 * (U2 - u) / (span * span) - (4.0 * du + 2.0 * dU2) / span

@@ -129,7 +129,7 @@ export class EnergyPanel {
       svg("title", {}, `${port.meaning}: into the body ${si(port.into, "J", 4)}, out of it ${si(port.out, "J", 4)}`),
       svg("rect", { x, y, width, height: BOX, rx: 5 }),
       svg("text", { x: middle, y: y + 13, class: "name" }, titleOf(port.name, width)),
-      svg("text", { x: middle, y: y + 27, class: "figure" }, `${value > 1e-13 ? "+" : ""}${si(value, "J")}`),
+      svg("text", { x: middle, y: y + 27, class: width < 62 ? "figure narrow" : "figure" }, `${value > 1e-13 ? "+" : ""}${si(value, "J")}`),
       svg(
         "text",
         { x: middle, y: y + 37, class: "small" },

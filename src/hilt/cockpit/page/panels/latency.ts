@@ -1,21 +1,28 @@
 // How long the virtual arm takes to answer the hand, measured in the page: from the steer message to the frame that shows it.
+//
+// A heavy arm still coasts when the next push comes. It has answered when it leaves the parabola on which it came.
 
 import type { Frame, Scene } from "../protocol";
 
 const KEPT = 500;
-const STILL = 1e-6; // [m] of float32 noise and drift in a pose at rest
-const REST = 5; // [frames] without motion before a first motion can be seen
+const SEEN = 1e-6; // [m] beside the parabola: ten times the float32 noise in it
+const STEP = 4; // [frames] between the three places that the parabola goes through
 const GIVEN_UP = 2000; // [ms]
+
+interface Seen {
+  t: number; // [s] of the run
+  places: Float32Array;
+}
 
 export class Latency {
   echo: number[] = []; // [ms] until the loop had taken the input
-  motion: number[] = []; // [ms] until the virtual arm had moved from rest
+  motion: number[] = []; // [ms] until the virtual arm had changed its way
   private sent = new Map<number, number>();
   private virtual: number[] = [];
-  private before: Float32Array | null = null;
-  private pressed: { at: number; pose: Float32Array } | null = null;
-  private active = false;
-  private stillFrames = 0;
+  private seen: Seen[] = []; // with the same input
+  private pressed: { at: number; path: Seen[] } | null = null;
+  private axes = "";
+  private changed = 0; // the message that brought them
 
   /** The parts that must move at once: those of the virtual arm, or else all that is simulated. */
   watch(scene: Scene | null): void {
@@ -23,17 +30,21 @@ export class Latency {
       scene?.nodes.flatMap((node, i) => (test(node) ? [i] : [])) ?? [];
     const virtual = pick((node) => node.colour === "virtual" && node.style === "solid");
     this.virtual = virtual.length ? virtual : pick((node) => node.style === "solid");
-    this.before = this.pressed = null;
+    this.seen = [];
+    this.pressed = null;
     this.sent.clear();
   }
 
   steered(id: number, axes: number[]): void {
     const now = performance.now();
-    const active = axes.some((value) => value !== 0);
     this.sent.set(id, now);
     if (this.sent.size > 200) this.sent.delete(this.sent.keys().next().value!);
-    if (active && !this.active && this.before && this.stillFrames >= REST) this.pressed = { at: now, pose: this.before };
-    this.active = active;
+    if (String(axes) === this.axes) return;
+    const [a, b, c] = [this.seen.at(-1 - 2 * STEP), this.seen.at(-1 - STEP), this.seen.at(-1)];
+    if (this.axes && a && b && c) this.pressed = { at: now, path: [a, b, c] };
+    this.axes = String(axes);
+    this.changed = id;
+    this.seen = [];
   }
 
   frame(frame: Frame): void {
@@ -46,14 +57,16 @@ export class Latency {
         this.sent.delete(id);
       }
     }
-    const pose = this.places(frame.scene);
+    const seen = { t: frame.header.t, places: this.places(frame.scene) };
     if (this.pressed && now - this.pressed.at > GIVEN_UP) this.pressed = null;
-    if (this.pressed && moved(this.pressed.pose, pose)) {
+    if (this.pressed && leaves(this.pressed.path, seen)) {
       keep(this.motion, now - this.pressed.at);
       this.pressed = null;
     }
-    this.stillFrames = this.before && !moved(this.before, pose) ? this.stillFrames + 1 : 0;
-    this.before = pose;
+    if ((taken ?? 0) < this.changed) return; // not yet the way of this input
+    if (seen.t <= (this.seen.at(-1)?.t ?? -1)) this.seen = []; // another run
+    this.seen.push(seen);
+    if (this.seen.length > 2 * STEP + 1) this.seen.shift();
   }
 
   private places(scene: Float32Array): Float32Array {
@@ -74,6 +87,10 @@ function keep(samples: number[], value: number): void {
   if (samples.length > KEPT) samples.shift();
 }
 
-function moved(a: Float32Array, b: Float32Array): boolean {
-  return a.some((value, i) => Math.abs(value - (b[i] ?? 0)) > STILL);
+/** Whether a place is beside the parabola through three earlier ones. */
+function leaves([a, b, c]: Seen[], now: Seen): boolean {
+  const share = (of: Seen, one: Seen, other: Seen) =>
+    ((now.t - one.t) * (now.t - other.t)) / ((of.t - one.t) * (of.t - other.t));
+  const [wa, wb, wc] = [share(a!, b!, c!), share(b!, c!, a!), share(c!, a!, b!)];
+  return now.places.some((x, i) => Math.abs(x - wa * a!.places[i]! - wb * b!.places[i]! - wc * c!.places[i]!) > SEEN);
 }

@@ -59,6 +59,7 @@ export class OperatorPanel {
   private reaction = h("p.muted", { "data-testid": "latency" });
   private sentAt = 0;
   private wasHeld = false;
+  private leaving = false;
   private wantsControls = 0;
   private steers: number[] = []; // numbers of the last ones
   private refused = { at: 0, text: "" };
@@ -140,7 +141,8 @@ export class OperatorPanel {
       this.tick();
     };
     window.addEventListener("blur", letGo);
-    window.addEventListener("pagehide", letGo);
+    window.addEventListener("pagehide", () => (this.leaving = true)); // no word any more: the loop stops softly
+    window.addEventListener("pageshow", () => (this.leaving = false));
     document.addEventListener("visibilitychange", () => document.hidden && letGo());
   }
 
@@ -162,7 +164,7 @@ export class OperatorPanel {
       this.client.send({ type: "take" });
     }
     const drives = may && hand.held;
-    if (this.around.holds() && (drives || this.wasHeld)) {
+    if (this.around.holds() && (drives || this.wasHeld) && !this.leaving) {
       // The last one of a drive says that the switch was let go; silence would be a fault.
       this.sentAt = performance.now();
       const id = this.client.ask({ type: "steer", axes: drives ? axes : axes.map(() => 0), held: drives });

@@ -21,6 +21,7 @@ const NEXT: Record<string, string> = {
   READY: "Ready: arm, then start.",
   ARMED: "Armed: start, or drive home; reset disarms.",
   LIVE: "The run goes on. Space bar or Escape stops it.",
+  WRITING: "Stopped: the recording is being written…",
   STOPPED: "Stopped: reset to be ready again.",
 };
 
@@ -138,6 +139,10 @@ export class TopBar {
   private show(state: State): void {
     this.state = state;
     this.paint();
+    const listed = this.sessions.find(({ name }) => name === state.session);
+    if (!listed || listed.state === state.state) return;
+    listed.state = state.state;
+    this.list();
   }
 
   private paint(): void {
@@ -151,9 +156,9 @@ export class TopBar {
     const may: Record<string, boolean> = {
       arm: !!ready && !armed,
       start: !!armed,
-      reset: state?.state === "STOPPED" || !!armed,
+      reset: (state?.state === "STOPPED" && !state.writing) || !!armed,
       home: !!armed,
-      quit: !!state && state.state !== "LIVE" && state.state !== "OFF",
+      quit: !!state && state.state !== "LIVE" && state.state !== "OFF" && !state.writing,
     };
     for (const [what, button] of this.buttons) button.disabled = !may[what];
     this.take.disabled = !state;
@@ -171,15 +176,16 @@ export class TopBar {
     this.fault.hidden = !fault;
     if (this.passing) return;
     this.hint.classList.remove("note");
+    const rig = this.sessions.find(({ name }) => name === state?.session)?.rig;
     this.hint.textContent = state
-      ? (NEXT[armed ? "ARMED" : state.state] ?? "")
+      ? `${NEXT[armed ? "ARMED" : state.writing ? "WRITING" : state.state] ?? ""}${rig ? ` On ${rig}.` : ""}`
       : this.notice || "Pick a session, start a scenario, or open a recording.";
   }
 
   private list(): void {
-    const entries = this.sessions.map(({ name, system, scenario, state }) => ({
+    const entries = this.sessions.map(({ name, system, scenario, state, rig }) => ({
       value: name,
-      text: `${system} · ${scenario} · ${name.replace(`-${system}-${scenario}`, "")} ${state}`,
+      text: `${system} · ${scenario} · ${state} · ${name.replace(`-${system}-${scenario}`, "")}${rig ? ` · ${rig}` : ""}`,
     }));
     if (this.watched && !entries.some(({ value }) => value === this.watched))
       entries.unshift({ value: this.watched, text: this.watched });

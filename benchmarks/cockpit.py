@@ -1,0 +1,216 @@
+"""The cockpit held to its figures, at length: `python benchmarks/cockpit.py [operator stop watch kill scrub]`, JSON lines.
+
+operator   hand to virtual arm [ms] over 60 changes of the input, hils-2
+stop       click to STOPPED [ms] over 50 trials, in simulation and on the dry lab
+watch      10 minutes of 1 kHz before two browsers: memory, rate, and the loop's lateness with and without them
+kill       the server killed while a run is live: the loop's lateness before and after
+scrub      100 seeks in a recording of 10 minutes, and what opening it takes
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from playwright.sync_api import expect
+
+from hilt import job, mailbox
+from hilt.record import recording
+from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until
+
+LONG_RUN = {"loop.duration": "900 s", "collisions": "1000000"}
+MINUTES = float(os.environ.get("HILT_MINUTES", "10"))
+TRIALS = int(os.environ.get("HILT_TRIALS", "50"))
+
+
+def figures(samples):
+    """What a latency is judged by."""
+    p50, p95, worst = np.percentile(samples, (50, 95, 100))
+    return {"n": len(samples), "p50": round(float(p50), 1), "p95": round(float(p95), 1), "max": round(float(worst), 1)}
+
+
+def lateness(rows):
+    p50, p90, p99, worst = np.percentile(rows["lateness"] * 1e6, (50, 90, 99, 100)).round(1).tolist()
+    return {"rows": len(rows), "p50_us": p50, "p90_us": p90, "p99_us": p99, "max_us": worst}
+
+
+def rows_of(name):
+    """Of the last run of a station, when it is written."""
+    watcher = mailbox.Watcher(name)
+    path = until(lambda: watcher.front.state == mailbox.STOPPED and watcher.front.recording, 120.0)
+    watcher.close()
+    return recording.load(Path(path)).rows
+
+
+def operator(folder):
+    with browser() as chromium, server(folder) as found:
+        page = chromium.page(found.address)
+        page.launch("payload", "hils-2", {"operator.kind": "live", "operator.start": "0 s", "loop.duration": "300 s"})
+        page.take()
+        page.go()
+        page.part("tab-operator").click()
+        page.pause(1.0)
+        page.page.keyboard.down("f")
+        for push in range(30):
+            key = "ArrowLeft" if push % 2 else "ArrowRight"
+            page.page.keyboard.down(key)
+            page.pause(0.5)
+            page.page.keyboard.up(key)
+            page.pause(0.5)
+        page.page.keyboard.up("f")
+        found = page.probe("latency")
+        return {"hand_to_motion_ms": figures(found["motion"]), "hand_to_loop_ms": figures(found["echo"])}
+
+
+def stop(folder):
+    told = {}
+    with dry_lab(folder) as lab, browser() as chromium, server(folder) as found:
+        for place, rig in (("simulation", None), ("dry_lab", lab.NAME)):
+            page = chromium.page(found.address)
+            lab.ready()
+            name = page.launch("docking", "table1", {} if rig else LONG_RUN, rig)
+            page.take()
+            for trial in range(TRIALS):
+                if trial:
+                    expect(page.part("reset")).to_be_enabled()
+                    page.part("reset").click()
+                    page.is_in("READY")
+                if trial and rig:
+                    lab.ready()
+                    page.part("arm").click()
+                    page.is_in("READY · armed")
+                    page.part("home").click()
+                    page.is_in("READY")
+                page.go()
+                page.pause(0.3)
+                page.part("stop").click()
+                page.is_in("STOPPED")
+            told[f"{place}_ms"] = figures(page.probe("stops"))
+            page.page.context.close()
+            end(name)
+    return told
+
+
+def heap(page):
+    """Bytes that the page's own objects take, garbage apart."""
+    session = page.page.context.new_cdp_session(page.page)
+    session.send("HeapProfiler.collectGarbage")
+    found = session.send("Runtime.getHeapUsage")["usedSize"]
+    session.detach()
+    return found
+
+
+def watch(folder):
+    """A minute without browsers, ten with two, a minute without, in one run."""
+    with ExitStack() as stack:
+        first = stack.enter_context(browser())
+        found = stack.enter_context(server(folder))
+        pages = [first.page(found.address)]
+        name = pages[0].launch("docking", "table1", LONG_RUN)
+        other = Browser(first.playwright)
+        stack.callback(other.chromium.close)
+        pages.append(other.page("about:blank"))
+        pages[0].take()
+        pages[0].go()
+        pages[0].page.goto("about:blank")
+        alone = (5.0, 60.0)
+        time.sleep(60.0)
+        for page in pages:
+            page.page.goto(f"{found.address}#session={name}")
+            page.is_in("LIVE")
+        samples = []
+        begun = pages[0].probe("t")
+        while (t := pages[0].probe("t")) < begun + 60.0 * MINUTES:
+            pages[0].pause(10.0)
+            sample = {"t": t, "server": found.memory, "pages": [heap(page) for page in pages]}
+            samples.append({**sample, "rates": [page.probe("rate") for page in pages]})
+        for page in pages:
+            page.page.goto("about:blank")
+        time.sleep(60.0)
+        sender = mailbox.Sender(name)
+        sender.wait(sender.stop(), 10.0)
+        sender.close()
+        rows = rows_of(name)
+    level = [sample for sample in samples if sample["t"] > begun + 60.0]
+    rates = np.array([sample["rates"] for sample in samples])
+    between = lambda a, b: rows[(rows["t"] > a) & (rows["t"] < b)]  # noqa: E731
+    return {
+        "seconds": samples[-1]["t"] - begun,
+        "server_mb": [round(sample["server"] / 2**20, 1) for sample in (level[0], level[-1])],
+        "server_mb_most": round(max(sample["server"] for sample in level) / 2**20, 1),
+        "pages_mb": [[round(b / 2**20, 1) for b in sample["pages"]] for sample in (level[0], level[-1])],
+        "pages_mb_most": round(max(max(sample["pages"]) for sample in level) / 2**20, 1),
+        "rate_hz": {"median": np.median(rates, axis=0).tolist(), "least": rates.min(axis=0).tolist()},
+        "rows": len(rows),
+        "ticks_consecutive": bool((np.diff(rows["tick"]) == 1).all()),
+        "lateness_alone": lateness(between(*alone)),
+        "lateness_watched": lateness(between(begun + 5.0, samples[-1]["t"])),
+        "lateness_alone_again": lateness(between(rows["t"][-1] - 55.0, rows["t"][-1])),
+    }
+
+
+def kill(folder):
+    with browser() as chromium, server(folder) as found:
+        page = chromium.page(found.address)
+        name = page.launch("docking", "table1", LONG_RUN)
+        page.take()
+        page.go()
+        page.until("window.hilt.t > 20")
+        t = page.probe("t")
+        page.page.goto("about:blank")
+        found.child.kill()
+        time.sleep(20.0)
+        sender = mailbox.Sender(name)
+        sender.wait(sender.stop(), 10.0)
+        sender.close()
+        rows = rows_of(name)
+    before, after = rows[(rows["t"] > t - 15.0) & (rows["t"] < t)], rows[(rows["t"] > t) & (rows["t"] < t + 15.0)]
+    around = rows[(rows["t"] > t - 0.1) & (rows["t"] < t + 1.0)]
+    return {
+        "ticks_consecutive": bool((np.diff(rows["tick"]) == 1).all()),
+        "before": lateness(before),
+        "around": lateness(around),
+        "after": lateness(after),
+    }
+
+
+def scrub(folder):
+    begun = time.perf_counter()
+    long = ["collisions=1000000", f"loop.duration={60 * MINUTES} s"]
+    path = Path(job.run(*job.find("docking", "table1", long), folder / "runs").recording)
+    made = time.perf_counter() - begun
+    with browser() as chromium, server(folder) as found:
+        page = chromium.page(found.address)
+        begun = time.perf_counter()
+        page.page.goto(f"{found.address}#recording={path.stem}")
+        page.until("window.hilt.frames > 0", 120.0)
+        opened = time.perf_counter() - begun
+        for t in np.random.default_rng(1).uniform(0.0, 60.0 * MINUTES, 100):
+            seek = "(bar, t) => { bar.value = t; bar.dispatchEvent(new Event('input')); }"
+            page.part("scrub-bar").evaluate(seek, float(t))
+            page.until(f"Math.abs(window.hilt.t - {t}) < 1e-3")
+        seeks = page.probe("seeks")
+    return {
+        "rows": len(recording.load(path).rows),
+        "made_s": round(made, 1),
+        "opened_s": round(opened, 1),
+        "first_seek_ms": round(seeks[0], 1),
+        "seek_ms": figures(seeks),
+    }
+
+
+def main():
+    for part in sys.argv[1:] or ["operator", "stop", "watch", "kill", "scrub"]:
+        with tempfile.TemporaryDirectory() as folder:
+            told = {"operator": operator, "stop": stop, "watch": watch, "kill": kill, "scrub": scrub}[part](Path(folder))
+        print(json.dumps({"part": part, "load": os.getloadavg()[0], **told}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

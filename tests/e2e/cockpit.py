@@ -1,0 +1,282 @@
+"""The cockpit as somebody in front of it has it: a server's process, Chromium, and what a hand does to the page.
+
+Every request of every page is noted: none may leave this machine, and no page may complain in its console.
+"""
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from matplotlib import image
+from playwright.sync_api import expect, sync_playwright
+
+from hilt import cockpit, mailbox
+from hilt.device.facility import running_facility
+from tests.e2e.lab import RIG, patient_rig
+
+CHROMIUM = shutil.which("chromium")
+BUILT = (Path(cockpit.__file__).parent / "static" / "index.html").is_file()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PICTURES = Path(os.environ.get("HILT_PICTURES") or Path(tempfile.gettempdir()) / "hilt-pictures")
+TOKEN = "the-token-of-the-browser-tests"
+LONG = 60.0  # [s] until something that must happen is given up
+COMPILED = 200.0  # [s] until a station has answered that had to be compiled first
+_started: set[str] = set()  # stations; others on this machine are none of ours
+
+expect.set_options(timeout=LONG * 1e3)
+needs_browser = [
+    pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it"),
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: sh tools/browser.sh"),
+    pytest.mark.skipif(not BUILT, reason="the page is not built: sh tools/build_page.sh"),
+]
+
+
+def until(what, patience=LONG, every=0.02):
+    """Until `what` returns something; what it returned."""
+    end = time.monotonic() + patience
+    while not (found := what()):
+        assert time.monotonic() < end, f"not within {patience} s"
+        time.sleep(every)
+    return found
+
+
+def _pixels(png):
+    return image.imread(io.BytesIO(png))[..., :3]
+
+
+class Server:
+    """`hilt cockpit` in a process of its own, in a folder of its own."""
+
+    def __init__(self, folder, port=0, token=TOKEN):
+        self.folder = Path(folder)
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "hilt.cli", "cockpit", "--port", str(port), "--no-browser", "--out", str(self.out)],
+            cwd=self.folder,
+            env={**os.environ, "HILT_COCKPIT_TOKEN": token} if token else None,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.address = self.child.stdout.readline().strip()
+        assert self.address.startswith("http://127.0.0.1:"), self.address
+        self.port = int(re.search(r":(\d+)/", self.address)[1])
+
+    @property
+    def out(self):
+        return self.folder / "runs"
+
+    @property
+    def memory(self):
+        """Bytes of real memory."""
+        return int(Path(f"/proc/{self.child.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def kill(self):
+        self.child.kill()
+        self.child.wait()
+        self.child.stdout.close()
+
+
+@contextmanager
+def server(folder, **options):
+    """A server that is ended, and with it the stations that its pages have started."""
+    found = Server(folder, **options)
+    try:
+        yield found
+    finally:
+        for name in _started & set(mailbox.sessions()):
+            end(name)
+        _started.clear()
+        found.kill()
+
+
+def end(name):
+    """Stop a station and have it end."""
+    sender = mailbox.Sender(name)
+    sender.wait(sender.stop(), LONG)
+    until(lambda: not sender.alive or sender.front.state != mailbox.LIVE)
+    until(lambda: not sender.alive or sender.wait(sender.quit(), LONG).accepted)  # not while it writes its recording
+    until(lambda: not sender.alive)
+    sender.close()
+
+
+class Browser:
+    """Chromium, and what its pages have asked for and complained about."""
+
+    def __init__(self, playwright):
+        self.playwright = playwright
+        self.chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        self.hosts, self.complaints = set(), []
+
+    def page(self, address, size=(1280, 800), dark=False):
+        context = self.chromium.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+        )
+        page = context.new_page()
+        page.set_default_timeout(LONG * 1e3)
+        page.on("request", lambda request: self._asked(request.url))
+        page.on("websocket", lambda socket: self._asked(socket.url))
+        page.on("console", lambda said: self._said(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self._said(str(error)))
+        page.goto(address)
+        return Page(page)
+
+    def _asked(self, url):
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob"):
+            self.hosts.add(parts.hostname)
+
+    def _said(self, text):
+        if "net::ERR_CONNECTION" not in text and "WebSocket connection" not in text:  # a server that was killed
+            self.complaints.append(text)
+
+
+@contextmanager
+def browser():
+    with sync_playwright() as playwright:
+        found = Browser(playwright)
+        try:
+            yield found
+        finally:
+            found.chromium.close()
+    assert found.hosts <= {"127.0.0.1"}, "a request has left the machine"
+    assert not found.complaints, found.complaints
+
+
+class Page:
+    """One page: its parts by their names, and `window.hilt`, which counts."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def part(self, name):
+        return self.page.get_by_test_id(name)
+
+    def probe(self, expression):
+        """A figure of `window.hilt`."""
+        return self.page.evaluate(f"window.hilt.{expression}")
+
+    def until(self, expression, patience=LONG):
+        """Until something in the page is true; the page's own rules forbid to have strings evaluated in it."""
+        end = time.monotonic() + patience
+        while not (found := self.page.evaluate(expression)):
+            assert time.monotonic() < end, f"not within {patience} s: {expression}"
+            self.page.wait_for_timeout(20)
+        return found
+
+    def is_in(self, state, patience=LONG):
+        expect(self.part("state")).to_have_text(state, timeout=patience * 1e3)
+
+    def pause(self, seconds):
+        self.page.wait_for_timeout(1e3 * seconds)
+
+    def launch(self, system, scenario, settings=(), rig=None):
+        """A session from the scenario's form; its name."""
+        self.part("tab-scenarios").click()
+        self.part(f"scenario-{system}-{scenario}").click()
+        expect(self.part("scenarios").get_by_role("heading", name=f"{system} · {scenario}")).to_be_visible()
+        for key, value in dict(settings).items():
+            self._enter(key, value)
+        if rig is not None:
+            self.part("rig").select_option(rig)
+        before = self.page.evaluate("location.hash")
+        expect(self.part("launch")).to_be_enabled()
+        self.part("launch").click()
+        self.until(f"location.hash !== {before!r} || document.querySelector('.verdict.bad')", COMPILED)
+        assert self.page.evaluate("location.hash") != before, self.page.locator(".error").all_inner_texts()
+        name = self.page.evaluate("location.hash").removeprefix("#session=")
+        _started.add(name)
+        expect(self.part("state")).to_have_attribute("data-session", name)
+        self.is_in("READY")
+        return name
+
+    def _enter(self, key, value):
+        field = self.part("scenario-form").locator(f'[data-key="{key}"]')
+        box = field.locator("select, input").first
+        if not box.is_visible():
+            field.locator("xpath=ancestor::details/summary").click()
+        if box.evaluate("element => element.tagName") == "SELECT":
+            box.select_option(value)
+        else:
+            box.fill(value)
+
+    def take(self):
+        if self.part("take").inner_text() == "Take controls":
+            self.part("take").click()
+        expect(self.part("holder")).to_have_text("you hold the controls")
+
+    def go(self):
+        """Arm and start."""
+        self.part("arm").click()
+        self.is_in("READY · armed")
+        self.part("start").click()
+        self.is_in("LIVE")
+
+    def again(self):
+        """Reset, arm and start, as soon as the last run is written."""
+        expect(self.part("reset")).to_be_enabled()
+        self.part("reset").click()
+        self.is_in("READY")
+        self.go()
+
+    def look(self, name):
+        """Keep a picture for who wants to see it."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=PICTURES / f"{name}.png")
+
+    def colours(self, part):
+        """How many different colours a part of the page shows."""
+        return len(np.unique(_pixels(self.part(part).screenshot()).reshape(-1, 3), axis=0))
+
+
+class DryLab:
+    """The emulated facility, and its rig file in a folder where a cockpit finds it."""
+
+    NAME = "rigs/dry-lab.toml"
+
+    def __init__(self, facility, folder):
+        self.control = facility.control
+        text = RIG.read_text()
+        patient = {  # for a busy machine without any rights
+            r'arm = "run"': 'arm = "run"\nrealtime = false\nmissed = 100\nready = "0.2 s"',
+            r'lateness = "100 ms"': 'lateness = "2 s"',
+            r"patience = 25": "patience = 125",
+            r'stale = "100 ms"': 'stale = "500 ms"',
+            r"port = 59152": f"port = {facility.rig.robot['port']}",
+            r"port = 49152": f"port = {facility.rig.sensor['port']}",
+        }
+        for old, new in patient.items():
+            assert old in text, old
+            text = text.replace(old, new)
+        (folder / "rigs").mkdir()
+        (folder / self.NAME).write_text(text)
+
+    def ready(self):
+        """Before a run: as after a restart, and watched by the robot's judge."""
+        self.control.clear()
+        self.control.restart()
+        self.control.live(True)
+
+
+@contextmanager
+def dry_lab(folder):
+    with running_facility(patient_rig()) as facility:
+        yield DryLab(facility, folder)

@@ -1,0 +1,93 @@
+"""An operator moves 4500 kg through 5 s of delay, at a browser: the virtual arm answers at once, the slave 5 s later."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hilt import mailbox
+from hilt.record import recording
+from tests.e2e.cockpit import browser, needs_browser, server, until
+
+pytestmark = needs_browser
+
+PUSHES = 8
+DELAY = 5.0  # [s] of the link, each way
+AT_ONCE = 100.0  # [ms]
+SETTINGS = {"operator.kind": "live", "operator.start": "0 s", "loop.duration": "60 s"}
+
+
+@pytest.fixture(scope="module")
+def cockpit(tmp_path_factory):
+    with browser() as chromium, server(tmp_path_factory.mktemp("cockpit")) as found:
+        yield chromium, found
+
+
+@pytest.fixture
+def driven(cockpit):
+    """A page with the run in its hands, and the run's name."""
+    chromium, found = cockpit
+    page = chromium.page(found.address)
+    name = page.launch("payload", "hils-2", SETTINGS)
+    page.take()
+    page.go()
+    page.part("tab-operator").click()
+    page.pause(0.5)
+    yield page, name
+    page.page.context.close()
+
+
+def test_the_virtual_arm_answers_at_once_and_the_slave_after_the_delay(driven):
+    page, name = driven
+    keys = page.page.keyboard
+    keys.down("f")
+    for push in range(PUSHES):
+        key = "ArrowLeft" if push % 4 == 3 else "ArrowRight"
+        keys.down(key)
+        page.pause(0.4)
+        keys.up(key)
+        page.pause(0.4)
+    keys.up("f")
+    page.pause(0.1)
+    released = page.probe("t")
+    latency = page.probe("latency")
+    page.look("payload-operator")
+    page.until(f"window.hilt.t > {released + DELAY + 2.5}")
+    assert page.probe("state") == "LIVE", "letting go is no fault"
+    page.part("stop").click()
+    page.is_in("STOPPED")
+    assert len(latency["motion"]) >= PUSHES
+    for kind in ("motion", "echo"):  # 95 of 100 where a core is free for the page; benchmarks/cockpit.py shows that, too
+        share = 95 if os.getloadavg()[0] < (os.cpu_count() or 1) else 50
+        assert np.percentile(latency[kind], share) < AT_ONCE, latency[kind]
+
+    watcher = mailbox.Watcher(name)
+    rows = recording.load(Path(until(lambda: watcher.front.recording))).rows
+    watcher.close()
+    t, virtual, slave = rows["t"], rows["x_vir"][:, 0] - rows["x_vir"][0, 0], rows["x_s"][:, 0] - rows["x_s"][0, 0]
+    assert virtual.max() > 1e-3
+    touched = t[np.flatnonzero(rows["joystick"].any(axis=1))[0]]
+    assert np.abs(slave[t < touched + DELAY]).max() < 1e-2 * virtual.max(), "no slave can know yet"
+    # The slave's hand brings up the virtual one's force, so their ways agree as well as the loads are alike.
+    late = np.interp(t - DELAY, t, virtual)
+    assert np.abs(slave - late).max() < 0.2 * late.max()
+    # The hand let go: from then on the virtual arm only slows down, and 5 s later so does the slave.
+    for way, begin in ((virtual, released + 0.1), (slave, released + DELAY + 0.5)):
+        speed = np.diff(np.interp(np.arange(begin, t[-1], 0.5), t, way)) / 0.5
+        assert (np.diff(np.abs(speed)) < 0).all()
+        assert abs(speed[-1]) < 0.8 * abs(speed[0])
+
+
+def test_a_tab_that_is_closed_while_driving_stops_the_run_softly(driven):
+    page, name = driven
+    page.page.keyboard.down("f")
+    page.page.keyboard.down("ArrowRight")
+    page.pause(1.0)
+    assert page.probe("state") == "LIVE"
+    assert page.probe("latency.echo.length") > 5, "the loop heard the hand"
+    page.page.close(run_before_unload=True)
+    watcher = mailbox.Watcher(name)
+    until(lambda: watcher.front.state == mailbox.STOPPED)
+    assert "dead man" in watcher.front.sentence
+    watcher.close()

@@ -1,0 +1,75 @@
+"""Recordings in the page: scrubbed at once, and two of them side by side from their first contact."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from hilt import job
+from tests.e2e.cockpit import browser, needs_browser, server
+
+pytestmark = needs_browser
+
+AT_ONCE = 300.0  # [ms]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("cockpit")
+    for method in ("none", "pida"):
+        job.run(*job.find("docking", "table1", ["robot.delay=20 ms", f"compensate.method={method}"]), found / "runs")
+    job.run(*job.find("docking", "table1", ["collisions=1000", "loop.duration=60 s"]), found / "runs")
+    return found
+
+
+@pytest.fixture(scope="module")
+def cockpit(folder):
+    with browser() as chromium, server(folder) as found:
+        yield chromium, found
+
+
+def names(folder):
+    return sorted((path.stem for path in (folder / "runs").glob("*.mcap")), key=lambda name: (len(name), name))
+
+
+def seek(page, t):
+    """The hand on the bar, and the time that is shown then."""
+    before = page.probe("frames")
+    page.part("scrub-bar").evaluate("(bar, t) => { bar.value = t; bar.dispatchEvent(new Event('input')); }", t)
+    page.until(f"window.hilt.frames > {before} && Math.abs(window.hilt.t - {t}) < 1e-3")
+
+
+def test_a_recording_is_scrubbed(cockpit, folder):
+    chromium, found = cockpit
+    page = chromium.page(found.address)
+    page.part("tab-recordings").click()
+    longest = max((folder / "runs").glob("*.mcap"), key=lambda path: path.stat().st_size).stem
+    page.page.locator(f'tr[data-name="{longest}"]').get_by_role("button", name="Open").click()
+    expect(page.part("scrub")).to_be_visible()
+    page.until("window.hilt.frames > 0")
+    scenes = []
+    for t in np.random.default_rng(1).uniform(0.0, 60.0, 20):
+        seek(page, float(t))
+        scenes.append(page.probe("scene"))
+    seeks = page.probe("seeks")
+    assert len(seeks) >= 20
+    assert np.percentile(seeks, 95) < AT_ONCE, seeks
+    assert len({tuple(scene) for scene in scenes}) > 15
+    expect(page.part("metrics")).to_contain_text("speed")
+    page.look("docking-recording")
+    page.page.context.close()
+
+
+def test_two_recordings_are_compared_from_their_first_contact(cockpit, folder):
+    chromium, found = cockpit
+    page = chromium.page(found.address)
+    page.part("tab-recordings").click()
+    rows = page.part("recordings").locator("tbody tr")
+    expect(rows).to_have_count(3)
+    for name in names(folder)[:2]:
+        page.part("recordings").get_by_label(f"compare {name}", exact=True).check()
+    page.part("compare").click()
+    expect(page.part("tab-live")).to_have_text("Compare")
+    page.until("window.hilt.frames > 0")
+    seek(page, 0.0)
+    page.look("docking-compare")
+    page.page.context.close()

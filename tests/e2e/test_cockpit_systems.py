@@ -1,0 +1,68 @@
+"""Each system, started from the page: it runs, is seen, and is told; pictures of each are kept."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.cockpit import browser, needs_browser, server
+
+pytestmark = needs_browser
+
+RUNS = {  # scenario, what is changed so that it ends soon after something has happened
+    "docking": ("table1", {"loop.duration": "3 s"}),
+    "freefloat": ("wall", {"loop.duration": "3 s"}),
+    "payload": ("hils-2", {"loop.duration": "4 s"}),
+    "aerial": ("push", {"loop.duration": "3 s"}),
+}
+BOXES = """all => all.filter((e) => e.offsetParent).map((e) => e.getBoundingClientRect())
+                   .map((r) => [r.left, r.top, r.right, r.bottom])"""
+LEAST_COLOURS = 24  # a view with nothing in it has its ground, its frame and its name
+
+
+@pytest.fixture(scope="module")
+def cockpit(tmp_path_factory):
+    with browser() as chromium, server(tmp_path_factory.mktemp("cockpit")) as found:
+        yield chromium, found
+
+
+@pytest.mark.parametrize("system", RUNS)
+def test_a_system_is_started_seen_and_told(cockpit, system):
+    chromium, found = cockpit
+    page = chromium.page(found.address)
+    scenario, changes = RUNS[system]
+    page.launch(system, scenario, changes)
+    page.take()
+    page.go()
+    page.until("window.hilt.t > 0.5")
+    first, rows, frames, pictures = (page.probe(each) for each in ("scene", "kept", "frames", "pictures"))
+    page.until("window.hilt.t > 1.8")
+    assert page.probe("scene") != first, "nothing has moved"
+    assert page.probe("kept") > rows
+    assert page.probe("frames") > frames + 20
+    assert page.probe("pictures") > pictures + 2
+    for view in range(4):
+        assert page.colours(f"view-{view}") > LEAST_COLOURS, f"view {view} is empty"
+    page.look(f"{system}-live")
+    page.is_in("STOPPED")
+    expect(page.part("metrics").locator("tr, dt").first).to_be_visible()
+    page.look(f"{system}-end")
+    nothing_overlaps(page)
+    page.page.emulate_media(color_scheme="dark")
+    page.pause(0.5)
+    page.look(f"{system}-dark")
+    page.page.set_viewport_size({"width": 1024, "height": 768})
+    page.pause(0.5)
+    nothing_overlaps(page)
+    page.look(f"{system}-tablet")
+    page.page.context.close()
+
+
+def nothing_overlaps(page):
+    """Panels, bars and views lie beside each other and inside the window; nothing in the top bar lies over another thing."""
+    wide = page.page.viewport_size["width"]
+    for group in (".panel", "header.top > *", ".view", ".plot"):
+        boxes = page.page.locator(group).evaluate_all(BOXES)
+        for i, a in enumerate(boxes):
+            assert -1 <= a[0] <= a[2] <= wide + 1, (group, a)
+            for b in boxes[:i]:
+                apart = a[2] <= b[0] + 1 or b[2] <= a[0] + 1 or a[3] <= b[1] + 1 or b[3] <= a[1] + 1
+                assert apart, (group, a, b)
