@@ -8,7 +8,7 @@ import pytest
 
 from hilt import job, registry
 from hilt.report import page
-from tests.e2e.test_cli import hilt
+from tests.e2e.command import here as hilt
 
 BAD = {
     "hardware out of reach": (["--set", "hardware_arm.start=[2, 0, 0.4]"], "choose a nearer hardware_arm.start"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.e2e.test_cli import hilt
+from tests.e2e.command import here as hilt
 
 BAD = {
     "no such scenario": (["docking", "--scenario", "nowhere"], "not a scenario of docking"),

@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-
-def hilt(folder, *arguments, **environment):
-    command = [sys.executable, "-m", "hilt.cli", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+from tests.e2e.command import hilt
 
 
 def result(folder, *arguments):

@@ -9,7 +9,7 @@ import pytest
 
 from hilt.device import rigfile
 from hilt.device.facility import Facility
-from tests.e2e.test_cli import hilt
+from tests.e2e.command import hilt
 from tests.e2e.test_lab_cli import rig_file
 
 ASK = ('arm = "run"', 'arm = "ask"')

@@ -14,7 +14,7 @@ from hilt import job
 from hilt.device import rigfile
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
-from tests.e2e.test_cli import hilt
+from tests.e2e.command import hilt
 
 RIG = (Path(__file__).parents[2] / "rigs" / "dry-lab.toml").read_text()
 

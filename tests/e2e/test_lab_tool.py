@@ -14,7 +14,7 @@ from hilt.device import rigfile
 from hilt.faults import InputError
 from hilt.record import recording
 from hilt.sense.tool_load import ToolLoad
-from tests.e2e.test_cli import hilt
+from tests.e2e.command import hilt
 from tests.e2e.test_lab_cli import RIG, rig_file
 
 # A body that begins to tilt: in 2.4 s gravity turns by 0.14 rad in the sensor's axes, which is 2.7 N of a tool of 2 kg.

@@ -8,7 +8,7 @@ import pytest
 
 from hilt import job, registry
 from hilt.report import page
-from tests.e2e.test_cli import hilt
+from tests.e2e.command import here as hilt
 
 BAD = {
     "negative delay": (["--set", "link.delay=-1 s"], "at least 0 s"),

@@ -15,7 +15,8 @@ from hilt.compensate.delay import COMPENSATE, TWIN, compensate_step
 from hilt.compensate.identify import IDENTIFY, identify_step
 from hilt.compensate.ledger import kinetic_energy
 from hilt.compensate.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
-from hilt.compensate.twin.rehearse import rehearsed_clock
+from hilt.compensate.twin.six.rehearse import rehearsed_clock
+from hilt.compensate.twin.six.tick import SIX_STAGES, twin_six_tick
 from hilt.compensate.twin.tick import TWIN_STAGES, twin_tick
 from hilt.compiled import jit
 from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
@@ -189,8 +190,6 @@ class Docking(Scenario):
             raise ValueError(
                 "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions"
             )
-        if self.compensate.method == "twin" and self.dof != 1:
-            raise ValueError("compensate.method is 'twin' but dof is 6; twin knows one degree of freedom; choose 'pida'")
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
             raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
         self.robot.check(self.robot_lag, self.loop.period)
@@ -210,7 +209,9 @@ def tick(row, x, p):
     sig, x, p = row[0], x[0], p[0]
     low_pass_step(sig, x.filter, p.filter, p.dt)
     contact_sense_step(sig, x.sense, p.sense, p.dt)
-    if p.compensate.method == TWIN:
+    if p.compensate.method == TWIN and p.compensate.rotates:
+        twin_six_tick(sig, x, p)
+    elif p.compensate.method == TWIN:
         twin_tick(sig, x, p)
     else:
         identify_step(sig, x.identify, p.identify, p.dt)
@@ -264,6 +265,7 @@ DOCKING = System(
         "compensate": COMPENSATE,
         "bodies": TWO_BODIES,
         **TWIN_STAGES,
+        **SIX_STAGES,
         "guard": GUARD,
     },
     plant_stages={"robot": ROBOT, "encoder": ENCODER, "contact": CONTACT, "books": CONTACT_BOOKS, "sensor": TARGET_SENSOR},

@@ -54,17 +54,16 @@ def balance_step(sig, x, p, dt):
     if sig.touch_event == ENDS:
         frame = model.frame_of(sig, int(x.e))
         depth = max(0.0, (x.at - frame[6]) * x.e)
-        kinetic = 0.5 * p.mass * sig.v_entry * sig.v_entry
+        kinetic = 0.5 * sig.m_eff * sig.v_entry * sig.v_entry
         loss = x.W + _work_before(frame, depth, x.speed, x.force)
         v2_body = sig.v2_twin + x.body_speed * max(0.0, (x.body_at - frame[6]) * x.e)
         loss += frame[4] * (v2_body - (x.v2 + x.speed * depth))
         if kinetic > 0.0:
-            sig.loss = close(x.pools[model.place_of(x.e)], p, loss, x.variance, kinetic, math.sqrt(frame[3] / p.mass))
+            sig.loss = close(x.pools[model.place_of(x.e)], p, loss, x.variance, kinetic, math.sqrt(frame[3] / sig.m_eff))
     sig.W_measured = x.W
 
 
 def _pack(p, scenario):
-    p.mass = scenario.reduced_mass
     p.force_noise, p.position_noise = scenario.sensor.noise, scenario.encoder.position_noise
     p.sensor_delay = scenario.assumed_sensor_delay
 
@@ -73,7 +72,7 @@ TWIN_BALANCE = StageKind(
     "twin-balance",
     balance_step,
     reads=(
-        "touch", "touch_event", "F_n", "x_late", "v_late", "x_twin", "v_twin", "v_entry", "v2_twin", "loss",
+        "touch", "touch_event", "F_n", "x_late", "v_late", "x_twin", "v_twin", "v_entry", "v2_twin", "loss", "m_eff",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
     writes=("W_measured", "loss"),
@@ -82,6 +81,6 @@ TWIN_BALANCE = StageKind(
         body_at="f8", body_speed="f8",
         pools=(record(weighted="f8", weight="f8"), (2,)),
     ),
-    params=record(mass="f8", force_noise="f8", position_noise="f8", sensor_delay="f8"),
+    params=record(force_noise="f8", position_noise="f8", sensor_delay="f8"),
     pack=_pack,
 )  # fmt: skip

@@ -82,6 +82,11 @@ def _pack(p, scenario):
     p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
 
 
+@jit
+def _reset(sig, x, p):
+    sig.m_eff = p.mass
+
+
 TWIN_BODY = StageKind(
     "twin-body",
     body_step,
@@ -93,4 +98,5 @@ TWIN_BODY = StageKind(
     state=record(on="i8", e="f8"),
     params=record(n_W=3, mass="f8", middle="f8"),
     pack=_pack,
+    reset=_reset,
 )  # fmt: skip

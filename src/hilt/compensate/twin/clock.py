@@ -30,7 +30,7 @@ def clock_step(sig, x, p, dt):
 
 
 def _pack(p, scenario):
-    p.guarded = scenario.guarded_clock
+    p.guarded = 1.0 if scenario.rotates else scenario.guarded_clock  # six: a clock of its own
     p.surfaces = scenario.prior.surfaces(scenario)
 
 

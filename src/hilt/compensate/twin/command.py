@@ -65,9 +65,9 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     """The first command is where the body is; the lead is engaged in free flight."""
-    n = vec.load(p.n_W)
-    sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_des.p) + vec.dot(n, vec.load(p.tip_B))
-    sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_des.v)
+    n, tip = vec.load(p.n_W), vec.load(p.tip_B)
+    sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_des.p) + vec.dot(n, tip)
+    sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_des.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_des.w), tip))
 
 
 TWIN_COMMAND = StageKind(

@@ -8,11 +8,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from pydantic import Field
 
 from hilt.guard import UNLIMITED, Limits
 from hilt.scenario import Section
-from hilt.units import Metre, Number
+from hilt.units import Metre, Number, Radian
 
 
 class CommandLimits(Limits):
@@ -50,6 +51,9 @@ class Prior(Section):
     frequency_error: Number = Field(default=0.0, gt=-1, description="relative, of the robot's natural frequency")
     damping_error: Number = Field(default=0.0, gt=-1, description="relative, of the robot's damping ratio")
     surface_error: Metre = Field(default=0.0, description="both frames are told to be so much further out than they are")
+    normal_error: Radian = Field(default=0.0, description="the frames' normal is told turned by so much")
+    normal_azimuth: Radian = Field(default=0.0, description="towards which direction across the normal")
+    normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="how far the normal may be off; 0: it is exact")
 
     def stiffness(self, scenario: Any) -> float:
         return float(scenario.contact.stiffness * (1.0 + self.stiffness_error))
@@ -59,6 +63,14 @@ class Prior(Section):
         t_d, omega = robot.pure(own) * (1.0 + self.delay_error), robot.natural_frequency(own) * (1.0 + self.frequency_error)
         zeta = robot.damping_ratio * (1.0 + self.damping_error)
         return RobotFigures(t_d, 2.0 * zeta / omega, omega**-2) if omega > 0 else RobotFigures(t_d, 0.0, 0.0)
+
+    def normal(self, scenario: Any) -> tuple[float, ...]:
+        """The frames' normal as it is told."""
+        n = np.array(scenario.frames.n_W)
+        first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+        first /= np.linalg.norm(first)
+        towards = math.cos(self.normal_azimuth) * first + math.sin(self.normal_azimuth) * np.cross(n, first)
+        return tuple(float(a) for a in math.cos(self.normal_error) * n + math.sin(self.normal_error) * towards)
 
     def surfaces(self, scenario: Any) -> tuple[float, float]:
         """Front and rear, along the frames' normal."""

@@ -81,8 +81,7 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     """A robot that lags has been lagging before: on a ramp it is t_d + T1 behind."""
-    n = vec.load(p.n_W)
-    v = vec.dot(n, vec.load(sig.V_WB_des.v))
+    v = sig.du_twin
     u = sig.u_twin - p.dt * v  # the first command is pushed by the first tick
     line.fill(x.line, u, v, p.dt)
     for i in range(3):

@@ -6,7 +6,7 @@ import type { Frame, Scene } from "../protocol";
 
 const KEPT = 500;
 const SEEN = 1e-6; // [m] beside the parabola: ten times the float32 noise in it
-const STEP = 4; // [frames] between the three places that the parabola goes through
+const STEP = 3; // [frames] between the three places that the parabola goes through
 const GIVEN_UP = 2000; // [ms]
 
 interface Seen {
