@@ -10,13 +10,13 @@ from hilt.compiled import jit
 from hilt.maths import so3, vec
 from hilt.signals import record
 
-POINT = record(sum=3, weight="f8")
+POINT = record(total=3, weight="f8")
 
 
 @jit
 def learn(x, f_W, tau_W, arm_W, q_WB):
     """One sample in contact; torque and arm from the sensor's origin. Returns the offset in B so far."""
     off = vec.cross(f_W, vec.sub(tau_W, vec.cross(arm_W, f_W)))
-    vec.store(x.sum, vec.add(vec.load(x.sum), so3.rotate_back(q_WB, off)))
+    vec.store(x.total, vec.add(vec.load(x.total), so3.rotate_back(q_WB, off)))
     x.weight += vec.dot(f_W, f_W)
-    return vec.scale(1.0 / x.weight, vec.load(x.sum))
+    return vec.scale(1.0 / x.weight, vec.load(x.total))
