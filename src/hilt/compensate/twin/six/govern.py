@@ -44,6 +44,10 @@ def shortened(a, most):
 @jit
 def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
     """Next tip and its velocity; `closing` is the speed along the normal in real time."""
+    speed = math.sqrt(vec.dot(dc, dc))
+    if speed > V * (1.0 + 1e-9):  # bodies that turn at the start may begin faster than the robot may go: brake
+        dc_next = vec.scale(max(V, speed - A * dt) / speed, dc)
+        return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
     du = vec.dot(n, dc)
     beside = vec.sub(dc, vec.scale(du, n))
     most = math.sqrt(max(0.0, V * V - vec.dot(beside, beside)))
