@@ -5,9 +5,9 @@ import pytest
 from playwright.sync_api import expect
 
 from hilt import job
-from tests.e2e.cockpit import browser, needs_browser, server
+from tests.e2e.cockpit import at_length, browser, server
 
-pytestmark = needs_browser
+pytestmark = at_length
 
 AT_ONCE = 300.0  # [ms]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.cockpit import browser, dry_lab, needs_browser, server
+from tests.e2e.cockpit import at_length, browser, dry_lab, server
 
-pytestmark = needs_browser
+pytestmark = at_length
 
 TRIALS = 3
 AT_ONCE = 200.0  # [ms]
