@@ -35,7 +35,7 @@ from hilt.tuning import Tuning, knobs
 
 RECORDER_START = 20.0  # s
 RECORDER_END = 30.0  # s
-RECORDER_HUNG = 2.0  # s, when it is known to be in trouble
+RECORDER_HUNG = 5.0  # s, when it is known to be in trouble
 LOOK = 0.02  # s between two looks at a rig that is READY
 AnyRig = LabRig | PacedRig
 _SIMULATED = Lab(arm="run", realtime=False, ready=0.0)
