@@ -17,9 +17,9 @@ wait
 # shellcheck disable=SC2086
 $PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $STAGES)
 
-echo "stages with bounds checks, numerics without the compiler, and the lab beside them"
+echo "stages with bounds checks; then the lab, and numerics without the compiler beside it"
+NUMBA_BOUNDSCHECK=1 $PYTEST -n 2 $STAGES tests/unit/test_rsi_codec.py tests/unit/test_netft_codec.py
 (
-    NUMBA_BOUNDSCHECK=1 $PYTEST -n 0 $STAGES tests/unit/test_rsi_codec.py tests/unit/test_netft_codec.py
     NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/unit/test_so3.py tests/unit/test_spatial.py tests/unit/test_delay.py \
         tests/unit/test_dynamics.py tests/unit/test_ledger.py tests/unit/test_tank.py tests/unit/test_docking_stages.py
 ) &
