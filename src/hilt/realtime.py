@@ -19,6 +19,7 @@ import numpy as np
 PRIORITY = 80  # of 1 to 99: above the kernel's threads for interrupts (50), below its watchdogs (99)
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _CAP_IPC_LOCK = 14
+_STAT, _STEAL = Path("/proc/stat"), 8  # cpu user nice system idle iowait irq softirq steal
 _ISOLATED = Path("/sys/devices/system/cpu/isolated")
 
 
@@ -45,6 +46,15 @@ def percentiles(values: np.ndarray) -> dict[str, float]:
     """p50, p99, p999 and max. A percentile is a value that was seen, not one between two."""
     found = np.percentile(values, [50, 99, 99.9, 100], method="inverted_cdf")
     return {name: round(float(value), 1) for name, value in zip(("p50", "p99", "p999", "max"), found, strict=True)}
+
+
+def stolen() -> float:
+    """Seconds, over all cores since the machine started, in which a hypervisor ran somebody else instead of us."""
+    try:
+        first = _STAT.read_text().split("\n", 1)[0].split()
+        return float(first[_STEAL]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def isolated_cores() -> set[int]:

@@ -162,8 +162,9 @@ class Session:
             operator = getattr(self.values, "operator", None)
             if operator is not None and operator.kind == "live":
                 overseer.joystick = Joystick(operator.joystick)
+            before = realtime.stolen()
             fault = self._live(bench, ring, overseer, watch)
-            result = self._tell(path, ring, recorder, overseer, fault)
+            result = self._tell(path, ring, recorder, overseer, fault, realtime.stolen() - before)
             recorder.finish(result.as_json(), RECORDER_HUNG if recorder.trouble() else RECORDER_END)
             self.box.show(recording=str(path))
             return result
@@ -191,7 +192,9 @@ class Session:
         """Drive the robot gently back to where the scenario starts, so that it can be armed again."""
         self.rig.home(self.system.set_up(self.values), speed)
 
-    def _tell(self, path: Path, ring: RingWriter, recorder: RecorderProcess, overseer: Overseer, fault: Fault | None) -> Result:
+    def _tell(
+        self, path: Path, ring: RingWriter, recorder: RecorderProcess, overseer: Overseer, fault: Fault | None, stolen: float
+    ) -> Result:
         recorder.wait_for(WRITTEN, RECORDER_HUNG if recorder.trouble() else RECORDER_END)
         rows, ticks = recording.load(path).rows, self.rig.clock
         timing = {
@@ -201,6 +204,7 @@ class Session:
             "overruns": ticks.overruns,
             "oversleeps": ticks.oversleeps,
             "missed": ticks.missed,
+            "stolen_s": round(stolen, 3),
             "rows": ring.count,
             "rows_lost": ring.count - len(rows),
             "rights": (self._rights or Rights(None, refused={"all": "not asked for: lab.realtime is false"})).as_json(),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hilt import doctor, realtime
 from hilt.faults import InputError
+from hilt.report import timing
 
 
 def state():
@@ -137,3 +138,15 @@ def test_advice_follows_from_what_was_found():
         (advice,) = doctor.advise({**perfect, "host": {**host, **change}})
         assert word in advice
     assert "slower rate" in doctor.advise({**perfect, "lateness_us": {"max": 600.0}})[0]
+
+
+def test_what_the_host_took_away_only_grows():
+    first, second = realtime.stolen(), realtime.stolen()
+    assert 0.0 <= first <= second
+
+
+def test_the_line_on_timing_tells_what_was_lost_and_who_took_it():
+    figures = {"rows": 14392, "rate_hz": 250.0, "missed": 3, "overruns": 1, "rows_lost": 0, "stolen_s": 0.16}
+    line = timing.sentence({**figures, "lateness_us": {"p50": 50.0, "p99": 367.0, "p999": 1098.0, "max": 9088.0}})
+    assert "14392 ticks at 250 Hz, 3 missed, 1 overruns, 0 rows lost" in line
+    assert line.endswith("at worst 9088 µs; the host took 0.16 s of computing time away")

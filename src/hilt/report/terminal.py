@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hilt import clock
 from hilt.job import Result
-from hilt.report import words
+from hilt.report import timing, words
 
 
 class _SpeedColumn(ProgressColumn):
@@ -66,6 +66,8 @@ def print_result(console: Console, result: Result) -> None:
     for column in ledger.columns[1:]:
         column.justify = "right"
     console.print(ledger)
+    if result.timing is not None:
+        console.print(timing.sentence(result.timing), highlight=False)
     if result.fault is not None:
         console.print(f"[bold red]{result.fault.sentence}[/]", highlight=False)
 

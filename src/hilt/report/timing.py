@@ -30,6 +30,26 @@ def _worst(rows: np.ndarray) -> str:
     return table(("latest tick at", "late by [µs]", "longest tick at", "took [µs]"), lines)
 
 
+def _taken(timing: dict[str, Any]) -> str:
+    """Late ticks of a virtual machine may be nobody's fault in it."""
+    stolen = timing.get("stolen_s", 0.0)
+    if stolen == 0.0:
+        return "nothing: the cores were ours all the time"
+    return f"{stolen:g} s of computing time, which other guests of the machine had: no tick can begin or go on in it"
+
+
+def sentence(timing: dict[str, Any]) -> str:
+    """One line for the terminal."""
+    late = timing["lateness_us"]
+    words = (
+        f"{timing['rows']} ticks at {timing['rate_hz']:g} Hz, {timing['missed']} missed, {timing['overruns']} overruns, "
+        f"{timing['rows_lost']} rows lost; late by {late['p50']:.0f} µs, 99 of 100 by less than {late['p99']:.0f} µs, "
+        f"at worst {late['max']:.0f} µs"
+    )
+    stolen = timing.get("stolen_s", 0.0)
+    return f"{words}; the host took {stolen:g} s of computing time away" if stolen else words
+
+
 def section(result: Result) -> str:
     """HTML of the timing of a run on devices; nothing for a simulation."""
     timing = result.timing
@@ -40,6 +60,7 @@ def section(result: Result) -> str:
     facts = [
         ("rate", f"{timing['rate_hz']:g} Hz, {timing['rows']} ticks, {timing['rows_lost']} rows lost"),
         ("overruns, oversleeps, missed", f"{timing['overruns']}, {timing['oversleeps']}, {timing['missed']}"),
+        ("taken by the host", _taken(timing)),
         ("rights", html.escape("; ".join(rights["granted"].values()) or "none")),
         ("not permitted", html.escape(refused or "nothing was refused")),
         *((name, ", ".join(f"{key} {value}" for key, value in counts.items())) for name, counts in timing["devices"].items()),
