@@ -2,22 +2,24 @@
 # All tests; those of the stages with bounds checks in the compiled code, and those of the numerics also without the compiler.
 set -eu
 PYTEST=".venv/bin/python -m pytest --dist loadfile"
-# The lab's own: they need a core that answers within milliseconds.
+# The lab's and the browser's own: they need a machine that answers within milliseconds.
 LAB="tests/e2e/test_lab_faults.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py"
+BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
+    tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py"
 STAGES=tests/contract/test_stages.py
 
-if [ "${HILT_BROWSER:-}" = all ]; then # minutes in a browser that draws in software
-    sh tools/browser.sh
-fi
-
+# What the browser's tests need is fetched beside; without it they are skipped, and a sentence says what is missing.
+sh tools/browser.sh &
+fetched=$!
 # What most tests need is compiled once, by two processes side by side.
 .venv/bin/python tools/warm.py aerial freefloat &
+warmed=$!
 .venv/bin/python tools/warm.py docking payload
-wait
-# shellcheck disable=SC2086
-$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $STAGES)
+wait $warmed
+# shellcheck disable=SC2046,SC2086
+$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $STAGES)
 
-echo "stages with bounds checks; then the lab, and numerics without the compiler beside it"
+echo "stages with bounds checks; then the lab, and numerics without the compiler beside it; then the browser"
 NUMBA_BOUNDSCHECK=1 $PYTEST -n 2 $STAGES tests/unit/test_rsi_codec.py tests/unit/test_netft_codec.py
 (
     NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/unit/test_so3.py tests/unit/test_spatial.py tests/unit/test_delay.py \
@@ -27,3 +29,6 @@ beside=$!
 # shellcheck disable=SC2086
 $PYTEST -n 0 $LAB
 wait $beside
+wait $fetched || true
+# shellcheck disable=SC2086
+$PYTEST -n 0 $BROWSER

@@ -38,7 +38,7 @@ RECORDER_END = 30.0  # s
 RECORDER_HUNG = 5.0  # s, when it is known to be in trouble
 LOOK = 0.02  # s between two looks at a rig that is READY
 AnyRig = LabRig | PacedRig
-_SIMULATED = Lab(arm="run", realtime=False, ready=0.0)
+_SIMULATED = Lab(arm="run", ready=0.0)
 _number = itertools.count(1)
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 

@@ -12,34 +12,42 @@ from hilt.device.rig import ReplayRig, SimulatedRig
 from hilt.record import recording
 
 CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
-cases = pytest.mark.parametrize(("system_name", "name"), CASES)
 
 
-@cases
-def test_the_loop_and_the_compiled_batch_give_equal_bytes(system_name, name, tmp_path):
-    found = job.find(system_name, name, [])
-    assert job.run(*found, tmp_path).rows.tobytes() == job.simulate(*found).rows.tobytes()
+@pytest.fixture(scope="module", params=CASES, ids="-".join)
+def found(request):
+    """System, scenario and name; pytest does all tests of one scenario before the next, so that it is run only once."""
+    return job.find(*request.param, [])
 
 
-@cases
-def test_two_runs_give_equal_bytes_and_another_seed_does_not_break_it(system_name, name):
-    first, second = (job.simulate(*job.find(system_name, name, [])) for _ in range(2))
-    assert first.rows.tobytes() == second.rows.tobytes()
-    assert job.simulate(*job.find(system_name, name, ["seed=4711"])).fault is None
+@pytest.fixture(scope="module")
+def result(found):
+    return job.simulate(*found)
 
 
-@cases
-def test_a_replay_is_identical_to_the_last_byte(system_name, name, tmp_path):
-    result = job.run(*job.find(system_name, name, []), tmp_path)
-    found = recording.load(result.recording)
-    assert found.rows.tobytes() == result.rows.tobytes()
-    assert job.replay(found) is None
+@pytest.fixture(scope="module")
+def recorded(found, tmp_path_factory):
+    return job.run(*found, tmp_path_factory.mktemp("runs"))
 
 
-@cases
-def test_the_ledger_closes_in_every_row(system_name, name):
+def test_the_loop_and_the_compiled_batch_give_equal_bytes(result, recorded):
+    assert recorded.rows.tobytes() == result.rows.tobytes()
+
+
+def test_two_runs_give_equal_bytes_and_another_seed_does_not_break_it(found, result):
+    assert job.simulate(*found).rows.tobytes() == result.rows.tobytes()
+    system, values, name = found
+    assert job.simulate(system, values.model_copy(update={"seed": 4711}), name).fault is None
+
+
+def test_a_replay_is_identical_to_the_last_byte(recorded):
+    loaded = recording.load(recorded.recording)
+    assert loaded.rows.tobytes() == recorded.rows.tobytes()
+    assert job.replay(loaded) is None
+
+
+def test_the_ledger_closes_in_every_row(result):
     """The rows of the ledger are summed by their own expressions; ½ m v² + ½ ω·L is computed from the state alone."""
-    result = job.simulate(*job.find(system_name, name, []))
     system, rows = result.system, result.rows
     net = sum(rows[port]["into"] - rows[port]["out"] for port in system.ledger_ports)
     exchanged = sum(rows[port]["into"][-1] + rows[port]["out"][-1] for port in system.ledger_ports)
@@ -49,10 +57,8 @@ def test_the_ledger_closes_in_every_row(system_name, name):
     assert abs(table["residual_J"]) <= 1e-9 * table["exchanged_J"]
 
 
-@cases
-def test_the_tick_never_sees_the_truth(system_name, name):
+def test_the_tick_never_sees_the_truth(result):
     """All that no stage of the tick reads is NaN while the tick runs; it must compute the same bytes."""
-    result = job.simulate(*job.find(system_name, name, []))
     system, rows = result.system, result.rows[:300]
     bench = system.set_up(result.scenario)
     rig = ReplayRig(system, rows)
@@ -72,20 +78,19 @@ def test_the_tick_never_sees_the_truth(system_name, name):
             assert bench.row[signal].tobytes() == rows[signal][k].tobytes(), (k, signal)
 
 
-@cases
-def test_metrics_have_words_and_fit_into_json(system_name, name):
-    result = job.simulate(*job.find(system_name, name, []))
+def test_metrics_have_words_and_fit_into_json(result):
     assert set(result.metrics) <= set(result.system.metric_words)
-    found = set(json.loads(json.dumps(result.as_json())))
-    assert found == {"system", "scenario", "metrics", "ledger", "delays", "fault", "recording"}
+    told = set(json.loads(json.dumps(result.as_json())))
+    assert told == {"system", "scenario", "metrics", "ledger", "delays", "fault", "recording"}
 
 
-@cases
-def test_a_run_that_ends_at_once_still_has_a_result(system_name, name):
+def test_a_run_that_ends_at_once_still_has_a_result(found):
     """The shortest possible run: metrics, ledger and JSON do not need a second row."""
-    result = job.simulate(*job.find(system_name, name, ["loop.duration=1e-9 s"]))
-    assert len(result.rows) == 1
-    assert json.dumps(result.as_json())
+    system, values, name = found
+    short = values.model_copy(update={"loop": values.loop.model_copy(update={"duration": 1e-9})})
+    ended = job.simulate(system, short, name)
+    assert len(ended.rows) == 1
+    assert json.dumps(ended.as_json())
 
 
 @pytest.mark.parametrize("rig_name", registry.names("rigs"))

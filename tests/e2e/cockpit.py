@@ -51,12 +51,6 @@ needs_browser = [
 ]
 
 
-# Minutes on two cores that draw in software, too long for every run of the tests.
-at_length = [
-    *needs_browser,
-    pytest.mark.skipif(os.environ.get("HILT_BROWSER") != "all", reason="takes minutes: HILT_BROWSER=all"),
-]
-
 
 def until(what, patience=LONG, every=0.02):
     """Until `what` returns something; what it returned."""

@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 
 from hilt import mailbox
 from hilt.record import recording
-from tests.e2e.cockpit import at_length, browser, server, until
+from tests.e2e.cockpit import browser, needs_browser, server, until
 
-pytestmark = at_length
+pytestmark = needs_browser
 
 PUSHES = 8
 ATTEMPTS = 3

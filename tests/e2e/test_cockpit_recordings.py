@@ -5,9 +5,9 @@ import pytest
 from playwright.sync_api import expect
 
 from hilt import job
-from tests.e2e.cockpit import at_length, browser, server
+from tests.e2e.cockpit import browser, needs_browser, server
 
-pytestmark = at_length
+pytestmark = needs_browser
 
 AT_ONCE = 300.0  # [ms]
 

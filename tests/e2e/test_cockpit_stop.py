@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.cockpit import at_length, browser, dry_lab, server
+from tests.e2e.cockpit import browser, dry_lab, needs_browser, server
 
-pytestmark = at_length
+pytestmark = needs_browser
 
 TRIALS = 3
 AT_ONCE = 200.0  # [ms]

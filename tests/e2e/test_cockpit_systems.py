@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.cockpit import at_length, browser, server
+from tests.e2e.cockpit import browser, needs_browser, server
 
-pytestmark = at_length
+pytestmark = needs_browser
 
 RUNS = {  # scenario, what is changed so that it ends soon after something has happened
     "docking": ("table1", {"loop.duration": "3 s"}),

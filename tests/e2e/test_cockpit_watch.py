@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 
 from hilt import mailbox
 from hilt.record import recording
-from tests.e2e.cockpit import Server, at_length, browser, server, until
+from tests.e2e.cockpit import Server, browser, needs_browser, server, until
 
-pytestmark = at_length
+pytestmark = needs_browser
 
 WATCHED = 8.0  # [s]
 STARTED_LATE = 1e-3  # [s]: half of the ticks begin within it on a machine that has much else to do

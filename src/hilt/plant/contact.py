@@ -3,6 +3,7 @@
 F = max(0, k δ + c δ') along the normal        linear  [He2022, eq. 5]
 F = max(0, k_H δ^1.5 + c δ')                   hertz
 friction: µ F against the sliding of the tip, smooth below 0.1 mm/s
+a robot that gives way under load, K_r: K_r (d - δ) = F(δ), d: depth by its encoders, which do not see it
 """
 
 import math
@@ -12,6 +13,7 @@ from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.maths import so3, vec
+from hilt.plant.robot import Robot
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
@@ -32,11 +34,22 @@ class Contact(Section):
     friction: Number = Field(default=0.0, ge=0, description="coefficient µ")
 
 
+class GivingRobot(Robot):
+    """The robot of a contact."""
+
+    stiffness: NewtonPerMetre = Field(
+        default=0.0, ge=0, description="under a load at the tip, beyond what its encoders see; 0 for rigid"
+    )
+
+
 class Frames(Section):
     """Two parallel frames; the rod starts in the middle between them."""
 
     gap: Metre = Field(gt=0, description="distance from the start of the rod's axis to each frame")
     normal: Number3 = Field(default=(1.0, 0.0, 0.0), description="from the rear to the front frame, in W")
+
+    shift: Metre = Field(default=0.0, description="both frames move by so much along the normal, once")
+    shift_after: int = Field(default=2, ge=1, description="after so many collisions")
 
     @model_validator(mode="after")
     def _direction(self) -> "Frames":
@@ -64,6 +77,28 @@ def _normal_force(p, k, k_hertz, depth, rate):
 
 
 @jit
+def _depth(p, k, k_hertz, d, before, dt):
+    """δ for a robot that gives way: K_r (d - δ) = spring(δ) + c (δ - δ⁻)/T, an implicit step, so that it makes no energy."""
+    damper = p.damping / dt
+    if not p.hertz:
+        return (p.robot_stiffness * d + damper * before) / (p.robot_stiffness + k + damper)
+    depth = d  # both sides are monotone and bent one way: Newton's steps come from one side
+    for _ in range(8):
+        excess = k_hertz * depth * math.sqrt(depth) + damper * (depth - before) - p.robot_stiffness * (d - depth)
+        depth = max(0.0, depth - excess / (1.5 * k_hertz * math.sqrt(depth) + damper + p.robot_stiffness))
+    return depth
+
+
+@jit
+def _felt(x, p, k, k_hertz, d, rate, dt):
+    """(δ, F) where the encoders are d inside a frame, going further in with `rate`."""
+    if p.robot_stiffness == 0.0:
+        return d, _normal_force(p, k, k_hertz, d, rate)
+    x.depth = min(d, _depth(p, k, k_hertz, d, x.depth, dt))
+    return x.depth, p.robot_stiffness * (d - x.depth)
+
+
+@jit
 def count_collision(sig, x, p, side, along):
     """A collision begins at a touch and is over when the tip is well away again, or at the other frame."""
     if side != 0 and (x.touching == 0 or side != x.touching):
@@ -86,15 +121,19 @@ def contact_step(sig, x, p, dt):
     if p.rotates:
         v = vec.add(v, vec.cross(vec.load(sig.V_WB_true.w), tip))
     n = vec.load(p.n_W)
-    along, rate = vec.dot(n, at) - p.middle, vec.dot(n, v)
+    if x.touching == 0 and sig.collision >= p.shift_after:
+        x.shift = p.shift
+    along, rate = vec.dot(n, at) - p.middle - x.shift, vec.dot(n, v)
 
     side, force, depth = 0, 0.0, 0.0
     if along > p.free:
-        side, depth = 1, along - p.free
-        force = _normal_force(p, p.stiffness, p.hertz_stiffness, depth, rate)
+        side = 1
+        depth, force = _felt(x, p, p.stiffness, p.hertz_stiffness, along - p.free, rate, dt)
     elif along < -p.free:
-        side, depth = -1, -along - p.free
-        force = _normal_force(p, p.rear_ratio * p.stiffness, p.rear_ratio * p.hertz_stiffness, depth, -rate)
+        side, r = -1, p.rear_ratio
+        depth, force = _felt(x, p, r * p.stiffness, r * p.hertz_stiffness, -along - p.free, -rate, dt)
+    else:
+        x.depth = 0.0
 
     f = vec.scale(side * force, n)
     if p.friction > 0.0 and force > 0.0:
@@ -104,6 +143,8 @@ def contact_step(sig, x, p, dt):
 
     count_collision(sig, x, p, side, along)
     vec.store(sig.F_C_true_W, f)
+    if p.robot_stiffness > 0.0:
+        at = vec.sub(at, vec.scale(side * force / p.robot_stiffness, n))
     vec.store(sig.p_C_true_W, at)
     sig.penetration = depth
 
@@ -119,6 +160,8 @@ def _pack(p, scenario):
     p.free = frames.gap - rod.radius
     p.middle = sum(n * a for n, a in zip(frames.n_W, scenario.start_of_tip, strict=True))
     p.collisions = scenario.collisions
+    p.robot_stiffness = scenario.robot.stiffness
+    p.shift, p.shift_after = frames.shift, frames.shift_after
 
 
 CONTACT = StageKind(
@@ -126,10 +169,11 @@ CONTACT = StageKind(
     contact_step,
     reads=("X_WB_true", "V_WB_true", "collision", "done"),
     writes=("F_C_true_W", "p_C_true_W", "penetration", "contact", "collision", "done"),
-    state=record(touching="i8"),
+    state=record(touching="i8", depth="f8", shift="f8"),
     params=record(
         hertz="i8", stiffness="f8", damping="f8", rear_ratio="f8", hertz_stiffness="f8", friction="f8", n_W=3, tip_B=3,
         rotates="i8", free="f8", middle="f8", collisions="i8",
+        robot_stiffness="f8", shift="f8", shift_after="i8",
     ),
     pack=_pack,
 )  # fmt: skip

@@ -29,7 +29,7 @@ class Robot(Section):
     jitter: Second = Field(default=0.0, ge=0, description="the pure delay varies from tick to tick by up to ± this")
     speed_limit: MetrePerSecond = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
     acceleration_limit: MetrePerSecond2 = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
-
+    start_at_rest: bool = Field(default=False, description="the robot stands at the start; else it is under way")
     lead: bool = Field(default=False, description="command x + τ v + ½ τ² a instead of x, τ the whole delay")
 
     @model_validator(mode="after")
@@ -160,6 +160,7 @@ def _pack(p, scenario):
     p.jitter = robot.jitter / dt
     p.key = scenario.noise_key("robot.jitter")
     p.rotates = scenario.rotates
+    p.at_rest = robot.start_at_rest
     p.limited = robot.speed_limit > 0 or robot.acceleration_limit > 0
     p.speed_limit = robot.speed_limit or 1e12
     p.acceleration_limit = robot.acceleration_limit or 1e12
@@ -172,9 +173,11 @@ def _pack(p, scenario):
 
 @jit
 def _reset(sig, x, p):
-    """Under way already at the set-point's first velocity: a robot that lags has been lagging before."""
+    """Under way already at the set-point's first velocity: a robot that lags has been lagging before. Or it stands."""
     position, q = vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q)
     v, w = vec.load(sig.V_WB_des.v), vec.load(sig.V_WB_des.w)
+    if p.at_rest:
+        v = w = (0.0, 0.0, 0.0)
     last = so3.multiply(so3.exp(vec.scale(-p.dt, w)), q)
     delay.fill_motion(x.line, vec.sub(position, vec.scale(p.dt, v)), v, last, w, p.dt)
     back = -(p.samples + 1.0) * p.dt
@@ -199,7 +202,7 @@ ROBOT = StageKind(
         line=delay.MOTION_LINE, p=3, v=3, q=4, w=3, u=3, u_q=4, limited=3, limited_v=3, noise=noise.NOISE,
     ),
     params=record(
-        dt="f8", samples="f8", jitter="f8", lag="f8", rotates="i8", second_order="i8", limited="i8", key="u8",
+        dt="f8", samples="f8", jitter="f8", lag="f8", rotates="i8", at_rest="i8", second_order="i8", limited="i8", key="u8",
         speed_limit="f8", acceleration_limit="f8", phi=("f8", (2, 2)), gamma=("f8", (2, 2)),
     ),
     pack=_pack,

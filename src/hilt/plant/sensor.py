@@ -1,4 +1,5 @@
-"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, cut and rounded.
+"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, cut and rounded;
+some of its samples may be lost, then the last one stays.
 
 `sensor` sits between robot and mock-up and moves with them, and may carry a load whose weight and inertia forces it feels;
 `target-sensor` sits under the mock-up that stands still.
@@ -14,7 +15,7 @@ from hilt.scenario import Section
 from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench, take_off
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Hertz, Metre3, Newton, Newton3, NewtonMetre, NewtonMetre3, Quaternion, Second
+from hilt.units import Hertz, Metre3, Newton, Newton3, NewtonMetre, NewtonMetre3, NewtonPerSecond3, Number, Quaternion, Second
 
 
 class Sensor(Section):
@@ -24,12 +25,15 @@ class Sensor(Section):
     torque_noise: NewtonMetre = Field(default=0.0, ge=0, description="rms of each torque axis")
     bias: Newton3 = (0.0, 0.0, 0.0)
     torque_bias: NewtonMetre3 = (0.0, 0.0, 0.0)
+    drift: NewtonPerSecond3 = Field(default=(0.0, 0.0, 0.0), description="of the bias")
     bandwidth: Hertz = Field(default=0.0, ge=0, description="corner of a first-order low-pass; 0 for none")
     delay: Second = Field(default=0.0, ge=0)
     saturation: Newton = Field(default=0.0, ge=0, description="largest force of an axis; 0 for none")
     torque_saturation: NewtonMetre = Field(default=0.0, ge=0, description="largest torque of an axis; 0 for none")
     resolution: Newton = Field(default=0.0, ge=0, description="step of the converter for forces; 0 for none")
     torque_resolution: NewtonMetre = Field(default=0.0, ge=0, description="step of the converter for torques; 0 for none")
+    dropout: Number = Field(default=0.0, ge=0, le=1, description="probability per tick that samples begin to be lost")
+    dropout_length: int = Field(default=5, ge=1, description="one up to so many samples are lost then")
     position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of what carries it")
     attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the sensor in that frame, w x y z")
     load: Load | None = Field(default=None, description="what really hangs on a sensor that moves; nothing if not given")
@@ -53,7 +57,17 @@ def _convert(value, most, step):
 
 
 @jit
-def measure(sig, x, p, f_S, tau_S):
+def _lost(x, p):
+    """Whether this sample does not arrive."""
+    if x.lost == 0 and noise.uniform(x.losses) < p.dropout:
+        x.lost = 1 + int(p.dropout_length * noise.uniform(x.losses))
+    lost = x.lost > 0
+    x.lost = max(0, x.lost - 1)
+    return lost
+
+
+@jit
+def measure(sig, x, p, f_S, tau_S, dt):
     """What the sensor makes of the wrench at its origin."""
     f, tau = f_S, tau_S
     if p.samples > 0.0:
@@ -64,12 +78,15 @@ def measure(sig, x, p, f_S, tau_S):
         tau = vec.add(vec.load(x.tau), vec.scale(p.share, vec.sub(tau, vec.load(x.tau))))
         vec.store(x.f, f)
         vec.store(x.tau, tau)
-    f = vec.add(f, vec.load(p.bias))
+    x.age += dt
+    f = vec.add(vec.add(f, vec.load(p.bias)), vec.scale(x.age, vec.load(p.drift)))
     tau = vec.add(tau, vec.load(p.torque_bias))
     if p.noise > 0.0:
         f = vec.add(f, vec.scale(p.noise, noise.normal_vector(x.noise)))
     if p.torque_noise > 0.0:
         tau = vec.add(tau, vec.scale(p.torque_noise, noise.normal_vector(x.noise)))
+    if p.dropout > 0.0 and _lost(x, p):
+        return
     for i in range(3):
         sig.F_So_S.f[i] = _convert(f[i], p.saturation, p.resolution)
         sig.F_So_S.tau[i] = _convert(tau[i], p.torque_saturation, p.torque_resolution)
@@ -88,7 +105,7 @@ def sensor_step(sig, x, p, dt):
         accelerations(x.motion, q_WB, v, w, vec.load(p.position), 1.0, dt)
         load_f, load_tau = load_wrench(q_WS, vec.load(x.motion.a), w, vec.load(x.motion.alpha), p.load)
         f_S, tau_S = vec.add(f_S, load_f), vec.add(tau_S, load_tau)
-    measure(sig, x, p, f_S, tau_S)
+    measure(sig, x, p, f_S, tau_S, dt)
 
 
 @jit
@@ -108,12 +125,12 @@ def load_observed(sig, x, p, tool, dt):
 def target_sensor_step(sig, x, p, dt):
     """The contact force acts on the target at the tip; the sensor's frame is fixed in W."""
     if not p.rotates:  # one axis, one number
-        measure(sig, x, p, vec.load(sig.F_C_true_W), (0.0, 0.0, 0.0))
+        measure(sig, x, p, vec.load(sig.F_C_true_W), (0.0, 0.0, 0.0), dt)
         return
     q_WS = so3.load(p.q_BS)
     f_W = vec.load(sig.F_C_true_W)
     arm_W = vec.sub(vec.load(sig.p_C_true_W), vec.load(p.p_BcmSo_B))
-    measure(sig, x, p, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, vec.cross(arm_W, f_W)))
+    measure(sig, x, p, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, vec.cross(arm_W, f_W)), dt)
 
 
 def _pack_channel(p, scenario):
@@ -124,6 +141,9 @@ def _pack_channel(p, scenario):
         "noise",
         "torque_noise",
         "bias",
+        "drift",
+        "dropout",
+        "dropout_length",
         "torque_bias",
         "saturation",
         "torque_saturation",
@@ -133,7 +153,7 @@ def _pack_channel(p, scenario):
         p[name] = getattr(sensor, name)
     p.q_BS = sensor.attitude
     p.rotates = scenario.rotates
-    p.key = scenario.noise_key("sensor.noise")
+    p.key, p.loss_key = scenario.noise_key("sensor.noise"), scenario.noise_key("sensor.dropout")
 
 
 def _pack(p, scenario):
@@ -153,13 +173,14 @@ def _pack_target(p, scenario):
 
 @jit
 def _reset(sig, x, p):
-    x.noise.key = p.key
+    x.noise.key, x.losses.key = p.key, p.loss_key
 
 
-_STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE, motion=MOTION)
+_STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE, motion=MOTION, age="f8", lost="i8", losses=noise.NOISE)
 _PARAMS = record(
-    samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, torque_bias=3, saturation="f8", torque_saturation="f8",
-    resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, rotates="i8", key="u8",
+    samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, drift=3, torque_bias=3,
+    saturation="f8", torque_saturation="f8", resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, rotates="i8", key="u8",
+    dropout="f8", dropout_length="i8", loss_key="u8",
     loaded="i8", load=LOAD, position=3,
 )  # fmt: skip
 

@@ -3,6 +3,8 @@
 from hilt.signals.table import FLOAT, INTEGER, PORT, declare
 
 # What is measured (step 1)
+declare("F_bias_W", FLOAT, "bias of the sensor, as seen in free flight", size=3, unit="N", frame="W")
+declare("fresh", INTEGER, "1 where the force is a new sample, 0 where one was lost", unit="1")
 declare("F_n", FLOAT, "measured force along the frames' normal", unit="N")
 declare("x_late", FLOAT, "measured tip along the normal, when the force was felt", unit="m")
 declare("v_late", FLOAT, "its velocity", unit="m/s")

@@ -21,11 +21,11 @@ from hilt.compensate.twin.tick import TWIN_STAGES, twin_tick
 from hilt.compiled import jit
 from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
 from hilt.guard import GUARD, guard_step
-from hilt.plant.contact import CONTACT, Contact, Frames, Rod, contact_step
+from hilt.plant.contact import CONTACT, Contact, Frames, GivingRobot, Rod, contact_step
 from hilt.plant.contact_books import CONTACT_BOOKS, contact_books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.observed import contact_observed, motion_observed
-from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
+from hilt.plant.robot import ROBOT, check_fits, robot_step
 from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
 from hilt.scenario import SHIPPED, Scenario, Section
 from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
@@ -87,7 +87,7 @@ class Docking(Scenario):
     frames: Frames
     rod: Rod = Rod()
     contact: Contact
-    robot: Robot
+    robot: GivingRobot
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
     force_filter: LowPass = LowPass()
@@ -164,7 +164,8 @@ class Docking(Scenario):
         """The same bodies and contact with nothing between them: perfect robot and sensor, no guard, a finer tick."""
         return self.model_copy(
             update={
-                "robot": Robot(kind="ideal"),
+                "robot": GivingRobot(kind="ideal"),
+                "frames": self.frames.model_copy(update={"shift": 0.0}),
                 "encoder": Encoder(),
                 "sensor": Sensor(position=self.sensor.position, attitude=self.sensor.attitude),
                 "force_filter": LowPass(),

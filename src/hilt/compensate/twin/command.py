@@ -6,6 +6,7 @@ command's way: the difference is the twin's port.
 
 from hilt.compensate import ledger
 from hilt.compensate.twin import model
+from hilt.compensate.twin.give_way import stretched
 from hilt.compensate.twin.governor import inverse, steer
 from hilt.compensate.twin.predict import acceleration, ahead, clock_ahead, in_real_time
 from hilt.compensate.twin.prior import limits_of
@@ -45,6 +46,7 @@ def command_step(sig, x, p, dt):
     horizon, rate, slope = clock_ahead(rate, slope, aim, x.preview)
     y, dy, ddy = ahead(frame, p.mass, y, dy, horizon, PREVIEW_STEPS)
     later = in_real_time(frame, p.mass, y, dy, ddy, rate, slope)
+    now, later = stretched(frame, p.give, now), stretched(frame, p.give, later)
 
     u, du = steer(sig.u_twin, sig.du_twin, now, inverse(now, T1, T2), inverse(later, T1, T2), T1, x.preview, p.A, p.V, dt)
     # -F̂·(way of the body - way of the command)
@@ -60,6 +62,7 @@ def _pack(p, scenario):
     p.tip_B = scenario.rod.tip
     p.mass = scenario.reduced_mass
     p.A, p.V = limits_of(scenario)
+    p.give, p.at_rest = scenario.prior.give(scenario), scenario.robot.start_at_rest
 
 
 @jit
@@ -68,6 +71,8 @@ def _reset(sig, x, p):
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
     sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_des.p) + vec.dot(n, tip)
     sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_des.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_des.w), tip))
+    if p.at_rest:
+        sig.du_twin = 0.0
 
 
 TWIN_COMMAND = StageKind(
@@ -80,7 +85,7 @@ TWIN_COMMAND = StageKind(
     ),
     writes=("X_WB_des", "V_WB_des", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(port=PORT, preview="f8"),
-    params=record(n_W=3, tip_B=3, mass="f8", A="f8", V="f8"),
+    params=record(n_W=3, tip_B=3, mass="f8", A="f8", V="f8", give="f8", at_rest="i8"),
     pack=_pack,
     reset=_reset,
 )  # fmt: skip

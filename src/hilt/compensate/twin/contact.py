@@ -78,11 +78,11 @@ def begin(x, frame, p, e, at, rate, force):
 
 
 @jit
-def learn(x, frame, p, e, at, rate, force, dt):
+def learn(x, frame, p, e, at, rate, force, fresh, dt):
     """Step 3: one sample."""
     x.samples += 1
     x.peak, x.deepest = max(x.peak, force), max(x.deepest, at * e)
-    if not force > max(0.5 * p.threshold, 0.05 * x.peak):
+    if not fresh or not force > max(0.5 * p.threshold, 0.05 * x.peak):
         return
     line, hertz = frame.line, frame.hertz
     depth, v = (at - x.at) * e, rate * e
@@ -144,14 +144,14 @@ def contact_step(sig, x, p, dt):
         elif not leaving and not inside and size < 0.5 * p.threshold:
             sig.touch_event, sig.touch = CAME_TO_NOTHING, 0
         else:
-            learn(x, frame, p, e, at, rate, F * e, dt)
+            learn(x, frame, p, e, at, rate, F * e, sig.fresh, dt)
         publish(sig, frame, model.place_of(e))
     elif size > p.threshold:
         e = 1 if F > 0.0 else -1
         frame = x.frames[model.place_of(e)]
         sig.touch, sig.touch_event = e, BEGINS
         begin(x, frame, p, float(e), at, rate, F * e)
-        learn(x, frame, p, float(e), at, rate, F * e, dt)
+        learn(x, frame, p, float(e), at, rate, F * e, sig.fresh, dt)
         publish(sig, frame, model.place_of(e))
     else:
         e = 1 if at > p.middle else -1
@@ -199,7 +199,7 @@ TWIN_CONTACT = StageKind(
     "twin-contact",
     contact_step,
     reads=(
-        "F_n", "x_late", "v_late", "x_twin", "v_twin", "touch",
+        "F_n", "x_late", "v_late", "x_twin", "v_twin", "touch", "fresh",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
     writes=(

@@ -44,6 +44,16 @@ def force(frame, x, v):
 
 
 @jit
+def slope(frame, x):
+    """∂f̂/∂x along e."""
+    e, known, model, k, _, q, surface = frame
+    depth = (x - surface) * e
+    if known == UNSEEN or not depth > 0.0:
+        return 0.0
+    return 1.5 * q * math.sqrt(q * depth) if model == HERTZ else k
+
+
+@jit
 def force_rate(frame, x, v, a):
     """df̂/dt along a motion with velocity v and acceleration a."""
     e, known, model, k, c, q, surface = frame

@@ -51,12 +51,18 @@ class Prior(Section):
     frequency_error: Number = Field(default=0.0, gt=-1, description="relative, of the robot's natural frequency")
     damping_error: Number = Field(default=0.0, gt=-1, description="relative, of the robot's damping ratio")
     surface_error: Metre = Field(default=0.0, description="both frames are told to be so much further out than they are")
+    compliance_error: Number = Field(default=0.0, ge=-1, description="relative, of how the robot gives way; -1: not told")
     normal_error: Radian = Field(default=0.0, description="the frames' normal is told turned by so much")
     normal_azimuth: Radian = Field(default=0.0, description="towards which direction across the normal")
     normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="how far the normal may be off; 0: it is exact")
 
     def stiffness(self, scenario: Any) -> float:
         return float(scenario.contact.stiffness * (1.0 + self.stiffness_error))
+
+    def give(self, scenario: Any) -> float:
+        """C: metres by which the robot gives way per newton."""
+        stiffness = scenario.robot.stiffness
+        return float((1.0 + self.compliance_error) / stiffness) if stiffness > 0 else 0.0
 
     def robot(self, scenario: Any) -> RobotFigures:
         robot, own = scenario.robot, scenario.robot_lag

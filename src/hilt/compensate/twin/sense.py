@@ -7,11 +7,24 @@ command's.
 
 import math
 
-from hilt.compensate.twin import line
+from hilt.compensate.twin import line, model
+from hilt.compensate.twin.give_way import tip_speed
 from hilt.compiled import jit
 from hilt.maths import vec
 from hilt.signals import record
 from hilt.stage import StageKind
+
+
+@jit
+def felt(sig, give):
+    """The tip of a robot that gives way; and what must have been felt where a sample was lost."""
+    if sig.touch == 0:
+        return
+    frame = model.frame_of(sig, sig.touch)
+    sig.x_late -= give * sig.F_n
+    sig.v_late = tip_speed(frame, give, sig.x_late, sig.v_late)
+    if not sig.fresh:
+        sig.F_n = frame[0] * model.force(frame, sig.x_late, sig.v_late)
 
 
 @jit
@@ -26,6 +39,7 @@ def sense_step(sig, x, p, dt):
     sig.F_n = x.force
     sig.x_late, _ = line.read(x.line, p.samples, 0)
     sig.v_late, _ = line.read(x.line, p.samples, 1)
+    felt(sig, p.give)
     # Back to the simulated motion: the set-point of the last tick was the command.
     p_C, v_C = vec.load(sig.p_C_des_W), vec.load(sig.v_C_des_W)
     vec.store(sig.p_C_des_W, vec.add(p_C, vec.scale(sig.x_twin - vec.dot(n, p_C), n)))
@@ -37,8 +51,10 @@ def _pack(p, scenario):
     p.n_W = scenario.frames.n_W
     p.samples = scenario.assumed_sensor_delay / scenario.loop.period
     p.dt = scenario.loop.period
+    p.give = scenario.prior.give(scenario)
     p.x0 = sum(n * a for n, a in zip(scenario.frames.n_W, scenario.start_of_tip, strict=True))
-    p.v0 = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
+    under_way = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
+    p.v0 = 0.0 if scenario.robot.start_at_rest else under_way
     p.behind = scenario.prior.robot(scenario).lag
 
 
@@ -51,10 +67,13 @@ def _reset(sig, x, p):
 TWIN_SENSE = StageKind(
     "twin-sense",
     sense_step,
-    reads=("F_mea_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "x_twin", "v_twin", "V_WB_des"),
+    reads=(
+        "F_mea_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "x_twin", "v_twin", "V_WB_des", "touch", "fresh",
+        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+    ),
     writes=("F_n", "x_late", "v_late", "p_C_des_W", "v_C_des_W", "V_WB_des"),
     state=record(line=line.PAIR_LINE, force="f8", at="f8", rate="f8"),
-    params=record(n_W=3, samples="f8", dt="f8", x0="f8", v0="f8", behind="f8"),
+    params=record(n_W=3, samples="f8", give="f8", dt="f8", x0="f8", v0="f8", behind="f8"),
     pack=_pack,
     reset=_reset,
-)
+)  # fmt: skip

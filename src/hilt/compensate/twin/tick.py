@@ -1,6 +1,7 @@
 """The twin's part of docking's tick, in the order of its steps."""
 
 from hilt.compensate.twin.balance import TWIN_BALANCE, balance_step
+from hilt.compensate.twin.bias import TWIN_BIAS, bias_step
 from hilt.compensate.twin.body import TWIN_BODY, body_step
 from hilt.compensate.twin.clock import TWIN_CLOCK, clock_step
 from hilt.compensate.twin.command import TWIN_COMMAND, command_step
@@ -12,6 +13,7 @@ from hilt.dynamics.two_bodies import two_bodies_step
 
 # After the two bodies: what they start with is what the twin starts from.
 TWIN_STAGES = {
+    "twin_bias": TWIN_BIAS,
     "twin_sense": TWIN_SENSE,
     "twin_contact": TWIN_CONTACT,
     "twin_balance": TWIN_BALANCE,
@@ -25,6 +27,7 @@ TWIN_STAGES = {
 @jit_apart
 def twin_tick(sig, x, p):
     """From the measured force to the set-point; steps as numbered in the stages."""
+    bias_step(sig, x.twin_bias, p.twin_bias, p.dt)
     sense_step(sig, x.twin_sense, p.twin_sense, p.dt)  # 1
     robot_step(sig, x.twin_robot, p.twin_robot, p.dt)  # 7
     contact_step(sig, x.twin_contact, p.twin_contact, p.dt)  # 2, 3

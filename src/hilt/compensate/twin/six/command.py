@@ -9,6 +9,7 @@ import math
 from hilt.compensate import ledger
 from hilt.compensate.twin import model
 from hilt.compensate.twin.command import PREVIEW_STEPS, STEPS, preview_of
+from hilt.compensate.twin.give_way import stretched_tip
 from hilt.compensate.twin.predict import acceleration, ahead, clock_ahead, in_real_time
 from hilt.compensate.twin.prior import limits_of
 from hilt.compensate.twin.six.govern import steer_tip, steer_turn
@@ -50,12 +51,14 @@ def command_step(sig, x, p, dt):
     now = in_real_time(frame, mass, curve[0], curve[1], curve[2], rate, slope)
     y = bend(now, curve, at, v, horizon, rate)
     tip_now = motion_ahead(tip, flow, tip_bends, y, horizon, rate, slope)
+    tip_now = stretched_tip(frame, p.give, n, curve[0], tip_now)
     turn_now = motion_ahead(off, turning, turn_bends, y, horizon, rate, slope)
     further, rate, slope = clock_ahead(rate, slope, aim, x.preview)
     horizon += further
     curve = ahead(frame, mass, curve[0], curve[1], further, PREVIEW_STEPS)
     y = bend(in_real_time(frame, mass, curve[0], curve[1], curve[2], rate, slope), curve, at, v, horizon, rate)
     tip_later = motion_ahead(tip, flow, tip_bends, y, horizon, rate, slope)
+    tip_later = stretched_tip(frame, p.give, n, curve[0], tip_later)
     turn_later = motion_ahead(off, turning, turn_bends, y, horizon, rate, slope)
 
     c = vec.load(x.tip)
@@ -83,6 +86,7 @@ def _pack(p, scenario):
     p.n_W = scenario.frames.n_W  # one fixed direction in which the robot is identified
     p.tip_B = scenario.rod.tip
     p.A, p.V = limits_of(scenario)
+    p.give, p.at_rest = scenario.prior.give(scenario), scenario.robot.start_at_rest
     arm = max(SHORTEST_ARM, math.hypot(*scenario.rod.tip))
     p.A_turn, p.V_turn = p.A / arm, p.V / arm
     p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
@@ -96,6 +100,9 @@ def _reset(sig, x, p):
     vec.store(x.rate, vec.add(vec.load(sig.V_WB_des.v), vec.cross(vec.load(sig.V_WB_des.w), rod)))
     so3.store(x.q, so3.load(sig.X_WB_des.q))
     vec.store(x.turning, vec.load(sig.V_WB_des.w))
+    if p.at_rest:
+        vec.store(x.rate, (0.0, 0.0, 0.0))
+        vec.store(x.turning, (0.0, 0.0, 0.0))
 
 
 SIX_COMMAND = StageKind(
@@ -107,7 +114,9 @@ SIX_COMMAND = StageKind(
     ),
     writes=("X_WB_des", "V_WB_des", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(port=PORT, preview="f8", tip=3, rate=3, q=4, turning=3),
-    params=record(levers=LEVERS, n_W=3, tip_B=3, A="f8", V="f8", A_turn="f8", V_turn="f8", middle="f8"),
+    params=record(
+        levers=LEVERS, n_W=3, tip_B=3, A="f8", V="f8", A_turn="f8", V_turn="f8", middle="f8", give="f8", at_rest="i8",
+    ),
     pack=_pack,
     reset=_reset,
 )  # fmt: skip

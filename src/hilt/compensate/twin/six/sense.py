@@ -8,6 +8,7 @@ import math
 
 from hilt.compensate.twin import model
 from hilt.compensate.twin.contact import BEGINS, ENDS
+from hilt.compensate.twin.sense import felt
 from hilt.compensate.twin.six import planes, point
 from hilt.compiled import jit
 from hilt.maths import delay, so3, vec
@@ -58,6 +59,7 @@ def sense_step(sig, x, p, dt):
     vec.store(sig.n_hat_W, n)
     sig.F_n = vec.dot(n, force)
     sig.x_late, sig.v_late = planes.along(plane, late), vec.dot(n, delay.read(x.line, p.samples, 3))
+    felt(sig, p.give)
     sig.x_twin, sig.v_twin = planes.along(plane, tip), vec.dot(n, v)
     away = vec.sub(tip, vec.load(plane.a))
     sig.doubt = math.sqrt(plane.variance * vec.dot(away, away))
@@ -70,6 +72,7 @@ def _pack(p, scenario):
     p.n_W = scenario.prior.normal(scenario)
     p.variance = scenario.prior.normal_doubt**2
     p.samples = scenario.assumed_sensor_delay / dt
+    p.give, p.at_rest = scenario.prior.give(scenario), scenario.robot.start_at_rest
     p.force_noise, p.threshold = max(scenario.sensor.noise, 1e-3), scenario.force_threshold
     p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
     p.dt, p.behind = dt, dt + scenario.prior.robot(scenario).lag
@@ -81,6 +84,8 @@ def _reset(sig, x, p):
     rod = vec.load(p.tip_B)
     tip = vec.add(vec.load(sig.X_WB_des.p), rod)
     v = vec.add(vec.load(sig.V_WB_des.v), vec.cross(vec.load(sig.V_WB_des.w), rod))
+    if p.at_rest:
+        v = (0.0, 0.0, 0.0)
     for i in range(2):
         plane = x.planes[i]
         vec.store(plane.n, vec.load(p.n_W))
@@ -99,7 +104,7 @@ SIX_SENSE = StageKind(
     sense_step,
     reads=(
         "F_mea_W", "F_So_filt_S", "X_WB_meas", "p_C_W", "v_C_W", "X_WB_des", "V_WB_des", "touch", "touch_event", "F_n",
-        "frame_s", "tip_offset_B",
+        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s", "tip_offset_B", "fresh",
     ),
     writes=(
         "F_n", "x_late", "v_late", "x_twin", "v_twin", "p_C_des_W", "v_C_des_W", "n_hat_W", "doubt", "tip_offset_B",
@@ -107,7 +112,7 @@ SIX_SENSE = StageKind(
     state=record(line=delay.WRENCH_LINE, force=3, at=3, rate=3, side="i8", planes=(planes.PLANE, (2,)), point=point.POINT),
     params=record(
         tip_B=3, sensor_W=3, q_WS=4, n_W=3, variance="f8", samples="f8", force_noise="f8", threshold="f8", middle="f8",
-        dt="f8", behind="f8", side="i8",
+        give="f8", at_rest="i8", dt="f8", behind="f8", side="i8",
     ),
     pack=_pack,
     reset=_reset,

@@ -1,6 +1,7 @@
 """The twin's part of docking's tick in six degrees of freedom, in the order of its steps."""
 
 from hilt.compensate.twin.balance import balance_step
+from hilt.compensate.twin.bias import bias_step
 from hilt.compensate.twin.contact import contact_step
 from hilt.compensate.twin.robot import robot_step
 from hilt.compensate.twin.six.body import SIX_BODY, body_step
@@ -10,7 +11,7 @@ from hilt.compensate.twin.six.sense import SIX_SENSE, sense_step
 from hilt.compiled import jit_apart
 from hilt.dynamics.two_bodies import relative_motion, two_bodies_step
 
-# After those of one degree of freedom, of which contact, balance and robot are used here too.
+# After those of one degree of freedom, of which bias, contact, balance and robot are used here too.
 SIX_STAGES = {"six_sense": SIX_SENSE, "six_clock": SIX_CLOCK, "six_body": SIX_BODY, "six_command": SIX_COMMAND}
 
 
@@ -18,6 +19,7 @@ SIX_STAGES = {"six_sense": SIX_SENSE, "six_clock": SIX_CLOCK, "six_body": SIX_BO
 def twin_six_tick(sig, x, p):
     """From the measured force to the set-point."""
     relative_motion(sig, x.bodies, p.bodies)  # the set-point of the last tick was the command; back to the bodies
+    bias_step(sig, x.twin_bias, p.twin_bias, p.dt)
     sense_step(sig, x.six_sense, p.six_sense, p.dt)  # 1, 3, 9
     robot_step(sig, x.twin_robot, p.twin_robot, p.dt)  # 10
     contact_step(sig, x.twin_contact, p.twin_contact, p.dt)
