@@ -4,6 +4,7 @@ Nothing here depends on the machine being quick: a stalled process makes counts 
 """
 
 import socket
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -369,6 +370,28 @@ def test_a_loop_of_many_cycles_echoes_every_ipoc_and_goes_where_it_is_sent(kind,
         if arm.late == late:
             assert len([entry for entry in diary if entry.live]) >= count
             assert arm.violations == []
+
+
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_an_answer_that_came_too_late_is_made_up_for(kind):
+    """Every tenth answer is too late for its cycle: the controller does not make that step, and says so in its next packet."""
+    with cell(0.012, AWAY, HAND, correction=kind, step_limit=0.002) as (driver, arm, X, V):
+        start, sent = np.zeros(1, POSE), np.zeros(1, POSE)
+        driver.sent(start)
+        arm.live, late, goal = True, arm.late, start.copy()
+        for k in range(60):
+            assert driver.wait(X, V) == rsi.OK
+            goal["p"][0, 0] = start["p"][0, 0] + smooth(k + 1, 50, 0.01)
+            if k % 10 == 5:
+                time.sleep(0.018)
+            assert driver.send(goal) == rsi.OK
+        assert arm.late >= late + 6
+        driver.wait(X, V)
+        driver.sent(sent)
+        driver.hold()
+        assert sent["p"][0] == pytest.approx(goal["p"][0], abs=1e-8)
+        way = np.subtract(arm.diary[-1].pose[:3], arm.settings.start_p)
+        assert np.linalg.norm(way) == pytest.approx(0.01, abs=1e-8), "the controller is where the driver believes it is"
 
 
 def test_measured_pose_and_twist_are_those_of_the_robot():

@@ -161,7 +161,15 @@ class LabRig:
         self._heard, self._unanswered = clock.now(), counted.get("lost", 0) + counted.get("delay", 0)
         if code or self._unanswered != before[1] or self._heard - before[0] > 2.0 * self.cycle:
             self._stand_still()
+            self._make_up()
         return code
+
+    def _make_up(self) -> None:
+        """A set-point that the robot has not heard of was not gone to: what is missing is made up for gently."""
+        assert self._robot is not None
+        self._robot.sent(self._now)
+        self._offset += self._now["p"] - self._last["p"]
+        self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
 
     def _stand_still(self) -> None:
         self._velocity[:] = self._turning[:] = 0.0

@@ -4,8 +4,8 @@ Every packet must be answered with its own IPOC, in READY as in LIVE: `hold` ans
 zeroed in absolute mode, since that would call the robot back to where it began: there `hold` repeats the last one.
 What is sent is first read back by our own decoder: a packet that it refuses (a number that is not finite) is not sent, and
 the set-point that the driver remembers is the one the controller got, rounding included.
-An answer that the controller discards as late is counted there (`delay`) and not made up for: a relative correction is then
-lost, and the robot stays that much behind the set-point; absolute ones have no such drift.
+An answer that the controller discards as late is counted there (`delay`). A relative correction is lost then: the set-point
+that the driver remembers goes back to where it was before it, so that the next one makes up for it; absolute ones do anyway.
 """
 
 import contextlib
@@ -48,6 +48,8 @@ class RsiRobot:
         self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
         self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
         self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
+        self._before = frames.identity()  # the set-point before the last answer
+        self._answer_ipoc = self._answer_delay = 0  # of the packet that was answered last
         self._twist = np.zeros(1, TWIST)[0]
         self._next = np.zeros(1, codec.ROB)[0]
         self._answer = np.zeros(1, codec.SEN)[0]
@@ -146,6 +148,7 @@ class RsiRobot:
             return SILENT
         self.packets += fresh
         self.late += fresh - 1
+        self._take_back()
         self._answered = False
         _copy(self._here, self._wanted)
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
@@ -154,6 +157,12 @@ class RsiRobot:
         _copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
         return OK
+
+    def _take_back(self) -> None:
+        """Of the answers that were due since the last one, that one among them, all were called late: it was not heard."""
+        due = (int(self.state["ipoc"]) - self._answer_ipoc) // self._step
+        if self.settings.correction == "relative" and int(self.state["delay"]) - self._answer_delay >= due:
+            _copy(self._before, self._sent)
 
     def _take(self, data: bytes) -> bool:
         """Keep a packet if it is newer than the newest."""
@@ -230,6 +239,8 @@ class RsiRobot:
         if self._socket is None or self._answered:
             return False
         self._answered = True
+        self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
+        _copy(self._sent, self._before)
         try:
             self._socket.setblocking(False)
             self._socket.send(data)
