@@ -51,7 +51,6 @@ needs_browser = [
 ]
 
 
-
 def until(what, patience=LONG, every=0.02):
     """Until `what` returns something; what it returned."""
     end = time.monotonic() + patience
