@@ -13,6 +13,7 @@ import json
 import sys
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numba.core.runtime import rtsys
@@ -21,9 +22,14 @@ from hilt import job, loop
 from hilt.clock import FreeClock
 from hilt.compiled import jit
 from hilt.device.rig import SimulatedRig
+from hilt.scenario import Scenario
+from hilt.stage import System
 
 # Six degrees of freedom, a filtered noisy sensor and a second-order robot; a period that makes the run long enough.
 SYSTEM, SCENARIO, _ = job.find("freefloat", "capture", ["loop.period=2 ms"])
+# The twin of one and of six degrees of freedom, with noise and more than one contact.
+TWIN = ["compensate.method=twin", "sensor.noise=0.5 N", "collisions=1000"]
+TWINS = {name: job.find("docking", name, TWIN)[:2] for name in ("twin", "oblique")}
 MANY = 10_000
 
 
@@ -43,11 +49,11 @@ def per_tick(count: Callable[[int], int], few: int) -> float:
     return round((count(MANY) - count(few)) / (MANY - few), 2) + 0.0
 
 
-def compiled_allocations(ticks: int) -> int:
-    """Allocations of plant and tick in the compiled loop."""
-    bench, log = SYSTEM.set_up(SCENARIO), np.zeros(ticks, SYSTEM.row)
+def allocations_of(system: System, scenario: Scenario, ticks: int) -> int:
+    """Of plant and tick in the compiled loop."""
+    bench, log = system.set_up(scenario), np.zeros(ticks, system.row)
     before = rtsys.get_allocation_stats().alloc
-    if SYSTEM.batch(bench.row, bench.x, bench.w, bench.p, log) != ticks:
+    if system.batch(bench.row, bench.x, bench.w, bench.p, log) != ticks:
         raise SystemExit("hilt bench: the run ended early, so its allocations were not counted")
     return rtsys.get_allocation_stats().alloc - before
 
@@ -105,7 +111,9 @@ def peak_bytes(ticks: int) -> int:
 def main() -> None:
     report = {
         "benchmark": "allocations",
-        "compiled_allocations_per_tick": per_tick(compiled_allocations, 10),
+        "compiled_allocations_per_tick": per_tick(partial(allocations_of, SYSTEM, SCENARIO), 10),
+        "compiled_twin_dof_1_allocations_per_tick": per_tick(partial(allocations_of, *TWINS["twin"]), 10),
+        "compiled_twin_dof_6_allocations_per_tick": per_tick(partial(allocations_of, *TWINS["oblique"]), 10),
         "check_with_one_array_allocations_per_tick": per_tick(known_allocations, 10),
         "loop_blocks_kept_per_tick": per_tick(blocks_kept, 100),
         "loop_peak_growth_bytes_per_tick": per_tick(peak_bytes, 100),

@@ -1,16 +1,20 @@
 // Taking the robot's delay off the contact force; the same expressions as hilt.compensate.delay.
-// Only the method that the benchmark runs is here: `pida`.
+// Only the method that the benchmark runs is here: `pida`; `twin` has headers of its own.
 #pragma once
 #include <algorithm>
 
 #include "docking_row.hpp"
 
+constexpr int64_t TWIN = 5;  // code of a method
+
 struct CompensateParameters {
-    double inverse_masses; int64_t rotates; Vec p_AcmC_B; Mat inverse_inertia_A; Vec p_Bcm_W; Mat inverse_inertia_B;
+    int64_t method; double inverse_masses; int64_t rotates;
+    Vec p_AcmC_B; Mat inverse_inertia_A; Vec p_Bcm_W; Mat inverse_inertia_B;
 };
 struct CompensateState { int64_t on; Port observer; };
 template <class F> void fields(CompensateParameters& a, F f) {
-    FIELD(inverse_masses) FIELD(rotates) FIELD(p_AcmC_B) FIELD(inverse_inertia_A) FIELD(p_Bcm_W) FIELD(inverse_inertia_B)
+    FIELD(method) FIELD(inverse_masses) FIELD(rotates) FIELD(p_AcmC_B) FIELD(inverse_inertia_A) FIELD(p_Bcm_W)
+    FIELD(inverse_inertia_B)
 }
 template <class F> void fields(CompensateState& a, F f) { FIELD(on) FIELD(observer) }
 

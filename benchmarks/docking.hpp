@@ -4,21 +4,29 @@
 #include "contact_identification.hpp"
 #include "docking_plant.hpp"
 #include "guard.hpp"
+#include "twin.hpp"
 #include "two_bodies.hpp"
 
 struct Parameters {
     double dt;
     RobotParameters robot; ContactParameters contact; BooksParameters books; SensorParameters sensor;
     SenseParameters sense; IdentifyParameters identify; CompensateParameters compensate; BodiesParameters bodies;
-    GuardLimits guard;
+    GuardLimits guard; twin::Parameters twin;
 };
-struct State { SenseState sense; IdentifyState identify; CompensateState compensate; BodiesState bodies; GuardState guard; };
+struct State {
+    SenseState sense; IdentifyState identify; CompensateState compensate; BodiesState bodies; GuardState guard;
+    twin::State twin;
+};
 struct World { RobotState robot; ContactState contact; BooksState books; SensorState sensor; };
 template <class F> void fields(Parameters& a, F f) {
     FIELD(dt) FIELD(robot) FIELD(contact) FIELD(books) FIELD(sensor)
     FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard)
+    stages(a.twin, f);
 }
-template <class F> void fields(State& a, F f) { FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard) }
+template <class F> void fields(State& a, F f) {
+    FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard)
+    stages(a.twin, f);
+}
 template <class F> void fields(World& a, F f) { FIELD(robot) FIELD(contact) FIELD(books) FIELD(sensor) }
 
 inline void plant(Row& row, World& w, const Parameters& p) {
@@ -31,8 +39,12 @@ inline void plant(Row& row, World& w, const Parameters& p) {
 
 inline void tick(Row& row, State& x, const Parameters& p) {
     contact_sense(row, x.sense, p.sense, p.dt);
-    identify(row, x.identify, p.identify);
-    compensate(row, x.compensate, p.compensate, p.dt);
-    two_bodies(row, x.bodies, p.bodies, p.dt);
+    if (p.compensate.method == TWIN) {
+        twin::tick(row, x.twin, x.bodies, p.twin, p.bodies, p.dt);
+    } else {
+        identify(row, x.identify, p.identify);
+        compensate(row, x.compensate, p.compensate, p.dt);
+        two_bodies(row, x.bodies, p.bodies, p.dt);
+    }
     guard(row, x.guard, p.guard, p.dt);
 }

@@ -1,5 +1,6 @@
 // The world of docking: robot with a pure delay, encoders, contact, its books and the sensor under the target.
-// Only what the benchmark runs is here: no noise, no limits and no second-order part of the robot.
+// Only what the benchmark runs is here: no noise, no lost samples, no limits, no second-order part of the robot; it does not
+// give way, and the frames stay where they are.
 #pragma once
 #include <algorithm>
 

@@ -1,0 +1,280 @@
+// The twin of one degree of freedom, stage by stage in the order of its tick; the same expressions as hilt.compensate.twin.
+#pragma once
+#include "delay_line.hpp"
+#include "twin_command.hpp"
+#include "twin_frames.hpp"
+#include "two_bodies.hpp"
+
+namespace twin {
+
+using Pair = std::array<double, 2>;
+using PairLine = Line<2>;
+
+struct Reading { double value, step; };
+
+inline Reading read(const PairLine& line, double samples, size_t which) {
+    const auto late = neighbours(line, samples);
+    const double newer = late.newer[which], older = late.older[which];
+    return {newer + late.share * (older - newer), newer - older};
+}
+
+// Bias of the sensor, and whether its sample is a new one.
+struct BiasParameters { double threshold; };
+struct BiasState { Vec last, bias; int64_t count; };
+template <class F> void fields(BiasParameters& a, F f) { FIELD(threshold) }
+template <class F> void fields(BiasState& a, F f) { FIELD(last) FIELD(bias) FIELD(count) }
+
+inline bool in_flight(const Row& row) {
+    constexpr double AWAY = 2e-3;
+    for (double s : row.frame_s)
+        if (std::abs(row.x_twin - s) < AWAY || std::abs(row.x_late - s) < AWAY) return false;
+    return row.touch == 0;
+}
+
+inline void bias(Row& row, BiasState& x, const BiasParameters& p, double dt) {
+    constexpr double FIRST = 0.05, WINDOW = 0.5;
+    const Vec raw = row.F_mea_W, off = raw - x.bias;
+    const double square = dot(off, off);
+    row.fresh = !(x.count > 0 && raw == x.last);
+    x.last = raw;
+    if (row.fresh && in_flight(row) && square < 1e300 && (double(x.count) * dt < FIRST || square < p.threshold * p.threshold)) {
+        x.count += 1;
+        x.bias = x.bias + (1.0 / std::min(double(x.count), std::max(WINDOW / dt, 1.0))) * off;
+    }
+    row.F_mea_W = raw - x.bias;
+    row.F_bias_W = x.bias;
+}
+
+// Step 1: the force along the normal, and where the tip was when it was felt.
+struct SenseParameters { Vec n_W; double samples, give; };
+struct SenseState { PairLine line; double force, at, rate; };
+template <class F> void fields(SenseParameters& a, F f) { FIELD(n_W) FIELD(samples) FIELD(give) }
+template <class F> void fields(SenseState& a, F f) { FIELD(line) FIELD(force) FIELD(at) FIELD(rate) }
+
+inline void sense(Row& row, SenseState& x, const SenseParameters& p) {
+    const Vec& n = p.n_W;
+    const double felt = dot(n, row.F_mea_W), at = dot(n, row.p_C_W), rate = dot(n, row.v_C_W);
+    if (std::isfinite(felt)) x.force = felt;
+    if (std::isfinite(at) && std::isfinite(rate)) {
+        x.at = at;
+        x.rate = rate;
+    }
+    x.line.advance() = {x.at, x.rate};
+    row.F_n = x.force;
+    row.x_late = read(x.line, p.samples, 0).value;
+    row.v_late = read(x.line, p.samples, 1).value;
+    if (row.touch != 0) {
+        const Frame frame = frame_of(row, double(row.touch));
+        row.x_late -= p.give * row.F_n;
+        row.v_late = row.v_late / (1.0 + p.give * slope(frame, row.x_late));
+        if (!row.fresh) row.F_n = frame.e * force(frame, row.x_late, row.v_late);
+    }
+    row.p_C_des_W = row.p_C_des_W + (row.x_twin - dot(n, row.p_C_des_W)) * n;
+    row.v_C_des_W = row.v_C_des_W + (row.v_twin - dot(n, row.v_C_des_W)) * n;
+    row.V_WB_des.v = row.v_C_des_W;
+}
+
+// Step 7: the robot's dead time and inertia, by recursive prediction error.
+struct RobotParameters { Vec n_W; int64_t second_order; Vec least, most; double drift, variance, believed; };
+struct RobotState { PairLine line; double x, w; Vec s, sw; Fit<3> fit; };
+template <class F> void fields(RobotParameters& a, F f) {
+    FIELD(n_W) FIELD(second_order) FIELD(least) FIELD(most) FIELD(drift) FIELD(variance) FIELD(believed)
+}
+template <class F> void fields(RobotState& a, F f) { FIELD(line) FIELD(x) FIELD(w) FIELD(s) FIELD(sw) FIELD(fit) }
+
+struct Middle { double speed, acceleration; };
+
+inline Middle midpoint(double& x, double& w, double T1, double T2, double right, double dt) {
+    const double middle = (right - x + 2.0 * T2 / dt * w) / (2.0 * T2 / dt + T1 + 0.5 * dt);
+    const double acceleration = 2.0 * (middle - w) / dt;
+    x = x + dt * middle;
+    w = 2.0 * middle - w;
+    return {middle, acceleration};
+}
+
+inline void advance(RobotState& x, bool second_order, double dt) {
+    const auto [t_d, T1, T2] = x.fit.theta;
+    const Reading now = read(x.line, t_d / dt, 0);
+    if (!second_order) {
+        x.x = now.value;
+        x.s[0] = -now.step / dt;
+        return;
+    }
+    const Reading before = read(x.line, t_d / dt + 1.0, 0);
+    const Middle middle = midpoint(x.x, x.w, T1, T2, 0.5 * (now.value + before.value), dt);
+    midpoint(x.s[0], x.sw[0], T1, T2, -0.5 * (now.step + before.step) / dt, dt);
+    midpoint(x.s[1], x.sw[1], T1, T2, -middle.speed, dt);
+    midpoint(x.s[2], x.sw[2], T1, T2, -middle.acceleration, dt);
+}
+
+inline void robot(Row& row, RobotState& x, const RobotParameters& p, double dt) {
+    x.line.advance() = {row.u_twin, 0.0};
+    advance(x, p.second_order, dt);
+    const double measured = dot(p.n_W, row.p_C_W);
+    Vec& theta = x.fit.theta;
+    if (std::abs(measured - x.x) < p.believed) {
+        const Vec old = theta;
+        for (size_t i = 0; i < 3; ++i) x.fit.P[i][i] += p.drift * dt * theta[i] * theta[i];
+        update(x.fit, x.s, measured - x.x, p.variance);
+        for (size_t i = 0; i < 3; ++i) theta[i] = within(theta[i], p.least[i], p.most[i]);
+        const Vec change = theta - old;
+        x.x += dot(x.s, change);
+        x.w += dot(x.sw, change);
+    }
+    row.t_d_hat = theta[0];
+    row.T1_hat = theta[1];
+    row.T2_hat = theta[2];
+}
+
+// Step 5, exit: what the real frame kept decides with what speed the body leaves.
+struct Pool { double weighted, weight; };
+struct BalanceParameters { double force_noise, position_noise, sensor_delay; };
+struct BalanceState {
+    double e, at, speed, force, last_at, last_force, W, variance, v2, body_at, body_speed; std::array<Pool, 2> pools;
+};
+template <class F> void fields(Pool& a, F f) { FIELD(weighted) FIELD(weight) }
+template <class F> void fields(BalanceParameters& a, F f) { FIELD(force_noise) FIELD(position_noise) FIELD(sensor_delay) }
+template <class F> void fields(BalanceState& a, F f) {
+    FIELD(e) FIELD(at) FIELD(speed) FIELD(force) FIELD(last_at) FIELD(last_force) FIELD(W) FIELD(variance) FIELD(v2)
+    FIELD(body_at) FIELD(body_speed) FIELD(pools)
+}
+
+inline double close(Pool& pool, const BalanceParameters& p, double loss, double variance, double kinetic, double omega) {
+    constexpr double FLOOR = 3e-4;
+    variance = std::max(variance, squared(FLOOR * kinetic));
+    pool.weighted += loss * kinetic / variance;
+    pool.weight += kinetic * kinetic / variance;
+    const double share = pool.weighted / pool.weight;
+    const double least = 3.0 / std::sqrt(pool.weight) + M_PI * omega * (0.03 * p.sensor_delay + 20e-6);
+    return share > least ? std::min(share, 1.0) : 0.0;
+}
+
+inline void balance(Row& row, BalanceState& x, const BalanceParameters& p, double dt) {
+    if (row.touch_event == BEGINS) {
+        x.e = double(row.touch);
+        x.at = row.x_late;
+        x.speed = std::abs(row.v_late);
+        x.force = std::abs(row.F_n);
+        x.W = x.variance = x.v2 = 0.0;
+        x.body_at = row.x_twin;
+        x.body_speed = row.v2_twin == 0.0 ? std::abs(row.v_twin) : 0.0;
+    } else if (row.touch != 0 || row.touch_event == ENDS) {
+        const double moved = row.x_late - x.last_at, step = row.F_n - x.last_force;
+        x.W += 0.5 * (row.F_n + x.last_force) * moved;
+        x.variance += squared(p.force_noise * moved) + squared(p.position_noise * step);
+        if (force(frame_of(row, x.e), row.x_late, row.v_late) > 0.0) x.v2 += row.v_late * row.v_late * dt;
+    }
+    x.last_at = row.x_late;
+    x.last_force = row.F_n;
+    if (row.touch_event == ENDS) {
+        const Frame frame = frame_of(row, x.e);
+        const double depth = std::max(0.0, (x.at - frame.surface) * x.e), kinetic = 0.5 * row.m_eff * row.v_entry * row.v_entry;
+        const bool hertz = frame.model == HERTZ;
+        double loss = x.W + (hertz ? 0.4 * x.force * depth : (0.5 * frame.k * depth + frame.c * x.speed) * depth);
+        const double v2_body = row.v2_twin + x.body_speed * std::max(0.0, (x.body_at - frame.surface) * x.e);
+        loss += frame.c * (v2_body - (x.v2 + x.speed * depth));
+        const double omega = std::sqrt(frame.k / row.m_eff);
+        if (kinetic > 0.0) row.loss = close(x.pools[place_of(x.e)], p, loss, x.variance, kinetic, omega);
+    }
+    row.W_measured = x.W;
+}
+
+// Step 6: the virtual clock.
+struct ClockParameters { double guarded; Pair surfaces; };
+struct ClockState { double slip; };
+template <class F> void fields(ClockParameters& a, F f) { FIELD(guarded) FIELD(surfaces) }
+template <class F> void fields(ClockState& a, F f) { FIELD(slip) }
+
+inline void clock(Row& row, ClockState& x, const ClockParameters& p, double dt) {
+    constexpr double IN_FLIGHT = 8.0, AFTER_TOUCH = 3.0, TOLERANCE = 1e-3, NOTICE = 0.070;
+    x.slip += (1.0 - row.clock_rate) * dt;
+    const size_t i = place_of(row.v_twin);
+    const bool near = std::abs(row.x_twin - p.surfaces[i]) < TOLERANCE + NOTICE * std::abs(row.v_twin);
+    const double aim = near && row.frame_known[i] != KNOWN && row.touch == 0 ? p.guarded : 1.0;
+    const double most = (row.touch != 0 ? AFTER_TOUCH : IN_FLIGHT) * dt;
+    const double change = within(aim - row.clock_rate, -most, most);
+    row.clock_rate += change;
+    row.clock_slope = change / dt;
+    row.clock_aim = aim;
+    row.time_slip = x.slip;
+}
+
+// Steps 4 and 5: the force on the simulated body, and the bound on what a contact gives back.
+struct BodyParameters { Vec n_W; double mass, middle; };
+struct BodyState { int64_t on; double e; };
+template <class F> void fields(BodyParameters& a, F f) { FIELD(n_W) FIELD(mass) FIELD(middle) }
+template <class F> void fields(BodyState& a, F f) { FIELD(on) FIELD(e) }
+
+inline double bounded(double v_next, double v_entry, double dissipated, double e, double mass) {
+    if (v_next * e >= 0.0) return v_next;
+    return -e * std::min(-v_next * e, std::sqrt(std::max(0.0, v_entry * v_entry - 2.0 * dissipated / mass)));
+}
+inline double closed(double v, double v_entry, double loss, double e) {
+    constexpr double CLOSED_BY_AT_MOST = 0.1;
+    const double wanted = v_entry * std::sqrt(std::max(0.0, 1.0 - loss));
+    return -e * std::min(wanted, std::sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry));
+}
+
+inline void body(Row& row, BodyState& x, const BodyParameters& p, double dt) {
+    const double step = row.clock_rate * dt, at = row.x_twin, v = row.v_twin;
+    double e = double(row.touch);
+    if (row.touch == 0) e = row.touch_event == ENDS ? x.e : at > p.middle ? 1.0 : -1.0;
+    const Frame frame = frame_of(row, e);
+    const double here = force(frame, at, v), late = force(frame, row.x_late, row.v_late);
+    const double felt = row.touch != 0 || late > 0.0 ? row.F_n * e : 0.0, size = std::max(0.0, felt + here - late);
+
+    if ((row.touch != 0 || size > 0.0) && (!x.on || e != x.e)) {
+        x.on = 1;
+        x.e = e;
+        row.v_entry = std::abs(v);
+        row.v2_twin = 0.0;
+    }
+    double v_next = v - step * size * e / p.mass;
+    if (x.on) {
+        row.v2_twin += size > 0.0 ? v * v * step : 0.0;
+        v_next = bounded(v_next, row.v_entry, frame.c * row.v2_twin, e, p.mass);
+        if (row.touch_event == ENDS) {
+            const double before = v_next;
+            v_next = closed(v_next, row.v_entry, row.loss, e);
+            row.E_exit = 0.5 * p.mass * (v_next * v_next - before * before);
+        } else if (row.touch_event == ABSENT) {
+            v_next = e * row.v_entry;
+        }
+        if (row.touch == 0 && (row.touch_event != NOTHING || (size == 0.0 && here == 0.0 && late == 0.0))) x.on = 0;
+    } else {
+        row.v2_twin = 0.0;
+    }
+    const double total = p.mass * (v - v_next) / step;
+    row.F_comp_W = (size * e) * p.n_W;
+    row.F_alpha_W = (total - size * e) * p.n_W;
+    row.F_hat_W = total * p.n_W;
+    row.E_contact = x.on ? 0.5 * p.mass * (row.v_entry * row.v_entry - v_next * v_next) : 0.0;
+    row.m_eff = p.mass;
+}
+
+struct Parameters {
+    BiasParameters twin_bias; SenseParameters twin_sense; RobotParameters twin_robot; ContactParameters twin_contact;
+    BalanceParameters twin_balance; ClockParameters twin_clock; BodyParameters twin_body; CommandParameters twin_command;
+};
+struct State {
+    BiasState twin_bias; SenseState twin_sense; RobotState twin_robot; ContactState twin_contact; BalanceState twin_balance;
+    ClockState twin_clock; BodyState twin_body; CommandState twin_command;
+};
+template <class Stages, class F> void stages(Stages& a, F f) {
+    FIELD(twin_bias) FIELD(twin_sense) FIELD(twin_robot) FIELD(twin_contact) FIELD(twin_balance) FIELD(twin_clock)
+    FIELD(twin_body) FIELD(twin_command)
+}
+
+inline void tick(Row& row, State& x, BodiesState& bodies, const Parameters& p, const BodiesParameters& bodies_p, double dt) {
+    bias(row, x.twin_bias, p.twin_bias, dt);
+    sense(row, x.twin_sense, p.twin_sense);
+    robot(row, x.twin_robot, p.twin_robot, dt);
+    contact(row, x.twin_contact, p.twin_contact, dt);
+    balance(row, x.twin_balance, p.twin_balance, dt);
+    clock(row, x.twin_clock, p.twin_clock, dt);
+    body(row, x.twin_body, p.twin_body, dt);
+    two_bodies(row, bodies, bodies_p, row.clock_rate * dt);
+    command(row, x.twin_command, p.twin_command, dt);
+}
+
+}  // namespace twin
