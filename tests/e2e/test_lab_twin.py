@@ -1,0 +1,45 @@
+"""The twin over real protocols: robot and sensor are emulated, drivers and loop are real, the robot judges its set-points."""
+
+import numpy as np
+import pytest
+
+from hilt import job
+from hilt.device.facility import running_facility
+from hilt.session import Session
+from tests.e2e.lab import PERIOD, patient_rig
+
+GAP = "frames.gap=15 mm"
+# What `hilt identify robot` writes for this robot, here wrong by some per cent.
+IDENTIFIED = (
+    "robot.kind=delay+second-order", "robot.delay=24 ms", "robot.pure_delay=12 ms", "robot.damping_ratio=0.9",
+    "prior.delay_error=0.05", "prior.frequency_error=-0.05", "prior.stiffness_error=0.3", "prior.surface_error=0.5 mm",
+)  # fmt: skip
+
+
+def test_contact_as_in_space_within_the_limits_of_the_robot(tmp_path):
+    """Commands change their speed by at most 5·v0·ω = 2.51 m/s²: the robot itself looks at every one of them."""
+    file = patient_rig()
+    limit = 5 * 0.02 * np.sqrt(176275.0 / (300 * 4000 / 4300))
+    file = file.model_copy(update={"facility": file.facility.model_copy(update={"acceleration_limit": limit})})
+    with running_facility(file, [GAP]) as facility:
+        found = job.find("docking", "table1", [*facility.rig.settings("docking"), *IDENTIFIED, GAP, "compensate.method=twin"])
+        session = Session(*found, tmp_path, facility.rig)
+        try:
+            session.open()
+            facility.control.live(True)
+            result = session.go()
+            facility.control.live(False)
+        finally:
+            session.close()
+        judged = facility.control.status()["robot"]
+    assert result.fault is None
+    assert judged["violation_count"] == 0, judged["violations"]
+    assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
+    assert result.metrics["command_speed_ratio"] <= 1.5 * (1 + 1e-9)
+    assert result.metrics["cov"] == pytest.approx([1.0] * 5, abs=0.03)
+    rows = result.rows
+    for n, cof in enumerate(result.metrics["cof"], 1):
+        there = np.flatnonzero((rows["collision"] == n) & (rows["contact"] != 0))
+        before = rows[there[0] - round(0.5 / PERIOD) : there[-1]]  # what a stalled machine has left behind has died out then
+        if before["lateness"].max() < PERIOD:
+            assert cof == pytest.approx(1.0, abs=0.08), n
