@@ -6,93 +6,24 @@ damping ratio of the robot by up to 10 %, stiffness by up to 40 %, places of the
 """
 
 import os
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from hilt import job
 from hilt.compensate.twin.bound import bound_cof
+from hilt.reproduce.twin_runs import ALL_SEEDS, PURE, ROBOTS, run
 from hilt.systems.docking import DOCKING
-from hilt.systems.docking_metrics import ideal_of, peak_forces, speeds_after
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
-ALL_SEEDS = range(1, 21)
-SEEDS = range(1, 1 + int(os.environ.get("HILT_SEEDS", "5")))  # 20 for the full grid everywhere: it takes a minute or two
-PURE = [(f"robot.delay={delay} ms",) for delay in (10, 20, 30, 40)]
-SECOND_ORDER = [
-    (
-        f"robot.kind={'delay+second-order' if pure else 'second-order'}", f"robot.delay={whole} ms",
-        f"robot.pure_delay={pure} ms", f"robot.damping_ratio={zeta}", "sensor.delay=2 ms",
-    )
-    for zeta in (0.5, 0.7, 1.0, 1.5)
-    for whole, pure in ((20, 0), (40, 0), (20, 6), (20, 12), (40, 10), (40, 24))
-]  # fmt: skip
-ROBOTS = [*PURE, *SECOND_ORDER]
-NOISES = ("encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s", "collisions=5")
-LOG = np.zeros(20_000, DOCKING.row)
 
-
-@dataclass
-class Runs:
-    """|CoV - 1|, CoF of each robot, seed and collision; slip and largest ratios of all."""
-
-    cov: np.ndarray
-    cof: np.ndarray
-    slip: float
-    speed: float
-    command_speed: float
-    command_acceleration: float
-
-    @property
-    def worst(self):
-        return float(np.abs(self.cov - 1).max()), float(np.abs(self.cof - 1).max())
-
-
-def wrong(seed):
-    """What the controller is told, relative to the truth; uniform."""
-    draw = np.random.default_rng(seed).uniform
-    delay, frequency, damping = draw(-0.1, 0.1, 3)
-    return {
-        "delay_error": delay, "frequency_error": frequency, "damping_error": damping,
-        "stiffness_error": draw(-0.4, 0.4), "surface_error": draw(-1e-3, 1e-3),
-    }  # fmt: skip
-
-
-def run(*changes, robots=ROBOTS, seeds=SEEDS, name="table1", mode="guarded", n=5, noise=0.5):
-    """The compiled loop over all robots and seeds; of the figures of a run only those that are asked for here."""
-    cov, cof, slips, speeds, ratios = [], [], [], [], []
-    for robot in robots:
-        settings = (
-            "compensate.method=twin", f"compensate.mode={mode}", f"limits.command_acceleration_ratio={n}",
-            f"sensor.noise={noise} N", *NOISES, *robot, *changes,
-        )  # fmt: skip
-        _, values, _ = job.find("docking", name, list(settings))
-        ideal, v0 = ideal_of(values), values.approach.speed
-        scale = v0 * np.sqrt(values.contact.stiffness / values.reduced_mass)
-        for seed in seeds:
-            told = values.prior.model_copy(update=wrong(seed))
-            bench = DOCKING.set_up(values.model_copy(update={"seed": seed, "prior": told}))
-            rows = LOG[: DOCKING.batch(bench.row, bench.x, bench.w, bench.p, LOG)]
-            assert rows["fault"][-1] == 0
-            cov.append(np.array(speeds_after(rows, values)) / ideal.speeds)
-            cof.append(np.array(peak_forces(rows)[: values.collisions]) / ideal.peaks)
-            slips.append(rows["time_slip"][-1])
-            speeds.append(np.abs(rows["v_C_des_W"][:, 0]).max() / v0)
-            command = np.diff(rows["X_WB_des"]["p"][:, 0]) / values.loop.period
-            ratios.append((np.abs(command).max() / v0, np.abs(np.diff(command)).max() / values.loop.period / scale))
-    shape = (len(robots), len(seeds), -1)
-    return Runs(
-        np.reshape(cov, shape),
-        np.reshape(cof, shape),
-        max(slips),
-        max(speeds),
-        *(float(most) for most in np.max(ratios, axis=0)),
-    )
+def test_the_grid_is_28_robots():
+    assert len(ROBOTS) == len(set(ROBOTS)) == 28
 
 
 def check(runs, cov, cof, n, slip=0.25):
+    assert runs.faults == 0
     assert runs.cov.shape[-1] == runs.cof.shape[-1] == 5
     worst = runs.worst
     assert worst[0] <= cov
@@ -117,6 +48,7 @@ def test_also_with_a_weaker_robot_and_more_noise(n, noise):
 def test_in_real_time_the_first_touch_is_on_the_bound(n, least):
     """Pure delay of 40 ms: CoF_min = ω t_b + 1/(2n), which the first touch reaches; known surfaces are met as in space."""
     runs = run(robots=[PURE[3]], mode="realtime", n=n, seeds=ALL_SEEDS)
+    assert runs.faults == 0
     assert runs.cof[0, :, 0].mean() == pytest.approx(least, abs=0.01)
     _, values, _ = job.find("docking", "table1", ["robot.delay=40 ms", "sensor.noise=0.5 N", "compensate.method=twin"])
     limits = values.limits.model_copy(update={"command_acceleration_ratio": float(n)})
@@ -127,6 +59,7 @@ def test_in_real_time_the_first_touch_is_on_the_bound(n, least):
 def test_in_real_time_known_surfaces_are_met_as_in_space(n):
     """Collisions 3 to 5, every robot."""
     runs = run(mode="realtime", n=n)
+    assert runs.faults == 0
     assert runs.worst[0] <= 0.01
     assert np.abs(runs.cof[:, :, 2:] - 1).max() <= 0.025
     assert runs.slip == 0.0

@@ -12,6 +12,7 @@ _MODULES = {
     "cuniato2022": "hilt.reproduce.cuniato2022",
     "destefano2017": "hilt.reproduce.destefano2017",
     "he2022": "hilt.reproduce.he2022",
+    "twin": "hilt.reproduce.twin",
     "yang2018": "hilt.reproduce.yang2018",
 }
 

@@ -1,0 +1,77 @@
+"""Method twin: every figure that was asked of it has a verdict, its figures are drawn, and troubles cost what the page says."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from hilt.reproduce import papers, twin_grid
+from hilt.reproduce.twin_runs import pure, second_order
+from hilt.reproduce.twin_six_runs import GEOMETRIES
+from hilt.reproduce.twin_troubles import TROUBLES, cost
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "twin.md"
+ROBOTS = [pure(40), second_order(40, 0, 0.5)]
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A small grid: the pure delays, one seed, one geometry."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(twin_grid, "SIZE", twin_grid.Size(robots=4, seeds=1, touches=4, geometries=1, troubled=1))
+        twin_grid.forget()
+        reproduction = papers.reproduce("twin")
+        yield reproduction, reproduction.pictures()
+    twin_grid.forget()
+
+
+def test_every_claim_has_a_verdict(found):
+    claims = found[0].claims
+    assert {claim.verdict for claim in claims} <= {"reproduced", "beyond the paper", "differs"}
+    assert all(claim.because for claim in claims if not claim.holds)
+    assert {claim.where for claim in claims} == {
+        "guarded", "real time", "bound", "PIDA beside it", "six degrees", "energy", "troubles",
+    }  # fmt: skip
+    assert sum(claim.where == "troubles" for claim in claims) == len(TROUBLES)
+
+
+def test_what_was_asked_of_the_twin_holds(found):
+    assert [claim.what for claim in found[0].claims if not claim.holds] == []
+
+
+def test_the_figures_are_drawn_and_labelled(found):
+    pictures = found[1]
+    assert len(pictures) == 5
+    for picture in pictures:
+        assert picture.caption.endswith(".")
+        bottom = picture.figure.axes[-1]
+        assert bottom.get_xlabel()
+        assert all(axes.has_data() for axes in picture.figure.axes)
+        assert picture.svg().startswith("data:image/svg+xml")
+
+
+def stated():
+    """Rows of the page's table of troubles: name, cost in speed, cost in force."""
+    text = PAGE.read_text().split("## What the laboratory does", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| ([^|]+?) \| ([0-9.]+) \| ([0-9.]+) \|", text, re.MULTILINE)
+    return {name: (float(speed), float(force)) for name, speed, force in rows}
+
+
+def test_the_page_has_every_trouble():
+    assert set(stated()) == {trouble.name for trouble in TROUBLES}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
+def test_a_trouble_makes_no_energy_and_costs_what_the_page_says(trouble):
+    """Two of the page's robots, the worst among them, and two of its seeds. 0.001: other machines round otherwise."""
+    spent = cost(trouble, ROBOTS, (1, 2), GEOMETRIES[:: len(GEOMETRIES) - 1])
+    assert spent.faults == 0
+    assert spent.fastest <= 1 + 1e-9, "no energy is made"
+    assert spent.command_speed <= 1.5 * (1 + 1e-9)
+    assert spent.command_acceleration <= 5 * (1 + 1e-6)
+    speed, force = stated()[trouble.name]
+    assert spent.speed <= speed + 1e-3
+    assert spent.force <= force + 1e-3
