@@ -83,8 +83,7 @@ def stop(folder):
                     page.is_in("READY")
                 if trial and rig:
                     lab.ready()
-                    page.part("arm").click()
-                    page.is_in("READY · armed")
+                    page.arm()
                     page.part("home").click()
                     page.is_in("READY")
                 page.go()

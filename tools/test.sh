@@ -1,12 +1,12 @@
 #!/bin/sh
-# All tests; those of the stages with bounds checks in the compiled code, and those of the numerics also without the compiler.
+# All tests; stages of docking and freefloat with bounds checks in the compiled code, the numerics also without the compiler.
 set -eu
+export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile"
 # The lab's and the browser's own: they need a machine that answers within milliseconds.
 LAB="tests/e2e/test_lab_faults.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py"
-STAGES=tests/contract/test_stages.py
 
 # What the browser's tests need is fetched beside; without it they are skipped, and a sentence says what is missing.
 sh tools/browser.sh &
@@ -17,11 +17,11 @@ warmed=$!
 .venv/bin/python tools/warm.py docking payload
 wait $warmed
 # shellcheck disable=SC2046,SC2086
-$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $STAGES)
+$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER)
 
-echo "stages with bounds checks; then the lab, and numerics without the compiler beside it; then the browser"
-NUMBA_BOUNDSCHECK=1 $PYTEST -n 2 $STAGES tests/unit/test_rsi_codec.py tests/unit/test_netft_codec.py
+echo "the lab; beside it stages with bounds checks, and numerics without the compiler"
 (
+    NUMBA_BOUNDSCHECK=1 $PYTEST -n 0 tests/contract/test_stages.py tests/unit/test_rsi_codec.py tests/unit/test_netft_codec.py
     NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/unit/test_so3.py tests/unit/test_spatial.py tests/unit/test_delay.py \
         tests/unit/test_dynamics.py tests/unit/test_ledger.py tests/unit/test_tank.py tests/unit/test_docking_stages.py
 ) &
@@ -29,6 +29,8 @@ beside=$!
 # shellcheck disable=SC2086
 $PYTEST -n 0 $LAB
 wait $beside
+
+echo "the cockpit in a browser"
 wait $fetched || true
 # shellcheck disable=SC2086
 $PYTEST -n 0 $BROWSER

@@ -69,8 +69,7 @@ def test_stop_on_the_dry_lab(cockpit):
             expect(page.part("reset")).to_be_enabled()
             page.part("reset").click()
             page.is_in("READY")
-            page.part("arm").click()
-            page.is_in("READY · armed")
+            page.arm()
             page.part("home").click()  # back to where the scenario starts
             page.is_in("READY")
         page.go()

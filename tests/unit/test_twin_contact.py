@@ -32,7 +32,7 @@ def press(sig, x, p, force, surface, e=1, ticks=160, speed=SPEED, k=176275.0):
             depth, rate = -speed * (t - math.pi / omega), -speed
         sig.x_late, sig.v_late = surface + e * depth, e * rate
         sig.x_twin, sig.v_twin = sig.x_late, sig.v_late
-        sig.F_n = e * max(0.0, force(depth, rate)) if depth > 0 else 0.0
+        sig.F_n, sig.fresh = e * max(0.0, force(depth, rate)) if depth > 0 else 0.0, 1
         contact.contact_step(sig, x, p, DT)
 
 
