@@ -7,6 +7,7 @@ import math
 import os
 import signal
 import socket
+import time
 
 import numpy as np
 import pytest
@@ -140,3 +141,13 @@ def test_nobody_to_ask_is_a_refusal():
     with pytest.raises(InputError, match="nobody can be asked"):
         gentle.check_ask(True, None)
     assert gentle.check_ask(False, lambda: True) is None, "the command itself is the consent"
+
+
+def test_answers_that_come_too_late_make_no_double_steps(robot):
+    """A machine that stalls for one to three cycles, again and again: steps are lost, and none is made up for at twice the
+    speed, which would be 45 m/s² at 0.09 m/s."""
+    controller, stalls = robot[1], iter([0.005, 0.0065, 0.009, 0.012] * 100)
+    controller.live = True
+    drive(robot, lambda done, of: time.sleep(next(stalls)) if done < of else None)
+    assert controller.late > 0
+    assert soft(controller)

@@ -129,7 +129,7 @@ def drive(
     With `ask` the robot is held until the answer is yes. A sensor's fault, a force or torque beyond its limit, a robot that
     does not follow or does not take a set-point, or an interrupt ends in a soft stop and `Stopped`.
     """
-    X, V, F, start = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH, POSE))
+    X, V, F, start, heard = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH, POSE, POSE))
     robot.sent(start)
     path = from_start(offsets, start)
     check_path(path, start, period, limits)
@@ -160,6 +160,10 @@ def drive(
                     track.unheard[k - 1] = counters.get("delay", 0) - late > unanswered
                     if unanswered or counters.get("delay", 0) > late:
                         before = now  # a cycle without an answer moved nothing: there is no speed to take down
+                    if track.unheard[k - 1]:  # nor is the lost step made up for, which would be one of twice the speed
+                        robot.sent(heard)
+                        path["p"][k:] += heard["p"] - now["p"]
+                        before = now = heard.copy()
                 late = counters.get("delay", 0)
                 track.measured[k] = X
                 fault = _look(sensor, F, limits, t) or _follows(X, now, t) or (_fault(faults.REQUESTED, t) if asked else None)
@@ -252,12 +256,14 @@ def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceler
     ticks = math.ceil(math.hypot(*step) / period / (deceleration * period)) if any(step) else 0
     ticks = max(ticks, math.ceil(math.hypot(*turn) / period / (ANGULAR_ACCELERATION * period)))
     pose, X, V = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
-    pose["p"], pose["q"] = now["p"], now["q"]
     for i in range(1, ticks + 1):
         share = 1.0 - i / ticks
+        if not due and robot.wait(X, V):
+            return
+        robot.sent(pose)  # a step that was not heard was not made
         pose["p"] += vec.scale(share, step)
         pose["q"] = so3.multiply(so3.exp(vec.scale(share, turn)), tuple(pose["q"]))
-        if (not due and robot.wait(X, V)) or robot.send(pose):
+        if robot.send(pose):
             return
         due = False
 

@@ -250,12 +250,14 @@ class LabRig:
         slowest = max(math.hypot(*way) / min(speed, limits.speed), math.hypot(*turn) / (TURN_SHARE * limits.angular_speed))
         ticks = max(1, math.ceil(1.875 * slowest / self.cycle))
         self._stand_still()
+        self._offset[:] = 0.0
         self.state, code = LIVE, faults.NONE
         for k in range(1, ticks + 1):
             code = self._wait() or self._sensor.read(self._wrench) or self._overload()
             if code == faults.NONE:
                 share = quintic(k / ticks)[0]
-                self._now["p"] = begin["p"] + share * way
+                self._now["p"] = begin["p"] + share * way + self._offset
+                self._offset *= self._keep
                 self._now["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), tuple(begin["q"]))
                 code = self._robot.send(self._now)
                 self._remember()

@@ -15,18 +15,24 @@ TOLERANCE, NOTICE = 1e-3, 0.070  # m, s; a robot of ζ = 0.5 needs the time to s
 
 
 @jit
-def clock_step(sig, x, p, dt):
+def go_on(sig, x, aim, dt):
+    """One tick on, and the clock's rate towards `aim`."""
     x.slip += (1.0 - sig.clock_rate) * dt
-    e = 1 if sig.v_twin > 0.0 else -1
-    i = model.place_of(e)
-    near = abs(sig.x_twin - p.surfaces[i]) < TOLERANCE + NOTICE * abs(sig.v_twin)
-    aim = p.guarded if near and sig.frame_known[i] != model.KNOWN and sig.touch == 0 else 1.0
     most = (AFTER_TOUCH if sig.touch != 0 else IN_FLIGHT) * dt
     change = min(max(aim - sig.clock_rate, -most), most)
     sig.clock_rate += change
     sig.clock_slope = change / dt
     sig.clock_aim = aim
     sig.time_slip = x.slip
+
+
+@jit
+def clock_step(sig, x, p, dt):
+    e = 1 if sig.v_twin > 0.0 else -1
+    i = model.place_of(e)
+    near = abs(sig.x_twin - p.surfaces[i]) < TOLERANCE + NOTICE * abs(sig.v_twin)
+    aim = p.guarded if near and sig.frame_known[i] != model.KNOWN and sig.touch == 0 else 1.0
+    go_on(sig, x, aim, dt)
 
 
 def _pack(p, scenario):

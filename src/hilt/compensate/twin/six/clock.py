@@ -13,7 +13,7 @@ import math
 
 from hilt.compensate.twin import model
 from hilt.compensate.twin.bound import effective_mass
-from hilt.compensate.twin.clock import AFTER_TOUCH, IN_FLIGHT, TOLERANCE
+from hilt.compensate.twin.clock import IN_FLIGHT, TOLERANCE, go_on
 from hilt.compensate.twin.prior import limits_of
 from hilt.compiled import jit
 from hilt.maths import vec
@@ -70,17 +70,11 @@ def aim_of(sig, p):
 
 @jit
 def clock_step(sig, x, p, dt):
-    x.slip += (1.0 - sig.clock_rate) * dt
     aim = 1.0
     if not p.realtime:
         speed = math.sqrt(vec.dot(vec.load(sig.v_C_des_W), vec.load(sig.v_C_des_W)))
         aim = min(aim_of(sig, p), OF_FLIGHT * p.V / max(speed, OF_FLIGHT * p.V))
-    most = (AFTER_TOUCH if sig.touch != 0 else IN_FLIGHT) * dt
-    change = min(max(aim - sig.clock_rate, -most), most)
-    sig.clock_rate += change
-    sig.clock_slope = change / dt
-    sig.clock_aim = aim
-    sig.time_slip = x.slip
+    go_on(sig, x, aim, dt)
 
 
 def _pack(p, scenario):
