@@ -55,7 +55,9 @@ def test_a_tool_that_was_calibrated_is_taken_off(tmp_path):
         emulate.communicate(timeout=30)
     result = json.loads(done.stdout)
     rows = recording.load(tmp_path / result["recording"]).rows
-    moved = rows[rows["t"] > 0.3]
+    # A cycle that this host has missed stops the robot for its length: 0.058 rad/s in 4 ms at 0.12 m is 3.5 N of the tool.
+    jerked = np.convolve(rows["lateness"] > 0.5 * 0.004, np.ones(40), "full")[: len(rows)] > 0
+    moved = rows[(rows["t"] > 0.3) & ~jerked]
     assert np.linalg.norm(moved["F_So_S"]["f"][-1] - moved["F_So_S"]["f"][0]) > 1.5  # gravity has turned
     assert np.linalg.norm(moved["F_So_net_S"]["f"], axis=1).max() < 0.5
     assert np.abs(moved["V_WBcm"]["v"]).max() < 1e-3  # nothing carries the body away

@@ -16,6 +16,7 @@ import numpy as np
 
 from hilt import clock, faults
 from hilt.clock import DeviceClock
+from hilt.device.behind import Behind
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.faults import InputError
@@ -28,7 +29,6 @@ from hilt.stage import Bench, System
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 TURN_TOLERANCE = 1e-3  # rad from the scenario's start
 TURN_SHARE = 0.5  # of limits.angular_speed, on the way back to the start
-BLEND = 0.3  # s in which the rest of the way to the start is made up for
 MOMENT = 0.3  # s of trouble that are none: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
 
@@ -59,10 +59,10 @@ class LabRig:
         self._sensor: SensorDriver | None = None
         self._last, self._now, self._here = (np.zeros(1, POSE)[0] for _ in range(3))
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self._velocity, self._turning, self._offset = np.zeros(3), np.zeros(3), np.zeros(3)  # of the set-point; to the start
+        self._velocity, self._turning = np.zeros(3), np.zeros(3)  # of the set-point
         self._heard, self._unanswered = 0.0, 0
         self.cycle = float(file.robot_section.cycle)
-        self._keep = math.exp(-self.cycle / BLEND)
+        self._behind = Behind(self.cycle)
         _warm_up(np.zeros(1, system.row))
 
     def open(self) -> None:
@@ -117,8 +117,8 @@ class LabRig:
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
         self._robot.sent(self._last)
-        self._offset[:] = self._last["p"] - start["p"]
-        apart, allowed = float(np.linalg.norm(self._offset)), self.file.lab.start_tolerance
+        self._behind.start(self._last["p"] - start["p"])
+        apart, allowed = float(np.linalg.norm(self._behind.away)), self.file.lab.start_tolerance
         turned = math.hypot(*so3.between(tuple(self._last["q"]), tuple(start["q"])))
         if apart > allowed or turned > TURN_TOLERANCE:
             raise InputError(
@@ -168,7 +168,7 @@ class LabRig:
         """A set-point that the robot has not heard of was not gone to: what is missing is made up for gently."""
         assert self._robot is not None
         self._robot.sent(self._now)
-        self._offset += self._now["p"] - self._last["p"]
+        self._behind.lose(self._last, self._now)
         self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
 
     def _stand_still(self) -> None:
@@ -185,8 +185,8 @@ class LabRig:
     def write(self, row: np.ndarray) -> int:
         if self._robot is None or self.state != LIVE:
             return faults.DEVICE
-        self._now["p"], self._now["q"] = row["X_WB_des"][0]["p"] + self._offset, row["X_WB_des"][0]["q"]
-        self._offset *= self._keep
+        self._now["p"], self._now["q"] = row["X_WB_des"][0]["p"], row["X_WB_des"][0]["q"]
+        self._behind.take(self._now)
         code = self._robot.send(self._now)
         self._remember()
         return code
@@ -250,15 +250,15 @@ class LabRig:
         slowest = max(math.hypot(*way) / min(speed, limits.speed), math.hypot(*turn) / (TURN_SHARE * limits.angular_speed))
         ticks = max(1, math.ceil(1.875 * slowest / self.cycle))
         self._stand_still()
-        self._offset[:] = 0.0
+        self._behind.start()
         self.state, code = LIVE, faults.NONE
         for k in range(1, ticks + 1):
             code = self._wait() or self._sensor.read(self._wrench) or self._overload()
             if code == faults.NONE:
                 share = quintic(k / ticks)[0]
-                self._now["p"] = begin["p"] + share * way + self._offset
-                self._offset *= self._keep
+                self._now["p"] = begin["p"] + share * way
                 self._now["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), tuple(begin["q"]))
+                self._behind.take(self._now)
                 code = self._robot.send(self._now)
                 self._remember()
             if code != faults.NONE:
