@@ -247,6 +247,6 @@ def test_a_load_beyond_its_limit_stops_the_robot_softly():
         assert controller.hard_stops == 0
         diary = controller.diary
         turned = [math.dist(a.pose[3:], b.pose[3:]) for a, b in itertools.pairwise(diary)]
-        cycles = np.diff([each.ipoc for each in diary])[1:] / 4  # a loaded machine leaves some out
+        answered = np.diff([each.ipoc for each in diary])[1:] == 4  # where a loaded machine left one out the robot stood
         assert max(turned) > 1e-4  # it was moving
-        assert (np.abs(np.diff(turned)) / cycles).max() < 1.1 * 0.5 * gentle.ANGULAR_ACCELERATION * 0.004**2  # of half angles
+        assert np.abs(np.diff(turned))[answered].max() < 1.1 * 0.5 * gentle.ANGULAR_ACCELERATION * 0.004**2  # of half angles

@@ -71,8 +71,14 @@ def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
     """The poses of a path that is given from where it begins: shifted in W, and turned before the start's own attitude."""
     path = offsets.copy()
     path["p"] += start["p"]
-    (w, x, y, z), (a, b, c, d) = offsets["q"].T, start["q"]
-    path["q"] = np.column_stack(
+    path["q"] = _product(offsets["q"].T, start["q"])
+    return path
+
+
+def _product(first: Any, second: Any) -> np.ndarray:
+    """Of quaternions, whose parts may be columns; one in each row."""
+    (w, x, y, z), (a, b, c, d) = first, second
+    return np.column_stack(
         [
             w * a - x * b - y * c - z * d,
             w * b + x * a + y * d - z * c,
@@ -80,7 +86,12 @@ def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
             w * d + x * c - y * b + z * a,
         ]
     )
-    return path
+
+
+def _go_on_from(rest: np.ndarray, heard: Any, now: Any) -> None:
+    """The rest of a path, for a robot that is at `heard` and not at `now`: the same steps from another place."""
+    rest["p"] += heard["p"] - now["p"]
+    rest["q"] = _product(so3.exp(so3.between(tuple(now["q"]), tuple(heard["q"]))), rest["q"].T)
 
 
 def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> None:
@@ -162,7 +173,7 @@ def drive(
                         before = now  # a cycle without an answer moved nothing: there is no speed to take down
                     if track.unheard[k - 1]:  # nor is the lost step made up for, which would be one of twice the speed
                         robot.sent(heard)
-                        path["p"][k:] += heard["p"] - now["p"]
+                        _go_on_from(path[k:], heard, now)
                         before = now = heard.copy()
                 late = counters.get("delay", 0)
                 track.measured[k] = X
