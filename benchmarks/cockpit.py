@@ -82,7 +82,6 @@ def stop(folder):
                     page.part("reset").click()
                     page.is_in("READY")
                 if trial and rig:
-                    lab.ready()
                     page.arm()
                     page.part("home").click()
                     page.is_in("READY")

@@ -25,6 +25,7 @@ SENSOR_STALE, SENSOR_STATUS, SENSOR_SATURATED, SENSOR_FROZEN = 14, 15, 16, 17
 LATENESS = 18  # value: how late the tick began [s]
 RECORDER = 19
 ROBOT_GAP = 51  # value: cycles missed within a second
+ROBOT_RESTARTED = 54
 SENSOR_GAP = 53
 DEAD_MAN = 52  # value: how long the hand on the switch was silent [s]
 REQUESTED = 50  # somebody asked for it
@@ -105,6 +106,9 @@ _TEXTS = {
     ),
     ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "look at its program and its cable"),
     ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "look at the network and hilt doctor"),
+    ROBOT_RESTARTED: _Text(
+        "robot-restarted", "the robot's program was started again", "", "look where the robot stands before you arm it"
+    ),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"
     ),

@@ -519,9 +519,79 @@ def test_the_robots_own_limits_stop_it_and_it_falls_silent(limits, reason):
         assert reason in arm.reason
         until(lambda: driver.wait(X, V) == rsi.SILENT)
         arm.restart()
-        until(lambda: driver.wait(X, V) == rsi.OK)  # it goes on without a new start of hilt
+        # It goes on without a new start of hilt, and from its packet's place.
+        until(lambda: driver.wait(X, V) == rsi.RESTARTED)
+        driver.sent(goal)
+        assert np.abs(goal["p"] - X["p"]).max() < 1e-9
+        assert driver.hold() == rsi.OK
+        until(lambda: driver.wait(X, V) == rsi.OK)
         assert driver.hold() == rsi.OK
         driver.close()
+
+
+def step_to(driver, X, V, goal, way, count):
+    """So many answered packets on a way along x; the driver's set-point is where the way has led."""
+    for k in range(1, count + 1):
+        until(lambda: driver.wait(X, V) == rsi.OK)
+        driver.sent(goal)
+        goal["p"][0, 0] += smooth(k, count, way) - smooth(k - 1, count, way)
+        driver.send(goal)
+
+
+def stop_and_move(arm, place):
+    """Somebody ends the robot's program and drives the robot elsewhere."""
+    arm._halt("somebody stopped it")
+    clock.pause(0.1)
+    arm._set["p"] = place
+    arm._response.settle(clock.now())
+    arm._response.command(arm._set, clock.now(), clock.now() + 0.05)
+    clock.pause(0.5)
+
+
+@pytest.mark.parametrize("rebooted", [False, True], ids=["program", "controller"])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_a_program_that_is_started_again_begins_where_the_robot_stands(kind, rebooted):
+    """Somewhere else, with hilt connected all the time: nothing of what was sent before counts any more."""
+    with cell(correction=kind, patience=50) as (driver, arm, X, V):
+        arm.live = True
+        goal = np.zeros(1, POSE)
+        step_to(driver, X, V, goal, 0.02, 50)
+        stop_and_move(arm, (1.1, 0.2, 0.9))
+        until(lambda: driver.wait(X, V) == rsi.SILENT)
+        if rebooted:
+            arm._ipoc = 1000
+        arm.restart()
+        lost = driver.lost
+        until(lambda: driver.wait(X, V) == rsi.RESTARTED)
+        assert X["p"][0] == pytest.approx((1.1, 0.2, 0.9), abs=1e-6)
+        assert np.abs(np.concatenate([V["v"][0], V["w"][0]])).max() == 0.0
+        driver.sent(goal)
+        assert goal["p"][0] == pytest.approx((1.1, 0.2, 0.9), abs=1e-6)
+        driver.hold()
+        step_to(driver, X, V, goal, 0.02, 50)
+        until(lambda: driver.wait(X, V) == rsi.OK)
+        driver.sent(goal)
+        assert goal["p"][0] == pytest.approx((1.12, 0.2, 0.9), abs=2e-4)  # less what a stalled machine has lost
+        assert arm._set["p"] == pytest.approx(goal["p"][0], abs=1e-8)
+        assert driver.restarts == 1
+        assert driver.lost - lost < 50
+        assert arm.violations == []
+
+
+def test_a_silence_of_the_line_is_no_new_program():
+    """The robot's set-point has stood and is known: cut off on the way, the robot is behind it."""
+    with cell(patience=50, dead_time=0.5) as (driver, arm, X, V):
+        arm.live = True
+        goal = np.zeros(1, POSE)
+        step_to(driver, X, V, goal, 0.02, 50)
+        arm.disconnect = True
+        until(lambda: driver.wait(X, V) == rsi.SILENT)
+        arm.disconnect = False
+        until(lambda: driver.wait(X, V) == rsi.OK)
+        driver.sent(goal)
+        assert arm._set["p"] == pytest.approx(goal["p"][0], abs=1e-8)
+        assert np.abs(X["p"] - goal["p"]).max() > 1e-3
+        assert driver.restarts == 0
 
 
 def test_answers_that_do_not_come_stop_the_robot():

@@ -65,7 +65,8 @@ def test_stop_on_the_dry_lab(cockpit):
     page.take()
     for trial in range(TRIALS):
         if trial:
-            lab.ready()
+            if trial % 2:
+                lab.ready()  # somebody drives the robot back and starts its program again
             expect(page.part("reset")).to_be_enabled()
             page.part("reset").click()
             page.is_in("READY")

@@ -3,8 +3,9 @@
 The emulated robot logs every set-point: none may come while nobody has armed, and no two may ask for more acceleration than was
 promised. That is checked after every case, whatever it was about.
 
-45 faults are injected: here 14 of devices that end the run, 11 that it survives, 5 that the guard finds, 4 of the recorder, the
-operator and a robot that comes back, 3 on the way home; 8 of processes, disk and host in test_lab_processes.py.
+47 faults are injected: here 14 of devices that end the run, 11 that it survives, 5 that the guard finds, 4 of the recorder, the
+operator and a robot that comes back, 3 on the way home, 2 of a robot that was moved; 8 of processes, disk and host in
+test_lab_processes.py.
 """
 
 import os
@@ -211,6 +212,46 @@ def test_a_fault_on_the_way_home_is_a_soft_stop(facility, tmp_path, name):
     finally:
         each.session.close()
         each.control.clear()
+
+
+def test_a_robot_that_somebody_has_moved_is_not_armed(facility, tmp_path):
+    """By hand, with its program running: its set-point is not where it is, and a set-point says where to go from there."""
+    each = Run(facility, tmp_path)
+    try:
+        each.open()
+        rig = each.session.rig
+        rig._robot.robot._sent["p"][0] += 0.003  # seen from hilt it is the same
+        before = each.control.status()["robot"]["set_points"]
+        for way in (each.session.go, each.session.home):
+            with pytest.raises(InputError, match=r"stands 3 mm and .* from the set-point that it was given; allowed are 1 mm"):
+                way()
+            assert rig.state == READY
+        assert each.control.status()["robot"]["set_points"] == before
+    finally:
+        each.session.close()
+
+
+def test_a_program_started_again_under_a_session_is_armed_from_where_the_robot_stands(facility, tmp_path):
+    """After a stop on the way the operator drives the robot back and starts its program; hilt stays connected."""
+    each = Run(facility, tmp_path, settings=["collisions=1"])
+    try:
+        first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
+        assert first.fault.name == "force"
+        assert each.session.rig.place["p"][0] > 0.003, "it was on its way"
+        each.control.clear()
+        each.control.restart()
+        until(lambda: each.session.rig.counters()["robot"]["restarts"] == 1)
+        until(lambda: each.session.rig.trouble == 0)
+        assert abs(each.session.rig.place["p"][0]) < 1e-4
+        each.control.live(True)
+        second = each.session.go()
+        assert second.fault is None
+        check_contact(second)
+        sent, place = second.rows["X_WB_des"]["p"][:, 0], second.rows["X_WB_meas"]["p"][:, 0]
+        late = second.timing["missed"] + 5
+        assert np.abs(sent[:-6] - place[6:]).max() < 0.001 + late * 0.1 * PERIOD, "the robot is where it is said to be"
+    finally:
+        each.session.close()
 
 
 def test_armed_again_after_a_fault_without_connecting_again(facility, tmp_path):

@@ -71,6 +71,7 @@ ROBOT_FAULTS = {
     rsi.LIMITED: faults.ROBOT_LIMITED,
     rsi.NOT_SENDABLE: faults.ROBOT_NOT_SENDABLE,
     rsi.LINE: faults.ROBOT_LINE,
+    rsi.RESTARTED: faults.ROBOT_RESTARTED,
 }
 SENSOR_FAULTS = {
     netft.OK: faults.NONE,
@@ -107,7 +108,7 @@ class _Rsi:
         self.robot.close()
 
     def counters(self) -> dict[str, int]:
-        names = ("packets", "late", "lost", "duplicates", "rejected", "limited", "delay")
+        names = ("packets", "late", "lost", "duplicates", "rejected", "limited", "delay", "restarts")
         return {name: int(getattr(self.robot, name)) for name in names}
 
 

@@ -21,7 +21,7 @@ from hilt import clock, faults
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.lab import MOMENT
 from hilt.faults import Fault, InputError
-from hilt.guard import Limits
+from hilt.guard import Limits, overload
 from hilt.maths import so3, vec
 from hilt.signals import POSE, TWIST, WRENCH
 
@@ -141,16 +141,15 @@ def drive(
     does not follow or does not take a set-point, or an interrupt ends in a soft stop and `Stopped`.
     """
     X, V, F, start, heard = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH, POSE, POSE))
-    robot.sent(start)
-    path = from_start(offsets, start)
-    check_path(path, start, period, limits)
+    path = _checked(robot, offsets, start, period, limits)
+    if ask is not None:
+        wait_for_yes(robot, sensor, ask)
+        path = _checked(robot, offsets, start, period, limits)  # its program may have been started again meanwhile
     n = len(path)
     track = Track(np.zeros(n, int), np.zeros(n, bool), path, np.zeros(n, POSE), np.full((n, 6), np.nan))
     first = late = 0
     before = now = start
     due = False  # whether a packet waits for its answer
-    if ask is not None:
-        wait_for_yes(robot, sensor, ask)
     if sensor is not None:
         sensor.read(F)  # what came while the robot was waited for is old
     with _interruptible() as asked:
@@ -197,6 +196,14 @@ def drive(
     return track
 
 
+def _checked(robot: RobotDriver, offsets: np.ndarray, start: Any, period: float, limits: Limits) -> np.ndarray:
+    """The path from the robot's set-point, which is written to `start`."""
+    robot.sent(start)
+    path = from_start(offsets, start)
+    check_path(path, start, period, limits)
+    return path
+
+
 def check_ask(rig_asks: bool, ask: Ask | None) -> Ask | None:
     """Who arms: nobody is asked if the command itself is the consent; refused if somebody must be and cannot."""
     if rig_asks and ask is None:
@@ -240,13 +247,10 @@ def _look(sensor: SensorDriver | None, F: Any, limits: Limits, t: float) -> Faul
     if sensor is None:
         return None
     code = sensor.read(F)
-    if code != faults.NONE:
-        return _fault(code, t)
-    for each, part, most in ((faults.FORCE, "f", limits.force), (faults.TORQUE, "tau", limits.torque)):
-        size = math.hypot(*F[part])
-        if not size <= most:
-            return _fault(each, t, size, most)
-    return None
+    value = limit = 0.0
+    if code == faults.NONE:
+        code, value, limit = overload(F, limits)
+    return _fault(code, t, value, limit)
 
 
 def _follows(X: Any, wanted: Any, t: float) -> Fault | None:

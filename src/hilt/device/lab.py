@@ -10,6 +10,7 @@ there is no speed to take down: a brake from the speed remembered would set a st
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from hilt.clock import DeviceClock
 from hilt.device.behind import Behind
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
+from hilt.device.way import StraightWay, check_near
 from hilt.faults import InputError
+from hilt.guard import overload
 from hilt.letters import LIVE, OFF, READY, STATES, STOPPED
 from hilt.maths import so3
 from hilt.maths.quintic import quintic
@@ -27,7 +30,6 @@ from hilt.signals import POSE, TWIST, WRENCH
 from hilt.stage import Bench, System
 
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
-TURN_TOLERANCE = 1e-3  # rad from the scenario's start
 TURN_SHARE = 0.5  # of limits.angular_speed, on the way back to the start
 MOMENT = 0.3  # s of trouble that are none: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
@@ -70,6 +72,7 @@ class LabRig:
         try:
             self._sensor = self.file.sensor_section.connect()
             self._robot = self.file.robot_section.connect()
+            self._robot.sent(self._here)
         except InputError:
             self.close()
             raise
@@ -94,8 +97,18 @@ class LabRig:
             elif clock.now() - self._well > MOMENT:
                 self.trouble = code
 
+    def _take_over(self, check: Callable[[], None]) -> None:
+        """The next packet is the caller's, if the check allows it: now that nobody else answers, what it finds stays true."""
+        check()
+        self._let_go()
+        try:
+            check()
+        except InputError:
+            self._keep_ready()
+            raise
+
     def _let_go(self) -> None:
-        """End the thread that holds the robot; the next packet is the caller's."""
+        """End the thread that holds the robot."""
         self._end.set()
         if self._keeper is not None:
             self._keeper.join()
@@ -112,28 +125,28 @@ class LabRig:
 
     def check_start(self, bench: Bench) -> None:
         """Whether the rig may be armed: it is READY, and the robot stands where the bench begins."""
-        assert self._robot is not None
         start = bench.row[0]["X_WB_des"]
-        if self.state != READY:
-            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
-        self._robot.sent(self._last)
+        self._check_place()
         self._behind.start(self._last["p"] - start["p"])
-        apart, allowed = float(np.linalg.norm(self._behind.away)), self.file.lab.start_tolerance
-        turned = math.hypot(*so3.between(tuple(self._last["q"]), tuple(start["q"])))
-        if apart > allowed or turned > TURN_TOLERANCE:
-            raise InputError(
-                f"the robot stands {1e3 * apart:.3g} mm and {turned:.2g} rad from where the scenario starts; allowed are "
-                f"{1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; drive it there, or change X_WR of the rig"
-            )
+        advice = "drive it there, or change X_WR of the rig"
+        check_near(self._last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
+
+    def _check_place(self) -> None:
+        """The rig is READY, and the robot where it was told to be: else it would go from there to somewhere else."""
+        assert self._robot is not None
+        if self.state != READY:
+            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
+        self._robot.sent(self._last)
+        advice = "see what holds or moves it, then start its program again"
+        check_near(self._here, self._last, self.file.lab.start_tolerance, "the set-point that it was given", advice)
 
     def arm(self, bench: Bench) -> None:
         """From here on set-points go out."""
-        self.check_start(bench)
+        self._take_over(lambda: self.check_start(bench))
         self._w, self._p = bench.w, bench.p
         self._stand_still()
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
-        self._let_go()
         self.state = LIVE
 
     def read(self, row: np.ndarray) -> int:
@@ -240,24 +253,16 @@ class LabRig:
         it ends in a soft stop if something is wrong."""
         assert self._robot is not None
         assert self._sensor is not None
-        if self.state != READY:
-            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
-        self._let_go()
-        self._robot.sent(self._last)
-        begin, end = self._last.copy(), bench.row[0]["X_WB_des"]
-        way, turn = end["p"] - begin["p"], so3.between(tuple(begin["q"]), tuple(end["q"]))
-        limits = self.file.limits
-        slowest = max(math.hypot(*way) / min(speed, limits.speed), math.hypot(*turn) / (TURN_SHARE * limits.angular_speed))
-        ticks = max(1, math.ceil(1.875 * slowest / self.cycle))
+        self._take_over(self._check_place)
+        limits, end = self.file.limits, bench.row[0]["X_WB_des"]
+        way = StraightWay(self._last, end, self.cycle, min(speed, limits.speed), TURN_SHARE * limits.angular_speed)
         self._stand_still()
         self._behind.start()
         self.state, code = LIVE, faults.NONE
-        for k in range(1, ticks + 1):
-            code = self._wait() or self._sensor.read(self._wrench) or self._overload()
+        for k in range(1, way.ticks + 1):
+            code = self._wait() or self._sensor.read(self._wrench) or overload(self._wrench, limits)[0]
             if code == faults.NONE:
-                share = quintic(k / ticks)[0]
-                self._now["p"] = begin["p"] + share * way
-                self._now["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), tuple(begin["q"]))
+                way.at(k, self._now)
                 self._behind.take(self._now)
                 code = self._robot.send(self._now)
                 self._remember()
@@ -268,13 +273,6 @@ class LabRig:
         self.reset()
         if code != faults.NONE:
             raise InputError(f"the robot was stopped softly on its way back: {faults.explain(code)}")
-
-    def _overload(self) -> int:
-        """The measured load against the rig's limits, where no guard looks."""
-        limits, F = self.file.limits, self._wrench
-        if not math.hypot(*F["f"]) <= limits.force:
-            return faults.FORCE
-        return faults.NONE if math.hypot(*F["tau"]) <= limits.torque else faults.TORQUE
 
     def reset(self) -> None:
         """After a stop: READY again, from where the robot stands."""

@@ -20,7 +20,7 @@ from hilt import clock, scenario
 from hilt.device.emulate import child, world
 from hilt.device.emulate.motion import KNOTS, PublishedResponse
 from hilt.device.rigfile import RigFile
-from hilt.device.rsi import codec, frames
+from hilt.device.rsi import frames
 from hilt.device.rsi.emulator import ControllerSettings, RsiController, SetPoint
 from hilt.device.rsi.settings import pose_of
 from hilt.faults import InputError
@@ -153,9 +153,6 @@ class EmulatedRobot(RsiController):
             rest = AT_ONCE if self._now else QUIET if self.automatic else math.inf
             if clock.now() > stopped_at + rest:
                 self._drive_back()
-                # Its time runs on while the program rests.
-                rested = math.floor((clock.now() - stopped_at) / self.settings.cycle)
-                self._ipoc += rested * round(self.settings.cycle * codec.TICKS_PER_SECOND)
                 self._now = False
                 self.restart()
 

@@ -6,6 +6,7 @@ What is sent is first read back by our own decoder: a packet that it refuses (a 
 the set-point that the driver remembers is the one the controller got, rounding included.
 An answer that the controller discards as late is counted there (`delay`). A relative correction is lost then: the set-point
 that the driver remembers goes back to where it was before it, so that the next one makes up for it; absolute ones do anyway.
+A program that is started again begins from where the robot stands then, and so does the driver; `wait` says so once.
 """
 
 import contextlib
@@ -21,17 +22,20 @@ from hilt.device.rsi.settings import RsiSettings, pose_of
 from hilt.faults import InputError
 from hilt.signals import TWIST
 
-OK, SILENT, LIMITED, NOT_SENDABLE, LINE = 0, 1, 2, 3, 4
+OK, SILENT, LIMITED, NOT_SENDABLE, LINE, RESTARTED = 0, 1, 2, 3, 4, 5
 SENTENCES = {
     SILENT: "the robot has sent no packet for too long; look at its program, its messages and the cable",
     LIMITED: "a set-point was further from the last one than a cycle may go; lower limits.speed or raise the rig's step_limit",
     NOT_SENDABLE: "a set-point was not a finite pose within the robot's numbers; look at the rows before the fault",
     LINE: "an answer to the robot could not be sent; look at the network",
+    RESTARTED: "the robot's program was started again; look where the robot stands before it moves",
 }
 
 _FIRST_PACKETS = 3  # seen before the cycle is believed
 _JUMP_MAX = 10.0  # times step_limit in a cycle; a measured pose that jumps further is not believed
 _DRAIN_MAX = 1000
+_RESTART = 10  # cycles without a packet, at least: no program is ended and started again within them
+_REBOOT = 1.0  # [s] that the robot's clock must have gone back by: no packet is under way for that long
 
 
 class RsiRobot:
@@ -45,6 +49,7 @@ class RsiRobot:
         self.duplicates = 0
         self.rejected = 0  # not a packet, or one that cannot be
         self.limited = 0  # corrections that were shortened
+        self.restarts = 0  # of the robot's program
         self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
         self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
         self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
@@ -105,9 +110,7 @@ class RsiRobot:
                 continue
             if not stamps:
                 self._socket.connect(peer)  # type: ignore[union-attr]  # nobody else is listened to
-                for pose in (self._start, self._sent):
-                    _copy(self.state["X_act"], pose)
-                self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+                self._begin()
             stamps.add(int(self.state["ipoc"]))
             self._seen = clock.now()
             self.packets += 1
@@ -121,6 +124,12 @@ class RsiRobot:
                 f"set robot.cycle = '{seen} ms' or choose the other sensor mode in its program"
             )
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
+
+    def _begin(self) -> None:
+        """The robot's program has just started: its set-point is where the robot stands, and no correction has been made."""
+        for pose in (self._start, self._sent, self._before):
+            _copy(self.state["X_act"], pose)
+        self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
     def _receive(self, deadline: float) -> tuple[bytes, Any]:
         """The next datagram and its sender; no sender if none came in time."""
@@ -138,6 +147,7 @@ class RsiRobot:
     def wait(self, X_WB: Any, V_WB: Any) -> int:
         """Block until the robot's next packet; write where the mock-up is, and its mean twist since the last one."""
         deadline, before, fresh = clock.now() + self.settings.patience * self._cycle, int(self.state["ipoc"]), 0
+        restarts = self.restarts
         for _ in range(_DRAIN_MAX):
             # Behind the first new one, only what is there already.
             data, peer = self._receive(0.0 if fresh else deadline)
@@ -148,8 +158,14 @@ class RsiRobot:
             return SILENT
         self.packets += fresh
         self.late += fresh - 1
-        self._take_back()
         self._answered = False
+        if self.restarts > restarts:
+            self._begin()
+            frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
+            _copy(self._here, X_WB)
+            V_WB["v"][...] = V_WB["w"][...] = 0.0
+            return RESTARTED
+        self._take_back()
         _copy(self._here, self._wanted)
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
         passed = (int(self.state["ipoc"]) - before) / codec.TICKS_PER_SECOND
@@ -170,20 +186,35 @@ class RsiRobot:
             self.rejected += 1
             return False
         step = int(self._next["ipoc"]) - int(self.state["ipoc"])
+        silence = clock.now() - self._seen
+        if step < -_REBOOT * codec.TICKS_PER_SECOND and silence > self.settings.patience * self._cycle:
+            return self._take_new_program()
         if step <= 0:
             self.duplicates += step == 0
             self.late += step < 0
             return False
-        cycles, now = step // self._step, clock.now()
+        cycles = step // self._step
         moved = frames.distance(self.state["X_act"], self._next["X_act"])
         # A time stamp must fit our own clock: one that runs ahead would make all that follow look old.
-        ahead = cycles * self._cycle > self.settings.patience * self._cycle + 2.0 * (now - self._seen)
+        ahead = cycles * self._cycle > self.settings.patience * self._cycle + 2.0 * silence
         if step % self._step or ahead or moved > _JUMP_MAX * self.settings.step_limit * cycles:
             self.rejected += 1
             return False
-        self._seen = now
+        # A program that runs on calls every cycle without an answer late. One with cycles that nobody waited in was ended.
+        due = (int(self._next["ipoc"]) - self._answer_ipoc) // self._step
+        if cycles > _RESTART and due - (int(self._next["delay"]) - self._answer_delay) > 1:
+            return self._take_new_program()
+        self._seen = clock.now()
         self.lost += cycles - 1
         self.state, self._next = self._next, self.state
+        return True
+
+    def _take_new_program(self) -> bool:
+        self.restarts += 1
+        self._seen = clock.now()
+        self.state, self._next = self._next, self.state
+        # Not answered yet; what it will call late is counted from here.
+        self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
         return True
 
     def send(self, X_WB_des: Any) -> int:

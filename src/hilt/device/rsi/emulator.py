@@ -91,6 +91,7 @@ class RsiController:
     def _begin(self) -> None:
         self._start["p"], self._start["q"] = self._set["p"], self._set["q"]
         self._late_in_a_row = self._last_ipoc = 0
+        self._late_before = self.late  # a program counts its own
         self._velocity = np.zeros(3)
         self.reason = ""
 
@@ -133,8 +134,9 @@ class RsiController:
         cycle, due = self.settings.cycle, clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = max(due, clock.now() - cycle)
-            if self.reason:
+            if self.reason:  # its time runs on while the program rests
                 due += cycle
+                self._ipoc += round(cycle * codec.TICKS_PER_SECOND)
                 self.line.release(clock.now())
                 continue
             self._response.settle(due)
@@ -152,7 +154,7 @@ class RsiController:
         self._ipoc += round(self.settings.cycle * codec.TICKS_PER_SECOND)
         rob["X_act"]["p"], rob["X_act"]["q"] = p, q
         rob["X_set"]["p"], rob["X_set"]["q"] = self._set["p"], self._set["q"]
-        rob["delay"], rob["ipoc"] = self.late, self._ipoc + (1 if self.wrong_ipoc else 0)
+        rob["delay"], rob["ipoc"] = self.late - self._late_before, self._ipoc + (1 if self.wrong_ipoc else 0)
         self.line.release(clock.now())
         if not self.disconnect:
             self.line.send(codec.encode_rob(rob), clock.now(), self._deliver)
