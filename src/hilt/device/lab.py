@@ -8,7 +8,6 @@ A cycle that the robot had no answer for moved nothing: its set-point stood. So 
 there is no speed to take down: a brake from the speed remembered would set a standing robot going, from 0 to v in one cycle.
 """
 
-import math
 import threading
 from collections.abc import Callable
 from typing import Any
