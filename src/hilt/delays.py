@@ -10,7 +10,7 @@ from hilt.dynamics.integrators import EXTRA_DELAY
 from hilt.sense.filter import LowPass
 
 WORDS = {
-    "sensor": "sensor, delay and low-pass",
+    "sensor": "sensor, delay, age of its samples and low-pass",
     "filter": "force filter",
     "tool": "accelerations that take off the tool's inertia forces",
     "integrator": "force held over a tick, integrator",
@@ -27,7 +27,7 @@ def table(scenario: Any) -> dict[str, float]:
         return {}
     robot, own, period = scenario.robot, scenario.robot_lag, scenario.loop.period
     dead = robot.pure(own)
-    parts = {"sensor": scenario.sensor.delay + scenario.sensor.lag(period), "filter": scenario.force_filter.delay}
+    parts = {"sensor": scenario.sensor.lateness + scenario.sensor.lag(period), "filter": scenario.force_filter.delay}
     if scenario.system == "docking":  # its two bodies take Euler's symplectic step, and its set-points do not lead
         parts["integrator"] = EXTRA_DELAY["euler"] * period
         led = 0.0

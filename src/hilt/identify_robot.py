@@ -18,11 +18,13 @@ offset of its own. So lost packets cost data, not truth.
 """
 
 import math
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from hilt.device import gentle
 from hilt.device.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
@@ -31,6 +33,7 @@ from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
 from hilt.faults import InputError
 from hilt.signals import POSE
+from hilt.units import Second
 
 LOWEST = 0.5  # [Hz], where the chirp begins
 LEAST_SHARE = 0.5  # of the record that must be of use
@@ -81,18 +84,24 @@ class RobotFit:
     used: int
     lost: int  # cycles without an answer
     unheard: int
+    sensor_age: float = 0.0  # [s], mean, of the sensor's newest sample; 0 if its samples are not counted
     curves: dict[str, np.ndarray] = field(repr=False, compare=False, default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "curves"}
 
-    def settings(self, sensor_delay: float = 0.0) -> dict[str, Any]:
-        """Keys of a scenario. `robot.delay` is to be the whole delay of the loop: in `docking` the sensor's comes to it."""
+    @property
+    def simulated_delay(self) -> float:
         pure, omega, zeta = self.simulation.values()
-        if omega == 0.0:
-            return {"robot.kind": self.kind, "robot.delay": _ms(pure + sensor_delay)}
-        lag = {"robot.delay": _ms(pure + 2.0 * zeta / omega + sensor_delay), "robot.pure_delay": _ms(pure)}
-        return {"robot.kind": self.kind, **lag, "robot.damping_ratio": round(zeta, 4)}
+        return pure + (2.0 * zeta / omega if omega else 0.0)
+
+    def settings(self) -> dict[str, Any]:
+        """Keys of a scenario."""
+        pure, omega, zeta = self.simulation.values()
+        keys: dict[str, Any] = {"robot.kind": self.kind, "robot.delay": _ms(self.simulated_delay)}
+        if omega:
+            keys |= {"robot.pure_delay": _ms(pure), "robot.damping_ratio": round(zeta, 4)}
+        return keys | ({"sensor.sample_age": _ms(self.sensor_age)} if self.sensor_age else {})
 
     def words(self) -> list[str]:
         """For the terminal."""
@@ -110,6 +119,10 @@ class RobotFit:
             f"with the loop's own tick {1e3 * self.loop_delay:.2f} ms",
             f"residual           {1e6 * self.residual:.3g} µm rms, {100 * self.residual_share:.2g} % of the motion; "
             f"{self.used} of {self.cycles} cycles used, {self.lost} not answered, {self.unheard} answers unheard",
+            *(
+                [f"sensor             its newest sample is {1e3 * self.sensor_age:.2f} ms old on average"]
+                * bool(self.sensor_age)
+            ),
         ]
 
 
@@ -168,6 +181,7 @@ def _result(record: Record, fits: list[Any], model: int, stretches: list[slice],
         deviations=deviations, simulation=dict(zip(names, like, strict=True)),
         residual=residual, residual_share=residual / float(np.nanstd(record.y)),
         cycles=n, used=int(known.sum()), lost=record.lost, unheard=record.unheard,
+        sensor_age=0.5 * record.sensor_period,  # its clock is its own: at a robot's cycle any age up to a period is as likely
         curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": places, "residual": r},
     )  # fmt: skip
 
@@ -208,9 +222,13 @@ def run(
     return identify(track, period, np.eye(3)[number])
 
 
-def write(found: RobotFit, source: Path, target: Path, sensor_delay: float = 0.0) -> None:
+def write(found: RobotFit, source: Path, target: Path) -> None:
     """A copy of the rig file with the robot's answer in its table [scenario]."""
-    text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings(sensor_delay))
+    text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings())
+    keys = tomllib.loads(text)["scenario"]
+    sensor_delay = TypeAdapter(Second).validate_python({**keys, **keys.get("docking", {})}.get("sensor.delay", 0.0))
+    if sensor_delay > 0.0:  # in `docking`, robot.delay is that of both
+        text = set_table(text, "scenario.docking", {"robot.delay": _ms(found.simulated_delay + sensor_delay)})
     target.write_text(text, encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from hilt.report import delays as shown
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 ROBOT = ["robot.kind=delay+second-order", "robot.delay=0.7 s", "robot.pure_delay=0.25 s", "robot.damping_ratio=0.8"]
-SENSOR = ["sensor.delay=0.3 s", "sensor.bandwidth=1 Hz"]
+SENSOR = ["sensor.delay=0.2 s", "sensor.sample_age=0.1 s", "sensor.bandwidth=1 Hz"]
 FILTER = ["force_filter.kind=butterworth", "force_filter.cutoff=0.7 Hz"]
 TOOL = [
     "sensor.load={mass = 10, centre_of_mass = [0.1, 0, 0.2]}",
@@ -78,7 +78,7 @@ def pushed(system, values, signal, force, ticks, centre):
             -1.0,
             [
                 "compensate.method=none", "robot.kind=delay+second-order", "robot.delay=35 ms", "robot.pure_delay=8 ms",
-                "sensor.delay=4 ms", "force_filter.kind=butterworth", "force_filter.cutoff=40 Hz",
+                "sensor.delay=4 ms", "sensor.sample_age=0.5 ms", "force_filter.kind=butterworth", "force_filter.cutoff=40 Hz",
             ],
         ),
         (

@@ -221,6 +221,7 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
     assert found.pure_delay - T == pytest.approx(0.006, abs=1e-3)
     assert found.natural_frequency == pytest.approx(150.0, rel=0.05)
     assert found.damping_ratio == pytest.approx(0.9, rel=0.05)
+    assert found.sensor_age == pytest.approx(0.005, rel=0.1)  # half of 10 ms; an overloaded machine sends less
     assert found.as_json().keys() >= {"pure_delay", "delay", "loop_delay", "residual", "deviations"}
 
     source, target, picture = tmp_path / "rig.toml", tmp_path / "identified.toml", tmp_path / "fit.svg"
@@ -228,5 +229,10 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
     identify_robot.write(found, source, target)
     keys = tomllib.loads(target.read_text())["scenario"]
     assert keys == {"loop.period": "4 ms", **found.settings()}
+    source.write_text('[scenario]\n"loop.period" = "4 ms"\n[scenario.docking]\n"sensor.delay" = "2 ms"\n')
+    identify_robot.write(found, source, target)
+    own = tomllib.loads(target.read_text())["scenario"]["docking"]["robot.delay"]
+    whole, alone = (float(text.removesuffix(" ms")) for text in (own, found.settings()["robot.delay"]))
+    assert whole == pytest.approx(alone + 2.0, abs=1e-3), "in docking it is that of both"
     identify_robot.plot(found, picture)
     assert picture.read_text().startswith("<?xml")

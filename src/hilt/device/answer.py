@@ -73,6 +73,7 @@ class Record:
         self.lost = n - len(track.cycle)
         self.breaks = {int(k) + 1 for k in track.cycle[track.unheard]}  # from here on the set-point is another
         self.unheard = len(self.breaks)
+        self.sensor_period = track.sensor_period
         self.outside = np.zeros(n, bool)  # does not fit the rest
 
     def stretches(self, margin: float) -> list[slice]:

@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class Track:
     sent: np.ndarray  # POSE, the set-point; meant for one cycle later
     measured: np.ndarray  # POSE, where the mock-up was at this cycle
     wrench: np.ndarray  # (n, 6) [N, N·m]; NaN without a sensor
+    sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if nobody counts them
 
 
 def quintic(share: np.ndarray) -> np.ndarray:
@@ -152,6 +153,7 @@ def drive(
     due = False  # whether a packet waits for its answer
     if sensor is not None:
         sensor.read(F)  # what came while the robot was waited for is old
+    began, samples = clock.now(), _samples(sensor)
     with _interruptible() as asked:
         try:
             for k in range(n):
@@ -193,7 +195,12 @@ def drive(
         finally:
             _soft_stop(robot, before, now, period, deceleration, due)  # nothing is left to do at the end of the path
             robot.stop()
-    return track
+    came = _samples(sensor) - samples
+    return replace(track, sensor_period=(clock.now() - began) / came if came else 0.0)
+
+
+def _samples(sensor: SensorDriver | None) -> int:
+    return 0 if sensor is None else sensor.counters().get("received", 0)
 
 
 def _checked(robot: RobotDriver, offsets: np.ndarray, start: Any, period: float, limits: Limits) -> np.ndarray:

@@ -41,7 +41,9 @@ def set_table(text: str, table: str, values: Mapping[str, Any], comment: str = "
         body = [new.pop(key) if (key := _key(line)) in new else line for line in body]
         lines[begin + 1 : end] = [*body, *note, *new.values()]
     changed = "\n".join(lines) + "\n"
-    found = tomllib.loads(changed).get(table, {})
+    found = tomllib.loads(changed)
+    for part in table.split("."):
+        found = found.get(part, {})
     if any(key not in found for key in values):
         raise InputError(f"[{table}] of the rig file is written in a way that cannot be changed; put its keys on one line each")
     return changed

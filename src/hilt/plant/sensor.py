@@ -28,6 +28,9 @@ class Sensor(Section):
     drift: NewtonPerSecond3 = Field(default=(0.0, 0.0, 0.0), description="of the bias")
     bandwidth: Hertz = Field(default=0.0, ge=0, description="corner of a first-order low-pass; 0 for none")
     delay: Second = Field(default=0.0, ge=0)
+    sample_age: Second = Field(
+        default=0.0, ge=0, description="mean age of the newest sample, half a period of the sensor's own clock; nobody is told"
+    )
     saturation: Newton = Field(default=0.0, ge=0, description="largest force of an axis; 0 for none")
     torque_saturation: NewtonMetre = Field(default=0.0, ge=0, description="largest torque of an axis; 0 for none")
     resolution: Newton = Field(default=0.0, ge=0, description="step of the converter for forces; 0 for none")
@@ -37,6 +40,11 @@ class Sensor(Section):
     position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of what carries it")
     attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the sensor in that frame, w x y z")
     load: Load | None = Field(default=None, description="what really hangs on a sensor that moves; nothing if not given")
+
+    @property
+    def lateness(self) -> float:
+        """Of a measurement in the loop, low-pass apart [s]."""
+        return self.delay + self.sample_age
 
     def share(self, period: float) -> float:
         """Exact step of the low-pass for a held input."""
@@ -135,7 +143,7 @@ def target_sensor_step(sig, x, p, dt):
 
 def _pack_channel(p, scenario):
     sensor, dt = scenario.sensor, scenario.loop.period
-    p.samples = sensor.delay / dt
+    p.samples = sensor.lateness / dt
     p.share = sensor.share(dt)
     for name in (
         "noise",

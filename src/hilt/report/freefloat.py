@@ -22,7 +22,9 @@ def predicted_gain(scenario: FreeFloat, kind: str) -> float:
     """Growth of the speed per contact, exp(π ω τ_eff / 2)."""
     assert scenario.wall is not None
     omega = math.sqrt(scenario.wall.stiffness / scenario.body.mass)
-    tau = scenario.robot.delay + scenario.sensor.delay + scenario.force_filter.delay + EXTRA_DELAY[kind] * scenario.loop.period
+    tau = (
+        scenario.robot.delay + scenario.sensor.lateness + scenario.force_filter.delay + EXTRA_DELAY[kind] * scenario.loop.period
+    )
     return math.exp(0.5 * math.pi * omega * tau)
 
 

@@ -113,7 +113,7 @@ class Aerial(Scenario):
         self.force_filter.check(period)
         self.servo.check(period)
         self.link.check(period)
-        check_fits(self.sensor.delay, period, "sensor.delay")
+        check_fits(self.sensor.lateness, period, "sensor.delay")
         self.hardware_arm.check(*self.start_of_tool)
         posture_for(self.tool.position, self.tool.attitude)  # refuses what the flying arm cannot reach
         return self

@@ -194,7 +194,7 @@ class Docking(Scenario):
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
             raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
         self.robot.check(self.robot_lag, self.loop.period)
-        check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         if self.sensor.load is not None:
             raise ValueError(

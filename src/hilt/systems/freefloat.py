@@ -61,7 +61,7 @@ class FreeFloat(Scenario):
     @model_validator(mode="after")
     def _delays_fit(self) -> "FreeFloat":
         self.robot.check(self.robot_lag, self.loop.period)
-        check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         return self
 

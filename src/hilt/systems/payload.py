@@ -134,7 +134,7 @@ class Payload(Scenario):
     @model_validator(mode="after")
     def _consistent(self) -> "Payload":
         self.table.check(self.robot_lag, self.loop.period)
-        check_fits(self.sensor.delay, self.loop.period, "sensor.delay")
+        check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         check_fits(self.arm.delay, self.loop.period, "arm.delay")
         longest = (CAPACITY - 8192) * self.loop.period
