@@ -2,8 +2,8 @@
 
 Identify, run in the lab (`hilt run`, its own process), simulate. A peak of force depends on where between two ticks the touch
 falls and on how old the sensor's sample is then, between 0 and a period of its own clock. Nobody can tell either beforehand:
-told are the simulation as it stands and mean and range over both. Beside each run stand the cycles that were missed in it and the
-time that the host of a virtual machine took: a run with many is no evidence.
+told are the simulation as it stands and mean and range over both. Beside each run stand the cycles that were missed in it and
+the time that the host of a virtual machine took: a run with many is no evidence.
 """
 
 import json
