@@ -129,7 +129,8 @@ def test_the_robot_is_held_until_the_answer_is_yes(robot):
 
     drive(robot, ask=ask, length=0.01)
     assert soft(controller)
-    assert went(controller) == pytest.approx(0.01, abs=1e-6)
+    lost = controller.late * SPEED * T  # at most, to a stalled machine: steps that came too late are not made up for
+    assert 0.01 - lost - 1e-6 <= went(controller) <= 0.01 + 1e-6
 
 
 def test_no_is_a_refusal_and_nothing_moves(robot):
