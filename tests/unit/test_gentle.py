@@ -71,7 +71,7 @@ def soft(controller):
 
 
 def test_an_interrupt_is_a_soft_stop(robot):
-    controller = robot[1]
+    controller, handler = robot[1], signal.getsignal(signal.SIGINT)
     controller.live = True
 
     def interrupt(done, of):
@@ -83,7 +83,7 @@ def test_an_interrupt_is_a_soft_stop(robot):
     assert stopped.value.fault.code == faults.REQUESTED
     assert soft(controller)
     assert 0.04 < went(controller) < 0.07, "from its middle on, v²/2a = 4 mm more"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_whatever_is_raised_on_the_way_is_a_soft_stop(robot):
