@@ -107,7 +107,10 @@ _TEXTS = {
     ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "look at its program and its cable"),
     ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "look at the network and hilt doctor"),
     ROBOT_RESTARTED: _Text(
-        "robot-restarted", "the robot's program was started again", "", "look where the robot stands before you arm it"
+        "robot-restarted",
+        "the robot's program was started again",
+        "",
+        "look where the robot stands, and end this session if its corrections are absolute",
     ),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"

@@ -549,10 +549,9 @@ def stop_and_move(arm, place):
 
 
 @pytest.mark.parametrize("rebooted", [False, True], ids=["program", "controller"])
-@pytest.mark.parametrize("kind", ["relative", "absolute"])
-def test_a_program_that_is_started_again_begins_where_the_robot_stands(kind, rebooted):
+def test_a_program_that_is_started_again_begins_where_the_robot_stands(rebooted):
     """Somewhere else, with hilt connected all the time: nothing of what was sent before counts any more."""
-    with cell(correction=kind, patience=50) as (driver, arm, X, V):
+    with cell(patience=50) as (driver, arm, X, V):
         arm.live = True
         goal = np.zeros(1, POSE)
         step_to(driver, X, V, goal, 0.02, 50)
@@ -576,6 +575,31 @@ def test_a_program_that_is_started_again_begins_where_the_robot_stands(kind, reb
         assert arm._set["p"] == pytest.approx(goal["p"][0], abs=1e-8)
         assert driver.restarts == 1
         assert driver.lost - lost < 50
+        assert arm.violations == []
+
+
+def test_absolute_corrections_are_not_made_to_a_program_that_was_started_again():
+    """They would count from another place, in one step: nobody is answered, and the robot stops by itself."""
+    with cell(correction="absolute", patience=50, late_limit=100) as (driver, arm, X, V):
+        arm.live = True
+        goal = np.zeros(1, POSE)
+        step_to(driver, X, V, goal, 0.02, 50)
+        stop_and_move(arm, (1.1, 0.2, 0.9))
+        arm.restart()
+        until(lambda: driver.wait(X, V) == rsi.RESTARTED)
+        answers = len(arm.diary)
+        for _ in range(20):
+            assert driver.wait(X, V) in (rsi.RESTARTED, rsi.SILENT)
+            assert driver.send(goal) == rsi.LINE
+            assert driver.hold() == rsi.LINE
+        driver.stop()
+        assert len(arm.diary) == answers
+        assert arm._set["p"] == pytest.approx((1.1, 0.2, 0.9))
+        driver.close()
+        driver.open("127.0.0.1", driver.port, 0.004, LONG)
+        until(lambda: driver.wait(X, V) == rsi.OK)
+        driver.sent(goal)
+        assert goal["p"][0] == pytest.approx((1.1, 0.2, 0.9), abs=1e-6)
         assert arm.violations == []
 
 

@@ -6,7 +6,9 @@ What is sent is first read back by our own decoder: a packet that it refuses (a 
 the set-point that the driver remembers is the one the controller got, rounding included.
 An answer that the controller discards as late is counted there (`delay`). A relative correction is lost then: the set-point
 that the driver remembers goes back to where it was before it, so that the next one makes up for it; absolute ones do anyway.
-A program that is started again begins from where the robot stands then, and so does the driver; `wait` says so once.
+A program that is started again begins from where the robot stands then, and so does the driver; `wait` says so once. That is safe
+for relative corrections only, where it is none if the driver was mistaken: an absolute one would be a jump. There nobody is
+answered any more, until the driver is opened again.
 """
 
 import contextlib
@@ -28,7 +30,7 @@ SENTENCES = {
     LIMITED: "a set-point was further from the last one than a cycle may go; lower limits.speed or raise the rig's step_limit",
     NOT_SENDABLE: "a set-point was not a finite pose within the robot's numbers; look at the rows before the fault",
     LINE: "an answer to the robot could not be sent; look at the network",
-    RESTARTED: "the robot's program was started again; look where the robot stands before it moves",
+    RESTARTED: "the robot's program was started again; look where the robot stands before it moves, and open the driver again",
 }
 
 _FIRST_PACKETS = 3  # seen before the cycle is believed
@@ -49,7 +51,7 @@ class RsiRobot:
         self.duplicates = 0
         self.rejected = 0  # not a packet, or one that cannot be
         self.limited = 0  # corrections that were shortened
-        self.restarts = 0  # of the robot's program
+        self.restarts = 0  # of the robot's program, since it was met
         self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
         self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
         self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
@@ -75,6 +77,7 @@ class RsiRobot:
         if cycle not in codec.CYCLES:
             raise InputError(f"robot.cycle is {1e3 * cycle:g} ms but RSI sends every 4 ms or 12 ms; set robot.cycle = '4 ms'")
         self._cycle, self._step = cycle, round(cycle * codec.TICKS_PER_SECOND)
+        self.restarts = 0
         try:
             if self._socket is None:
                 self.listen(address, port)
@@ -158,6 +161,9 @@ class RsiRobot:
             return SILENT
         self.packets += fresh
         self.late += fresh - 1
+        if self.restarts and self.settings.correction == "absolute":
+            self._answered = True
+            return RESTARTED
         self._answered = False
         if self.restarts > restarts:
             self._begin()
