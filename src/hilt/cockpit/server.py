@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import itertools
 import logging
 import re
 import resource
@@ -40,8 +41,6 @@ def build(out: Path, log: Log) -> FastAPI:
     """The application, without its gate."""
     library, stations = Library(out), desk.Desk(out)
     hub = Hub(library, log)
-    clients: set[Client] = set()
-    welcomed = 0
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -52,6 +51,16 @@ def build(out: Path, log: Log) -> FastAPI:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
+    _explain_errors(app)
+    _serve_page(app)
+    _serve_desk(app, stations)
+    _serve_recordings(app, library)
+    _serve_sockets(app, hub, log)
+    return app
+
+
+def _explain_errors(app: FastAPI) -> None:
+    """Bad input is one sentence here too."""
 
     @app.exception_handler(InputError)
     def unknown(_: Request, error: InputError) -> JSONResponse:
@@ -67,6 +76,8 @@ def build(out: Path, log: Log) -> FastAPI:
         key = ".".join(str(part) for part in first["loc"] if part != "body")
         return _errors(422, [{"key": key, "sentence": f"the request is not understood: {first['msg']}"}])
 
+
+def _serve_page(app: FastAPI) -> None:
     @app.get("/")
     def page() -> Response:
         return _static("index.html")
@@ -74,6 +85,10 @@ def build(out: Path, log: Log) -> FastAPI:
     @app.get("/static/{file:path}")
     def static(file: str) -> Response:
         return _static(file)
+
+
+def _serve_desk(app: FastAPI, stations: desk.Desk) -> None:
+    """What can be run, and what runs."""
 
     @app.get("/api/systems")
     def systems() -> Response:
@@ -100,6 +115,8 @@ def build(out: Path, log: Log) -> FastAPI:
     def running() -> Response:
         return JSONResponse(sessions())
 
+
+def _serve_recordings(app: FastAPI, library: Library) -> None:
     @app.get("/api/recordings")
     def recordings() -> Response:
         return JSONResponse(plain(library.list()))
@@ -112,23 +129,25 @@ def build(out: Path, log: Log) -> FastAPI:
     def report(name: str) -> Response:
         return HTMLResponse(library.report(name), headers={"content-security-policy": REPORT_POLICY})
 
+
+def _serve_sockets(app: FastAPI, hub: Hub, log: Log) -> None:
+    """A conversation with each page; so many of them and no more."""
+    clients: set[Client] = set()
+    numbers = itertools.count(1)
+
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
-        nonlocal welcomed
         if len(clients) >= SOCKETS:
             log.once(f"refused a socket: {SOCKETS} are open already")
             await websocket.close(1013)
             return
-        welcomed += 1
-        client = Client(websocket, hub, welcomed, log)
+        client = Client(websocket, hub, next(numbers), log)
         clients.add(client)
         try:
             await websocket.accept()
             await client.converse()
         finally:
             clients.discard(client)
-
-    return app
 
 
 def _errors(status: int, errors: list[desk.Error]) -> JSONResponse:

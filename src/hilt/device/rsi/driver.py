@@ -6,9 +6,9 @@ What is sent is first read back by our own decoder: a packet that it refuses (a 
 the set-point that the driver remembers is the one the controller got, rounding included.
 An answer that the controller discards as late is counted there (`delay`). A relative correction is lost then: the set-point
 that the driver remembers goes back to where it was before it, so that the next one makes up for it; absolute ones do anyway.
-A program that is started again begins from where the robot stands then, and so does the driver; `wait` says so once. That is safe
-for relative corrections only, where it is none if the driver was mistaken: an absolute one would be a jump. There nobody is
-answered any more, until the driver is opened again.
+A program that is started again begins from where the robot stands then, and so does the driver; `wait` says so once. It is safe
+with relative corrections only: an absolute one would jump if the driver were mistaken. There nobody is answered any more, until
+the driver is opened again.
 """
 
 import contextlib
