@@ -31,9 +31,9 @@ LONG = 60.0  # [s], until something that must happen is given up
 SHORT = ("frames.gap='15 mm'", "loop.duration='8 s'")
 
 
-def patient_rig(**lab):
+def patient_rig(path=RIG, **lab):
     """Patient enough for a busy machine without any rights: what is tested is how a run ends, not how fast this host is."""
-    file = rigfile.load(RIG)
+    file = rigfile.load(path)
     patience = {"ready": 0.2, "lateness": 2.0, "realtime": False, "missed": 100}
     return file.model_copy(
         update={
@@ -43,6 +43,19 @@ def patient_rig(**lab):
             "facility": file.facility.model_copy(update={"late_limit": 250}),
         }
     )
+
+
+def live_run(facility, found, folder):
+    """One run on a facility, from open to close."""
+    session = Session(*found, folder, facility.rig)
+    try:
+        session.open()
+        facility.control.live(True)
+        result = session.go()
+        facility.control.live(False)
+    finally:
+        session.close()
+    return result
 
 
 class Run:

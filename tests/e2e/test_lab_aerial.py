@@ -5,34 +5,17 @@ from pathlib import Path
 import pytest
 
 from hilt import job
-from hilt.device import rigfile
 from hilt.device.facility import running_facility
-from hilt.session import Session
+from tests.e2e.lab import live_run, patient_rig
 
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab-aerial.toml"
 QUICK = ("hand.start=4 s", "hand.handover=7 s", "hand.release=9 s", "loop.duration=13 s")  # the bias is taken before 2 s
 
 
 def test_a_tool_is_mounted_over_real_protocols(tmp_path):
-    file = rigfile.load(RIG)
-    patient = file.model_copy(
-        update={
-            "lab": file.lab.model_copy(update={"ready": 0.2, "lateness": 2.0, "realtime": False, "missed": 200}),
-            "robot": {**file.robot, "patience": 125},
-            "sensor": {**file.sensor, "stale": "500 ms"},
-            "facility": file.facility.model_copy(update={"late_limit": 250}),
-        }
-    )
-    with running_facility(patient, list(QUICK)) as facility:
+    with running_facility(patient_rig(RIG, missed=200), list(QUICK)) as facility:
         found = job.find("aerial", "handover", [*facility.rig.settings("aerial"), *QUICK])
-        session = Session(*found, tmp_path, facility.rig)
-        try:
-            session.open()
-            facility.control.live(True)
-            result = session.go()
-            facility.control.live(False)
-        finally:
-            session.close()
+        result = live_run(facility, found, tmp_path)
         assert facility.control.status()["robot"]["violation_count"] == 0
     assert result.fault is None
     simulated = job.simulate(*found)

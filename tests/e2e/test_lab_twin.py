@@ -5,8 +5,7 @@ import pytest
 
 from hilt import job
 from hilt.device.facility import running_facility
-from hilt.session import Session
-from tests.e2e.lab import PERIOD, patient_rig
+from tests.e2e.lab import PERIOD, live_run, patient_rig
 
 GAP = "frames.gap=15 mm"
 # What `hilt identify robot` writes for this robot, here wrong by some per cent.
@@ -23,14 +22,7 @@ def test_contact_as_in_space_within_the_limits_of_the_robot(tmp_path):
     file = file.model_copy(update={"facility": file.facility.model_copy(update={"acceleration_limit": limit})})
     with running_facility(file, [GAP]) as facility:
         found = job.find("docking", "table1", [*facility.rig.settings("docking"), *IDENTIFIED, GAP, "compensate.method=twin"])
-        session = Session(*found, tmp_path, facility.rig)
-        try:
-            session.open()
-            facility.control.live(True)
-            result = session.go()
-            facility.control.live(False)
-        finally:
-            session.close()
+        result = live_run(facility, found, tmp_path)
         judged = facility.control.status()["robot"]
     assert result.fault is None
     assert judged["violation_count"] == 0, judged["violations"]

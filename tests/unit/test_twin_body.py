@@ -6,12 +6,13 @@ import os
 
 import numpy as np
 import pytest
+import spoiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilt import job
 from hilt.compensate.twin import balance, body, model
-from hilt.systems.docking import DOCKING, plant, tick
+from hilt.systems.docking import DOCKING
 
 DT, MASS, SPEED, K = 1e-3, 279.0697674, 0.02, 176275.0
 compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -122,44 +123,12 @@ def test_a_loss_that_noise_could_have_made_is_none():
     assert settle(0.08, noise=0.5) == pytest.approx(0.08, abs=0.005)
 
 
-def speeds_with(made, ticks, spoil):
-    """Virtual speed over a run in which what the tick is told is spoiled."""
-    row, x, w, p = made.row, made.x, made.w, made.p
-    found = np.zeros(ticks)
-    for k in range(ticks):
-        row[0].tick = k
-        row[0].t = k * DT
-        plant(row, w, p)
-        spoil(k, row[0])
-        tick(row, x, p)
-        found[k] = row[0].v_twin
-    return found
-
-
 @compiled
 @pytest.mark.parametrize("robot", [(), ("robot.kind=second-order", "sensor.delay=2 ms", "robot.damping_ratio=0.5")])
-@pytest.mark.parametrize("fault", ["frozen", "jumps", "nan", "gone", "turned"])
+@pytest.mark.parametrize("fault", spoiled.FAULTS)
 def test_a_broken_sensor_makes_no_energy(robot, fault):
     _, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", *robot)
-    random, held = np.random.default_rng(3), {}
-
-    def spoil(k, sig):
-        if k == 560:
-            held["f"] = sig.F_So_S.f.copy()
-        if fault == "frozen" and k > 560:
-            sig.F_So_S.f[:] = held["f"]
-        elif fault == "jumps" and random.random() < 0.05:
-            sig.F_So_S.f[0] += 1e4 * random.standard_normal()
-            sig.X_WB_meas.p[0] += 0.01 * random.standard_normal()
-        elif fault == "nan" and random.random() < 0.05:
-            sig.F_So_S.f[0] = np.nan
-            sig.X_WB_meas.p[0] = np.nan
-        elif fault == "gone" and k > 560:
-            sig.F_So_S.f[:] = 0.0
-        elif fault == "turned":
-            sig.F_So_S.f[0] *= -1.0
-
-    v = speeds_with(made, 3000, spoil)
+    v = np.array(spoiled.run(made, 3000, spoiled.sensor(fault, 560, 1), lambda sig, _: sig.v_twin))
     assert np.isfinite(v).all(), "what is not finite is not taken over"
     assert np.abs(v).max() <= SPEED * (1 + 1e-9)
 

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+import spoiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -17,7 +18,7 @@ from hilt.compensate.twin.six import body, clock, govern, lead, mobility, planes
 from hilt.dynamics.two_bodies import relative_motion, two_bodies_step
 from hilt.maths import so3
 from hilt.sense.contact import contact_sense_step
-from hilt.systems.docking import DOCKING, plant, tick
+from hilt.systems.docking import DOCKING
 
 DT, SPEED, K = 1e-3, 0.02, 176275.0
 TUMBLING = ("servicer.angular_velocity=[0.01, -0.02, 0.005]", "target.angular_velocity=[0, 0.004, 0.002]")
@@ -230,20 +231,6 @@ def test_the_clock_of_known_frames():
         assert clock.follows(b, omega, SPEED, 0.038, 0.038**2, A, V)
 
 
-def run_spoiled(made, ticks, spoil):
-    """Kinetic energy and the commanded tip over a run in which what the tick is told is spoiled."""
-    row, x, w, p = made.row, made.x, made.w, made.p
-    energy, tips = np.zeros(ticks), np.zeros((ticks, 3))
-    for k in range(ticks):
-        row[0].tick = k
-        row[0].t = k * DT
-        plant(row, w, p)
-        spoil(k, row[0])
-        tick(row, x, p)
-        energy[k], tips[k] = kinetic_energy(made), x[0].six_command.tip
-    return energy, tips
-
-
 def limits_kept(tips, values):
     """As vectors, with the rounding of differences of positions of a metre. A tip that starts faster brakes."""
     v = np.diff(tips, axis=0) / DT
@@ -255,28 +242,15 @@ def limits_kept(tips, values):
 
 
 @compiled
-@pytest.mark.parametrize("fault", ["frozen", "jumps", "nan", "gone", "turned"])
+@pytest.mark.parametrize("fault", spoiled.FAULTS)
 def test_a_broken_sensor_makes_no_energy(fault):
     values, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", "prior.normal_doubt=0.04", mode="guarded")
-    random, held = np.random.default_rng(3), {}
 
-    def spoil(k, sig):
-        if k == 600:
-            held["f"] = sig.F_So_S.f.copy()
-        if fault == "frozen" and k > 600:
-            sig.F_So_S.f[:] = held["f"]
-        elif fault == "jumps" and random.random() < 0.05:
-            sig.F_So_S.f[:] += 1e4 * random.standard_normal(3)
-            sig.X_WB_meas.p[:] += 0.01 * random.standard_normal(3)
-        elif fault == "nan" and random.random() < 0.05:
-            sig.F_So_S.f[1] = np.nan
-            sig.X_WB_meas.p[2] = np.nan
-        elif fault == "gone" and k > 600:
-            sig.F_So_S.f[:] = 0.0
-        elif fault == "turned":
-            sig.F_So_S.f[:] *= -1.0
+    def look(_, x):
+        return kinetic_energy(made), x.six_command.tip.copy()
 
-    energy, tips = run_spoiled(made, 3000, spoil)
+    found = spoiled.run(made, 3000, spoiled.sensor(fault, 600, 3), look)
+    energy, tips = np.array([each[0] for each in found]), np.array([each[1] for each in found])
     assert np.isfinite(energy).all(), "what is not finite is not taken over"
     assert energy.max() <= energy[0] * (1 + 1e-9)
     limits_kept(tips, values)
