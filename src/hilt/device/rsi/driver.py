@@ -30,7 +30,7 @@ SENTENCES = {
     LIMITED: "a set-point was further from the last one than a cycle may go; lower limits.speed or raise the rig's step_limit",
     NOT_SENDABLE: "a set-point was not a finite pose within the robot's numbers; look at the rows before the fault",
     LINE: "an answer to the robot could not be sent; look at the network",
-    RESTARTED: "the robot's program was started again; look where the robot stands before it moves, and open the driver again",
+    RESTARTED: "the robot's program was started again; look where the robot stands; with absolute corrections, connect again",
 }
 
 _FIRST_PACKETS = 3  # seen before the cycle is believed
