@@ -18,6 +18,7 @@ from hilt.device.drivers import RsiRig
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.faults import InputError
 from hilt.guard import Limits
+from hilt.maths.quintic import PEAK_ACCELERATION
 from hilt.signals import POSE
 
 T, SPEED, DECELERATION = 0.004, 0.09, 1.0
@@ -163,7 +164,7 @@ def test_answers_that_come_too_late_make_no_double_steps(robot):
     assert track.unheard.any()
     assert soft(controller)
     turns = np.array([2.0 * math.asin(each.correction[6]) for each in controller.diary])
-    most = gentle.QUINTIC_ACCELERATION * 0.19 / (len(path) * T) ** 2
+    most = PEAK_ACCELERATION * 0.19 / (len(path) * T) ** 2
     rounding = 4.0 * math.radians(1e-6) / T**2  # µ° in a packet
     cycles = np.diff([each.ipoc for each in controller.diary]) / 4  # the steps that were not heard are left out
     assert (np.abs(np.diff(turns)) / cycles).max() / T**2 < 1.1 * most + rounding

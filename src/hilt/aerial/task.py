@@ -19,6 +19,7 @@ from hilt.aerial.gains import HOOKED, IMPACT, NORMAL
 from hilt.aerial.planner import PLANNER, minimum_jerk, planner_step
 from hilt.compiled import jit
 from hilt.maths import so3, vec
+from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
@@ -35,7 +36,6 @@ STATES = {
     WAITING: "waiting", APPROACH: "approach", UNDER: "under the cable", RISE: "rise", BACK: "back", TUG: "tug",
     RECOVER: "recover", INSTALLED: "hooked", RETREAT: "retreat", FAILED: "failed",
 }  # fmt: skip
-PEAK_SPEED, PEAK_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)  # of minimum jerk over unit way in unit time
 
 
 class Tool(Section):

@@ -23,6 +23,7 @@ from hilt.device.lab import MOMENT
 from hilt.faults import Fault, InputError
 from hilt.guard import Limits, overload
 from hilt.maths import so3, vec
+from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 from hilt.signals import POSE, TWIST, WRENCH
 
 SHARE = 0.5  # of the rig's limits that a calibration uses
@@ -32,9 +33,6 @@ _WATCH_EVERY = 25
 
 Watch = Callable[[int, int], None]  # ticks done, ticks in all
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
-
-# Largest rate and largest acceleration of a quintic from 0 to 1 in unit time.
-QUINTIC_RATE, QUINTIC_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)
 
 
 class Stopped(Exception):
@@ -65,7 +63,7 @@ def quintic(share: np.ndarray) -> np.ndarray:
 
 def quintic_time(way: float, speed: float, acceleration: float) -> float:
     """The shortest quintic over `way` within speed and acceleration [s]."""
-    return max(QUINTIC_RATE * way / speed, math.sqrt(QUINTIC_ACCELERATION * way / acceleration))
+    return max(PEAK_SPEED * way / speed, math.sqrt(PEAK_ACCELERATION * way / acceleration))
 
 
 def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:

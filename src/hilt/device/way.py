@@ -5,9 +5,8 @@ from typing import Any
 
 from hilt.faults import InputError
 from hilt.maths import so3
-from hilt.maths.quintic import quintic
+from hilt.maths.quintic import PEAK_SPEED, quintic
 
-_QUINTIC_RATE = 1.875  # largest rate of a quintic from 0 to 1 in unit time
 TURN_TOLERANCE = 1e-3  # [rad]
 
 
@@ -29,7 +28,7 @@ class StraightWay:
         self._way = end["p"] - begin["p"]
         self._turn = so3.between(tuple(begin["q"]), tuple(end["q"]))
         slowest = max(math.hypot(*self._way) / speed, math.hypot(*self._turn) / rate)
-        self.ticks = max(1, math.ceil(_QUINTIC_RATE * slowest / cycle))
+        self.ticks = max(1, math.ceil(PEAK_SPEED * slowest / cycle))
 
     def at(self, tick: int, pose: Any) -> None:
         """Write set-point 1 to `ticks`."""

@@ -1,6 +1,10 @@
 """From rest to rest with the least jerk."""
 
+import math
+
 from hilt.compiled import jit
+
+PEAK_SPEED, PEAK_ACCELERATION = 1.875, 10.0 / math.sqrt(3.0)  # the largest on the way from 0 to 1 in unit time
 
 
 @jit
