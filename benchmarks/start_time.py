@@ -39,7 +39,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cache, runs = Path(folder, "cache"), Path(folder, "runs")
         cold, *warm = (seconds_to_first_tick(cache, runs) for _ in range(3))
-        if len(list(cache.glob("hilt/numba-*"))) > 1:  # a cache is named after the sources
+        modules = [path.name.rpartition("-")[0] for path in cache.glob("hilt/numba-*/*")]  # each named after its sources
+        if len(modules) > len(set(modules)):
             raise SystemExit("hilt bench: the sources changed between two starts, so none was warm; run it again")
     print(json.dumps({"benchmark": "start_time", "cold_s": round(cold, 2), "warm_s": round(max(warm), 2)}))
 
