@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock, delays, loop, registry, scenario
+from hilt import clock, delays, loop, missing, registry, scenario
 from hilt.clock import Clock, FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
@@ -42,6 +42,7 @@ class Result:
             "system": self.system.name,
             "scenario": self.name,
             "metrics": plain(self.metrics),
+            "reasons": missing.reasons(self.metrics),
             "ledger": plain(self.ledger),
             "delays": delays.table(self.scenario),
             "fault": self.fault and plain(self.fault.as_json()),

@@ -1,13 +1,13 @@
 """The same scenario with many seeds: the mean of each metric, and its worst value."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hilt import job
+from hilt import job, missing
 from hilt.job import Result
+from hilt.missing import Missing
 from hilt.scenario import Scenario
 from hilt.stage import System
 
@@ -23,7 +23,13 @@ class Summary:
 
     def as_json(self) -> dict[str, Any]:
         found = self.first.as_json()
-        return {**found, "metrics": job.plain(self.mean), "worst": job.plain(self.worst), "seeds": self.seeds}
+        return {
+            **found,
+            "metrics": job.plain(self.mean),
+            "reasons": missing.reasons(self.mean),
+            "worst": job.plain(self.worst),
+            "seeds": self.seeds,
+        }
 
 
 def run(system: System, values: Scenario, name: str, count: int) -> Summary:
@@ -42,8 +48,8 @@ def _mean(values: list[Any]) -> Any:
         return any(values)
     if isinstance(values[0], list):
         length = min(len(each) for each in values)
-        return [float(np.mean([each[n] for each in values])) for n in range(length)]
-    return float(np.mean(values))
+        return [_mean([each[n] for each in values]) for n in range(length)]
+    return _missing(values) or float(np.mean(values))
 
 
 def _worst(values: list[Any], ratio: bool) -> Any:
@@ -51,4 +57,14 @@ def _worst(values: list[Any], ratio: bool) -> Any:
     if isinstance(values[0], bool):
         return any(values)
     flat = [number for each in values for number in (each if isinstance(each, list) else [each])]
-    return max((abs(number - 1.0) if ratio else number for number in flat), default=math.nan)
+    return _missing(flat) or max(
+        (abs(number - 1.0) if ratio else number for number in flat), default=Missing("no run has such a figure")
+    )
+
+
+def _missing(values: list[Any]) -> Missing | None:
+    """A figure that some of the runs do not have: no mean and no worst of the others stands for all."""
+    without = [value for value in values if isinstance(value, Missing)]
+    if not without:
+        return None
+    return Missing(f"{len(without)} of {len(values)} are missing: {without[0].reason}", without[0])

@@ -96,6 +96,7 @@ class Library:
         return {
             "type": "result",
             "metrics": found["metrics"],
+            "reasons": (found["result"] or {}).get("reasons", {}),
             "words": dict(system.metric_words),
             "fault": found["fault"],
             "recording": name,

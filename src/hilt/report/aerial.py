@@ -62,7 +62,7 @@ def _seen(result: Result) -> str:
             f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and at the end "
             f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool hangs {si(m['sag_m'], 'm', 3)} below where it is wanted"
         )
-    if "estimator_t63_s" in m:
+    if all(math.isfinite(m.get(f"estimator_{name}", math.nan)) for name in ("t63_s", "t90_s", "overshoot")):
         ideal = 2.146 / scenario.estimator.bandwidth, 3.890 / scenario.estimator.bandwidth
         words += (
             f". The estimator saw 63 % of the push after {1e3 * m['estimator_t63_s']:.0f} ms and 90 % after "

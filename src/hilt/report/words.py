@@ -2,6 +2,8 @@
 
 import math
 
+from hilt.missing import Missing
+
 # Units by the ending of a metric's name, longer endings first.
 _ENDINGS = {
     "_m_s": "m/s",
@@ -16,12 +18,15 @@ _ENDINGS = {
     "_s": "s",
     "_N": "N",
 }
+NONE = "—"  # where there is no number
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 
 
 def si(value: float, unit: str, digits: int = 4) -> str:
     """A value with a prefix that leaves one to three digits before the point."""
-    if not math.isfinite(value):
+    if math.isnan(value):
+        return NONE
+    if math.isinf(value):
         return f"{value} {unit}"
     if abs(value) < 1e-13:
         return f"0 {unit}"
@@ -30,11 +35,13 @@ def si(value: float, unit: str, digits: int = 4) -> str:
 
 
 def metric(name: str, value: object) -> str:
-    """A metric by its name's unit (`drift_m`, `e_obs_min_J`); lists entry by entry."""
+    """A metric by its name's unit (`drift_m`, `e_obs_min_J`), or why there is none; lists entry by entry."""
     if isinstance(value, list):
         return ", ".join(metric(name, each) for each in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
+    if isinstance(value, Missing):
+        return f"{NONE} ({value.reason})"
     for ending, unit in _ENDINGS.items():
         if name.endswith(ending):
             return si(float(value), unit)

@@ -7,6 +7,7 @@ import numpy as np
 
 from hilt.aerial.hand_limit import loops_of, stiffest_hand
 from hilt.aerial.task import BACK
+from hilt.missing import Missing
 
 LAST = 0.5  # s at the end over which forces are averaged
 RECOVERED = 0.02  # m
@@ -62,28 +63,35 @@ def estimator_answer(rows: np.ndarray, scenario: Any) -> dict[str, float]:
 
     def reached(share: float) -> float:
         above = np.flatnonzero(seen >= share)
-        if not len(above) or above[0] == 0:
-            return math.nan
+        if not len(above):
+            return Missing(f"the estimate never reached {share:.0%} of the push")
+        if above[0] == 0:
+            return Missing(f"the estimate was at {share:.0%} of the push before it began")
         k = int(above[0])
         return float(np.interp(share, seen[k - 1 : k + 1], when[k - 1 : k + 1]))
 
     return {
         "estimator_t63_s": reached(1.0 - math.exp(-1.0)),
         "estimator_t90_s": reached(0.9),
-        "estimator_overshoot": float(max(seen.max() - 1.0, 0.0)) if len(seen) else math.nan,
+        "estimator_overshoot": float(max(seen.max() - 1.0, 0.0)) if len(seen) else Missing("the run ended before the push"),
     }
 
 
 def recovery_time(rows: np.ndarray) -> dict[str, float]:
-    """From the moment at which the task sees the hook snap; nothing if it never does, nan if the base stays away."""
+    """From the moment at which the task sees the hook snap; nothing if it never does."""
     snapped = np.flatnonzero(rows["task_state"] == BACK)
     if not len(snapped):
         return {}
     away = np.flatnonzero(np.linalg.norm(rows["e_p_W"], axis=1) > RECOVERED)
     if len(away) and away[-1] == len(rows) - 1:
-        return {"recovery_time_s": math.nan}
+        return {"recovery_time_s": Missing("the base was not back within 2 cm at the end")}
     back = rows["t"][away[-1]] - rows["t"][snapped[0]] if len(away) else 0.0
     return {"recovery_time_s": max(0.0, float(back))}
+
+
+def hand_limit(scenario: Any) -> float:
+    limit = min(stiffest_hand(loop, scenario.hand.damping) for loop in loops_of(scenario).values())
+    return limit if math.isfinite(limit) else Missing("no hand is too stiff for this loop", limit)
 
 
 def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
@@ -107,9 +115,7 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "added_damping_max_Ns_m": float(rows["D_port"].max()),
         "ik_error_max_m": float(rows["ik_error"].max()),
         "joint_torque_max_Nm": float(np.abs(rows["tau_uam"]).max()),
-        "hand_stiffness_limit_N_m": float(
-            min(stiffest_hand(loop, scenario.hand.damping) for loop in loops_of(scenario).values())
-        ),
+        "hand_stiffness_limit_N_m": hand_limit(scenario),
         **recovery_time(rows),
         "hooked": bool(rows["hooked"][-1]),
         "diverged": bool(rows["fault"][-1] != 0),

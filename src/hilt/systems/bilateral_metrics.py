@@ -1,9 +1,10 @@
 """What a bilateral run of `payload` is measured by: what the hand feels of what the slave arm does, and the link's books."""
 
-import math
 from typing import Any
 
 import numpy as np
+
+from hilt.missing import Missing
 
 LAST = 0.5  # s at the end over which forces are averaged
 SETTLED = 0.05  # of the final force, or newtons if that is more
@@ -25,13 +26,13 @@ def books(rows: np.ndarray) -> np.ndarray:
 
 
 def settling_time(rows: np.ndarray, forces: list[np.ndarray], finals: list[float], begin: float) -> float:
-    """From `begin` to the last moment at which one of the forces is out of its band; nan if that is the end."""
+    """From `begin` to the last moment at which one of the forces is out of its band."""
     outside = np.zeros(len(rows), bool)
     for force, final in zip(forces, finals, strict=True):
         outside |= np.abs(force - final) > max(SETTLED * abs(final), SETTLED)
     late = np.flatnonzero(outside)
     if len(late) and late[-1] == len(rows) - 1:
-        return math.nan
+        return Missing("the forces had not settled at the end")
     return max(0.0, float(rows["t"][late[-1]]) - begin) if len(late) else 0.0
 
 

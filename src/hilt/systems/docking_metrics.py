@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from hilt.compensate.ledger import kinetic_energy
 from hilt.compensate.twin.bound import bound_cof
+from hilt.missing import Missing, ratio
 
 DIVERGED = 1.25  # speed over ideal speed
 
@@ -124,8 +125,10 @@ def peak_forces(rows: np.ndarray) -> list[float]:
 
 def _lag(t: np.ndarray, late: np.ndarray, early: np.ndarray) -> float:
     """By how much `late` comes after `early`: the shift with the least squares, to a fraction of a sample."""
-    if not late.any() or not early.any() or len(t) < 8:
-        return math.nan
+    if not late.any() or not early.any():
+        return Missing("no force was felt")
+    if len(t) < 8:
+        return Missing("the run has fewer than 8 ticks")
     period = float(t[1] - t[0])
     spectrum = np.fft.rfft(late, 2 * len(t)) * np.conj(np.fft.rfft(early, 2 * len(t)))
     correlation = np.fft.irfft(spectrum)
@@ -142,26 +145,26 @@ def _robot_delay(rows: np.ndarray) -> float:
     v = rows["v_C_des_W"][flight]
     power = float(np.einsum("ij,ij->", v, v))
     behind = (rows["p_C_des_W"] - rows["p_C_true_W"])[flight]
-    return float(np.einsum("ij,ij->", behind, v)) / power if power > 0 else math.nan
+    return ratio(float(np.einsum("ij,ij->", behind, v)), power, "there was no flight after a contact")
 
 
 def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     """The figures of a run."""
     ideal = ideal_of(scenario)
     speeds, peaks = speeds_after(rows, scenario), peak_forces(rows)[: scenario.collisions]
-    cov = [found / wanted for found, wanted in zip(speeds, ideal.speeds, strict=False)]
-    cof = [found / wanted for found, wanted in zip(peaks, ideal.peaks, strict=False)]
+    cov = [ratio(found, wanted, "in space nothing moves after it") for found, wanted in zip(speeds, ideal.speeds, strict=False)]
+    cof = [ratio(found, wanted, "in space there is no force") for found, wanted in zip(peaks, ideal.peaks, strict=False)]
     start = math.hypot(*scenario.approach.velocity)
     omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
     v = rows["v_C_des_W"]
     speed, acceleration = _command(rows, scenario)
     fast = np.flatnonzero(np.linalg.norm(v, axis=1) > DIVERGED * start)
     faulted = int(rows["fault"][-1]) != 0
-    diverged = faulted or (bool(cov) and max(cov) > DIVERGED)
+    diverged = faulted or any(each > DIVERGED for each in cov)
     figures: dict[str, Any] = {
         "cov": cov,
         "cof": cof,
-        "mean_cof": float(np.mean(cof)) if cof else math.nan,
+        "mean_cof": _mean(cof),
         "kinetic_energy_ratio": float(kinetic_energy(rows)[-1]) / ideal.energy,
         "momentum_drift": _momentum_drift(rows),
         **_identification(rows, scenario),
@@ -181,6 +184,12 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
     if diverged:
         figures["diverged_at_s"] = float(rows["t"][fast[0] if len(fast) else -1])
     return figures
+
+
+def _mean(cof: list[float]) -> float:
+    if not cof:
+        return Missing("there was no contact")
+    return next((each for each in cof if isinstance(each, Missing)), float(np.mean(cof)))
 
 
 def _command(rows: np.ndarray, scenario: Any) -> tuple[float, float]:
@@ -209,9 +218,9 @@ def _identification(rows: np.ndarray, scenario: Any) -> dict[str, float]:
     for side, k in ((1, contact.stiffness), (-1, contact.stiffness * contact.rear_stiffness_ratio)):
         found = np.flatnonzero((rows["contact"] == side) & (rows["identified"] == 1))
         if len(found):
-            stiffness.append(abs(rows["k_hat"][found[-1]] / k - 1.0))
-            damping.append(abs(rows["c_hat"][found[-1]] - contact.damping) / (2.0 * math.sqrt(k * scenario.reduced_mass)))
-    return {
-        "stiffness_error": float(max(stiffness, default=math.nan)),
-        "damping_error_of_critical": float(max(damping, default=math.nan)),
-    }
+            stiffness.append(abs(float(rows["k_hat"][found[-1]]) / k - 1.0))
+            damping.append(
+                abs(float(rows["c_hat"][found[-1]]) - contact.damping) / (2.0 * math.sqrt(k * scenario.reduced_mass))
+            )
+    none = Missing("no contact was identified")
+    return {"stiffness_error": max(stiffness, default=none), "damping_error_of_critical": max(damping, default=none)}

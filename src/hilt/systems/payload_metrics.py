@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from hilt.missing import Missing
 from hilt.systems import bilateral_metrics
 from hilt.teleop.link import playout_delay
 
 IMPULSE_TIME = 9.5  # s from the step, as in the paper
 STANDS = 0.02  # of the operator's speed: slower is standing
+
+NOT_FOLLOWED = "the run ended before the slave arm had anything to follow"
 
 METRIC_WORDS = {
     "time_constant_s": "time constant of the virtual payload",
@@ -56,8 +59,10 @@ def time_constant(rows: np.ndarray, scenario: Any) -> float:
     """Time in which the virtual payload reaches 1 - 1/e of the reference after the step."""
     speed, reached = along(rows, "v_tvir", scenario), (1.0 - math.exp(-1.0)) * scenario.operator.speed
     above = np.flatnonzero(speed >= reached)
-    if not len(above) or above[0] == 0:
-        return math.nan
+    if not len(above):
+        return Missing("the virtual payload never reached 1 - 1/e of the reference")
+    if above[0] == 0:
+        return Missing("the virtual payload was at 1 - 1/e of the reference from the first tick on")
     k = int(above[0])
     part = (reached - speed[k - 1]) / (speed[k] - speed[k - 1])
     # v_tvir of row k is that of the end of its tick.
@@ -98,8 +103,8 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "peak_force_N": float(size.max()),
         "mean_square_force_N2": float(np.mean(size**2)),
         "virtual_peak_force_N": float(np.linalg.norm(rows["f_vir"], axis=1).max()),
-        "position_error_m": float(errors.max()) if len(errors) else math.nan,
-        "final_position_error_m": float(errors[-1]) if len(errors) else math.nan,
+        "position_error_m": float(errors.max()) if len(errors) else Missing(NOT_FOLLOWED),
+        "final_position_error_m": float(errors[-1]) if len(errors) else Missing(NOT_FOLLOWED),
         **_identified(rows, scenario),
         **_link(rows[-1], scenario.link),
         "stopped": bool(speed[_last_row(rows, scenario)] < STANDS * scenario.operator.speed),
@@ -130,7 +135,7 @@ def _link(last: Any, link: Any) -> dict[str, float]:
 def _attitude_error(rows: np.ndarray, scenario: Any) -> float:
     late = shift(scenario) + 1
     if late >= len(rows):
-        return math.nan
+        return Missing(NOT_FOLLOWED)
     same = np.abs((rows["q_s"][late:] * rows["q_vir"][:-late]).sum(axis=1))
     return float(2.0 * np.arccos(np.clip(same, 0.0, 1.0)).max())
 

@@ -101,6 +101,7 @@ export type Metrics = Record<string, unknown>;
 
 export interface RunResult {
   metrics?: Metrics;
+  reasons?: Record<string, string>; // of metrics that could not be computed
   words?: Record<string, string>;
   fault?: string | null;
   recording?: string;

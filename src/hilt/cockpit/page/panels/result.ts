@@ -1,7 +1,7 @@
 // What came out: metrics in words, of one run or of two side by side.
 
 import { by, h, metric, wordsOf } from "../dom";
-import type { Metrics, RunResult } from "../protocol";
+import type { RunResult } from "../protocol";
 
 export class ResultPanel {
   private element = by("metrics");
@@ -19,7 +19,7 @@ export class ResultPanel {
     this.element.replaceChildren(
       h("h2", {}, "Result"),
       fault ? h("p.fault-note", {}, fault) : "",
-      table(["", ""], [result.metrics ?? {}], result.words ?? {}),
+      table(["", ""], [result], result.words ?? {}),
       recording
         ? h(
             "p.actions",
@@ -41,22 +41,18 @@ export class ResultPanel {
     this.element.replaceChildren(
       h("h2", {}, "Side by side"),
       h("p.muted", {}, ...names.flatMap((name, i) => [h("b", {}, `${"AB"[i]} `), name, h("br")])),
-      table(
-        ["", "A", "B"],
-        results.map((result) => result.metrics ?? {}),
-        words,
-      ),
+      table(["", "A", "B"], results, words),
       ...results.map((result, i) => (result.fault ? h("p.fault-note", {}, `${"AB"[i]}: ${result.fault}`) : "")),
     );
   }
 }
 
-function table(heads: string[], columns: Metrics[], words: Record<string, string>): HTMLElement {
-  const names = [...new Set(columns.flatMap((column) => Object.keys(column)))];
+function table(heads: string[], results: RunResult[], words: Record<string, string>): HTMLElement {
+  const names = [...new Set(results.flatMap((result) => Object.keys(result.metrics ?? {})))];
   if (!names.length) return h("p.waiting", {}, "This run has no metrics.");
   const cells = (name: string) =>
-    columns.map((column) => {
-      const text = name in column ? metric(name, column[name]) : "–";
+    results.map(({ metrics = {}, reasons = {} }) => {
+      const text = (name in metrics ? metric(name, metrics[name]) : "–") + (name in reasons ? ` (${reasons[name]})` : "");
       return h(text.length > 14 ? "td.many" : "td", {}, text);
     });
   return h(

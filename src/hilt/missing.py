@@ -1,0 +1,37 @@
+"""Figures that a run cannot give: each says why, so that nobody has to guess what an empty cell means."""
+
+import math
+from typing import Any
+
+
+class Missing(float):
+    """A number that is not finite, with the reason: nan where there is nothing to compute, inf where there is no bound.
+
+    It is a float, so whoever calculates with metrics needs to know nothing of it.
+    """
+
+    reason: str
+
+    def __new__(cls, reason: str, value: float = math.nan) -> "Missing":
+        self = super().__new__(cls, value)
+        self.reason = reason
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Missing, (self.reason, float(self))
+
+
+def ratio(found: float, wanted: float, reason: str) -> float:
+    """found/wanted, or why there is none where `wanted` is zero."""
+    return found / wanted if wanted else Missing(reason)
+
+
+def reasons(metrics: dict[str, Any]) -> dict[str, str]:
+    """Why figures are missing, by name; of a list the first of its reasons."""
+    found = {}
+    for name, value in metrics.items():
+        each = value if isinstance(value, list) else [value]
+        why = next((entry.reason for entry in each if isinstance(entry, Missing)), None)
+        if why is not None:
+            found[name] = why
+    return found
