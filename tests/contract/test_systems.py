@@ -81,7 +81,7 @@ def test_the_tick_never_sees_the_truth(result):
 def test_metrics_have_words_and_fit_into_json(result):
     assert set(result.metrics) <= set(result.system.metric_words)
     told = set(json.loads(json.dumps(result.as_json())))
-    assert told == {"system", "scenario", "metrics", "ledger", "delays", "fault", "recording"}
+    assert told == {"system", "scenario", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
 
 
 def test_a_run_that_ends_at_once_still_has_a_result(found):
@@ -90,7 +90,9 @@ def test_a_run_that_ends_at_once_still_has_a_result(found):
     short = values.model_copy(update={"loop": values.loop.model_copy(update={"duration": 1e-9})})
     ended = job.simulate(system, short, name)
     assert len(ended.rows) == 1
-    assert json.dumps(ended.as_json())
+    told = json.loads(json.dumps(ended.as_json()))
+    empty = {key for key, value in told["metrics"].items() if value is None or (isinstance(value, list) and None in value)}
+    assert empty == set(told["reasons"])
 
 
 @pytest.mark.parametrize("rig_name", registry.names("rigs"))
