@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hilt import __version__, cli_bound, cli_cockpit, cli_lab, cli_station
+from hilt import __version__, cli_bound, cli_cockpit, cli_lab, cli_station, shared
 from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError
 
@@ -46,6 +46,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="print the vers
     if show:
         print(f"hilt {__version__}")
         raise typer.Exit
+    shared.sweep()
 
 
 @app.command("list")

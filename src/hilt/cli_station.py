@@ -1,6 +1,7 @@
 """The command line beside a running session: which there are, and requests to one of them."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -21,7 +22,11 @@ def sessions(as_json: AsJson = False) -> None:
 
     found = []
     for name in mailbox.sessions():
-        watcher = mailbox.Watcher(name)
+        try:
+            watcher = mailbox.Watcher(name)
+        except InputError as error:  # it has ended meanwhile, or is of another version: the others are told all the same
+            print(f"hilt: {error}", file=sys.stderr)
+            continue
         front, info = watcher.front, watcher.info
         watcher.close()
         about = {key: info.get(key) for key in ("system", "scenario", "rig")}

@@ -31,10 +31,14 @@ _SAID = "HILT_NO_CACHE"  # in the environment, so that children do not say it ag
 def _root() -> Path | None:
     """The folder of compiled code, or None with a sentence."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hilt"
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):  # a relative one is to be ignored: it would lie in whatever folder we are called from
+        cache = os.path.expanduser("~/.cache")
+    folder = Path(chosen) if chosen else Path(cache) / "hilt"
     # What Numba itself and the processor's bounds checks change in the machine code, but not in Numba's key.
     folder /= f"numba-{version('numba')}{'-bounds' if os.environ.get('NUMBA_BOUNDSCHECK') == '1' else ''}"
-    objection = private.make(folder.parent) or private.make(folder)
+    homeless = not chosen and not os.path.isabs(cache)  # no HOME, and no entry in the list of users
+    objection = "there is no home folder" if homeless else private.make(folder.parent) or private.make(folder)
     if not objection:
         return folder
     if not os.environ.get(_SAID):
@@ -78,7 +82,7 @@ class _Place(caching._CacheLocator):
     def ensure_cache_path(self) -> None:
         if self._path.is_dir():
             return
-        self._path.mkdir(exist_ok=True)
+        self._path.mkdir(mode=private.MODE, exist_ok=True)
         name = self._path.name.rpartition("-")[0]
         used = sorted(self._path.parent.glob(f"{name}-*"), key=lambda path: -path.stat().st_mtime)
         newest = used[0].stat().st_mtime

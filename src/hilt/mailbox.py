@@ -161,15 +161,27 @@ class Watcher:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._segment = Segment.open(name + SUFFIX, writable=self._writes)
-        if len(self._segment.memory) != BOX.itemsize:
-            raise InputError(f"{self._segment.path} is no mailbox of hilt; give the name of a run")
+        self._segment = Segment.open(name + SUFFIX, BOX.itemsize, writable=self._writes)
         self._box = _map(self._segment)
-        if (self._box["magic"][0], self._box["version"][0]) != (MAGIC, VERSION):
-            raise InputError(f"{self._segment.path} is no mailbox of version {VERSION}; use the hilt that made it")
-        self.info: dict[str, Any] = json.loads(bytes(self._box["info"][0]))
+        try:
+            self.info = self._info()
+        except InputError:
+            self._segment.close()
+            raise
         self.pid = int(self._box["pid"][0])
         self._last = Front()
+
+    def _info(self) -> dict[str, Any]:
+        path = self._segment.path
+        if (self._box["magic"][0], self._box["version"][0]) != (MAGIC, VERSION):
+            raise InputError(f"{path} is not a mailbox of version {VERSION}; use the hilt that made it")
+        try:
+            found = json.loads(bytes(self._box["info"][0]))
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise InputError(f"{path} does not say what it is the mailbox of; end the process that made it")
+        return found
 
     @property
     def alive(self) -> bool:
@@ -181,7 +193,7 @@ class Watcher:
         place = self._box["front"][0]
         for _ in range(TRIES):
             turn = int(place["turn"])
-            state, armed, runs = int(place["state"]), bool(place["armed"]), int(place["runs"])
+            state, armed, runs = min(max(int(place["state"]), 0), len(STATES) - 1), bool(place["armed"]), int(place["runs"])
             texts = [bytes(place[name]).decode(errors="replace") for name in ("ring", "sentence", "recording")]
             if turn % 2 == 0 and turn == int(place["turn"]):
                 self._last = Front(state, armed, runs, *texts)

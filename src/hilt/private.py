@@ -5,33 +5,55 @@ nobody else can write to. On a machine with other users a predictable name in a 
 makes it first decides what is in it.
 """
 
+import functools
+import grp
 import os
+import pwd
 import stat
 from pathlib import Path
 
 MODE = 0o700
 
 
-def objection(folder: Path) -> str:
-    """Why a folder must not be trusted; empty if only we (and root) can change what is in it."""
-    path = Path(os.path.realpath(folder))
+@functools.cache
+def _alone_in(group: int) -> bool:
+    """Whether a group is our own, named like us and with nobody else in it, as many systems give one to every user."""
+    try:
+        entry, us = grp.getgrgid(group), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return False
+    return entry.gr_name == us.pw_name and us.pw_gid == group and set(entry.gr_mem) <= {us.pw_name}
+
+
+def _others_write(info: os.stat_result) -> bool:
+    if info.st_mode & stat.S_IWOTH:
+        return True
+    return bool(info.st_mode & stat.S_IWGRP) and not _alone_in(info.st_gid)
+
+
+def objection(place: Path, *, file: bool = False, roots: bool = False) -> str:
+    """Why a folder (or a file) must not be trusted; empty if only we (and root) can change it.
+
+    `roots`: it may also belong to root, as what an administrator has installed does.
+    """
+    path = Path(os.path.realpath(place))
+    owners = (os.geteuid(), 0) if roots else (os.geteuid(),)
     try:
         own = os.stat(path)
+        if not (stat.S_ISREG if file else stat.S_ISDIR)(own.st_mode):
+            return f"{place} is not a {'file' if file else 'folder'}"
+        if own.st_uid not in owners:
+            return f"{place} belongs to another user"
+        if _others_write(own) if roots else own.st_mode & 0o022:
+            return f"{place} can be written to by others"
+        for parent in path.parents:  # whoever can rename a parent can put another folder in its place
+            info = os.stat(parent)
+            if info.st_uid not in (0, os.geteuid()):
+                return f"{parent} belongs to another user"
+            if _others_write(info) and not info.st_mode & stat.S_ISVTX:
+                return f"{parent} can be written to by others"
     except OSError as error:
-        return f"{folder}: {error.strerror}"
-    if not stat.S_ISDIR(own.st_mode):
-        return f"{folder} is not a folder"
-    if own.st_uid != os.geteuid():
-        return f"{folder} belongs to another user"
-    if own.st_mode & 0o022:
-        return f"{folder} can be written to by others"
-    for parent in path.parents:  # whoever can rename a parent can put another folder in its place
-        info = os.stat(parent)
-        if info.st_uid not in (0, os.geteuid()):
-            return f"{parent} belongs to another user"
-        others = info.st_mode & (stat.S_IWOTH if info.st_gid == os.getegid() else 0o022)
-        if others and not info.st_mode & stat.S_ISVTX:
-            return f"{parent} can be written to by others"
+        return f"{place}: {error.strerror}"
     return ""
 
 

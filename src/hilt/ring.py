@@ -99,22 +99,31 @@ class RingReader:
     """One of the readers: `read` gives copies of the rows that came since the last call."""
 
     def __init__(self, name: str) -> None:
-        self._segment = Segment.open(name + SUFFIX)
-        memory = self._segment.memory
-        if len(memory) < _HEAD.itemsize:
-            raise InputError(f"{self._segment.path} is no ring of hilt; give the name of a run")
+        self._segment = Segment.open(name + SUFFIX, _HEAD.itemsize)
+        try:
+            self._map(self._segment)
+        except (ValueError, TypeError, InputError):
+            self._segment.close()
+            raise InputError(f"{self._segment.path} is not a ring of version {VERSION}; use the hilt that writes it") from None
+        self.name = name
+        self.next = 0  # number of the next row to read
+        self.lost = 0  # rows that the writer had overwritten before they were read, in all
+
+    def _map(self, segment: Segment) -> None:
+        """What the head says, as far as it can be true of this memory."""
+        memory = segment.memory
         head = np.frombuffer(memory, _HEAD, 1)
         magic, version, row_size, capacity, start, text = (
             int(head[field][0]) for field in ("magic", "version", "row_size", "capacity", "start", "text")
         )
-        if (magic, version) != (MAGIC, VERSION):
-            raise InputError(f"{self._segment.path} is no ring of version {VERSION}; use the hilt that writes it")
+        if (magic, version) != (MAGIC, VERSION) or min(row_size, capacity, start, text) <= 0:
+            raise InputError("no head of a ring")
         self.dtype = type_from(json.loads(memory[_HEAD.itemsize : _HEAD.itemsize + text]))
-        self.name, self.capacity, self.pid = name, capacity, int(head["pid"][0])
+        if self.dtype.itemsize != row_size:
+            raise InputError("rows of another size")
+        self.capacity, self.pid = capacity, int(head["pid"][0])
         self._count, self._beat, self._ended = head["count"], head["beat"], head["ended"]
         self._places = np.frombuffer(memory, np.uint8, capacity * row_size, start).reshape(capacity, row_size)
-        self.next = 0  # number of the next row to read
-        self.lost = 0  # rows that the writer had overwritten before they were read, in all
 
     @property
     def count(self) -> int:

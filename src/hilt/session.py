@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hilt import clock, faults, job, loop, mailbox, realtime, ring, shared
+from hilt import clock, faults, job, loop, realtime, shared
 from hilt.device.lab import LabRig
 from hilt.device.paced import PacedRig
 from hilt.device.rigfile import Lab, RigFile, check_limits
@@ -26,7 +26,7 @@ from hilt.mailbox import LIVE, OFF, READY, STOPPED, Mailbox
 from hilt.overseer import Overseer
 from hilt.plant.joystick import Joystick
 from hilt.realtime import Rights
-from hilt.record import process, recording
+from hilt.record import recording
 from hilt.record.process import RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingWriter
 from hilt.scenario import Scenario
@@ -112,8 +112,7 @@ class Session:
             "live": self._tuning(bench).as_json(),
             "pid": os.getpid(),
         }
-        for suffix in (mailbox.SUFFIX, ring.SUFFIX, process.SUFFIX):
-            shared.running(suffix)  # takes away what a killed run has left behind
+        shared.sweep()
         self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
 
     def _tuning(self, bench: Bench) -> Tuning:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import clock, job
+from hilt import clock, job, shared
 from hilt.device import rigfile
 from hilt.device.emulate import world
 from hilt.device.emulate.control import FacilityControl
@@ -25,7 +25,6 @@ from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
 from hilt.device.rsi.settings import Place, RsiSettings
 from hilt.faults import InputError
-from hilt.shared import FOLDER
 from hilt.signals import POSE, TWIST, WRENCH
 
 DRY_LAB = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
@@ -307,9 +306,10 @@ def test_a_signal_ends_all_processes(end):
     parent.communicate(timeout=LONG)
     assert parent.returncode == (-9 if end == signal.SIGKILL else 0)
     until(lambda: not any(map(alive, pids)))
-    assert not list(FOLDER.glob(f"hilt-facility-*-{ports[1]}*"))
     with pytest.raises(InputError, match="not running"):
         FacilityControl(rig)
+    shared.sweep()  # as its owner's next command does
+    assert not shared.left(f"facility-*-{ports[1]}*")
 
 
 def test_what_cannot_be_emulated_is_said():

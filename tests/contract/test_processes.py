@@ -17,12 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import signals
+from hilt import shared, signals
 from hilt.mailbox import Mailbox, Sender
 from hilt.record import recording
 from hilt.record.process import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingReader, RingWriter, describe
-from hilt.shared import FOLDER
 
 ROW = signals.row_type(("X_WB_des", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
@@ -284,7 +283,7 @@ def test_when_the_loop_is_killed_the_recorder_ends_the_file_in_order_and_goes(na
     until(lambda: not os.path.exists(f"/proc/{recorder}") or b"hilt" not in command_of(recorder))
     assert path.read_bytes()[-8:] == b"\x89MCAP0\r\n"  # the end of a whole file
     assert recording.load(path).rows["tick"].tolist() == list(range(reader.count))
-    assert not list(FOLDER.glob(f"hilt-{name}*"))  # and nothing is left behind
+    assert not shared.left(f"{name}*")  # and nothing is left behind
 
 
 def command_of(pid):

@@ -12,12 +12,11 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hilt import mailbox
+from hilt import mailbox, shared
 from hilt.device.lab import READY
 from hilt.faults import InputError
 from hilt.record import recording
@@ -119,12 +118,10 @@ def test_the_guard_stops_what_the_loop_does(run, name):
 
 
 def kill_recorder(run):
-    (ring,) = Path("/dev/shm").glob(f"hilt-{os.getpid()}-*.recorder*")
+    (ring,) = shared.left(f"{os.getpid()}-*.recorder*")
     from hilt.record.process import RecorderStatus
-    from hilt.shared import Segment
 
-    name = ring.name.removeprefix("hilt-")
-    os.kill(RecorderStatus(Segment.open(name)).pid, signal.SIGKILL)
+    os.kill(RecorderStatus(shared.Segment.open(ring.name)).pid, signal.SIGKILL)
 
 
 def test_a_killed_recorder_stops_the_run_softly(run):
@@ -142,8 +139,8 @@ def test_an_interrupt_is_a_soft_stop(run):
 
 def test_somebody_asks_to_stop(run):
     def ask(each):
-        (box,) = Path("/dev/shm").glob(f"hilt-{os.getpid()}-*.mail")
-        sender = mailbox.Sender(box.name.removeprefix("hilt-").removesuffix(".mail"))
+        (box,) = shared.left(f"{os.getpid()}-*.mail")
+        sender = mailbox.Sender(box.name.removesuffix(".mail"))
         assert sender.wait(sender.arm(), 2.0).accepted is False, "a live loop takes nothing but stop"
         assert sender.wait(sender.stop(), 2.0).accepted
         sender.close()

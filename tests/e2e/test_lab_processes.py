@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hilt import shared
 from hilt.device.facility import running_facility
 from hilt.record import recording
-from hilt.shared import FOLDER
 from tests.e2e.lab import LONG, PERIOD, SHORT, Loop, patient_rig, stop, until
 
 # Who waits for a stopped or dead process waits until the test goes on, half a second at least, or for good. Five cycles more
@@ -220,6 +220,6 @@ def test_the_rights_are_cleared_and_the_loop_is_killed(loop, facility, tmp_path)
     finally:
         weak.end()
     loop.begin(tmp_path, GOES_ON)
-    assert not list(FOLDER.glob(f"hilt-{weak.process.pid}-*")), "left behind by the killed one"
+    assert not shared.left(f"{weak.process.pid}-*"), "left behind by the killed one"
     loop.until_over()
     assert loop.result()[0]["fault"] is None

@@ -1,5 +1,6 @@
 """The ring: what is read is what was written, and what is lost is counted."""
 
+import contextlib
 import itertools
 import os
 import sys
@@ -161,9 +162,10 @@ def test_one_name_has_one_writer(writer, name):
 
 
 def test_what_a_killed_run_left_behind_is_in_nobodys_way(name):
-    path = shared.path_of(name + ".ring")
+    with contextlib.closing(RingWriter(name, ROW, CAPACITY)):
+        path = shared.find(name + ".ring")
     path.write_bytes(b"\0" * 4096)
-    with pytest.raises(InputError, match="no ring"):
+    with pytest.raises(InputError, match="not a ring"):
         RingReader(name)
     RingWriter(name, ROW, CAPACITY).close()
     assert not path.exists()

@@ -21,7 +21,7 @@ from typing import Any
 
 from hilt import clock, scenario, shared
 from hilt.device import rigfile
-from hilt.device.emulate import motion, robot, world
+from hilt.device.emulate import robot, world
 from hilt.device.emulate.control import ControlServer, FacilityControl, name_of
 from hilt.device.rigfile import RigFile
 from hilt.faults import InputError
@@ -127,7 +127,7 @@ class Facility:
         self, rig: RigFile, settings: list[str] | None = None, *, diary: Path | None = None, live: bool = True
     ) -> None:
         robot.check(rig)
-        shared.running(motion.SUFFIX)  # takes away what a killed robot has left behind
+        shared.sweep()
         self.rig = rig
         config = {
             "rig": rig.model_dump(mode="json"),

@@ -4,16 +4,14 @@ Eight numbers: a count that is odd while somebody writes, six axes from -1 to 1 
 changes while somebody is there. Without a new beat for a fifth of a second the hand counts as off the stick: all axes are 0.
 """
 
-import mmap
-import os
+import atexit
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from hilt.compiled import jit, memcpy
-from hilt.faults import InputError
+from hilt.shared import Segment
 from hilt.signals import record
 from hilt.stage import StageKind
 
@@ -28,15 +26,9 @@ def _memory(name: str) -> np.ndarray:
     """The shared numbers; made if nobody has made them yet, and kept for the life of the process."""
     if not name:  # the process's own: its mailbox moves it
         return np.zeros(NUMBERS)
-    path = Path("/dev/shm") / f"hilt-{name}"
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(descriptor, BYTES)
-        numbers = np.frombuffer(mmap.mmap(descriptor, BYTES), np.float64)
-        os.close(descriptor)
-    except OSError as error:
-        raise InputError(f"the joystick's shared memory {path} cannot be opened: {error.strerror}; mend its rights") from None
-    return numbers
+    segment = Segment.join(name, BYTES)
+    atexit.register(segment.close)  # the last one takes it away
+    return np.frombuffer(segment.memory, np.float64)
 
 
 class Joystick:

@@ -25,7 +25,7 @@ from hilt import clock
 from hilt.record.recording import SECONDS_A_CHUNK, Chunks
 from hilt.ring import SUFFIX as RING
 from hilt.ring import RingReader
-from hilt.shared import Segment, forget_if_free, path_of
+from hilt.shared import Segment, forget
 
 SUFFIX = ".recorder"
 STARTING, RECORDING, WRITTEN, DONE, FAILED = range(5)
@@ -250,7 +250,7 @@ def _listen(seconds: float) -> dict[str, Any]:
 
 def main(ring_name: str, path: Path, loop_core: int | None) -> None:
     _step_aside(loop_core)
-    status = RecorderStatus(Segment.open(ring_name + SUFFIX, writable=True))
+    status = RecorderStatus(Segment.open(ring_name + SUFFIX, _STATUS.itemsize, writable=True))
     status.sign_on()
     ring = RingReader(ring_name)
     origin = _listen(RESULT_WAIT).get("origin")
@@ -267,7 +267,7 @@ def main(ring_name: str, path: Path, loop_core: int | None) -> None:
             chunks.abandon()
             _keep_readable(path, whole)
     for suffix in (RING, SUFFIX):  # of a loop that was killed
-        forget_if_free(path_of(ring_name + suffix))
+        forget(ring_name + suffix)
 
 
 if __name__ == "__main__":

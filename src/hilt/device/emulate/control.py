@@ -1,25 +1,31 @@
-"""Faults on demand: lines to a running facility, and its figures back, from any process of this host.
+"""Faults on demand: lines to a running facility, and its figures back, from any process of the same user.
 
     FacilityControl(rig).set("robot.drop", 0.1)          FacilityControl(rig).status()["robot"]["violations"]
 
-A facility is found by the sensor's address and port, which only one can have. Its socket has a name in the kernel and no file,
-so a killed facility leaves nothing behind.
+A facility is found by the sensor's address and port, which only one can have: a small segment of shared memory under that name
+says where its socket is. The socket lies in the same folder, which nobody else can enter, under a name that is used once: one
+that a killed facility has left behind can be taken away by whoever finds it (shared.py).
 """
 
 import contextlib
 import json
+import os
+import secrets
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from hilt import clock
 from hilt.device.emulate import world
 from hilt.device.rigfile import RigFile
 from hilt.faults import InputError
+from hilt.shared import PAGE, SOCKET, Segment
 
 _SIZE_MAX = 1 << 17
 _TIME_LIMIT = 10.0  # [s]
+SUFFIX = ".control"
 
 
 def name_of(rig: RigFile) -> str:
@@ -27,8 +33,13 @@ def name_of(rig: RigFile) -> str:
     return f"facility-{section.address}-{section.port}"
 
 
-def _address(name: str) -> str:
-    return f"\0hilt-{name}"
+def _through(folder: Path, call: Callable[[str], None], name: str) -> None:
+    """Bind or connect to a socket of a folder; by its descriptor, since the address of a socket has room for 107 characters."""
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        call(f"/proc/self/fd/{descriptor}/{name}")
+    finally:
+        os.close(descriptor)
 
 
 class ControlServer:
@@ -36,12 +47,19 @@ class ControlServer:
 
     def __init__(self, name: str, answer: Callable[[str], dict[str, Any]]) -> None:
         self._answer = answer
+        self._segment = Segment.create(name + SUFFIX, PAGE)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        where = secrets.token_hex(8) + SOCKET
+        self._path = self._segment.path.with_name(where)
         try:
-            self._socket.bind(_address(name))
-        except OSError:
-            self._socket.close()
+            _through(self._path.parent, self._socket.bind, where)
+            self._segment.memory[: len(where)] = where.encode()
+            self._segment.publish()
+        except (OSError, InputError) as error:
+            self._close()
             place = name.removeprefix("facility-").replace("-", ":")
+            if isinstance(error, OSError):
+                raise InputError(f"the facility's control cannot be made in {self._path.parent}: {error.strerror}") from None
             raise InputError(
                 f"a facility with its sensor at {place} is running already; end it or change sensor.port"
             ) from None
@@ -68,7 +86,13 @@ class ControlServer:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._thread.join()
+        self._close()
+
+    def _close(self) -> None:
+        self._segment.close()
         self._socket.close()
+        with contextlib.suppress(OSError):
+            self._path.unlink()
 
 
 class FacilityControl:
@@ -79,9 +103,12 @@ class FacilityControl:
         self._lock = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            self._socket.bind("")  # the kernel chooses a name
-            self._socket.connect(_address(self._name))
-        except OSError:
+            self._socket.bind("")  # the kernel chooses a name; a connected socket hears its peer only
+            segment = Segment.open(self._name + SUFFIX, PAGE)
+            where = bytes(segment.memory[:PAGE]).rstrip(b"\0").decode("ascii", errors="replace")
+            segment.close()
+            _through(segment.path.parent, self._socket.connect, Path(where).name)
+        except (OSError, ValueError, InputError):
             self._socket.close()
             raise InputError(f"{self._name} is not running here; start it with hilt emulate") from None
 

@@ -84,7 +84,7 @@ class FollowedResponse(Response):
     """The same response in another process."""
 
     def __init__(self, name: str) -> None:
-        self._segment = Segment.open(name + SUFFIX)
+        self._segment = Segment.open(name + SUFFIX, _MOTION.itemsize)
         self._shared = np.frombuffer(self._segment.memory, _MOTION, 1)
         X = frames.identity()
         X["q"] = self._shared["q0"][0]

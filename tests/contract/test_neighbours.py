@@ -1,0 +1,249 @@
+"""Other users of the machine: whatever lies in world-writable places, our processes find each other and nobody else."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hilt import mailbox, ring, runtime, shared
+from hilt.faults import InputError
+from hilt.mailbox import Mailbox, Sender, Watcher
+from hilt.ring import RingReader
+from tests.another_user import STRANGER, US, call, needs_root
+
+SHM = Path("/dev/shm")
+PLAIN = f"hilt-{US}"
+KINDS = ("file", "fifo", "folder", "link", "dangling", "socket")
+
+
+def plant(path, kind):
+    """Something that is no segment of hilt."""
+    if kind == "file":
+        path.write_bytes(b"x" * 100)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to("/etc/passwd")
+    elif kind == "dangling":
+        path.symlink_to(path.parent / "nothing")
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
+            made.bind(str(path))
+    if not path.is_symlink():
+        path.chmod(0o777)
+
+
+def clear(user):
+    """Everything that a user has in shared memory."""
+    for path in SHM.iterdir():
+        if path.lstat().st_uid == user:
+            if path.is_dir() and not path.is_symlink():
+                for inner in path.iterdir():
+                    inner.rmdir() if inner.is_dir() and not inner.is_symlink() else inner.unlink()
+                path.rmdir()
+            else:
+                path.unlink()
+
+
+@pytest.fixture
+def shm():
+    yield SHM
+    for user in (US, STRANGER):
+        clear(user)
+
+
+def round_trip():
+    """A session that one process makes, another one of the same user finds, asks and loses."""
+    with closing(Mailbox("round-trip")) as box:
+        found = mailbox.sessions()
+        child = os.fork()
+        if child == 0:
+            sender = Sender("round-trip")
+            sender.stop()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        kinds = [request.kind for request in box.poll()]
+    return found, kinds, mailbox.sessions()
+
+
+EXPECTED = (["round-trip"], [mailbox.STOP], [])
+
+
+@needs_root
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_strangers_names_in_shared_memory_disturb_nobody(shm, kind):
+    call(STRANGER, plant, shm / "hilt-x.mail", kind)
+    call(STRANGER, plant, shm / "hilt-round-trip.mail", kind)
+    assert call(US, round_trip) == EXPECTED
+
+
+@needs_root
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stranger_who_sits_on_our_name_locks_nobody_out(shm, kind):
+    call(STRANGER, plant, shm / PLAIN, kind)
+    assert call(US, round_trip) == EXPECTED
+    assert len([path for path in shm.glob(f"{PLAIN}-*") if path.lstat().st_uid == US]) == 1
+    assert call(US, round_trip) == EXPECTED  # in the same folder, found again
+    assert len([path for path in shm.glob(f"{PLAIN}-*") if path.lstat().st_uid == US]) == 1
+
+
+@needs_root
+def test_a_link_to_a_folder_of_ours_is_not_our_folder(shm, tmp_path):
+    """A stranger must not choose which of our folders is used."""
+    os.chmod(tmp_path, 0o700)
+    os.chown(tmp_path, US, US)
+    call(STRANGER, os.symlink, tmp_path, shm / PLAIN)
+    assert call(US, round_trip) == EXPECTED
+    assert not list(tmp_path.iterdir())
+
+
+def names_and_modes():
+    with closing(Mailbox("private")):
+        return [(str(path), path.stat().st_mode, path.parent.stat().st_mode) for path in shared.left("private*")]
+
+
+@needs_root
+def test_nobody_else_can_look_into_shared_memory(shm):
+    ((_, file, folder),) = call(US, names_and_modes)
+    assert stat.S_IMODE(file) == 0o600
+    assert stat.S_IMODE(folder) == 0o700
+    with pytest.raises(AssertionError, match="PermissionError"):
+        call(STRANGER, os.listdir, shm / PLAIN)
+
+
+@needs_root
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o777])
+def test_a_folder_that_others_can_enter_is_not_taken(shm, mode):
+    (shm / PLAIN).mkdir()
+    (shm / PLAIN).chmod(mode)
+    os.chown(shm / PLAIN, US, US)
+    assert call(US, round_trip) == EXPECTED
+    assert not list((shm / PLAIN).iterdir())
+
+
+@needs_root
+def test_the_session_folder_comes_first_if_it_is_ours_and_in_memory(shm, tmp_path):
+    inside = shm / f"run-user-{US}"
+    inside.mkdir(mode=0o700)
+    os.chown(inside, US, US)
+    ((path, _, _),) = call(US, names_and_modes, XDG_RUNTIME_DIR=str(inside))
+    assert path == str(inside / "hilt" / "private.mail")
+    for inner in inside.iterdir():
+        inner.rmdir()
+    os.chmod(tmp_path, 0o700)
+    os.chown(tmp_path, US, US)
+    inside.chmod(0o755)
+    for other in (tmp_path, inside, "relative", "/nonexistent", "/dev/shm", ""):  # on a disk, open, and none at all
+        ((path, _, _),) = call(US, names_and_modes, XDG_RUNTIME_DIR=str(other))
+        assert Path(path).parent == shm / PLAIN
+
+
+@needs_root
+def test_a_full_session_folder_gives_way_to_the_other_one(shm, tmp_path):
+    mount = ["mount", "-t", "tmpfs", "-o", f"size=4k,mode=0700,uid={US}", "tmpfs", str(tmp_path)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        ((path, _, _),) = call(US, names_and_modes, XDG_RUNTIME_DIR=str(tmp_path))
+        assert Path(path).parent == shm / PLAIN
+        assert call(US, round_trip, XDG_RUNTIME_DIR=str(tmp_path)) == EXPECTED
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+@pytest.fixture
+def folder():
+    with closing(Mailbox(f"test-{os.getpid()}")):
+        yield shared.find(f"test-{os.getpid()}.mail").parent
+
+
+@pytest.mark.parametrize("suffix", [mailbox.SUFFIX, ring.SUFFIX, ".recorder", ".motion", shared.MEETING, shared.SOCKET])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_segment_hangs_and_fools_nobody_even_in_our_own_folder(folder, kind, suffix):
+    name = f"odd-{os.getpid()}"
+    plant(folder / (name + suffix), kind)
+    try:
+        with pytest.raises(InputError) as refused:
+            {mailbox.SUFFIX: Watcher, ring.SUFFIX: RingReader}.get(suffix, lambda n: shared.Segment.open(n + suffix, 4096))(
+                name
+            )
+        assert len(str(refused.value).splitlines()) == 1
+        assert name not in [*mailbox.sessions(), *ring.rings()]
+        assert (folder / (name + suffix)).is_dir() == os.path.lexists(folder / (name + suffix)), "taken away"
+        with closing(Mailbox(f"after-{os.getpid()}")):
+            assert f"after-{os.getpid()}" in mailbox.sessions()
+    finally:
+        if kind == "folder":
+            (folder / (name + suffix)).rmdir()
+
+
+HOLDER = """
+import sys
+from hilt import shared, signals
+from hilt.device.emulate.control import ControlServer
+from hilt.mailbox import Mailbox
+from hilt.plant.joystick import Joystick
+from hilt.record.process import RecorderProcess
+from hilt.ring import RingWriter
+name = sys.argv[1]
+held = [
+    Mailbox(name), RingWriter(name, signals.row_type(("X_WB_des",)), 16), ControlServer(name, lambda line: {}), Joystick(name)
+]
+status = shared.Segment.create(name + ".recorder", 4096)
+status.publish()
+motion = shared.Segment.create(name + ".motion", 4096)
+motion.publish()
+print(len(shared.left(f"{name}*")), len(shared.left("*.socket")), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, None])
+def test_the_next_command_takes_away_what_a_killed_process_has_left(end):
+    """Mailbox, ring, status of the recorder, motion, joystick, control and its socket; all of them, and no living one's."""
+    name = f"held-{os.getpid()}"
+    with closing(Mailbox(f"living-{os.getpid()}")):
+        child = subprocess.Popen([sys.executable, "-c", HOLDER, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        count, sockets = map(int, child.stdout.readline().split())
+        assert count == 6
+        assert sockets >= 1
+        if end is not None:
+            child.send_signal(end)
+        child.communicate("\n", timeout=30)
+        joystick = shared.left(f"{name}{shared.MEETING}")
+        assert bool(joystick) == (end is not None), "the last one of an orderly end takes the joystick away"
+        done = subprocess.run([sys.executable, "-m", "hilt.cli", "list", "--json"], capture_output=True, text=True)
+        assert done.returncode == 0
+        assert not shared.left(f"{name}*")
+        assert len(shared.left("*.socket")) < sockets
+        assert f"living-{os.getpid()}" in mailbox.sessions()
+
+
+def test_both_sides_of_a_joystick_meet_whoever_comes_first():
+    name = f"stick-{os.getpid()}"
+    one, two = shared.Segment.join(name, 64), shared.Segment.join(name, 64)
+    one.memory[0] = 7
+    assert two.memory[0] == 7
+    one.close()
+    shared.sweep()
+    assert shared.left(f"{name}*"), "one of them is still there"
+    two.close()
+    assert not shared.left(f"{name}*")
+    with pytest.raises(InputError, match="cannot name"):
+        shared.Segment.join("../elsewhere", 64)
+
+
+def test_without_a_folder_a_sentence_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(runtime, "SHARED", tmp_path / "nothing")
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    with pytest.raises(InputError, match="set XDG_RUNTIME_DIR"):
+        Mailbox("nowhere")
+    assert mailbox.sessions() == []
