@@ -85,11 +85,14 @@ def run(
     clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
     rig: Annotated[str, typer.Option(help="what stands for robot and sensor: simulated, or a rig file")] = "simulated",
     cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
+    driver: cli_lab.Drivers = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, registry
+    from hilt.device import own
 
+    own.allow(*driver)
     if cockpit:
         devices = rig if rig.endswith(".toml") else None
         cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": devices}, out)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hilt import clock
+from hilt.cli_lab import Drivers
 from hilt.faults import InputError
 
 TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; without it each server makes its own
@@ -27,9 +28,13 @@ def cockpit(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="only print the address")] = False,
     host: Annotated[str, typer.Option(help="an address that others can reach has to be asked for")] = "127.0.0.1",
     out: Annotated[Path, typer.Option("--out", help="folder for recordings and reports")] = Path("runs"),
+    driver: Drivers = [],  # noqa: B006
 ) -> None:
     """Watch, drive and stop runs in a browser."""
     from hilt import cockpit as server
+    from hilt.device import own
+
+    own.allow(*driver)
 
     def ready(address: str) -> None:
         print(address, flush=True)

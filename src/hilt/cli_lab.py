@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 console = Console()
 status = Console(stderr=True)
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
+Drivers = Annotated[
+    list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
+]
 RigPath = Annotated[Path, typer.Argument(metavar="RIG.toml", help="a rig file")]
 
 
@@ -162,15 +165,17 @@ def identify(
     reach: Annotated[float, typer.Option(help="metres to both sides of where it stands")] = 0.01,
     out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
     as_json: AsJson = False,
+    driver: Drivers = [],  # noqa: B006
 ) -> None:
     """Move the robot gently and write its delay, bandwidth and damping into a copy of the rig file."""
     from hilt import identify_robot
-    from hilt.device import rigfile
+    from hilt.device import own, rigfile
 
     if what != "robot":
         raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG.toml")
     if axis not in ("x", "y", "z"):
         raise InputError(f"--axis is {axis!r}; it must be x, y or z; choose one")
+    own.allow(*driver)
     file, target = rigfile.load(rig), _out_file(rig, out, "identified")
     ask = _who_arms(file)
     with _driving("moving") as watch:
@@ -189,13 +194,15 @@ def calibrate(
     poses: Annotated[int, typer.Option(help="static poses to measure in")] = 12,
     out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
     as_json: AsJson = False,
+    driver: Drivers = [],  # noqa: B006
 ) -> None:
     """Turn the tool through static poses and write its mass and centre of mass into a copy of the rig file."""
     from hilt import calibrate as calibration
-    from hilt.device import rigfile
+    from hilt.device import own, rigfile
 
     if what != "tool":
         raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG.toml")
+    own.allow(*driver)
     file, target = rigfile.load(rig), _out_file(rig, out, "tool")
     ask = _who_arms(file)
     with _driving("turning") as watch:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt import realtime
+from hilt import child, realtime
 from hilt.clock import PeriodicClock
 from hilt.faults import InputError
 from hilt.realtime import percentiles
@@ -77,7 +77,7 @@ def measure(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
 
 def measure_apart(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
     """The same in a process that has done nothing else."""
-    command = [sys.executable, "-m", "hilt.doctor", str(rate), str(seconds), "" if core is None else str(core)]
+    command = child.command("hilt.doctor", str(rate), str(seconds), "" if core is None else str(core))
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=seconds + 60.0)
     measured: dict[str, Any] = json.loads(answer.stdout)
     return measured

@@ -7,11 +7,12 @@ A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(sy
 files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py.
 """
 
-import importlib
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
+from hilt.device import own
 from hilt.device.rig import Rig
 from hilt.faults import InputError
 from hilt.stage import Bench, StageKind, System
@@ -37,17 +38,14 @@ def rig(name: str) -> Callable[[System, Bench], Rig]:
     return found
 
 
-def driver(group: str, name: str) -> Any:
-    """The rig file's section of a robot or a sensor: by its name, or as `module:Class` of your own."""
-    module, colon, attribute = name.partition(":")
-    if not colon:
-        return _load(group, name)
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            f"driver {name!r} cannot be loaded: {error}; give module:Class of a module that can be imported"
-        ) from None
+def driver(group: str, name: str, beside: Path | None = None) -> Any:
+    """The rig file's section of a robot or a sensor: by its name, or as `module:Class` of your own (device/own.py)."""
+    return own.find(name, beside) if ":" in name else _load(group, name)
+
+
+def shipped(group: str, name: str) -> bool:
+    """Whether hilt itself brings something, so that loading it runs no other code."""
+    return any(entry.value.startswith("hilt.") for entry in entry_points(group=f"hilt.{group}", name=name))
 
 
 def systems() -> dict[str, System]:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from hilt import clock, faults, job
-from hilt.device import rigfile
+from hilt.child import command as child_command
+from hilt.device import own, rigfile
 from hilt.faults import InputError
 from hilt.mailbox import ARM, HOME, LIVE, QUIT, READY, RESET, START, STOP, STOPPED, Request
 from hilt.session import Session
@@ -117,6 +118,7 @@ class Station:
 def open_session(config: dict[str, Any]) -> Session:
     """What `launch` was given, as an open session."""
     rig, target, name = config.get("rig"), config["system"], config.get("scenario")
+    own.allow(*config.get("drivers", ()))
     file = None if rig is None else rigfile.load(Path(rig))
     system, _, _ = job.find(target, name, [])
     settings = [*(file.settings(system.name) if file else ()), *config.get("settings", ())]
@@ -128,7 +130,7 @@ def open_session(config: dict[str, Any]) -> Session:
 def launch(config: dict[str, Any]) -> str:
     """Start a station; its name, or an InputError with its sentence. Keys: system, scenario, settings, rig, out, go."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "hilt.station"],
+        child_command("hilt.station"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -138,7 +140,7 @@ def launch(config: dict[str, Any]) -> str:
     assert child.stdin is not None
     assert child.stdout is not None
     with child.stdin, child.stdout:
-        child.stdin.write(json.dumps(config).encode() + b"\n")
+        child.stdin.write(json.dumps({"drivers": own.allowed(), **config}).encode() + b"\n")
         child.stdin.flush()
         if not select.select([child.stdout], [], [], START_LIMIT)[0]:
             child.kill()

@@ -58,7 +58,7 @@ def rigs() -> list[dict[str, str]]:
     found = []
     for path in sorted(RIGS.glob("*.toml")):
         try:
-            found.append({"path": str(path), "summary": rigfile.load(path).summary})
+            found.append({"path": str(path), "summary": rigfile.load(path, drivers=False).summary})
         except InputError as error:
             found.append({"path": str(path), "summary": f"cannot be used: {without_paths(str(error))}"})
     return found
@@ -111,7 +111,7 @@ def check(order: Order) -> list[Error]:
             errors.append({"key": key, "sentence": f"{key} is empty; give a value"})
     known = dict(scenario.keys(system.scenario))
     try:  # what the rig decides comes first, as on the command line
-        rig = [] if order.rig is None else rigfile.load(_rig(order.rig)).settings(order.system)
+        rig = [] if order.rig is None else rigfile.load(_rig(order.rig), drivers=False).settings(order.system)
     except InputError as error:
         return [*errors, {"key": "rig", "sentence": without_paths(str(error))}]
     while True:

@@ -7,7 +7,6 @@ import json
 import re
 import struct
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from mcap.reader import SeekingReader
 from mcap.records import Chunk, Metadata
 from mcap.stream_reader import StreamReader
 
-from hilt import clock
+from hilt import child, clock
 from hilt.cockpit.film import Film, Films
 from hilt.cockpit.wire import without_paths
 from hilt.faults import InputError
@@ -114,7 +113,7 @@ class Library:
             raise InputError(f"the report of {name} would be written through a link out of the folder; take the link away")
         with self._reports:  # by a process of its own: drawing it takes seconds
             done = subprocess.run(
-                [sys.executable, "-m", "hilt.cli", "show", str(path)], capture_output=True, text=True, timeout=REPORT_PATIENCE
+                child.command("hilt.cli", "show", str(path)), capture_output=True, text=True, timeout=REPORT_PATIENCE
             )
         if done.returncode or not page.is_file():
             raise InputError(f"the report of {name} cannot be made: {done.stderr.strip().removeprefix('hilt: ')}")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from hilt import child
 from hilt.faults import InputError
 from hilt.record import recording
 from hilt.record.recording import Recording
@@ -33,7 +34,7 @@ def load(path: Path) -> Recording:
     with tempfile.TemporaryFile() as file:
         try:
             subprocess.run(
-                [sys.executable, "-m", "hilt.cockpit.unpack", str(path)],
+                child.command("hilt.cockpit.unpack", str(path)),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.DEVNULL,

@@ -12,14 +12,13 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hilt import clock, scenario, shared
+from hilt import child, clock, scenario, shared
 from hilt.device import rigfile
 from hilt.device.emulate import robot, world
 from hilt.device.emulate.control import ControlServer, FacilityControl, name_of
@@ -43,7 +42,7 @@ class Device:
         self.name = name
         # A session of its own: the terminal's interrupt is for the parent, which ends both in order.
         self._child = subprocess.Popen(
-            [sys.executable, "-m", f"hilt.device.emulate.{name}"],
+            child.command(f"hilt.device.emulate.{name}"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

@@ -11,7 +11,7 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from hilt import registry, scenario
 from hilt.device.drivers import RobotSection, SensorSection
@@ -69,15 +69,16 @@ class RigFile(Section):
     tool: ToolLoad | None = None
     scenario: dict[str, Any] = Field(default_factory=dict)
     facility: Facility | None = None
+    _folder: Path | None = PrivateAttr(default=None)  # where the file lies, and drivers of one's own beside it
 
     @property
     def robot_section(self) -> RobotSection:
-        found: RobotSection = _section("robots", "robot", self.robot)
+        found: RobotSection = _section("robots", "robot", self.robot, self._folder)
         return found
 
     @property
     def sensor_section(self) -> SensorSection:
-        found: SensorSection = _section("sensors", "sensor", self.sensor)
+        found: SensorSection = _section("sensors", "sensor", self.sensor, self._folder)
         return found
 
     def settings(self, system: str) -> list[str]:
@@ -123,22 +124,32 @@ def _toml(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _section(group: str, key: str, table: dict[str, Any]) -> Any:
+def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -> Any:
     name = table.get("driver")
     if name is None:
         known = ", ".join(registry.names(group))
         raise InputError(f"{key}.driver is missing; known are {known}; add it")
     try:
-        return scenario.build(registry.driver(group, str(name)), dict(table))
+        return scenario.build(registry.driver(group, str(name), folder), dict(table))
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(f"{name!r}") else f"{key}.{text}") from None
 
 
-def load(path: Path) -> RigFile:
-    """Read and check a rig file, drivers' tables included."""
+def _foreign(group: str, table: dict[str, Any]) -> bool:
+    """Whether a driver is code that hilt does not bring."""
+    name = str(table.get("driver", ""))
+    return ":" in name or (name in registry.names(group) and not registry.shipped(group, name))
+
+
+def load(path: Path, *, drivers: bool = True) -> RigFile:
+    """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt's own: no other code is run."""
     found: RigFile = scenario.build(RigFile, scenario.read_toml(path))  # type: ignore[type-var]
-    _ = found.robot_section, found.sensor_section
+    found._folder = path.absolute().parent
+    if drivers or not _foreign("robots", found.robot):
+        _ = found.robot_section
+    if drivers or not _foreign("sensors", found.sensor):
+        _ = found.sensor_section
     one, two = found.robot.get("port"), found.sensor.get("port")
     if one is not None and one == two and str(found.sensor.get("address", "")).startswith("127."):
         raise InputError(f"robot.port and sensor.port are both {one}; two devices need two ports; change one")

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock
+from hilt import child, clock
 from hilt.record.recording import SECONDS_A_CHUNK, Chunks
 from hilt.ring import SUFFIX as RING
 from hilt.ring import RingReader
@@ -117,7 +117,7 @@ class RecorderProcess:
         core = "" if away_from is None else str(away_from)
         # A session of its own: the terminal's interrupt is for the loop, which ends the recording in order.
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "hilt.record.process", ring, str(path), core],
+            child.command("hilt.record.process", ring, str(path), core),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
