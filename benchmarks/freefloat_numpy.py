@@ -102,8 +102,8 @@ class FreeFloat:
             )
         )  # fmt: skip
         self.q, self.L_W = numbers["x.rotation.q"], numbers["x.rotation.L_W"]
-        self.guard_p, self.guard_v, self.guard_q = (numbers[f"x.guard.{name}"] for name in "pvq")
-        self.moving = bool(numbers["x.guard.moving"][0])
+        self.guard_p, self.guard_v, self.guard_a, self.guard_q, self.guard_w = (numbers[f"x.guard.{name}"] for name in "pvaqw")
+        self.blind = bool(numbers["x.guard.blind"][0])
         self.des_p, self.des_q = numbers["row.X_WB_des.p"], numbers["row.X_WB_des.q"]
         self.v_pc, self.v_c, self.beta = np.zeros(3), np.zeros(3), np.zeros(3)
         self.fault, self.fault_axis, self.fault_value, self.fault_limit = faults.NONE, -1, 0.0, 0.0
@@ -176,9 +176,11 @@ class FreeFloat:
     def guard(self, f_S: np.ndarray, tau_S: np.ndarray) -> None:
         limits, dt = self.limits, self.dt
         velocity = (self.des_p - self.guard_p) / dt
-        change = (velocity - self.guard_v) / dt if self.moving else np.zeros(3)
+        change = (velocity - self.guard_v) / dt
+        jolt = np.zeros(3) if self.blind else (change - self.guard_a) / dt
         turned = (self.des_q != self.guard_q).any()
         turn = log(multiply(self.des_q, CONJUGATE * self.guard_q)) / dt if turned else np.zeros(3)
+        spin = (turn - self.guard_w) / dt
         # Squares: a root is taken only for the sentence.
         force, torque, speed = f_S @ f_S, tau_S @ tau_S, velocity @ velocity
         acceleration, angular_speed, energy = change @ change, turn @ turn, self.H + self.H_rot
@@ -195,9 +197,12 @@ class FreeFloat:
         self.check(faults.SPEED, speed, limits.speed)
         self.check(faults.ANGULAR_SPEED, angular_speed, limits.angular_speed)
         self.check(faults.ACCELERATION, acceleration, limits.acceleration)
+        self.check(faults.ANGULAR_ACCELERATION, spin @ spin, limits.angular_acceleration)
+        self.check(faults.JERK, jolt @ jolt, limits.jerk)
         if energy > limits.energy:
             self.trip(faults.ENERGY, -1, energy, limits.energy)
-        self.guard_p, self.guard_v, self.guard_q, self.moving = self.des_p, velocity, self.des_q, True
+        self.guard_p, self.guard_v, self.guard_a = self.des_p, velocity, change
+        self.guard_q, self.guard_w, self.blind = self.des_q, turn, False
 
     def check(self, code: int, square: float, limit: float) -> None:
         if square > limit * limit:
@@ -219,7 +224,8 @@ class FreeFloat:
             "x.translation.controller.into": self.controller.into, "x.translation.controller.out": self.controller.out,
             "x.rotation.q": self.q, "x.rotation.L_W": self.L_W,
             "x.rotation.made.into": self.made.into, "x.rotation.made.out": self.made.out,
-            "x.guard.p": self.guard_p, "x.guard.v": self.guard_v, "x.guard.q": self.guard_q,
+            "x.guard.p": self.guard_p, "x.guard.v": self.guard_v, "x.guard.a": self.guard_a,
+            "x.guard.q": self.guard_q, "x.guard.w": self.guard_w,
             "row.fault": self.fault, "row.F_Bcm_W.f": self.f_W, "row.F_Bcm_W.tau": self.tau_W,
             "row.X_WBcm.p": self.p_now, "row.X_WBcm.q": self.q_now,
             "row.V_WBcm.v": self.v_now, "row.V_WBcm.w": self.w_now, "row.L_W": self.L_now,

@@ -3,18 +3,19 @@
 #include "records.hpp"
 
 struct GuardLimits {
-    double force, torque, speed, angular_speed, acceleration, energy;
+    double force, torque, speed, angular_speed, acceleration, angular_acceleration, jerk, energy;
     Vec workspace_min, workspace_max;
 };
-struct GuardState { Vec p, v; Quat q; int64_t moving; };
+struct GuardState { Vec p, v, a; Quat q; Vec w; int64_t blind; };
 
 template <class F> void fields(GuardLimits& a, F f) {
-    FIELD(force) FIELD(torque) FIELD(speed) FIELD(angular_speed) FIELD(acceleration) FIELD(energy)
+    FIELD(force) FIELD(torque) FIELD(speed) FIELD(angular_speed) FIELD(acceleration) FIELD(angular_acceleration) FIELD(jerk)
+    FIELD(energy)
     FIELD(workspace_min) FIELD(workspace_max)
 }
-template <class F> void fields(GuardState& a, F f) { FIELD(p) FIELD(v) FIELD(q) FIELD(moving) }
+template <class F> void fields(GuardState& a, F f) { FIELD(p) FIELD(v) FIELD(a) FIELD(q) FIELD(w) FIELD(blind) }
 
-enum Fault { NONE, NOT_FINITE, FORCE, TORQUE, SPEED, ANGULAR_SPEED, ACCELERATION, WORKSPACE, ENERGY };
+enum Fault { NONE, NOT_FINITE, FORCE, TORQUE, SPEED, ANGULAR_SPEED, ACCELERATION, WORKSPACE, ENERGY, ANGULAR_ACCELERATION = 70, JERK };
 
 template <class Row> void trip(Row& row, Fault code, int axis, double value, double limit) {
     if (row.fault != NONE) return;
@@ -32,8 +33,9 @@ template <class Row> void guard(Row& row, GuardState& x, const GuardLimits& p, d
     const Vec position = row.X_WB_des.p;
     const Quat q = row.X_WB_des.q;
     const double rate = 1.0 / dt;
-    const Vec velocity = rate * (position - x.p), change = x.moving ? rate * (velocity - x.v) : Vec{};
-    const Vec turn = q != x.q ? rate * between(x.q, q) : Vec{};
+    const Vec velocity = rate * (position - x.p), change = rate * (velocity - x.v);
+    const Vec jolt = x.blind ? Vec{} : rate * (change - x.a);
+    const Vec turn = q != x.q ? rate * between(x.q, q) : Vec{}, spin = rate * (turn - x.w);
 
     const double force = dot(row.F_So_S.f, row.F_So_S.f), torque = dot(row.F_So_S.tau, row.F_So_S.tau);
     const double speed = dot(velocity, velocity), acceleration = dot(change, change), angular_speed = dot(turn, turn);
@@ -50,10 +52,14 @@ template <class Row> void guard(Row& row, GuardState& x, const GuardLimits& p, d
     check(row, SPEED, speed, p.speed);
     check(row, ANGULAR_SPEED, angular_speed, p.angular_speed);
     check(row, ACCELERATION, acceleration, p.acceleration);
+    check(row, ANGULAR_ACCELERATION, dot(spin, spin), p.angular_acceleration);
+    check(row, JERK, dot(jolt, jolt), p.jerk);
     if (energy > p.energy) trip(row, ENERGY, -1, energy, p.energy);
 
     x.p = position;
     x.v = velocity;
+    x.a = change;
     x.q = q;
-    x.moving = 1;
+    x.w = turn;
+    x.blind = 0;
 }

@@ -24,6 +24,11 @@ ROBOT_SILENT, ROBOT_LIMITED, ROBOT_NOT_SENDABLE, ROBOT_LINE = 10, 11, 12, 13
 SENSOR_STALE, SENSOR_STATUS, SENSOR_SATURATED, SENSOR_FROZEN = 14, 15, 16, 17
 LATENESS = 18  # value: how late the tick began [s]
 RECORDER = 19
+ANGULAR_ACCELERATION, JERK = 70, 71
+ROBOT_OFF_TRACK = 72  # value: distance from its set-point [m]
+ROBOT_TURNED = 73  # value: the same as an angle [rad]
+ROBOT_OUTSIDE = 74  # value: measured place along the axis [m]
+ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angular speed [rad/s]
 ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED = 54
 SENSOR_GAP = 53
@@ -71,6 +76,13 @@ _TEXTS = {
     SPEED: _Text("speed", "commanded speed", "m/s", "raise limits.speed or stop the loop from making energy"),
     ANGULAR_SPEED: _Text("angular-speed", "commanded angular speed", "rad/s", "raise limits.angular_speed"),
     ACCELERATION: _Text("acceleration", "commanded acceleration", "m/s²", "raise limits.acceleration or the simulated mass"),
+    ANGULAR_ACCELERATION: _Text(
+        "angular-acceleration",
+        "commanded angular acceleration",
+        "rad/s²",
+        "raise limits.angular_acceleration or turn more gently",
+    ),
+    JERK: _Text("jerk", "commanded jerk", "m/s³", "raise limits.jerk or make the motion smoother"),
     WORKSPACE: _Text(
         "workspace", "commanded position", "m", "widen limits.workspace_min and limits.workspace_max or move less"
     ),
@@ -111,6 +123,25 @@ _TEXTS = {
         "the robot's program was started again",
         "",
         "look where the robot stands, and end this session if its corrections are absolute",
+    ),
+    ROBOT_OFF_TRACK: _Text(
+        "robot-off-track",
+        "distance of the robot from its set-point",
+        "m",
+        "see what holds or moves it; if it only follows later than lab.tracking_delay says, correct that",
+    ),
+    ROBOT_TURNED: _Text(
+        "robot-turned-off",
+        "angle of the robot from its set-point",
+        "rad",
+        "see what holds or turns it; if it only follows later than lab.tracking_delay says, correct that",
+    ),
+    ROBOT_OUTSIDE: _Text(
+        "robot-outside", "measured position of the robot", "m", "see what moves it, and drive it back by its own controls"
+    ),
+    ROBOT_FAST: _Text("robot-fast", "measured speed of the robot", "m/s", "see what moves it, and look at its own limits"),
+    ROBOT_SPINS: _Text(
+        "robot-spins", "measured angular speed of the robot", "rad/s", "see what turns it, and look at its own limits"
     ),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"

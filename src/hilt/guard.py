@@ -1,6 +1,7 @@
 """The guard: the last call of every tick. It trusts nobody: it looks at the set-point itself, not at what made it.
 
-A fault stops the run before the set-point is sent. All limits come from the scenario.
+A fault stops the run before the set-point is sent. All limits come from the scenario. The first set-point counts like any
+other: from the set-point's velocity at the beginning of the scenario, or from rest if the robot starts at rest.
 """
 
 import math
@@ -13,7 +14,19 @@ from hilt.maths import so3, vec
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Joule, Metre3, MetrePerSecond, MetrePerSecond2, Newton, NewtonMetre, RadianPerSecond
+from hilt.units import (
+    Joule,
+    Metre3,
+    MetrePerSecond,
+    MetrePerSecond2,
+    MetrePerSecondCubed,
+    Newton,
+    NewtonMetre,
+    RadianPerSecond,
+    RadianPerSecond2,
+)
+
+NEVER = 1e150  # a limit that is not reached; its square is still a number
 
 
 class Limits(Section):
@@ -24,6 +37,8 @@ class Limits(Section):
     speed: MetrePerSecond = Field(gt=0)
     angular_speed: RadianPerSecond = Field(gt=0)
     acceleration: MetrePerSecond2 = Field(gt=0)
+    angular_acceleration: RadianPerSecond2 | None = Field(default=None, gt=0, description="not limited if not given")
+    jerk: MetrePerSecondCubed | None = Field(default=None, gt=0, description="not limited if not given")
     energy: Joule = Field(gt=0, description="kinetic energy of the simulated body")
     workspace_min: Metre3
     workspace_max: Metre3
@@ -41,8 +56,8 @@ class Limits(Section):
 
 # For computations that are not meant for any robot.
 UNLIMITED = Limits(
-    force=1e150, torque=1e150, speed=1e150, angular_speed=1e150, acceleration=1e150, energy=1e150,
-    workspace_min=(-1e150, -1e150, -1e150), workspace_max=(1e150, 1e150, 1e150),
+    force=NEVER, torque=NEVER, speed=NEVER, angular_speed=NEVER, acceleration=NEVER, energy=NEVER,
+    workspace_min=(-NEVER, -NEVER, -NEVER), workspace_max=(NEVER, NEVER, NEVER),
 )  # fmt: skip
 
 
@@ -69,14 +84,16 @@ def guard_step(sig, x, p, dt):
     q, last = so3.load(sig.X_WB_des.q), so3.load(x.q)
     rate = 1.0 / dt
     velocity = vec.scale(rate, vec.sub(position, vec.load(x.p)))
-    change = vec.scale(rate, vec.sub(velocity, vec.load(x.v))) if x.moving else (0.0, 0.0, 0.0)
-    turn = vec.scale(rate, so3.between(last, q)) if q != last else (0.0, 0.0, 0.0)  # a logarithm is dear
+    change = vec.scale(rate, vec.sub(velocity, vec.load(x.v)))
+    jolt = (0.0, 0.0, 0.0) if x.blind else vec.scale(rate, vec.sub(change, vec.load(x.a)))
+    turn = vec.scale(rate, so3.between(last, q)) if q != last else (0.0, 0.0, 0.0)  # a logarithm is expensive
+    spin = vec.scale(rate, vec.sub(turn, vec.load(x.w)))
 
     force, torque, speed = vec.dot(f, f), vec.dot(tau, tau), vec.dot(velocity, velocity)
     acceleration, angular_speed = vec.dot(change, change), vec.dot(turn, turn)
     energy = sig.H + sig.H_rot
 
-    # One sum is enough: it is not finite if one of them is not.
+    # One sum is enough: it is not finite if one of them is not. The other differences are finite if these are.
     if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + q[0]):
         faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
     _check(sig, faults.FORCE, force, p.force)
@@ -89,35 +106,55 @@ def guard_step(sig, x, p, dt):
     _check(sig, faults.SPEED, speed, p.speed)
     _check(sig, faults.ANGULAR_SPEED, angular_speed, p.angular_speed)
     _check(sig, faults.ACCELERATION, acceleration, p.acceleration)
+    _check(sig, faults.ANGULAR_ACCELERATION, vec.dot(spin, spin), p.angular_acceleration)
+    _check(sig, faults.JERK, vec.dot(jolt, jolt), p.jerk)
     if energy > p.energy:
         faults.trip(sig, faults.ENERGY, -1, energy, p.energy)
 
     vec.store(x.p, position)
     vec.store(x.v, velocity)
+    vec.store(x.a, change)
     so3.store(x.q, q)
-    x.moving = 1
+    vec.store(x.w, turn)
+    x.blind = 0
 
 
 def _pack(p, scenario):
     for name in Limits.model_fields:
-        p[name] = getattr(scenario.limits, name)
+        limit = getattr(scenario.limits, name)
+        p[name] = NEVER if limit is None else limit
+    p.at_rest = bool(getattr(getattr(scenario, "robot", None), "start_at_rest", True))
+
+
+@jit
+def start(x, position, q, v, w, blind):
+    """The next set-point counts from this pose and twist; `blind` if nobody knows how that twist changed before."""
+    vec.store(x.p, position)
+    vec.store(x.v, v)
+    vec.store(x.a, (0.0, 0.0, 0.0))
+    so3.store(x.q, q)
+    vec.store(x.w, w)
+    x.blind = blind
 
 
 @jit
 def _reset(sig, x, p):
-    vec.store(x.p, vec.load(sig.X_WB_des.p))
-    so3.store(x.q, so3.load(sig.X_WB_des.q))
+    position, q, zero = vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q), (0.0, 0.0, 0.0)
+    if p.at_rest:
+        start(x, position, q, zero, zero, 0)
+    else:
+        start(x, position, q, vec.load(sig.V_WB_des.v), vec.load(sig.V_WB_des.w), 1)
 
 
 GUARD = StageKind(
     "guard",
     guard_step,
-    reads=("F_So_S", "X_WB_des", "H", "H_rot", "fault"),
+    reads=("F_So_S", "X_WB_des", "V_WB_des", "H", "H_rot", "fault"),
     writes=("fault", "fault_axis", "fault_value", "fault_limit"),
-    state=record(p=3, v=3, q=4, moving="i8"),
+    state=record(p=3, v=3, a=3, q=4, w=3, blind="i8"),
     params=record(
-        force="f8", torque="f8", speed="f8", angular_speed="f8", acceleration="f8", energy="f8",
-        workspace_min=3, workspace_max=3,
+        force="f8", torque="f8", speed="f8", angular_speed="f8", acceleration="f8", angular_acceleration="f8", jerk="f8",
+        energy="f8", workspace_min=3, workspace_max=3, at_rest="i8",
     ),
     pack=_pack,
     reset=_reset,

@@ -11,15 +11,26 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from hilt import registry, scenario
 from hilt.device.drivers import RobotSection, SensorSection
 from hilt.faults import InputError
-from hilt.guard import Limits
+from hilt.guard import NEVER, Limits
 from hilt.scenario import Section
 from hilt.sense.tool_load import ToolLoad
-from hilt.units import Hertz, Metre, MetrePerSecond2, Newton, Number, RadianPerSecond, Second, Unit
+from hilt.units import (
+    Hertz,
+    Metre,
+    MetrePerSecond2,
+    MetrePerSecondCubed,
+    Newton,
+    Number,
+    RadianPerSecond,
+    RadianPerSecond2,
+    Second,
+    Unit,
+)
 
 
 class Lab(Section):
@@ -58,6 +69,24 @@ class Facility(Section):
     late_limit: int = Field(default=25, ge=1, description="answers in a row that may be late before the robot stops itself")
 
 
+class RigLimits(Limits):
+    """The limits of devices: a simulation may leave some of them out, hardware may not."""
+
+    angular_acceleration: RadianPerSecond2 = Field(gt=0)
+    jerk: MetrePerSecondCubed = Field(gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, given: Any) -> Any:
+        for key, typical in (("angular_acceleration", "30 rad/s^2"), ("jerk", "2500 m/s^3")):
+            if isinstance(given, dict) and key not in given:
+                raise ValueError(
+                    f"limits.{key} is missing, and on devices nothing may go without a limit; add it to [limits] of the rig "
+                    f'file, typically {key} = "{typical}"'
+                )
+        return given
+
+
 class RigFile(Section):
     """A rig file, its drivers' tables still as they were written."""
 
@@ -65,7 +94,7 @@ class RigFile(Section):
     robot: dict[str, Any]
     sensor: dict[str, Any]
     lab: Lab = Lab()
-    limits: Limits
+    limits: RigLimits
     tool: ToolLoad | None = None
     scenario: dict[str, Any] = Field(default_factory=dict)
     facility: Facility | None = None
@@ -96,8 +125,8 @@ class RigFile(Section):
 
 def check_limits(values: Any, file: RigFile) -> None:
     """Refuse a scenario whose limits are wider than the rig's; tighter ones are fine. To be called before anybody is armed."""
-    for key, field in Limits.model_fields.items():
-        asked, allowed = getattr(values.limits, key), getattr(file.limits, key)
+    for key, field in RigLimits.model_fields.items():
+        asked, allowed = _unlimited(getattr(values.limits, key)), getattr(file.limits, key)
         unit = next((each.symbol for each in field.metadata if isinstance(each, Unit)), "m")  # of a place: by its axes
         pairs = [("", asked, allowed)] if isinstance(allowed, float) else zip((" x", " y", " z"), asked, allowed, strict=True)
         for axis, one, bound in pairs:
@@ -107,6 +136,10 @@ def check_limits(values: Any, file: RigFile) -> None:
                     f"limits.{key}{axis} is {one:g} {unit} but the rig allows {bound:g} {unit} at {end}; "
                     "leave it to the rig, make it tighter, or change [limits] of the rig file"
                 )
+
+
+def _unlimited(limit: Any) -> Any:
+    return NEVER if limit is None else limit
 
 
 def _carries(system: str) -> bool:
