@@ -180,32 +180,35 @@ def compare(
 def show(recording: Path, as_json: AsJson = False) -> None:
     """Print the summary of a recording and write its report again."""
     from hilt import job
-    from hilt.record.recording import load
+    from hilt.record.reading import load, no_rows, rows_of_a_stranger
     from hilt.report import page, terminal
 
     found = load(recording)
-    if not len(found.rows):
-        raise InputError(f"{recording} holds no whole chunk of rows; it was cut too early; run the scenario again")
     system, values = job.scenario_of(found)
-    name = found.result["scenario"] if found.result else "cut recording"
-    result = job.finish(system, values, name, found.rows, recording)
-    if as_json:
-        _print_json(result.as_json())
-        return
+    if not len(found.rows):
+        raise no_rows(found)
+    name = found.result.get("scenario", "") if found.result else "cut recording"
+    with rows_of_a_stranger(recording):
+        result = job.finish(system, values, name, found.rows, recording)
+        if as_json:
+            _print_json(result.as_json())
+            return
+        report = page.write(result)
     terminal.print_result(console, result)
     if found.result is None:
         console.print(f"The run did not end in order: {len(found.rows)} rows up to t = {found.rows['t'][-1]:.4g} s are whole.")
-    console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
+    console.print(f"report     {report}", highlight=False, soft_wrap=True)
 
 
 @app.command()
 def replay(recording: Path, as_json: AsJson = False) -> None:
     """Run the tick over the recorded inputs and compare byte by byte."""
     from hilt import job
-    from hilt.record.recording import load
+    from hilt.record.reading import load, rows_of_a_stranger
 
     found = load(recording)
-    difference = job.replay(found)
+    with rows_of_a_stranger(recording):
+        difference = job.replay(found)
     if as_json:
         _print_json(
             {

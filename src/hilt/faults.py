@@ -180,9 +180,15 @@ class Fault:
         return dict(self.__dict__)
 
 
+def _text(code: int) -> _Text:
+    """The words of a fault; a recording may hold one of another version, or of nobody."""
+    unknown = _Text("unknown", f"fault {code}, which this version does not know", "", "use the hilt that made it")
+    return _TEXTS.get(code, unknown)
+
+
 def explain(code: int) -> str:
     """What a fault is and what to do, where there are no figures yet."""
-    text = _TEXTS[code]
+    text = _text(code)
     return f"{text.what}; {text.advice}"
 
 
@@ -191,8 +197,8 @@ def read_fault(row: Any) -> Fault | None:
     code = int(row["fault"])
     if code == NONE:
         return None
-    text = _TEXTS[code]
-    axis = text.axes[int(row["fault_axis"])] if row["fault_axis"] >= 0 else ""
+    text, number = _text(code), int(row["fault_axis"])
+    axis = text.axes[number] if 0 <= number < len(text.axes) else ""
     value, limit, t = float(row["fault_value"]), float(row["fault_limit"]), float(row["t"])
     what = f"{text.what} {axis}".strip()
     if text.unit:

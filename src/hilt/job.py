@@ -13,6 +13,7 @@ from hilt.clock import Clock, FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
 from hilt.faults import Fault, InputError, read_fault
+from hilt.record.reading import no_rows
 from hilt.record.recording import Recorder, Recording
 from hilt.scenario import Scenario
 from hilt.signals import leaves
@@ -176,12 +177,16 @@ class Difference:
 
 
 def scenario_of(recording: Recording) -> tuple[System, Scenario]:
+    """Its system and its scenario; both are checked as if a stranger had written them."""
     system = registry.system(recording.system)
-    if system.row != recording.rows.dtype:
+    if system.row != recording.dtype:
         raise InputError(
-            f"{recording.path} was made by hilt {recording.origin['hilt']} with other signals; use that version to open it"
+            f"{recording.path} was made by hilt {recording.version} with other signals; use that version to open it"
         )
-    return system, scenario.build(system.scenario, recording.scenario)
+    try:
+        return system, scenario.build(system.scenario, recording.scenario)
+    except InputError as error:
+        raise InputError(f"the scenario in {recording.path} cannot be used: {str(error)[:300]}") from None
 
 
 def replay(recording: Recording) -> Difference | None:
@@ -189,6 +194,8 @@ def replay(recording: Recording) -> Difference | None:
     system, values = scenario_of(recording)
     bench = system.set_up(values)
     count = len(recording.rows)
+    if not count:
+        raise no_rows(recording)
     bench = Bench(bench.row, bench.x, bench.w, bench.p, count)
     sink = _Rows(system.row, count)
     tuning = Tuning(knobs(system, values, bench), values.loop.period)

@@ -19,7 +19,7 @@ import pytest
 
 from hilt import shared, signals
 from hilt.mailbox import Mailbox, Sender
-from hilt.record import recording
+from hilt.record import container, recording
 from hilt.record.process import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingReader, RingWriter, describe
 
@@ -226,7 +226,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays_readable(start, small_di
     status, rows = recorder.status, recording.load(recorder.path).rows
     assert status.rows_written + status.rows_lost == writer.ring.count
     assert len(rows) == status.rows_written > 0
-    assert recording.whole_records(recorder.path.read_bytes()) == recorder.path.stat().st_size  # no half chunk at its end
+    assert container.whole_bytes(recorder.path) == recorder.path.stat().st_size  # no half chunk at its end
     assert writer.bytes.startswith(rows.tobytes())
 
 

@@ -18,6 +18,7 @@ from hilt.cockpit.hub import Hub, Watched
 from hilt.cockpit.player import Player
 from hilt.cockpit.wire import without_paths
 from hilt.faults import InputError
+from hilt.record.reading import rows_of_a_stranger
 
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 100.0, 200.0
 MOST_WORDS = 256
@@ -156,7 +157,8 @@ class Client:
         self._names = []
 
     def _open(self, names: list[str], align: str) -> Player:
-        return Player([self._hub.library.open(name) for name in names], align)
+        with rows_of_a_stranger(" and ".join(names)):
+            return Player([self._hub.library.open(name) for name in names], align)
 
     def _leave(self) -> None:
         if self._watched is not None:

@@ -16,7 +16,7 @@ from hilt import job
 from hilt.cockpit import unpack
 from hilt.cockpit.columns import column, columns_of, lowest_highest
 from hilt.cockpit.history import Range
-from hilt.faults import InputError
+from hilt.record.reading import no_rows
 from hilt.scenario import Scenario
 from hilt.stage import System
 
@@ -37,7 +37,7 @@ class Film:
     def __init__(self, path: Path) -> None:
         found = unpack.load(path)
         if not len(found.rows):
-            raise InputError(f"{path.stem} holds no whole chunk of rows; it was cut too early; run the scenario again")
+            raise no_rows(found)
         self.name = path.stem
         self.rows: np.ndarray = found.rows
         self.result: dict[str, Any] | None = found.result

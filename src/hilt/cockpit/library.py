@@ -1,11 +1,11 @@
 """The recordings folder: what is in it, and nothing outside it.
 
-A list reads of each file its beginning and its end, not its rows; what was read is kept until the file changes.
+A list reads of each file its texts, not its rows; what was read is kept until the file changes. A file that is no recording
+is left out of it, and hides no other.
 """
 
-import json
+import math
 import re
-import struct
 import subprocess
 import threading
 from contextlib import suppress
@@ -13,22 +13,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mcap.exceptions import McapError
-from mcap.reader import SeekingReader
-from mcap.records import Chunk, Metadata
-from mcap.stream_reader import StreamReader
-
 from hilt import child, clock
 from hilt.cockpit.film import Film, Films
 from hilt.cockpit.wire import without_paths
 from hilt.faults import InputError
+from hilt.record.container import Contents, open_file
+from hilt.record.reading import ORIGIN, RESULT, origin_in, read_json, result_in, row_in
 from hilt.stage import System
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 FRESH = 5.0  # [s]: a file without an end that has grown so lately is still being written
 LISTED = 500  # the newest ones
 REPORT_PATIENCE = 300.0  # [s]
-_DAMAGE = (McapError, ValueError, KeyError, TypeError, EOFError, OSError, struct.error)
+_NAME_LENGTH = 100  # of what a file says of itself
 
 
 class Library:
@@ -121,42 +118,12 @@ class Library:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What a file says of itself, its rows left where they are."""
-    try:
-        with path.open("rb") as stream, suppress(*_DAMAGE):
-            found = _by_its_end(stream)
-            if found is not None:
-                return found
-        with path.open("rb") as stream:
-            return _by_its_chunks(stream)
-    except OSError as error:
-        raise InputError(f"recording {path.stem} cannot be read: {error.strerror}") from None
-
-
-def _by_its_end(stream: Any) -> dict[str, Any] | None:
-    reader = SeekingReader(stream)
-    summary = reader.get_summary()
-    if summary is None or summary.statistics is None:
-        return None
-    texts = {record.name: record.metadata for record in reader.iter_metadata()}
-    seconds = (summary.statistics.message_end_time - summary.statistics.message_start_time) * 1e-9
-    return _told(texts, summary.statistics.message_count, seconds, whole=True)
-
-
-def _by_its_chunks(stream: Any) -> dict[str, Any]:
-    """A file without an end: cut, or still growing."""
-    texts: dict[str, dict[str, str]] = {}
-    last = 0
-    with suppress(*_DAMAGE):
-        for record in StreamReader(stream, emit_chunks=True).records:
-            if isinstance(record, Metadata):
-                texts[record.name] = record.metadata
-            elif isinstance(record, Chunk):
-                last = record.message_end_time
-    if "hilt" not in texts:
-        raise InputError("this is not a recording of hilt")
-    seconds = last * 1e-9
-    return _told(texts, round(seconds / _period(texts)) + 1 if last else 0, seconds, whole=False)
+    """What a file says of itself, its rows left where they are: its records are walked over, from head to head."""
+    with open(open_file(path), "rb") as file:
+        contents = Contents(file.fileno(), (ORIGIN, RESULT))
+    origin = origin_in(contents, path)
+    row_in(origin, path)
+    return _told(origin, result_in(contents, path), contents)
 
 
 def _scenario_by_name(stem: str, system: str) -> str:
@@ -165,23 +132,31 @@ def _scenario_by_name(stem: str, system: str) -> str:
     return found[1] if found else ""
 
 
-def _period(texts: dict[str, dict[str, str]]) -> float:
-    return float(json.loads(texts["hilt"]["scenario"])["loop"]["period"])
+def _period(origin: dict[str, str]) -> float:
+    """Of the scenario, which nobody has checked yet."""
+    try:
+        period = float(read_json(origin["scenario"], "the scenario")["loop"]["period"])
+    except (TypeError, KeyError, ValueError, OverflowError):
+        period = math.nan
+    if not 0.0 < period < math.inf:
+        raise InputError("the scenario in this recording has no period; give a recording that hilt has made")
+    return period
 
 
-def _told(texts: dict[str, dict[str, str]], rows: int, seconds: float, whole: bool) -> dict[str, Any]:
-    result = json.loads(texts["result"]["json"]) if "result" in texts else None
+def _told(origin: dict[str, str], result: dict[str, Any] | None, contents: Contents) -> dict[str, Any]:
+    period = _period(origin)
+    seconds = contents.chunks[-1].end_time * 1e-9 if contents.chunks else 0.0
     fault = (result or {}).get("fault")
     if result is not None:
-        result = without_paths({**result, "recording": Path(result["recording"] or "").stem})
+        result = without_paths({**result, "recording": Path(result.get("recording") or "").name.removesuffix(".mcap")})
     return {
-        "system": texts["hilt"]["system"],
-        "scenario": (result or {}).get("scenario", ""),
+        "system": origin["system"][:_NAME_LENGTH],
+        "scenario": (result or {}).get("scenario", "")[:_NAME_LENGTH],
         "seconds": seconds,
-        "rows": rows,
-        "rate_hz": 1.0 / _period(texts),
+        "rows": contents.rows,
+        "rate_hz": 1.0 / period,
         "fault": fault and without_paths(fault["sentence"]),
         "metrics": (result or {}).get("metrics", {}),
         "result": result,
-        "whole": whole,
+        "whole": contents.whole,
     }

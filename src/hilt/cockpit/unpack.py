@@ -21,7 +21,7 @@ from hilt.record import recording
 from hilt.record.recording import Recording
 from hilt.ring import type_from
 
-SHORT_BYTES = 4 << 20  # a file that is read within a moment
+SHORT_BYTES = 16 << 20  # of rows that are read within a moment
 HEADER_STEP = 64
 PATIENCE = 300.0  # [s]
 NICENESS = 10  # behind the loop and behind who watches it
@@ -29,7 +29,7 @@ NICENESS = 10  # behind the loop and behind who watches it
 
 def load(path: Path) -> Recording:
     """As recording.load; a long one by a child."""
-    if path.stat().st_size < SHORT_BYTES:
+    if recording.stored(path).nbytes < SHORT_BYTES:  # what it unpacks to: a short file may be a long recording
         return recording.load(path)
     with tempfile.TemporaryFile() as file:
         try:
@@ -47,11 +47,13 @@ def load(path: Path) -> Recording:
             ) from None
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     line = memory.readline()
-    head = json.loads(line)
+    head = json.loads(line)  # our own child's
     if "error" in head:
         raise InputError(head["error"])
     rows = np.frombuffer(memory, type_from(json.loads(head["origin"]["row"])), offset=len(line))
-    return Recording(path, head["origin"], rows, head["result"])
+    found = Recording(path, head["origin"], rows, head["result"])
+    found.damage = head["damage"]
+    return found
 
 
 def main(path: Path) -> None:
@@ -61,7 +63,7 @@ def main(path: Path) -> None:
     rows = np.zeros(0)
     try:
         found = recording.load(path)
-        head, rows = {"origin": found.origin, "result": found.result}, found.rows
+        head, rows = {"origin": found.origin, "result": found.result, "damage": found.damage}, found.rows
     except InputError as error:
         head = {"error": str(error)}
     text = json.dumps(head).encode()

@@ -5,38 +5,29 @@ definition is made from the signal table. The scenario and the versions stand at
 result at its end, so that a cut file still says what it is.
 """
 
-import io
 import json
 import platform
-import struct
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import zstandard
-from mcap.exceptions import McapError
-from mcap.opcode import Opcode
-from mcap.records import Chunk, Message, Metadata
-from mcap.stream_reader import StreamReader, breakup_chunk, get_chunk_data_stream
 from mcap.writer import Writer
 
 import hilt
 from hilt import clock
-from hilt.faults import InputError
+from hilt.record.container import CDR_LITTLE_ENDIAN
+from hilt.record.reading import Recording as Recording
+from hilt.record.reading import load as load
+from hilt.record.reading import stored as stored
 from hilt.ring import describe, type_from
 from hilt.scenario import Scenario
 from hilt.stage import System
 
-CDR_LITTLE_ENDIAN = b"\x00\x01\x00\x00"
 ROWS_A_CHUNK = 256
 SECONDS_A_CHUNK = 0.5
 TOUCHED_BYTES = 1 << 28  # of a longer run the pages come as they are used
-_MAGIC_SIZE = 8
-_RECORD_HEAD = 9  # opcode, length
-_MESSAGE_HEAD = _RECORD_HEAD + 2 + 4 + 8 + 8  # then channel, sequence, and two times
 _ROS_NUMBERS = {"f8": "float64", "i8": "int64", "u8": "uint64"}
 
 
@@ -153,77 +144,3 @@ def origin_of(system: System, scenario: Scenario) -> dict[str, str]:
         "machine": platform.machine(),
         "row": json.dumps(describe(system.row)),
     }
-
-
-@dataclass(frozen=True)
-class Recording:
-    """A recording, read back."""
-
-    path: Path
-    origin: dict[str, str]
-    rows: np.ndarray
-    result: dict[str, Any] | None
-
-    @property
-    def system(self) -> str:
-        return self.origin["system"]
-
-    @property
-    def scenario(self) -> dict[str, Any]:
-        tree: dict[str, Any] = json.loads(self.origin["scenario"])
-        return tree
-
-
-def whole_records(data: bytes) -> int:
-    """Length of the part of an MCAP file that consists of whole records."""
-    end = _MAGIC_SIZE
-    while end + _RECORD_HEAD <= len(data):
-        length = int.from_bytes(data[end + 1 : end + _RECORD_HEAD], "little")
-        if end + _RECORD_HEAD + length > len(data):
-            break
-        end += _RECORD_HEAD + length
-    return min(end, len(data))
-
-
-# What a file that is damaged, and not only cut, may raise on the way.
-_DAMAGE = (McapError, ValueError, KeyError, TypeError, EOFError, struct.error, zstandard.ZstdError)
-
-
-def _rows_of(chunk: Chunk) -> bytes:
-    """The rows of a chunk, end to end. Messages of one length are the lines of one table: no need to read them one by one."""
-    stream, length = get_chunk_data_stream(chunk, validate_crc=True)
-    data = stream.read(length)
-    begin = 0
-    while begin < len(data) and data[begin] != Opcode.MESSAGE:  # schema and channel, in the first chunk
-        begin += _RECORD_HEAD + int.from_bytes(data[begin + 1 : begin + _RECORD_HEAD], "little")
-    size = _RECORD_HEAD + int.from_bytes(data[begin + 1 : begin + _RECORD_HEAD], "little")
-    if begin < len(data) and (len(data) - begin) % size == 0:
-        lines = np.frombuffer(data, np.uint8, offset=begin).reshape(-1, size)
-        if (lines[:, :_RECORD_HEAD] == lines[0, :_RECORD_HEAD]).all():
-            return lines[:, _MESSAGE_HEAD + len(CDR_LITTLE_ENDIAN) :].tobytes()
-    messages = (record for record in breakup_chunk(chunk, validate_crc=False) if isinstance(record, Message))
-    return b"".join(message.data[len(CDR_LITTLE_ENDIAN) :] for message in messages)
-
-
-def load(path: Path) -> Recording:
-    """Read a recording, also one that was cut or damaged: up to its last whole chunk."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"recording {path} cannot be read: {error.strerror}; give the path of an .mcap file") from None
-    metadata: dict[str, dict[str, str]] = {}
-    parts: list[bytes] = []
-    reader = StreamReader(io.BytesIO(data[: whole_records(data)]), emit_chunks=True)
-    with suppress(*_DAMAGE):
-        for record in reader.records:
-            if isinstance(record, Metadata):
-                metadata[record.name] = record.metadata
-            elif isinstance(record, Chunk):
-                parts.append(_rows_of(record))
-    try:
-        origin = metadata["hilt"]
-        rows = np.frombuffer(b"".join(parts), type_from(json.loads(origin["row"])))
-        result = json.loads(metadata["result"]["json"]) if "result" in metadata else None
-    except _DAMAGE:
-        raise InputError(f"{path} is not a recording of hilt, or it ends before its first rows; give an .mcap file") from None
-    return Recording(path, origin, rows, result)

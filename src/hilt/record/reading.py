@@ -1,0 +1,227 @@
+"""Recordings, read back: by chunks of rows, in memory that does not grow with the recording.
+
+A recording may have been cut, damaged, or made by somebody who means ill: it is read up to the first thing that is not what it
+should be, every text in it is checked, and what cannot be read at all is one sentence.
+"""
+
+import json
+import math
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hilt.faults import InputError
+from hilt.record.container import Contents, Damage, open_file, rows_of, unpack
+from hilt.ring import type_from
+
+LOADED_BYTES = 2 << 30  # of rows that are taken into memory at once
+ROWS_AT_ONCE = 1 << 14  # of rows that are in memory already
+DEEPEST = 32  # of a result
+ORIGIN, RESULT = "hilt", "result"
+
+
+class Recording:
+    """A recording whose rows are in memory."""
+
+    damage = ""  # what its reading ended at; nothing if that was its end
+
+    def __init__(self, path: Path, origin: dict[str, str], rows: np.ndarray, result: dict[str, Any] | None) -> None:
+        self.path, self.origin, self.result = path, origin, result
+        self.dtype = rows.dtype
+        self._rows: np.ndarray | None = rows
+
+    @property
+    def rows(self) -> np.ndarray:
+        """All rows, in memory."""
+        assert self._rows is not None
+        return self._rows
+
+    @property
+    def nbytes(self) -> int:
+        """What its rows take in memory, at most."""
+        return self.rows.nbytes
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """The rows in order, some at a time."""
+        for begin in range(0, len(self.rows), ROWS_AT_ONCE):
+            yield self.rows[begin : begin + ROWS_AT_ONCE]
+
+    @property
+    def system(self) -> str:
+        return self.origin["system"][:60]
+
+    @property
+    def version(self) -> str:
+        """The hilt that made it."""
+        return self.origin.get("hilt", "of an unknown version")[:40]
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        tree = read_json(self.origin["scenario"], f"the scenario in {self.path}")
+        if not isinstance(tree, dict):
+            raise InputError(f"the scenario in {self.path} is not one of hilt; give a recording that hilt has made")
+        return tree
+
+
+class Stored(Recording):
+    """A recording whose rows are in its file until somebody asks for them."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open_file(path)
+        weakref.finalize(self, os.close, self._file)
+        contents = Contents(self._file, (ORIGIN, RESULT))
+        self.path, self.damage, self._contents = path, contents.damage, contents
+        self.origin = origin_in(contents, path)
+        self.dtype = row_in(self.origin, path)
+        self.result = result_in(contents, path)
+        self._rows = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        if self._rows is None:
+            if self.nbytes > LOADED_BYTES:
+                raise InputError(
+                    f"the rows of {self.path} take {self.nbytes / 1e9:.3g} GB of memory at once; at most "
+                    f"{LOADED_BYTES / 1e9:.3g} GB are taken; record a shorter run"
+                )
+            parts = list(self.chunks())
+            self._rows = np.concatenate(parts) if parts else np.zeros(0, self.dtype)
+        return self._rows
+
+    @property
+    def nbytes(self) -> int:
+        return self._contents.claimed
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """The rows in order, as they were written; up to the first chunk that is damaged."""
+        last: np.ndarray = np.zeros(0, self.dtype)
+        try:
+            for chunk in self._contents.chunks:
+                rows = rows_of(unpack(self._file, chunk), self.dtype)
+                _check_order(last, rows)
+                last = rows[-1:] if len(rows) else last
+                yield rows
+        except Damage as damage:
+            self.damage = str(damage)
+        except OSError as error:
+            self.damage = os.strerror(error.errno or 0)
+
+
+def _check_order(before: np.ndarray, rows: np.ndarray) -> None:
+    """Time goes on from row to row: pictures and metrics look for moments by it."""
+    ticks, times = (np.concatenate([before[name], rows[name]]) for name in ("tick", "t"))
+    rising = (ticks[1:] > ticks[:-1]) & (times[1:] >= times[:-1])
+    if not rising.all() or not np.isfinite(times).all():
+        raise Damage("its rows are not in the order of time")
+
+
+def stored(path: Path) -> Stored:
+    """Open a recording, also one that was cut or damaged; its rows stay where they are."""
+    return Stored(path)
+
+
+def load(path: Path) -> Recording:
+    """Read a recording into memory, also one that was cut or damaged: up to its last whole chunk."""
+    found = Stored(path)
+    loaded = Recording(path, found.origin, found.rows, found.result)
+    loaded.damage = found.damage
+    return loaded
+
+
+def no_rows(found: Recording) -> InputError:
+    """What to say of a recording without rows."""
+    why = f": {found.damage}" if found.damage else ""
+    return InputError(f"{found.path} holds no whole chunk of rows{why}; it was cut too early; run the scenario again")
+
+
+@contextmanager
+def rows_of_a_stranger(path: Path | str) -> Iterator[None]:
+    """Figures and pictures of rows that nobody has promised anything of: what they cannot be made from is a sentence.
+
+    Everything here may fail on numbers that no run makes (a mass of 1e308, a collision -4), so anything that is raised counts.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{path} holds rows that no run of hilt makes ({type(error).__name__}: {str(error)[:100]}); give another recording"
+        ) from error
+
+
+def read_json(text: str, what: str) -> Any:
+    """JSON of a stranger: no text, however deep, ends in anything but a sentence."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{what} is not JSON as hilt writes it; give a recording that hilt has made") from None
+
+
+def origin_in(contents: Contents, path: Path) -> dict[str, str]:
+    """What stands at the start: enough to know the rows."""
+    origin = contents.texts.get(ORIGIN, {})
+    if not {"system", "scenario", "row"} <= set(origin):
+        why = f" ({contents.damage})" if contents.damage else ""
+        raise InputError(
+            f"{path} is not a recording of hilt, or it ends before its first rows{why}; give an .mcap file that hilt has made"
+        )
+    return origin
+
+
+def row_in(origin: dict[str, str], path: Path) -> np.dtype:
+    """The type of its rows; every row has the loop's own signals."""
+    try:
+        row = type_from(read_json(origin["row"], f"the description of the rows in {path}"))
+    except InputError as error:
+        raise InputError(f"{path} is not a recording of hilt: {error}") from None
+    if any(row[name].str != kind if name in (row.names or ()) else True for name, kind in (("tick", "<i8"), ("t", "<f8"))):
+        raise InputError(f"{path} is not a recording of hilt: its rows have no tick and no time; give another")
+    return row
+
+
+def result_in(contents: Contents, path: Path) -> dict[str, Any] | None:
+    """The result of the run, if it has one: its outline is checked, its numbers are finite or nothing."""
+    texts = contents.texts.get(RESULT)
+    if texts is None:
+        return None
+    tree = _plain(read_json(texts.get("json", ""), f"the result in {path}"), DEEPEST, path)
+    fits = (
+        isinstance(tree, dict)
+        and isinstance(tree.get("scenario", ""), str)
+        and isinstance(tree.get("metrics"), dict)
+        and isinstance(tree.get("recording", ""), str | None)
+        and isinstance(tree.get("changes"), list | None)
+        and all(map(_is_change, tree.get("changes") or ()))
+        and isinstance(tree.get("reasons", {}), dict)
+        and (tree.get("fault") is None or (isinstance(tree["fault"], dict) and isinstance(tree["fault"].get("sentence"), str)))
+    )
+    if not fits:
+        raise InputError(f"the result in {path} is not one of hilt; give a recording that hilt has made")
+    return dict(tree)
+
+
+def _is_change(change: Any) -> bool:
+    """A change of a live value, as a replay repeats it."""
+    return (
+        isinstance(change, dict)
+        and type(change.get("tick")) is int
+        and isinstance(change.get("key"), str)
+        and all(type(change.get(name)) in (int, float) and abs(change[name]) < 1e300 for name in ("value", "ramp"))
+    )
+
+
+def _plain(tree: Any, depth: int, path: Path) -> Any:
+    if depth < 0:
+        raise InputError(f"the result in {path} is nested deeper than {DEEPEST}; give a recording that hilt has made")
+    if isinstance(tree, dict):
+        return {key: _plain(each, depth - 1, path) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [_plain(each, depth - 1, path) for each in tree]
+    return None if isinstance(tree, float) and not math.isfinite(tree) else tree
