@@ -111,7 +111,7 @@ inline void rotation(Row& row, RotationState& x, const RotationParameters& p, do
     if (p.rotates) {
         const Vec tau_W = row.F_Bcm_W.tau, tau_B = rotate_back(x.q, tau_W);
         const Turn next = momentum_rule(x.q, x.L_W, w_W, tau_W, p.inverse_inertia, dt);
-        book(x.made, next.gain - dot(tau_B, next.turn_B), 1.0, 1.0);
+        book(x.made, next.gain - dot(tau_B, shortest(next.turn_B)), 1.0, 1.0);
         x.q = next.q;
         x.L_W = next.L_W;
         w_W = next.w_W;

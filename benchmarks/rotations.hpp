@@ -53,5 +53,11 @@ inline Vec log(const Quat& q) {
     const double s = std::sqrt(square);
     return (2.0 * std::atan2(s, sign * q[0]) / s) * u;
 }
+inline Vec shortest(const Vec& phi) {
+    const double square = dot(phi, phi), pi = 3.141592653589793;
+    if (square <= pi * pi) return phi;
+    const double angle = std::sqrt(square);
+    return (1.0 - 2.0 * pi * std::floor(angle / (2.0 * pi) + 0.5) / angle) * phi;
+}
 inline Vec between(const Quat& a, const Quat& b) { return log(b * inverse(a)); }
 inline Quat interpolate(const Quat& a, const Quat& b, double share) { return exp(share * between(a, b)) * a; }

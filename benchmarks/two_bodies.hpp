@@ -58,7 +58,7 @@ inline void publish(Row& row, const BodiesState& x, const BodiesParameters& p) {
 
 inline void fly(Body& body, const BodyFigures& p, Port& made, double dt) {
     body.p = body.p + (dt * p.inverse_mass) * body.P;
-    const Turn next = momentum_rule(body.q, body.L, body.w, {}, p.inverse_inertia, dt);
+    const FreeTurn next = free_rule(body.q, body.L, body.w, p.inverse_inertia, dt);
     body.q = next.q;
     body.w = next.w_W;
     book(made, next.gain, 1.0, 1.0);

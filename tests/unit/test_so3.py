@@ -24,6 +24,15 @@ def test_log_undoes_exp(phi):
     assert so3.log(so3.exp(phi)) == pytest.approx(phi, abs=1e-14)
 
 
+@given(vector, st.floats(0.0, 100.0))
+def test_the_shortest_turn_is_the_same_rotation(axis, size):
+    phi = vec.scale(size, axis)
+    angle = math.hypot(*so3.shortest(phi))
+    assert angle <= math.pi * (1 + 1e-12)
+    assert so3.shortest(phi) == phi or math.hypot(*phi) > math.pi
+    assert (scipy_rotation(so3.exp(phi)).inv() * scipy_rotation(so3.exp(so3.shortest(phi)))).magnitude() < 1e-12
+
+
 @given(short, vector)
 def test_rotation_agrees_with_scipy(phi, a):
     assert so3.rotate(so3.exp(phi), a) == pytest.approx(tuple(Rotation.from_rotvec(phi).apply(a)), abs=1e-13)

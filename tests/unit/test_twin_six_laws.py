@@ -292,3 +292,40 @@ def test_the_kinetic_energy_never_exceeds_its_start(
     result = job.finish(DOCKING, values, "", rows)
     assert result.metrics["momentum_drift"] <= 1e-10
     assert abs(result.ledger["residual_J"]) <= 1e-9 * max(result.ledger["exchanged_J"], 1e-9)
+
+
+def box(mass, edges):
+    """Moments of a box of that mass, along its own axes."""
+    a, b, c = (10**edge * 10**edge * mass / 12.0 for edge in edges)
+    return [b + c, c + a, a + b]
+
+
+edges = st.tuples(*[st.floats(-1.3, 0.3)] * 3)  # powers of ten, of a metre
+
+
+@compiled
+@settings(max_examples=60)
+@given(
+    st.tuples(*[st.floats(-3, 6)] * 2), st.tuples(edges, edges), st.floats(0, 9), st.floats(-3, 0), st.floats(-3.7, -2),
+    st.floats(0.5, 40), vector, vector, vector, vector, st.floats(0.2, 1.0), st.integers(1, 1000),
+)  # fmt: skip
+def test_no_energy_is_made_at_any_parameters(masses, shapes, k, speed, tick, lag, lever, arm, spin, tip, beta, seed):
+    """Masses of 1e-3 to 1e6 kg, stiffness of 1 to 1e9 N/m, boxes of any shape that tumble, ticks of 0.2 to 10 ms."""
+    light, heavy = (10**mass for mass in masses)
+    speed, tick = 10**speed, 10**tick
+    _, made = bench(
+        f"servicer.mass={light}", f"servicer.inertia={box(light, shapes[0])}", f"servicer.assembly_position={list(lever)}",
+        f"target.mass={heavy}", f"target.inertia={box(heavy, shapes[1])}", f"target.assembly_position={list(arm)}",
+        f"servicer.angular_velocity={[speed * part for part in spin]}", f"rod.tip={[0.3 * part for part in tip]}",
+        f"contact.stiffness={10**k}", f"approach.speed={speed}", f"frames.gap={0.005 + 100 * tick * speed}",
+        f"robot.delay={lag * tick}", f"loop.period={tick}", f"loop.duration={2000 * tick}", f"seed={seed}",
+        "limits.force=1e9", "limits.acceleration=1e9", "limits.speed=1e9", "limits.energy=1e9", "limits.torque=1e9",
+    )  # fmt: skip
+    made.p[0].six_clock.realtime, made.p[0].six_clock.guarded = 0, beta
+    log = np.zeros(made.ticks, DOCKING.row)
+    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    energy = DOCKING.stored_energy(rows)
+    assert energy.max() <= energy[0] * (1 + 1e-9)
+    net = sum(rows[port]["into"] - rows[port]["out"] for port in DOCKING.ledger_ports)
+    exchanged = sum(rows[port]["into"][-1] + rows[port]["out"][-1] for port in DOCKING.ledger_ports)
+    assert np.abs(net - (energy - energy[0])).max() <= 1e-9 * (exchanged + energy[0])

@@ -4,7 +4,8 @@
 
 A force kicks momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals stay to the
 last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the
-exponential map. The robot renders the pose of A's assembly frame in B's: X_WB_des, with W fixed to the target's mock-up.
+exponential map with a rule that makes no energy at any rate. The robot renders the pose of A's assembly frame in B's: X_WB_des,
+with W fixed to the target's mock-up.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from hilt.compensate import ledger
 from hilt.compiled import jit
 from hilt.dynamics.body import check_inertia, diagonal_inertia
-from hilt.dynamics.rotation import angular_velocity, momentum_rule
+from hilt.dynamics.rotation import angular_velocity, free_rule
 from hilt.maths import so3, vec
 from hilt.scenario import Section
 from hilt.signals import PORT, record
@@ -128,7 +129,7 @@ def _kick(x, p, tip_N, f_N, dt):
 def _fly(body, figures, w, made, dt):
     """Free motion over a tick; books what the attitude's rule makes of the energy, returns the new rate."""
     vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * figures.inverse_mass, vec.load(body.P))))
-    q, _, w, _, gain = momentum_rule(so3.load(body.q), vec.load(body.L), w, (0.0, 0.0, 0.0), figures, dt)
+    q, w, gain = free_rule(so3.load(body.q), vec.load(body.L), w, figures.inverse_inertia, dt)
     so3.store(body.q, q)
     ledger.book(made, gain, 1.0, 1.0)
     return w

@@ -94,6 +94,16 @@ def log(q):
 
 
 @jit
+def shortest(phi):
+    """The rotation vector of the same rotation that is at most half a turn long: log(exp(phi))."""
+    square = vec.dot(phi, phi)
+    if square <= math.pi * math.pi:
+        return phi
+    angle = math.sqrt(square)
+    return vec.scale(1.0 - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5) / angle, phi)
+
+
+@jit
 def between(a, b):
     """Rotation vector, in the frame both are given in, that turns a into b."""
     return log(multiply(b, inverse(a)))
