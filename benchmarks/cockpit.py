@@ -120,7 +120,7 @@ def watch(folder):
         alone = (5.0, 60.0)
         time.sleep(60.0)
         for page in pages:
-            page.page.goto(f"{found.address}#session={name}")
+            page.page.goto(found.link(session=name))
             page.is_in("LIVE")
         samples = []
         begun = pages[0].probe("t")
@@ -186,7 +186,7 @@ def scrub(folder):
     with browser() as chromium, server(folder) as found:
         page = chromium.page(found.address)
         begun = time.perf_counter()
-        page.page.goto(f"{found.address}#recording={path.stem}")
+        page.page.goto(found.link(recording=path.stem))
         page.until("window.hilt.frames > 0", 120.0)
         opened = time.perf_counter() - begun
         for t in np.random.default_rng(1).uniform(0.0, 60.0 * MINUTES, 100):

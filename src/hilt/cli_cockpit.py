@@ -23,23 +23,36 @@ def _token() -> str | None:
     return found or None
 
 
+def _show(address: str, card: Any) -> None:
+    """In the browser, by way of a private file: a command line can be read by every user of the machine."""
+    webbrowser.open(card.page(address))
+
+
 def cockpit(
     port: Annotated[int, typer.Option(help="where to listen; 0 takes a free one")] = 8484,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="only print the address")] = False,
     host: Annotated[str, typer.Option(help="an address that others can reach has to be asked for")] = "127.0.0.1",
     out: Annotated[Path, typer.Option("--out", help="folder for recordings and reports")] = Path("runs"),
     driver: Drivers = [],  # noqa: B006
+    link: Annotated[bool, typer.Option("--link", help="print a new address for the cockpit that runs on this port")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="the address may watch and stop, and never take the controls")] = False,
 ) -> None:
-    """Watch, drive and stop runs in a browser."""
+    """Watch, drive and stop runs in a browser. The printed address opens one page, within five minutes."""
     from hilt import cockpit as server
+    from hilt.cockpit import keys
     from hilt.device import own
 
     own.allow(*driver)
 
-    def ready(address: str) -> None:
-        print(address, flush=True)
+    role = keys.WATCH if watch else keys.CONTROL
+    if link:
+        print(keys.Card(port).link(role), flush=True)
+        return
+
+    def ready(links: Any, card: Any) -> None:
+        print(links(role), flush=True)
         if not no_browser:
-            webbrowser.open(address)
+            _show(links(role), card)
 
     with suppress(KeyboardInterrupt):
         server.serve(host, port, out, _token(), ready)
@@ -52,9 +65,9 @@ def run(config: dict[str, Any], out: Path) -> None:
 
     name = station.launch({**config, "out": str(out), "go": True})
 
-    def ready(address: str) -> None:
-        print(address, flush=True)
-        webbrowser.open(f"{address}#session={name}")
+    def ready(links: Any, card: Any) -> None:
+        print(links(session=name), flush=True)
+        _show(links(session=name), card)
 
     try:
         with suppress(KeyboardInterrupt):

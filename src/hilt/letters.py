@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 MAGIC = 0x68696C746D61696C  # "hiltmail"
-VERSION = 2
+VERSION = 3
 SUFFIX = ".mail"
 LANES = 16
 LETTERS_A_LANE = 16
-KEY_BYTES, TEXT_BYTES = 64, 240
+KEY_BYTES, TEXT_BYTES, WHO_BYTES = 64, 240, 64
 NAME_BYTES, SENTENCE_BYTES, INFO_BYTES = 120, 480, 1 << 17
 
 START, STOP, RESET, ARM, SET, STEER, HOME, QUIT = range(1, 9)
@@ -18,7 +18,13 @@ OFF, READY, LIVE, STOPPED = range(4)
 STATES = ("OFF", "READY", "LIVE", "STOPPED")
 
 LETTER = np.dtype(
-    [("kind", "i8"), ("sent", "i8"), ("value", "f8"), ("ramp", "f8"), ("axes", "f8", (6,)), ("key", f"S{KEY_BYTES}")]
+    [
+        *((name, "i8") for name in ("kind", "sent")),
+        *((name, "f8") for name in ("value", "ramp")),
+        ("axes", "f8", (6,)),
+        ("key", f"S{KEY_BYTES}"),
+        ("who", f"S{WHO_BYTES}"),
+    ]
 )
 ANSWER = np.dtype([("number", "i8"), ("accepted", "i8"), ("text", f"S{TEXT_BYTES}")])
 LANE = np.dtype(
@@ -63,7 +69,7 @@ class Front(NamedTuple):
 
 class Request(NamedTuple):
     """What somebody asks of the loop: `key`, `value` and `ramp` [s] with SET; with STEER the six `axes` of the hand, and
-    as `value` whether it holds the dead man's switch."""
+    as `value` whether it holds the dead man's switch. `who` is how the sender calls itself: for the record, not for trust."""
 
     kind: int
     key: str
@@ -72,6 +78,7 @@ class Request(NamedTuple):
     axes: tuple[float, ...]
     lane: int
     number: int
+    who: str = ""
 
 
 class Answer(NamedTuple):

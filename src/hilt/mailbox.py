@@ -47,6 +47,7 @@ from hilt.letters import (
     SUFFIX,
     TEXT_BYTES,
     VERSION,
+    WHO_BYTES,
     Answer,
     Front,
     Request,
@@ -107,7 +108,8 @@ class Mailbox:
         self._taken[lane] = number + 1
         axes = tuple(letter["axes"].tolist())
         key = letter["key"].decode(errors="replace")
-        request = Request(int(letter["kind"]), key, float(letter["value"]), float(letter["ramp"]), axes, lane, number)
+        who = letter["who"].decode(errors="replace")
+        request = Request(int(letter["kind"]), key, float(letter["value"]), float(letter["ramp"]), axes, lane, number, who)
         age = (clock.nanoseconds() - int(letter["sent"])) * 1e-9
         reason = _fault_of(request, age)
         if reason:
@@ -209,8 +211,9 @@ class Sender(Watcher):
 
     _writes = True
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, who: str = "") -> None:
         super().__init__(name)
+        self.who = who or f"process {os.getpid()} of user {os.getuid()}"  # stands in the run's record
         self._bell = self._box["bell"]
         self._lane = self._box["lanes"][0, self._claim()]
         self._posted = int(self._lane["posted"])
@@ -262,7 +265,7 @@ class Sender(Watcher):
                 f"wait for answers{'' if self._segment.owner_alive else ': its process has ended'}"
             )
         place = number % LETTERS_A_LANE
-        self._lane["letters"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key)
+        self._lane["letters"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key, _cut(self.who, WHO_BYTES))
         self._posted = number + 1
         self._lane["posted"] = number + 1  # from here on the letter counts
         self._bell[0] = clock.nanoseconds()  # a new number, whoever rings at the same time

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import httpx
 import websockets.exceptions
 from websockets.sync.client import connect
 
-from hilt.cockpit import wire
+from hilt.cockpit import keys, wire
 
 PATIENCE = 60.0  # [s] until something that must happen is given up
 TOKEN = "the-token-of-these-tests"
@@ -21,7 +22,8 @@ _SERVER = """
 import sys
 from pathlib import Path
 from hilt import cockpit
-cockpit.serve(sys.argv[1], 0, Path(sys.argv[2]), token=sys.argv[3], ready=lambda address: print(address, flush=True))
+token = sys.stdin.readline().strip()
+cockpit.serve(sys.argv[1], 0, Path(sys.argv[2]), token=token, ready=lambda links, card: print(links(), flush=True))
 """
 
 _STATION = """
@@ -78,12 +80,18 @@ def wait_for(what, patience=PATIENCE):
 
 
 @contextmanager
-def process(program, *arguments, errors=subprocess.DEVNULL):
+def process(program, *arguments, errors=subprocess.DEVNULL, said=""):
     """A child; its first line of output when it is ready."""
     child = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=errors, text=True
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        text=True,
     )
     try:
+        with child.stdin:
+            child.stdin.write(said)
         yield child, child.stdout.readline().strip()
     finally:
         child.kill()
@@ -103,31 +111,54 @@ class Server:
 
     def __init__(self, child, address, log):
         self.child, self.address, self.log = child, address, log
-        self.base, _, _ = address.partition("/?token=")
+        self.base, _, self.code = address.partition("/#code=")
         self.port = int(self.base.rpartition(":")[2])
+
+    def link(self, role=keys.CONTROL):
+        """A new one, as `hilt cockpit --link` prints it."""
+        return keys.Card(self.port).link(role)
 
     def get(self, path, **options):
         return self.request("GET", path, **options)
 
-    def request(self, method, path, token=TOKEN, **options):
-        params = {"token": token} if token else {}
+    def request(self, method, path, key=TOKEN, **options):
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         with httpx.Client(base_url=self.base, timeout=PATIENCE) as client:
-            return client.request(method, path, params=params, **options)
+            return client.request(method, path, headers=headers, **options)
 
-    def socket(self, token=TOKEN, **options):
-        query = f"?token={token}" if token else ""
-        return Socket(connect(f"ws://127.0.0.1:{self.port}/ws{query}", max_size=None, close_timeout=1, **options))
+    def open(self, path, **options):
+        return connect(f"ws://127.0.0.1:{self.port}{path}", max_size=None, close_timeout=1, **options)
+
+    def line(self, path, key=TOKEN, code=None, **options):
+        """One socket, which has said hello."""
+        found = Line(self.open(path, **options))
+        found.send(type="hello", **({"code": code} if code else {"key": key} if key else {}))
+        return found
+
+    def socket(self, key=TOKEN, **options):
+        """A page: a socket at the helm and one that shows."""
+        return Page(self.line("/helm", key, **options), self.line("/ws", key, **options))
 
     def said(self):
         return self.log.read_text().splitlines()
 
+    def processes(self):
+        """The server's own and those that it has started."""
+        return [self.child.pid, *descendants(self.child.pid)]
 
-class Socket:
-    """One client: sends messages, and waits for the kind of answer it wants."""
+
+def descendants(pid):
+    children = [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [*children, *(deeper for child in children for deeper in descendants(child))]
+
+
+class Line:
+    """One socket."""
 
     def __init__(self, opening):
         self._opening = opening
         self.connection = opening.__enter__()
+        self.lines = [self]
 
     def __enter__(self):
         return self
@@ -138,14 +169,20 @@ class Socket:
     def send(self, **message):
         self.connection.send(json.dumps(message))
 
+    def take(self, patience):
+        """The next message: header and numbers, or nothing."""
+        with suppress(TimeoutError):
+            data = self.connection.recv(timeout=patience)
+            return wire.parse(data) if isinstance(data, bytes) else (json.loads(data), None)
+        return None, None
+
     def next(self, kind, where=lambda message: True, patience=PATIENCE):
         """The next message of a kind; of frames the header and the numbers."""
         until = time.monotonic() + patience
         while time.monotonic() < until:
-            with suppress(TimeoutError):
-                data = self.connection.recv(timeout=0.5)
-                header, rest = wire.parse(data) if isinstance(data, bytes) else (json.loads(data), None)
-                if header["type"] == kind and where(header):
+            for line in self.lines:
+                header, rest = line.take(0.5 if len(self.lines) == 1 else 0.02)
+                if header is not None and header["type"] == kind and where(header):
                     return header if rest is None else (header, rest)
         raise AssertionError(f"no {kind} came within {patience} s")
 
@@ -158,9 +195,29 @@ class Socket:
             return closed.rcvd.code if closed.rcvd is not None else 1006
 
 
+class Page(Line):
+    """Both sockets of a page: orders to the helm, wishes to the one that shows."""
+
+    def __init__(self, helm, room):
+        self.helm, self.room, self.lines = helm, room, [helm, room]
+
+    def __exit__(self, *reason):
+        self.helm.__exit__(*reason)
+        self.room.__exit__(*reason)
+
+    def send(self, **message):
+        if message["type"] == "watch":
+            self.helm.send(type="watch", session=message.get("session"))
+            self.room.send(**message)
+        elif message["type"] in ("signals", "range", "seek", "play", "pause"):
+            self.room.send(**message)
+        else:
+            self.helm.send(**message)
+
+
 @contextmanager
 def server(folder, log, host="127.0.0.1"):
-    with log.open("w") as errors, process(_SERVER, host, folder, TOKEN, errors=errors) as (child, address):
+    with log.open("w") as errors, process(_SERVER, host, folder, errors=errors, said=TOKEN) as (child, address):
         assert address.startswith("http://"), log.read_text()
         yield Server(child, address, log)
 

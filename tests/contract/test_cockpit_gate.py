@@ -10,18 +10,21 @@ import os
 import resource
 import socket
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import websockets.exceptions
 from cockpit_peers import PATIENCE, TOKEN, server, station, wait_for
 
-from hilt import cli_cockpit
-from hilt.cockpit import connections
+from hilt import cli_cockpit, clock
+from hilt.cockpit import door, helm, keys, opening
 from hilt.cockpit import server as module
 from hilt.cockpit.wire import parse
 from hilt.faults import InputError
 from hilt.ring import RingReader
+from hilt.shared import Segment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
 SECRET = "not for everybody"
@@ -87,65 +90,171 @@ def is_clean(text, folders):
     return not any(word in text for word in (SECRET, TOKEN, "root:", *map(str, folders), os.getcwd(), str(module.STATIC)))
 
 
-# Who asks                       query                         cookie, origin, host ("{port}" is the server's)        allowed
+KEY = keys.key_for(TOKEN, keys.CONTROL)
+WATCHES = keys.key_for(TOKEN, keys.WATCH)
+BEARER = {"Authorization": f"Bearer {KEY}"}
+
+# Who asks: key, origin, host ("{port}" is the server's); whether it may ask for data, and whether it gets the page's own files
 ASKED = {
-    "nothing": ("", {}, False),
-    "wrong token": ("?token=x", {}, False),
-    "token in capitals": (f"?token={TOKEN.upper()}", {}, False),
-    "empty token": ("?token=", {}, False),
-    "two tokens": (f"?token={TOKEN}&token={TOKEN}", {}, False),
-    "token and one letter": (f"?token={TOKEN}x", {}, False),
-    "query": (f"?token={TOKEN}", {}, True),
-    "cookie": ("", {"Cookie": f"hilt-{{port}}={TOKEN}"}, True),
-    "cookie among others": ("", {"Cookie": f"a=b; hilt-{{port}}={TOKEN}; c=d"}, True),
-    "cookie of another port": ("", {"Cookie": f"hilt-1={TOKEN}"}, False),
-    "wrong cookie": ("", {"Cookie": "hilt-{port}=x"}, False),
-    "wrong query, right cookie": ("?token=x", {"Cookie": f"hilt-{{port}}={TOKEN}"}, False),
-    "own origin": (f"?token={TOKEN}", {"Origin": "http://127.0.0.1:{port}"}, True),
-    "other origin": (f"?token={TOKEN}", {"Origin": "http://evil.example"}, False),
-    "origin of another port": (f"?token={TOKEN}", {"Origin": "http://127.0.0.1:1"}, False),
-    "no origin in particular": (f"?token={TOKEN}", {"Origin": "null"}, False),
-    "origin with https": (f"?token={TOKEN}", {"Origin": "https://127.0.0.1:{port}"}, False),
-    "localhost": (f"?token={TOKEN}", {"Host": "localhost:{port}"}, True),
-    "other host": (f"?token={TOKEN}", {"Host": "evil.example:{port}"}, False),
-    "host without port": (f"?token={TOKEN}", {"Host": "127.0.0.1"}, False),
-    "host of another port": (f"?token={TOKEN}", {"Host": "127.0.0.1:1"}, False),
-    "host that begins like ours": (f"?token={TOKEN}", {"Host": "127.0.0.1.evil.example:{port}"}, False),
+    "nothing": ({}, False, True),
+    "wrong key": ({"Authorization": "Bearer x"}, False, True),
+    "empty key": ({"Authorization": "Bearer "}, False, True),
+    "key in capitals": ({"Authorization": f"Bearer {KEY.upper()}"}, False, True),
+    "key and one letter": ({"Authorization": f"Bearer {KEY}x"}, False, True),
+    "key to watch, said to control": ({"Authorization": f"Bearer {WATCHES.replace('watch', 'control')}"}, False, True),
+    "key of another token": ({"Authorization": f"Bearer {keys.key_for('another-token-of-a-server', 'control')}"}, False, True),
+    "key": (BEARER, True, True),
+    "key to watch": ({"Authorization": f"Bearer {WATCHES}"}, True, True),
+    "token": ({"Authorization": f"Bearer {TOKEN}"}, True, True),
+    "token as a cookie": ({"Cookie": f"hilt-{{port}}={TOKEN}"}, False, True),
+    "key as a cookie": ({"Cookie": f"hilt-{{port}}={KEY}; hilt-key={KEY}"}, False, True),
+    "own origin": ({**BEARER, "Origin": "http://127.0.0.1:{port}"}, True, True),
+    "other origin": ({**BEARER, "Origin": "http://evil.example"}, False, False),
+    "origin of another port": ({**BEARER, "Origin": "http://127.0.0.1:1"}, False, False),
+    "no origin in particular": ({**BEARER, "Origin": "null"}, False, False),
+    "origin with https": ({**BEARER, "Origin": "https://127.0.0.1:{port}"}, False, False),
+    "localhost": ({**BEARER, "Host": "localhost:{port}"}, True, True),
+    "other host": ({**BEARER, "Host": "evil.example:{port}"}, False, False),
+    "host without port": ({**BEARER, "Host": "127.0.0.1"}, False, False),
+    "host of another port": ({**BEARER, "Host": "127.0.0.1:1"}, False, False),
+    "host that begins like ours": ({**BEARER, "Host": "127.0.0.1.evil.example:{port}"}, False, False),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("who", ASKED)
 def test_who_may_ask(cockpit, folders, who):
-    query, headers, allowed = ASKED[who]
+    headers, allowed, page = ASKED[who]
     headers = {key: value.format(port=cockpit.port) for key, value in headers.items()}
     for path in ("/api/sessions", "/", "/static/index.html", "/api/recordings/link", "/nothing"):
-        status, body, _ = raw(cockpit, path + query, headers)
-        assert (status != 403) == allowed, (path, status)
+        status, body, _ = raw(cockpit, path, headers)
+        expected = page if path in ("/", "/static/index.html") else allowed
+        assert (status != 403) == expected, (path, status)
         assert allowed or is_clean(body, folders)
 
 
-@pytest.mark.parametrize("who", [who for who in ASKED if "host" not in who])
-def test_who_may_open_a_socket(cockpit, who):
-    query, headers, allowed = ASKED[who]
-    headers = {key: value.format(port=cockpit.port) for key, value in headers.items()}
-    origin = headers.pop("Origin", None)
-    token = query.removeprefix("?token=") or None
+@pytest.mark.parametrize("secret", [KEY, TOKEN])
+def test_a_secret_in_an_address_opens_nothing(cockpit, secret):
+    """It would stand in the history of the browser."""
+    for query in (f"?token={secret}", f"?key={secret}", f"?code={secret}"):
+        assert raw(cockpit, f"/api/sessions{query}")[0] == 403
+
+
+@pytest.mark.parametrize("path", ["/helm", "/ws"])
+@pytest.mark.parametrize("who", ["own origin", "other origin", "origin of another port", "no origin in particular"])
+def test_only_our_own_page_may_open_a_socket(cockpit, path, who):
+    headers, allowed, _ = ASKED[who]
     try:
-        with cockpit.socket(token=token, origin=origin, additional_headers=headers) as client:
-            assert client.next("welcome")["you"].startswith("guest")
+        with cockpit.line(path, KEY, origin=headers["Origin"].format(port=cockpit.port)) as client:
+            client.next("welcome" if path == "/helm" else "shown")
             assert allowed
     except websockets.exceptions.InvalidStatus as refused:
         assert refused.response.status_code == 403
         assert not allowed
 
 
-def test_the_page_sets_the_cookie_and_nothing_else_does(cockpit):
-    _, _, headers = raw(cockpit, f"/?token={TOKEN}")
-    assert headers["Set-Cookie"] == f"hilt-{cockpit.port}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
-    assert "default-src 'self'" in headers["Content-Security-Policy"]
-    assert headers["Referrer-Policy"] == "no-referrer"
-    for path in (f"/api/sessions?token={TOKEN}", "/?token=x"):
-        assert raw(cockpit, path)[2]["Set-Cookie"] is None
+@pytest.mark.parametrize("path", ["/helm", "/ws"])
+@pytest.mark.parametrize("key", ["", "x", KEY[:-1], WATCHES.replace("watch", "control"), "control..", "." * 150])
+def test_a_socket_without_a_key_is_closed(cockpit, path, key):
+    with cockpit.line(path, key or None) as client:
+        assert client.closed() == 4403
+
+
+@pytest.mark.parametrize("path", ["/helm", "/ws"])
+def test_a_socket_that_says_nothing_is_closed(cockpit, path):
+    with cockpit.open(path) as connection, pytest.raises(websockets.exceptions.ConnectionClosed):
+        connection.recv(timeout=PATIENCE)
+
+
+def test_a_link_is_good_for_one_page_once(cockpit):
+    link = cockpit.link()
+    code = link.partition("#code=")[2]
+    with cockpit.line("/helm", code=code) as first:
+        welcome = first.next("welcome")
+        assert welcome["role"] == "control"
+    with cockpit.line("/helm", code=code) as second:
+        assert second.closed() == 4403
+    with cockpit.line("/helm", welcome["key"]) as again, cockpit.line("/ws", welcome["key"]) as room:  # a reload
+        assert "key" not in again.next("welcome")
+        room.next("shown")
+
+
+def test_a_code_is_short_lived_and_bound_to_its_server(monkeypatch):
+    codes, others = keys.Codes(), keys.Codes()
+    assert codes.redeem(keys.code_for(others.secret, keys.CONTROL)) is None
+    role, expiry, nonce, mac = keys.code_for(codes.secret, keys.WATCH).split(".")
+    assert codes.redeem(f"control.{expiry}.{nonce}.{mac}") is None
+    assert codes.redeem(f"{role}.{int(expiry) + 1}.{nonce}.{mac}") is None
+    assert codes.redeem(f"{role}.{expiry}.{nonce}.{mac}") == keys.WATCH
+    late = keys.code_for(codes.secret, keys.CONTROL)
+    at = clock.now() + keys.CODE_LIFE + 1.0
+    monkeypatch.setattr(clock, "now", lambda: at)
+    assert codes.redeem(late) is None
+
+
+def test_no_answer_sets_a_cookie_and_no_address_has_a_secret(cockpit):
+    for path, headers in (("/", {}), ("/", BEARER), ("/api/sessions", BEARER)):
+        _, body, answered = raw(cockpit, path, headers)
+        assert answered["Set-Cookie"] is None
+        assert answered["Referrer-Policy"] == "no-referrer"
+        assert KEY not in body
+    assert "default-src 'self'" in raw(cockpit, "/")[2]["Content-Security-Policy"]
+    assert "?" not in cockpit.address  # a query is sent to servers and stands in logs; what is behind # is not
+
+
+def test_no_command_line_has_a_secret(cockpit, run):
+    """Every user can read the command lines of all processes."""
+    card = Segment.open(f"cockpit-{cockpit.port}.card")
+    told = json.loads(bytes(card.memory))
+    card.close()
+    processes = cockpit.processes()
+    lines = b"".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes)
+    assert len(processes) > 1
+    for secret in (TOKEN, told["codes"], cockpit.code):
+        assert secret.encode() not in lines
+
+
+def test_a_browser_is_led_to_a_link_by_a_file_that_only_its_user_can_read(tmp_path, monkeypatch):
+    """What the browser is started with, as any user sees it: no code, no token."""
+    opened = []
+    monkeypatch.setattr(cli_cockpit.webbrowser, "open", opened.append)
+    card = keys.Card(1)
+    link = keys.link("http://127.0.0.1:1", "secret", keys.CONTROL)
+    cli_cockpit._show(link, card)
+    (address,) = opened
+    page = Path(address.removeprefix("file://"))
+    assert "code" not in address
+    assert link in page.read_text()
+    assert (page.stat().st_mode & 0o777, page.parent.stat().st_mode & 0o077) == (0o600, 0)
+    card.remove()
+    assert not page.exists()
+
+
+def test_who_may_watch_may_stop_and_nothing_else(cockpit, run):
+    with cockpit.socket(WATCHES) as client:
+        client.send(type="watch", session=NAME)
+        assert client.helm.next("welcome")["role"] == "watch"
+        client.next("frame")
+        client.send(type="take")
+        assert "watch and stop" in client.next("refused")["text"]
+        orders = [{"type": "do", "what": what} for what in ("arm", "start", "reset", "home", "quit")]
+        orders += [{"type": "steer", "axes": [0.0] * 6, "held": True}, {"type": "set", "key": "wall.stiffness", "value": 1.0}]
+        for number, order in enumerate(orders):
+            client.send(**order, id=number)
+            answer = client.next("answer", lambda answer, number=number: answer["id"] == number)
+            assert not answer["accepted"]
+            assert "watch and stop" in answer["text"]
+    order = {"system": "freefloat", "scenario": "wall"}
+    for path in ("/api/stations", "/api/check"):
+        assert cockpit.request("POST", path, key=WATCHES, json=order).status_code == 403
+    with station(f"{NAME}-watched"), cockpit.socket() as driver, cockpit.socket(WATCHES) as client:
+        for each in (driver, client):
+            each.send(type="watch", session=f"{NAME}-watched")
+        driver.send(type="take")
+        driver.send(type="do", what="start", id=1)
+        client.next("state", lambda state: state["state"] == "LIVE")
+        client.send(type="do", what="stop", id=2)
+        assert client.next("answer")["accepted"]
+        client.next("state", lambda state: state["state"] == "STOPPED")
 
 
 AWAY = (
@@ -158,7 +267,7 @@ AWAY = (
 @pytest.mark.parametrize("path", AWAY)
 @pytest.mark.parametrize("root", ["/static/", "/api/recordings/", "/api/report/", "/api/scenario/docking/", "/"])
 def test_no_path_leads_out(cockpit, folders, root, path):
-    status, body, _ = raw(cockpit, f"{root}{path}?token={TOKEN}")
+    status, body, _ = raw(cockpit, f"{root}{path}", BEARER)
     assert status == 404, body
     assert is_clean(body, folders)
 
@@ -194,8 +303,8 @@ def test_a_link_in_the_page_leads_nowhere(tmp_path, monkeypatch, link):
 )
 @pytest.mark.parametrize("path", ["/api/check", "/api/stations"])
 def test_a_bad_order_is_refused(cockpit, folders, path, body, status):
-    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-    found, text, _ = raw(cockpit, f"{path}?token={TOKEN}", headers, "POST", body)
+    headers = {**BEARER, "Content-Type": "application/json", "Content-Length": str(len(body))}
+    found, text, _ = raw(cockpit, path, headers, "POST", body)
     checked = json.loads(text) if found == 200 else {}
     assert found == status or (path == "/api/check" and checked.get("ok") is False), text
     assert is_clean(text.replace("/etc/passwd", ""), folders)
@@ -205,9 +314,7 @@ def test_a_body_without_a_length_is_bounded(cockpit):
     connection = http.client.HTTPConnection("127.0.0.1", cockpit.port, timeout=PATIENCE)
     with contextlib.closing(connection), contextlib.suppress(ConnectionError, http.client.HTTPException):
         chunks = (b" " * 8192 for _ in range(100))
-        connection.request(
-            "POST", f"/api/check?token={TOKEN}", chunks, {"Content-Type": "application/json"}, encode_chunked=True
-        )
+        connection.request("POST", "/api/check", chunks, {**BEARER, "Content-Type": "application/json"}, encode_chunked=True)
         assert connection.getresponse().status >= 400
     assert cockpit.get("/api/sessions").status_code == 200
 
@@ -243,28 +350,34 @@ REFUSED = {
 
 def test_messages_that_mean_nothing_are_refused_in_words(cockpit, folders, run):
     before = run.count
-    with cockpit.socket() as client:
-        for name, text in REFUSED.items():
-            client.connection.send(text)
-            refused = client.next("refused")
-            assert refused["text"], name
-            assert is_clean(refused["text"].replace("../../etc/passwd", ""), folders), name
-        client.send(type="ping", id=5)
-        assert client.next("pong")["id"] == 5
+    for path, greeting in (("/helm", "welcome"), ("/ws", "shown")):
+        with cockpit.line(path) as client:
+            client.next(greeting)
+            for name, text in REFUSED.items():
+                if path == "/helm" and '"watch", "recording' in text:  # no word of the helm's
+                    continue
+                client.connection.send(text)
+                refused = client.next("refused")
+                assert refused["text"], name
+                assert is_clean(refused["text"].replace("../../etc/passwd", ""), folders), name
+            client.send(type="ping", id=5)
+            assert client.next("pong")["id"] == 5
     wait_for(lambda: run.count > before + 100)
 
 
+@pytest.mark.parametrize(("path", "greeting"), [("/helm", "welcome"), ("/ws", "shown")])
 @pytest.mark.parametrize(("message", "code"), [("x" * 5000, 1009), (b"\x00" * 10, 1003), ("x" * 10_000_000, 1009)])
-def test_messages_that_are_no_words_close_the_socket(cockpit, message, code):
-    with cockpit.socket() as client:
-        client.next("welcome")
+def test_messages_that_are_no_words_close_the_socket(cockpit, path, greeting, message, code):
+    with cockpit.line(path) as client:
+        client.next(greeting)
         with contextlib.suppress(websockets.exceptions.ConnectionClosed, OSError):
             client.connection.send(message)
         assert client.closed() in (code, 1006)  # a peer that still sends may see the line cut
 
 
-def test_a_flood_closes_the_socket_and_only_that(cockpit, run):
-    with cockpit.socket() as watcher, cockpit.socket() as client:
+@pytest.mark.parametrize("path", ["/helm", "/ws"])
+def test_a_flood_closes_the_socket_and_only_that(cockpit, run, path):
+    with cockpit.socket() as watcher, cockpit.line(path) as client:
         watcher.send(type="watch", session=NAME)
         with contextlib.suppress(websockets.exceptions.ConnectionClosed):
             for number in range(1000):
@@ -274,39 +387,93 @@ def test_a_flood_closes_the_socket_and_only_that(cockpit, run):
         watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 100)
 
 
-def test_sockets_are_counted(cockpit, run):
+def test_sockets_are_counted_and_those_who_watch_leave_room(cockpit, run):
     with contextlib.ExitStack() as stack:
-        for _ in range(module.SOCKETS - 1):  # one is the driver's
-            stack.enter_context(cockpit.socket())
-        with pytest.raises(websockets.exceptions.InvalidStatus):
-            cockpit.socket()
-    with wait_for(lambda: _open(cockpit)) as client:
+        for _ in range(helm.WATCHERS):
+            stack.enter_context(cockpit.line("/helm", WATCHES)).next("welcome")
+        with cockpit.line("/helm", WATCHES) as one_more:
+            assert one_more.closed() == 1013
+        for _ in range(helm.PAGES - helm.WATCHERS - 1):  # one is the driver's
+            stack.enter_context(cockpit.line("/helm")).next("welcome")
+        with cockpit.line("/helm") as one_more:
+            assert one_more.closed() == 1013
+    with contextlib.ExitStack() as stack:
+        for _ in range(module.SOCKETS - 1):
+            stack.enter_context(cockpit.line("/ws")).next("shown")
+        with cockpit.line("/ws") as one_more:
+            assert one_more.closed() == 1013
+    wait_for(lambda: _opens(cockpit))
+
+
+def _opens(cockpit):
+    with contextlib.suppress(websockets.exceptions.ConnectionClosed), cockpit.socket() as client:
         client.next("welcome")
+        return client.room.next("shown")
 
 
-def _open(cockpit):
-    with contextlib.suppress(websockets.exceptions.InvalidStatus):
-        return cockpit.socket()
+@contextlib.contextmanager
+def crowd(cockpit, count):
+    """So many connections without a key."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(socket.create_connection(("127.0.0.1", cockpit.port), PATIENCE)) for _ in range(count)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_thousand_connections_hold_nobody_up(cockpit, run):
     """Silent ones are closed, those beyond the bound at once; who watches goes on watching, and the run goes on."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
     before = run.count
-    with cockpit.socket() as watcher, contextlib.ExitStack() as stack:
+    with cockpit.socket() as watcher:
         watcher.send(type="watch", session=NAME)
         first, _ = watcher.next("frame")
-        crowd = [stack.enter_context(socket.create_connection(("127.0.0.1", cockpit.port), PATIENCE)) for _ in range(1000)]
-        watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 200)
-        for each in crowd:  # every one of them is closed by the server, though nobody here closes it
-            with contextlib.suppress(ConnectionResetError):
-                assert each.recv(1) == b""
+        with crowd(cockpit, 1000) as strangers:
+            watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 200)
+            for each in strangers:  # every one of them is closed by the server, though nobody here closes it
+                with contextlib.suppress(ConnectionResetError):
+                    assert each.recv(1) == b""
         watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 400)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert NAME in [session["name"] for session in cockpit.get("/api/sessions").json()]
     assert run.count > before
-    assert any(f"{connections.MOST} are open" in line for line in cockpit.said())
+    assert any(f"{door.DOORSTEP} are on the doorstep" in line for line in cockpit.said())
+
+
+def test_those_who_send_a_byte_now_and_then_give_way_and_are_closed(cockpit, run):
+    """300 of them, each kept alive: somebody with a key comes in and is heard all the same, and they are closed in time."""
+    host = f"Host: 127.0.0.1:{cockpit.port}\r\n".encode()
+    begun = (b"G", b"GET / HTTP/1.1\r\n" + host + b"X: ", b"GET /helm HTTP/1.1\r\n")
+    with crowd(cockpit, 300) as strangers:
+        for number, each in enumerate(strangers):
+            with contextlib.suppress(OSError):
+                each.send(begun[number % len(begun)])
+        with cockpit.socket() as client:  # while they are there
+            client.send(type="watch", session=NAME)
+            client.send(type="do", what="reset", id=1)
+            assert "hold the controls" in client.next("answer")["text"]
+            client.next("frame")
+        assert cockpit.get("/api/sessions").status_code == 200
+        waiting, until = set(strangers), time.monotonic() + PATIENCE
+        while waiting and time.monotonic() < until:
+            time.sleep(0.2)
+            for each in list(waiting):
+                try:
+                    each.send(b"x")
+                except OSError:
+                    waiting.discard(each)
+        assert not waiting
+
+
+def test_strangers_who_do_not_read_the_page_give_way(cockpit):
+    """More of them than there is room for ask for the page's script and never take it."""
+    request = f"GET /static/cockpit.js HTTP/1.1\r\nHost: 127.0.0.1:{cockpit.port}\r\n\r\n".encode()
+    with crowd(cockpit, 400) as strangers:
+        for each in strangers:
+            with contextlib.suppress(OSError):
+                each.send(request)
+        with cockpit.socket() as client:
+            client.next("welcome")
+            client.room.next("shown")
+        wait_for(lambda: cockpit.get("/api/sessions").status_code == 200)
 
 
 def test_requests_are_bounded_in_number(cockpit):
@@ -314,7 +481,7 @@ def test_requests_are_bounded_in_number(cockpit):
     statuses = []
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", cockpit.port, timeout=PATIENCE)) as connection:
         for _ in range(3000):
-            connection.request("GET", f"/nothing?token={TOKEN}")
+            connection.request("GET", "/nothing", headers=BEARER)
             answer = connection.getresponse()
             answer.read()
             statuses.append(answer.status)
@@ -338,10 +505,10 @@ def test_the_run_has_lost_nothing(cockpit, run):
 
 def test_another_address_warns_and_a_port_that_is_taken_is_one_sentence(cockpit, tmp_path, capsys):
     with pytest.raises(InputError, match=f"port {cockpit.port} of 127.0.0.1 is taken"):
-        module.serve("127.0.0.1", cockpit.port, tmp_path)
+        opening.serve("127.0.0.1", cockpit.port, tmp_path)
     assert capsys.readouterr().err == ""
     with pytest.raises(InputError, match="cannot listen"):
-        module.serve("192.0.2.1", 0, tmp_path)  # an address that nobody has
+        opening.serve("192.0.2.1", 0, tmp_path)  # an address that nobody has
     assert "listens on 192.0.2.1" in capsys.readouterr().err
     with pytest.raises(InputError, match="is taken"):
         cli_cockpit.cockpit(port=cockpit.port, no_browser=True)

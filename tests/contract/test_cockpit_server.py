@@ -135,7 +135,7 @@ def test_one_holds_the_controls_and_anybody_may_stop(cockpit, name):
         guest.send(type="steer", axes=[1, 0, 0, 0, 0, 0], held=True, id=5)
         assert not guest.next("answer")["accepted"]
         driver.send(type="steer", axes=[1, 0, 0, 0, 0, 0], held=True, id=60)
-        driver.next("frame", lambda frame: frame["joystick"] == 60)
+        driver.next("steered", lambda taken: taken["id"] == 60)
         driver.send(type="set", key="wall.stiffness", value=4.0, ramp=0.5, id=61)
         assert driver.next("answer")["accepted"]
         state = guest.next("state", lambda state: state["live"][0]["value"] == 4.0)

@@ -21,6 +21,7 @@ from matplotlib import image
 from playwright.sync_api import expect, sync_playwright
 
 from hilt import cockpit, mailbox
+from hilt.cockpit import keys
 from hilt.device.facility import running_facility
 from tests.e2e.lab import RIG, patient_rig
 
@@ -76,18 +77,32 @@ class Server:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.address = self.child.stdout.readline().strip()
-        assert self.address.startswith("http://127.0.0.1:"), self.address
-        self.port = int(re.search(r":(\d+)/", self.address)[1])
+        self.printed = self.child.stdout.readline().strip()
+        assert self.printed.startswith("http://127.0.0.1:"), self.printed
+        self.port = int(re.search(r":(\d+)/", self.printed)[1])
 
     @property
     def out(self):
         return self.folder / "runs"
 
     @property
+    def address(self):
+        """A new link, as `hilt cockpit --link` prints it: each opens one page."""
+        return self.link()
+
+    def link(self, role=keys.CONTROL, **shown):
+        return keys.Card(self.port).link(role) + "".join(f"&{key}={value}" for key, value in shown.items())
+
+    @property
     def memory(self):
-        """Bytes of real memory."""
-        return int(Path(f"/proc/{self.child.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        """Bytes of real memory, of the door and what is behind it."""
+        pages = [Path(f"/proc/{pid}/statm").read_text().split()[1] for pid in self.processes()]
+        return sum(map(int, pages)) * os.sysconf("SC_PAGE_SIZE")
+
+    def processes(self):
+        """The server's: not the stations that it has started."""
+        children = Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text().split()
+        return [self.child.pid, *map(int, children)]
 
     def kill(self):
         self.child.kill()

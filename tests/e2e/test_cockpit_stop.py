@@ -53,7 +53,7 @@ def test_stop_in_simulation(cockpit):
     stops = page.probe("stops")
     assert len(stops) == TRIALS
     quick(stops)
-    expect(page.part("fault")).to_contain_text("somebody asked to stop")
+    expect(page.part("fault")).to_contain_text("asked to stop")
     page.page.context.close()
 
 

@@ -33,7 +33,7 @@ def test_two_browsers_watch_a_run_of_1_khz(chromium, tmp_path):
     with server(tmp_path) as found:
         pages = [chromium.page(found.address, size=(1024, 768)) for _ in range(2)]
         name = pages[0].launch("docking", "table1", {"loop.duration": "60 s", "collisions": "1000"})
-        pages[1].page.goto(f"{found.address}#session={name}")
+        pages[1].page.goto(found.link(session=name))
         pages[0].take()
         pages[0].go()
         expect(pages[1].part("holder")).to_contain_text("holds the controls")
@@ -81,7 +81,7 @@ def test_a_server_that_is_killed_is_not_missed_and_the_next_one_finds_the_run(ch
         page.page.context.close()
         third = Server(tmp_path, token=None)  # a token of its own, and another port: the address that it prints shows the run
         try:
-            assert third.address != first.address
+            assert third.port != first.port
             page = chromium.page(third.address)
             page.until(f"[...document.querySelectorAll('[data-testid=session-list] option')].some((o) => o.value === {name!r})")
             if page.part("state").get_attribute("data-session") != name:  # the machine runs more than this one

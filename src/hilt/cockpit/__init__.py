@@ -1,15 +1,15 @@
 """The cockpit: a run seen and driven in a browser.
 
-station (the loop) ── ring ──► server ── socket ──► pages
-                   ◄─ mailbox ───┘
+station (the loop) ── ring ────► back room ── socket ──► pages
+                   ◄─ mailbox ── door, helm ◄─ socket ──┘
 """
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
-def serve(host: str, port: int, out: Path, token: str | None = None, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until interrupted; see server.py. `ready` is called with the address when it can be opened."""
-    from hilt.cockpit import server  # here: the scenes are used without it, too
+def serve(host: str, port: int, out: Path, token: str | None = None, ready: Any = None) -> None:
+    """Serve until interrupted; see opening.py."""
+    from hilt.cockpit import opening  # here: the scenes are used without it, too
 
-    server.serve(host, port, out, token, ready)
+    opening.serve(host, port, out, token, ready)

@@ -1,4 +1,4 @@
-"""One socket: what a client says, and what it is told.
+"""One socket of the back room: what a page wants to see, and what it is shown. Orders go to the helm (helm.py).
 
 The client reads at its own speed. Frames are made when it can take one, so a slow one gets fewer and holds nobody up; words
 wait in a short queue, and who lets it grow is closed.
@@ -23,7 +23,8 @@ from hilt.record.reading import rows_of_a_stranger
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 100.0, 200.0
 MOST_WORDS = 256
 MOST_BUCKETS = 600  # in a frame: 10 s
-STATE_EVERY, LEDGER_EVERY, TIMING_EVERY = 1.0, 0.2, 0.5  # [s]
+LEDGER_EVERY, TIMING_EVERY = 0.2, 0.5  # [s]
+KEY_TIME = 5.0  # [s] for the first message
 RANGES = 4  # of a recording that may be worked on at once
 
 
@@ -38,8 +39,7 @@ class TooMuch(Exception):
 class Client:
     """`converse` reads until the socket closes; `_show` sends beside it."""
 
-    def __init__(self, socket: WebSocket, hub: Hub, number: int, log: Log) -> None:
-        self.name, self.heard = f"guest {number}", clock.now()
+    def __init__(self, socket: WebSocket, hub: Hub, log: Log) -> None:
         self._socket, self._hub, self._log = socket, hub, log
         self._rate = Rate(MESSAGES_A_SECOND, MESSAGES_AT_ONCE)
         self._words: deque[dict[str, Any] | bytes] = deque()
@@ -48,9 +48,8 @@ class Client:
         self._names: list[str] = []
         self._cursor = 0  # the row that the next bucket of the plots begins with
         self._shown: Any = None  # what the last frame showed
-        self._state: dict[str, Any] = {}
         self._result: dict[str, Any] | None = None
-        self._due = dict.fromkeys(("state", "ledger", "timing"), 0.0)
+        self._due = dict.fromkeys(("ledger", "timing"), 0.0)
         self._ranges = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -59,8 +58,17 @@ class Client:
         if len(self._words) < MOST_WORDS:
             self._words.append(message)
 
+    async def key(self) -> str:
+        """What the first message has for one; nothing if it is another, or does not come in time."""
+        try:
+            message = await asyncio.wait_for(self._socket.receive(), KEY_TIME)
+            hello = wire.understand(message.get("text") or "")
+        except (TimeoutError, InputError):
+            return ""
+        return (hello.key or "") if isinstance(hello, wire.Hello) else ""
+
     async def converse(self) -> None:
-        self.tell({"type": "welcome", "you": self.name})
+        self.tell({"type": "shown"})
         showing = asyncio.create_task(self._show())
         reading = asyncio.create_task(self._read())
         done, _ = await asyncio.wait((showing, reading), return_when=asyncio.FIRST_COMPLETED)
@@ -85,7 +93,6 @@ class Client:
                 raise TooMuch(1008, "too many messages")
             if message.get("text") is None:
                 raise TooMuch(1003, "bytes where words were expected")
-            self.heard = clock.now()
             try:
                 await self._obey(wire.understand(message["text"]))
             except InputError as error:
@@ -95,8 +102,6 @@ class Client:
         match message:
             case wire.Ping():
                 self.tell({"type": "pong", "id": message.id})
-            case wire.CallMe():
-                self.name = "".join(letter for letter in message.name if letter.isprintable())[:24].strip() or self.name
             case wire.Watch():
                 self._leave()
                 await self._watch(message)
@@ -105,28 +110,8 @@ class Client:
                 self._names = message.names
             case wire.RangeWanted():
                 self._range(message)
-            case wire.Seek() | wire.Play():
+            case wire.Seek() | wire.Play() | wire.Pause():
                 self._steer_player(message)
-            case wire.Plain(type="pause"):
-                self._steer_player(message)
-            case wire.Plain(type="take"):
-                self._session().controls.take(self)
-                self._due["state"] = 0.0
-            case wire.Plain():
-                self._session().controls.release(self)
-                self._due["state"] = 0.0
-            case wire.Do():
-                self._ask(message.id, message.what)
-            case wire.Set():
-                self._ask(message.id, "set", message.key, message.value, message.ramp)
-            case wire.Steer():
-                self._ask(message.id, "steer", message.axes, message.held)
-
-    def _ask(self, mark: int, what: str, *arguments: Any) -> None:
-        try:
-            self._session().controls.ask(self, mark, what, *arguments)
-        except InputError as error:
-            self.tell({"type": "answer", "id": mark, "accepted": False, "text": without_paths(str(error))})
 
     def _session(self) -> Watched:
         if self._watched is None:
@@ -164,7 +149,6 @@ class Client:
         if self._watched is not None:
             self._hub.leave(self._watched, self)
         self._watched = self._player = self._shown = None
-        self._state = {}
         self._due = dict.fromkeys(self._due, 0.0)
 
     def _steer_player(self, message: wire.Message) -> None:
@@ -233,10 +217,6 @@ class Client:
 
     async def _show_session(self, watched: Watched) -> None:
         feed = watched.feed
-        state = self._state_of(watched)
-        if state != self._state or self._is_due("state", STATE_EVERY):
-            self._state, self._due["state"] = state, clock.now() + STATE_EVERY
-            self.tell(state)
         if watched.result is not None and watched.result is not self._result and feed.state != "LIVE":
             self._result = watched.result
             self.tell(watched.result)
@@ -254,24 +234,6 @@ class Client:
         if self._is_due("timing", TIMING_EVERY):
             self.tell(feed.timing_message())
         await self._send_words()
-
-    def _state_of(self, watched: Watched) -> dict[str, Any]:
-        feed, holder = watched.feed, watched.controls.holder
-        recording = watched.result["recording"] if watched.result else ""
-        return {
-            "type": "state",
-            "session": feed.name,
-            "state": feed.state,
-            "armed": feed.front.armed and feed.alive,
-            "run": feed.run,
-            "sentence": feed.sentence,
-            "writing": feed.writing,
-            "recording": recording,
-            "holder": holder.name if holder is not None else None,
-            "you_hold": holder is self,
-            "watchers": len(watched.clients),
-            "live": watched.live(),
-        }
 
     async def _show_recording(self, player: Player) -> None:
         player.move(clock.now())

@@ -1,33 +1,62 @@
-"""Connections are bounded: so many at once, and one that says nothing is closed."""
+"""Connections behind the door are bounded: so many at once, and one without a key gives way to the others."""
 
 import asyncio
+from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hilt.cockpit.gate import Log
 
 MOST = 256
-SILENCE = 5.0  # [s] until a new connection has to have asked for something
+STRANGER_LIFE = 20.0  # [s] that a connection has which shows no key: enough for the page's files over a slow line
+Peer = tuple[str, int]
+
+
+class Crowd:
+    """Who is connected, the oldest first; those who have shown a key stay."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._strangers: dict[Peer, asyncio.Transport] = {}
+        self._known: dict[Peer, asyncio.Transport] = {}
+
+    def admit(self, transport: asyncio.Transport) -> bool:
+        """Whether there is room; the oldest stranger makes it."""
+        for group in (self._strangers, self._known):
+            for peer in [peer for peer, each in group.items() if each.is_closing()]:
+                del group[peer]
+        if len(self._strangers) + len(self._known) >= MOST:
+            self._log.once(f"closed a connection: {MOST} are open already; those without a key go first")
+            if not self._strangers:
+                transport.abort()
+                return False
+            self._strangers.pop(next(iter(self._strangers))).abort()
+        peer = transport.get_extra_info("peername")[:2]
+        self._strangers[peer] = transport
+        asyncio.get_running_loop().call_later(STRANGER_LIFE, self._end_if_stranger, peer, transport)
+        return True
+
+    def trust(self, scope: Any) -> None:
+        """The peer of this request has a key."""
+        peer = tuple(scope["client"])
+        if peer in self._strangers:
+            self._known[peer] = self._strangers.pop(peer)
+
+    def _end_if_stranger(self, peer: Peer, transport: asyncio.Transport) -> None:
+        if self._strangers.get(peer) is transport:
+            del self._strangers[peer]
+            if not transport.is_closing():
+                self._log.once(f"closed a connection that showed no key within {STRANGER_LIFE:g} s")
+                transport.abort()
 
 
 class Connections(H11Protocol):
-    """HTTP as uvicorn speaks it, for a bounded number of peers."""
+    """HTTP as uvicorn speaks it, on a connection that the door has handed over with the first bytes it had read."""
 
-    log = Log()
-
-    @classmethod
-    def limited(cls, log: Log) -> type["Connections"]:
-        return type("LimitedConnections", (cls,), {"log": log})
+    crowd: Crowd
+    begun: bytes = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST:
-            self.log.once(f"closed a connection: {MOST} are open already")
-            transport.abort()
-            return
-        self.loop.call_later(SILENCE, self._close_if_silent)
-
-    def _close_if_silent(self) -> None:
-        if self.scope is None and not self.transport.is_closing():
-            self.log.once(f"closed a connection that asked for nothing in {SILENCE:g} s")
-            self.transport.abort()
+        if self.crowd.admit(transport):
+            self.data_received(self.begun)  # here: nothing is read from the line before this returns

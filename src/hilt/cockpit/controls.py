@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from hilt import clock
 from hilt.cockpit.wire import without_paths
 from hilt.faults import InputError
-from hilt.mailbox import Answer, Sender
+from hilt.mailbox import Answer, Sender, Watcher
 
 SILENCE = 10.0  # [s] after which somebody else may take the controls
 PATIENCE = 5.0  # [s] for an answer
@@ -20,6 +20,11 @@ REPEAT = 1.0  # [s] between two refusals of steering in the same words
 class Holder(Protocol):
     name: str
     heard: float
+
+    @property
+    def who(self) -> str:
+        """For the run's record."""
+        ...
 
     def tell(self, message: dict[str, Any]) -> None: ...
 
@@ -38,10 +43,9 @@ class Controls:
     """Who steers, and what has been asked and not answered yet."""
 
     def __init__(self, session: str) -> None:
-        self._session = session
         self.holder: Holder | None = None
         self.values: dict[str, float] = {}  # live values that the loop has accepted
-        self._lanes: dict[str, Sender] = {}
+        self._lanes = {lane: Sender(session) for lane in ("stop", "rest")}  # now: a stop has nothing to open
         self._open: list[_Letter] = []
         self._refused = ("", 0.0)
 
@@ -65,16 +69,14 @@ class Controls:
         """Post a request: `stop` from anybody, everything else from the holder."""
         if what != "stop" and self.holder is not client:
             raise InputError("you do not hold the controls; take them first")
-        lane = "stop" if what == "stop" else "rest"
-        if lane not in self._lanes:
-            self._lanes[lane] = Sender(self._session)
-        post: Callable[..., int] = getattr(self._lanes[lane], what)
+        sender = self._lanes["stop" if what == "stop" else "rest"]
+        sender.who = client.who
+        post: Callable[..., int] = getattr(sender, what)
         number = post(*arguments)
-        self._open.append(_Letter(self._lanes[lane], number, client, mark, what, arguments, clock.now()))
+        self._open.append(_Letter(sender, number, client, mark, what, arguments, clock.now()))
 
-    def look(self, alive: bool = True) -> int | None:
-        """Pass answers on; the client's number of the last steering that the loop has taken, if one was."""
-        steered = None
+    def look(self, alive: bool = True) -> None:
+        """Pass answers on; of steering that the loop has taken only the number."""
         waiting = []
         for letter in self._open:
             answer = letter.sender.answer(letter.number)
@@ -83,14 +85,13 @@ class Controls:
                 continue
             found = answer or Answer(False, "the station did not answer" if alive else "the station's process has ended")
             if letter.what == "steer" and found.accepted:
-                steered = letter.mark
+                letter.client.tell({"type": "steered", "id": letter.mark})
             elif letter.what != "steer" or self._is_news(found.text):
                 message = {"type": "answer", "id": letter.mark, "accepted": found.accepted, "text": without_paths(found.text)}
                 letter.client.tell(message)
             if letter.what == "set" and found.accepted:
                 self.values[letter.arguments[0]] = letter.arguments[1]
         self._open = waiting
-        return steered
 
     def _is_news(self, text: str) -> bool:
         """Steering is refused many times a second; in the same words once in a while is enough."""
@@ -103,4 +104,7 @@ class Controls:
     def close(self) -> None:
         for sender in self._lanes.values():
             sender.close()
-        self._lanes.clear()
+
+    @property
+    def watcher(self) -> Watcher:
+        return self._lanes["stop"]

@@ -39,7 +39,6 @@ class Feed:
         self.bucket = max(1, round(1.0 / (60.0 * self.period)))
         self.front: Front = self._watcher.front
         self.alive, self.run = True, self.front.runs
-        self.joystick: int | None = None  # the last steering that the loop has taken, by the client's number
         self._ring: RingReader | None = None
         self._ring_name = ""
         self._before_us = 0
@@ -69,7 +68,6 @@ class Feed:
         self.view.begin()
         self.history.clear()
         self.timing.clear()
-        self.joystick = None
         self._stored_at_start = None
         self._counted, self._counted_at, self._rate = 0, clock.now(), 0.0
 
@@ -103,16 +101,6 @@ class Feed:
         return STATES[self.front.state] if self.alive else STATES[0]
 
     @property
-    def writing(self) -> bool:
-        """The run is over, but its recording is not whole yet: the station hears nothing until it is."""
-        return self.state == "STOPPED" and self._ring is not None and self._ring.writer_alive
-
-    @property
-    def sentence(self) -> str:
-        text: str = without_paths(self.front.sentence)
-        return text if self.alive else text or "the station's process has ended; start it again"
-
-    @property
     def lost(self) -> int:
         """Rows that were overwritten before they were seen; not those of before anybody looked."""
         return self._ring.lost - self._before_us if self._ring is not None else 0
@@ -126,7 +114,6 @@ class Feed:
             "run": self.run,
             "nodes": self.view.nodes,
             "arrows": self.view.arrows,
-            "joystick": self.joystick,
         }
 
     def ledger(self) -> dict[str, Any]:

@@ -1,21 +1,20 @@
-"""The gate: nothing behind it hears of a request that has not the token, comes from elsewhere or is too large.
+"""The gate: nothing behind it hears of a request that comes from elsewhere, is too large, or has no key where one is needed.
 
-    Host     must be our own address: a page elsewhere cannot make its own name point to us
-    Origin   if there is one, must be our own: a page elsewhere cannot let a browser act for it
-    token    in the query, or in the cookie that the page's address sets; compared in constant time
+    Host            must be our own address: a page elsewhere cannot make its own name point to us
+    Origin          if there is one, must be our own: a page elsewhere cannot let a browser act for it
+    Authorization   Bearer and a key (keys.py), for everything but the page's own files; a key to watch may ask, not order.
+                    A socket cannot have the header: its first message has the key
 
 Requests are bounded in size and in number, and what is refused is said once of each kind.
 """
 
-import hmac
 import ipaddress
 import sys
 from collections.abc import Awaitable, Callable, Iterable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs
 
 from hilt import clock
+from hilt.cockpit import keys
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -23,7 +22,6 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_BYTES = 64 << 10
-QUERY_BYTES = 1024
 REQUESTS_A_SECOND, REQUESTS_AT_ONCE = 100.0, 400.0
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -81,71 +79,18 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Gate:
-    """An ASGI application around the real one."""
+class Plate:
+    """The address on the door: what it is called, and by whom it may be called."""
 
-    def __init__(self, app: App, token: str, host: str, port: int, log: Log) -> None:
-        self._app, self._token, self._host, self._port, self._log = app, token.encode(), host, port, log
-        self._cookie = f"hilt-{port}"
-        self._rate = Rate(REQUESTS_A_SECOND, REQUESTS_AT_ONCE)
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        try:
-            by_query = self._check(scope)
-        except Refusal as refusal:
-            self._log.once(f"refused a request: {refusal.kind}")
-            await _refuse(scope, receive, send, refusal)
-            return
-        if scope["type"] == "websocket":
-            await self._app(scope, receive, send)
-            return
-        policy = PAGE_POLICY.format(host=self._only(scope, b"host"))
-        cookie = by_query and scope["path"] == "/"
-        await self._app(scope, _bounded(receive), self._with_headers(send, policy, cookie))
-
-    def _check(self, scope: Scope) -> bool:
-        """Whether the token was in the query; raises a Refusal if the request may not come in."""
-        host = self._only(scope, b"host")
-        if host is None or not self._is_own(host):
+    def check(self, hosts: list[str], origins: list[str]) -> None:
+        """Raises a Refusal if a request is meant for another server, or comes from another page."""
+        if len(hosts) != 1 or not self._is_own(hosts[0]):
             raise Refusal(403, "another host's name", "This address does not belong to the cockpit; use the one it printed.")
-        origin = self._only(scope, b"origin")
-        if _values(scope, b"origin") and origin != f"http://{host}":
+        if origins and origins != [f"http://{hosts[0]}"]:
             raise Refusal(403, "another origin", "Pages from elsewhere may not use the cockpit; open the address it printed.")
-        by_query = self._token_check(scope)
-        if not self._rate.allows():
-            raise Refusal(429, "too many at once", "Too many requests; wait a moment.")
-        length = self._only(scope, b"content-length") or "0"
-        if not length.isdecimal() or int(length) > BODY_BYTES:
-            raise Refusal(413, "too large", f"A request may have {BODY_BYTES} bytes.")
-        return by_query
-
-    def _token_check(self, scope: Scope) -> bool:
-        wrong = Refusal(403, "no token, or a wrong one", "The token is missing or wrong; open the address that hilt printed.")
-        query = scope.get("query_string", b"")
-        if len(query) > QUERY_BYTES:
-            raise Refusal(403, "a query that is too long", f"A query may have {QUERY_BYTES} bytes.")
-        given = parse_qs(query.decode("latin-1")).get("token", [])
-        if given:
-            if len(given) == 1 and hmac.compare_digest(given[0].encode(), self._token):
-                return True
-            raise wrong
-        for header in _values(scope, b"cookie"):
-            try:
-                morsel = SimpleCookie(header).get(self._cookie)
-            except CookieError:
-                continue
-            if morsel is not None and hmac.compare_digest(morsel.value.encode(), self._token):
-                return False
-        raise wrong
-
-    @staticmethod
-    def _only(scope: Scope, name: bytes) -> str | None:
-        """The header, if it is there once."""
-        found = _values(scope, name)
-        return found[0] if len(found) == 1 else None
 
     def _is_own(self, host: str) -> bool:
         name, colon, port = host.rpartition(":")
@@ -162,22 +107,73 @@ class Gate:
             return name == "localhost"
         return True
 
-    def _with_headers(self, send: Send, policy: str, cookie: bool) -> Send:
-        async def sending(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                extra = list(HEADERS)
-                names = {name.lower() for name, _ in message["headers"]}
-                if b"content-security-policy" not in names:
-                    extra.append((b"content-security-policy", policy.encode()))
-                if b"cache-control" not in names:
-                    extra.append((b"cache-control", b"no-store"))
-                if cookie:
-                    value = f"{self._cookie}={self._token.decode()}; Path=/; HttpOnly; SameSite=Strict"
-                    extra.append((b"set-cookie", value.encode()))
-                message = {**message, "headers": [*message["headers"], *extra]}
-            await send(message)
 
-        return sending
+class Gate:
+    """An ASGI application around the real one."""
+
+    def __init__(self, app: App, token: str, plate: Plate, log: Log, trust: Callable[[Scope], None]) -> None:
+        self._app, self._token, self._plate, self._log, self._trust = app, token, plate, log, trust
+        self._rate = Rate(REQUESTS_A_SECOND, REQUESTS_AT_ONCE)
+        self._files = Rate(REQUESTS_A_SECOND, REQUESTS_AT_ONCE)  # what strangers ask for does not use up what others may
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            known = self._check(scope)
+        except Refusal as refusal:
+            self._log.once(f"refused a request: {refusal.kind}")
+            await _refuse(scope, receive, send, refusal)
+            return
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+            return
+        policy = PAGE_POLICY.format(host=_values(scope, b"host")[0])
+        await self._app(scope, _bounded(receive), _with_headers(send, policy, known))
+
+    def _check(self, scope: Scope) -> bool:
+        """Whether it has a key; raises a Refusal if the request may not come in."""
+        self._plate.check(_values(scope, b"host"), _values(scope, b"origin"))
+        open_to_all = scope["type"] == "websocket" or _is_page(scope)
+        if not open_to_all:
+            self._key_check(scope)
+            self._trust(scope)
+        if not (self._files if open_to_all else self._rate).allows():
+            raise Refusal(429, "too many at once", "Too many requests; wait a moment.")
+        length = _values(scope, b"content-length") or ["0"]
+        if len(length) != 1 or len(length[0]) > 9 or not length[0].isdecimal() or int(length[0]) > BODY_BYTES:
+            raise Refusal(413, "too large", f"A request may have {BODY_BYTES} bytes.")
+        return not open_to_all
+
+    def _key_check(self, scope: Scope) -> None:
+        given = _values(scope, b"authorization")
+        role = keys.role_of(self._token, given[0].removeprefix("Bearer ")) if len(given) == 1 else None
+        if role is None:
+            raise Refusal(403, "no key, or a wrong one", "This page has no key; open a new link: hilt cockpit --link.")
+        if role != keys.CONTROL and scope["method"] != "GET":
+            raise Refusal(403, "an order of somebody who may watch", "This page may watch and stop, and start nothing.")
+
+
+def _is_page(scope: Scope) -> bool:
+    return scope["method"] == "GET" and (scope["path"] == "/" or scope["path"].startswith("/static/"))
+
+
+def _with_headers(send: Send, policy: str, known: bool) -> Send:
+    async def sending(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            extra = list(HEADERS)
+            names = {name.lower() for name, _ in message["headers"]}
+            if b"content-security-policy" not in names:
+                extra.append((b"content-security-policy", policy.encode()))
+            if b"cache-control" not in names:
+                extra.append((b"cache-control", b"no-store"))
+            if not known:  # a stranger's connection has had its one answer
+                extra.append((b"connection", b"close"))
+            message = {**message, "headers": [*message["headers"], *extra]}
+        await send(message)
+
+    return sending
 
 
 def _values(scope: Scope, name: bytes) -> list[str]:
@@ -210,6 +206,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: Refusal) 
             return
     else:
         kind = "http.response"
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *HEADERS]
+    length = (b"content-length", str(len(body)).encode())
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), length, (b"connection", b"close"), *HEADERS]
     await send({"type": f"{kind}.start", "status": refusal.status, "headers": headers})
     await send({"type": f"{kind}.body", "body": body})

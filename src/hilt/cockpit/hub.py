@@ -1,4 +1,4 @@
-"""The hub: which sessions live, a feed and controls for each that is watched, and the beat that all clients follow.
+"""The hub: which sessions live, a feed for each that is watched, and the beat that all clients follow.
 
 Everything here runs in the server's one loop, in short steps; what takes long (opening a session, reading a recording) is
 done in a thread beside it.
@@ -8,7 +8,6 @@ import asyncio
 from typing import Any
 
 from hilt import clock, mailbox
-from hilt.cockpit.controls import Controls
 from hilt.cockpit.feed import Feed
 from hilt.cockpit.gate import Log
 from hilt.cockpit.library import Library
@@ -24,26 +23,11 @@ class Watched:
     """A session that somebody watches, or did a moment ago."""
 
     def __init__(self, feed: Feed) -> None:
-        self.feed, self.controls = feed, Controls(feed.name)
+        self.feed = feed
         self.clients: set[Any] = set()
         self.left = clock.now()
         self.result: dict[str, Any] | None = None
         self._result_of = ""
-
-    def look(self) -> None:
-        run = self.feed.run
-        self.feed.look()
-        if self.feed.run != run:  # a new run begins with the scenario's values
-            self.controls.values.clear()
-        steered = self.controls.look(self.feed.alive)
-        if steered is not None:
-            self.feed.joystick = steered
-
-    def live(self) -> list[dict[str, Any]]:
-        """The values that may be changed, as they are now."""
-        return [
-            {**each, "value": self.controls.values.get(each["key"], each["value"])} for each in self.feed.info.get("live", [])
-        ]
 
     def new_recording(self) -> str:
         """The path of a recording whose result nobody has been told yet, or nothing."""
@@ -54,7 +38,6 @@ class Watched:
         return path
 
     def close(self) -> None:
-        self.controls.close()
         self.feed.close()
 
 
@@ -84,7 +67,7 @@ class Hub:
 
     def _look(self, name: str, watched: Watched) -> None:
         try:
-            watched.look()
+            watched.feed.look()
         except Exception as error:  # one broken session must not take the others along
             self._log.once(f"session {name} cannot be shown: {type(error).__name__}: {error}")
         if path := watched.new_recording():
@@ -119,7 +102,7 @@ class Hub:
     async def _open(self, name: str) -> None:
         try:
             watched = Watched(await asyncio.to_thread(Feed, name))
-            watched.look()
+            watched.feed.look()
             self._watched[name] = watched
         except (KeyError, ValueError, TypeError) as error:
             raise InputError(f"{name} says of itself what cannot be read; it may be of another version") from error
@@ -128,7 +111,6 @@ class Hub:
 
     def leave(self, watched: Watched, client: Any) -> None:
         watched.clients.discard(client)
-        watched.controls.leave(client)
         watched.left = clock.now()
 
 

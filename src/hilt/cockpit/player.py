@@ -87,7 +87,6 @@ class Player:
             "nodes": sum(view.nodes for view in self.views),
             "arrows": sum(view.arrows for view in self.views),
             "plots": {"names": [], "n": 0, "t0": 0.0},
-            "joystick": None,
         }
         return header, np.concatenate(scene)
 

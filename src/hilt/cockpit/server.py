@@ -1,28 +1,20 @@
-"""The cockpit's server: a page, a few requests beside it, and one socket. A process of its own, never the loop's."""
+"""What the cockpit shows: a page, a few requests beside it, and a socket. In the back room, behind door and gate."""
 
 import asyncio
-import errno
-import itertools
-import logging
 import re
-import resource
-import secrets
-import socket
-import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
-import uvicorn
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
 from hilt import registry
-from hilt.cockpit import desk
+from hilt.cockpit import desk, keys
 from hilt.cockpit.client import Client
-from hilt.cockpit.connections import Connections
-from hilt.cockpit.gate import Gate, Log, is_loopback
+from hilt.cockpit.gate import Log
 from hilt.cockpit.hub import Hub, sessions
 from hilt.cockpit.library import Library
 from hilt.cockpit.wire import without_paths
@@ -31,14 +23,12 @@ from hilt.job import plain
 
 STATIC = Path(__file__).parent / "static"
 SOCKETS = 32
-MESSAGE_BYTES = 4096
-OPEN_FILES = 4096
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){0,4}")
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
-def build(out: Path, log: Log) -> FastAPI:
-    """The application, without its gate."""
+def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> FastAPI:
+    """The application, without its gate. `trust` is told of who has shown a key on a socket."""
     library, stations = Library(out), desk.Desk(out)
     hub = Hub(library, log)
 
@@ -55,7 +45,7 @@ def build(out: Path, log: Log) -> FastAPI:
     _serve_page(app)
     _serve_desk(app, stations)
     _serve_recordings(app, library)
-    _serve_sockets(app, hub, log)
+    _serve_sockets(app, hub, log, token, trust)
     return app
 
 
@@ -130,21 +120,25 @@ def _serve_recordings(app: FastAPI, library: Library) -> None:
         return HTMLResponse(library.report(name), headers={"content-security-policy": REPORT_POLICY})
 
 
-def _serve_sockets(app: FastAPI, hub: Hub, log: Log) -> None:
+def _serve_sockets(app: FastAPI, hub: Hub, log: Log, token: str, trust: Callable[[Any], None]) -> None:
     """A conversation with each page; so many of them and no more."""
     clients: set[Client] = set()
-    numbers = itertools.count(1)
 
     @app.websocket("/ws")
     async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
         if len(clients) >= SOCKETS:
             log.once(f"refused a socket: {SOCKETS} are open already")
-            await websocket.close(1013)
+            await websocket.close(1013, "Too many pages are open; close one.")
             return
-        client = Client(websocket, hub, next(numbers), log)
+        client = Client(websocket, hub, log)
+        if keys.role_of(token, await client.key()) is None:
+            log.once("refused a socket: no key, or a wrong one")
+            await websocket.close(4403, "This page has no key; open a new link: hilt cockpit --link.")
+            return
+        trust(websocket.scope)
         clients.add(client)
         try:
-            await websocket.accept()
             await client.converse()
         finally:
             clients.discard(client)
@@ -162,84 +156,3 @@ def _static(name: str) -> Response:
             return Response("The page is not built; run tools/build_page.sh once.", 503, media_type="text/plain")
         return Response("There is no such file.", 404, media_type="text/plain")
     return FileResponse(path, headers={"cache-control": "no-cache"})
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._ready()
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """The port, or one sentence."""
-    found = None
-    try:
-        family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind, number)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-    except (OSError, OverflowError) as error:
-        if found is not None:
-            found.close()
-        if getattr(error, "errno", None) == errno.EADDRINUSE:
-            raise InputError(f"port {port} of {host} is taken; end what uses it, or choose another with --port") from None
-        raise InputError(f"cannot listen on port {port} of {host}: {error}; choose others with --host and --port") from None
-    return found
-
-
-def _permit_files() -> None:
-    """A thousand connections are refused by us, and not by a limit that would also keep us from a recording."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-
-
-class _Once(logging.Filter):
-    """The libraries' words too are said once, and without addresses, which have the token."""
-
-    def __init__(self, log: Log) -> None:
-        super().__init__()
-        self._log = log
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        self._log.once(f"{record.msg}".strip() + (f": {record.exc_info[1]!r}" if record.exc_info else ""))
-        return False
-
-
-def serve(host: str, port: int, out: Path, token: str | None = None, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until interrupted. `ready` is called once with the address, the token in it, when it can be opened."""
-    log = Log()
-    if not is_loopback(host):
-        print(
-            f"hilt: the cockpit listens on {host}: whoever can reach it and has the token can move the robot, and what is "
-            "sent is not encrypted; leave --host out to stay on this machine",
-            file=sys.stderr,
-        )
-    bound = _bind(host, port)
-    token = token or secrets.token_urlsafe(24)
-    port = bound.getsockname()[1]
-    _permit_files()
-    for name in ("uvicorn", "uvicorn.error", "asyncio"):
-        logging.getLogger(name).addFilter(_Once(log))
-    config = uvicorn.Config(
-        Gate(build(out, log), token, host, port, log),  # type: ignore[arg-type]
-        http=Connections.limited(log),
-        ws="websockets-sansio",
-        ws_max_size=MESSAGE_BYTES,
-        ws_per_message_deflate=False,
-        ws_ping_interval=10.0,
-        ws_ping_timeout=20.0,
-        log_config=None,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=1,
-    )
-    shown = f"[{host}]" if ":" in host else host
-    _Server(config, lambda: ready(f"http://{shown}:{port}/?token={token}") if ready else None).run([bound])

@@ -65,8 +65,27 @@ class Play(_Message):
     speed: float = Field(default=1.0, gt=0)
 
 
-class Plain(_Message):
-    type: Literal["pause", "take", "release"]
+class Pause(_Message):
+    type: Literal["pause"]
+
+
+class Hello(_Message):
+    """The first message of every socket: a key, or at the helm the code of a link, which is exchanged for one."""
+
+    type: Literal["hello"]
+    key: Name | None = None
+    code: Name | None = None
+
+
+class Attend(_Message):
+    """At the helm: the session that orders are for."""
+
+    type: Literal["watch"]
+    session: Name | None = None
+
+
+class Hold(_Message):
+    type: Literal["take", "release"]
 
 
 class Do(_Message):
@@ -100,14 +119,24 @@ class CallMe(_Message):
     name: Name
 
 
-Message = Watch | Signals | RangeWanted | Seek | Play | Plain | Do | Set | Steer | Ping | CallMe
-_ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
+Message = Hello | Watch | Signals | RangeWanted | Seek | Play | Pause | Ping  # to the back room, which shows
+Order = Hello | Attend | Hold | Do | Set | Steer | Ping | CallMe  # to the helm, which steers and stops
+_MESSAGES: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
+_ORDERS: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="type")])
 
 
 def understand(text: str) -> Message:
     """A message of a client, checked; what is wrong with it becomes one sentence."""
+    return _understand(_MESSAGES, text)
+
+
+def understand_order(text: str) -> Order:
+    return _understand(_ORDERS, text)
+
+
+def _understand(adapter: TypeAdapter[Any], text: str) -> Any:
     try:
-        return _ADAPTER.validate_json(text)
+        return adapter.validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -1,24 +1,102 @@
-// The socket to the server: opens again by itself, hands each message to those who asked for its kind.
+// Two sockets to the server, which open again by themselves. Orders go to the helm, in a process that nothing else can hold up;
+// pictures come from the back room. Each message is handed to those who asked for its kind.
 
+import { forget, hello, keep } from "./key";
 import { decode, type Frame, type Range, type ServerMessage } from "./protocol";
 
-type Incoming = ServerMessage | Frame | Range | { type: "open" } | { type: "closed"; retry: number };
+type Incoming =
+  ServerMessage | Frame | Range | { type: "open" } | { type: "closed"; why: string } | { type: "shows" } | { type: "dark" };
 type Listener<T extends Incoming["type"]> = (message: Extract<Incoming, { type: T }>) => void;
+type Outgoing = { type: string; [key: string]: unknown };
 
 const FIRST_WAIT = 250; // [ms]
 const LONGEST_WAIT = 5000;
 const SILENCE = 12000; // [ms] without any message: the connection is dead even if nobody has said so
+const PING = 3000; // [ms]
+const NO_KEY = 4403; // the server does not know this page
+const ORDERS = new Set(["take", "release", "do", "set", "steer", "name"]);
+
+/** One socket; `ready` when the server has taken the key. */
+class Line {
+  ready = false;
+  private socket: WebSocket | null = null;
+  private wait = FIRST_WAIT;
+  private heard = 0;
+
+  constructor(
+    private path: string,
+    private greeting: "welcome" | "shown",
+    private changed: (ready: boolean, why: string) => void,
+    private came: (message: Incoming) => void,
+  ) {}
+
+  open(): void {
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(`${scheme}//${location.host}${this.path}`);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => socket.send(JSON.stringify({ type: "hello", ...hello() }));
+    socket.onmessage = ({ data }) => this.message(data as string | ArrayBuffer);
+    socket.onclose = (event) => this.again(socket, event);
+    this.socket = socket;
+    this.heard = performance.now();
+  }
+
+  /** Nothing is kept for later while the socket is down: an old "start" must not come true. */
+  send(message: Outgoing): void {
+    if (this.ready) this.socket!.send(JSON.stringify(message));
+  }
+
+  check(): void {
+    if (this.ready && performance.now() - this.heard > SILENCE) this.socket!.close();
+  }
+
+  private message(data: string | ArrayBuffer): void {
+    this.heard = performance.now();
+    const message = typeof data === "string" ? (JSON.parse(data) as ServerMessage) : decode(data);
+    if (message.type === this.greeting) {
+      if (message.type === "welcome") keep(message.key);
+      this.ready = true;
+      this.wait = FIRST_WAIT;
+      this.changed(true, "");
+    }
+    this.came(message);
+  }
+
+  private again(socket: WebSocket, { code, reason }: CloseEvent): void {
+    if (socket !== this.socket) return;
+    this.ready = false;
+    if (code === NO_KEY) forget();
+    this.changed(false, code === NO_KEY ? "key" : code === 1013 ? reason : "");
+    setTimeout(() => this.open(), this.wait);
+    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
+  }
+}
 
 export class Client {
   onPing: (id: number) => void = () => {};
-  private socket: WebSocket | null = null;
   private listeners = new Map<string, ((message: never) => void)[]>();
-  private wait = FIRST_WAIT;
-  private heard = 0;
   private number = 0;
+  private showing = false;
+  private helm = new Line(
+    "/helm",
+    "welcome",
+    (ready, why) => {
+      this.emit(ready ? { type: "open" } : { type: "closed", why });
+      if (ready && !this.showing) this.room.open(); // when there is a key
+      this.showing ||= ready;
+    },
+    (message) => this.emit(message),
+  );
+  private room = new Line(
+    "/ws",
+    "shown",
+    (ready) => this.emit({ type: ready ? "shows" : "dark" }),
+    (message) => this.emit(message),
+  );
 
+  /** Whether STOP gets through. */
   get connected(): boolean {
-    return this.socket?.readyState === WebSocket.OPEN;
+    return this.helm.ready;
   }
 
   on<T extends Incoming["type"]>(type: T, listener: Listener<T>): void {
@@ -27,63 +105,76 @@ export class Client {
   }
 
   open(): void {
-    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(`${scheme}//${location.host}/ws`);
-    socket.binaryType = "arraybuffer";
-    socket.onopen = () => {
-      this.wait = FIRST_WAIT;
-      this.heard = performance.now();
-      this.emit({ type: "open" });
-    };
-    socket.onmessage = ({ data }) => {
-      this.heard = performance.now();
-      this.emit(typeof data === "string" ? (JSON.parse(data) as ServerMessage) : decode(data as ArrayBuffer));
-    };
-    socket.onclose = () => this.again(socket);
-    this.socket = socket;
+    this.helm.open();
   }
 
   /** Pings keep the controls ours and find a dead connection; call once. */
   keepAlive(): void {
     setInterval(() => {
-      if (!this.connected) return;
-      if (performance.now() - this.heard > SILENCE) this.socket!.close();
-      else this.onPing(this.ask({ type: "ping" }));
-    }, 3000);
+      this.helm.check();
+      this.room.check();
+      if (this.helm.ready) this.onPing(this.ask({ type: "ping" }));
+      this.room.send({ type: "ping", id: 0 });
+    }, PING);
   }
 
-  /** Nothing is kept for later while the socket is down: an old "start" must not come true. */
-  send(message: { type: string; [key: string]: unknown }): void {
-    if (this.connected) this.socket!.send(JSON.stringify(message));
+  send(message: Outgoing): void {
+    if (ORDERS.has(message.type)) this.helm.send(message);
+    else this.room.send(message);
+  }
+
+  /** At the helm: orders are for this session. */
+  attend(session: string): void {
+    this.helm.send({ type: "watch", session });
+  }
+
+  /** The helm and the back room attend to the same session. */
+  watch(what: { session?: string; [key: string]: unknown }): void {
+    this.helm.send({ type: "watch", session: what.session ?? null });
+    this.room.send({ type: "watch", ...what });
   }
 
   /** Send with a number of its own, which is returned and comes back with the answer. */
-  ask(message: { type: string; [key: string]: unknown }): number {
+  ask(message: Outgoing): number {
     const id = ++this.number;
-    this.send({ ...message, id });
+    if (message.type === "range") this.room.send({ ...message, id });
+    else this.helm.send({ ...message, id });
     return id;
   }
 
-  private again(socket: WebSocket): void {
-    if (socket !== this.socket) return;
-    this.emit({ type: "closed", retry: this.wait });
-    setTimeout(() => this.open(), this.wait);
-    this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
-  }
-
   private emit(message: Incoming): void {
+    if (message.type === "pong" && message.id === 0) return;
     for (const listener of this.listeners.get(message.type) ?? []) listener(message as never);
   }
 }
 
-/** JSON of the server; a refusal becomes an Error with its sentence. */
-export async function api<T>(path: string, body?: unknown): Promise<T> {
+async function answerTo(path: string, body?: unknown): Promise<string> {
+  const headers: Record<string, string> = { authorization: `Bearer ${hello().key ?? ""}` };
   const request: RequestInit =
-    body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const response = await fetch(path, { credentials: "same-origin", ...request });
+    body === undefined
+      ? { headers }
+      : { method: "POST", headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(path, { credentials: "omit", ...request });
   const text = await response.text();
   if (!response.ok && response.status !== 422) throw new Error(sentenceOf(text) || `the server answered ${response.status}`);
-  return JSON.parse(text) as T;
+  return text;
+}
+
+/** JSON of the server; a refusal becomes an Error with its sentence. */
+export async function api<T>(path: string, body?: unknown): Promise<T> {
+  return JSON.parse(await answerTo(path, body)) as T;
+}
+
+/** A report in a tab of its own. It comes through us, since a tab has no key; our rules let no script run in it. */
+export async function openReport(name: string): Promise<void> {
+  const tab = window.open("", "_blank"); // at once: later the browser would take it for unasked
+  let text = "";
+  try {
+    text = await answerTo(`/api/report/${encodeURIComponent(name)}`);
+  } catch (error) {
+    text = `<p>${(error as Error).message.replace(/[<&]/g, "")}</p>`;
+  }
+  if (tab) tab.location = URL.createObjectURL(new Blob([text], { type: "text/html; charset=utf-8" }));
 }
 
 function sentenceOf(text: string): string {

@@ -72,34 +72,41 @@ new OperatorPanel(client, {
   latency,
 });
 
+client.on("welcome", ({ role }) => tabs.allow("scenarios", role === "control"));
 client.on("open", () => {
   by("banner").hidden = true;
   document.body.classList.remove("offline");
+  if (wish && "session" in wish) client.attend(wish.session); // STOP first; pictures follow
+});
+
+client.on("shows", () => {
+  by("dark").hidden = true;
   if (!wish) bar.watch("", "");
   void bar.refresh().then(() => {
     // Alone on this machine: the run that goes on is what one wants to see.
     const only = bar.sessions.find(({ state }) => state === "LIVE") ?? bar.sessions[0];
     if (!wish && only) watch({ session: only.name }, true);
-    else if (!wish && !bar.sessions.length && tabs.shown === "live") tabs.show("scenarios");
+    else if (!wish && !bar.sessions.length && tabs.shown === "live" && !bar.watchOnly) tabs.show("scenarios");
   });
   if (wish) watch(wish);
 });
 
-client.on("closed", () => {
+client.on("dark", () => {
+  by("dark").hidden = document.body.classList.contains("offline");
+});
+
+client.on("closed", ({ why }) => {
   bar.lost();
+  by("dark").hidden = true;
   document.body.classList.add("offline");
   const banner = by("banner");
   banner.hidden = false;
   banner.textContent =
-    "The server does not answer. The run goes on without it, but the STOP button does not reach the loop: use the robot's emergency stop. Trying again…";
-  fetch("/api/sessions", { credentials: "same-origin" }).then(
-    (answer) => {
-      if (answer.status === 403)
-        banner.textContent =
-          "The server does not know this page any more; open the address that it has printed. The STOP button does not reach the loop.";
-    },
-    () => undefined,
-  );
+    why === "key"
+      ? "The server does not know this page: a link opens one page, within five minutes. Print a new one with hilt cockpit --link. The STOP button does not reach the loop."
+      : why
+        ? `${why} The STOP button of this page does not reach the loop.`
+        : "The server does not answer. The run goes on without it, but the STOP button does not reach the loop: use the robot's emergency stop. Trying again…";
 });
 
 client.on("watching", (message) => {
@@ -121,6 +128,7 @@ client.on("watching", (message) => {
 });
 
 client.on("state", (state) => parameters.show(state.live));
+client.on("steered", ({ id }) => latency.steeredBy(id));
 client.on("ledger", (ledger) => energy.show(ledger));
 client.on("result", (message) => result.show(message, true));
 
@@ -153,7 +161,7 @@ function watch(next: Wish, byItself = false): void {
   wish = next;
   unasked = byItself;
   bar.opening("session" in next ? next.session : "recording" in next ? next.recording : next.recordings.join(" and "));
-  client.send({ type: "watch", ...next });
+  client.watch(next);
   const address = new URL(location.href);
   address.hash =
     "session" in next

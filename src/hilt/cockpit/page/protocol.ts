@@ -128,7 +128,6 @@ export interface State {
   run: number;
   sentence: string;
   writing: boolean; // the recording of a run that has ended
-  recording: string;
   holder: string | null;
   you_hold: boolean;
   watchers: number;
@@ -174,8 +173,12 @@ export type Result = RunResult & { type: "result" };
 export type Answer = { type: "answer"; id: number; accepted: boolean; text: string };
 export type Refused = { type: "refused"; text: string };
 
+export type Role = "control" | "watch";
+
 export type ServerMessage =
-  | { type: "welcome"; you: string }
+  | { type: "welcome"; you: string; role: Role; key?: string }
+  | { type: "shown" }
+  | { type: "steered"; id: number }
   | Watching
   | State
   | Ledger
@@ -194,7 +197,6 @@ export interface FrameHeader {
   nodes: number;
   arrows: number;
   plots: { names: string[]; n: number; t0: number } | null;
-  joystick: number | null;
 }
 
 /** Buckets of several signals on one time grid. */

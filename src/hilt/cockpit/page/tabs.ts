@@ -32,6 +32,10 @@ export class Tabs {
     this.entered[name]?.();
   }
 
+  allow(name: TabName, may: boolean): void {
+    this.buttons.get(name)!.hidden = !may;
+  }
+
   watch(watching: Watching, unasked: boolean): void {
     document.body.dataset.watch = watching.session ? "session" : watching.recordings ? "compare" : "recording";
     this.buttons.get("live")!.textContent = watching.session ? "Live" : watching.recordings ? "Compare" : "Replay";

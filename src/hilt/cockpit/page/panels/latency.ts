@@ -23,6 +23,7 @@ export class Latency {
   private pressed: { at: number; path: Seen[] } | null = null;
   private axes = "";
   private changed = 0; // the message that brought them
+  private taken = 0; // the last message that the loop has taken
 
   /** The parts that must move at once: those of the virtual arm, or else all that is simulated. */
   watch(scene: Scene | null): void {
@@ -47,23 +48,26 @@ export class Latency {
     this.seen = [];
   }
 
+  /** The loop has taken a message. */
+  steeredBy(taken: number): void {
+    this.taken = taken;
+    const now = performance.now();
+    for (const [id, at] of this.sent) {
+      if (id > taken) break;
+      keep(this.echo, now - at);
+      this.sent.delete(id);
+    }
+  }
+
   frame(frame: Frame): void {
     const now = performance.now();
-    const taken = frame.header.joystick;
-    if (taken !== null && this.sent.has(taken)) {
-      for (const [id, at] of this.sent) {
-        if (id > taken) break;
-        keep(this.echo, now - at);
-        this.sent.delete(id);
-      }
-    }
     const seen = { t: frame.header.t, places: this.places(frame.scene) };
     if (this.pressed && now - this.pressed.at > GIVEN_UP) this.pressed = null;
     if (this.pressed && leaves(this.pressed.path, seen)) {
       keep(this.motion, now - this.pressed.at);
       this.pressed = null;
     }
-    if ((taken ?? 0) < this.changed) return; // not yet the way of this input
+    if (this.taken < this.changed) return; // not yet the way of this input
     if (seen.t <= (this.seen.at(-1)?.t ?? -1)) this.seen = []; // another run
     this.seen.push(seen);
     if (this.seen.length > 2 * STEP + 1) this.seen.shift();

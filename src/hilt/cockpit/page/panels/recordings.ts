@@ -1,6 +1,6 @@
 // All recordings: look at one, read its report, compare two.
 
-import { api } from "../client";
+import { api, openReport } from "../client";
 import { by, clock, h, metric, plain, wordsOf } from "../dom";
 import type { Metrics } from "../protocol";
 
@@ -122,7 +122,7 @@ export class RecordingsPanel {
         "td.do",
         {},
         h("button", { disabled: running, onclick: () => this.open(name) }, "Open"),
-        h("a.button", { href: `/api/report/${encodeURIComponent(name)}`, target: "_blank", rel: "noopener" }, "Report"),
+        h("button", { onclick: () => void openReport(name) }, "Report"),
       ),
     );
   }

@@ -1,5 +1,6 @@
 // What came out: metrics in words, of one run or of two side by side.
 
+import { openReport } from "../client";
 import { by, h, metric, wordsOf } from "../dom";
 import type { RunResult } from "../protocol";
 
@@ -26,11 +27,7 @@ export class ResultPanel {
             {},
             openable &&
               h("button", { "data-testid": "open-recording", onclick: () => this.open(recording) }, "Scrub through it"),
-            h(
-              "a.button",
-              { href: `/api/report/${encodeURIComponent(recording)}`, target: "_blank", rel: "noopener" },
-              "Report",
-            ),
+            h("button", { "data-testid": "report", onclick: () => void openReport(recording) }, "Report"),
           )
         : "",
     );

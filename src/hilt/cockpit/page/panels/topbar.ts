@@ -40,6 +40,8 @@ export class TopBar {
   private notice = "";
   private watched = "";
   private picking = false; // the list must not change under the hand
+  watchOnly = false;
+  private last: State | null = null; // of whatever session: it may come before its first picture
 
   constructor(
     private client: Client,
@@ -58,6 +60,11 @@ export class TopBar {
       if (this.picker.value) this.pick(this.picker.value);
     });
     client.on("state", (state) => this.show(state));
+    client.on("welcome", ({ role }) => {
+      this.watchOnly = role === "watch";
+      document.body.classList.toggle("watch-only", this.watchOnly);
+      this.paint();
+    });
     client.on("refused", ({ text }) => this.note(text));
     client.on("answer", ({ accepted, text }) => !accepted && text && this.note(text));
     setInterval(() => void this.refresh(), 2000);
@@ -65,7 +72,7 @@ export class TopBar {
 
   /** The server is gone: nothing is known of the run, and nothing can be asked of it. */
   lost(): void {
-    this.state = null;
+    this.state = this.last = null;
     this.paint();
     this.badge.textContent = "NO CONTACT";
     this.hint.textContent = "";
@@ -82,7 +89,7 @@ export class TopBar {
   /** What is watched has changed; `session` is "" for recordings. */
   watch(session: string, title: string): void {
     this.watched = session;
-    this.state = null;
+    this.state = session && this.last?.session === session ? this.last : null;
     this.notice = title;
     this.paint();
     this.list();
@@ -137,6 +144,8 @@ export class TopBar {
   }
 
   private show(state: State): void {
+    this.last = state;
+    if (state.session !== this.watched) return;
     this.state = state;
     this.paint();
     const listed = this.sessions.find(({ name }) => name === state.session);
@@ -160,10 +169,12 @@ export class TopBar {
       home: !!armed,
       quit: !!state && state.state !== "LIVE" && state.state !== "OFF" && !state.writing,
     };
-    for (const [what, button] of this.buttons) button.disabled = !may[what];
-    this.take.disabled = !state;
+    for (const [what, button] of this.buttons) button.disabled = !may[what] || this.watchOnly;
+    this.take.disabled = !state || this.watchOnly;
     this.take.textContent = state?.you_hold ? "Release controls" : "Take controls";
-    this.holder.textContent = !state
+    this.holder.textContent = this.watchOnly
+      ? "watch only: you can stop, not steer"
+      : !state
       ? ""
       : state.you_hold
         ? "you hold the controls"

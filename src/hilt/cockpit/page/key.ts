@@ -1,0 +1,34 @@
+// The page's key. A link brings a code, which the server exchanges for a key once; the code leaves the address at once. The key is
+// kept for this tab and this origin, port included: a reload has it, no other server on the machine ever sees it.
+
+const PLACE = "hilt-key";
+
+let code = takeCode();
+
+window.addEventListener("hashchange", () => (code = takeCode() ?? code));
+
+/** What the server wants to see first: a fresh code, else the key. */
+export function hello(): { key?: string; code?: string } {
+  const key = sessionStorage.getItem(PLACE);
+  return code ? { code } : key ? { key } : {};
+}
+
+export function keep(key: string | undefined): void {
+  if (key) sessionStorage.setItem(PLACE, key);
+  code = null;
+}
+
+/** The server has refused what we have; an old key may still be good when a used code was not. */
+export function forget(): void {
+  if (code) code = null;
+  else sessionStorage.removeItem(PLACE);
+}
+
+function takeCode(): string | null {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const found = asked.get("code");
+  if (!found) return null;
+  asked.delete("code");
+  history.replaceState(null, "", `${location.pathname}${asked.size ? `#${asked}` : ""}`);
+  return found;
+}
