@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.device import gentle
+from hilt.device import drivers, gentle
 from hilt.device.gentle import Ask, Track, Watch
 from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
@@ -187,14 +187,11 @@ def run(
     offsets, rests = path_of(tilts(poses, tilt), period, rig.limits, rest + samples)
     ask = gentle.check_ask(rig.lab.arm == "ask", ask)
     gentle.warm_up()
-    sensor = rig.sensor_section.connect()
+    robot, sensor = drivers.connect(rig.robot_section, rig.sensor_section)
     try:
-        robot = rig.robot_section.connect()
-        try:
-            track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
-        finally:
-            robot.close()
+        track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
     finally:
+        robot.close()
         sensor.stop()
     return identify_tool(*means(track, rests, rest, samples, rig.scenario.get("sensor.attitude", _UPRIGHT)))
 

@@ -31,7 +31,7 @@ ROBOT_OUTSIDE = 74  # value: measured place along the axis [m]
 ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angular speed [rad/s]
 ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED = 54
-SENSOR_GAP = 53
+SENSOR_GAP, SENSOR_JUMP = 53, 55
 DEAD_MAN = 52  # value: how long the hand on the switch was silent [s]
 REQUESTED = 50  # somebody asked for it
 HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
@@ -156,6 +156,12 @@ _TEXTS = {
     SENSOR_SATURATED: _Text("sensor-saturated", "the force sensor is saturated", "", "make the contact softer"),
     SENSOR_FROZEN: _Text("sensor-frozen", "the force sensor repeats the same counts", "", "restart it"),
     SENSOR_GAP: _Text("sensor-gap", "too many records of the force sensor are missing in a row", "", "look at the network"),
+    SENSOR_JUMP: _Text(
+        "sensor-jump",
+        "the force sensor jumped from one record to the next as no contact can",
+        "",
+        "see who else has set its zero, or raise sensor.jump_force and sensor.jump_torque",
+    ),
     LATENESS: _Text("lateness", "lateness of a tick", "s", "see what hilt doctor says of this machine"),
     RECORDER: _Text("recorder", "the recorder died or fell behind", "", "look at the disk, or set lab.recorder = 'count'"),
     REQUESTED: _Text("requested", "somebody asked to stop", "", "arm it again when all is well"),

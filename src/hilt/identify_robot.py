@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from hilt.device import gentle
+from hilt.device import drivers, gentle
 from hilt.device.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
 from hilt.device.gentle import Ask, Track, Watch
 from hilt.device.rigfile import RigFile
@@ -210,14 +210,11 @@ def run(
     offsets["p"][:, number], offsets["q"][:, 0] = places, 1.0
     ask = gentle.check_ask(rig.lab.arm == "ask", ask)
     gentle.warm_up()
-    sensor = rig.sensor_section.connect()
+    robot, sensor = drivers.connect(rig.robot_section, rig.sensor_section)
     try:
-        robot = rig.robot_section.connect()
-        try:
-            track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
-        finally:
-            robot.close()
+        track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
     finally:
+        robot.close()
         sensor.stop()
     return identify(track, period, np.eye(3)[number])
 

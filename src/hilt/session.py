@@ -212,7 +212,8 @@ class Session:
         }
         found = job.finish(self.system, self.values, self.name, rows, path)
         changes = overseer.tuning.changes
-        return replace(found, fault=fault, timing=timing, notes=overseer.notes, changes=changes)  # the rows may be cut
+        notes = [*overseer.notes, *(self.rig.notes() if isinstance(self.rig, LabRig) else ())]
+        return replace(found, fault=fault, timing=timing, notes=notes, changes=changes)  # the rows may be cut
 
     def close(self) -> None:
         """Let go of the devices and of all rights; safe to call twice."""

@@ -56,6 +56,8 @@ class SensorDriver(Protocol):
 
 
 class RobotSection(Protocol):
+    """May also have `reserve()`, which takes what only one run can have and touches nobody; `connect` is then given that."""
+
     cycle: float  # s between two set-points
 
     def connect(self) -> RobotDriver: ...
@@ -63,6 +65,22 @@ class RobotSection(Protocol):
 
 class SensorSection(Protocol):
     def connect(self) -> SensorDriver: ...
+
+
+def connect(robot: Any, sensor: SensorSection) -> tuple[RobotDriver, SensorDriver]:
+    """Both devices, or none and an InputError. First the robot's port, which only one run can have: a second run on a rig is
+    refused before the sensor, which may serve only its last client, hears of it. The robot last: it wants answers then."""
+    reserved = [robot.reserve()] if hasattr(robot, "reserve") else []
+    met: SensorDriver | None = None
+    try:
+        met = sensor.connect()
+        return robot.connect(*reserved), met
+    except BaseException:
+        if met is not None:
+            met.stop()
+        for port in reserved:
+            port.close()
+        raise
 
 
 ROBOT_FAULTS = {
@@ -80,6 +98,7 @@ SENSOR_FAULTS = {
     netft.SATURATED: faults.SENSOR_SATURATED,
     netft.FROZEN: faults.SENSOR_FROZEN,
     netft.GAP: faults.SENSOR_GAP,
+    netft.JUMP: faults.SENSOR_JUMP,
 }
 
 
@@ -108,8 +127,11 @@ class _Rsi:
         self.robot.close()
 
     def counters(self) -> dict[str, int]:
-        names = ("packets", "late", "lost", "duplicates", "rejected", "limited", "delay", "restarts")
+        names = ("packets", "late", "lost", "duplicates", "rejected", "limited", "delay", "restarts", "strangers")
         return {name: int(getattr(self.robot, name)) for name in names}
+
+    def notes(self) -> list[str]:
+        return self.robot.notes()
 
 
 class _NetFT:
@@ -128,7 +150,8 @@ class _NetFT:
         self.sensor.stop()
 
     def counters(self) -> dict[str, int]:
-        return {name: int(getattr(self.sensor, name)) for name in ("received", "used", "gaps", "late", "rejected", "status")}
+        names = ("received", "used", "gaps", "late", "rejected", "jumps", "status")
+        return {name: int(getattr(self.sensor, name)) for name in names}
 
 
 class RsiRig(RsiSettings):
@@ -147,8 +170,14 @@ class RsiRig(RsiSettings):
             raise ValueError("its program sends every 4 ms or 12 ms; choose one of them")
         return cycle
 
-    def connect(self) -> RobotDriver:
+    def reserve(self) -> RsiRobot:
+        """A robot that is listened for and not answered yet."""
         robot = RsiRobot(self)
+        robot.listen(self.address, self.port)
+        return robot
+
+    def connect(self, reserved: RsiRobot | None = None) -> RobotDriver:
+        robot = reserved or RsiRobot(self)
         robot.open(self.address, self.port, self.cycle, self.time_limit)
         return _Rsi(robot)
 

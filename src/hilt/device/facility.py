@@ -267,7 +267,7 @@ def running_facility(
     elif isinstance(rig, dict):
         rig = scenario.build(RigFile, rig)  # type: ignore[type-var]
     ports = {
-        "robot": {**rig.robot, "address": "127.0.0.1", "port": _free_port()},
+        "robot": {**rig.robot, "address": "127.0.0.1", "port": _free_port(), "peer": "127.0.0.1"},
         "sensor": {**rig.sensor, "address": "127.0.0.1", "port": _free_port()},
     }
     facility = Facility(rig.model_copy(update=ports), settings or [], diary=diary, live=live)

@@ -16,6 +16,7 @@ import numpy as np
 
 from hilt import clock, faults
 from hilt.clock import DeviceClock
+from hilt.device import drivers
 from hilt.device.behind import Behind
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
@@ -67,10 +68,8 @@ class LabRig:
         _warm_up(np.zeros(1, system.row))
 
     def open(self) -> None:
-        """Connect: the sensor first, since the robot wants its packets answered from then on."""
         try:
-            self._sensor = self.file.sensor_section.connect()
-            self._robot = self.file.robot_section.connect()
+            self._robot, self._sensor = drivers.connect(self.file.robot_section, self.file.sensor_section)
             self._robot.sent(self._here)
         except InputError:
             self.close()
@@ -289,6 +288,10 @@ class LabRig:
             self._sensor.stop()
         self._robot = self._sensor = None
         self.state = OFF
+
+    def notes(self) -> list[str]:
+        """What both drivers have to say besides their figures."""
+        return [note for device in (self._robot, self._sensor) for note in getattr(device, "notes", list)()]
 
     def counters(self) -> dict[str, dict[str, int]]:
         """What both drivers have counted."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 FAULTS = ("drop", "duplicate", "reorder", "corrupt", "delay", "truncate")
 
-Deliver = Callable[[bytes], None]
+Deliver = Callable[[bytes], object]
 
 
 class Line:

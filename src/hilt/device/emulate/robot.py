@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hilt import clock, scenario
+from hilt.device import peer
 from hilt.device.emulate import child, world
 from hilt.device.emulate.motion import KNOTS, PublishedResponse
 from hilt.device.rigfile import RigFile
@@ -49,8 +50,16 @@ SWITCHES: child.Switches = {
 class EmulatedRobot(RsiController):
     """A controller whose motion other processes can follow, with its operator."""
 
-    def __init__(self, address: str, port: int, settings: ControllerSettings, name: str, diary: Path | None) -> None:
-        super().__init__(address, port, settings)
+    def __init__(
+        self,
+        address: str,
+        port: int,
+        settings: ControllerSettings,
+        name: str,
+        diary: Path | None,
+        own: tuple[str, int] = ("", 0),
+    ) -> None:
+        super().__init__(address, port, settings, own)
         self.automatic = True  # the operator starts the program again
         self.set_points = self.answers = self.stops = 0
         self.last_reason = ""
@@ -112,6 +121,8 @@ class EmulatedRobot(RsiController):
             "set_points": self.set_points,
             "late": self.late,
             "refused": self.refused,
+            "strangers": self.strangers,
+            "address": peer.named(self.address),
             "hard_stops": int(self.hard_stops),
             "live": self.live,
             "violation_count": len(self.violations),
@@ -222,7 +233,14 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
     address = "127.0.0.1" if section.address in ("0.0.0.0", "") else section.address
     diary = Path(config["diary"]) if config["diary"] else None
     with ExitStack() as stack:
-        robot = EmulatedRobot(address, section.port, controller_settings(rig, config["settings"]), config["name"], diary)
+        settings, own = controller_settings(rig, config["settings"]), peer.parse(section.peer) if section.peer else ("", 0)
+        try:
+            robot = EmulatedRobot(address, section.port, settings, config["name"], diary, own)
+        except OSError as error:
+            raise InputError(
+                f"the robot cannot be emulated at {section.peer}: {error.strerror}; "
+                "set robot.peer to an address of this machine, with no port or a free one"
+            ) from None
         robot.live = bool(config["live"])
         stack.enter_context(robot)
         actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}

@@ -88,6 +88,7 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
             "clients": box.clients,
             "samples": contact.samples,
             "sent": box.sent,
+            "starts": box.starts,
             "biases": box.biases,
             "refused": box.refused,
             "f": contact.wrench[0],

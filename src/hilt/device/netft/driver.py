@@ -2,6 +2,7 @@
 
 Nothing here waits but `open`. A tick that finds no new sample keeps the last one, whose age is known: the kernel stamps
 packets on arrival, so a sample that lay in the socket's buffer is not taken for a fresh one. The bias is never set by itself.
+The socket is connected from the start: what does not come from the sensor's address and port is dropped by the kernel.
 """
 
 import contextlib
@@ -14,17 +15,19 @@ from pydantic import Field
 
 from hilt import clock
 from hilt.device.netft import codec
+from hilt.device.netft.jump import Jump
 from hilt.faults import InputError
 from hilt.scenario import Section
-from hilt.units import Number, Second
+from hilt.units import Newton, NewtonMetre, Number, Second
 
-OK, STALE, STATUS, SATURATED, FROZEN, GAP = 0, 1, 2, 3, 4, 5
+OK, STALE, STATUS, SATURATED, FROZEN, GAP, JUMP = 0, 1, 2, 3, 4, 5, 6
 SENTENCES = {
     STALE: "the force sensor has sent nothing new for too long; look at its cable and power",
     STATUS: "the force sensor reports an error in its status word; look at the words and at the sensor's web page",
     SATURATED: "the force sensor is saturated; make the contact softer or use a larger sensor",
     FROZEN: "the force sensor repeats the same counts; restart it",
     GAP: "too many records of the force sensor are missing in a row; look at the network",
+    JUMP: "the force sensor jumped from one record to the next as no contact can; see who else has set its zero",
 }
 
 _STEP_MAX = 100_000  # a sequence that jumps further is not believed: 14 s of the fastest stream
@@ -45,6 +48,10 @@ class NetFTSettings(Section):
     stale: Second = Field(gt=0, description="a newest sample older than this is a fault")
     frozen: Second = Field(ge=0, description="counts that stay the same for this long are a fault; 0 for never")
     gap: int = Field(default=0, ge=0, description="records that may be lost in a row on the way; 0 for any number")
+    jump_force: Newton = Field(default=0.0, ge=0, description="most that a contact changes from record to record; 0 for any")
+    jump_torque: NewtonMetre = Field(
+        default=0.0, ge=0, description="most that a contact changes from record to record; 0 for any"
+    )
 
 
 class NetFT:
@@ -57,10 +64,12 @@ class NetFT:
         self.gaps = 0  # records that never came, by the sequence numbers
         self.late = 0  # duplicates and records older than one we had
         self.rejected = 0  # not a record, or a sequence number that cannot be
+        self.jumps = 0  # records that no contact explains
         self.status = 0  # status word of the newest record
         self._calibration = codec.Calibration(settings.counts_per_force, settings.counts_per_torque)
         self._newest, self._next = codec.Record(), codec.Record()
         self._arrived = self._changed = -math.inf
+        self._jump = Jump(settings.jump_force, settings.jump_torque)
         self._moved = False
         self._missing = 0  # records lost in a row on the way, the most of this tick
         self._overflowed = 0
@@ -98,7 +107,7 @@ class NetFT:
 
     def read(self, out: Any) -> int:
         """Write the newest wrench to `out` (parts f and tau); OK or a fault code. Never blocks."""
-        self._missing = 0
+        self._missing, jumps = 0, self.jumps
         fresh = self._drain()
         out["f"][...] = self._newest.f
         out["tau"][...] = self._newest.tau
@@ -112,6 +121,8 @@ class NetFT:
             return STATUS
         if 0 < settings.gap < self._missing:
             return GAP
+        if self.jumps > jumps:
+            return JUMP
         return FROZEN if 0.0 < settings.frozen < self._arrived - self._changed else OK
 
     @property
@@ -125,6 +136,7 @@ class NetFT:
 
     def bias(self) -> None:
         """Have the sensor take its present load for zero. Only ever on the user's word."""
+        self._jump.expect()
         self._request(codec.BIAS)
 
     def stop(self) -> None:
@@ -177,6 +189,7 @@ class NetFT:
         # What came and was not fetched in time is no fault of the sensor: the loop's lateness is watched elsewhere.
         self._missing = max(self._missing, step - 1 - (overflowed - self._overflowed))
         self._overflowed = overflowed
+        self.jumps += self._jump.beyond(self._newest, record, step)
         self._moved = self._moved or record.counts != self._newest.counts
         self.status = record.status
         self._next, self._newest = self._newest, record

@@ -48,11 +48,13 @@ class NetFTBox:
         self.silence = False
         self.first_sequence = 1  # of a new stream; near 2³² for a test of what comes after
         self.sent = 0
-        self.biases = 0
+        self.starts = self.biases = 0  # requests
         self.refused = 0  # requests that are none
         self._wrench, self._calibration, self._period = wrench, calibration, 1.0 / rate
+        self._burst = max(int(_BEHIND_MAX * rate), 1)  # samples
         self._streams: dict[tuple[str, int], _Stream] = {}
         self._bias: tuple[int, ...] = (0,) * 6
+        self._seen: tuple[tuple[float, ...], float] | None = None  # load [N, N·m] when last looked at, and when that was
         self._counts: tuple[int, ...] = (0,) * 6
         self._samples = 0
         self._record = codec.Record()
@@ -89,13 +91,28 @@ class NetFTBox:
         """Answer and stream until `stop`."""
         due = clock.now()
         while not self._end.wait(max(due - clock.now(), 0.0)):
-            now = clock.now()
-            due = max(due, now - _BEHIND_MAX)
             self._answer()
-            while due <= now:
-                self._sample(now)
-                due += self._period
+            now = clock.now()
+            due = self._catch_up(now, due)
             self.line.release(now)
+
+    def _catch_up(self, now: float, due: float) -> float:
+        """The samples that are due, of which the last ones are sent; when the next one is.
+
+        A stall of this process is none of the sensor's: its load has changed evenly meanwhile, and it has counted on.
+        """
+        f, tau = self._wrench()
+        load = (*f, *tau)
+        before, then = self._seen or (load, now - self._period)
+        self._seen = load, now
+        left_out = max(int((now - due) / self._period) + 1 - self._burst, 0)
+        self._samples += left_out
+        due += left_out * self._period
+        while due <= now:
+            share = min(max((due - then) / (now - then), 0.0), 1.0)
+            self._sample(now, tuple(a + (b - a) * share for a, b in zip(before, load, strict=True)))
+            due += self._period
+        return due
 
     def _answer(self) -> None:
         while True:
@@ -107,6 +124,7 @@ class NetFTBox:
             if code != codec.OK:
                 self.refused += 1
             elif command == codec.START:
+                self.starts += 1
                 self._streams[client] = _Stream(self.first_sequence, samples or -1)
             elif command == codec.STOP:
                 self._streams.pop(client, None)
@@ -114,16 +132,12 @@ class NetFTBox:
                 self.biases += 1
                 self._bias = self._counts
 
-    def _measure(self) -> tuple[int, ...]:
-        f, tau = self._wrench()
-        load = [part + more for part, more in zip((*f, *tau), self.jump, strict=True)]
-        return codec.counts_of(tuple(load[:3]), tuple(load[3:]), self._calibration)
-
-    def _sample(self, now: float) -> None:
+    def _sample(self, now: float, load: tuple[float, ...]) -> None:
         """Measure once and send it to everybody."""
         self._samples = self._samples + 1 & _WRAP
         if not self.freeze:
-            self._counts = self._measure()
+            load = tuple(part + more for part, more in zip(load, self.jump, strict=True))
+            self._counts = codec.counts_of(load[:3], load[3:], self._calibration)
         record = self._record
         record.ft_sequence = self._samples
         record.status = self.status

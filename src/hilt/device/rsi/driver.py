@@ -11,14 +11,13 @@ with relative corrections only: an absolute one would jump if the driver were mi
 the driver is opened again.
 """
 
-import contextlib
 import itertools
-import socket
 from typing import Any
 
 import numpy as np
 
 from hilt import clock
+from hilt.device.peer import PeerPort, named
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.settings import RsiSettings, pose_of
 from hilt.faults import InputError
@@ -33,7 +32,7 @@ SENTENCES = {
     RESTARTED: "the robot's program was started again; look where the robot stands; with absolute corrections, connect again",
 }
 
-_FIRST_PACKETS = 3  # seen before the cycle is believed
+_FIRST_PACKETS = 25  # heard before the robot is believed: whoever else sends every 12 ms has sent eight meanwhile
 _JUMP_MAX = 10.0  # times step_limit in a cycle; a measured pose that jumps further is not believed
 _DRAIN_MAX = 1000
 _RESTART = 10  # cycles without a packet, at least: no program is ended and started again within them
@@ -63,9 +62,22 @@ class RsiRobot:
         self._answered = True
         self._cycle, self._step = 0.0, 0
         self._seen = 0.0
-        self._socket: socket.socket | None = None
-        self.port = 0
+        self._line = PeerPort(codec.SIZE_MAX, settings.peer)
         frames.warm_up()
+
+    @property
+    def port(self) -> int:
+        return self._line.port
+
+    @property
+    def strangers(self) -> int:
+        """Packets of others; they are not read."""
+        return self._line.strangers
+
+    def notes(self) -> list[str]:
+        """What the user should know besides the figures."""
+        told = self._line.told()
+        return [f"{told} came to the robot's port {self.port} and were ignored"] if told else []
 
     @property
     def delay(self) -> int:
@@ -79,7 +91,7 @@ class RsiRobot:
         self._cycle, self._step = cycle, round(cycle * codec.TICKS_PER_SECOND)
         self.restarts = 0
         try:
-            if self._socket is None:
+            if not self._line.opened:
                 self.listen(address, port)
             self._meet(time_limit)
         except InputError:
@@ -89,9 +101,7 @@ class RsiRobot:
     def listen(self, address: str, port: int) -> None:
         """Take the port, before the robot's program is started."""
         try:
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._socket.bind((address, port))
-            self.port = self._socket.getsockname()[1]
+            self._line.bind(address, port)
         except (OSError, OverflowError) as error:
             self.close()
             raise InputError(
@@ -99,34 +109,50 @@ class RsiRobot:
             ) from None
 
     def _meet(self, time_limit: float) -> None:
-        """See a few packets, answer them without moving, and compare the cycle."""
-        deadline, stamps = clock.now() + time_limit, set[int]()
+        """See a few packets, answer them without moving, and compare the cycle. Nobody is believed for having sent first: a
+        second sender among these packets ends it, since no one can tell which of the two is the robot."""
+        deadline, stamps, line = clock.now() + time_limit, set[int](), self._line
+        line.forget()
         while len(stamps) < _FIRST_PACKETS:
-            data, peer = self._receive(deadline)
-            if peer is None:
-                raise InputError(
-                    f"no robot sent to port {self.port} within {time_limit:g} s; "
-                    "start its RSI program and look at the address in it"
-                )
-            if codec.decode_rob(data, self.state) != codec.OK:
+            data, sender = line.receive(deadline)
+            if sender is None and clock.now() > deadline:
+                raise InputError(self._nobody(time_limit))
+            if sender is None:
+                continue
+            if codec.decode_rob(data, self._next) != codec.OK:
                 self.rejected += 1
                 continue
+            if line.peer not in (None, sender):
+                raise InputError(
+                    f"two senders claim to be the robot at port {self.port}: {named(line.peer)} and {named(sender)}; "
+                    "end one of them, or name the robot's address and port in robot.peer"
+                )
+            line.peer = sender
+            self.state, self._next = self._next, self.state
             if not stamps:
-                self._socket.connect(peer)  # type: ignore[union-attr]  # nobody else is listened to
                 self._begin()
             stamps.add(int(self.state["ipoc"]))
             self._seen = clock.now()
             self.packets += 1
             self._answered = False
             self.hold()
-        order = sorted(stamps)
-        seen = min(after - before for before, after in itertools.pairwise(order))
+        line.settle()
+        self._check_cycle(sorted(stamps))
+        frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
+
+    def _nobody(self, time_limit: float) -> str:
+        told = self._line.told()
+        others = f"; {told} came, but robot.peer is {self.settings.peer}" if told else ""
+        advice = "start its RSI program and look at the address in it"
+        return f"no robot sent to port {self.port} within {time_limit:g} s; {advice}{others}"
+
+    def _check_cycle(self, stamps: list[int]) -> None:
+        seen = min((after - before for before, after in itertools.pairwise(stamps)), default=0)
         if seen != self._step:
             raise InputError(
                 f"robot.cycle is {self._step} ms but the robot at port {self.port} sends every {seen} ms; "
                 f"set robot.cycle = '{seen} ms' or choose the other sensor mode in its program"
             )
-        frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
 
     def _begin(self) -> None:
         """The robot's program has just started: its set-point is where the robot stands, and no correction has been made."""
@@ -134,27 +160,14 @@ class RsiRobot:
             _copy(self.state["X_act"], pose)
         self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
-    def _receive(self, deadline: float) -> tuple[bytes, Any]:
-        """The next datagram and its sender; no sender if none came in time."""
-        while self._socket is not None:
-            try:
-                self._socket.settimeout(max(deadline - clock.now(), 0.0))
-                return self._socket.recvfrom(codec.SIZE_MAX + 1)
-            except (TimeoutError, BlockingIOError):
-                break
-            except OSError:  # the robot's port is closed: it may come back
-                if clock.now() > deadline:
-                    break
-        return b"", None
-
     def wait(self, X_WB: Any, V_WB: Any) -> int:
         """Block until the robot's next packet; write where the mock-up is, and its mean twist since the last one."""
         deadline, before, fresh = clock.now() + self.settings.patience * self._cycle, int(self.state["ipoc"]), 0
         restarts = self.restarts
         for _ in range(_DRAIN_MAX):
             # Behind the first new one, only what is there already.
-            data, peer = self._receive(0.0 if fresh else deadline)
-            if peer is None:
+            data, sender = self._line.receive(0.0 if fresh else deadline)
+            if sender is None:
                 break
             fresh += self._take(data)
         if not fresh:
@@ -263,27 +276,19 @@ class RsiRobot:
     def close(self) -> None:
         """Stop, and give the port back. The robot stops by itself when its packets are no longer answered."""
         self.stop()
-        if self._socket is not None:
-            with contextlib.suppress(OSError):
-                self._socket.close()
-        self._socket = None
+        self._line.close()
 
     def _origin(self) -> Any:
         return self._sent if self.settings.correction == "relative" else self._start
 
     def _reply(self, data: bytes) -> bool:
         """One answer to a packet: a second one would be taken for the next packet's."""
-        if self._socket is None or self._answered:
+        if not self._line.opened or self._answered:
             return False
         self._answered = True
         self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
         _copy(self._sent, self._before)
-        try:
-            self._socket.setblocking(False)
-            self._socket.send(data)
-        except OSError:
-            return False
-        return True
+        return self._line.send(data)
 
 
 def _copy(pose: Any, out: Any) -> None:

@@ -5,12 +5,13 @@ missing or of another IPOC moves nothing and counts in Delay; `late_limit` of th
 beyond its limits. Stopped, it says why in `reason` and sends no more, until `restart`. The correction heard in a cycle is
 driven in the next one, so the set-point is reached one cycle plus the dead time after hilt meant it.
 
+Corrections are taken from the address and port that it sends to and from nobody else; packets of others are counted.
+
 It is also hilt's judge: `violations` has a sentence for every set-point that came while not `live` or that asked for more
 acceleration than `acceleration_limit` since the one before. An answer that does not move (hold) is no set-point; if it comes
 out of fast motion, it is a hard stop and counted as such.
 """
 
-import contextlib
 import random
 import socket
 import threading
@@ -21,6 +22,7 @@ import numpy as np
 
 from hilt import clock
 from hilt.device.line import Line
+from hilt.device.peer import PeerPort
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.response import Response
 from hilt.signals import POSE, TWIST
@@ -60,9 +62,12 @@ class SetPoint(NamedTuple):
 
 
 class RsiController:
-    """Speaks to the address and port where hilt listens. `serve` runs in the caller's thread, `start` in one of its own."""
+    """Speaks to the address and port where hilt listens, from `own` if that is given.
 
-    def __init__(self, address: str, port: int, settings: ControllerSettings) -> None:
+    `serve` runs in the caller's thread, `start` in one of its own.
+    """
+
+    def __init__(self, address: str, port: int, settings: ControllerSettings, own: tuple[str, int] = ("", 0)) -> None:
         self.settings, self.line = settings, Line(settings.seed)
         self.live = False  # whether set-points may come; whoever arms hilt says so
         self.disconnect = False  # the cable is out: nothing goes, nothing comes
@@ -71,15 +76,16 @@ class RsiController:
         self.violations: list[str] = []
         self.hard_stops = self.late = self.refused = self.cycles = 0
         self.reason = ""  # why it stopped
-        self._peer = (address, port)
         self._ipoc = 4_123_000_000
         self._rob, self._answer = np.zeros(1, codec.ROB)[0], np.zeros(1, codec.SEN)[0]
         self._start, self._set, self._next = (np.zeros(1, POSE)[0] for _ in range(3))
         self._turn = np.zeros(1, TWIST)[0]
         self._set["p"], self._set["q"] = settings.start_p, settings.start_q
         self._random = random.Random(settings.seed)
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1" if address.startswith("127.") else "", 0))
+        self._port = PeerPort(codec.SIZE_MAX)
+        self._port.bind(own[0] or ("127.0.0.1" if address.startswith("127.") else ""), own[1])
+        self._port.peer = (socket.gethostbyname(address), port)  # answers come from a number, whatever the rig file says
+        self._port.settle()
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
         frames.warm_up()
@@ -95,6 +101,16 @@ class RsiController:
         self._velocity = np.zeros(3)
         self.reason = ""
 
+    @property
+    def strangers(self) -> int:
+        """Packets of others than hilt."""
+        return self._port.strangers
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it sends from."""
+        return self._port.address
+
     def start(self) -> "RsiController":
         self._thread = threading.Thread(target=self.serve, name="rsi", daemon=True)
         self._thread.start()
@@ -104,7 +120,7 @@ class RsiController:
         self._end.set()
         if self._thread is not None:
             self._thread.join()
-        self._socket.close()
+        self._port.close()
 
     def __enter__(self) -> "RsiController":
         return self.start()
@@ -157,25 +173,14 @@ class RsiController:
         rob["delay"], rob["ipoc"] = self.late - self._late_before, self._ipoc + (1 if self.wrong_ipoc else 0)
         self.line.release(clock.now())
         if not self.disconnect:
-            self.line.send(codec.encode_rob(rob), clock.now(), self._deliver)
-
-    def _deliver(self, data: bytes) -> None:
-        with contextlib.suppress(OSError):
-            self._socket.sendto(data, self._peer)
+            self.line.send(codec.encode_rob(rob), clock.now(), self._port.send)
 
     def _listen(self, due: float) -> None:
         """Take the answer of this cycle; what is there already is heard even when this process is late itself."""
         heard = False
         while True:
-            left = max(due - clock.now(), 0.0) if not heard else 0.0
-            try:
-                self._socket.settimeout(left)
-                data = self._socket.recv(codec.SIZE_MAX + 1)
-            except (TimeoutError, BlockingIOError):
-                break
-            except OSError:  # nobody listens there yet
-                if self._end.wait(max(due - clock.now(), 0.0)):
-                    return
+            data, sender = self._port.receive(0.0 if heard else due)
+            if sender is None:
                 break
             if self.disconnect:
                 continue

@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from hilt.device import peer
 from hilt.scenario import Section
 from hilt.signals import POSE
 from hilt.units import Metre, Metre3, Quaternion, Radian
@@ -29,7 +30,15 @@ class RsiSettings(Section):
     step_limit: Metre = Field(gt=0, description="largest correction of a cycle")
     turn_limit: Radian = Field(gt=0, description="largest correction of a cycle")
     patience: int = Field(gt=0, description="cycles without a packet after which the robot is silent")
+    peer: str = Field(default="", description="the robot's own address, or address:port; nobody else is listened to")
     sen_type: str = Field(default="ImFree", pattern=r"^\w+$", description="SENTYPE of the RSI configuration")
+
+    @field_validator("peer")
+    @classmethod
+    def _one_sender(cls, text: str) -> str:
+        if text:
+            peer.parse(text)
+        return text
 
 
 def pose_of(place: Place) -> Any:

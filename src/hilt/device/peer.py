@@ -1,0 +1,140 @@
+"""A UDP port that hears one peer; whoever else sends to it is counted, named and ignored.
+
+UDP has no connections: anybody who can reach a port can send to it. `connect` on a UDP socket has the kernel drop strangers,
+but then nobody would know of them. So the first `COUNTED` are read and counted; beyond that the socket is connected, and a
+flood costs the loop the reading of one full buffer, once.
+"""
+
+import contextlib
+import ipaddress
+import socket
+
+from hilt import clock
+
+COUNTED = 100  # packets of strangers, before the kernel is told to drop them
+NAMED = 3  # strangers whose addresses are told
+_QUEUE_MAX = 4096  # packets; more than a socket's buffer holds unless somebody enlarged it
+
+Sender = tuple[str, int]
+
+
+def parse(text: str) -> tuple[str, int]:
+    """Address and port of "address" or "address:port"; port 0 for any. Numbers only: a name would be looked up elsewhere."""
+    address, colon, port = text.partition(":")
+    try:
+        found = ipaddress.IPv4Address(address)
+        number = int(port) if colon else 0
+    except ValueError:
+        number, found = -1, ipaddress.IPv4Address(0)
+    if found.is_unspecified or found.is_multicast or not (1 if colon else 0) <= number <= 65535:
+        raise ValueError('it must be an IPv4 address, or one with a port, such as "192.168.1.10" or "192.168.1.10:49152"')
+    return str(found), number
+
+
+def named(sender: Sender) -> str:
+    return f"{sender[0]}:{sender[1]}"
+
+
+class PeerPort:
+    """A socket and whom it listens to. Until `settled`, everybody at the allowed address may be the peer."""
+
+    def __init__(self, size_max: int, allowed: str = "") -> None:
+        self.peer: Sender | None = None
+        self.settled = False
+        self.strangers = 0  # packets
+        self.address: Sender = ("", 0)  # our own
+        self._allowed = parse(allowed) if allowed else ("", 0)
+        self._names: list[str] = []
+        self._shut = False  # whether the kernel drops strangers
+        self._size_max = size_max
+        self._socket: socket.socket | None = None
+
+    @property
+    def port(self) -> int:
+        return self.address[1]
+
+    @property
+    def opened(self) -> bool:
+        return self._socket is not None
+
+    def bind(self, address: str, port: int) -> None:
+        """Take a port for oneself: no option that shares it. Raises what the kernel says."""
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind((address, port))
+        self.address = self._socket.getsockname()
+
+    def settle(self) -> None:
+        """From here on the peer is the peer, by address and port, until the port is closed."""
+        self.settled = True
+
+    def forget(self) -> None:
+        """Throw away unread what has come so far, and whom we knew."""
+        self.peer, self.settled = None, False
+        for _ in range(_QUEUE_MAX):
+            data, _ = self._next(0.0)
+            if data is None:
+                return
+
+    def receive(self, deadline: float) -> tuple[bytes, Sender | None]:
+        """The next datagram of the peer, and its sender; no sender if none came in time. A past deadline does not wait."""
+        for _ in range(_QUEUE_MAX):
+            data, sender = self._next(deadline)
+            if data is None or sender is None:
+                break
+            if self._welcome(sender):
+                return data, sender
+            self._count(sender)
+        return b"", None
+
+    def _next(self, deadline: float) -> tuple[bytes | None, Sender | None]:
+        while self._socket is not None:
+            try:
+                self._socket.settimeout(max(deadline - clock.now(), 0.0))
+                return self._socket.recvfrom(self._size_max + 1)
+            except (TimeoutError, BlockingIOError):
+                break
+            except OSError:  # the peer's port is closed: it may come back
+                if clock.now() > deadline:
+                    break
+        return None, None
+
+    def _welcome(self, sender: Sender) -> bool:
+        if self.settled:
+            return sender == self.peer
+        address, port = self._allowed
+        return address in ("", sender[0]) and port in (0, sender[1])
+
+    def _count(self, sender: Sender) -> None:
+        self.strangers += 1
+        if len(self._names) < NAMED and named(sender) not in self._names:
+            self._names.append(named(sender))
+        if self.settled and self.peer is not None and not self._shut and self.strangers >= COUNTED and self._socket is not None:
+            self._shut = True
+            with contextlib.suppress(OSError):  # then they are read and counted as before
+                self._socket.connect(self.peer)
+
+    def send(self, data: bytes) -> bool:
+        """To the peer, without waiting; whether it has left."""
+        if self._socket is None or self.peer is None:
+            return False
+        try:
+            self._socket.setblocking(False)
+            self._socket.sendto(data, self.peer)
+        except OSError:
+            return False
+        return True
+
+    def told(self) -> str:
+        """What strangers have sent, in words; empty if nothing."""
+        if not self.strangers:
+            return ""
+        more = f"; from number {COUNTED} on the kernel drops them uncounted" if self._shut else ""
+        count = "1 packet" if self.strangers == 1 else f"{self.strangers} packets"
+        return f"{count} of strangers ({', '.join(self._names)}){more}"
+
+    def close(self) -> None:
+        """Give the port back. Never raises, safe to call twice."""
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.close()
+        self._socket, self._shut = None, False

@@ -1,0 +1,497 @@
+"""Packets from strangers, on real sockets: whoever is not the robot or the sensor is counted, told and ignored.
+
+Strangers send from other loopback addresses (127.0.0.2 …) or other ports; nothing leaves this machine.
+"""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilt import clock
+from hilt.device import drivers, peer
+from hilt.device.drivers import NetFTRig, RsiRig
+from hilt.device.netft import codec as ft
+from hilt.device.netft import driver as netft
+from hilt.device.netft.driver import NetFT, NetFTSettings
+from hilt.device.netft.emulator import NetFTBox
+from hilt.device.netft.jump import LEARNT, Jump
+from hilt.device.rsi import codec, frames
+from hilt.device.rsi import driver as rsi
+from hilt.device.rsi.driver import RsiRobot
+from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.device.rsi.settings import Place, RsiSettings
+from hilt.faults import InputError
+from hilt.signals import POSE, TWIST, WRENCH
+
+LONG = 20.0  # [s], what no test waits for unless something is broken
+HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
+FAR = (2.0, 0.5, 0.5)  # where strangers say that the robot is
+ROBOT = "127.0.0.1"
+CALIBRATION = ft.Calibration(1e6, 1e6)
+
+
+def until(condition):
+    end = clock.now() + LONG
+    while not condition():
+        assert clock.now() < end, "it never came true"
+        clock.pause(0.002)
+
+
+def robot(allowed=ROBOT, patience=500):
+    found = RsiRobot(
+        RsiSettings(
+            correction="relative", X_WR=HERE, X_TB=HERE, step_limit=0.001, turn_limit=0.01, patience=patience, peer=allowed
+        )
+    )
+    found.listen("127.0.0.1", 0)
+    return found
+
+
+def controller(driver):
+    return RsiController("127.0.0.1", driver.port, ControllerSettings(late_limit=5000))
+
+
+def packet(ipoc, place=FAR, delay=0):
+    rob = np.zeros(1, codec.ROB)[0]
+    for pose in (rob["X_act"], rob["X_set"]):
+        pose["p"], pose["q"] = place, (1.0, 0.0, 0.0, 0.0)
+    rob["ipoc"], rob["delay"] = ipoc, delay
+    return codec.encode_rob(rob)
+
+
+class Poser:
+    """Sends what a robot would, from another address or another port, every 4 ms."""
+
+    def __init__(self, port, address="127.0.0.2", ipoc=1000):
+        self._to, self._ipoc = ("127.0.0.1", port), ipoc
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind((address, 0))
+        self.socket.setblocking(False)
+        self.name = peer.named(self.socket.getsockname())
+        self.sent = self.answers = 0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self):
+        while not self._end.wait(0.004):
+            self._ipoc += 4
+            self.socket.sendto(packet(self._ipoc), self._to)
+            self.sent += 1
+            with contextlib.suppress(BlockingIOError):
+                while self.socket.recv(4096):
+                    self.answers += 1
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._end.set()
+        self._thread.join()
+        self.socket.close()
+
+
+@contextlib.contextmanager
+def cell(allowed=ROBOT):
+    """A driver and its robot that have met."""
+    driver = robot(allowed)
+    with controller(driver) as arm:
+        try:
+            driver.open("127.0.0.1", driver.port, 0.004, LONG)
+            yield driver, arm, np.zeros(1, POSE), np.zeros(1, TWIST)
+        finally:
+            driver.close()
+
+
+def cycles(driver, X, V, count):
+    for _ in range(count):
+        assert driver.wait(X, V) == rsi.OK
+        assert driver.hold() == rsi.OK
+
+
+def test_a_poser_that_sends_first_from_another_address_is_not_the_robot():
+    driver = robot()
+    X, V = np.zeros(1, POSE), np.zeros(1, TWIST)
+    with Poser(driver.port) as poser:
+        until(lambda: poser.sent > 20)
+        threading.Timer(0.3, lambda: arm.start()).start()  # the robot comes later
+        arm = controller(driver)
+        try:
+            driver.open("127.0.0.1", driver.port, 0.004, LONG)
+            cycles(driver, X, V, 50)
+            assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
+            assert len(arm.diary) > 20, "the robot is answered"
+            assert poser.answers == 0
+            assert driver.strangers > 20
+            (note,) = driver.notes()
+            assert f"{driver.strangers} packets of strangers ({poser.name})" in note
+        finally:
+            driver.close()
+            arm.stop()
+
+
+@pytest.mark.parametrize(("allowed", "address"), [("", "127.0.0.2"), ("", ROBOT), (ROBOT, ROBOT)])
+def test_two_senders_are_refused_whoever_was_first(allowed, address):
+    """Without robot.peer nobody can tell who is the robot; with an address only, not which of its ports."""
+    for poser_first in (True, False):
+        driver = robot(allowed)
+        arm = controller(driver)
+        both = [Poser(driver.port, address), arm]
+        with contextlib.ExitStack() as stack:
+            for each in both if poser_first else both[::-1]:
+                stack.enter_context(each)
+            until(lambda p=both[0], a=arm: p.sent > 5 and a.cycles > 5)
+            with pytest.raises(InputError) as refused:
+                driver.open("127.0.0.1", driver.port, 0.004, LONG)
+            assert "two senders claim to be the robot" in str(refused.value)
+            assert both[0].name in str(refused.value)
+            assert peer.named(arm.address) in str(refused.value)
+            assert "robot.peer" in str(refused.value)
+            assert arm.violations == []
+
+
+def test_with_the_port_in_robot_peer_a_poser_at_the_same_address_is_a_stranger():
+    own = (ROBOT, free_port())
+    driver = robot(peer.named(own))
+    arm = RsiController("127.0.0.1", driver.port, ControllerSettings(late_limit=5000), own)
+    with Poser(driver.port, ROBOT) as poser, arm:
+        until(lambda: poser.sent > 20)
+        driver.open("127.0.0.1", driver.port, 0.004, LONG)
+        assert driver.strangers > 0
+        assert driver.state["X_act"]["p"] == pytest.approx(arm.settings.start_p, abs=1e-8)
+        driver.close()
+
+
+def test_two_posers_and_no_robot_are_one_sentence():
+    driver = robot()
+    with Poser(driver.port) as one, Poser(driver.port, "127.0.0.3") as two:
+        with pytest.raises(InputError, match="no robot sent to port") as refused:
+            driver.open("127.0.0.1", driver.port, 0.004, 0.5)
+        assert all(poser.name in str(refused.value) for poser in (one, two))
+        assert f"robot.peer is {ROBOT}" in str(refused.value)
+        assert one.answers == two.answers == 0
+
+
+def test_packets_that_lay_in_the_queue_are_thrown_away_unread():
+    """From the robot's own address, before the connection: a program that has ended since, or somebody who lay in wait."""
+    driver = robot()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as old:
+        old.bind((ROBOT, 0))
+        for k in range(200):
+            old.sendto(packet(4_200_000_000 + 4 * k), ("127.0.0.1", driver.port))
+    with controller(driver) as arm:
+        until(lambda: arm.cycles > 5)
+        driver.open("127.0.0.1", driver.port, 0.004, LONG)
+        X, V = np.zeros(1, POSE), np.zeros(1, TWIST)
+        cycles(driver, X, V, 10)
+        assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
+        assert (driver.rejected, driver.restarts, driver.duplicates) == (0, 0, 0)
+        driver.close()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.2", ROBOT])
+def test_a_strangers_packet_counts_and_changes_nothing(address):
+    """Places, time stamps ahead and behind, a clock that goes back, counts of late answers: all as if nobody had sent."""
+    with cell() as (driver, arm, X, V), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        stranger.bind((address, 0))
+        to = ("127.0.0.1", driver.port)
+        cycles(driver, X, V, 10)
+        for k in range(60):
+            now = int(driver.state["ipoc"])
+            for ipoc in (now, now + 4, now + 8, now + 40_000, now - 5_000_000, 1000):
+                if k % 6 == 0:
+                    stranger.sendto(packet(ipoc, delay=ipoc % 1000), to)
+            stranger.sendto(b"<Rob>", to) if k == 0 else None
+            cycles(driver, X, V, 1)
+            assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
+            assert np.abs(V["v"]).max() < 1e-6
+        assert driver.strangers == 61
+        assert (driver.rejected, driver.duplicates, driver.restarts) == (0, 0, 0)
+        assert driver.state["ipoc"] <= arm._ipoc
+        assert peer.named(stranger.getsockname()) in driver.notes()[0]
+        stranger.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            stranger.recv(4096)
+
+
+def test_a_robot_that_falls_silent_is_silent_also_while_a_stranger_talks():
+    with cell() as (driver, arm, X, V):
+        driver.settings = driver.settings.model_copy(update={"patience": 50})
+        with Poser(driver.port, ROBOT) as poser:
+            cycles(driver, X, V, 5)
+            arm.disconnect = True
+            codes = []
+            until(lambda: codes.append(driver.wait(X, V)) or codes[-1] == rsi.SILENT)
+            assert poser.sent > 10
+            assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
+            assert driver.restarts == 0
+
+
+FLOOD = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flood:
+    flood.bind(("127.0.0.2", 0))
+    print("begun", flush=True)
+    data = sys.argv[2].encode()
+    for k in range(int(sys.argv[3])):
+        flood.sendto(data, ("127.0.0.1", int(sys.argv[1])))
+"""
+
+
+def test_a_flood_of_strangers_does_not_keep_the_robots_packets_away():
+    """The kernel is told to drop them after the first hundred: what the loop reads of a flood is bounded."""
+    with cell() as (driver, arm, X, V):
+        cycles(driver, X, V, 10)
+        command = [sys.executable, "-c", FLOOD, str(driver.port), packet(1000).decode(), "50000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as flood:
+            flood.stdout.readline()
+            answered = 0
+            while flood.poll() is None:
+                cycles(driver, X, V, 10)
+                answered += 10
+        assert peer.COUNTED <= driver.strangers < 5000
+        assert "the kernel drops them" in driver.notes()[0]
+        assert answered > 10
+        lost = driver.lost
+        cycles(driver, X, V, 20)
+        assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
+        assert driver.restarts == 0
+        assert driver.lost - lost < 20
+
+
+def test_the_emulated_robot_takes_corrections_from_its_peer_only():
+    with cell() as (driver, arm, X, V):
+        cycles(driver, X, V, 10)
+        before, refused = arm._set["p"].copy(), arm.refused
+        correction = frames.identity()
+        correction["p"][0] = 1e-4
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.bind((ROBOT, 0))
+            for _ in range(20):
+                assert driver.wait(X, V) == rsi.OK
+                for ahead in (0, 4):  # a guess at the next one, too
+                    stranger.sendto(codec.encode_sen(correction, int(driver.state["ipoc"]) + ahead), arm.address)
+                assert driver.hold() == rsi.OK
+        until(lambda: arm.strangers == 40)
+        cycles(driver, X, V, 5)
+        assert arm._set["p"].tolist() == before.tolist()
+        assert (arm.refused, arm.violations) == (refused, [])
+
+
+@given(st.text(max_size=30))
+def test_a_peer_is_an_address_or_refused(text):
+    try:
+        address, port = peer.parse(text)
+    except ValueError:
+        return
+    assert len(address.split(".")) == 4
+    assert 0 <= port <= 65535
+
+
+@pytest.mark.parametrize(
+    "text", ["robot", "1.2.3", "0.0.0.0", "224.0.0.1", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:65536", "::1", "1.2.3.4:²"]
+)
+def test_what_cannot_be_a_peer_is_one_sentence(text):
+    with pytest.raises(ValueError, match="peer") as refused:
+        RsiSettings(correction="relative", X_WR=HERE, X_TB=HERE, step_limit=1, turn_limit=1, patience=1, peer=text)
+    assert "it must be an IPv4 address" in str(refused.value)
+
+
+# The sensor
+
+
+def sensor(**settings):
+    return NetFT(NetFTSettings(counts_per_force=1e6, counts_per_torque=1e6, stale=LONG, frozen=0.0, **settings))
+
+
+def pushed():
+    return (216.0, 0.0, 0.0), (0.0, 3.0, 0.0)
+
+
+@contextlib.contextmanager
+def stream(**settings):
+    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
+        driver = sensor(**settings)
+        driver.open(box.address, box.port, LONG)
+        try:
+            yield box, driver, np.zeros(1, WRENCH)
+        finally:
+            driver.stop()
+
+
+def read_until(driver, out, condition):
+    codes = []
+    until(lambda: codes.append(driver.read(out)) or condition())
+    return codes
+
+
+def client():
+    return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+def test_records_of_a_stranger_are_not_the_sensors():
+    with stream() as (_, driver, out):
+        read_until(driver, out, lambda: driver.used > 5)
+        record = ft.Record()
+        record.counts = (1, 2, 3, 4, 5, 6)
+        to = driver._socket.getsockname()
+        for address in ("127.0.0.1", "127.0.0.2"):
+            with client() as stranger:
+                stranger.bind((address, 0))
+                for ahead in range(1, 50):
+                    record.rdt_sequence = driver._newest.rdt_sequence + ahead
+                    stranger.sendto(ft.encode(record), to)
+        used = driver.used
+        codes = read_until(driver, out, lambda: driver.used > used + 10)
+        assert set(codes) == {netft.OK}
+        assert out["f"][0] == pytest.approx((216.0, 0.0, 0.0), abs=1e-5)
+        assert (driver.late, driver.rejected, driver.gaps) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("key", ["jump_force", "jump_torque"])
+def test_a_bias_set_by_somebody_else_under_load_is_a_fault(key):
+    with stream(**{key: 1.0}) as (box, driver, out):
+        codes = read_until(driver, out, lambda: driver.used > 10)
+        assert set(codes) == {netft.OK}
+        with client() as other:
+            other.sendto(ft.encode_request(ft.BIAS), (box.address, box.port))
+        codes = read_until(driver, out, lambda: driver.jumps)
+        assert codes[-1] == netft.JUMP
+        assert netft.SENTENCES[netft.JUMP]
+        assert box.biases == 1
+        used = driver.used
+        assert set(read_until(driver, out, lambda: driver.used > used + 10)) == {netft.OK}, "told once"
+
+
+def test_our_own_bias_is_no_jump_and_the_next_one_is():
+    with stream(jump_force=1.0) as (box, driver, out):
+        read_until(driver, out, lambda: driver.used > 10)
+        driver.bias()
+        codes = read_until(driver, out, lambda: abs(out["f"][0, 0]) < 1e-5)
+        assert set(codes) == {netft.OK}
+        box.jump = (5.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        assert read_until(driver, out, lambda: driver.jumps)[-1] == netft.JUMP
+
+
+def record_of(force, rdt, samples):
+    record = ft.Record()
+    record.rdt_sequence, record.ft_sequence = rdt & 0xFFFFFFFF, samples & 0xFFFFFFFF
+    record.f = (force, 0.0, 0.0)
+    return record
+
+
+@given(
+    st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=40),
+    st.lists(st.integers(1, 30), min_size=3, max_size=40),
+    st.integers(1, 7),
+    st.integers(0, 0xFFFFFFFF),
+    st.integers(2, 50),
+)
+def test_a_contact_never_jumps_whatever_is_lost_and_a_step_beyond_its_speed_does(slopes, gaps, stride, first, beyond):
+    """Force that changes by at most 1 N from record to record, with any records missing in between."""
+    jump, force, rdt = Jump(1.0 + 1e-9, 0.0), 0.0, first
+    last = record_of(force, rdt, stride * rdt)
+    for _ in range(LEARNT):
+        rdt += 1
+        after = record_of(force, rdt, stride * rdt)
+        assert not jump.beyond(last, after, 1)
+        last = after
+    for slope, gap in zip(slopes, gaps, strict=False):
+        force, rdt = force + slope * gap, rdt + gap
+        after = record_of(force, rdt, stride * rdt)
+        assert not jump.beyond(last, after, gap)
+        assert jump.beyond(last, record_of(last.f[0] + beyond * gap, rdt, stride * rdt), gap)
+        last = after
+
+
+def test_samples_that_the_sensor_has_taken_and_not_sent_widen_the_bound():
+    """Its numbers run on while its process was stalled: the load had the time to change."""
+    jump = Jump(1.0, 0.0)
+    assert not jump.beyond(record_of(0.0, 1, 1), record_of(0.0, 2, 2), 1)
+    assert not jump.beyond(record_of(0.0, 2, 2), record_of(99.0, 3, 102), 1)
+    assert jump.beyond(record_of(0.0, 2, 2), record_of(101.0, 3, 102), 1)
+
+
+@given(st.lists(st.floats(1e-4, 0.3), min_size=2, max_size=30))
+def test_a_stalled_emulator_sends_what_the_sensor_would_have_measured(pauses):
+    """1 N/ms, looked at as late as its process pleases: no record is further from the one before than its samples allow."""
+    now, records = 0.0, []
+    with contextlib.ExitStack() as stack:
+        box = NetFTBox(lambda: ((1000.0 * now, 0.0, 0.0), (0.0, 0.0, 0.0)), CALIBRATION, 1000.0)
+        stack.callback(box.stop)
+        box.line.send = lambda data, *_: records.append(data)
+        box._streams["somebody"] = type("Stream", (), {"sequence": 1, "left": -1})()
+        due = box._catch_up(now, 0.0)
+        for pause in pauses:
+            now += pause
+            due = box._catch_up(now, due)
+    jump, (before, after) = Jump(1.0 + 1e-5, 0.0), (ft.Record(), ft.Record())
+    ft.decode(records[0], CALIBRATION, before)
+    for data in records[1:]:
+        ft.decode(data, CALIBRATION, after)
+        assert not jump.beyond(before, after, 1)
+        before, after = after, before
+
+
+# Two runs on one rig
+
+
+def sections(box, port):
+    table = {"correction": "relative", "X_WR": HERE, "X_TB": HERE, "step_limit": 0.001, "turn_limit": 0.01, "patience": 500}
+    return (
+        RsiRig(driver="rsi", address="127.0.0.1", port=port, cycle=0.004, peer=ROBOT, time_limit=LONG, **table),
+        NetFTRig(
+            driver="netft",
+            address=box.address,
+            port=box.port,
+            counts_per_force=1e6,
+            counts_per_torque=1e6,
+            stale=1.0,
+            frozen=0.0,
+        ),
+    )
+
+
+def test_a_second_run_on_a_rig_is_refused_before_the_sensor_hears_of_it():
+    """A real box streams to whoever asked last: the first run would lose its forces to a run that is refused afterwards."""
+    first = robot()
+    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
+        with pytest.raises(
+            InputError, match=rf"cannot listen for the robot at 127.0.0.1:{first.port}: .*; end the other program"
+        ):
+            drivers.connect(*sections(box, first.port))
+        clock.pause(0.1)
+        assert (box.starts, box.clients) == (0, 0)
+        first.close()
+        port = first.port
+        with RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)):
+            arm, force = drivers.connect(*sections(box, port))
+            assert box.clients == 1
+            arm.close()
+            force.stop()
+
+
+def test_a_rig_that_is_there_only_in_part_lets_go_of_all():
+    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
+        one, two = sections(box, robot_port := free_port())
+        with pytest.raises(InputError, match="no robot sent"):
+            drivers.connect(one.model_copy(update={"time_limit": 0.1}), two)
+        until(lambda: box.clients == 0)
+        box.silence = True
+        with pytest.raises(InputError, match="sent no record"):
+            drivers.connect(one, two.model_copy(update={"time_limit": 0.1}))
+        with client() as free:
+            free.bind(("127.0.0.1", robot_port))
+
+
+def free_port():
+    with client() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
