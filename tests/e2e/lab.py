@@ -61,9 +61,10 @@ def live_run(facility, found, folder):
 class Run:
     """One armed run, with something done to it from another thread a while after it went live."""
 
-    def __init__(self, facility, tmp_path, settings=(), lab=None):
+    def __init__(self, facility, tmp_path, settings=(), lab=None, sensor=None):
         self.facility, self.control = facility, facility.control
         rig = facility.rig if lab is None else facility.rig.model_copy(update={"lab": facility.rig.lab.model_copy(update=lab)})
+        rig = rig.model_copy(update={"sensor": {**rig.sensor, **(sensor or {})}})
         found = job.find("docking", "table1", [*rig.settings("docking"), *SHORT, *settings])
         self.session = Session(*found, tmp_path, rig)
 

@@ -45,8 +45,8 @@ ENDS = {
     "it repeats itself": (switch("sensor.freeze"), "sensor-frozen"),
     "it is saturated": (switch("sensor.saturate"), "sensor-saturated"),
     "it reports an error": (switch("sensor.status", 0x80000000), "sensor-status"),
-    "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "force"),
-    "the torque jumps": (switch("sensor.jump", (0, 0, 0, 0, 400, 0)), "torque"),
+    "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "sensor-jump"),
+    "the torque jumps": (switch("sensor.jump", (0, 0, 0, 0, 400, 0)), "sensor-jump"),
 }
 
 
@@ -180,7 +180,7 @@ def test_others_see_where_the_robot_is_while_it_is_live(run):
 
 
 ON_THE_WAY = {
-    "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "measured force"),
+    "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "jumped from one record to the next"),
     "the sensor is saturated": (switch("sensor.saturate"), "saturated"),
     "the robot's cable is out": (switch("robot.disconnect"), "no packet"),
 }
@@ -236,7 +236,7 @@ def test_a_program_started_again_under_a_session_is_armed_from_where_the_robot_s
     each = Run(facility, tmp_path, settings=["collisions=1"])
     try:
         first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
-        assert first.fault.name == "force"
+        assert first.fault.name == "sensor-jump"
         assert each.session.rig.place["p"][0] > 0.003, "it was on its way"
         each.control.clear()
         each.control.restart()
@@ -259,7 +259,7 @@ def test_armed_again_after_a_fault_without_connecting_again(facility, tmp_path):
     each = Run(facility, tmp_path, settings=["collisions=1"])
     try:
         first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
-        assert first.fault.name == "force"
+        assert first.fault.name == "sensor-jump"
         each.control.clear()
         each.control.live(True)
         with pytest.raises(InputError, match="drive it there"):

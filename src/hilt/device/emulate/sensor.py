@@ -30,6 +30,7 @@ def _status_word(text: str) -> int:
 SWITCHES: child.Switches = {
     "freeze": (child.boolean, False),
     "jump": (_six, (0.0,) * 6),
+    "zero": (_six, (0.0,) * 6),
     "saturate": (child.boolean, False),
     "status": (_status_word, 0),
     "silence": (child.boolean, False),

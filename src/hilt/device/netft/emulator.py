@@ -43,6 +43,7 @@ class NetFTBox:
         self.line = Line(seed)
         self.freeze = False  # the gages stand still, the numbers run on
         self.jump: tuple[float, ...] = (0.0,) * 6  # [N, N·m] added to the load
+        self.zero: tuple[float, ...] = (0.0,) * 6  # [N, N·m] taken off the load since the last bias command
         self.saturate = False
         self.status = 0  # bits to set in every status word
         self.silence = False
@@ -53,9 +54,8 @@ class NetFTBox:
         self._wrench, self._calibration, self._period = wrench, calibration, 1.0 / rate
         self._burst = max(int(_BEHIND_MAX * rate), 1)  # samples
         self._streams: dict[tuple[str, int], _Stream] = {}
-        self._bias: tuple[int, ...] = (0,) * 6
         self._seen: tuple[tuple[float, ...], float] | None = None  # load [N, N·m] when last looked at, and when that was
-        self._counts: tuple[int, ...] = (0,) * 6
+        self._load: tuple[float, ...] = (0.0,) * 6  # [N, N·m], of the last sample
         self._samples = 0
         self._record = codec.Record()
         self._end = threading.Event()
@@ -130,21 +130,18 @@ class NetFTBox:
                 self._streams.pop(client, None)
             elif command == codec.BIAS:
                 self.biases += 1
-                self._bias = self._counts
+                self.zero = self._load
 
     def _sample(self, now: float, load: tuple[float, ...]) -> None:
         """Measure once and send it to everybody."""
         self._samples = self._samples + 1 & _WRAP
         if not self.freeze:
-            load = tuple(part + more for part, more in zip(load, self.jump, strict=True))
-            self._counts = codec.counts_of(load[:3], load[3:], self._calibration)
+            self._load = tuple(part + more for part, more in zip(load, self.jump, strict=True))
         record = self._record
         record.ft_sequence = self._samples
         record.status = self.status
-        record.counts = tuple(
-            min(max(count - zero, codec.COUNT_MIN), codec.COUNT_MAX)
-            for count, zero in zip(self._counts, self._bias, strict=True)
-        )
+        felt = tuple(part - zero for part, zero in zip(self._load, self.zero, strict=True))
+        record.counts = codec.counts_of(felt[:3], felt[3:], self._calibration)
         if self.saturate:
             record.counts = (codec.COUNT_MAX,) * 6
             record.status |= codec.SATURATED | codec.ERROR

@@ -1,0 +1,135 @@
+"""Strangers in the dry lab: they send to the robot's port, use its sensor, and start a second run."""
+
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from hilt.device import peer
+from hilt.device.netft import codec as ft
+from hilt.faults import InputError
+from tests.contract.test_strangers import FLOOD, Poser, packet
+from tests.e2e.lab import Run, until
+from tests.e2e.test_lab_faults import check_contact, switch
+
+ONE = ["collisions=1"]
+
+
+def bias(run):
+    """Another client of the sensor sets its zero."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.sendto(ft.encode_request(ft.BIAS), ("127.0.0.1", run.facility.rig.sensor["port"]))
+
+
+def port_of(run):
+    return run.facility.rig.robot["port"]
+
+
+def test_a_bias_that_somebody_else_sets_in_contact_stops_the_robot(run):
+    def in_contact(each):
+        until(lambda: np.linalg.norm(each.control.status()["sensor"]["f"]) > 80.0)
+        bias(each)
+
+    result = run(in_contact, after=0.0)
+    assert result.fault is not None
+    assert result.fault.name == "sensor-jump"
+    assert "set its zero" in result.fault.sentence
+    assert result.timing["devices"]["sensor"]["jumps"] == 1
+    felt = np.linalg.norm(result.rows["F_So_S"]["f"], axis=1)
+    assert felt[-2] > 50.0, "in contact"
+    assert felt[-2] - felt[-1] > 25.0, "and biased: that row has sent nothing"
+
+
+def test_a_bias_in_free_flight_changes_nothing(run):
+    result = run(bias, settings=ONE, after=0.1)
+    assert result.fault is None
+    check_contact(result)
+
+
+@pytest.mark.parametrize(("load", "fault"), [((4000, 0, 0, 0, 0, 0), "force"), ((0, 0, 0, 0, 400, 0), "torque")])
+def test_without_a_bound_on_jumps_the_guard_still_finds_the_load(facility, tmp_path, load, fault):
+    each = Run(facility, tmp_path, sensor={"jump_force": 0, "jump_torque": 0})
+    try:
+        assert each.go(switch("sensor.jump", load)).fault.name == fault
+    finally:
+        each.session.close()
+        each.control.clear()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_a_poser_during_a_run_is_told_and_changes_nothing(run, address):
+    names = []
+
+    def pose(each):
+        with Poser(port_of(each), address, ipoc=each.control.status()["robot"]["ipoc"]) as poser:
+            time.sleep(0.3)
+            names.append(poser.name)
+            assert poser.answers == 0
+
+    result = run(pose, settings=ONE, after=0.0)
+    assert result.fault is None
+    check_contact(result)
+    counted = result.timing["devices"]["robot"]
+    assert counted["strangers"] > 10
+    assert (counted["rejected"], counted["restarts"], counted["duplicates"]) == (0, 0, 0)
+    (note,) = [each for each in result.notes if "strangers" in each]
+    assert f"{counted['strangers']} packets of strangers ({names[0]})" in note
+    assert note in [each["sentence"] for each in result.as_json()["faults"]]
+    assert np.abs(result.rows["X_WB_meas"]["p"]).max() < 0.1, "its places are nobody's"
+
+
+def test_a_flood_during_a_run_is_survived(run):
+    def flood(each):
+        subprocess.run([sys.executable, "-c", FLOOD, str(port_of(each)), packet(1000).decode(), "30000"], check=True)
+
+    result = run(flood, settings=ONE, after=0.0)
+    assert result.fault is None
+    assert result.timing["devices"]["robot"]["strangers"] >= peer.COUNTED
+    assert any("the kernel drops them" in note for note in result.notes)
+
+
+def test_a_second_run_on_the_rig_is_refused_and_the_first_does_not_feel_it(run, facility, tmp_path):
+    refused, seen = [], []
+
+    def second(each):
+        before = each.control.status()
+        other = Run(facility, tmp_path / "second", settings=ONE)
+        try:
+            with pytest.raises(InputError) as error:
+                other.session.open()
+            refused.append(str(error.value))
+        finally:
+            other.session.close()
+        seen.extend([before, each.control.status()])
+
+    result = run(second, settings=ONE, after=0.1)
+    assert result.fault is None
+    check_contact(result)
+    assert "cannot listen for the robot" in refused[0]
+    assert "end the other program" in refused[0]
+    before, after = (status["sensor"] for status in seen)
+    assert (after["starts"], after["clients"]) == (before["starts"], before["clients"]) == (before["starts"], 1)
+    assert after["biases"] == before["biases"]
+    assert seen[1]["robot"]["strangers"] == seen[0]["robot"]["strangers"], "the robot got answers from one run only"
+
+
+def test_corrections_of_a_stranger_do_not_move_the_emulated_robot(run):
+    from hilt.device.rsi import codec, frames
+
+    def steer(each):
+        correction = frames.identity()
+        correction["p"][1] = 1e-3
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for _ in range(10):
+                status = each.control.status()["robot"]
+                host, _, port = status["address"].partition(":")
+                for ahead in range(0, 80, 4):
+                    stranger.sendto(codec.encode_sen(correction, status["ipoc"] + ahead), (host, int(port)))
+        until(lambda: each.control.status()["robot"]["strangers"] > 0)
+
+    result = run(steer, settings=ONE, after=0.0)
+    assert result.fault is None
+    assert np.abs(result.rows["X_WB_meas"]["p"][:, 1]).max() < 1e-6
