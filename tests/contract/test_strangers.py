@@ -478,6 +478,26 @@ def test_a_second_run_on_a_rig_is_refused_before_the_sensor_hears_of_it():
             force.stop()
 
 
+def test_a_sensor_serves_one_run_also_where_the_robots_differ():
+    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
+        _, section = sections(box, 1)
+        first, out = section.connect(), np.zeros(1, WRENCH)
+        with pytest.raises(InputError, match=rf"the force sensor at 127.0.0.1:{box.port} is in use by another run"):
+            section.connect()
+        with pytest.raises(InputError, match="is in use by another run"):
+            section.model_copy(update={"address": "localhost"}).connect()
+        assert box.starts == 1
+        read_until(first.sensor, out, lambda: first.sensor.used > 10)
+        first.stop()
+        first.stop()
+        again = section.connect()
+        again.stop()
+        box.silence = True
+        for _ in range(2):  # nothing stays locked where nobody answered
+            with pytest.raises(InputError, match="sent no record"):
+                section.model_copy(update={"time_limit": 0.1}).connect()
+
+
 def test_a_rig_that_is_there_only_in_part_lets_go_of_all():
     with NetFTBox(pushed, CALIBRATION, 500.0) as box:
         one, two = sections(box, robot_port := free_port())

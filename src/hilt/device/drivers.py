@@ -8,6 +8,7 @@ A driver comes in by an entry point; the table of the rig file becomes its secti
 All poses are of the mock-up in W. Codes are those of hilt.faults, 0 for none. Nothing but `connect` and `wait` waits.
 """
 
+import socket
 from typing import Any, Literal, Protocol
 
 from pydantic import Field, field_validator
@@ -19,6 +20,8 @@ from hilt.device.rsi import driver as rsi
 from hilt.device.rsi.codec import CYCLES
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.settings import RsiSettings
+from hilt.faults import InputError
+from hilt.shared import PAGE, Segment
 from hilt.units import Second
 
 
@@ -135,10 +138,10 @@ class _Rsi:
 
 
 class _NetFT:
-    """NetFT with hilt's codes."""
+    """NetFT with hilt's codes, for us alone while it is open."""
 
-    def __init__(self, sensor: NetFT) -> None:
-        self.sensor = sensor
+    def __init__(self, sensor: NetFT, lock: Segment) -> None:
+        self.sensor, self._lock = sensor, lock
 
     def read(self, wrench: Any) -> int:
         return SENSOR_FAULTS[self.sensor.read(wrench)]
@@ -148,6 +151,7 @@ class _NetFT:
 
     def stop(self) -> None:
         self.sensor.stop()
+        self._lock.close()
 
     def counters(self) -> dict[str, int]:
         names = ("received", "used", "gaps", "late", "rejected", "jumps", "status")
@@ -191,6 +195,28 @@ class NetFTRig(NetFTSettings):
     time_limit: Second = Field(default=5.0, gt=0, description="how long to wait for its first record")
 
     def connect(self) -> SensorDriver:
-        sensor = NetFT(self)
-        sensor.open(self.address, self.port, self.time_limit)
-        return _NetFT(sensor)
+        lock, sensor = self._lock(), NetFT(self)
+        try:
+            sensor.open(self.address, self.port, self.time_limit)
+        except InputError:
+            lock.close()
+            raise
+        return _NetFT(sensor, lock)
+
+    def _lock(self) -> Segment:
+        """A box may stream to its last client only: a second run of ours must not even ask it."""
+        try:
+            number = socket.gethostbyname(self.address)
+        except (OSError, UnicodeError):
+            raise InputError(
+                f"the force sensor's address {self.address!r} cannot be found; give it in numbers, such as 192.168.1.1"
+            ) from None
+        lock = Segment.create(f"{number}-{self.port}.sensor", PAGE)
+        try:
+            lock.publish()
+        except InputError:
+            lock.close()
+            raise InputError(
+                f"the force sensor at {self.address}:{self.port} is in use by another run; wait for its end, or end it"
+            ) from None
+        return lock
