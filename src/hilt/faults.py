@@ -46,8 +46,17 @@ HARDWARE_ERROR = 43  # value: how far the joints have left its tool from the pos
 HARDWARE_TURN_ERROR = 44  # value: the same as an angle [rad]
 
 
+QUOTED = 80  # characters of somebody's text in a sentence
+
+
 class InputError(Exception):
     """Bad input: one sentence for the user, exit code 2."""
+
+
+def shortened(text: str) -> str:
+    """A text as a sentence quotes it: on one line, and not longer than one reads."""
+    flat = text if text.isprintable() else repr(text)[1:-1]
+    return flat if len(flat) <= QUOTED else f"{flat[:QUOTED]}… ({len(text)} characters)"
 
 
 @jit

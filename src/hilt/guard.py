@@ -54,8 +54,8 @@ class Limits(Section):
         return self
 
 
-# For computations that are not meant for any robot.
-UNLIMITED = Limits(
+# For computations that are not meant for any robot: beyond what a scenario may say, and so not checked like one.
+UNLIMITED = Limits.model_construct(
     force=NEVER, torque=NEVER, speed=NEVER, angular_speed=NEVER, acceleration=NEVER, energy=NEVER,
     workspace_min=(-NEVER, -NEVER, -NEVER), workspace_max=(NEVER, NEVER, NEVER),
 )  # fmt: skip

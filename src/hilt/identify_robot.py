@@ -18,7 +18,6 @@ offset of its own. So lost packets cost data, not truth.
 """
 
 import math
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from hilt import toml
 from hilt.device import drivers, gentle
 from hilt.device.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
 from hilt.device.gentle import Ask, Track, Watch
@@ -222,7 +222,7 @@ def run(
 def write(found: RobotFit, source: Path, target: Path) -> None:
     """A copy of the rig file with the robot's answer in its table [scenario]."""
     text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings())
-    keys = tomllib.loads(text)["scenario"]
+    keys = toml.parse(text)["scenario"]
     sensor_delay = TypeAdapter(Second).validate_python({**keys, **keys.get("docking", {})}.get("sensor.delay", 0.0))
     if sensor_delay > 0.0:  # in `docking`, robot.delay is that of both
         text = set_table(text, "scenario.docking", {"robot.delay": _ms(found.simulated_delay + sensor_delay)})

@@ -12,7 +12,7 @@ from hilt import clock, delays, loop, missing, registry, scenario
 from hilt.clock import Clock, FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
-from hilt.faults import Fault, InputError, read_fault
+from hilt.faults import Fault, InputError, read_fault, shortened
 from hilt.record.reading import no_rows
 from hilt.record.recording import Recorder, Recording
 from hilt.scenario import Scenario
@@ -84,7 +84,8 @@ def find(target: str, scenario_name: str | None, settings: list[str]) -> tuple[S
             path = files[wanted]
         else:
             raise InputError(
-                f"{wanted!r} is not a scenario of {target}; known are {', '.join(files)}; choose one or give a .toml file"
+                f"{shortened(wanted)!r} is not a scenario of {target}; known are {', '.join(files)}; "
+                "choose one or give a .toml file"
             )
         tree = scenario.read_toml(path)
     scenario.apply_settings(tree, settings)

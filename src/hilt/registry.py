@@ -14,7 +14,7 @@ from typing import Any
 
 from hilt.device import own
 from hilt.device.rig import Rig
-from hilt.faults import InputError
+from hilt.faults import InputError, shortened
 from hilt.stage import Bench, StageKind, System
 
 
@@ -25,7 +25,7 @@ def names(group: str) -> list[str]:
 def _load(group: str, name: str) -> Any:
     for entry in entry_points(group=f"hilt.{group}", name=name):
         return entry.load()
-    raise InputError(f"{name!r} is not one of the {group}; known are {', '.join(names(group))}; choose one")
+    raise InputError(f"{shortened(name)!r} is not one of the {group}; known are {', '.join(names(group))}; choose one")
 
 
 def system(name: str) -> System:

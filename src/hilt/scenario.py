@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import json
-import tomllib
 import types
 import typing
 from collections.abc import Iterable, Iterator
@@ -12,15 +11,19 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hilt.faults import InputError
+from hilt import toml
+from hilt.faults import InputError, shortened
 from hilt.maths import noise
-from hilt.units import Second, Unit
+from hilt.units import Second, Seed, Unit
+
+LONGEST_SETTING = 4000  # characters of key=value
+MOST_SETTINGS = 1000
 
 
 class Section(BaseModel):
     """A part of a scenario: frozen, and no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=1000)
 
 
 class Loop(Section):
@@ -35,7 +38,7 @@ class Scenario(Section):
 
     system: str
     summary: str = ""
-    seed: int = Field(default=1, ge=0, description="all random numbers of the run come from it")
+    seed: Seed = Field(default=1, description="all random numbers of the run come from it")
     loop: Loop
 
     def noise_key(self, name: str) -> int:
@@ -57,47 +60,54 @@ SHIPPED = Path(__file__).parent / "scenarios"
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"scenario file {path} does not exist; give the path of a TOML file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"scenario file {path} cannot be read: {error}; mend the file") from None
+    return toml.read(path)
 
 
 def _value(text: str) -> Any:
     """The right side of --set: TOML where it is TOML, else plain text ("20 ms", pida)."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        tree = toml.parse(f"value = {text}")
+    except ValueError:
         return text
+    return tree["value"] if len(tree) == 1 else text  # not so if a second line follows
 
 
 def apply_settings(tree: dict[str, Any], settings: Iterable[str]) -> None:
     """Change a tree in place by `a.b=value`; a number in the path counts the entries of a list."""
-    for setting in settings:
+    for number, setting in enumerate(settings):
+        shown = shortened(setting)
+        if number == MOST_SETTINGS:
+            raise InputError(f"there are more than {MOST_SETTINGS} settings; write a scenario file instead")
+        if len(setting) > LONGEST_SETTING:
+            raise InputError(
+                f"--set {shown!r} is too long; at most {LONGEST_SETTING} characters are read; write a scenario file"
+            )
         path, equals, text = setting.partition("=")
         keys = path.strip().split(".")
         if not equals or not all(keys):
-            raise InputError(f"--set {setting!r} has no form of key=value; write for example --set loop.period='10 ms'")
+            raise InputError(f"--set {shown!r} has no form of key=value; write for example --set loop.period='10 ms'")
+        if len(keys) > toml.DEEPEST:
+            raise InputError(f"--set {shown!r} names a key {len(keys)} levels deep; no scenario has one; name one of its keys")
         node: Any = tree
         for key in keys[:-1]:
-            node = _child(node, key, setting)
+            node = _child(node, key, shown)
         if isinstance(node, list):
-            _child(node, keys[-1], setting)
-            node[int(keys[-1])] = _value(text.strip())
+            node[_entry(node, keys[-1], shown)] = _value(text.strip())
         else:
             node[keys[-1]] = _value(text.strip())
 
 
-def _child(node: Any, key: str, setting: str) -> Any:
-    if isinstance(node, list):
-        if not key.isdigit() or int(key) >= len(node):
-            raise InputError(f"--set {setting!r}: {key!r} is not an entry; there are {len(node)}, counted from 0")
-        return node[int(key)]
-    child = node.setdefault(key, {})
+def _entry(node: list[Any], key: str, shown: str) -> int:
+    # Not isdigit: it takes '²', which no number is made of.
+    if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
+        raise InputError(f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; give one of them")
+    return int(key)
+
+
+def _child(node: Any, key: str, shown: str) -> Any:
+    child = node[_entry(node, key, shown)] if isinstance(node, list) else node.setdefault(key, {})
     if not isinstance(child, dict | list):
-        raise InputError(f"--set {setting!r}: {key} is a value and has no keys below it; leave out what follows it")
+        raise InputError(f"--set {shown!r}: {key} is a value and has no keys below it; leave out what follows it")
     return child
 
 
@@ -113,11 +123,12 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
     # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
     weights = {"extra_forbidden": 0, "missing": 2}
     first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
-    key = ".".join(str(part) for part in first["loc"])
+    key = shortened(".".join(str(part) for part in first["loc"]))
     kind, context = first["type"], first.get("ctx", {})
     known = dict(keys(model))
     unit = known.get(".".join(str(part) for part in first["loc"] if not isinstance(part, int)), "").replace("1", "")
-    shown = f"{first['input']!r}" if isinstance(first["input"], str) else f"{first['input']} {unit}".strip()
+    given = first["input"]
+    shown = repr(shortened(given)) if isinstance(given, str) else f"{shortened(_text(given))} {unit}".strip()
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(list(known)[:8])} …"
@@ -142,6 +153,13 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
         text = str(context["error"])
         return f"{key} is {shown}; {text}" if (key and text.startswith("it ")) or text.startswith("its ") else text
     return f"{key} is {shown}; {first['msg'][0].lower()}{first['msg'][1:]}; change it"
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number of thousands of digits"
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Units at the edge: a scenario may say "20 ms"; behind this file everything is an SI float.
 
-`Second`, `Metre` … are the types of scenario keys. A plain number is taken as SI.
+`Second`, `Metre` … are the types of scenario keys. A plain number is taken as SI. Every unit has bounds that no machine and no
+satellite comes near: they keep powers and quotients of allowed values finite, so no formula behind has to expect 1e300 kg.
 """
 
 import functools
@@ -9,9 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticKnownError
 from pydantic_core.core_schema import no_info_before_validator_function
+
+LONGEST = 100  # characters of a quantity: the unit parser never sees more
+NIL = 1e-30  # a magnitude below this is 0: its powers would vanish anyway
 
 
 @functools.cache
@@ -22,9 +26,10 @@ def _registry() -> Any:
 
 
 # A number and products of units with small powers: "176.275 N/mm", "98 kg*m^2". Nothing else reaches the unit parser.
-_FACTOR = r"[A-Za-zµΩ°%]+(?:(?:\^|\*\*)-?\d|²|³)?"
+_FACTOR = r"[A-Za-zµΩ°%]{1,24}(?:(?:\^|\*\*)-?[0-9]|²|³)?"
 _QUANTITY = re.compile(
-    rf"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?nan|[-+]?inf)\s*({_FACTOR}(?:\s*[*/·]\s*{_FACTOR})*)?\s*"
+    rf"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?nan|[-+]?inf)\s*"
+    rf"({_FACTOR}(?:\s*[*/·]\s*{_FACTOR}){{0,5}})?\s*"
 )
 
 
@@ -35,68 +40,120 @@ def _unit(symbol: str) -> Any:
 def to_si(value: Any, unit: str) -> float:
     """A number, or a text such as "176.275 N/mm", in the given SI unit; `unit` is "1" for plain numbers."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        return _float(value)
     example = "'1'" if unit == "1" else f"'1 {unit}'"
+    if isinstance(value, str) and len(value) > LONGEST:
+        raise ValueError(f"it has {len(value)} characters, and a quantity has at most {LONGEST}; write it such as {example}")
     found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"it is not a quantity; write a number and a unit, such as {example}")
     number, symbol = float(found[1]), found[2]
     if symbol is None:
         return number
-    import pint
-
-    try:
-        given = _unit(symbol)
-    except pint.PintError:
-        raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, such as {example}") from None
+    given = _known_unit(symbol)
+    if given is None:
+        raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, such as {example}")
     if unit == "1" or not given.is_compatible_with(_unit(unit)):
         wanted = "a plain number" if unit == "1" else f"a quantity in {unit}"
         raise ValueError(f"its unit does not fit; it must be {wanted}, such as {example}")
     return float(_registry().Quantity(number, given).to(_unit(unit)).magnitude)
 
 
+def _float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf if value > 0 else -math.inf
+
+
+def _known_unit(symbol: str) -> Any:
+    """The unit of a text, or None. A text that the parser takes for something else ends in errors of many kinds."""
+    import tokenize
+
+    import pint
+
+    try:
+        given = _unit(symbol)
+        # An offset such as that of degrees Celsius has no place in a product, and says so only when it is converted.
+        _registry().Quantity(1.0, given).to_base_units()
+        return given
+    except (pint.PintError, ArithmeticError, ValueError, TypeError, AttributeError, tokenize.TokenError, SyntaxError):
+        return None
+
+
 @dataclass(frozen=True)
 class Unit:
-    """The SI unit of a key: converts what a scenario says, and stands in the JSON schema."""
+    """The SI unit of a key: converts what a scenario says, bounds it, and stands in the JSON schema.
+
+    `most` bounds the magnitude of every key, `least` that of a key that must be greater than 0; a key may be narrower.
+    """
 
     symbol: str
+    least: float = 1e-15
+    most: float = 1e15
 
     def convert(self, value: Any) -> float:
         number = to_si(value, self.symbol)
         if not math.isfinite(number):
             raise ValueError("it must be a finite number; change it")
-        return number
+        return 0.0 if abs(number) < NIL else number
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return no_info_before_validator_function(self.convert, handler(source))
+        inner: Any = handler(source)
+        positive = inner.get("gt") == 0
+        above, below = "le" in inner or "lt" in inner, "ge" in inner or "gt" in inner
+
+        def bounded(value: Any) -> float:
+            number = self.convert(value)
+            if number > self.most and not above:
+                raise PydanticKnownError("less_than_equal", {"le": self.most})
+            if number < -self.most and not below:
+                raise PydanticKnownError("greater_than_equal", {"ge": -self.most})
+            if 0.0 < number < self.least and positive:
+                raise PydanticKnownError("greater_than_equal", {"ge": self.least})
+            return number
+
+        return no_info_before_validator_function(bounded, inner)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         json = handler(schema)
         json["unit"] = self.symbol
         json["type"] = ["number", "string"]
+        if json.get("exclusiveMinimum") == 0:
+            del json["exclusiveMinimum"]
+            json["minimum"] = self.least
+        elif not {"minimum", "exclusiveMinimum"} & json.keys():
+            json["minimum"] = -self.most
+        if not {"maximum", "exclusiveMaximum"} & json.keys():
+            json["maximum"] = self.most
         return json
 
 
-Second = Annotated[float, Unit("s")]
-Hertz = Annotated[float, Unit("Hz")]
-Metre = Annotated[float, Unit("m")]
-Kilogram = Annotated[float, Unit("kg")]
-KilogramSquareMetre = Annotated[float, Unit("kg·m²")]
-Newton = Annotated[float, Unit("N")]
-NewtonMetre = Annotated[float, Unit("N·m")]
-NewtonPerSecond = Annotated[float, Unit("N/s")]
-NewtonPerMetre = Annotated[float, Unit("N/m")]
-NewtonSecondPerMetre = Annotated[float, Unit("N·s/m")]
-NewtonMetrePerRadian = Annotated[float, Unit("N·m/rad")]
-NewtonMetreSecond = Annotated[float, Unit("N·m·s/rad")]
-MetrePerSecond = Annotated[float, Unit("m/s")]
-MetrePerSecond2 = Annotated[float, Unit("m/s²")]
-MetrePerSecondCubed = Annotated[float, Unit("m/s³")]
-Radian = Annotated[float, Unit("rad")]
-RadianPerSecond = Annotated[float, Unit("rad/s")]
-RadianPerSecond2 = Annotated[float, Unit("rad/s²")]
-Joule = Annotated[float, Unit("J")]
+# The one place of all bounds. Nothing here is a limit of safety: those are `limits` of a scenario or rig.
+Second = Annotated[float, Unit("s", 1e-9, 1e8)]
+Hertz = Annotated[float, Unit("Hz", 1e-6, 1e9)]
+Metre = Annotated[float, Unit("m", 1e-12, 1e12)]
+Kilogram = Annotated[float, Unit("kg", 1e-9, 1e12)]
+KilogramSquareMetre = Annotated[float, Unit("kg·m²", 1e-15, 1e18)]
+Newton = Annotated[float, Unit("N", 1e-12, 1e15)]
+NewtonMetre = Annotated[float, Unit("N·m", 1e-12, 1e15)]
+NewtonPerSecond = Annotated[float, Unit("N/s", 1e-12, 1e15)]
+NewtonPerMetre = Annotated[float, Unit("N/m", 1e-9, 1e15)]
+NewtonSecondPerMetre = Annotated[float, Unit("N·s/m", 1e-9, 1e15)]
+NewtonMetrePerRadian = Annotated[float, Unit("N·m/rad", 1e-9, 1e15)]
+NewtonMetreSecond = Annotated[float, Unit("N·m·s/rad", 1e-9, 1e15)]
+MetrePerSecond = Annotated[float, Unit("m/s", 1e-12, 1e9)]
+MetrePerSecond2 = Annotated[float, Unit("m/s²", 1e-12, 1e15)]
+MetrePerSecondCubed = Annotated[float, Unit("m/s³", 1e-12, 1e18)]
+Radian = Annotated[float, Unit("rad", 1e-12, 1e9)]
+RadianPerSecond = Annotated[float, Unit("rad/s", 1e-9, 1e9)]
+RadianPerSecond2 = Annotated[float, Unit("rad/s²", 1e-9, 1e12)]
+Joule = Annotated[float, Unit("J", 1e-15, 1e18)]
 Number = Annotated[float, Unit("1")]
+
+# Whole numbers: of things that are counted, and the seed.
+Count = Annotated[int, Field(le=10**6)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 Number3 = tuple[Number, Number, Number]
 Metre3 = tuple[Metre, Metre, Metre]

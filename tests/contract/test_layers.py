@@ -8,7 +8,7 @@ import hilt
 ROOT = Path(hilt.__file__).parent
 LEVELS = {
     0: ("child", "compiled", "missing", "private", "reach", "runtime", "signals", "units"),
-    1: ("maths", "faults", "stage", "clock", "shared"),
+    1: ("maths", "faults", "stage", "clock", "shared", "toml"),
     2: ("scenario",),
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),
     4: ("systems", "delays"),

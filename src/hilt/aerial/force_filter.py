@@ -17,14 +17,14 @@ from hilt.maths import so3, vec
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Kilogram, Metre3, RadianPerSecond
+from hilt.units import Count, Kilogram, Metre3, RadianPerSecond
 
 
 class ForceFilter(Section):
     """What becomes of the measured wrench before it moves anything."""
 
     bandwidth: RadianPerSecond = Field(gt=0, description="of the first-order filter; below 100 rad/s stiff hands are in danger")
-    bias_samples: int = Field(default=500, ge=0, description="readings that make a bias; 0 trusts the sensor")
+    bias_samples: Count = Field(default=500, ge=0, description="readings that make a bias; 0 trusts the sensor")
     load_mass: Kilogram = Field(default=0.0, ge=0, description="of what hangs on the sensor from the start")
     load_centre: Metre3 = Field(default=(0.0, 0.0, 0.0), description="its centre of mass, in the tool's frame")
 

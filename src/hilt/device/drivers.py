@@ -165,7 +165,7 @@ class RsiRig(RsiSettings):
     address: str = Field(default="0.0.0.0", description="of this machine, where the robot sends to")
     port: int = Field(default=59152, ge=1, le=65535)
     cycle: Second = Field(description="4 ms or 12 ms, as in the RSI program")
-    time_limit: Second = Field(default=10.0, gt=0, description="how long to wait for the robot's first packet")
+    time_limit: Second = Field(default=10.0, gt=0, le=3600, description="how long to wait for the robot's first packet")
 
     @field_validator("cycle")
     @classmethod
@@ -192,7 +192,7 @@ class NetFTRig(NetFTSettings):
     driver: Literal["netft"]
     address: str = Field(description="of the sensor's box")
     port: int = Field(default=49152, ge=1, le=65535)
-    time_limit: Second = Field(default=5.0, gt=0, description="how long to wait for its first record")
+    time_limit: Second = Field(default=5.0, gt=0, le=3600, description="how long to wait for its first record")
 
     def connect(self) -> SensorDriver:
         lock, sensor = self._lock(), NetFT(self)

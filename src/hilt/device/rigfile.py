@@ -13,13 +13,14 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hilt import registry, scenario
+from hilt import registry, scenario, toml
 from hilt.device.drivers import RobotSection, SensorSection
-from hilt.faults import InputError
+from hilt.faults import InputError, shortened
 from hilt.guard import NEVER, Limits
 from hilt.scenario import Section
 from hilt.sense.tool_load import ToolLoad
 from hilt.units import (
+    Count,
     Hertz,
     Metre,
     MetrePerSecond2,
@@ -40,18 +41,20 @@ class Lab(Section):
         default="ask", description="what arms the robot: the command `hilt run` itself, or a question that is answered with yes"
     )
     realtime: bool = Field(default=True, description="take priority, locked memory and a core, as far as the host permits")
-    ready: Second = Field(default=1.0, ge=0, description="how long all is watched without moving before the robot goes live")
+    ready: Second = Field(
+        default=1.0, ge=0, le=3600, description="how long all is watched without moving before the robot goes live"
+    )
     bias: bool = Field(default=False, description="take the sensor's load for zero when ready")
     start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
     lateness: Second = Field(default=0.05, gt=0, description="a tick that begins later than this stops the robot")
-    missed: int = Field(default=25, ge=0, description="cycles of the robot that may be missed within a second")
+    missed: Count = Field(default=25, ge=0, description="cycles of the robot that may be missed within a second")
     deceleration: MetrePerSecond2 = Field(default=1.0, gt=0, description="of a soft stop")
     angular_deceleration: Number = Field(default=1.0, gt=0, description="of a soft stop, rad/s²")
     recorder: Literal["stop", "count"] = Field(
         default="stop", description="when the recorder falls behind or dies: stop softly, or go on and count"
     )
     dead_man: bool = Field(default=False, description="somebody must hold the dead man's switch all the time while live")
-    ring: Second = Field(default=10.0, gt=0, description="how much of the run the ring to the recorder holds")
+    ring: Second = Field(default=10.0, gt=0, le=600, description="how much of the run the ring to the recorder holds")
 
 
 class Facility(Section):
@@ -66,7 +69,7 @@ class Facility(Section):
     sensor_rate: Hertz = Field(default=1000.0, gt=0)
     sensor_noise: Newton = Field(default=0.05, ge=0)
     acceleration_limit: MetrePerSecond2 = Field(default=20.0, gt=0, description="of set-points, which the robot itself checks")
-    late_limit: int = Field(default=25, ge=1, description="answers in a row that may be late before the robot stops itself")
+    late_limit: Count = Field(default=25, ge=1, description="answers in a row that may be late before the robot stops itself")
 
 
 class RigLimits(Limits):
@@ -113,7 +116,10 @@ class RigFile(Section):
     def settings(self, system: str) -> list[str]:
         """What the rig decides of a scenario of a system, as settings: keys for all, keys for this one, tool and limits."""
         keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}
-        own = [f"{key}={_toml(value)}" for key, value in {**keys, **self.scenario.get(system, {})}.items()]
+        named = self.scenario.get(system, {})
+        if not isinstance(named, dict):
+            raise InputError(f"scenario.{system} of the rig file is {shortened(str(named))!r}; make it a table of settings")
+        own = [f"{key}={_toml(value)}" for key, value in {**keys, **named}.items()]
         tool = self.tool if self.tool is not None and _carries(system) else None
         if tool is not None and self.lab.bias:
             raise InputError(

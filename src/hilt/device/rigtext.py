@@ -2,10 +2,10 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from hilt import toml
 from hilt.faults import InputError
 
 
@@ -41,7 +41,7 @@ def set_table(text: str, table: str, values: Mapping[str, Any], comment: str = "
         body = [new.pop(key) if (key := _key(line)) in new else line for line in body]
         lines[begin + 1 : end] = [*body, *note, *new.values()]
     changed = "\n".join(lines) + "\n"
-    found = tomllib.loads(changed)
+    found = toml.parse(changed)
     for part in table.split("."):
         found = found.get(part, {})
     if any(key not in found for key in values):

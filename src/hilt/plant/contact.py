@@ -17,7 +17,7 @@ from hilt.plant.robot import Robot
 from hilt.scenario import Section
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3
+from hilt.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3
 
 SLIDING_SPEED = 1e-4  # below it friction fades
 NEAR = 0.8  # a collision is over when the tip is back within this share of its free way
@@ -49,7 +49,7 @@ class Frames(Section):
     normal: Number3 = Field(default=(1.0, 0.0, 0.0), description="from the rear to the front frame, in W")
 
     shift: Metre = Field(default=0.0, description="both frames move by so much along the normal, once")
-    shift_after: int = Field(default=2, ge=1, description="after so many collisions")
+    shift_after: Count = Field(default=2, ge=1, description="after so many collisions")
 
     @model_validator(mode="after")
     def _direction(self) -> "Frames":

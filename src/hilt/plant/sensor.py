@@ -15,7 +15,19 @@ from hilt.scenario import Section
 from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench, take_off
 from hilt.signals import record
 from hilt.stage import StageKind
-from hilt.units import Hertz, Metre3, Newton, Newton3, NewtonMetre, NewtonMetre3, NewtonPerSecond3, Number, Quaternion, Second
+from hilt.units import (
+    Count,
+    Hertz,
+    Metre3,
+    Newton,
+    Newton3,
+    NewtonMetre,
+    NewtonMetre3,
+    NewtonPerSecond3,
+    Number,
+    Quaternion,
+    Second,
+)
 
 
 class Sensor(Section):
@@ -36,7 +48,7 @@ class Sensor(Section):
     resolution: Newton = Field(default=0.0, ge=0, description="step of the converter for forces; 0 for none")
     torque_resolution: NewtonMetre = Field(default=0.0, ge=0, description="step of the converter for torques; 0 for none")
     dropout: Number = Field(default=0.0, ge=0, le=1, description="probability per tick that samples begin to be lost")
-    dropout_length: int = Field(default=5, ge=1, description="one up to so many samples are lost then")
+    dropout_length: Count = Field(default=5, ge=1, description="one up to so many samples are lost then")
     position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of what carries it")
     attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the sensor in that frame, w x y z")
     load: Load | None = Field(default=None, description="what really hangs on a sensor that moves; nothing if not given")

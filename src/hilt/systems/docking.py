@@ -32,7 +32,7 @@ from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
 from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 from hilt.stage import Live, System
 from hilt.systems.docking_metrics import METRIC_WORDS, metrics
-from hilt.units import Metre3, MetrePerSecond, Newton, NewtonPerMetre, Number3, Second
+from hilt.units import Count, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Number3, Second
 
 
 class Approach(Section):
@@ -94,7 +94,7 @@ class Docking(Scenario):
     detect: Detect = Detect()
     identify: Identify = Identify()
     compensate: Compensate = Compensate()
-    collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts")
+    collisions: Count = Field(default=5, ge=1, description="the run ends after so many contacts")
     prior: Prior = Prior()
     limits: CommandLimits
 

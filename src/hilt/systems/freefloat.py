@@ -31,6 +31,7 @@ from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import Live, System
+from hilt.units import Count
 
 
 class FreeFloat(Scenario):
@@ -46,7 +47,7 @@ class FreeFloat(Scenario):
     tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
-    collisions: int = Field(default=5, ge=1, description="the run ends after so many contacts with the walls")
+    collisions: Count = Field(default=5, ge=1, description="the run ends after so many contacts with the walls")
     limits: Limits
 
     @property

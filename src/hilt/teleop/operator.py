@@ -45,7 +45,10 @@ class Operator(Section):
     smoothness: Second = Field(default=0.3, gt=0, description="time constant of a human hand, critically damped")
     profile: tuple[tuple[Second, MetrePerSecond], ...] = Field(default=(), description="times from start, and speeds")
     joystick: str = Field(
-        default="", pattern="^[A-Za-z0-9_-]*$", description="for live: name of the shared memory; none: by the loop's mailbox"
+        default="",
+        pattern="^[A-Za-z0-9_-]*$",
+        max_length=100,
+        description="for live: name of the shared memory; none: by the loop's mailbox",
     )
     shaper: Second = Field(default=0.0, ge=0, description="length of the minimum-jerk bell; 0 for none")
 

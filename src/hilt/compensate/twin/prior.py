@@ -27,7 +27,7 @@ class CommandLimits(Limits):
     )
 
 
-UNLIMITED_COMMANDS = CommandLimits(**UNLIMITED.model_dump())
+UNLIMITED_COMMANDS = CommandLimits.model_construct(**UNLIMITED.model_dump())
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from hilt.device.netft import codec
 from hilt.device.netft.jump import Jump
 from hilt.faults import InputError
 from hilt.scenario import Section
-from hilt.units import Newton, NewtonMetre, Number, Second
+from hilt.units import Count, Newton, NewtonMetre, Number, Second
 
 OK, STALE, STATUS, SATURATED, FROZEN, GAP, JUMP = 0, 1, 2, 3, 4, 5, 6
 SENTENCES = {
@@ -47,7 +47,7 @@ class NetFTSettings(Section):
     counts_per_torque: Number = Field(gt=0, description="counts per newton metre, from the sensor's web page")
     stale: Second = Field(gt=0, description="a newest sample older than this is a fault")
     frozen: Second = Field(ge=0, description="counts that stay the same for this long are a fault; 0 for never")
-    gap: int = Field(default=0, ge=0, description="records that may be lost in a row on the way; 0 for any number")
+    gap: Count = Field(default=0, ge=0, description="records that may be lost in a row on the way; 0 for any number")
     jump_force: Newton = Field(default=0.0, ge=0, description="most that a contact changes from record to record; 0 for any")
     jump_torque: NewtonMetre = Field(
         default=0.0, ge=0, description="most that a contact changes from record to record; 0 for any"

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from hilt.device import peer
 from hilt.scenario import Section
 from hilt.signals import POSE
-from hilt.units import Metre, Metre3, Quaternion, Radian
+from hilt.units import Count, Metre, Metre3, Quaternion, Radian
 
 
 class Place(Section):
@@ -29,7 +29,7 @@ class RsiSettings(Section):
     X_TB: Place = Field(description="mock-up in the tool that the controller knows")
     step_limit: Metre = Field(gt=0, description="largest correction of a cycle")
     turn_limit: Radian = Field(gt=0, description="largest correction of a cycle")
-    patience: int = Field(gt=0, description="cycles without a packet after which the robot is silent")
+    patience: Count = Field(gt=0, description="cycles without a packet after which the robot is silent")
     peer: str = Field(default="", description="the robot's own address, or address:port; nobody else is listened to")
     sen_type: str = Field(default="ImFree", pattern=r"^\w+$", description="SENTYPE of the RSI configuration")
 
