@@ -164,6 +164,15 @@ NewtonPerSecond3 = tuple[NewtonPerSecond, NewtonPerSecond, NewtonPerSecond]
 NewtonMetre3 = tuple[NewtonMetre, NewtonMetre, NewtonMetre]
 
 
+def _somewhere(direction: tuple[float, ...]) -> tuple[float, ...]:
+    if math.hypot(*direction) < 1e-9:
+        raise ValueError("it must point somewhere; give a direction")
+    return direction
+
+
+Direction = Annotated[Number3, AfterValidator(_somewhere)]
+
+
 def _unit_length(q: tuple[float, ...]) -> tuple[float, ...]:
     length = math.sqrt(sum(part * part for part in q))
     if not 0.99 < length < 1.01:

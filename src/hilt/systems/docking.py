@@ -32,14 +32,14 @@ from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
 from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 from hilt.stage import Live, System
 from hilt.systems.docking_metrics import METRIC_WORDS, metrics
-from hilt.units import Count, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Number3, Second
+from hilt.units import Count, Direction, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Second
 
 
 class Approach(Section):
     """How the servicer comes; the target rests."""
 
     speed: MetrePerSecond = Field(gt=0)
-    direction: Number3 = Field(default=(1.0, 0.0, 0.0), description="in W")
+    direction: Direction = Field(default=(1.0, 0.0, 0.0), description="in W")
     position: Metre3 = Field(
         default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start"
     )
@@ -94,7 +94,7 @@ class Docking(Scenario):
     detect: Detect = Detect()
     identify: Identify = Identify()
     compensate: Compensate = Compensate()
-    collisions: Count = Field(default=5, ge=1, description="the run ends after so many contacts")
+    collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts")
     prior: Prior = Prior()
     limits: CommandLimits
 
@@ -148,7 +148,7 @@ class Docking(Scenario):
         """rms of the noise of F_act: the lead amplifies what the sensor has."""
         a = self.loop.period / (self.lead_filter + self.loop.period)
         g = self.assumed_sensor_delay * a / self.loop.period
-        return self.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a * a / (1 - (1 - a) ** 2))
+        return self.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
 
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise in W."""

@@ -47,7 +47,7 @@ class FreeFloat(Scenario):
     tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
-    collisions: Count = Field(default=5, ge=1, description="the run ends after so many contacts with the walls")
+    collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts with the walls")
     limits: Limits
 
     @property

@@ -1,0 +1,83 @@
+"""Trials of a range of seeds in a process that may hang, crash or eat memory: `python -m tests.fuzz.worker FIRST LAST`.
+
+A line for each seed before it and one after it, as JSON: who reads them knows which seed killed this process.
+"""
+
+import faulthandler
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+CPU_SECONDS = 5.0  # of one input; of the processor's time, for the machine may have other work
+STUCK = 120.0  # s, in code that no signal reaches
+MEMORY = 1 << 30  # bytes beyond what is there before the first input
+
+
+class Hang(BaseException):
+    """An input took too long."""
+
+
+def _hang(*_: Any) -> None:
+    raise Hang
+
+
+def vm_size() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def say(**words: Any) -> None:
+    print(json.dumps(words), file=sys.__stdout__, flush=True)
+
+
+def some_recordings(folder: Path) -> list[bytes]:
+    from hilt import job, registry
+
+    found = []
+    for name in registry.names("systems"):
+        result = job.run(*job.find(name, None, ["loop.duration=0.1 s"]), folder)
+        assert result.recording is not None
+        found.append(result.recording.read_bytes())
+        result.recording.unlink()
+    return found
+
+
+def main(first: int, last: int) -> None:
+    from hilt import registry
+    from tests.fuzz import trials
+
+    with tempfile.TemporaryDirectory() as home:
+        os.chdir(home)
+        folder = Path(home)
+        recordings = some_recordings(folder)
+        for system in registry.systems().values():  # what is compiled, loaded and cached is not an input's
+            trials.compute(*trials.job.find(system.name, None, []))
+        signal.signal(signal.SIGPROF, _hang)
+        resource.setrlimit(resource.RLIMIT_AS, (vm_size() + MEMORY, resource.RLIM_INFINITY))
+        outcomes: Counter[str] = Counter()
+        for seed in range(first, last):
+            say(start=seed)
+            faulthandler.dump_traceback_later(STUCK, exit=True)
+            signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+            try:
+                outcomes[trials.trial(seed, folder, recordings)] += 1
+            except (Exception, Hang):
+                say(seed=seed, error=traceback.format_exc())
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0.0)
+            (folder / "odd.toml").unlink(missing_ok=True)
+            if left := sorted(str(path) for path in folder.rglob("*")):
+                say(seed=seed, error=f"left behind: {left}")
+                break
+        faulthandler.cancel_dump_traceback_later()
+        say(outcomes=outcomes, memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
