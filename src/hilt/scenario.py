@@ -29,7 +29,7 @@ class Section(BaseModel):
 class Loop(Section):
     """The loop's own figures."""
 
-    period: Second = Field(gt=0, description="sample time T")
+    period: Second = Field(gt=0, le=1, description="sample time T")
     duration: Second = Field(gt=0, description="simulated time after which the run ends")
 
 

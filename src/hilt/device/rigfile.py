@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hilt import registry, scenario, toml
+from hilt import registry, scenario
 from hilt.device.drivers import RobotSection, SensorSection
 from hilt.faults import InputError, shortened
 from hilt.guard import NEVER, Limits
@@ -64,7 +64,7 @@ class Facility(Section):
     scenario: str = Field(description="of that system")
     dead_time: Second = Field(default=0.008, ge=0, description="of the robot, beside the cycle that RSI itself takes")
     natural_frequency: RadianPerSecond = Field(default=60.0, gt=0)
-    damping_ratio: Number = Field(default=0.9, gt=0)
+    damping_ratio: Number = Field(default=0.9, gt=0, le=1000)
     robot_jitter: Second = Field(default=0.0, ge=0, description="a packet of the robot leaves up to this much late")
     sensor_rate: Hertz = Field(default=1000.0, gt=0)
     sensor_noise: Newton = Field(default=0.05, ge=0)

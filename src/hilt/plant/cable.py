@@ -40,7 +40,7 @@ class Cable(Section):
     along: Literal["x", "y"] = Field(default="y", description="axis of H that the cable runs along; sideways is the other")
     mass: Kilogram = Field(default=0.5, gt=0, description="that moves with the hook")
     stiffness: NewtonPerMetre = Field(default=800.0, gt=0)
-    damping_ratio: Number = Field(default=0.08, ge=0)
+    damping_ratio: Number = Field(default=0.08, ge=0, le=1000)
     hook: Metre3 = Field(default=(0.0, 0.0, 0.0), description="the hook's throat, in the tool's frame; it opens upwards")
     mouth: Metre = Field(default=0.030, gt=0, description="half of its width")
     half_angle: Radian = Field(default=math.radians(40.0), gt=0.1, lt=1.5, description="α, of the V from the vertical")
@@ -53,7 +53,7 @@ class Cable(Section):
     gate_latch: Metre = Field(default=0.010, gt=0, description="depth at which it closes behind the cable")
     bottom: Metre = Field(default=0.014, gt=0, description="depth of the slot")
     retention: Number = Field(default=2.0, gt=0, description="force that tears the closed gate open, over F_s")
-    substep: Second = Field(default=1e-4, gt=0, le=2e-4, description="longest step of the cable's motion")
+    substep: Second = Field(default=1e-4, ge=1e-6, le=2e-4, description="longest step of the cable's motion")
 
     @model_validator(mode="after")
     def _in_order(self) -> "Cable":

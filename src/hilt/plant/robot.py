@@ -25,7 +25,7 @@ class Robot(Section):
     kind: Literal["ideal", "delay", "second-order", "delay+second-order"] = "delay"
     delay: Second = Field(default=0.0, ge=0, description="whole lag: pure delay plus 2ζ/ω_n")
     pure_delay: Second = Field(default=0.0, ge=0, description="part of `delay` that is pure, for delay+second-order")
-    damping_ratio: Number = Field(default=1.0, gt=0)
+    damping_ratio: Number = Field(default=1.0, gt=0, le=1000)
     jitter: Second = Field(default=0.0, ge=0, description="the pure delay varies from tick to tick by up to ± this")
     speed_limit: MetrePerSecond = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
     acceleration_limit: MetrePerSecond2 = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
@@ -48,7 +48,9 @@ class Robot(Section):
 
     def natural_frequency(self, own: float) -> float:
         """ω_n [rad/s] of the second-order part, 0 without one."""
-        return 2.0 * self.damping_ratio / (own - self.pure(own)) if "second-order" in self.kind else 0.0
+        # A response so quick beside the pure delay that their sum does not show it is none.
+        lag = own - self.pure(own) if "second-order" in self.kind else 0.0
+        return 2.0 * self.damping_ratio / lag if lag > 0.0 else 0.0
 
     def check(self, own: float, period: float) -> None:
         """`own` is the robot's own lag, which the scenario may have to share with the sensor."""

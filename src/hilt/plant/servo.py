@@ -26,7 +26,7 @@ class Servo(Section):
     delay: Second = Field(default=0.0, ge=0, description="pure delay t_d")
     lag: Second = Field(default=0.0, ge=0, description="t_l, for kind lag")
     natural_frequency: RadianPerSecond = Field(default=0.0, ge=0, description="ω_n, for kind second-order")
-    damping_ratio: Number = Field(default=1.0, gt=0, description="ζ, for kind second-order")
+    damping_ratio: Number = Field(default=1.0, gt=0, le=1000, description="ζ, for kind second-order")
     hold: Literal["zero", "linear"] = Field(default="linear", description="what the arm does between two set-points")
 
     @model_validator(mode="after")

@@ -98,7 +98,12 @@ def bound_of(scenario: Docking) -> float | None:
     """Least CoF of the first touch in real time; None where there is no bound."""
     touch = touch_of(scenario)
     found = least_cof_of(touch)
-    return found if found is not None or touch.hertz else least_cof_lp(touch)
+    if found is not None or touch.hertz:
+        return found
+    try:
+        return least_cof_lp(touch)
+    except InputError:  # beyond what can be solved: a report does without it
+        return None
 
 
 def first_touch(scenario: Docking) -> FirstTouch:

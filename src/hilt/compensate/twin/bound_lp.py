@@ -13,8 +13,13 @@ from scipy.linalg import expm, toeplitz
 from scipy.optimize import linprog
 
 from hilt.compensate.twin.bound import Touch
+from hilt.faults import InputError
 
 STEPS = 160
+_BEYOND = (
+    "the bound of the contact force cannot be computed: robot, limits and contact of this scenario are too far apart in time; "
+    "bring robot.delay, limits.command_acceleration_ratio and contact.stiffness nearer to each other"
+)
 
 
 def _response(touch: Touch, step: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -54,7 +59,10 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     """Least possible largest force [N], the rates ẇ_i that reach it, the grid's step [s]; Hertz only without damping."""
     horizon = touch.braking + 4.0 * (touch.T1 + math.sqrt(touch.T2))
     step, count = horizon / steps, steps + 1
-    depth, rate, to_depth, to_rate = _response(touch, step, count)
+    try:
+        depth, rate, to_depth, to_rate = _response(touch, step, count)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        raise InputError(_BEYOND) from None
     # In parts of βv0 and of a spring's force: numbers near 1 for the solver. Of a Hertz contact the depth is minimised.
     v, c = touch.tip_speed, 0.0 if touch.hertz else touch.damping / touch.stiffness
     force = np.column_stack([to_depth + c * to_rate, -np.full(count, horizon)])
@@ -62,6 +70,8 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     change[np.arange(steps), np.arange(steps)], change[np.arange(steps), np.arange(1, count)] = -1.0, 1.0
     most = np.full(steps, touch.acceleration * step / v)
     limit = touch.fastest / v
+    if not all(np.isfinite(part).all() for part in (force, depth, rate, most)):
+        raise InputError(_BEYOND)
     found = linprog(
         np.append(np.zeros(count), 1.0),
         A_ub=np.vstack([force / horizon, change, -change]),
@@ -69,6 +79,8 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
         bounds=[(1.0, 1.0), *[(-limit, limit)] * steps, (None, None)],
         method="highs",
     )
+    if found.x is None:
+        raise InputError(_BEYOND)
     way = float(found.x[-1]) * v * horizon
     touched = touch.damping * v + touch.stiffness * v * touch.t_b  # at t_b, when nothing could be done yet
     peak = touch.spring(way) if touch.hertz else max(touch.stiffness * way, touched)

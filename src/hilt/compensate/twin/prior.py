@@ -46,12 +46,14 @@ class RobotFigures:
 class Prior(Section):
     """Errors of what the controller is told, for method twin."""
 
-    stiffness_error: Number = Field(default=0.0, gt=-1, description="relative, of the contact's stiffness")
-    delay_error: Number = Field(default=0.0, ge=-1, description="relative, of the robot's dead time")
-    frequency_error: Number = Field(default=0.0, gt=-1, description="relative, of the robot's natural frequency")
-    damping_error: Number = Field(default=0.0, gt=-1, description="relative, of the robot's damping ratio")
+    stiffness_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the contact's stiffness")
+    delay_error: Number = Field(default=0.0, ge=-1, le=1000, description="relative, of the robot's dead time")
+    frequency_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the robot's natural frequency")
+    damping_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the robot's damping ratio")
     surface_error: Metre = Field(default=0.0, description="both frames are told to be so much further out than they are")
-    compliance_error: Number = Field(default=0.0, ge=-1, description="relative, of how the robot gives way; -1: not told")
+    compliance_error: Number = Field(
+        default=0.0, ge=-1, le=1000, description="relative, of how the robot gives way; -1: not told"
+    )
     normal_error: Radian = Field(default=0.0, description="the frames' normal is told turned by so much")
     normal_azimuth: Radian = Field(default=0.0, description="towards which direction across the normal")
     normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="how far the normal may be off; 0: it is exact")

@@ -11,6 +11,7 @@ import numpy as np
 
 from hilt.compensate.twin import rehearse
 from hilt.compensate.twin.bound import effective_mass
+from hilt.faults import InputError
 
 CLOCKS = tuple(1.0 - 0.04 * i for i in range(19))
 FLIGHT = 0.35  # s before the contact
@@ -47,6 +48,7 @@ class Rehearsal:
     """One case, ready to be run with any clock; noise is left out, doubts about it are not."""
 
     def __init__(self, system: Any, told: Any, kind: str, speed: float) -> None:
+        rehearse.check_length(told)
         self._batch, self._bench = system.batch, system.set_up(told)
         p = self._bench.p[0]
         p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
@@ -75,6 +77,11 @@ def rehearsed_clock(system: Any, scenario: Any) -> float:
     if scenario.compensate.method != "twin" or scenario.compensate.mode != "guarded":
         return 1.0
     speed = closing_speed(system, scenario)
+    if not speed > 1e-6 * scenario.approach.speed:
+        raise InputError(
+            "compensate.mode is 'guarded', but along the normal that the controller is told the rod never meets the frames; "
+            "change prior.normal_error or approach.direction, or set compensate.mode = 'realtime'"
+        )
     cases = [Rehearsal(system, told_scenario(scenario, *case, speed), case[0], speed) for case in rehearse.CASES]
     least, worst = math.inf, dict.fromkeys(CLOCKS, 0.0)
     for clock in reversed(CLOCKS):  # from the slowest on: one bad case rules out a faster one
