@@ -4,6 +4,7 @@ Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing writ
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +14,14 @@ from rich.console import Console
 
 from hilt import __version__, cli_bound, cli_cockpit, cli_lab, cli_station, shared
 from hilt.clock import Clock, FreeClock, PeriodicClock
-from hilt.faults import InputError
+from hilt.faults import InputError, shortened
 
 if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
+    from hilt.preflight import Estimate
     from hilt.scenario import Scenario
     from hilt.stage import System
+
+MOST_CHOICES = 100  # of a comparison
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
@@ -89,7 +93,7 @@ def run(
     seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
-    from hilt import job, registry
+    from hilt import job, preflight, registry
     from hilt.device import own
 
     own.allow(*driver)
@@ -103,12 +107,11 @@ def run(
     pace = _clock(clock)
     system, values, name = job.find(target, scenario, settings)
     make_rig = registry.rig(rig)
-    if seeds < 1:
-        raise InputError(f"--seeds is {seeds}; it must be at least 1; give a whole number")
-    if seeds > 1:
+    if seeds != 1:
         _run_seeds(system, values, name, seeds, as_json)
         return
     job.check_folder(out)
+    _announce(preflight.estimate(system, values), out)
     if as_json:
         result = job.run(system, values, name, out, pace, make_rig)
         _print_json(result.as_json())
@@ -123,10 +126,21 @@ def run(
     cli_lab.end(result, as_json)
 
 
+def _announce(estimate: "Estimate", folder: Path | None = None) -> None:
+    """Refuse what cannot be, and say what will take long; on stderr, so that JSON stays JSON."""
+    from hilt import preflight
+
+    preflight.check(estimate, folder)
+    if estimate.remarkable:
+        status.print(f"{estimate.sentence}; Ctrl-C ends it", highlight=False, soft_wrap=True)
+
+
 def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_json: bool) -> None:
-    from hilt import seeds
+    from hilt import preflight, seeds
     from hilt.report import terminal
 
+    seeds.check(system, values, count)
+    _announce(preflight.estimate(system, values, count, recorded=False))
     summary = seeds.run(system, values, name, count)
     if as_json:
         _print_json(summary.as_json())
@@ -144,15 +158,21 @@ def compare(
     out: OutFolder = Path("runs"),
 ) -> None:
     """Run a scenario several times, with one value changed: one table, one picture, one sentence."""
-    from hilt import job
+    from hilt import job, preflight
     from hilt.clock import stamp
 
     key, equals, values = over.partition("=")
     choices = [value.strip() for value in values.split(",") if value.strip()]
-    if not equals or len(choices) < 2:
-        raise InputError(f"--over is {over!r}; it must be a key and at least two values, such as robot.delay='10 ms,20 ms'")
+    if not equals or not 2 <= len(choices) <= MOST_CHOICES:
+        raise InputError(
+            f"--over is {shortened(over)!r}; it must be a key and at least two values (and at most {MOST_CHOICES}), "
+            "such as robot.delay='10 ms,20 ms'"
+        )
     found = {choice: job.find(target, scenario, [*settings, f"{key}={choice}"]) for choice in choices}
     job.check_folder(out)
+    first = next(iter(found.values()))
+    longest = max((checked for _, checked, _ in found.values()), key=lambda each: each.loop.duration / each.loop.period)
+    _announce(preflight.estimate(first[0], longest, len(found)), out)
     results = {}
     for choice, (system, checked, name) in found.items():
         if as_json:
@@ -267,6 +287,12 @@ def main() -> None:
     except KeyboardInterrupt:
         print("hilt: interrupted; the recording holds what was run", file=sys.stderr)
         sys.exit(130)
+    except MemoryError:
+        print("hilt: the memory of this machine is used up; shorten loop.duration or lengthen loop.period", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # nobody reads on: what is left in the buffer must not fail a second time at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
 
 
 if __name__ == "__main__":

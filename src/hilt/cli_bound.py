@@ -30,7 +30,7 @@ def bound(
 
     found = first_touch(values)  # type: ignore[arg-type]
     if as_json:
-        print(json.dumps({"system": system.name, "scenario": name, **found.as_json()}))
+        print(json.dumps({"system": system.name, "scenario": name, **job.plain(found.as_json())}))
         return
     touch, unit = found.touch, stiffness_unit(found.touch)
     table = Table(show_header=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock, delays, loop, missing, registry, scenario
+from hilt import clock, delays, loop, missing, preflight, registry, scenario
 from hilt.clock import Clock, FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
@@ -100,6 +100,7 @@ def finish(system: System, values: Scenario, name: str, rows: np.ndarray, record
 
 def simulate(system: System, values: Scenario, name: str = "") -> Result:
     """Run a scenario in the compiled loop, without recording it."""
+    preflight.check(preflight.estimate(system, values, recorded=False))
     bench = system.set_up(values)
     log = np.zeros(bench.ticks, system.row)
     count = system.batch(bench.row, bench.x, bench.w, bench.p, log)
@@ -134,6 +135,7 @@ def run(
 ) -> Result:
     """Run a scenario in the loop and record it."""
     check_folder(folder)
+    preflight.check(preflight.estimate(system, values), folder)
     bench = system.set_up(values)
     rig = make_rig(system, bench)
     warm_up(system, bench)

@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from hilt import job, missing
+from hilt import job, missing, preflight
+from hilt.faults import InputError, shortened
 from hilt.job import Result
 from hilt.missing import Missing
 from hilt.scenario import Scenario
 from hilt.stage import System
+
+MOST = 100_000
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,27 @@ class Summary:
         }
 
 
+def check(system: System, values: Scenario, count: int) -> None:
+    """Refuse what is no number of runs, or more of them than can be waited for."""
+    if not 1 <= count <= MOST:
+        raise InputError(f"--seeds is {shortened(str(count))}; it must be from 1 to {MOST}; give a whole number")
+    if values.seed + count > 2**63:
+        raise InputError(f"seed is {values.seed}; {count} seeds from there on go beyond 2^63; give a smaller one")
+    preflight.check(preflight.estimate(system, values, count, recorded=False))
+
+
 def run(system: System, values: Scenario, name: str, count: int) -> Summary:
     """Run `count` seeds, from the scenario's own on, in the compiled loop."""
-    results = [job.simulate(system, values.model_copy(update={"seed": values.seed + n}), name) for n in range(count)]
-    names = [key for key in system.metric_words if any(key in result.metrics for result in results)]
-    gathered = {key: [result.metrics[key] for result in results if key in result.metrics] for key in names}
+    check(system, values, count)
+    first = job.simulate(system, values, name)
+    results = [first.metrics]  # and not the rows: those of many runs would fill any memory
+    for n in range(1, count):
+        results.append(job.simulate(system, values.model_copy(update={"seed": values.seed + n}), name).metrics)
+    names = [key for key in system.metric_words if any(key in metrics for metrics in results)]
+    gathered = {key: [metrics[key] for metrics in results if key in metrics] for key in names}
     mean = {key: _mean(each) for key, each in gathered.items()}
     worst = {key: _worst(each, key in system.ratios) for key, each in gathered.items()}
-    return Summary(results[0], count, mean, worst)
+    return Summary(first, count, mean, worst)
 
 
 def _mean(values: list[Any]) -> Any:

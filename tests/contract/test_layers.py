@@ -26,6 +26,7 @@ LEVELS = {
         "realtime",
         "tuning",
         "overseer",
+        "preflight",
         "station",
     ),
     6: ("report", "reproduce", "doctor", "calibrate", "identify_robot", "cockpit"),

@@ -1,0 +1,106 @@
+"""What a run takes at most, computed before it begins: a sentence if that is long or large, a refusal if it cannot be.
+
+Rows come from the system itself; the rest is one small table of what was measured, rounded up. A run that ends by itself, after
+its collisions or by a fault, takes less.
+"""
+
+import math
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from hilt.faults import InputError
+from hilt.scenario import Scenario
+from hilt.stage import System
+
+LOOP = {"aerial": 250e-6, "docking": 80e-6, "freefloat": 60e-6, "payload": 200e-6}  # s a tick in the loop, recorded
+OTHERS = 250e-6
+COMPILED = 0.5  # of that, in the compiled loop alone
+EACH = 0.02  # s of each run, for setting it up and for its figures
+ON_DISK = 1.1  # of a row's bytes: what compresses badly is as large as it is, and has a message's head
+KEPT = 2.0  # copies of the rows in memory while figures are made of them
+MOST_TICKS = 10**9
+MOST_SECONDS = 30 * 86400.0
+LONG, LARGE = 60.0, 1e9  # s and bytes, above which a run is announced
+ROOM = 0.9  # of what is free
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """At most; seconds of this machine, bytes of its memory and of its disk."""
+
+    ticks: float
+    seconds: float
+    memory: float
+    disk: float
+
+    @property
+    def remarkable(self) -> bool:
+        return self.seconds > LONG or max(self.memory, self.disk) > LARGE
+
+    @property
+    def sentence(self) -> str:
+        parts = [f"up to {self.ticks:,.0f} ticks", f"about {duration(self.seconds)}"]
+        parts += [f"{size(self.memory)} of memory"] if self.memory else []
+        parts += [f"{size(self.disk)} of disk"] if self.disk else []
+        return f"this will take {', '.join(parts)}"
+
+
+def duration(seconds: float) -> str:
+    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.2g} s"
+
+
+def size(count: float) -> str:
+    return f"{count / 1e9:.2g} GB" if count >= 1e8 else f"{count / 1e6:.2g} MB"
+
+
+def estimate(system: System, values: Scenario, runs: int = 1, recorded: bool = True, kept: bool = True) -> Estimate:
+    """Of `runs` runs one after the other; `kept`: the rows of one of them lie in memory at a time."""
+    ticks = values.loop.duration / values.loop.period + 1.0
+    row = system.row.itemsize
+    pace = LOOP.get(system.name, OTHERS) * (1.0 if recorded else COMPILED)
+    return Estimate(
+        ticks=ticks * runs,
+        seconds=runs * (ticks * pace + EACH),
+        memory=KEPT * ticks * row if kept else 0.0,
+        disk=ON_DISK * runs * ticks * row if recorded else 0.0,
+    )
+
+
+def check(found: Estimate, folder: Path | None = None) -> None:
+    """Refuse what this machine cannot do, in one sentence, before anything is written."""
+    advice = "shorten loop.duration or lengthen loop.period"
+    if not found.ticks <= MOST_TICKS:
+        raise InputError(f"this would take {found.ticks:.3g} ticks, and at most {MOST_TICKS:g} are run at a time; {advice}")
+    if not found.seconds <= MOST_SECONDS:
+        raise InputError(
+            f"this would take about {duration(found.seconds)}, and at most {duration(MOST_SECONDS)} are begun; {advice}, "
+            "or run fewer"
+        )
+    free = free_memory() if found.memory > LARGE else math.inf
+    if found.memory > ROOM * free:
+        raise InputError(f"this would take {size(found.memory)} of memory, and {size(free)} are free; {advice}")
+    if folder is not None and found.disk > ROOM * (left := free_disk(folder)):
+        raise InputError(
+            f"this would take {size(found.disk)} of disk, and {size(left)} are free at {folder}; {advice}, or choose another --out"
+        )
+
+
+def free_memory() -> float:
+    """Bytes that this machine can still give; infinite where it does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError, IndexError):
+        return math.inf
+
+
+def free_disk(folder: Path) -> float:
+    try:
+        existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        return float(shutil.disk_usage(existing).free)
+    except (OSError, StopIteration):
+        return math.inf
