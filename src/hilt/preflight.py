@@ -85,7 +85,8 @@ def check(found: Estimate, folder: Path | None = None) -> None:
         raise InputError(f"this would take {size(found.memory)} of memory, and {size(free)} are free; {advice}")
     if folder is not None and found.disk > ROOM * (left := free_disk(folder)):
         raise InputError(
-            f"this would take {size(found.disk)} of disk, and {size(left)} are free at {folder}; {advice}, or choose another --out"
+            f"this would take {size(found.disk)} of disk, and {size(left)} are free at {folder}; {advice}, "
+            "or choose another folder"
         )
 
 
