@@ -130,7 +130,7 @@ class Unit:
 
 
 # The one place of all bounds. Nothing here is a limit of safety: those are `limits` of a scenario or rig.
-Second = Annotated[float, Unit("s", 1e-9, 1e8)]
+Second = Annotated[float, Unit("s", 1e-9, 1e9)]
 Hertz = Annotated[float, Unit("Hz", 1e-6, 1e9)]
 Metre = Annotated[float, Unit("m", 1e-12, 1e12)]
 Kilogram = Annotated[float, Unit("kg", 1e-9, 1e12)]

@@ -204,3 +204,11 @@ def test_a_scenario_of_a_system_in_a_rig_may_be_anything(tmp_path):
             job.find("docking", None, rigfile.load(path).settings("docking"))
         except InputError as error:
             assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_what_a_recording_holds_can_be_built_again(name):
+    """Defaults too stand in a recording, and are checked when it is opened."""
+    for shipped in SYSTEMS[name].scenario_files:
+        _, values, _ = job.find(name, shipped, [])
+        assert scenario.build(SYSTEMS[name].scenario, values.model_dump(mode="json")) == values

@@ -21,7 +21,7 @@ def refusal(call, *arguments, **words):
 
 
 IMPOSSIBLE = {
-    "more ticks than can be counted": ("loop.period=1 ns", "loop.duration=1e8 s"),
+    "more ticks than can be counted": ("loop.period=1 ns", "loop.duration=1e9 s"),
     "more ticks than anybody runs": ("loop.period=1 us", "loop.duration=1 h"),
     "more memory than there is": ("loop.period=1 ms", "loop.duration=9e5 s"),
 }
