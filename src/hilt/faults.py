@@ -30,7 +30,7 @@ ROBOT_TURNED = 73  # value: the same as an angle [rad]
 ROBOT_OUTSIDE = 74  # value: measured place along the axis [m]
 ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angular speed [rad/s]
 ROBOT_GAP = 51  # value: cycles missed within a second
-ROBOT_RESTARTED = 54
+ROBOT_RESTARTED, ROBOT_RIVAL = 54, 56
 SENSOR_GAP, SENSOR_JUMP = 53, 55
 DEAD_MAN = 52  # value: how long the hand on the switch was silent [s]
 REQUESTED = 50  # somebody asked for it
@@ -151,6 +151,12 @@ _TEXTS = {
     ROBOT_FAST: _Text("robot-fast", "measured speed of the robot", "m/s", "see what moves it, and look at its own limits"),
     ROBOT_SPINS: _Text(
         "robot-spins", "measured angular speed of the robot", "rad/s", "see what turns it, and look at its own limits"
+    ),
+    ROBOT_RIVAL: _Text(
+        "robot-rival",
+        "a second sender claims to be the robot",
+        "",
+        "end it, or name the robot's address and port in robot.peer, and connect again",
     ),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"

@@ -196,6 +196,30 @@ def test_packets_that_lay_in_the_queue_are_thrown_away_unread():
         driver.close()
 
 
+@pytest.mark.parametrize(("allowed", "address"), [("", "127.0.0.2"), (ROBOT, ROBOT)])
+def test_a_robot_that_comes_after_a_poser_is_heard_of_before_anything_moves(allowed, address):
+    """The poser was alone when hilt connected: nobody is armed any more once a second one claims to be the robot."""
+    driver, X, V = robot(allowed), np.zeros(1, POSE), np.zeros(1, TWIST)
+    with Poser(driver.port, address):
+        driver.open("127.0.0.1", driver.port, 0.004, LONG)
+        cycles(driver, X, V, 5)
+        with controller(driver) as arm:
+            until(lambda: driver.wait(X, V) == rsi.RIVAL and driver.hold() == rsi.OK)
+            assert driver.wait(X, V) == rsi.RIVAL, "and it stays so"
+            assert rsi.SENTENCES[rsi.RIVAL]
+            assert any(peer.named(arm.address) in note for note in driver.notes())
+            assert len(arm.diary) == 0
+        driver.close()
+
+
+def test_without_robot_peer_the_sender_that_was_taken_is_told():
+    with cell("") as (driver, arm, _, _):
+        (note,) = driver.notes()
+        assert f"robot.peer is not set: {peer.named(arm.address)} was taken for the robot" in note
+    with cell() as (driver, _, _, _):
+        assert driver.notes() == []
+
+
 @pytest.mark.parametrize("address", ["127.0.0.2", ROBOT])
 def test_a_strangers_packet_counts_and_changes_nothing(address):
     """Places, time stamps ahead and behind, a clock that goes back, counts of late answers: all as if nobody had sent."""
@@ -203,13 +227,16 @@ def test_a_strangers_packet_counts_and_changes_nothing(address):
         stranger.bind((address, 0))
         to = ("127.0.0.1", driver.port)
         cycles(driver, X, V, 10)
+        assert driver.wait(X, V) == rsi.OK
+        assert driver.send(X) == rsi.OK  # from here on it is live
         for k in range(60):
             now = int(driver.state["ipoc"])
             for ipoc in (now, now + 4, now + 8, now + 40_000, now - 5_000_000, 1000):
                 if k % 6 == 0:
                     stranger.sendto(packet(ipoc, delay=ipoc % 1000), to)
             stranger.sendto(b"<Rob>", to) if k == 0 else None
-            cycles(driver, X, V, 1)
+            assert driver.wait(X, V) == rsi.OK
+            assert driver.send(X) == rsi.OK
             assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
             assert np.abs(V["v"]).max() < 1e-6
         assert driver.strangers == 61
@@ -224,8 +251,8 @@ def test_a_strangers_packet_counts_and_changes_nothing(address):
 def test_a_robot_that_falls_silent_is_silent_also_while_a_stranger_talks():
     with cell() as (driver, arm, X, V):
         driver.settings = driver.settings.model_copy(update={"patience": 50})
+        cycles(driver, X, V, 5)
         with Poser(driver.port, ROBOT) as poser:
-            cycles(driver, X, V, 5)
             arm.disconnect = True
             codes = []
             until(lambda: codes.append(driver.wait(X, V)) or codes[-1] == rsi.SILENT)

@@ -93,6 +93,7 @@ ROBOT_FAULTS = {
     rsi.NOT_SENDABLE: faults.ROBOT_NOT_SENDABLE,
     rsi.LINE: faults.ROBOT_LINE,
     rsi.RESTARTED: faults.ROBOT_RESTARTED,
+    rsi.RIVAL: faults.ROBOT_RIVAL,
 }
 SENSOR_FAULTS = {
     netft.OK: faults.NONE,

@@ -8,6 +8,7 @@ flood costs the loop the reading of one full buffer, once.
 import contextlib
 import ipaddress
 import socket
+from collections.abc import Callable
 
 from hilt import clock
 
@@ -38,12 +39,15 @@ def named(sender: Sender) -> str:
 class PeerPort:
     """A socket and whom it listens to. Until `settled`, everybody at the allowed address may be the peer."""
 
-    def __init__(self, size_max: int, allowed: str = "") -> None:
+    def __init__(self, size_max: int, allowed: str = "", claims: Callable[[bytes], bool] = lambda _: False) -> None:
+        """`claims` says whether a packet is one of the device: a stranger who may send such is a rival."""
         self.peer: Sender | None = None
         self.settled = False
         self.strangers = 0  # packets
+        self.rival: Sender | None = None  # somebody at the allowed address who claims to be the peer since that is settled
         self.address: Sender = ("", 0)  # our own
         self._allowed = parse(allowed) if allowed else ("", 0)
+        self._claims = claims
         self._names: list[str] = []
         self._shut = False  # whether the kernel drops strangers
         self._size_max = size_max
@@ -69,7 +73,7 @@ class PeerPort:
 
     def forget(self) -> None:
         """Throw away unread what has come so far, and whom we knew."""
-        self.peer, self.settled = None, False
+        self.peer, self.settled, self.rival = None, False, None
         for _ in range(_QUEUE_MAX):
             data, _ = self._next(0.0)
             if data is None:
@@ -83,7 +87,7 @@ class PeerPort:
                 break
             if self._welcome(sender):
                 return data, sender
-            self._count(sender)
+            self._count(data, sender)
         return b"", None
 
     def _next(self, deadline: float) -> tuple[bytes | None, Sender | None]:
@@ -99,13 +103,16 @@ class PeerPort:
         return None, None
 
     def _welcome(self, sender: Sender) -> bool:
-        if self.settled:
-            return sender == self.peer
+        return sender == self.peer if self.settled else self._allows(sender)
+
+    def _allows(self, sender: Sender) -> bool:
         address, port = self._allowed
         return address in ("", sender[0]) and port in (0, sender[1])
 
-    def _count(self, sender: Sender) -> None:
+    def _count(self, data: bytes, sender: Sender) -> None:
         self.strangers += 1
+        if self.settled and self.rival is None and self._allows(sender) and self._claims(data):
+            self.rival = sender
         if len(self._names) < NAMED and named(sender) not in self._names:
             self._names.append(named(sender))
         if self.settled and self.peer is not None and not self._shut and self.strangers >= COUNTED and self._socket is not None:

@@ -19,18 +19,12 @@ import numpy as np
 from hilt import clock
 from hilt.device.peer import PeerPort, named
 from hilt.device.rsi import codec, frames
+from hilt.device.rsi.codes import LIMITED, LINE, NOT_SENDABLE, OK, RESTARTED, RIVAL, SENTENCES, SILENT
 from hilt.device.rsi.settings import RsiSettings, pose_of
 from hilt.faults import InputError
 from hilt.signals import TWIST
 
-OK, SILENT, LIMITED, NOT_SENDABLE, LINE, RESTARTED = 0, 1, 2, 3, 4, 5
-SENTENCES = {
-    SILENT: "the robot has sent no packet for too long; look at its program, its messages and the cable",
-    LIMITED: "a set-point was further from the last one than a cycle may go; lower limits.speed or raise the rig's step_limit",
-    NOT_SENDABLE: "a set-point was not a finite pose within the robot's numbers; look at the rows before the fault",
-    LINE: "an answer to the robot could not be sent; look at the network",
-    RESTARTED: "the robot's program was started again; look where the robot stands; with absolute corrections, connect again",
-}
+__all__ = ["LIMITED", "LINE", "NOT_SENDABLE", "OK", "RESTARTED", "RIVAL", "SENTENCES", "SILENT", "RsiRobot"]
 
 _FIRST_PACKETS = 25  # heard before the robot is believed: whoever else sends every 12 ms has sent eight meanwhile
 _JUMP_MAX = 10.0  # times step_limit in a cycle; a measured pose that jumps further is not believed
@@ -62,7 +56,8 @@ class RsiRobot:
         self._answered = True
         self._cycle, self._step = 0.0, 0
         self._seen = 0.0
-        self._line = PeerPort(codec.SIZE_MAX, settings.peer)
+        self._line = PeerPort(codec.SIZE_MAX, settings.peer, lambda data: codec.decode_rob(data, self._next) == codec.OK)
+        self._moving = False  # whether set-points are sent, and the robot is no longer only held
         frames.warm_up()
 
     @property
@@ -71,13 +66,17 @@ class RsiRobot:
 
     @property
     def strangers(self) -> int:
-        """Packets of others; they are not read."""
         return self._line.strangers
 
     def notes(self) -> list[str]:
         """What the user should know besides the figures."""
-        told = self._line.told()
-        return [f"{told} came to the robot's port {self.port} and were ignored"] if told else []
+        told, peer = self._line.told(), self._line.peer
+        found = [f"{told} came to the robot's port {self.port} and were ignored"] if told else []
+        if peer is not None and not self.settings.peer:
+            found.append(
+                f"robot.peer is not set: {named(peer)} was taken for the robot, for nobody else sent; write it down there"
+            )
+        return found
 
     @property
     def delay(self) -> int:
@@ -191,7 +190,8 @@ class RsiRobot:
         frames.twist_between(self._wanted, self._here, passed, self._twist)
         _copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
-        return OK
+        # Who is the robot has to be clear before it moves; once it moves, a stranger must not be able to stop it.
+        return RIVAL if self._line.rival is not None and not self._moving else OK
 
     def _take_back(self) -> None:
         """Of the answers that were due since the last one, that one among them, all were called late: it was not heard."""
@@ -255,10 +255,12 @@ class RsiRobot:
         _copy(self._answer["correction"], self._correction)
         frames.apply(origin, self._correction, self._sent)
         self.limited += bool(short)
+        self._moving = True
         return LIMITED if short else OK
 
     def hold(self) -> int:
         """Answer the packet without moving; OK or a fault code."""
+        self._moving = False
         if self.settings.correction == "relative":
             self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
         return OK if self._reply(codec.encode_sen(self._correction, self.state["ipoc"], self.settings.sen_type)) else LINE
