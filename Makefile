@@ -22,16 +22,17 @@ cockpit: $(READY)  ## watch, drive and stop runs in a browser
 test: $(READY)  ## all tests, also with bounds checks and without the compiler
 	@sh tools/test.sh
 
-check: $(READY)  ## formatting, lint, types, generated docs
+check: $(READY)  ## formatting, lint, types, generated docs, known vulnerabilities
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/make_docs.py --check
+	@$(BIN)/python tools/audit.py
 
 bench: $(READY)  ## tick cost beside C++ and NumPy, allocations, start time (JSON lines)
 	@sh tools/bench.sh
 
-docs: $(READY)  ## write the generated pages: docs/signals.md and docs/references.md
+docs: $(READY)  ## write the generated pages: docs/signals.md, docs/references.md, docs/licences.md
 	@$(BIN)/python tools/make_docs.py
 
 lock: $(READY)  ## pin the dependencies again (needs uv on the PATH)

@@ -2,13 +2,16 @@
 
 docs/signals.md     from the signal table
 docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
+docs/licences.md    licences of what the package contains and of what it asks for
 docs/docking.svg    the README's picture, from the run that it shows; not checked, since fonts differ between machines
 """
 
 import ast
+import json
 import re
 import sys
 from collections import defaultdict
+from importlib import metadata
 from pathlib import Path
 
 from hilt import registry, signals
@@ -95,8 +98,46 @@ def readme_picture() -> None:
     comparison_picture(results).figure.savefig(ROOT / "docs" / "docking.svg", metadata={"Date": None})
 
 
+def licence_of(package: str) -> str:
+    """As its metadata says: an expression, a classifier, or a line of text."""
+    about = metadata.metadata(package)
+    classified = [each.rpartition(" :: ")[2] for each in about.get_all("Classifier") or () if each.startswith("License ::")]
+    found = about.get("License-Expression") or ", ".join(classified) or (about.get("License") or "").partition("\n")[0]
+    if not found:
+        sys.exit(f"{package} does not say which licence it has; look it up before hilt depends on it")
+    return found
+
+
+def licences_page() -> str:
+    lock = json.loads((ROOT / "src" / "hilt" / "cockpit" / "page" / "package-lock.json").read_text())
+    bundled = {
+        path.partition("node_modules/")[2]: each for path, each in lock["packages"].items() if path and not each.get("dev")
+    }
+    asked = sorted({re.split(r"[^\w.-]", each)[0] for each in metadata.requires("hilt") or () if "extra ==" not in each})
+    lines = [
+        "# Licences",
+        "",
+        GENERATED,
+        "hilt itself: Apache-2.0 (`LICENSE`).",
+        "",
+        "Bundled into the cockpit's page, and so part of the package, with the texts in `hilt/cockpit/static/LICENSES.txt`:",
+        "",
+        "| package | version | licence |",
+        "|---|---|---|",
+        *(f"| {name} | {each['version']} | {each['license']} |" for name, each in sorted(bundled.items())),
+        "",
+        "Installed beside it, not contained in it:",
+        "",
+        "| package | licence |",
+        "|---|---|",
+        *(f"| {name} | {licence_of(name)} |" for name in asked),
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    pages = {ROOT / "docs" / "signals.md": signals_page(), ROOT / "docs" / "references.md": references_page()}
+    makers = {"signals": signals_page, "references": references_page, "licences": licences_page}
+    pages = {ROOT / "docs" / f"{name}.md": make() for name, make in makers.items()}
     if "--check" not in sys.argv:
         readme_picture()
     for path, text in pages.items():

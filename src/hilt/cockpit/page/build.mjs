@@ -1,13 +1,13 @@
 // Bundle the page into ../static: one script, one style sheet, the page itself.
 
 import { build } from "esbuild";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
 const out = new URL("../static/", import.meta.url).pathname;
 const here = new URL("./", import.meta.url).pathname;
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
-await build({
+const { metafile } = await build({
   entryPoints: [`${here}main.ts`],
   bundle: true,
   minify: true,
@@ -16,7 +16,23 @@ await build({
   legalComments: "inline",
   logLevel: "warning",
   outfile: `${out}cockpit.js`,
+  metafile: true,
 });
 const style = [`${here}node_modules/uplot/dist/uPlot.min.css`, `${here}style.css`].map((file) => readFileSync(file, "utf8"));
 writeFileSync(`${out}cockpit.css`, style.join("\n"));
 cpSync(`${here}index.html`, `${out}index.html`);
+
+// What others have written of it goes with their licences: every package that the bundle was made from, as the bundler names them.
+const packages = new Set(["uplot"]); // its style sheet
+for (const file of Object.keys(metafile.inputs)) {
+  const found = file.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)\//);
+  if (found) packages.add(found[1]);
+}
+const licences = [...packages].sort().map((name) => {
+  const folder = `${here}node_modules/${name}/`;
+  const { version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
+  const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+  if (!license || !text) throw new Error(`${name} has no licence that could be shipped with it`);
+  return `${name} ${version} (${license})\n\n${readFileSync(folder + text, "utf8").trim()}\n`;
+});
+writeFileSync(`${out}LICENSES.txt`, `The cockpit's page contains these packages.\n\n${licences.join(`\n${"-".repeat(80)}\n\n`)}`);
