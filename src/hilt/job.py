@@ -109,11 +109,14 @@ def simulate(system: System, values: Scenario, name: str = "") -> Result:
 
 def check_folder(folder: Path) -> None:
     """Say before a run, and without writing, that its folder cannot be written to."""
-    existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InputError(
-            f"cannot write to {folder}: {existing} is not a folder that can be written to; choose another with --out"
-        )
+    try:
+        existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        fine = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+        why = "" if fine else f"{existing} is not a folder that can be written to"
+    except OSError as error:  # a folder on the way may not be looked into, or the working folder is gone
+        why = str(error.strerror)
+    if why:
+        raise InputError(f"cannot write to {folder}: {why}; choose another with --out")
 
 
 def new_path(folder: Path, stem: str) -> Path:

@@ -4,11 +4,13 @@ import ast
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from hilt import private, reach
+from tests.another_user import US, call, needs_root
 
 ALL = sorted(reach.PACKAGE.rglob("*.py"))
 
@@ -123,3 +125,16 @@ def test_a_strangers_folder_is_refused(tmp_path):
     inside = theirs / "inside"
     inside.mkdir(mode=0o700)
     assert "another user" in private.objection(inside)
+
+
+@needs_root
+def test_a_parent_that_a_group_of_several_can_write_is_refused():
+    """Whoever is in the group can put another folder in place of ours; a group is ours alone only if it is named like us."""
+    with tempfile.TemporaryDirectory() as name:  # not in pytest's own folders, which another user cannot enter
+        parent = Path(name)
+        (parent / "inside").mkdir(mode=0o700)
+        for path in (parent, parent / "inside"):
+            os.chown(path, US, US)
+        for mode, expected in ((0o775, f"{parent} can be written to by others"), (0o755, "")):
+            parent.chmod(mode)
+            assert call(US, private.objection, parent / "inside") == expected

@@ -1,0 +1,112 @@
+"""Without rights and without a home that can be written to: hilt works, or says in one sentence what is missing."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.another_user import US
+from tests.contract.test_neighbours import clear
+from tests.e2e.outsider import outsider
+
+RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
+NO_CACHE = re.compile(r"hilt: compiled code is not kept, .*; set XDG_CACHE_HOME to a folder that only you can write to\n")
+
+
+@pytest.fixture(scope="module")
+def somebody():
+    """With compiled code, so that nobody waits for the compiler."""
+    with outsider(keeps=True) as found:
+        yield found
+    clear(US)
+
+
+@pytest.fixture
+def nobody():
+    """With nothing at all: HOME is not even set, and the list of users does not know them."""
+    with outsider(keeps=False) as found:
+        yield found
+    clear(US)
+
+
+def test_without_anything_what_needs_no_compiler_works(nobody):
+    code, said, complained = nobody.hilt("sessions", "--json")
+    assert (code, json.loads(said)) == (0, [])
+    assert NO_CACHE.fullmatch(complained)
+    nobody.environment["HOME"] = "/nonexistent"
+    code, _, complained = nobody.hilt("run", "freefloat", "--set", "robot.delay=long")
+    assert code == 2
+    cache, sentence = complained.splitlines()
+    assert NO_CACHE.fullmatch(cache + "\n")
+    assert sentence.startswith("hilt: robot.delay")
+    assert not list(nobody.folder.iterdir())
+
+
+def test_a_run_works_and_one_that_cannot_be_written_is_refused(somebody):
+    code, said, complained = somebody.hilt("run", "freefloat", "--json")
+    assert (code, complained) == (0, "")
+    assert json.loads(said)["system"] == "freefloat"
+    assert [path.suffix for path in (somebody.folder / "runs").iterdir()] == [".mcap"]
+    with tempfile.TemporaryDirectory() as closed:  # where they cannot even look
+        for folder, out in (("/", "runs"), (somebody.folder, f"{closed}/runs")):
+            code, _, complained = somebody.hilt("run", "freefloat", "--json", "--out", out, folder=folder)
+            assert code == 2
+            assert len(complained.splitlines()) == 1
+            assert complained.startswith("hilt: ")
+
+
+def test_the_cockpit_answers(somebody):
+    child = somebody.start("cockpit", "--no-browser", "--port", "0")
+    try:
+        host, port = re.search(r"http://([\d.]+):(\d+)/", child.stdout.readline()).groups()
+        with closing(http.client.HTTPConnection(host, int(port), timeout=30)) as connection:
+            connection.request("GET", "/")
+            assert connection.getresponse().status in (200, 503), "the page, or the sentence that it is not built"
+    finally:
+        child.send_signal(signal.SIGINT)
+        _, complained = child.communicate(timeout=30)
+    assert "Traceback" not in complained
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def test_the_dry_lab_works(somebody):
+    """Patient enough for a busy machine: without rights there is no priority."""
+    text = RIG.read_text()
+    for old, new in (
+        ("port = 59152", f"port = {free_port()}"),
+        ("port = 49152", f"port = {free_port()}"),
+        ("patience = 25", "patience = 125"),
+        ('stale = "100 ms"', 'stale = "500 ms"'),
+        ('lateness = "100 ms"', 'lateness = "2 s"\nmissed = 250\nready = "0.2 s"'),
+        ("[facility]", "[facility]\nlate_limit = 250"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    (somebody.folder / "rig.toml").write_text(text)
+    emulated = somebody.start("emulate", "rig.toml")
+    try:
+        assert "the robot sends to port" in emulated.stdout.readline()
+        short = ("--set", "frames.gap=15 mm", "--set", "loop.duration=4 s")
+        code, said, complained = somebody.hilt("run", "docking", "--rig", "rig.toml", *short, "--json")
+        assert (code, complained) == (0, "")
+        assert json.loads(said)["timing"]["rights"]["refused"], "it has none, and says so"
+        assert json.loads(somebody.hilt("sessions", "--json")[1]) == []
+    finally:
+        emulated.send_signal(signal.SIGINT)
+        _, complained = emulated.communicate(timeout=30)
+    assert complained == ""
+    assert emulated.returncode == 0
+    assert not list(Path(f"/dev/shm/hilt-{US}").iterdir()), "nothing is left behind"
+    assert os.stat(f"/dev/shm/hilt-{US}").st_mode & 0o777 == 0o700
