@@ -199,7 +199,7 @@ def compare(
 @app.command()
 def show(recording: Path, as_json: AsJson = False) -> None:
     """Print the summary of a recording and write its report again."""
-    from hilt import job
+    from hilt import deeds, job
     from hilt.record.reading import load, no_rows, rows_of_a_stranger
     from hilt.report import page, terminal
 
@@ -209,7 +209,7 @@ def show(recording: Path, as_json: AsJson = False) -> None:
         raise no_rows(found)
     name = found.result.get("scenario", "") if found.result else "cut recording"
     with rows_of_a_stranger(recording):
-        result = job.finish(system, values, name, found.rows, recording)
+        result = deeds.added(job.finish(system, values, name, found.rows, recording), found.result)
         if as_json:
             _print_json(result.as_json())
             return

@@ -36,9 +36,12 @@ class Result:
     timing: dict[str, Any] | None = None  # of a run on devices
     notes: list[str] | None = None  # what happened beside it
     changes: list[Change] | None = None  # of live values
+    who: list[dict[str, Any]] | None = None  # armed, started, steered, changed and stopped it (deeds.py)
 
     def as_json(self) -> dict[str, Any]:
-        lab = {} if self.timing is None else {"timing": plain(self.timing), "faults": self._faults(), "changes": self.changes}
+        lab: dict[str, Any] = {}
+        if self.timing is not None:
+            lab = {"timing": plain(self.timing), "faults": self._faults(), "changes": self.changes, "who": plain(self.who)}
         return {
             "system": self.system.name,
             "scenario": self.name,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from hilt import clock
+from hilt.deeds import Deeds
 from hilt.faults import InputError
 from hilt.letters import (
     ARM,
@@ -78,6 +79,7 @@ class Mailbox:
         box["info"] = json.dumps(info or {}).encode()
         self._bell, self._lanes, self._front = box["bell"], box["lanes"][0], box["front"][0]
         self.front = Front()
+        self.deeds = Deeds()
         self._posted, self._taken = self._lanes["posted"], self._lanes["taken"]
         self._heard = 0
         self._next_lane = 0
@@ -118,12 +120,16 @@ class Mailbox:
         return request
 
     def answer(self, request: Request, accepted: bool, text: str = "") -> None:
+        if accepted:
+            self.deeds.note(request)
         place = self._lanes["answers"][request.lane, request.number % LETTERS_A_LANE]
         place["accepted"], place["text"] = accepted, _cut(text, TEXT_BYTES)
         place["number"] = request.number + 1  # last: from here on it counts
 
     def show(self, **changes: Any) -> None:
         """Tell everybody how the session is doing: some fields of Front."""
+        if changes.get("state") == LIVE != self.front.state:
+            self.deeds.begin()
         self.front = self.front._replace(**changes)
         place = self._front
         place["turn"] += 1

@@ -213,7 +213,8 @@ class Session:
         found = job.finish(self.system, self.values, self.name, rows, path)
         changes = overseer.tuning.changes
         notes = [*overseer.notes, *(self.rig.notes() if isinstance(self.rig, LabRig) else ())]
-        return replace(found, fault=fault, timing=timing, notes=notes, changes=changes)  # the rows may be cut
+        who = self.box.deeds.take()
+        return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be cut
 
     def close(self) -> None:
         """Let go of the devices and of all rights; safe to call twice."""

@@ -121,8 +121,8 @@ class Server:
     def get(self, path, **options):
         return self.request("GET", path, **options)
 
-    def request(self, method, path, key=TOKEN, **options):
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+    def request(self, method, path, key=TOKEN, headers=(), **options):
+        headers = {**dict(headers), **({"Authorization": f"Bearer {key}"} if key else {})}
         with httpx.Client(base_url=self.base, timeout=PATIENCE) as client:
             return client.request(method, path, headers=headers, **options)
 

@@ -5,11 +5,15 @@ Real processes throughout: the server, and a peer that speaks through mailbox an
 
 import itertools
 import os
+import signal
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
+import websockets.exceptions
 from cockpit_peers import kill, server, station, wait_for
 
 from hilt import job, registry
@@ -338,6 +342,86 @@ def test_any_time_of_ten_minutes_at_1_khz_is_a_moment_away(tmp_path):
     assert worst < 3.0
 
 
+MANY = "9" * 16_000
+TOO_LONG = {
+    "a number": f'"loop.period": {"9" * 4000}',
+    "a unit": f'"loop.period": "1 m^{MANY}"',
+    "words": f'"loop.period": "{MANY} s"',
+    "a key": f'"loop.{"x" * 200}": 1',
+    "a list": f'"approach.direction": [{",".join(["1"] * 5000)}]',
+    "a list in lists": f'"approach.direction": {"[" * 50}1{"]" * 50}',
+}
+
+
+@pytest.mark.parametrize("what", TOO_LONG)
+@pytest.mark.parametrize("path", ["/api/check", "/api/stations"])
+def test_a_form_is_bounded_before_it_is_read(cockpit, what, path):
+    body = f'{{"system": "docking", "scenario": "table1", "settings": {{{TOO_LONG[what]}}}}}'
+    answer = cockpit.request("POST", path, content=body, headers={"content-type": "application/json"})
+    (error,) = answer.json()["errors"]
+    assert "longer or deeper" in error["sentence"]
+    assert len(answer.text) < 1000
+    number = f'{{"system": "docking", "scenario": "table1", "settings": {{"loop.period": {MANY}}}}}'
+    assert cockpit.request("POST", path, content=number, headers={"content-type": "application/json"}).status_code in (400, 422)
+
+
+def workers(cockpit):
+    return [pid for pid in cockpit.processes() if b"hilt.cockpit.work" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_a_form_that_takes_too_long_is_given_up_and_the_next_one_is_checked(cockpit):
+    order = {"system": "freefloat", "scenario": "wall", "settings": {"loop.duration": "1 s"}}
+    assert cockpit.request("POST", "/api/check", json=order).json() == {"ok": True}
+    before = workers(cockpit)
+    for pid in before:
+        os.kill(pid, signal.SIGSTOP)
+    answer = cockpit.request("POST", "/api/check", json=order).json()
+    assert "not done within" in answer["errors"][0]["sentence"]
+    assert cockpit.request("POST", "/api/check", json=order).json() == {"ok": True}
+    for pid in set(before) & set(workers(cockpit)):
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_worker_that_is_killed_is_replaced(cockpit):
+    cockpit.get("/api/recordings")
+    for pid in workers(cockpit):
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: cockpit.get("/api/recordings").status_code == 200)
+    assert cockpit.get("/api/rigs").status_code in (200, 404)
+
+
+def test_stop_and_the_dead_man_need_nothing_but_the_door(folder, tmp_path, name):
+    """Everything behind the door stands still: an order, steering and STOP get through, and the page is told."""
+    with station(name), server(folder, tmp_path / "said.txt") as cockpit, cockpit.socket() as client:
+        begin(client, name)
+        client.next("frame", lambda frame: frame["t"] > 0.1)
+        cockpit.get("/api/recordings")
+        behind = cockpit.processes()[1:]
+        assert behind
+        for pid in behind:
+            os.kill(pid, signal.SIGSTOP)
+        helm = client.helm
+        helm.send(type="steer", axes=[1, 0, 0, 0, 0, 0], held=True, id=7)
+        helm.next("steered", lambda taken: taken["id"] == 7)
+        helm.send(type="do", what="stop", id=8)
+        assert helm.next("answer", lambda answer: answer["id"] == 8)["accepted"]
+        helm.next("state", lambda state: state["state"] == "STOPPED")
+        with cockpit.line("/helm") as other:  # somebody new can come, too
+            other.send(type="watch", session=name)
+            other.next("state", lambda state: state["state"] == "STOPPED")
+        for pid in behind:
+            os.kill(pid, signal.SIGCONT)
+        os.kill(behind[0], signal.SIGKILL)  # and when it is gone it comes back
+        helm.send(type="ping", id=9)
+        assert helm.next("pong")["id"] == 9
+        wait_for(lambda: _shown(cockpit))
+
+
+def _shown(cockpit):
+    with suppress(websockets.exceptions.WebSocketException, OSError), cockpit.line("/ws") as room:
+        return room.next("shown")
+
+
 WRONG = {
     "a value out of range": ({"loop.period": -1}, ["loop.period"]),
     "a unit that does not fit": ({"robot.delay": "3 kg"}, ["robot.delay"]),
@@ -391,8 +475,8 @@ def test_presets_show_what_there_is(name):
         assert 4 <= len(preset["plots"]) <= 6
         for plot in preset["plots"]:
             assert plot["signals"]
-            for signal in plot["signals"]:
-                assert plot["unit"] in units.get(signal, "no such signal").split(", "), signal
+            for name in plot["signals"]:
+                assert plot["unit"] in units.get(name, "no such signal").split(", "), name
 
 
 def test_a_station_is_started_run_and_told(cockpit, folder):
@@ -411,7 +495,13 @@ def test_a_station_is_started_run_and_told(cockpit, folder):
         client.next("frame", lambda frame: frame["t"] == pytest.approx(0.3))
         result = client.next("result")
         assert result["metrics"].keys() <= result["words"].keys()
+        who = load(folder / f"{result['recording']}.mcap").result["who"]
+        assert [deed["what"] for deed in who] == ["arm", "start"]
+        assert all(deed["who"].startswith("guest") and "control, 127.0.0.1" in deed["who"] for deed in who)
         assert result["recording"] in names_of(folder)
+        report = cockpit.get(f"/api/report/{result['recording']}").text
+        assert "Who did what" in report
+        assert "control, 127.0.0.1" in report
         client.send(type="do", what="quit", id=3)
         client.next("state", lambda state: state["state"] == "OFF")
     wait_for(lambda: session not in [each["name"] for each in cockpit.get("/api/sessions").json()])

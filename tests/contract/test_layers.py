@@ -23,6 +23,7 @@ LEVELS = {
         "ring",
         "mailbox",
         "letters",
+        "deeds",
         "realtime",
         "tuning",
         "overseer",

@@ -1,6 +1,7 @@
 """The desk: systems and their scenarios, values checked key by key, and stations started."""
 
 import json
+import math
 import re
 import threading
 from pathlib import Path
@@ -16,6 +17,7 @@ from hilt.stage import System
 
 RIGS = Path("rigs")
 MOST_STATIONS = 8
+MOST_KEY, MOST_LETTERS, MOST_DEPTH = 100, 2000, 5  # of a setting in a form
 _WORD = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 Error = dict[str, str]
 
@@ -28,6 +30,27 @@ class Order(BaseModel):
     scenario: str = Field(max_length=100)
     settings: dict[str, Any] = Field(default_factory=dict, max_length=400)
     rig: str | None = Field(default=None, max_length=200)
+
+
+def beyond(order: Order) -> list[Error]:
+    """Settings that are too long or too deep to be looked at; nobody types such."""
+    return [
+        {"key": key[:MOST_KEY], "sentence": f"{key[:MOST_KEY]} is longer or deeper than a value can be; give a shorter one"}
+        for key, value in order.settings.items()
+        if len(key) > MOST_KEY or _size(value, MOST_DEPTH) > MOST_LETTERS
+    ]
+
+
+def _size(value: Any, depth: int) -> float:
+    """Letters, more or less; infinite for what is too deep."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, int):
+        return value.bit_length() / 3
+    if isinstance(value, list | dict):
+        inside = [*value, *value.values()] if isinstance(value, dict) else value
+        return math.inf if depth == 0 else sum(1 + _size(each, depth - 1) for each in inside)
+    return 1
 
 
 class Wrong(Exception):
@@ -167,8 +190,7 @@ class Desk:
         self._lock = threading.Lock()
 
     def launch(self, order: Order) -> str:
-        if errors := check(order):
-            raise Wrong(errors)
+        """The session of an order that has been checked."""
         if len(mailbox.sessions()) >= MOST_STATIONS:
             raise Wrong([{"key": "", "sentence": f"{MOST_STATIONS} stations are running already; quit one first"}])
         from hilt import station

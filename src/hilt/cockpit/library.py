@@ -61,13 +61,16 @@ class Library:
                 found.append({key: value for key, value in summary.items() if key != "result"})
         return found
 
-    def details(self, name: str) -> dict[str, Any]:
-        """A recording and its result; opening it here makes watching it quick. One of another version has no first contact."""
-        summary = self._summary(self.path(name))
+    def summary(self, name: str) -> dict[str, Any]:
+        """A recording and its result."""
+        return self._summary(self.path(name))
+
+    def first_contact(self, name: str) -> float | None:
+        """When it first touches something; one that cannot be opened, such as of another version, has none."""
         try:
-            return {**summary, "first_contact": self.open(name).first_contact}
+            return self.open(name).first_contact
         except InputError:
-            return {**summary, "first_contact": None}
+            return None
 
     def _summary(self, path: Path) -> dict[str, Any]:
         status = path.stat()

@@ -18,18 +18,19 @@ from hilt.cockpit.gate import Log
 from hilt.cockpit.hub import Hub, sessions
 from hilt.cockpit.library import Library
 from hilt.cockpit.wire import without_paths
+from hilt.cockpit.work import Overrun, Workbench
 from hilt.faults import InputError
-from hilt.job import plain
 
 STATIC = Path(__file__).parent / "static"
 SOCKETS = 32
+FORM_TIME, LIST_TIME, SYSTEMS_TIME = 5.0, 60.0, 60.0  # [s]
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){0,4}")
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
 def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> FastAPI:
     """The application, without its gate. `trust` is told of who has shown a key on a socket."""
-    library, stations = Library(out), desk.Desk(out)
+    library, forms, files = Library(out), Workbench(out), Workbench(out)
     hub = Hub(library, log)
 
     @asynccontextmanager
@@ -38,13 +39,15 @@ def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> Fast
         yield
         for task in tasks:
             task.cancel()
+        forms.close()
+        files.close()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
     _explain_errors(app)
     _serve_page(app)
-    _serve_desk(app, stations)
-    _serve_recordings(app, library)
+    _serve_desk(app, desk.Desk(out), forms)
+    _serve_recordings(app, library, files)
     _serve_sockets(app, hub, log, token, trust)
     return app
 
@@ -77,43 +80,58 @@ def _serve_page(app: FastAPI) -> None:
         return _static(file)
 
 
-def _serve_desk(app: FastAPI, stations: desk.Desk) -> None:
+def _serve_desk(app: FastAPI, stations: desk.Desk, forms: Workbench) -> None:
     """What can be run, and what runs."""
 
+    async def errors_of(order: desk.Order) -> list[desk.Error]:
+        """Too long or too deep is said at once; the rest is found out beside."""
+        found: list[desk.Error] = desk.beyond(order)
+        if found:
+            return found
+        try:
+            found = await forms.do(FORM_TIME, "check", order.model_dump())
+        except Overrun as error:
+            return [{"key": "", "sentence": f"the form cannot be checked: {error}"}]
+        return found
+
     @app.get("/api/systems")
-    def systems() -> Response:
-        return JSONResponse(desk.systems())
+    async def systems() -> Response:
+        return JSONResponse(await forms.do(SYSTEMS_TIME, "systems"))
 
     @app.get("/api/rigs")
-    def rigs() -> Response:
-        return JSONResponse(desk.rigs())
+    async def rigs() -> Response:
+        return JSONResponse(await forms.do(FORM_TIME, "rigs"))
 
     @app.get("/api/scenario/{system}/{name}")
-    def sheet(system: str, name: str) -> Response:
-        return JSONResponse(plain(desk.sheet(system, name)))
+    async def sheet(system: str, name: str) -> Response:
+        return JSONResponse(await forms.do(FORM_TIME, "sheet", system, name))
 
     @app.post("/api/check")
-    def check(order: desk.Order) -> Response:
-        errors = desk.check(order)
+    async def check(order: desk.Order) -> Response:
+        errors = await errors_of(order)
         return JSONResponse({"ok": False, "errors": errors} if errors else {"ok": True})
 
     @app.post("/api/stations")
-    def launch(order: desk.Order) -> Response:
-        return JSONResponse({"session": stations.launch(order)})
+    async def launch(order: desk.Order) -> Response:
+        if errors := await errors_of(order):
+            raise desk.Wrong(errors)
+        return JSONResponse({"session": await asyncio.to_thread(stations.launch, order)})
 
     @app.get("/api/sessions")
     def running() -> Response:
         return JSONResponse(sessions())
 
 
-def _serve_recordings(app: FastAPI, library: Library) -> None:
+def _serve_recordings(app: FastAPI, library: Library, files: Workbench) -> None:
     @app.get("/api/recordings")
-    def recordings() -> Response:
-        return JSONResponse(plain(library.list()))
+    async def recordings() -> Response:
+        return JSONResponse(await files.do(LIST_TIME, "list"))
 
     @app.get("/api/recordings/{name}")
-    def recording(name: str) -> Response:
-        return JSONResponse(plain(library.details(name)))
+    async def recording(name: str) -> Response:
+        """Opening it here makes watching it quick."""
+        summary = await files.do(LIST_TIME, "summary", name)
+        return JSONResponse({**summary, "first_contact": await asyncio.to_thread(library.first_contact, name)})
 
     @app.get("/api/report/{name}")
     def report(name: str) -> Response:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import hilt
 from hilt.job import Result
-from hilt.report import delays, timing, words
+from hilt.report import delays, timing, who, words
 from hilt.report.figure import Picture
 from hilt.report.table import table as table
 
@@ -85,6 +85,7 @@ def render(result: Result) -> str:
     parts.append(f"<div class='two'><div><h2>Metrics</h2>{table(('', 'value'), shown)}</div><div>{_ledger(result)}</div></div>")
     parts.append(delays.section(result))
     parts.append(timing.section(result))
+    parts.append(who.section(result))
     parts.append(figures(module.pictures(result)))
     parts.append(f"<h2>Scenario</h2><p class='sub'>hash {result.scenario.hash()}, SI units</p>")
     parts.append(f"<pre>{html.escape(json.dumps(result.scenario.model_dump(mode='json'), indent=1))}</pre>")

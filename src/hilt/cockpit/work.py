@@ -1,0 +1,143 @@
+"""Work that may take long or go wrong is done by processes beside the server: forms that are checked, files that are read.
+
+Each does one task at a time, within a time and an amount of memory; one that takes more is killed and replaced. What comes back
+is JSON, or a sentence.
+
+    server ── {"task": "check", "with": [...]} ──► worker          ◄── {"done": ...}, {"error": sentence}
+"""
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hilt import child
+from hilt.faults import InputError
+
+MEMORY = 2 << 30  # [B] that a worker may take
+NICENESS = 5  # behind who watches
+ANSWER_BYTES = 64 << 20
+MOST_WAITING = 32
+
+
+class Overrun(InputError):
+    """A task that took more time or memory than it may."""
+
+
+class Workbench:
+    """One worker, and who waits for it. For the server's loop only."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._worker: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def do(self, seconds: float, task: str, *arguments: Any) -> Any:
+        """What the task returns; an InputError with its sentence, or because it took too long."""
+        if self._waiting >= MOST_WAITING:
+            raise InputError("the server has too much to do; try again in a moment")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                answer = await self._ask(seconds, json.dumps({"task": task, "with": arguments}))
+        finally:
+            self._waiting -= 1
+        if "error" in answer:
+            raise (Overrun if answer.get("overrun") else InputError)(answer["error"])
+        return answer["done"]
+
+    async def _ask(self, seconds: float, line: str) -> dict[str, Any]:
+        worker = await self._start()
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        answer = b""
+        try:
+            worker.stdin.write(line.encode() + b"\n")
+            answer = await asyncio.wait_for(worker.stdout.readline(), seconds)
+        except TimeoutError:
+            answer = json.dumps(
+                {"error": f"not done within {seconds:g} s; take the last change back", "overrun": True}
+            ).encode()
+            self.close()
+        except (OSError, ValueError):
+            self.close()
+        except asyncio.CancelledError:  # who asked has gone: the answer that is still to come is nobody's
+            self.close()
+            raise
+        if not answer:
+            self.close()
+            return {"error": "it took more memory than there is, or failed; take the last change back", "overrun": True}
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        if self._worker is None or self._worker.returncode is not None:
+            self._worker = await asyncio.create_subprocess_exec(
+                *child.command("hilt.cockpit.work", str(self._out)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                limit=ANSWER_BYTES,
+            )
+            assert self._worker.stdout is not None
+            await self._worker.stdout.readline()  # it has imported what it needs: that is not the task's time
+        return self._worker
+
+    def close(self) -> None:
+        """End the worker; the next task gets a new one."""
+        if self._worker is not None and self._worker.returncode is None:
+            with suppress(ProcessLookupError):
+                self._worker.kill()
+        self._worker = None
+
+
+def _tasks(out: Path) -> dict[str, Callable[..., Any]]:
+    from hilt.cockpit import desk
+    from hilt.cockpit.library import Library
+
+    library = Library(out)
+    return {
+        "systems": desk.systems,
+        "rigs": desk.rigs,
+        "sheet": desk.sheet,
+        "check": lambda order: desk.check(desk.Order(**order)),
+        "list": library.list,
+        "summary": library.summary,
+    }
+
+
+def _answer(tasks: dict[str, Callable[..., Any]], asked: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"done": tasks[asked["task"]](*asked["with"])}
+    except InputError as error:
+        return {"error": str(error)}
+    except (MemoryError, RecursionError):
+        return {"error": "it takes more memory than there is; take the last change back", "overrun": True}
+
+
+def main() -> None:
+    """The worker: until its server ends."""
+    from hilt.job import plain
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    os.nice(NICENESS)
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as said:
+        os.dup2(2, 1)  # whatever else is printed is no answer
+        tasks = _tasks(Path(sys.argv[1]))
+        said.write("\n")
+        said.flush()
+        for line in sys.stdin:
+            said.write(json.dumps(plain(_answer(tasks, json.loads(line)))) + "\n")
+            said.flush()
+
+
+if __name__ == "__main__":
+    main()

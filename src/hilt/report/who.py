@@ -1,0 +1,15 @@
+"""Who armed, started, steered, changed and stopped a run."""
+
+import html
+
+from hilt import deeds
+from hilt.job import Result
+from hilt.report.table import table
+
+
+def section(result: Result) -> str:
+    """HTML; nothing for a run that nobody could have touched."""
+    if not result.who:
+        return ""
+    rows = [(html.escape(deed["what"]), deeds.when(deed), html.escape(deed["who"])) for deed in result.who]
+    return f"<h2>Who did what</h2>{table(('', 'when', 'who'), rows, numbers=3)}"
