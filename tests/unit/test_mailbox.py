@@ -117,7 +117,7 @@ def test_lanes_run_out_with_a_sentence_and_a_closed_one_is_free_again(box, name)
 
 def test_half_a_letter_does_not_count_and_its_place_is_used_again(box, sender, name):
     """As after a kill in the middle of posting: the letter is there, the count is not."""
-    sender._lane["letters"][0] = (ARM, clock.nanoseconds(), 0.0, 0.0, (0.0,) * 6, b"half")
+    sender._lane["letters"][0] = (ARM, clock.nanoseconds(), 0.0, 0.0, (0.0,) * 6, b"half", b"somebody")
     sender._bell[0] = clock.nanoseconds()
     sender.close()
     assert box.poll() == []

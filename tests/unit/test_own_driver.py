@@ -1,5 +1,6 @@
 """A rig file that names code: run from beside the file or from the command line, and never from where others can write."""
 
+import contextlib
 import itertools
 import os
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hilt import mailbox, station
 from hilt.cockpit import desk
 from hilt.device import own, rigfile
 from hilt.faults import InputError
@@ -178,6 +180,46 @@ def test_listing_and_checking_rigs_runs_no_driver(tmp_path, module, mark, monkey
     assert not mark.exists()
     rigfile.load(tmp_path / "rigs" / "rig.toml")
     assert mark.exists(), "the mark would have told"
+
+
+STATION = """
+from hilt.scenario import Section
+from hilt import clock
+class Robot:
+    def wait(self, X_WB, V_WB):
+        clock.pause(0.004)
+        self.sent(X_WB)
+        return 0
+    def sent(self, X_WB):
+        X_WB["p"], X_WB["q"] = (0, 0, 0), (1, 0, 0, 0)
+    send = lambda self, X_WB_des: 0
+    read = lambda self, wrench: 0
+    hold = lambda self: 0
+    bias = stop = close = lambda self: None
+    counters = lambda self: {}
+class Device(Section):
+    driver: str
+    cycle: float = 0.004
+    def connect(self):
+        return Robot()
+"""
+
+
+@pytest.mark.parametrize("way", ["beside", "command line"])
+def test_a_station_finds_the_driver_that_its_starter_was_given(tmp_path, module, monkeypatch, way):
+    """It is a process of its own, started without the working folder."""
+    code = tmp_path / ("lab" if way == "beside" else "drivers") / f"{module}.py"
+    code.parent.mkdir()
+    code.write_text(STATION)
+    rig = write_rig(tmp_path / "lab", f"{module}:Device")
+    rig.write_text(rig.read_text().replace("[lab]", '[lab]\nready = "0.1 s"\nrealtime = false'))
+    if way != "beside":
+        own.allow(str(code))
+    monkeypatch.chdir(tmp_path)
+    name = station.launch({"system": "docking", "scenario": "table1", "rig": "lab/rig.toml", "out": str(tmp_path / "runs")})
+    with contextlib.closing(mailbox.Sender(name)) as sender:
+        assert sender.front.state == mailbox.READY
+        assert sender.wait(sender.quit(), 10.0).accepted
 
 
 @pytest.mark.parametrize(
