@@ -50,16 +50,26 @@ def _session_folders() -> list[Path]:
     return [each for each in dict.fromkeys(places) if each.is_absolute() and _closed(each) and _in_memory(each)]
 
 
+def _may_be_ours(entry: os.DirEntry[str], beginning: str) -> bool:
+    """A quick look: a stranger may have made a hundred thousand such names."""
+    if not entry.name.startswith(beginning) or not entry.is_dir(follow_symlinks=False):
+        return False
+    try:
+        return entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+    except OSError:  # gone meanwhile
+        return False
+
+
 def _in_shared() -> Path | None:
     """Our folder in SHARED. Whoever makes one has looked for another before, so there is one."""
     plain = SHARED / f"{NAME}-{os.geteuid()}"
     for known in (plain, *_last):
         if _closed(known):
             return known
-    found: list[Path] = []
+    found: list[str] = []
     with suppress(OSError), os.scandir(SHARED) as entries:
-        found = sorted(Path(entry.path) for entry in entries if entry.name.startswith(f"{plain.name}-"))
-    _last[:] = [each for each in found if _closed(each)][:1]
+        found = sorted(entry.path for entry in entries if _may_be_ours(entry, f"{plain.name}-"))
+    _last[:] = [each for each in map(Path, found) if _closed(each)][:1]
     return _last[0] if _last else None
 
 
