@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hilt import doctor, job, loop, realtime
+from hilt import cores, doctor, job, loop, realtime
 from hilt.clock import PeriodicClock
 from hilt.device.rig import SimulatedRig
 from hilt.record import recording
@@ -43,7 +43,7 @@ def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
     bench = system.set_up(scenario)
     for warm in (system.plant, bench.w), (system.tick, bench.x):
         warm[0](bench.row.copy(), warm[1].copy(), bench.p)
-    core = realtime.choose_core()
+    core = next(iter(cores.usable()), None)
     name = f"lateness-{rate:g}"
     ring = RingWriter(name, system.row, round(RING_SECONDS * rate))
     recorder = RecorderProcess(name, folder / f"{name}.mcap", recording.origin_of(system, scenario), away_from=core)

@@ -1,6 +1,7 @@
 """The command line.
 
-Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing written; 3: the run ended with a fault.
+Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing written; 3: the run ended with a fault;
+130: a signal ended the command before its run began, or after it.
 """
 
 import json
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hilt import __version__, cli_bound, cli_cockpit, cli_lab, cli_station, shared
+from hilt import __version__, cli_bound, cli_cockpit, cli_lab, cli_station, interrupts, shared
 from hilt.clock import Clock, FreeClock, PeriodicClock
 from hilt.faults import InputError, shortened
+from hilt.interrupts import Interrupted
 
 if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
     from hilt.preflight import Estimate
@@ -93,7 +95,7 @@ def run(
     seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
-    from hilt import job, preflight, registry
+    from hilt import cores, job, preflight, registry
     from hilt.device import own
 
     own.allow(*driver)
@@ -107,6 +109,8 @@ def run(
     pace = _clock(clock)
     system, values, name = job.find(target, scenario, settings)
     make_rig = registry.rig(rig)
+    if clock == "periodic":
+        cores.step_aside()
     if seeds != 1:
         _run_seeds(system, values, name, seeds, as_json)
         return
@@ -230,14 +234,8 @@ def replay(recording: Path, as_json: AsJson = False) -> None:
     with rows_of_a_stranger(recording):
         difference = job.replay(found)
     if as_json:
-        _print_json(
-            {
-                "recording": str(recording),
-                "rows": len(found.rows),
-                "identical": difference is None,
-                "difference": difference and vars(difference),
-            }
-        )
+        told = {"recording": str(recording), "rows": len(found.rows), "identical": difference is None}
+        _print_json({**told, "difference": difference and vars(difference)})
     elif difference is None:
         console.print(f"{len(found.rows)} rows replayed, every byte the same.")
     else:
@@ -280,13 +278,14 @@ def schema(system: str) -> None:
 
 def main() -> None:
     try:
-        app()
+        with interrupts.raising():
+            app()
     except InputError as error:
         print(f"hilt: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("hilt: interrupted; the recording holds what was run", file=sys.stderr)
-        sys.exit(130)
+    except Interrupted as error:
+        print(f"hilt: {error.sentence}", file=sys.stderr)
+        sys.exit(error.code)
     except MemoryError:
         print("hilt: the memory of this machine is used up; shorten loop.duration or lengthen loop.period", file=sys.stderr)
         sys.exit(2)

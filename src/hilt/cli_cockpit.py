@@ -11,6 +11,7 @@ import typer
 from hilt import clock
 from hilt.cli_lab import Drivers
 from hilt.faults import InputError
+from hilt.interrupts import Interrupted
 
 TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; without it each server makes its own
 SHORTEST_TOKEN = 16
@@ -54,7 +55,7 @@ def cockpit(
         if not no_browser:
             _show(links(role), card)
 
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt, Interrupted):
         server.serve(host, port, out, _token(), ready)
 
 
@@ -70,7 +71,7 @@ def run(config: dict[str, Any], out: Path) -> None:
         _show(links(session=name), card)
 
     try:
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt, Interrupted):
             server.serve("127.0.0.1", 0, out, ready=ready)
     finally:
         with suppress(InputError):  # it may have ended by itself

@@ -3,6 +3,7 @@
 import json
 import select
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,12 @@ Drivers = Annotated[
     list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
 ]
 RigPath = Annotated[Path, typer.Argument(metavar="RIG.toml", help="a rig file")]
+
+
+def _put(question: str) -> None:
+    """Ask at the terminal. What was typed before is thrown away: it was no answer to this."""
+    status.print(question)
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def _ask() -> bool | None:
@@ -50,7 +57,7 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
     try:
         lab.open()
         if asks:
-            status.print("The robot is held. Arm it? Type yes and press enter.")
+            _put("The robot is held. Arm it? Type yes and press enter.")
         if as_json:
             result = lab.go(_ask if asks else None)
         else:
@@ -64,8 +71,9 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
         terminal.print_result(console, result)
         for note in result.notes or ():
             console.print(note, highlight=False)
-        console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
-        console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
+        if result.recording is not None:
+            console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
+            console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
     end(result, as_json)
 
 
@@ -148,7 +156,7 @@ def _who_arms(file: "RigFile") -> "Ask | None":
     def ask() -> bool | None:
         if not told:
             told.append(True)
-            status.print("The robot is held. It will be moved gently. Arm it? Type yes and press enter.")
+            _put("The robot is held. It will be moved gently. Arm it? Type yes and press enter.")
         return _ask()
 
     return ask

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from hilt.faults import InputError
+from hilt.interrupts import Interrupted
 
 console = Console()
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
@@ -59,7 +60,7 @@ def ask(
                 while sender.alive:
                     sender.wait(sender.steer((0.0,) * 6, held=True), ANSWER)
                     clock.pause(HOLD)
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, Interrupted):
                 sender.wait(sender.steer((0.0,) * 6, held=False), ANSWER)
             return
         if request == "set":

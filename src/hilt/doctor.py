@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hilt import child, realtime
+from hilt import child, cores, realtime
+from hilt.claims import Claims
 from hilt.clock import PeriodicClock
 from hilt.faults import InputError
 from hilt.realtime import percentiles
@@ -40,12 +41,15 @@ def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
         raise InputError(f"rate is {rate:g} Hz; {RATES[0]:g} to {RATES[1]:g} Hz can be measured; choose one of them")
     if not 1.0 / rate <= seconds <= 3600.0:
         raise InputError(f"time is {seconds:g} s; one period ({1.0 / rate:g} s) to 3600 s can be measured; choose one of them")
-    host = look()
-    core = realtime.choose_core()
-    measured = measure_apart(rate, seconds, core)
-    found: dict[str, Any] = {"rate_hz": rate, "seconds": seconds, **measured, "host": host}
+    cores.check_nobody_live()
+    ours = Claims()  # nor does a session begin on this core meanwhile
+    try:
+        core, host = cores.take(ours), look()
+        found: dict[str, Any] = {"rate_hz": rate, "seconds": seconds, **measure_apart(rate, seconds, core), "host": host}
+        beside = cyclictest(rate, seconds, core)
+    finally:
+        ours.close()
     found["grade"] = grade(found["lateness_us"]["max"])
-    beside = cyclictest(rate, seconds, core)
     if beside is not None:
         found["cyclictest"] = beside
     found["advice"] = advise(found)

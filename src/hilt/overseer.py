@@ -4,6 +4,7 @@ stop    ends the run softly              set    changes a live value, in a ramp 
 steer   moves the operator's joystick; while its hand holds the switch it must go on saying so
 """
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -27,24 +28,36 @@ class Overseer:
         self._stops, self._must_hold = lab.recorder == "stop", lab.dead_man
         self.joystick: Joystick | None = None
         self.notes: list[str] = []
-        self.interrupted = False
+        self._interrupted = ""
         self._told = ""
         self._held = self._must_hold
         self._heard = clock.now()
 
+    def interrupt(self, number: int) -> None:
+        """A signal came; the next tick sees it."""
+        self._interrupted = signal.Signals(number).name
+
     def look(self, row: np.ndarray) -> int:
-        if self.interrupted:
-            return self._end(row, "interrupted", faults.REQUESTED)
+        code = self._hear(row)
+        self.tuning.step(int(row["tick"][0]))  # also in the last tick: a replay makes the changes of all ticks again
+        if code:
+            return code
+        silence = clock.now() - self._heard
+        if self._held and silence > DEAD_MAN:
+            faults.trip(row[0], faults.DEAD_MAN, -1, silence, DEAD_MAN)
+            return self._end(row, "the dead man's switch was let go without a word", faults.DEAD_MAN)
+        return 0 if self._ring.count % LOOK_EVERY else self._look_at_recorder(row)
+
+    def _hear(self, row: np.ndarray) -> int:
+        """Signals and requests."""
+        if self._interrupted:
+            return self._end(row, f"interrupted by {self._interrupted}", faults.REQUESTED)
         for request in self._box.poll():
             if request.kind == STOP:
                 self._box.answer(request, True, "stopping softly")
                 return self._end(row, "somebody asked to stop", faults.REQUESTED)
             self._box.answer(request, *self._obey(request, row))
-        self.tuning.step(int(row["tick"][0]))
-        if self._held and clock.now() - self._heard > DEAD_MAN:
-            faults.trip(row[0], faults.DEAD_MAN, -1, clock.now() - self._heard, DEAD_MAN)
-            return self._end(row, "the dead man's switch was let go without a word", faults.DEAD_MAN)
-        return 0 if self._ring.count % LOOK_EVERY else self._look_at_recorder(row)
+        return faults.NONE
 
     def _end(self, row: np.ndarray, what: str, code: int) -> int:
         self.notes.append(f"{what} at t = {row['t'][0]:.4g} s")

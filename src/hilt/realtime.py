@@ -74,15 +74,6 @@ def cores_in(text: str) -> set[int]:
     return found
 
 
-def choose_core() -> int | None:
-    """An isolated core, else the last one (the first has most interrupts); None if there is only one."""
-    allowed = os.sched_getaffinity(0)
-    isolated = isolated_cores() & set(range(os.cpu_count() or 1))
-    if isolated:
-        return max(isolated)
-    return max(allowed) if len(allowed) > 1 else None
-
-
 def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
     """Make the calling thread a real-time one, as far as the host permits. None leaves it on any core."""
     rights = Rights(core)
@@ -90,6 +81,17 @@ def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
         _pin(rights, core)
     _raise_priority(rights, priority)
     _lock_memory(rights)
+    _stop_collector(rights)
+    return rights
+
+
+def stay_ordinary(cores: set[int]) -> Rights:
+    """For a loop in wall time that drives no device: off the cores of those that do, and nothing that could take from them."""
+    rights = Rights(None, refused={"all": "not asked for: a simulation leaves priority, locked memory and cores to devices"})
+    before = os.sched_getaffinity(0)
+    with suppress(OSError):
+        os.sched_setaffinity(0, cores)
+        rights._undo.append(lambda: os.sched_setaffinity(0, before))
     _stop_collector(rights)
     return rights
 

@@ -105,6 +105,11 @@ class RingWriter:
         self._count[0] = count + 1
         self._beat[0] = clock.nanoseconds()
 
+    def rows(self) -> np.ndarray:
+        """Copies of the rows that it still holds, for when the run is over."""
+        held = np.arange(max(self.count - self._capacity, 0), self.count) % self._capacity
+        return self._places[held].reshape(-1).view(self._row.dtype)
+
     def beat(self) -> None:
         """Alive, though there is nothing to append."""
         self._beat[0] = clock.nanoseconds()

@@ -5,18 +5,17 @@ process, reads; requests come in through a mailbox, which also says how the sess
 wait. `go` runs once; `serve` (station.py) does what is asked through the mailbox.
 """
 
+import atexit
 import itertools
 import math
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from hilt import clock, faults, job, loop, realtime, shared
+from hilt import clock, cores, faults, interrupts, job, loop, realtime, shared
+from hilt.claims import Claims
 from hilt.device.lab import LabRig
 from hilt.device.paced import PacedRig
 from hilt.device.rigfile import Lab, RigFile, check_limits
@@ -26,19 +25,15 @@ from hilt.mailbox import LIVE, OFF, READY, STOPPED, Mailbox
 from hilt.overseer import Overseer
 from hilt.plant.joystick import Joystick
 from hilt.realtime import Rights
-from hilt.record import recording
-from hilt.record.process import RECORDING, WRITTEN, RecorderProcess
 from hilt.ring import RingWriter
 from hilt.scenario import Scenario
+from hilt.scribe import START, Scribe
 from hilt.stage import Bench, System
 from hilt.tuning import Tuning, knobs
 
-RECORDER_START = 20.0  # s
-RECORDER_END = 30.0  # s
-RECORDER_HUNG = 5.0  # s, when it is known to be in trouble
 LOOK = 0.02  # s between two looks at a rig that is READY
 AnyRig = LabRig | PacedRig
-_SIMULATED = Lab(arm="run", ready=0.0)
+_SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
 _number = itertools.count(1)
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
@@ -57,24 +52,6 @@ def _wait_for_yes(rig: AnyRig, ask: Ask) -> None:
         _watch_ready(rig, LOOK)
     if not answer:
         raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
-
-
-@contextmanager
-def _interruptible(overseer: Overseer) -> Iterator[None]:
-    """While live, an interrupt is a request to stop softly, not an end in the middle of a motion."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ask(*_: Any) -> None:
-        overseer.interrupted = True
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _check_fits(values: Scenario, file: RigFile) -> None:
@@ -96,10 +73,21 @@ class Session:
         if file is not None:
             _check_fits(values, file)
         self.system, self.values, self.name, self.folder = system, values, name, folder
-        self.rig: AnyRig = PacedRig(system) if file is None else LabRig(file, system)
         self.lab = _SIMULATED if file is None else file.lab
-        self._core = realtime.choose_core() if self.lab.realtime else None
+        self._core: int | None = None
         self._rights: realtime.Rights | None = None
+        self._claims = Claims()
+        try:
+            if self.lab.realtime:  # before anything is compiled or connected that the session on that core could feel
+                self._core = cores.take(self._claims)
+            self._set_up(file)
+        except BaseException:
+            self._claims.close()
+            raise
+
+    def _set_up(self, file: RigFile | None) -> None:
+        system, values, name = self.system, self.values, self.name
+        self.rig: AnyRig = PacedRig(system) if file is None else LabRig(file, system)
         bench = system.set_up(values)
         job.warm_up(system, bench)
         info = {
@@ -111,9 +99,12 @@ class Session:
             "rig": None if file is None else file.summary or file.robot["driver"],
             "live": self._tuning(bench).as_json(),
             "pid": os.getpid(),
+            "claims": self._claims.names,
         }
         shared.sweep()
-        self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
+        with interrupts.held():
+            self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
+            atexit.register(self.close)  # whatever happens before somebody else sees to it
 
     def _tuning(self, bench: Bench) -> Tuning:
         on_devices = isinstance(self.rig, LabRig)
@@ -123,13 +114,15 @@ class Session:
         """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
         if self.lab.realtime:  # before the robot has to be answered: locking memory takes a while
             self._rights = realtime.take_rights(self._core)
+        elif isinstance(self.rig, PacedRig):
+            self._rights = realtime.stay_ordinary(cores.others())
         try:
             self.rig.open()
             _watch_ready(self.rig, self.lab.ready)
             if self.lab.bias:
                 self.rig.bias()
                 _watch_ready(self.rig, 0.1)
-        except InputError:
+        except BaseException:
             self.close()
             raise
         self.box.show(state=READY)
@@ -149,41 +142,46 @@ class Session:
     def run(self, watch: Callable[[int], None] | None = None) -> Result:
         """The run itself, for somebody who has armed it in so many words."""
         self.check_start()
-        self.folder.mkdir(parents=True, exist_ok=True)
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
-        run_name = f"{os.getpid()}-{path.stem}"
-        ring = RingWriter(run_name, self.system.row, round(self.lab.ring / self.values.loop.period))
-        recorder = RecorderProcess(run_name, path, recording.origin_of(self.system, self.values), away_from=self._core)
-        try:
-            _watch_ready(self.rig, 0.0, lambda: recorder.status.state >= RECORDING, RECORDER_START)
+        with ExitStack() as stack:
+            with interrupts.held():
+                scribe = Scribe(f"{os.getpid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core)
+                stack.callback(scribe.close)
+                unless_armed = stack.enter_context(ExitStack())
+                unless_armed.callback(scribe.withdraw)
+            _watch_ready(self.rig, 0.0, lambda: not scribe.starting, START)
             bench = self.system.set_up(self.values)
-            overseer = Overseer(self.box, recorder, ring, self._tuning(bench), self.lab)
-            operator = getattr(self.values, "operator", None)
-            if operator is not None and operator.kind == "live":
-                overseer.joystick = Joystick(operator.joystick)
+            overseer = self._overseer(scribe, bench)
             before = realtime.stolen()
-            fault = self._live(bench, ring, overseer, watch)
-            result = self._tell(path, ring, recorder, overseer, fault, realtime.stolen() - before)
-            recorder.finish(result.as_json(), RECORDER_HUNG if recorder.trouble() else RECORDER_END)
-            self.box.show(recording=str(path))
+            with interrupts.as_request(overseer.interrupt):
+                scribe.check()
+                self.rig.arm(bench)
+                unless_armed.pop_all()
+                fault = self._live(bench, scribe.ring, overseer, watch)
+            with interrupts.held():
+                result = self._tell(scribe, overseer, fault, realtime.stolen() - before)
+                scribe.finish(result.as_json())
+                self.box.show(recording=str(scribe.path or ""))
             return result
-        finally:
-            recorder.close()
-            ring.close()
+
+    def _overseer(self, scribe: Scribe, bench: Bench) -> Overseer:
+        overseer = Overseer(self.box, scribe.recorder, scribe.ring, self._tuning(bench), self.lab)
+        operator = getattr(self.values, "operator", None)
+        if operator is not None and operator.kind == "live":
+            overseer.joystick = Joystick(operator.joystick)
+        return overseer
 
     def _live(self, bench: Bench, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
         """From armed to at rest."""
         fault = None
-        with _interruptible(overseer):
-            self.rig.arm(bench)
-            self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
-            try:
-                fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
-            finally:
-                self.rig.rest()
-                sentence = "; ".join([fault.sentence] if fault else overseer.notes)
-                self.box.show(state=STOPPED, sentence=sentence)
-                self.rig.reset()
+        self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
+        try:
+            fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
+        finally:
+            self.rig.rest()
+            sentence = "; ".join([fault.sentence] if fault else overseer.notes)
+            self.box.show(state=STOPPED, sentence=sentence)
+            self.rig.reset()
         ring.end()
         return fault
 
@@ -191,11 +189,8 @@ class Session:
         """Drive the robot gently back to where the scenario starts, so that it can be armed again."""
         self.rig.home(self.system.set_up(self.values), speed)
 
-    def _tell(
-        self, path: Path, ring: RingWriter, recorder: RecorderProcess, overseer: Overseer, fault: Fault | None, stolen: float
-    ) -> Result:
-        recorder.wait_for(WRITTEN, RECORDER_HUNG if recorder.trouble() else RECORDER_END)
-        rows, ticks = recording.load(path).rows, self.rig.clock
+    def _tell(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
+        rows, ticks, ring = scribe.rows(overseer.notes), self.rig.clock, scribe.ring
         timing = {
             "rate_hz": 1.0 / self.values.loop.period,
             "lateness_us": realtime.percentiles(rows["lateness"] * 1e6),
@@ -210,7 +205,7 @@ class Session:
             "clock": ticks.as_json(),
             "devices": self.rig.counters(),
         }
-        found = job.finish(self.system, self.values, self.name, rows, path)
+        found = job.finish(self.system, self.values, self.name, rows, scribe.path)
         changes = overseer.tuning.changes
         notes = [*overseer.notes, *(self.rig.notes() if isinstance(self.rig, LabRig) else ())]
         who = self.box.deeds.take()
@@ -218,12 +213,14 @@ class Session:
 
     def close(self) -> None:
         """Let go of the devices and of all rights; safe to call twice."""
+        atexit.unregister(self.close)
         self.rig.close()
         self.box.show(state=OFF)
         self.box.close()
         if self._rights is not None:
             self._rights.release()
             self._rights = None
+        self._claims.close()
 
 
 def run(

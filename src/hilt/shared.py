@@ -186,6 +186,11 @@ class Segment:
             return False
         return True
 
+    def claimed(self, place: int) -> bool:
+        """Whether somebody else has a place; nothing is taken by asking."""
+        answer = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
+        return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
+
     def close(self) -> None:
         """Let go; the owner also takes the name away. Who has the memory open may go on reading it. Safe to call twice."""
         if self.descriptor < 0:

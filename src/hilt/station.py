@@ -10,16 +10,17 @@ ends.
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hilt import clock, faults, job
+from hilt import clock, faults, interrupts, job
 from hilt.child import command as child_command
 from hilt.device import own, rigfile
 from hilt.faults import InputError
+from hilt.interrupts import Interrupted
 from hilt.mailbox import ARM, HOME, LIVE, QUIT, READY, RESET, START, STOP, STOPPED, Request
 from hilt.session import Session
 
@@ -153,19 +154,20 @@ def launch(config: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    config = json.loads(sys.stdin.readline())
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # in order: the robot is let go of
-    try:
-        session = open_session(config)
-    except InputError as error:
-        print(json.dumps({"error": str(error)}), flush=True)
-        raise SystemExit(2) from None
-    print(json.dumps({"name": session.box.name}), flush=True)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # who started us hears nothing more
-    try:
-        Station(session).serve(bool(config.get("go")))
-    finally:
-        session.close()
+    with interrupts.raising():
+        try:
+            config = json.loads(sys.stdin.readline())
+            session = open_session(config)
+        except (InputError, Interrupted) as error:
+            print(json.dumps({"error": getattr(error, "sentence", str(error))}), flush=True)
+            raise SystemExit(2) from None
+        try:
+            print(json.dumps({"name": session.box.name}), flush=True)
+            os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # who started us hears nothing more
+            with suppress(Interrupted):  # in order: the robot is let go of
+                Station(session).serve(bool(config.get("go")))
+        finally:
+            session.close()
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import hilt
 
 ROOT = Path(hilt.__file__).parent
 LEVELS = {
-    0: ("child", "compiled", "missing", "private", "reach", "runtime", "signals", "units"),
-    1: ("maths", "faults", "stage", "clock", "shared", "toml"),
+    0: ("child", "compiled", "interrupts", "missing", "private", "reach", "runtime", "signals", "units"),
+    1: ("maths", "faults", "stage", "clock", "shared", "toml", "claims"),
     2: ("scenario",),
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),
     4: ("systems", "delays"),
@@ -25,10 +25,13 @@ LEVELS = {
         "letters",
         "deeds",
         "realtime",
+        "cores",
         "tuning",
         "overseer",
         "preflight",
         "station",
+        "scribe",
+        "repeated",
     ),
     6: ("report", "reproduce", "doctor", "calibrate", "identify_robot", "cockpit"),
     7: ("cli", "cli_lab", "cli_station", "cli_cockpit", "cli_bound"),

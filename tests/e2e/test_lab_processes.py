@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ import pytest
 from hilt import shared
 from hilt.device.facility import running_facility
 from hilt.record import recording
-from tests.e2e.lab import LONG, PERIOD, SHORT, Loop, patient_rig, stop, until
+from tests.e2e.lab import LONG, PERIOD, SHORT, Loop, hurry, patient_rig, stop, until
 
 # Who waits for a stopped or dead process waits until the test goes on, half a second at least, or for good. Five cycles more
 # than the worst of the undisturbed run is far from that, and more than a busy host takes from a loop with priority: on two
@@ -52,10 +51,7 @@ while True:
 @pytest.fixture(scope="module")
 def facility():
     with running_facility(patient_rig(realtime=True), list(SHORT)) as found:
-        for pid in found.pids.values():
-            for thread in Path(f"/proc/{pid}/task").iterdir():
-                with suppress(OSError):
-                    os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(60))
+        hurry(found)
         yield found
 
 

@@ -199,7 +199,8 @@ class NetFTRig(NetFTSettings):
         lock, sensor = self._lock(), NetFT(self)
         try:
             sensor.open(self.address, self.port, self.time_limit)
-        except InputError:
+        except BaseException:  # a signal, too: nobody is left streaming to us
+            sensor.stop()
             lock.close()
             raise
         return _NetFT(sensor, lock)

@@ -8,16 +8,13 @@ Whatever ends the way early, an interrupt too, ends it in a soft stop.
 """
 
 import math
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hilt import clock, faults
+from hilt import clock, faults, interrupts
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.lab import MOMENT
 from hilt.faults import Fault, InputError
@@ -152,7 +149,8 @@ def drive(
     if sensor is not None:
         sensor.read(F)  # what came while the robot was waited for is old
     began, samples = clock.now(), _samples(sensor)
-    with _interruptible() as asked:
+    asked: list[int] = []
+    with interrupts.as_request(asked.append):
         try:
             for k in range(n):
                 t = k * period
@@ -230,21 +228,6 @@ def wait_for_yes(robot: RobotDriver, sensor: SensorDriver | None, ask: Ask) -> N
             sensor.read(F)
     if not answer:
         raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
-
-
-@contextmanager
-def _interruptible() -> Iterator[list[int]]:
-    """On the way an interrupt is a request, which the next tick sees, and not an end in the middle of a motion."""
-    asked: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-    before = {each: signal.signal(each, lambda number, _: asked.append(number)) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _look(sensor: SensorDriver | None, F: Any, limits: Limits, t: float) -> Fault | None:

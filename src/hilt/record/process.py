@@ -36,7 +36,7 @@ RESULT_WAIT = 30.0  # [s] for the result of a run whose rows are written
 NICENESS = 10
 _ERROR_BYTES = 240
 _STATUS = np.dtype(
-    [(name, "i8") for name in ("state", "pid", "read", "written", "lost", "beat")] + [("error", f"S{_ERROR_BYTES}")]
+    [(name, "i8") for name in ("state", "pid", "read", "written", "lost", "beat", "restored")] + [("error", f"S{_ERROR_BYTES}")]
 )
 
 
@@ -48,7 +48,7 @@ class RecorderStatus:
         record = np.frombuffer(segment.memory, _STATUS, 1)
         self._state, self._beat, self._error = record["state"], record["beat"], record["error"]
         self._read, self._written, self._lost = record["read"], record["written"], record["lost"]
-        self._pid = record["pid"]
+        self._pid, self._restored = record["pid"], record["restored"]
 
     @property
     def state(self) -> int:
@@ -66,6 +66,11 @@ class RecorderStatus:
     @property
     def error(self) -> str:
         return bytes(self._error[0]).decode(errors="replace")
+
+    @property
+    def restored(self) -> bool:
+        """The file was deleted while it was written, and has been made again."""
+        return bool(self._restored[0])
 
     @property
     def pid(self) -> int:
@@ -99,6 +104,9 @@ class RecorderStatus:
     def fail(self, error: str) -> None:
         self._error[0] = error.encode()[:_ERROR_BYTES]
         self._state[0] = FAILED
+
+    def tell_restored(self) -> None:
+        self._restored[0] = 1
 
     def sign_on(self) -> None:
         self._pid[0] = os.getpid()
@@ -136,6 +144,11 @@ class RecorderProcess:
         if self._child.poll() is not None and self.status.state < WRITTEN:
             return f"the recorder's process has ended (exit code {self._child.returncode})"
         return self.status.trouble()
+
+    @property
+    def alive(self) -> bool:
+        """Its process has not ended. Never waits."""
+        return self._child.poll() is None
 
     def wait_for(self, state: int, seconds: float) -> bool:
         """Whether the recorder reaches a state in time. Before the run: RECORDING; after it: WRITTEN."""
@@ -189,6 +202,13 @@ def _keep_readable(path: Path, size: int) -> None:
         os.truncate(path, size)
 
 
+def _find_again(chunks: Chunks, status: RecorderStatus) -> None:
+    """A file that was deleted while it was written gets its name again."""
+    with suppress(OSError):
+        if chunks.restore():
+            status.tell_restored()
+
+
 def _words(path: Path, error: OSError) -> str:
     return f"recording {path} cannot go on: {error.strerror}; what was written before is kept; make room and run again"
 
@@ -204,7 +224,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
     flushed = clock.now()
     try:
         chunks = Chunks(path, origin)
-        whole = path.stat().st_size
+        whole = chunks.size
         status.beat(RECORDING, 0, 0, 0)
     except OSError as error:
         status.fail(_words(path, error))
@@ -220,7 +240,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
             if chunks is not None:
                 try:
                     chunks.write(np.concatenate(waiting))
-                    whole = path.stat().st_size
+                    whole = chunks.size
                     written += count
                 except OSError as error:
                     status.fail(_words(path, error))
@@ -230,6 +250,8 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
             if chunks is None:
                 given_up += count
             waiting, flushed = [], clock.now()
+        if last and chunks is not None:
+            _find_again(chunks, status)
         state = status.state if chunks is None else WRITTEN if last else RECORDING
         status.beat(state, read, written, ring.lost + given_up)
         if last:
@@ -258,9 +280,11 @@ def main(ring_name: str, path: Path, loop_core: int | None) -> None:
         return
     chunks = record(ring, path, origin, status)
     if chunks is not None:
-        whole = path.stat().st_size
+        whole = chunks.size
         try:
-            chunks.finish(_listen(RESULT_WAIT).get("result"))
+            result = _listen(RESULT_WAIT).get("result")
+            _find_again(chunks, status)
+            chunks.finish(result)
             status.beat(DONE, ring.next, status.rows_written, status.rows_lost)
         except OSError as error:  # the rows are there, the end of the file is not
             status.fail(_words(path, error))

@@ -6,7 +6,9 @@ result at its end, so that a cut file still says what it is.
 """
 
 import json
+import os
 import platform
+import shutil
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -82,6 +84,24 @@ class Chunks:
     @property
     def closed(self) -> bool:
         return self._stream.closed
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk, whatever has become of the file's name."""
+        return os.fstat(self._stream.fileno()).st_size
+
+    def restore(self) -> bool:
+        """Whether the file's name was gone, with its folder perhaps: then it is made again with all that was written."""
+        with suppress(OSError):
+            if os.path.samestat(os.stat(self.path), os.fstat(self._stream.fileno())):
+                return False
+        self._stream.flush()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with Path(f"/proc/self/fd/{self._stream.fileno()}").open("rb") as kept, self.path.open("xb") as again:
+            shutil.copyfileobj(kept, again)
+            again.flush()
+            os.dup2(again.fileno(), self._stream.fileno(), inheritable=False)  # who writes goes on at the end of the new one
+        return True
 
     def finish(self, result: dict[str, Any] | None = None) -> None:
         """Write the result of the run, if it has one, and the end of the file."""
