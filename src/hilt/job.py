@@ -13,8 +13,10 @@ from hilt.clock import Clock, FreeClock
 from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
 from hilt.faults import Fault, InputError, read_fault, shortened
+from hilt.interrupts import Interrupted
 from hilt.record.reading import no_rows
 from hilt.record.recording import Recorder, Recording
+from hilt.repeated import Repeated
 from hilt.scenario import Scenario
 from hilt.signals import leaves
 from hilt.stage import Bench, System
@@ -151,6 +153,9 @@ def run(
         loop.run(system, bench, rig, pace or FreeClock(), recorder, watch)
         result = finish(system, values, name, recorder.rows, recorder.path)
         recorder.close(result.as_json())
+    except Interrupted as stop:
+        stop.sentence = f"interrupted; {recorder.path} holds what was run"
+        raise
     finally:
         recorder.close()
     return result
@@ -209,7 +214,8 @@ def replay(recording: Recording) -> Difference | None:
     sink = _Rows(system.row, count)
     tuning = Tuning(knobs(system, values, bench), values.loop.period)
     changes = RepeatedChanges(tuning, (recording.result or {}).get("changes") or ())
-    loop.run(system, bench, ReplayRig(system, recording.rows), FreeClock(), sink, overseer=changes)
+    rig = ReplayRig(system, recording.rows)
+    loop.run(system, bench, rig, FreeClock(), sink, overseer=Repeated(system, bench, rig, changes, recording.rows[-1]))
     sink.rows["tick_time"] = recording.rows["tick_time"]  # how fast a machine was is no result
     return first_difference(recording.rows, sink.rows)
 

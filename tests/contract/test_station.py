@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import job, mailbox, station
+from hilt import job, mailbox, shared, station
 from hilt.faults import InputError
 from hilt.mailbox import LIVE, READY, STOPPED, Sender
 from hilt.record import recording
@@ -132,7 +132,9 @@ def test_a_hand_moves_the_virtual_arm_and_lets_go(seat):
     assert here.front.state == LIVE, "letting go in so many words is no fault"
     here.ask("stop")
     here.rest()
-    rows = recording.load(Path(here.front.recording)).rows
+    found = recording.load(Path(here.front.recording))
+    assert job.replay(found) is None, "ended by a person, it replays to the byte"
+    rows = found.rows
     assert rows["joystick"][:, 0].max() == 1.0
     moved = rows["x_vir"][-1] - rows["x_vir"][0]
     assert moved[0] > 1e-3
@@ -145,6 +147,8 @@ def test_a_hand_that_falls_silent_is_a_fault(seat):
     here.hold((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), 0.4)
     wait_for(lambda: here.front.state == STOPPED, "stop")
     assert "dead man" in here.front.sentence
+    here.rest()
+    assert job.replay(recording.load(Path(here.front.recording))) is None
 
 
 def test_nobody_steers_a_scenario_without_a_live_operator(seat):
@@ -167,11 +171,16 @@ def test_bad_input_is_one_sentence_and_no_station(tmp_path):
     assert set(mailbox.sessions()) <= set(before)
 
 
-def test_a_terminated_station_stops_and_leaves_nothing_behind(seat):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminated_station_stops_and_leaves_nothing_behind(seat, number):
     here = seat("freefloat", settings=["loop.duration=60 s"], go=True)
     wait_for(lambda: here.front.state == LIVE, "live loop")
-    os.kill(here.sender.pid, signal.SIGTERM)
+    os.kill(here.sender.pid, number)
     here.rest()
     assert "asked" in here.front.sentence or "interrupt" in here.front.sentence
-    os.kill(here.sender.pid, signal.SIGTERM)
+    found = recording.load(Path(here.front.recording))
+    assert found.result["fault"]["name"] == "requested"
+    assert job.replay(found) is None, "ended by a signal, it replays to the byte"
+    os.kill(here.sender.pid, number)
     wait_for(lambda: here.name not in mailbox.sessions(), "end")
+    assert shared.left(f"{here.sender.pid}-*") == []

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hilt import faults
 from hilt.stage import Bench, System
 
 
@@ -42,6 +43,7 @@ class ReplayRig:
         self._columns = sorted(system.inputs | {"lateness"})
         self._rows = rows
         self._next = 0
+        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next set-point: what a device answered then
 
     def read(self, row: np.ndarray) -> int:
         recorded = self._rows[self._next]
@@ -51,7 +53,8 @@ class ReplayRig:
         return 0
 
     def write(self, row: np.ndarray) -> int:
-        return 0
+        faults.trip(row[0], *self.refusal)
+        return self.refusal[0]
 
     def stop(self) -> None:
         pass
