@@ -1,0 +1,223 @@
+"""Random kills and stops on the dry lab: whoever dies, whenever, the robot is safe, and what was recorded is true.
+
+Ten of them, or as many as HILT_KILLS says, drawn with a seed, so that a failure can be looked at again: who (loop, recorder,
+robot, sensor, a reader), what (killed, stopped for a while, told to end), and when (while it connects, in READY, live).
+"""
+
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from subprocess import PIPE
+
+import pytest
+
+from hilt import job, mailbox, shared
+from hilt.device import rigfile
+from hilt.device.facility import Facility
+from hilt.faults import InputError
+from hilt.mailbox import LIVE, READY, Watcher
+from hilt.record import recording
+from hilt.record.process import SUFFIX as RECORDER
+from hilt.record.process import RecorderStatus
+from hilt.ring import RingReader
+from hilt.shared import Segment
+from tests.e2e.lab import LONG, until
+from tests.e2e.test_lab_cli import rig_file
+
+KILLS = int(os.environ.get("HILT_KILLS", "10"))
+SEED = 13
+WHO = ("loop", "recorder", "robot", "sensor", "reader")
+SIGNALS = {"kill": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP}
+WHEN = ("connecting", "ready", "live", "late")
+PAUSES = (0.05, 0.3, 1.2)  # s: unnoticed, noticed, and longer than robot and sensor are waited for
+SHORT = ("--set", "collisions=1000", "--set", "loop.duration=2 s")
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them")
+
+# The command line, one command after the other: starting Python takes longer than a run.
+COMMANDS = """
+import contextlib, io, json, signal, sys
+from hilt import cli
+for number in (signal.SIGTERM, signal.SIGHUP):  # between two commands
+    signal.signal(number, lambda *_: None)
+for line in sys.stdin:
+    sys.argv, said, complained, code = json.loads(line), io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code or 0
+    print(json.dumps([code, said.getvalue(), complained.getvalue()]), flush=True)
+"""
+READER = """
+import sys, time
+from hilt.ring import RingReader
+ring = RingReader(sys.argv[1])
+print("reading", flush=True)
+while True:
+    ring.read(64)
+    time.sleep(0.001)
+"""
+
+
+def cases():
+    draw = random.Random(SEED)
+    for number in range(KILLS):
+        who, when, pause, after = draw.choice(WHO), draw.choice(WHEN), draw.choice(PAUSES), draw.uniform(0.0, 0.4)
+        if who in ("recorder", "reader") and when in WHEN[:2]:
+            when = "live"  # there is none before
+        # The emulated devices are not told to end: they are hardware.
+        what = draw.choice(("kill", "pause", "SIGTERM", "SIGHUP") if who in ("loop", "recorder") else ("kill", "pause"))
+        yield pytest.param(who, what, when, pause, after, id=f"{number}-{who}-{what}-{when}")
+
+
+class Lab:
+    """An emulated facility that is made again when one of its processes has died."""
+
+    def __init__(self, folder):
+        self.rig = rig_file(folder)
+        self._facility = self._commands = None
+        self.ends = Counter()
+
+    def settle(self):
+        if self._facility is not None and self._facility.trouble:
+            self.close()
+        if self._facility is None:
+            self._facility = Facility(rigfile.load(self.rig), [], live=True)
+        self._facility.control.restart()
+        self.violations = self._facility.control.status()["robot"]["violation_count"]
+
+    def start(self, folder):
+        """A run on it."""
+        self.settle()
+        if self._commands is not None and self._commands.poll() is not None:
+            self.end()
+        if self._commands is None:
+            self._commands = subprocess.Popen([sys.executable, "-c", COMMANDS], stdin=PIPE, stdout=PIPE, text=True)
+        return Command(self._commands, self.rig, folder)
+
+    def pid(self, who):
+        return self._facility.pids[who]
+
+    def check(self):
+        """No violation, as far as the robot lives."""
+        with suppress(InputError):
+            found = self._facility.control.status()["robot"]
+            assert found.get("violation_count", self.violations) == self.violations, found["violations"]
+
+    def end(self):
+        self._commands.communicate(timeout=LONG)
+        self._commands = None
+
+    def close(self):
+        self._facility.stop()
+        self._facility = None
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    made = Lab(tmp_path_factory.mktemp("rig"))
+    yield made
+    made.close()
+    made.end()
+    print(f"\n{KILLS} kills and stops, seed {SEED}; exit codes {dict(sorted(made.ends.items()))}")
+
+
+class Command:
+    """`hilt run`, in a process that has others behind it and before it."""
+
+    def __init__(self, process, rig, folder):
+        self.process = process
+        words = ["hilt", "run", "docking", "--rig", str(rig), "--json", "--out", str(folder), *SHORT]
+        process.stdin.write(json.dumps(words) + "\n")
+        process.stdin.flush()
+        self._watcher = self.reader = None
+
+    @property
+    def over(self):
+        return bool(select.select([self.process.stdout], [], [], 0.0)[0])
+
+    def front(self):
+        if self._watcher is None:
+            name = next((each for each in mailbox.sessions() if each.startswith(f"{self.process.pid}-")), None)
+            self._watcher = name and Watcher(name)
+        return self._watcher and self._watcher.front
+
+    def reach(self, when, after):
+        """As far as that; it may be over before."""
+        until(lambda: self.over or self.front())
+        if when != "connecting":
+            until(lambda: self.over or self.front().state >= (READY if when == "ready" else LIVE))
+        if when == "late":
+            until(lambda: self.over or RingReader(self.front().ring).count > 200)
+        time.sleep(after)
+
+    def pid(self, who):
+        """Of loop, recorder or a reader; None if it is gone already."""
+        if who == "loop":
+            return self.process.pid
+        try:
+            if who == "recorder":
+                return RecorderStatus(Segment.open(self.front().ring + RECORDER)).pid
+            words = [sys.executable, "-c", READER, self.front().ring]
+            self.reader = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
+            return self.reader.pid if self.reader.stdout.readline() else None
+        except InputError:
+            return None
+
+    def end(self):
+        """Exit code, what it said and what it complained about."""
+        until(lambda: self.over)
+        line = self.process.stdout.readline()
+        if self.reader is not None:
+            self.reader.kill()
+            self.reader.communicate()
+        return json.loads(line) if line else (self.process.wait(LONG), "", "")
+
+
+def strike(pid, what, pause):
+    with suppress(ProcessLookupError):
+        if what == "pause":
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(pause)
+            os.kill(pid, signal.SIGCONT)
+        else:
+            os.kill(pid, SIGNALS[what])
+
+
+@pytest.mark.parametrize(("who", "what", "when", "pause", "after"), list(cases()))
+def test_kills_and_stops(lab, tmp_path, who, what, when, pause, after):
+    command = lab.start(tmp_path)
+    command.reach(when, after)
+    pid = command.pid(who) if who in ("loop", "recorder", "reader") else lab.pid(who)
+    if pid:
+        strike(pid, what, pause)
+    code, said, complained = command.end()
+    lab.check()
+    lab.ends[code] += 1
+    assert code in ((-signal.SIGKILL, 0, 3) if (who, what) == ("loop", "kill") else (0, 2, 3, 130)), complained
+    mailbox.sessions()  # the owner's next command
+    until(lambda: not shared.left(f"{command.process.pid}-*"))  # the recorder of a killed loop ends by itself
+    files = list(tmp_path.glob("*.mcap"))
+    if code in (2, 130):
+        assert complained.count("\n") == 1, complained
+        assert files == [] or "holds what was run" in complained, "nobody was armed, and nothing is written"
+    elif code in (0, 3):
+        told = json.loads(said)
+        assert [Path(told["recording"])] == files
+        assert (told["fault"] is None) == (code == 0)
+    for path in files:
+        found = recording.load(path)
+        if code in (0, 3):
+            assert found.result == told or told["timing"]["rows_lost"]
+            assert len(found.rows) == told["timing"]["rows"] - told["timing"]["rows_lost"]
+        if len(found.rows):
+            assert job.replay(found) is None
