@@ -17,8 +17,8 @@ def facility():
 def run(facility, tmp_path):
     made = []
 
-    def start(do=None, settings=(), lab=None, after=0.3):
-        made.append(Run(facility, tmp_path, settings, lab))
+    def start(do=None, settings=(), lab=None, after=0.3, sensor=None):
+        made.append(Run(facility, tmp_path, settings, lab, sensor))
         return made[-1].go(do, after)
 
     yield start

@@ -114,7 +114,7 @@ LIMITS = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_the_guard_stops_what_the_loop_does(run, name):
     settings, do = LIMITS[name]
-    result = run(do, settings=settings)
+    result = run(do, settings=settings, sensor={"jump_force": 0, "jump_torque": 0})  # else it is the sensor that is doubted
     assert result.fault.name == name
     reached = abs(result.rows["X_WB_des"]["p"][:-1, 0]).max()
     assert reached < 0.05, "before the workspace ends"
