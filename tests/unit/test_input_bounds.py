@@ -212,3 +212,10 @@ def test_what_a_recording_holds_can_be_built_again(name):
     for shipped in SYSTEMS[name].scenario_files:
         _, values, _ = job.find(name, shipped, [])
         assert scenario.build(SYSTEMS[name].scenario, values.model_dump(mode="json")) == values
+
+
+def test_a_form_full_of_errors_is_told_of_some():
+    from hilt.cockpit import desk
+
+    order = desk.Order(system="freefloat", scenario="paper", settings={f"nonsense{n}": 1 for n in range(400)})
+    assert len(desk.check(order)) == desk.MOST_ERRORS

@@ -85,3 +85,8 @@ def test_rows_of_many_seeds_are_not_kept():
     summary = seeds.run(system, values, name, 3)
     assert summary.seeds == 3
     assert isinstance(summary.first.rows, np.ndarray)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a/" * 3000 + "b"])
+def test_a_folder_that_cannot_be_is_refused(name, tmp_path):
+    refusal(job.check_folder, tmp_path / name)

@@ -18,6 +18,7 @@ from hilt.stage import System
 RIGS = Path("rigs")
 MOST_STATIONS = 8
 MOST_KEY, MOST_LETTERS, MOST_DEPTH = 100, 2000, 5  # of a setting in a form
+MOST_ERRORS = 20  # that one order is told of: each costs a check of the whole
 _WORD = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 Error = dict[str, str]
 
@@ -144,7 +145,7 @@ def check(order: Order) -> list[Error]:
             sentence = without_paths(str(error))
             key = key_of(sentence, [*settings], known)
             errors.append({"key": key, "sentence": sentence})
-            if key not in settings:
+            if key not in settings or len(errors) >= MOST_ERRORS:
                 return errors
             del settings[key]
         else:
