@@ -7,8 +7,9 @@ A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(sy
 files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py.
 """
 
+import functools
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,18 @@ from hilt.faults import InputError, shortened
 from hilt.stage import Bench, StageKind, System
 
 
+@functools.cache
+def _entries(group: str) -> EntryPoints:
+    """Kept: to look for them reads a file of every package there is, 10 ms that each check of a form would pay."""
+    return entry_points(group=f"hilt.{group}")
+
+
 def names(group: str) -> list[str]:
-    return sorted({entry.name for entry in entry_points(group=f"hilt.{group}")})
+    return sorted({entry.name for entry in _entries(group)})
 
 
 def _load(group: str, name: str) -> Any:
-    for entry in entry_points(group=f"hilt.{group}", name=name):
+    for entry in _entries(group).select(name=name):
         return entry.load()
     raise InputError(f"{shortened(name)!r} is not one of the {group}; known are {', '.join(names(group))}; choose one")
 
@@ -45,7 +52,7 @@ def driver(group: str, name: str, beside: Path | None = None) -> Any:
 
 def shipped(group: str, name: str) -> bool:
     """Whether hilt itself brings something, so that loading it runs no other code."""
-    return any(entry.value.startswith("hilt.") for entry in entry_points(group=f"hilt.{group}", name=name))
+    return any(entry.value.startswith("hilt.") for entry in _entries(group).select(name=name))
 
 
 def systems() -> dict[str, System]:

@@ -65,6 +65,8 @@ class Sensor(Section):
     def lag(self, period: float) -> float:
         """Delay of the low-pass at low frequency [s], as it is sampled."""
         share = self.share(period)
+        if share == 0.0:  # a corner so low that a tick does not move it
+            return 1.0 / (2.0 * math.pi * self.bandwidth)
         return period * (1.0 - share) / share
 
 
