@@ -83,3 +83,16 @@ def test_a_bound_that_cannot_be_solved_is_one_sentence():
             assert least_cof_lp(odd) >= 1.0
         except InputError as error:
             assert "cannot be computed" in str(error)
+
+
+def test_an_inertia_that_no_base_has_is_one_sentence():
+    with pytest.raises(InputError, match=r"flying_arm\.base_inertia has principal moments .* mend the tensor"):
+        job.find("aerial", None, ["flying_arm.base_inertia=[1, 1, 3]"])
+
+
+def test_an_arm_that_cannot_be_built_is_one_sentence():
+    from hilt.dynamics import multibody
+
+    body = "<inertial mass='1' pos='0 0 0' diaginertia='1 1 3'/>"
+    with pytest.raises(InputError, match=r"^the simulated arm cannot be built: [^\n]*; change its masses and inertias$"):
+        multibody.load(f"<mujoco><worldbody><body><freejoint/>{body}</body></worldbody></mujoco>")

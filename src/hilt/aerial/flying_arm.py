@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from hilt.dynamics.body import check_inertia
 from hilt.dynamics.quadrotor import GRAVITY
 from hilt.maths import chain, so3, vec
 from hilt.maths.chain import CHAIN, CHAIN_WORK
@@ -76,6 +77,11 @@ class FlyingArm(Section):
     damping: NewtonMetreSecond = Field(default=4.5, gt=0, description="d of the same")
     wrist: Number = Field(default=0.15, gt=0, description="k and d of the wrist's joints against those of shoulder and elbow")
     integral_time: Second = Field(default=0.2, gt=0, description="T_i of a servo")
+
+    @model_validator(mode="after")
+    def _possible(self) -> "FlyingArm":
+        check_inertia(np.diag(self.base_inertia), "flying_arm.base_inertia")
+        return self
 
     @property
     def servo_gains(self) -> tuple[np.ndarray, np.ndarray]:

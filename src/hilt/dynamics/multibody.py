@@ -19,6 +19,7 @@ from typing import Any
 from numba import types
 
 from hilt.compiled import external, jit
+from hilt.faults import InputError, shortened
 from hilt.signals import record
 
 TIME, QPOS, QVEL, ACT, HISTORY, WARMSTART, PLUGIN, PLASTIC = (1 << bit for bit in (0, 1, 2, 3, 4, 5, 13, 14))  # mjtState
@@ -84,7 +85,11 @@ def load(xml: str) -> Multibody:
     import mujoco
     import numpy as np
 
-    model = mujoco.MjModel.from_xml_string(xml)
+    try:
+        model = mujoco.MjModel.from_xml_string(xml)
+    except ValueError as error:
+        why = shortened(str(error).partition("\n")[0].removeprefix("Error: "))
+        raise InputError(f"the simulated arm cannot be built: {why}; change its masses and inertias") from None
     # A state that is not finite must reach the guard: no silent reset, and no warning written to a file from the loop.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     data = mujoco.MjData(model)
