@@ -1,7 +1,9 @@
-"""The cockpit held to its figures, at length: `python benchmarks/cockpit.py [operator stop watch kill scrub]`, JSON lines.
+"""The cockpit held to its figures: `python benchmarks/cockpit.py [operator stop attack watch kill scrub]`, JSON lines.
 
 operator   hand to virtual arm [ms] over 60 changes of the input, hils-2
 stop       click to STOPPED [ms] over 50 trials, in simulation and on the dry lab
+attack     the same in one run, calm and while a second client floods forms, opens a recording of 2 GB and 30 sockets, strangers
+           stand at the door, and another user fills the shared folders
 watch      10 minutes of 1 kHz before two browsers: memory, rate, and the loop's lateness with and without them
 kill       the server killed while a run is live: the loop's lateness before and after
 scrub      100 seeks in a recording of 10 minutes, and what opening it takes
@@ -22,10 +24,12 @@ from playwright.sync_api import expect
 
 from hilt import job, mailbox
 from hilt.record import recording
+from tests.e2e import attack as attackers
 from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until
 
 LONG_RUN = {"loop.duration": "900 s", "collisions": "1000000"}
 MINUTES = float(os.environ.get("HILT_MINUTES", "10"))
+GIGABYTES = float(os.environ.get("HILT_GIGABYTES", "1.9"))  # of rows: hilt opens 2 GB and no more
 TRIALS = int(os.environ.get("HILT_TRIALS", "50"))
 
 
@@ -93,6 +97,35 @@ def stop(folder):
             page.page.context.close()
             end(name)
     return told
+
+
+def attack(folder):
+    """Calm, attacked and calm again, with one page, one server and one session."""
+    told = {}
+    recorded = attackers.long_recording(folder / "runs", int(GIGABYTES * 2**30))
+    with browser() as chromium, server(folder) as found:
+        page = chromium.page(found.address)
+        name = page.launch("docking", "table1", LONG_RUN)
+        page.take()
+        for part in ("calm", "attacked", "calm_again"):
+            with ExitStack() as stack:
+                if part == "attacked":
+                    stack.enter_context(attackers.attack(found, name, recorded))
+                    time.sleep(10.0)  # until all of it goes on
+                before = len(page.probe("stops"))
+                for trial in range(TRIALS):
+                    if before or trial:
+                        page.again()
+                    else:
+                        page.go()
+                    page.pause(0.3)
+                    page.part("stop").click()
+                    page.is_in("STOPPED")
+                told[f"{part}_ms"] = figures(page.probe("stops")[before:])
+                told[f"{part}_load"] = os.getloadavg()[0]
+        page.page.context.close()
+        end(name)
+    return {"recording_gb": GIGABYTES, **told}
 
 
 def heap(page):
@@ -204,9 +237,10 @@ def scrub(folder):
 
 
 def main():
-    for part in sys.argv[1:] or ["operator", "stop", "watch", "kill", "scrub"]:
+    for part in sys.argv[1:] or ["operator", "stop", "attack", "watch", "kill", "scrub"]:
         with tempfile.TemporaryDirectory() as folder:
-            told = {"operator": operator, "stop": stop, "watch": watch, "kill": kill, "scrub": scrub}[part](Path(folder))
+            parts = {"operator": operator, "stop": stop, "attack": attack, "watch": watch, "kill": kill, "scrub": scrub}
+            told = parts[part](Path(folder))
         print(json.dumps({"part": part, "load": os.getloadavg()[0], **told}), flush=True)
 
 

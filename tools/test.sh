@@ -8,7 +8,7 @@ LAB="tests/e2e/test_lab_faults.py tests/e2e/test_lab_processes.py tests/e2e/test
     tests/e2e/test_lab_tool.py tests/e2e/test_lab_strangers.py tests/e2e/test_lab_outsider.py
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
-    tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py"
+    tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py"
 
 # What the browser's tests need is fetched beside; without it they are skipped, and a sentence says what is missing.
 sh tools/browser.sh &

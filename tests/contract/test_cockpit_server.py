@@ -499,12 +499,12 @@ def test_a_station_is_started_run_and_told(cockpit, folder):
         assert [deed["what"] for deed in who] == ["arm", "start"]
         assert all(deed["who"].startswith("guest") and "control, 127.0.0.1" in deed["who"] for deed in who)
         assert result["recording"] in names_of(folder)
-        report = cockpit.get(f"/api/report/{result['recording']}").text
-        assert "Who did what" in report
-        assert "control, 127.0.0.1" in report
         client.send(type="do", what="quit", id=3)
         client.next("state", lambda state: state["state"] == "OFF")
     wait_for(lambda: session not in [each["name"] for each in cockpit.get("/api/sessions").json()])
+    report = cockpit.get(f"/api/report/{result['recording']}").text
+    assert "Who did what" in report
+    assert "control, 127.0.0.1" in report
 
 
 def test_paths_of_this_machine_are_not_told():

@@ -3,11 +3,11 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request, WebSocket
+from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
@@ -152,7 +152,8 @@ def _serve_sockets(app: FastAPI, hub: Hub, log: Log, token: str, trust: Callable
         client = Client(websocket, hub, log)
         if keys.role_of(token, await client.key()) is None:
             log.once("refused a socket: no key, or a wrong one")
-            await websocket.close(4403, "This page has no key; open a new link: hilt cockpit --link.")
+            with suppress(WebSocketDisconnect, RuntimeError, OSError):  # it may have gone by itself
+                await websocket.close(4403, "This page has no key; open a new link: hilt cockpit --link.")
             return
         trust(websocket.scope)
         clients.add(client)

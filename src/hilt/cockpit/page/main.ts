@@ -72,7 +72,9 @@ new OperatorPanel(client, {
   latency,
 });
 
-client.on("welcome", ({ role }) => tabs.allow("scenarios", role === "control"));
+client.on("welcome", ({ role }) => {
+  for (const name of ["operator", "scenarios"] as const) tabs.allow(name, role === "control");
+});
 client.on("open", () => {
   by("banner").hidden = true;
   document.body.classList.remove("offline");
