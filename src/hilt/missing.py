@@ -22,7 +22,9 @@ class Missing(float):
 
 
 def ratio(found: float, wanted: float, reason: str) -> float:
-    """found/wanted, or why there is none where `wanted` is zero."""
+    """found/wanted; or why there is none, where `wanted` is zero or is missing itself."""
+    if isinstance(wanted, Missing):
+        return wanted
     return found / wanted if wanted else Missing(reason)
 
 

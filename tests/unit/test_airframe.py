@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import faults, signals
+from hilt import faults, job, signals
 from hilt.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
 from hilt.aerial.arm_ik import ARM_IK, ArmIk
 from hilt.aerial.flying_arm import HOME, JOINTS, LINKS, FlyingArm, flying_xml, lump, pack_flying_chain, posture_for
@@ -366,3 +366,21 @@ def test_a_pose_out_of_reach_is_a_fault_after_a_while_and_the_residual_tells_the
     assert log["ik_error"][-1] == pytest.approx(np.linalg.norm(work.p - wish), rel=1e-9)
     assert "flying arm" in faults.read_fault(log[-1]).sentence
     assert all(link.lower <= q <= link.upper for q, link in zip(log["q_uam_c"][-1], LINKS, strict=True))
+
+
+@slow
+@pytest.mark.parametrize("kind", ["mujoco", "rigid"])
+def test_a_vehicle_whose_equations_come_apart_is_a_fault_at_once(kind):
+    """Boxes and limits on the way to the hardware hide what is not a number for some ticks; a human may hold the tool.
+
+    No row shows anything that is not a number, the last one neither.
+    """
+    result = job.simulate(
+        *job.find("aerial", "push", [f"simulator.kind={kind}", "push.force=[1e9, 2e8, 0]", "push.start=0.5 s"])
+    )
+    rows = result.rows
+    assert result.fault.name == "not-finite"
+    assert rows["t"][-1] == pytest.approx(0.5, abs=0.02)
+    for name in ("X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "X_WB_des"):
+        assert all(np.isfinite(rows[name][part]).all() for part in rows.dtype[name].names)
+    assert all(np.isfinite(rows[name]).all() for name in ("e_p_W", "q_uam", "tau_uam", "f_hat_W"))

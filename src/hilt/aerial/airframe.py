@@ -22,9 +22,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from hilt import faults
 from hilt.aerial import flying_body
 from hilt.aerial.flying_arm import JOINTS, lump, posture_for
-from hilt.aerial.flying_body import FLYING_ARM, FLYING_ARM_PARAMS
+from hilt.aerial.flying_body import FLYING_ARM, FLYING_ARM_PARAMS, LOST
 from hilt.compiled import jit
 from hilt.dynamics.quadrotor import (
     QUADROTOR_PARAMS,
@@ -101,6 +102,12 @@ def _point(X, V, place, x, c):
 
 
 @jit
+def _rigid_flies(x):
+    place, v, w = vec.load(x.X.p), vec.load(x.V.v), vec.load(x.V.w)
+    return vec.dot(place, place) + vec.dot(v, v) + vec.dot(w, w) < LOST * LOST
+
+
+@jit
 def _rigid_show(sig, x, p):
     c = vec.load(p.centre)
     quadrotor_show(x.X, x.V, x.body, p.body)
@@ -135,12 +142,17 @@ def airframe_step(sig, x, p, dt):
     f_E_W = vec.add(vec.load(sig.F_E_W.f), vec.load(sig.push_W))
     tau_E_W, wind_W = vec.load(sig.F_E_W.tau), vec.load(sig.wind_W)
     if p.kind == MUJOCO:
-        flying_body.flying_move(x.arm, p.arm, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, sig.q_uam_c, dt)
-        flying_body.flying_show(sig, x.arm, p.arm)
+        flies = flying_body.flying_move(x.arm, p.arm, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, sig.q_uam_c, dt)
+        if flies:
+            flying_body.flying_show(sig, x.arm, p.arm)
     else:
         steps = p.arm.substeps
         _rigid_move(x.rigid, p.rigid, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, steps, dt)
-        _rigid_show(sig, x.rigid, p.rigid)
+        flies = _rigid_flies(x.rigid)
+        if flies:
+            _rigid_show(sig, x.rigid, p.rigid)
+    if not flies:  # what is not a number is not shown: boxes and limits on the way to the hardware may hide it
+        faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
     _weather(sig, x, p, sig.t + dt, dt)
 
 
@@ -182,8 +194,11 @@ def _reset(sig, x, p):
 AIRFRAME = StageKind(
     "airframe",
     airframe_step,
-    reads=("t", "u_T_acting", "tau_b_acting", "F_E_W", "q_uam_c", "push_W", "wind_W"),
-    writes=("X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "q_uam", "qd_uam", "tau_uam", "wind_W", "push_W"),
+    reads=("fault", "t", "u_T_acting", "tau_b_acting", "F_E_W", "q_uam_c", "push_W", "wind_W"),
+    writes=(
+        "X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "q_uam", "qd_uam", "tau_uam", "wind_W", "push_W",
+        "fault", "fault_axis", "fault_value", "fault_limit",
+    ),
     state=record(
         arm=FLYING_ARM, rigid=record(body=QUADROTOR_STATE, X=POSE, V=TWIST, f=3, tau=3), noise=NOISE, gust=3,
     ),

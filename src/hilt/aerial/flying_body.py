@@ -22,6 +22,7 @@ from hilt.maths import so3, vec
 from hilt.signals import record
 
 LONGEST_STEP = 0.5e-3  # s of physics
+LOST = 1e6  # m, m/s, rad/s: nothing flies so far or so fast, its equations have come apart
 
 
 def _weight_torques(body: multibody.Multibody, posture: np.ndarray) -> np.ndarray:
@@ -40,6 +41,7 @@ FLYING_ARM_PARAMS = record(
     body=MULTIBODY, joints="i8", substeps="i8", base_body="i8", tool_body="i8", tool="i8", start=38, posture=JOINTS,
     hold=JOINTS, torque="f8", speed="f8", stiffness=JOINTS, damping=JOINTS, integral_time="f8",
 )  # fmt: skip
+MOVING = 26  # entries of `state` before the warm start
 _SERVO = 10  # first actuator of the joints, after thrust, torques and the wrench at the tool
 
 
@@ -82,8 +84,20 @@ def _servo(x, p, i, q_c, left, h):
 
 
 @jit
+def _flies(x):
+    """Whether place, angles and speeds are numbers, and such as something that flies can have."""
+    flies = True
+    for i in range(MOVING):
+        flies = flies and abs(x.state[i]) < LOST
+    return flies
+
+
+@jit
 def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
-    """One tick with thrust and torques held in b, the wind on the base and a wrench at the tool in W; dt is that of `pack`."""
+    """One tick with thrust and torques held in b, the wind on the base and a wrench at the tool in W; dt is that of `pack`.
+
+    Returns whether it still flies.
+    """
     multibody.set_state(p.body, x.state)
     multibody.set_ctrl(p.body, 0, u_T)
     for i in range(3):
@@ -96,6 +110,7 @@ def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
             _servo(x, p, i, q_c, p.substeps - k, dt / p.substeps)
         multibody.step(p.body)
     multibody.get_state(p.body, x.state)
+    return _flies(x)
 
 
 @jit
