@@ -1,0 +1,35 @@
+"""Random valid scenarios of every system: every figure has a number or a reason, the books close, loop and replay compute equal
+bytes, no set-point is beyond a limit, the twin makes no energy.
+
+40 of each system; `HILT_SCENARIOS=2000` asks for more.
+"""
+
+import os
+
+import pytest
+from valid_laws import examine
+from valid_scenarios import GENERATORS, scenario_of
+
+from hilt.faults import InputError
+
+COUNT = int(os.environ.get("HILT_SCENARIOS", "40"))
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+
+
+@pytest.mark.parametrize("system", GENERATORS)
+def test_every_valid_scenario_keeps_every_promise(system):
+    refused, broken, ended = [], {}, {}
+    for number in range(COUNT):
+        try:
+            how = examine(system, scenario_of(system, number))
+            ended[how] = ended.get(how, 0) + 1
+        except InputError as error:
+            refused.append(str(error))
+        except Exception as error:
+            broken[number] = f"{type(error).__name__}: {error}".splitlines()[0]
+    print(system, ended, f"{len(refused)} refused")
+    assert broken == {}
+    assert len(refused) < COUNT / 2, "most draws are meant to be valid"
+    assert all("\n" not in sentence for sentence in refused)
+    assert {"done", "time"} & set(ended), "some of them run to their end"
