@@ -12,7 +12,7 @@ from hilt import registry, scenario
 from hilt.scenario import read_toml
 
 METHODS = ("none", "pic", "dac", "pida", "pida-literal", "twin")
-LARGE = 1e12  # a limit that is never met
+LARGE = 1e9  # a limit that is hardly ever met
 
 
 class Draw(random.Random):
@@ -47,20 +47,23 @@ class Draw(random.Random):
         }
 
     def limits(self, force, torque, speed, energy, acceleration, reach):
-        """About what is to be expected: often met, often not; or so large that nothing stops a run."""
+        """About what is to be expected: often met, often not; or so large that hardly anything stops a run."""
         wide = self.random() < 0.5
-        factor = (lambda: LARGE) if wide else lambda: self.log(1.0, 1e3)
+
+        def about(expected):
+            return LARGE if wide else min(expected * self.log(1.0, 1e3), LARGE)
+
         return {
-            "force": force * factor() + 1e-3,
-            "torque": torque * factor() + 1e-3,
-            "speed": speed * factor(),
-            "angular_speed": LARGE if wide else self.log(1.0, 1e3),
-            "acceleration": acceleration * factor(),
-            "angular_acceleration": self.sometimes(LARGE if wide else self.log(1.0, 1e6), None),
-            "jerk": self.sometimes(acceleration * factor() * 1e3, None),
-            "energy": energy * factor(),
-            "workspace_min": [-reach * factor()] * 3,
-            "workspace_max": [reach * factor()] * 3,
+            "force": about(force + 1e-3),
+            "torque": about(torque + 1e-3),
+            "speed": min(about(speed), 1e6),
+            "angular_speed": min(about(1.0), 1e6),
+            "acceleration": about(acceleration),
+            "angular_acceleration": self.sometimes(about(1e3), None),
+            "jerk": self.sometimes(about(1e3 * acceleration), None),
+            "energy": about(energy),
+            "workspace_min": [-about(reach)] * 3,
+            "workspace_max": [about(reach)] * 3,
         }
 
 
