@@ -21,6 +21,11 @@ class Missing(float):
         return Missing, (self.reason, float(self))
 
 
+def finite(value: float, reason: str) -> float:
+    """The number, or why it is none."""
+    return value if math.isfinite(value) else Missing(reason, value)
+
+
 def ratio(found: float, wanted: float, reason: str) -> float:
     """found/wanted; or why there is none, where `wanted` is zero or is missing itself."""
     if isinstance(wanted, Missing):

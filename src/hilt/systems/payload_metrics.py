@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from hilt.missing import Missing
+from hilt.missing import Missing, finite
 from hilt.systems import bilateral_metrics
 from hilt.teleop.link import playout_delay
 
 IMPULSE_TIME = 9.5  # s from the step, as in the paper
 STANDS = 0.02  # of the operator's speed: slower is standing
 
+CAME_APART = "the virtual arm's equations came apart: virtual.step explicit does so with these grips and this period"
 NOT_FOLLOWED = "the run ended before the slave arm had anything to follow"
 
 METRIC_WORDS = {
@@ -102,9 +103,9 @@ def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
         "final_speed_m_s": float(speed[-1]),
         "peak_force_N": float(size.max()),
         "mean_square_force_N2": float(np.mean(size**2)),
-        "virtual_peak_force_N": float(np.linalg.norm(rows["f_vir"], axis=1).max()),
-        "position_error_m": float(errors.max()) if len(errors) else Missing(NOT_FOLLOWED),
-        "final_position_error_m": float(errors[-1]) if len(errors) else Missing(NOT_FOLLOWED),
+        "virtual_peak_force_N": finite(float(np.linalg.norm(rows["f_vir"], axis=1).max()), CAME_APART),
+        "position_error_m": finite(float(errors.max()), CAME_APART) if len(errors) else Missing(NOT_FOLLOWED),
+        "final_position_error_m": finite(float(errors[-1]), CAME_APART) if len(errors) else Missing(NOT_FOLLOWED),
         **_identified(rows, scenario),
         **_link(rows[-1], scenario.link),
         "stopped": bool(speed[_last_row(rows, scenario)] < STANDS * scenario.operator.speed),
