@@ -98,11 +98,13 @@ class Lab:
     def start(self, folder):
         """A run on it."""
         self.settle()
-        if self._commands is not None and self._commands.poll() is not None:
+        if self._commands is not None and (self._commands.poll() is not None or self._last.waits):
+            self._commands.kill()  # a test has given up on it
             self.end()
         if self._commands is None:
             self._commands = subprocess.Popen([sys.executable, "-c", COMMANDS], stdin=PIPE, stdout=PIPE, text=True)
-        return Command(self._commands, self.rig, folder)
+        self._last = Command(self._commands, self.rig, folder)
+        return self._last
 
     def pid(self, who):
         return self._facility.pids[who]
@@ -140,6 +142,7 @@ class Command:
         process.stdin.write(json.dumps(words) + "\n")
         process.stdin.flush()
         self._watcher = self.reader = None
+        self.waits = True  # for its end
 
     @property
     def over(self):
@@ -157,13 +160,20 @@ class Command:
         if when != "connecting":
             until(lambda: self.over or self.front().state >= (READY if when == "ready" else LIVE))
         if when == "late":
-            until(lambda: self.over or RingReader(self.front().ring).count > 200)
+            until(lambda: self.over or self._rows() > 200)
         time.sleep(after)
+
+    def _rows(self):
+        with suppress(InputError):  # over in this instant
+            return RingReader(self.front().ring).count
+        return 0
 
     def pid(self, who):
         """Of loop, recorder or a reader; None if it is gone already."""
         if who == "loop":
             return self.process.pid
+        if self.front() is None:
+            return None
         try:
             if who == "recorder":
                 return RecorderStatus(Segment.open(self.front().ring + RECORDER)).pid
@@ -176,7 +186,7 @@ class Command:
     def end(self):
         """Exit code, what it said and what it complained about."""
         until(lambda: self.over)
-        line = self.process.stdout.readline()
+        line, self.waits = self.process.stdout.readline(), False
         if self.reader is not None:
             self.reader.kill()
             self.reader.communicate()
