@@ -6,6 +6,8 @@ the robot is held. `stop` only says so, and answers the packet that is due; `res
 
 A cycle that the robot had no answer for moved nothing: its set-point stood. So after a silence, a lost packet or a late answer
 there is no speed to take down: a brake from the speed remembered would set a standing robot going, from 0 to v in one cycle.
+
+While LIVE, what is sent is judged once more (course.py), and where the robot really is is watched (watch.py).
 """
 
 import threading
@@ -17,20 +19,18 @@ import numpy as np
 from hilt import clock, faults
 from hilt.clock import DeviceClock
 from hilt.device import drivers
-from hilt.device.behind import Behind
+from hilt.device.course import Course, check_first
 from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
+from hilt.device.watch import Watch
 from hilt.device.way import StraightWay, check_near
 from hilt.faults import InputError
-from hilt.guard import overload
+from hilt.guard import GUARD, NEVER, overload
 from hilt.letters import LIVE, OFF, READY, STATES, STOPPED
-from hilt.maths import so3
 from hilt.maths.quintic import quintic
 from hilt.signals import POSE, TWIST, WRENCH
 from hilt.stage import Bench, System
 
-_UPRIGHT = (1.0, 0.0, 0.0, 0.0)
-TURN_SHARE = 0.5  # of limits.angular_speed, on the way back to the start
 MOMENT = 0.3  # s of trouble that are none: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
 
@@ -38,7 +38,6 @@ STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by its
 def _warm_up(row: np.ndarray) -> None:
     """Have compiled what only a fault and a stop need: the first one would find the robot without answers for 50 ms."""
     faults.trip(row[0], faults.NONE, -1, 0.0, 0.0)
-    so3.multiply(so3.exp(so3.between(_UPRIGHT, _UPRIGHT)), _UPRIGHT)
     quintic(0.0)
 
 
@@ -50,7 +49,7 @@ class LabRig:
             raise InputError(f"{system.name} cannot run on devices; docking, freefloat and aerial can; choose one")
         self.file, self.state = file, OFF
         self.clock = DeviceClock(float(file.robot_section.cycle))
-        self._observe: Any = system.observe
+        self._system, self._observe = system, system.observe
         self._w = self._p = np.zeros(0)
         self.trouble = faults.NONE  # while READY
         self._well = self._second = 0.0
@@ -59,12 +58,12 @@ class LabRig:
         self._keeper: threading.Thread | None = None
         self._robot: RobotDriver | None = None
         self._sensor: SensorDriver | None = None
-        self._last, self._now, self._here = (np.zeros(1, POSE)[0] for _ in range(3))
+        self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self._velocity, self._turning = np.zeros(3), np.zeros(3)  # of the set-point
         self._heard, self._unanswered = 0.0, 0
         self.cycle = float(file.robot_section.cycle)
-        self._behind = Behind(self.cycle)
+        self._course, self._watch = Course(self.cycle), Watch(file)
+        self._watch.warm_up(self._course.limits)
         _warm_up(np.zeros(1, system.row))
 
     def open(self) -> None:
@@ -122,30 +121,36 @@ class LabRig:
         return self._here
 
     def check_start(self, bench: Bench) -> None:
-        """Whether the rig may be armed: it is READY, and the robot stands where the bench begins."""
+        """Whether the rig may be armed: it is READY, and the robot stands where the bench begins and may begin as it does."""
         start = bench.row[0]["X_WB_des"]
         self._check_place()
-        self._behind.start(self._last["p"] - start["p"])
         advice = "drive it there, or change X_WR of the rig"
-        check_near(self._last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
+        check_near(self._course.last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
+        check_first(self._system, bench)
 
     def _check_place(self) -> None:
         """The rig is READY, and the robot where it was told to be: else it would go from there to somewhere else."""
         assert self._robot is not None
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
-        self._robot.sent(self._last)
+        self._robot.sent(self._course.last)
         advice = "see what holds or moves it, then start its program again"
-        check_near(self._here, self._last, self.file.lab.start_tolerance, "the set-point that it was given", advice)
+        check_near(self._here, self._course.last, self.file.lab.start_tolerance, "the set-point that it was given", advice)
 
     def arm(self, bench: Bench) -> None:
         """From here on set-points go out."""
         self._take_over(lambda: self.check_start(bench))
         self._w, self._p = bench.w, bench.p
-        self._stand_still()
+        self._begin(bench.p[0]["guard"], bench.row[0]["X_WB_des"], boxed=True)
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
         self.state = LIVE
+
+    def _begin(self, limits: Any, start: Any, boxed: bool) -> None:
+        """A course that begins at `start`, for a robot that stands; live limits are seen where they are changed."""
+        self._course.limits = limits
+        self._course.start(start)
+        self._watch.start(limits, boxed)
 
     def read(self, row: np.ndarray) -> int:
         if self._robot is None or self._sensor is None:
@@ -156,6 +161,8 @@ class LabRig:
         row["lateness"][0] = late
         if code == faults.NONE:  # a robot that is silent has a fault of its own
             self._watch_gaps(row)
+            if found := self._watch.look(self._here, self._twist, self._course.last):
+                faults.trip(row[0], found, self._watch.x["axis"], self._watch.x["value"], self._watch.x["limit"])
         code = code or self._sensor.read(self._wrench)
         row["F_So_S"][0] = self._wrench
         self._observe(row, self._w, self._p)
@@ -171,19 +178,9 @@ class LabRig:
         counted = self._robot.counters()
         self._heard, self._unanswered = clock.now(), counted.get("lost", 0) + counted.get("delay", 0)
         if code or self._unanswered != before[1] or self._heard - before[0] > 2.0 * self.cycle:
-            self._stand_still()
-            self._make_up()
+            self._robot.sent(self._sent)
+            self._course.lose(self._sent)  # it has not gone to a set-point that it has not heard of
         return code
-
-    def _make_up(self) -> None:
-        """A set-point that the robot has not heard of was not gone to: what is missing is made up for gently."""
-        assert self._robot is not None
-        self._robot.sent(self._now)
-        self._behind.lose(self._last, self._now)
-        self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
-
-    def _stand_still(self) -> None:
-        self._velocity[:] = self._turning[:] = 0.0
 
     def _watch_gaps(self, row: np.ndarray) -> None:
         """Time passes in the lab also when packets do not come: too many of them, and the run is no longer what it claims."""
@@ -196,19 +193,19 @@ class LabRig:
     def write(self, row: np.ndarray) -> int:
         if self._robot is None or self.state != LIVE:
             return faults.DEVICE
-        self._now["p"], self._now["q"] = row["X_WB_des"][0]["p"], row["X_WB_des"][0]["q"]
-        self._behind.take(self._now)
-        code = self._robot.send(self._now)
-        self._remember()
-        return code
+        if code := self._course.next(row["X_WB_des"][0]):
+            judged = self._course.judged
+            faults.trip(row[0], code, judged["fault_axis"], judged["fault_value"], judged["fault_limit"])
+            return code
+        return self._send()
 
-    def _remember(self) -> None:
-        """What the robot was really told last, and how fast that moves."""
+    def _send(self) -> int:
+        """Send the course's next set-point; what the robot was really told is the last one from then on."""
         assert self._robot is not None
-        self._robot.sent(self._now)
-        self._velocity[:] = (self._now["p"] - self._last["p"]) / self.cycle
-        self._turning[:] = np.array(so3.between(tuple(self._last["q"]), tuple(self._now["q"]))) / self.cycle
-        self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
+        code = self._robot.send(self._course.now)
+        self._robot.sent(self._sent)
+        self._course.told(self._sent)
+        return code
 
     def stop(self) -> None:
         """Begin the soft stop with the packet that is due. Never raises, never waits, safe to call twice."""
@@ -221,28 +218,17 @@ class LabRig:
         """Answer one packet with the motion that is left; nothing happens if none is due."""
         assert self._robot is not None
         lab = self.file.lab
-        needed = max(
-            float(np.linalg.norm(self._velocity)) / lab.deceleration,
-            float(np.linalg.norm(self._turning)) / lab.angular_deceleration,
-        )
-        if needed <= self.cycle:
-            self._stand_still()
+        if not self._course.slow_down(lab.deceleration, lab.angular_deceleration):
             self._robot.stop()
-            return
-        share = 1.0 - self.cycle / needed  # translation and turn end together
-        velocity, turning = share * self._velocity, share * self._turning
-        self._now["p"] = self._last["p"] + self.cycle * velocity
-        self._now["q"] = so3.multiply(so3.exp(tuple(self.cycle * turning)), tuple(self._last["q"]))
-        if self._robot.send(self._now) == faults.NONE:  # if none was due, the step is still to come
-            self._velocity[:], self._turning[:] = velocity, turning
-            self._last["p"], self._last["q"] = self._now["p"], self._now["q"]
+        elif self._robot.send(self._course.now) == faults.NONE:  # if none was due, the step is still to come
+            self._course.slowed()
 
     def rest(self) -> None:
         """Go on answering until the robot stands."""
         if self._robot is None or self.state != STOPPED:
             return
         for _ in range(round(STOP_TIME / self.cycle)):
-            if not (self._velocity.any() or self._turning.any()) or self._wait():
+            if not self._course.moving or self._wait():
                 break
             self._brake()
 
@@ -252,18 +238,18 @@ class LabRig:
         assert self._robot is not None
         assert self._sensor is not None
         self._take_over(self._check_place)
-        limits, end = self.file.limits, bench.row[0]["X_WB_des"]
-        way = StraightWay(self._last, end, self.cycle, min(speed, limits.speed), TURN_SHARE * limits.angular_speed)
-        self._stand_still()
-        self._behind.start()
-        self.state, code = LIVE, faults.NONE
+        limits, end, packed = self.file.limits, bench.row[0]["X_WB_des"], np.zeros(1, GUARD.params)[0]
+        GUARD.pack(packed, self.file)
+        packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
+        way = StraightWay(self._course.last, end, self.cycle, limits, min(speed, limits.speed))
+        self._begin(packed, self._course.last, boxed=False)
+        self.state, code, pose = LIVE, faults.NONE, np.zeros(1, POSE)[0]
         for k in range(1, way.ticks + 1):
-            code = self._wait() or self._sensor.read(self._wrench) or overload(self._wrench, limits)[0]
+            code = self._wait() or self._watch.look(self._here, self._twist, self._course.last)
+            code = code or self._sensor.read(self._wrench) or overload(self._wrench, limits)[0]
             if code == faults.NONE:
-                way.at(k, self._now)
-                self._behind.take(self._now)
-                code = self._robot.send(self._now)
-                self._remember()
+                way.at(k, pose)
+                code = self._course.next(pose) or self._send()
             if code != faults.NONE:
                 break
         self.stop()

@@ -27,11 +27,15 @@ from hilt.units import (
     MetrePerSecondCubed,
     Newton,
     Number,
+    Radian,
     RadianPerSecond,
     RadianPerSecond2,
     Second,
     Unit,
+    to_si,
 )
+
+TRACKING_DELAY = 0.03  # [s], of a robot that nobody has identified
 
 
 class Lab(Section):
@@ -46,6 +50,16 @@ class Lab(Section):
     )
     bias: bool = Field(default=False, description="take the sensor's load for zero when ready")
     start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
+    tracking_tolerance: Metre = Field(
+        default=0.005, gt=0, description="how far a live robot may be from its set-point, at rest"
+    )
+    tracking_angle: Radian = Field(default=0.02, gt=0, description="the same, turned")
+    tracking_delay: Second | None = Field(
+        default=None,
+        gt=0,
+        le=0.25,
+        description="how late the robot follows; if not given, robot.delay of [scenario] and a cycle, or 30 ms",
+    )
     lateness: Second = Field(default=0.05, gt=0, description="a tick that begins later than this stops the robot")
     missed: Count = Field(default=25, ge=0, description="cycles of the robot that may be missed within a second")
     deceleration: MetrePerSecond2 = Field(default=1.0, gt=0, description="of a soft stop")
@@ -112,6 +126,18 @@ class RigFile(Section):
     def sensor_section(self) -> SensorSection:
         found: SensorSection = _section("sensors", "sensor", self.sensor, self._folder)
         return found
+
+    @property
+    def tracking_delay(self) -> float:
+        """How late the robot follows its set-points [s], as far as the rig file knows."""
+        if self.lab.tracking_delay is not None:
+            return self.lab.tracking_delay
+        tables = [self.scenario, *(table for table in self.scenario.values() if isinstance(table, dict))]
+        try:
+            found = [to_si(table["robot.delay"], "s") for table in tables if "robot.delay" in table]
+        except ValueError as error:
+            raise InputError(f"robot.delay of [scenario] in the rig file cannot be read: {error}") from None
+        return max(found) + float(self.robot_section.cycle) if found else TRACKING_DELAY
 
     def settings(self, system: str) -> list[str]:
         """What the rig decides of a scenario of a system, as settings: keys for all, keys for this one, tool and limits."""

@@ -3,11 +3,14 @@
 import math
 from typing import Any
 
+from hilt.device.rigfile import RigLimits
 from hilt.faults import InputError
 from hilt.maths import so3
-from hilt.maths.quintic import PEAK_SPEED, quintic
+from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED, quintic
 
 TURN_TOLERANCE = 1e-3  # [rad]
+SHARE = 0.5  # of the rig's limits, on the way to the start
+PEAK_JERK = 60.0  # of a quintic from 0 to 1, at its ends
 
 
 def check_near(here: Any, there: Any, allowed: float, name: str, advice: str) -> None:
@@ -21,14 +24,19 @@ def check_near(here: Any, there: Any, allowed: float, name: str, advice: str) ->
 
 
 class StraightWay:
-    """`ticks` set-points, a cycle apart; the fastest of them within speed [m/s] and rate [rad/s]."""
+    """`ticks` set-points, a cycle apart, within a speed [m/s] and a share of the other limits."""
 
-    def __init__(self, begin: Any, end: Any, cycle: float, speed: float, rate: float) -> None:
+    def __init__(self, begin: Any, end: Any, cycle: float, limits: RigLimits, speed: float) -> None:
         self._begin = begin.copy()
         self._way = end["p"] - begin["p"]
         self._turn = so3.between(tuple(begin["q"]), tuple(end["q"]))
-        slowest = max(math.hypot(*self._way) / speed, math.hypot(*self._turn) / rate)
-        self.ticks = max(1, math.ceil(PEAK_SPEED * slowest / cycle))
+        way, turn = math.hypot(*self._way), math.hypot(*self._turn)
+        slowest = max(
+            PEAK_SPEED * max(way / speed, turn / (SHARE * limits.angular_speed)),
+            math.sqrt(PEAK_ACCELERATION / SHARE * max(way / limits.acceleration, turn / limits.angular_acceleration)),
+            math.cbrt(PEAK_JERK / SHARE * way / limits.jerk),
+        )
+        self.ticks = max(1, math.ceil(slowest / cycle))
 
     def at(self, tick: int, pose: Any) -> None:
         """Write set-point 1 to `ticks`."""

@@ -21,7 +21,7 @@ from hilt.device import peer
 from hilt.device.emulate import child, world
 from hilt.device.emulate.motion import KNOTS, PublishedResponse
 from hilt.device.rigfile import RigFile
-from hilt.device.rsi import frames
+from hilt.device.rsi import aside, frames
 from hilt.device.rsi.emulator import ControllerSettings, RsiController, SetPoint
 from hilt.device.rsi.settings import pose_of
 from hilt.faults import InputError
@@ -42,6 +42,7 @@ COLUMNS = (
 SWITCHES: child.Switches = {
     "disconnect": (child.boolean, False),
     "wrong_ipoc": (child.boolean, False),
+    "push": (aside.push, aside.NO_PUSH),
     "live": (child.boolean, None),
     "automatic": (child.boolean, None),
 }

@@ -24,6 +24,7 @@ from hilt import clock
 from hilt.device.line import Line
 from hilt.device.peer import PeerPort
 from hilt.device.rsi import codec, frames
+from hilt.device.rsi.aside import NO_PUSH, Aside, Push
 from hilt.device.rsi.response import Response
 from hilt.signals import POSE, TWIST
 
@@ -72,6 +73,7 @@ class RsiController:
         self.live = False  # whether set-points may come; whoever arms hilt says so
         self.disconnect = False  # the cable is out: nothing goes, nothing comes
         self.wrong_ipoc = False  # packets carry a time stamp that does not fit the cycle
+        self._pushed, self._aside = NO_PUSH, Aside()
         self.diary: list[SetPoint] = []
         self.violations: list[str] = []
         self.hard_stops = self.late = self.refused = self.cycles = 0
@@ -132,6 +134,16 @@ class RsiController:
         """The operator starts the program again, from where the robot stands."""
         self._begin()
 
+    @property
+    def push(self) -> Push:
+        """By how much somebody pushes it aside, and how long that takes."""
+        return self._pushed
+
+    @push.setter
+    def push(self, asked: Push) -> None:
+        self._pushed = asked
+        self._aside.push(asked)
+
     def true_pose(self) -> Any:
         """Where the tool really is at this moment, in the robot's base."""
         p, q, _, _ = self._response.at(clock.now())
@@ -168,7 +180,7 @@ class RsiController:
             self._halt(f"tool speed {np.linalg.norm(v):.3g} m/s is above {self.settings.speed_limit:g} m/s")
         rob = self._rob
         self._ipoc += round(self.settings.cycle * codec.TICKS_PER_SECOND)
-        rob["X_act"]["p"], rob["X_act"]["q"] = p, q
+        rob["X_act"]["p"], rob["X_act"]["q"] = self._aside.at(due, p, q)
         rob["X_set"]["p"], rob["X_set"]["q"] = self._set["p"], self._set["q"]
         rob["delay"], rob["ipoc"] = self.late - self._late_before, self._ipoc + (1 if self.wrong_ipoc else 0)
         self.line.release(clock.now())

@@ -1,0 +1,168 @@
+"""What the robot is told: the loop's set-point, what of it is still to be made up for, and the guard on the sum of both.
+
+The robot's set-point is off the loop's by the rest of the way to where the scenario starts, and by every step that came too
+late for its cycle. That is made up for gently, never in one step. A robot whose set-point has stood, at the start or because an
+answer was lost, is brought back to speed within the limits; what it falls behind meanwhile is made up for in the same way.
+
+The guard of the tick has seen the loop's set-point. What is really sent is judged by the same guard once more, from the robot's
+own set-point and from rest on.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt import faults, guard
+from hilt.compiled import jit
+from hilt.faults import InputError
+from hilt.guard import GUARD, guard_step
+from hilt.maths import so3, vec
+from hilt.signals import POSE, record, row_type
+from hilt.stage import Bench, System
+
+BLEND = 0.3  # s in which most of what is missing is made up for
+SHARE = 0.99  # of a limit that making up may use, so that rounding does not reach it
+TINY = 1e-7  # m, rad: not worth making up for; in one cycle of 4 ms it is 6 mm/s²
+_COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", guard=GUARD.state)
+_JUDGED = row_type((*GUARD.reads, *GUARD.writes))
+
+
+@jit
+def _within(way, before, dt, speed, acceleration):
+    """A way of one cycle, shortened so that neither its speed nor the change of its speed is beyond a limit."""
+    wanted = vec.scale(1.0 / dt, way)
+    change = vec.sub(wanted, before)
+    most = acceleration * dt
+    size = math.sqrt(vec.dot(change, change))
+    fast = math.sqrt(vec.dot(wanted, wanted))
+    if size <= most and fast <= speed:
+        return way
+    if size > most:
+        wanted = vec.add(before, vec.scale(most / size, change))
+        fast = math.sqrt(vec.dot(wanted, wanted))
+    return vec.scale(dt * min(1.0, speed / max(fast, 1e-300)), wanted)
+
+
+@jit
+def _left(left, keep):
+    """What is still to be made up for in the next cycle."""
+    return vec.scale(keep, left) if vec.dot(left, left) > TINY * TINY else (0.0, 0.0, 0.0)
+
+
+@jit
+def advance(x, limits, last, now, keep, dt):
+    """`now` from the loop's set-point to the one that is sent; the next one will be closer to the loop's."""
+    away, turned = vec.load(x.away), vec.load(x.turned)
+    if x.resumes == 0 and vec.dot(away, away) + vec.dot(turned, turned) == 0.0:
+        return
+    p, q, last_q = vec.load(now.p), so3.load(now.q), so3.load(last.q)
+    way = vec.sub(vec.add(p, away), vec.load(last.p))
+    step = _within(way, vec.load(x.v), dt, SHARE * limits.speed, min(SHARE * limits.acceleration, 0.5 * limits.jerk * dt))
+    turn = so3.between(last_q, so3.multiply(so3.exp(turned), q))
+    spin = _within(turn, vec.load(x.w), dt, SHARE * limits.angular_speed, SHARE * limits.angular_acceleration)
+    x.resumes = 1 if step != way or spin != turn else 0
+    told, told_q = vec.add(vec.load(last.p), step), so3.normalise(so3.multiply(so3.exp(spin), last_q))
+    vec.store(x.away, _left(vec.sub(told, p), keep))
+    vec.store(x.turned, _left(so3.between(q, told_q), keep))
+    vec.store(now.p, told)
+    so3.store(now.q, told_q)
+
+
+@jit
+def judge(judged, x, limits, now, dt):
+    """The guard on what is sent; force and energy are judged in the tick."""
+    vec.store(judged.X_WB_des.p, vec.load(now.p))
+    so3.store(judged.X_WB_des.q, so3.load(now.q))
+    judged.fault, judged.fault_axis = 0, -1
+    guard_step(judged, x, limits, dt)
+    return judged.fault
+
+
+class Course:
+    """`last` is the set-point that the robot has, `now` the one that it gets next."""
+
+    def __init__(self, cycle: float) -> None:
+        self.cycle, self._keep = cycle, math.exp(-cycle / BLEND)
+        self.last, self.now = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
+        self.judged = np.zeros(1, _JUDGED)[0]  # with the fault, if there is one
+        self._x = np.zeros(1, _COURSE)[0]
+        self.limits = np.zeros(1, GUARD.params)[0]
+        self.last["q"] = self.now["q"] = (1.0, 0.0, 0.0, 0.0)
+        self.start(self.last)
+        self.next(self.now)  # compiled before the first packet waits for its answer
+        self.lose(self.last)
+
+    def start(self, planned: Any) -> None:
+        """From `last`, at rest, to a course that begins at `planned`."""
+        self._x["away"] = self.last["p"] - planned["p"]
+        self._x["turned"] = so3.between(tuple(planned["q"]), tuple(self.last["q"]))
+        self.stand_still()
+
+    def stand_still(self) -> None:
+        self._x["v"] = self._x["w"] = 0.0
+        self._x["resumes"] = 1
+        zero = (0.0, 0.0, 0.0)
+        guard.start(self._x["guard"], tuple(self.last["p"]), tuple(self.last["q"]), zero, zero, 0)
+
+    def lose(self, heard: Any) -> None:
+        """The robot has not gone to `last`, it has stayed at `heard`."""
+        self._x["away"] += heard["p"] - self.last["p"]
+        self._x["turned"] += so3.between(tuple(self.last["q"]), tuple(heard["q"]))
+        self.last["p"], self.last["q"] = heard["p"], heard["q"]
+        self.stand_still()
+
+    def next(self, pose: Any) -> int:
+        """Write what to send for the loop's set-point into `now`; the guard's code of it."""
+        self.now["p"], self.now["q"] = pose["p"], pose["q"]
+        advance(self._x, self.limits, self.last, self.now, self._keep, self.cycle)
+        return int(judge(self.judged, self._x["guard"], self.limits, self.now, self.cycle))
+
+    def told(self, heard: Any) -> None:
+        """What the robot was really told, rounded as in its packet, and how fast that moves."""
+        self._x["v"] = (heard["p"] - self.last["p"]) / self.cycle
+        self._x["w"] = np.array(so3.between(tuple(self.last["q"]), tuple(heard["q"]))) / self.cycle
+        self.last["p"], self.last["q"] = heard["p"], heard["q"]
+
+    @property
+    def moving(self) -> bool:
+        return bool(self._x["v"].any() or self._x["w"].any())
+
+    def slow_down(self, deceleration: float, angular_deceleration: float) -> bool:
+        """Write the next step of a soft stop into `now`; False if there is none left. `slowed` when it was sent."""
+        v, w = self._x["v"], self._x["w"]
+        needed = max(float(np.linalg.norm(v)) / deceleration, float(np.linalg.norm(w)) / angular_deceleration)
+        if needed <= self.cycle:
+            self.stand_still()
+            return False
+        self._slower = 1.0 - self.cycle / needed  # translation and turn end together
+        self.now["p"] = self.last["p"] + self.cycle * self._slower * v
+        self.now["q"] = so3.multiply(so3.exp(tuple(self.cycle * self._slower * w)), tuple(self.last["q"]))
+        return True
+
+    def slowed(self) -> None:
+        self._x["v"] *= self._slower
+        self._x["w"] *= self._slower
+        self.last["p"], self.last["q"] = self.now["p"], self.now["q"]
+
+
+def check_first(system: System, bench: Bench) -> None:
+    """Refuse a scenario whose very first set-point is beyond a limit for a robot that stands: that is known beforehand."""
+    row, x, w = bench.row.copy(), bench.x.copy(), bench.w.copy()
+    start = row[0]["X_WB_des"].copy()
+    row["X_WB_meas"][0] = start
+    assert system.observe is not None
+    system.observe(row, w, bench.p)
+    system.tick(row, x, bench.p)
+    judged, state, limits = np.zeros(1, _JUDGED)[0], np.zeros(1, GUARD.state)[0], bench.p[0]["guard"]
+    zero = (0.0, 0.0, 0.0)
+    guard.start(state, tuple(start["p"]), tuple(start["q"]), zero, zero, 0)
+    judge(judged, state, limits, row[0]["X_WB_des"], float(bench.p[0]["dt"]))
+    if judged["fault"] != faults.NONE:
+        fault = faults.read_fault({name: judged[name] for name in GUARD.writes} | {"t": 0.0, "tick": 0})
+        assert fault is not None
+        what = fault.sentence.partition(": ")[2].partition(";")[0]
+        raise InputError(
+            f"the robot stands, and the first set-point of the scenario cannot be sent: {what}; "
+            "let the scenario begin more slowly, or from rest"
+        )
