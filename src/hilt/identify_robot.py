@@ -205,7 +205,9 @@ def run(
     Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
     """
     period, number = rig.robot_section.cycle, "xyz".index(axis)
-    places = excitation(period, reach, gentle.SHARE * rig.limits.speed, gentle.SHARE * rig.limits.acceleration, chirp)
+    # The chirp ends at a tenth of the robot's rate: there the acceleration is that of the jerk.
+    acceleration = min(rig.limits.acceleration, rig.limits.jerk * period / (0.2 * math.pi))
+    places = excitation(period, reach, gentle.SHARE * rig.limits.speed, gentle.SHARE * acceleration, chirp)
     offsets = np.zeros(len(places), POSE)
     offsets["p"][:, number], offsets["q"][:, 0] = places, 1.0
     ask = gentle.check_ask(rig.lab.arm == "ask", ask)

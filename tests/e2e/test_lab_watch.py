@@ -4,11 +4,13 @@ The emulated robot's encoders show the push; its set-points know nothing of it. 
 """
 
 import math
+import threading
 
 import numpy as np
 import pytest
 
 from hilt.device import watch
+from hilt.device.course import BLEND
 from hilt.faults import InputError
 from tests.e2e.lab import PERIOD, Run
 
@@ -35,8 +37,11 @@ def beyond(result, rig, limits):
     """The first row in which what the fault is about is beyond its bound, computed from the recorded rows alone."""
     rows, name = result.rows, result.fault.name
     p, told = rows["X_WB_meas"]["p"], np.vstack([rows["X_WB_des"]["p"][:1], rows["X_WB_des"]["p"][:-1]])
-    if name == "robot-off-track":  # as far as it is at rest: what it moves on top is within the test's own cycles
-        return int(np.argmax(np.linalg.norm(p - told, axis=1) > rig.lab.tracking_tolerance + 0.02 * 0.068))
+    if name == "robot-off-track":
+        window = int(np.ceil(2.0 * rig.tracking_delay / PERIOD)) + 1
+        moved = [np.linalg.norm(told[max(k - window, 0) : k + 1] - told[k], axis=1).max() for k in range(len(told))]
+        # 10 µm: corrections are rounded in every packet.
+        return int(np.argmax(np.linalg.norm(p - told, axis=1) > rig.lab.tracking_tolerance + np.array(moved) - 1e-5))
     if name == "robot-outside":
         return int(np.argmax(p[:, 1] > limits.workspace_max[1] + rig.lab.start_tolerance))
     if name == "robot-turned-off":
@@ -49,16 +54,17 @@ def beyond(result, rig, limits):
 @pytest.mark.parametrize("name", PUSHED)
 def test_a_robot_that_goes_astray_is_stopped(run, facility, name):
     do, settings, lab, fault = PUSHED[name]
-    result = run(do, settings=["frames.gap='120 mm'", *settings], lab=lab)
-    assert result.fault is not None
-    assert result.fault.name == fault
+    result = run(do, settings=settings, lab=lab)
+    reached = np.ptp(result.rows["X_WB_meas"]["p"], axis=0)
+    assert result.fault is not None, f"it was {reached} m aside"
+    assert result.fault.name == fault, result.fault.sentence
     assert result.fault.value > result.fault.limit > 0.0
     first = beyond(
         result, facility.rig.model_copy(update={"lab": facility.rig.lab.model_copy(update=lab or {})}), result.scenario.limits
     )
     cycles = watch.IN_A_ROW + (watch.MEAN if fault in ("robot-fast", "robot-spins") else 0)
     lost = np.ceil(result.rows["lateness"][first:].max() / PERIOD)  # steps that the host itself has lost
-    assert 0 < first <= result.fault.tick <= first + cycles + lost
+    assert 0 < first <= result.fault.tick <= first + cycles + lost + 1
 
 
 def test_a_robot_that_gives_a_little_is_not_stopped(run):
@@ -74,9 +80,11 @@ def test_on_the_way_home_it_is_watched_too(facility, tmp_path):
     far.row[0]["X_WB_des"]["p"][0] = -0.06
     try:
         before = each.open()
-        each.control.set("robot.push", (0.0, 0.02, 0.0, 0.0, 0.0, 0.0, 0.8))
+        helper = threading.Thread(target=each.disturb, args=(push(y=0.02, seconds=0.5), 0.2))
+        helper.start()
         with pytest.raises(InputError, match=r"stopped softly on its way back: distance of the robot from its set-point"):
             each.session.rig.home(far, 0.03)
+        helper.join()
         after = each.control.status()["robot"]
         assert (after["violation_count"], after["hard_stops"]) == (before["violation_count"], before["hard_stops"])
     finally:
@@ -118,7 +126,7 @@ def test_a_robot_off_its_start_is_brought_there_within_the_limits(facility, tmp_
     assert result.fault is None
     p = np.array([pose["p"] for pose in sent])
     assert abs(p[0, 1]) > 0.0008
-    assert abs(p[-1, 1]) < 1e-5
+    assert abs(p[-1, 1]) == pytest.approx(abs(p[0, 1]) * math.exp(-len(p) * PERIOD / BLEND), rel=0.3)
     limits = result.scenario.limits
     late = result.timing["missed"] + result.timing["devices"]["robot"]["delay"]
     for n, limit in ((1, limits.speed), (2, limits.acceleration), (3, limits.jerk)):

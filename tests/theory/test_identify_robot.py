@@ -12,11 +12,10 @@ from hilt import identify_robot, signals
 from hilt.device.gentle import Track
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
-from hilt.device.rigfile import RigFile
+from hilt.device.rigfile import RigFile, RigLimits
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.response import Response
 from hilt.faults import InputError
-from hilt.guard import Limits
 from hilt.identify_robot import excitation, identify
 from hilt.plant.robot import ROBOT, Robot
 from hilt.signals import POSE
@@ -204,9 +203,9 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
                 "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
             },
             lab={"arm": "run"},
-            limits=Limits(
+            limits=RigLimits(
                 force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
-                workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),
+                angular_acceleration=30, jerk=2500, workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),
             ),
         )  # fmt: skip
         controller.live, controller.line.drop = True, 0.01

@@ -17,11 +17,10 @@ from hilt.calibrate import SAMPLES, identify_tool
 from hilt.device import gentle
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
-from hilt.device.rigfile import RigFile
+from hilt.device.rigfile import RigFile, RigLimits
 from hilt.device.rigtext import set_table
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.faults import InputError
-from hilt.guard import Limits
 from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, ToolLoad, pack_load, unload
 from hilt.signals import POSE
 
@@ -128,8 +127,8 @@ def test_poses_that_do_not_excite_are_refused_with_what_is_missing():
         identify_tool(good, -measure(rng, good, 100))
 
 
-LIMITS = Limits(
-    force=100, torque=20, speed=0.1, angular_speed=2.0, acceleration=10, energy=2,
+LIMITS = RigLimits(
+    force=100, torque=20, speed=0.1, angular_speed=2.0, acceleration=10, energy=2, angular_acceleration=30, jerk=2500,
     workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),
 )  # fmt: skip
 

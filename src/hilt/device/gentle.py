@@ -99,15 +99,17 @@ def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> N
                 f"the path goes from {column.min():.4g} m to {column.max():.4g} m along {axis}; limits.workspace allows "
                 f"{low:g} m to {high:g} m; move the robot to the middle of it or take a shorter way"
             )
-    velocity = np.diff(p, axis=0) / period
-    q = np.vstack([start["q"], path["q"]])
+    velocity = np.diff(p, axis=0, prepend=p[:1]) / period
+    acceleration, q = np.diff(velocity, axis=0) / period, np.vstack([start["q"], start["q"], path["q"]])
     turn = 4.0 * np.arcsin(np.minimum(0.5 * _most(np.diff(q, axis=0)), 1.0)) / period
     for name, value, limit, unit in (
         ("speed", _most(velocity), limits.speed, "m/s"),
-        ("acceleration", _most(np.diff(velocity, axis=0) / period), limits.acceleration, "m/s²"),
+        ("acceleration", _most(acceleration), limits.acceleration, "m/s²"),
+        ("jerk", _most(np.diff(acceleration, axis=0) / period), limits.jerk, "m/s³"),
         ("angular speed", turn, limits.angular_speed, "rad/s"),
+        ("angular acceleration", 2.0 * _most(np.diff(q, 2, axis=0)) / period**2, limits.angular_acceleration, "rad/s²"),
     ):
-        if not value <= limit * (1.0 + 1e-9):
+        if limit is not None and not value <= limit * (1.0 + 1e-9):
             raise InputError(f"the path has a {name} of {value:.4g} {unit}; limits allow {limit:g} {unit}; take it more slowly")
 
 
