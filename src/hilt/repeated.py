@@ -34,11 +34,13 @@ class Repeated:
         fault = tuple(self._last[name].item() for name in _FAULT)
         trial = row.copy()
         self._tick(trial, self._x.copy(), self._p)
-        if trial["fault"][0] == fault[0]:
+        own = trial["fault"][0]
+        if own == fault[0]:
             return  # its own
         for name in (*_FAULT, "tick_time"):
             trial[name] = self._last[name]
-        if trial.tobytes() == self._last.tobytes():
+        # A tick that has a fault of its own writes nothing that could be refused: the other one came before it.
+        if own == faults.NONE and trial.tobytes() == self._last.tobytes():
             self._rig.refusal = fault
         else:
             faults.trip(row[0], *fault)
