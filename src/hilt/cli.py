@@ -204,23 +204,21 @@ def compare(
 def show(recording: Path, as_json: AsJson = False) -> None:
     """Print the summary of a recording and write its report again."""
     from hilt import deeds, job
-    from hilt.record.reading import load, no_rows, rows_of_a_stranger
+    from hilt.record.reading import rows_of_a_stranger, stored
     from hilt.report import page, terminal
 
-    found = load(recording)
+    found = stored(recording)
     system, values = job.scenario_of(found)
-    if not len(found.rows):
-        raise no_rows(found)
     name = found.result.get("scenario", "") if found.result else "cut recording"
     with rows_of_a_stranger(recording):
-        result = deeds.added(job.finish(system, values, name, found.rows, recording), found.result)
+        result = deeds.added(job.finish_recorded(system, values, name, found), found.result)
         if as_json:
             _print_json(result.as_json())
             return
         report = page.write(result)
     terminal.print_result(console, result)
     if found.result is None:
-        console.print(f"The run did not end in order: {len(found.rows)} rows up to t = {found.rows['t'][-1]:.4g} s are whole.")
+        console.print(f"The run did not end in order: its rows up to t = {result.rows['t'][-1]:.4g} s are whole.")
     console.print(f"report     {report}", highlight=False, soft_wrap=True)
 
 
@@ -228,16 +226,16 @@ def show(recording: Path, as_json: AsJson = False) -> None:
 def replay(recording: Path, as_json: AsJson = False) -> None:
     """Run the tick over the recorded inputs and compare byte by byte."""
     from hilt import job
-    from hilt.record.reading import load, rows_of_a_stranger
+    from hilt.record.reading import rows_of_a_stranger, stored
 
-    found = load(recording)
+    found = stored(recording)
     with rows_of_a_stranger(recording):
         difference = job.replay(found)
     if as_json:
-        told = {"recording": str(recording), "rows": len(found.rows), "identical": difference is None}
+        told = {"recording": str(recording), "rows": found.count, "identical": difference is None}
         _print_json({**told, "difference": difference and vars(difference)})
     elif difference is None:
-        console.print(f"{len(found.rows)} rows replayed, every byte the same.")
+        console.print(f"{found.count} rows replayed, every byte the same.")
     else:
         console.print(
             f"differs first at tick {difference.tick} in {difference.signal}: recorded {difference.recorded}, "

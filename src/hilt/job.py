@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,17 @@ import numpy as np
 
 from hilt import clock, delays, loop, missing, preflight, registry, scenario
 from hilt.clock import Clock, FreeClock
-from hilt.compensate import ledger
 from hilt.device.rig import ReplayRig, Rig, SimulatedRig
-from hilt.faults import Fault, InputError, read_fault, shortened
+from hilt.faults import Fault, InputError, shortened
 from hilt.interrupts import Interrupted
 from hilt.record.reading import no_rows
-from hilt.record.recording import Recorder, Recording
+from hilt.record.recording import Recorder, Recording, stored
 from hilt.repeated import Repeated
 from hilt.scenario import Scenario
 from hilt.signals import leaves
 from hilt.stage import Bench, System
+from hilt.survey import KEPT_BYTES, Survey
+from hilt.tally import Tally, Timing
 from hilt.tuning import Change, RepeatedChanges, Tuning, knobs
 
 
@@ -39,6 +40,7 @@ class Result:
     notes: list[str] | None = None  # what happened beside it
     changes: list[Change] | None = None  # of live values
     who: list[dict[str, Any]] | None = None  # armed, started, steered, changed and stopped it (deeds.py)
+    survey: Survey | None = None  # of a long run, whose `rows` are only some of its rows
 
     def as_json(self) -> dict[str, Any]:
         lab: dict[str, Any] = {}
@@ -99,8 +101,28 @@ def find(target: str, scenario_name: str | None, settings: list[str]) -> tuple[S
 
 def finish(system: System, values: Scenario, name: str, rows: np.ndarray, recording: Path | None = None) -> Result:
     """Metrics, ledger and fault of the rows of a run."""
-    books = ledger.table(rows, system.ledger_ports, system.stored_energy, system.watched_ports)
-    return Result(system, values, name, rows, system.metrics(rows, values), books, read_fault(rows[-1]), recording)
+    tally = Tally(system, values)
+    tally.feed(rows)
+    return Result(system, values, name, rows, tally.metrics(), tally.ledger(), tally.fault(), recording)
+
+
+def finish_recorded(system: System, values: Scenario, name: str, recording: Recording, timing: Timing | None = None) -> Result:
+    """The same of a recording, chunk by chunk: of a long one the result keeps only some rows, its figures are of all."""
+    tally, survey = Tally(system, values), Survey(system.row) if recording.nbytes > KEPT_BYTES else None
+    parts: list[np.ndarray] = []
+    for rows in recording.chunks():
+        tally.feed(rows)
+        if timing is not None:
+            timing.feed(rows)
+        if survey is None:
+            parts.append(rows)
+        else:
+            survey.feed(rows)
+    if not tally.count:
+        raise no_rows(recording)
+    kept = np.concatenate(parts) if survey is None else survey.rows()
+    found = Result(system, values, name, kept, tally.metrics(), tally.ledger(), tally.fault(), recording.path)
+    return replace(found, survey=survey)
 
 
 def simulate(system: System, values: Scenario, name: str = "") -> Result:
@@ -148,11 +170,17 @@ def run(
     rig = make_rig(system, bench)
     warm_up(system, bench)
     folder.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values, bench.ticks)
+    recorder = Recorder(new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values)
     try:
-        loop.run(system, bench, rig, pace or FreeClock(), recorder, watch)
-        result = finish(system, values, name, recorder.rows, recorder.path)
+        fault = loop.run(system, bench, rig, pace or FreeClock(), recorder, watch, recorder)
+        recorder.end()
+        recorded = stored(recorder.path)
+        if recorder.trouble and not recorded.count:
+            raise InputError(recorder.trouble)
+        result = replace(finish_recorded(system, values, name, recorded), fault=fault)  # the row with it may be missing
         recorder.close(result.as_json())
+        if recorder.trouble:
+            result = replace(result, fault=recorder.fault(result.rows[-1]))
     except Interrupted as stop:
         stop.sentence = f"interrupted; {recorder.path} holds what was run"
         raise
@@ -167,17 +195,6 @@ def warm_up(system: System, bench: Bench) -> None:
     if system.observe is not None:
         system.observe(bench.row.copy(), bench.w.copy(), bench.p)
     system.tick(bench.row.copy(), bench.x.copy(), bench.p)
-
-
-class _Rows:
-    """A sink in memory."""
-
-    def __init__(self, dtype: np.dtype, count: int) -> None:
-        self.rows, self._next = np.zeros(count, dtype), 0
-
-    def append(self, row: np.ndarray) -> None:
-        self.rows[self._next] = row[0]
-        self._next += 1
 
 
 @dataclass(frozen=True)
@@ -207,17 +224,45 @@ def replay(recording: Recording) -> Difference | None:
     """Run the tick over the recorded inputs; None if every byte of every row comes out the same."""
     system, values = scenario_of(recording)
     bench = system.set_up(values)
-    count = len(recording.rows)
-    if not count:
+    if not recording.count:
         raise no_rows(recording)
-    bench = Bench(bench.row, bench.x, bench.w, bench.p, count)
-    sink = _Rows(system.row, count)
+    bench = Bench(bench.row, bench.x, bench.w, bench.p, recording.count)
+    rig = ReplayRig(system, recording.chunks())
     tuning = Tuning(knobs(system, values, bench), values.loop.period)
     changes = RepeatedChanges(tuning, (recording.result or {}).get("changes") or ())
-    rig = ReplayRig(system, recording.rows)
-    loop.run(system, bench, rig, FreeClock(), sink, overseer=Repeated(system, bench, rig, changes, recording.rows[-1]))
-    sink.rows["tick_time"] = recording.rows["tick_time"]  # how fast a machine was is no result
-    return first_difference(recording.rows, sink.rows)
+    sink = _Comparison(rig)
+    loop.run(system, bench, rig, FreeClock(), sink, overseer=Repeated(system, bench, rig, changes, recording.last[0]))
+    return sink.end()
+
+
+class _Comparison:
+    """A sink that keeps nothing: as soon as a chunk has been computed again it is compared."""
+
+    def __init__(self, rig: ReplayRig) -> None:
+        self._rig, self._count, self.difference = rig, 0, None
+        self._rows = self._recorded = rig.chunk[:0]
+        self._before = 0  # rows of the chunks before
+
+    difference: Difference | None
+
+    def append(self, row: np.ndarray) -> None:
+        if self._rig.chunk is not self._recorded:
+            self._compare()
+            self._recorded, self._rows = self._rig.chunk, np.zeros_like(self._rig.chunk)
+        self._rows[self._count] = row[0]
+        self._count += 1
+
+    def _compare(self) -> None:
+        recorded, replayed = self._recorded[: self._count], self._rows[: self._count]
+        replayed["tick_time"] = recorded["tick_time"]  # how fast a machine was is no result
+        found = first_difference(recorded, replayed) if self.difference is None else None
+        if found is not None:
+            self.difference = replace(found, tick=found.tick + self._before)
+        self._before, self._count = self._before + self._count, 0
+
+    def end(self) -> Difference | None:
+        self._compare()
+        return self.difference
 
 
 def first_difference(recorded: np.ndarray, replayed: np.ndarray) -> Difference | None:

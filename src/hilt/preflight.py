@@ -12,6 +12,7 @@ from pathlib import Path
 from hilt.faults import InputError
 from hilt.scenario import Scenario
 from hilt.stage import System
+from hilt.survey import KEPT_BYTES
 
 LOOP = {"aerial": 250e-6, "docking": 80e-6, "freefloat": 60e-6, "payload": 200e-6}  # s a tick in the loop, recorded
 OTHERS = 250e-6
@@ -65,7 +66,7 @@ def estimate(system: System, values: Scenario, runs: int = 1, recorded: bool = T
     return Estimate(
         ticks=ticks * runs,
         seconds=runs * (ticks * pace + EACH),
-        memory=KEPT * ticks * row if kept else 0.0,
+        memory=KEPT * min(ticks * row, KEPT_BYTES if recorded else math.inf) if kept else 0.0,
         disk=ON_DISK * runs * ticks * row if recorded else 0.0,
     )
 

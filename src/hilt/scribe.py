@@ -13,7 +13,7 @@ import numpy as np
 from hilt.faults import InputError
 from hilt.record import recording
 from hilt.record.process import RECORDING, WRITTEN, RecorderProcess
-from hilt.record.recording import Chunks
+from hilt.record.recording import Chunks, Recording
 from hilt.ring import RingWriter
 from hilt.scenario import Scenario
 from hilt.stage import System
@@ -68,17 +68,18 @@ class Scribe:
             for each in self._fresh:
                 each.rmdir()
 
-    def rows(self, notes: list[str]) -> np.ndarray:
-        """The rows of a run that is over, as they stand in its recording."""
+    def recorded(self, notes: list[str]) -> Recording:
+        """A run that is over, as it stands in its recording; its rows stay there."""
         self.recorder.wait_for(WRITTEN, self._patience)
         if self.recorder.status.restored:
             notes.append(f"{self.path} was deleted during the run; it was made again and is whole")
         with suppress(InputError):
             assert self.path is not None
-            found = recording.load(self.path).rows
-            if len(found):
+            found = recording.stored(self.path)
+            if any(len(rows) for rows in found.chunks()):
                 return found
-        return self._from_ring(notes)
+        path = self.path or Path()
+        return Recording(path, self._origin, self._from_ring(notes), None)
 
     def _from_ring(self, notes: list[str]) -> np.ndarray:
         """The recorder has written nothing that can be read. The robot is at rest: what the ring holds is written here."""

@@ -29,6 +29,7 @@ from hilt.ring import RingWriter
 from hilt.scenario import Scenario
 from hilt.scribe import START, Scribe
 from hilt.stage import Bench, System
+from hilt.tally import Timing
 from hilt.tuning import Tuning, knobs
 
 LOOK = 0.02  # s between two looks at a rig that is READY
@@ -190,22 +191,21 @@ class Session:
         self.rig.home(self.system.set_up(self.values), speed)
 
     def _tell(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
-        rows, ticks, ring = scribe.rows(overseer.notes), self.rig.clock, scribe.ring
+        recorded, counted, ticks, ring = scribe.recorded(overseer.notes), Timing(), self.rig.clock, scribe.ring
+        found = replace(job.finish_recorded(self.system, self.values, self.name, recorded, counted), recording=scribe.path)
         timing = {
             "rate_hz": 1.0 / self.values.loop.period,
-            "lateness_us": realtime.percentiles(rows["lateness"] * 1e6),
-            "tick_us": realtime.percentiles(rows["tick_time"] * 1e6),
+            **counted.as_json(),
             "overruns": ticks.overruns,
             "oversleeps": ticks.oversleeps,
             "missed": ticks.missed,
             "stolen_s": round(stolen, 3),
             "rows": ring.count,
-            "rows_lost": ring.count - len(rows),
+            "rows_lost": ring.count - counted.count,
             "rights": (self._rights or Rights(None, refused={"all": "not asked for: lab.realtime is false"})).as_json(),
             "clock": ticks.as_json(),
             "devices": self.rig.counters(),
         }
-        found = job.finish(self.system, self.values, self.name, rows, scribe.path)
         changes = overseer.tuning.changes
         notes = [*overseer.notes, *(self.rig.notes() if isinstance(self.rig, LabRig) else ())]
         who = self.box.deeds.take()

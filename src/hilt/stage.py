@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hilt import signals
+from hilt.meter import Meter
 
 EMPTY = signals.record()
 
@@ -73,7 +74,7 @@ class System:
     tick: Callable[..., None]
     plant: Callable[..., None]
     batch: Callable[..., int]
-    metrics: Callable[..., dict[str, Any]]
+    metrics: Callable[[Any], Meter]  # of a scenario: what measures its runs
     metric_words: dict[str, str]
     ratios: tuple[str, ...]  # metrics whose ideal is 1
     ledger_ports: dict[str, str]

@@ -1,5 +1,6 @@
 """What a robot with a sensor must be able to do, and the two rigs that need no device."""
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -39,14 +40,17 @@ class SimulatedRig:
 class ReplayRig:
     """Feeds recorded inputs to the tick, so that it must compute again what it computed then."""
 
-    def __init__(self, system: System, rows: np.ndarray) -> None:
+    def __init__(self, system: System, chunks: Iterator[np.ndarray]) -> None:
         self._columns = sorted(system.inputs | {"lateness"})
-        self._rows = rows
+        self._chunks = chunks
+        self.chunk: np.ndarray = np.zeros(0, system.row)  # where the row of now lies
         self._next = 0
         self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next set-point: what a device answered then
 
     def read(self, row: np.ndarray) -> int:
-        recorded = self._rows[self._next]
+        while self._next >= len(self.chunk):
+            self.chunk, self._next = next(self._chunks), 0
+        recorded = self.chunk[self._next]
         for name in self._columns:
             row[name][0] = recorded[name]
         self._next += 1

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from hilt import child, clock
-from hilt.record.recording import SECONDS_A_CHUNK, Chunks
+from hilt.record.recording import SECONDS_A_CHUNK, Chunks, disk_trouble, keep_readable
 from hilt.ring import SUFFIX as RING
 from hilt.ring import RingReader
 from hilt.shared import Segment, forget
@@ -196,21 +196,11 @@ def _step_aside(loop_core: int | None) -> None:
             os.sched_setaffinity(0, cores)
 
 
-def _keep_readable(path: Path, size: int) -> None:
-    """A cut chunk helps nobody: back to the end of the last whole one."""
-    with suppress(OSError):
-        os.truncate(path, size)
-
-
 def _find_again(chunks: Chunks, status: RecorderStatus) -> None:
     """A file that was deleted while it was written gets its name again."""
     with suppress(OSError):
         if chunks.restore():
             status.tell_restored()
-
-
-def _words(path: Path, error: OSError) -> str:
-    return f"recording {path} cannot go on: {error.strerror}; what was written before is kept; make room and run again"
 
 
 def record(ring: RingReader, path: Path, origin: dict[str, str], status: RecorderStatus) -> Chunks | None:
@@ -227,7 +217,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
         whole = chunks.size
         status.beat(RECORDING, 0, 0, 0)
     except OSError as error:
-        status.fail(_words(path, error))
+        status.fail(disk_trouble(path, error))
     while True:
         over = ring.ended or not ring.writer_alive  # asked before reading: what came before the end is still read
         rows, _ = ring.read(ROWS_A_READ)
@@ -243,9 +233,9 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
                     whole = chunks.size
                     written += count
                 except OSError as error:
-                    status.fail(_words(path, error))
+                    status.fail(disk_trouble(path, error))
                     chunks.abandon()
-                    _keep_readable(path, whole)
+                    keep_readable(path, whole)
                     chunks = None
             if chunks is None:
                 given_up += count
@@ -287,9 +277,9 @@ def main(ring_name: str, path: Path, loop_core: int | None) -> None:
             chunks.finish(result)
             status.beat(DONE, ring.next, status.rows_written, status.rows_lost)
         except OSError as error:  # the rows are there, the end of the file is not
-            status.fail(_words(path, error))
+            status.fail(disk_trouble(path, error))
             chunks.abandon()
-            _keep_readable(path, whole)
+            keep_readable(path, whole)
     for suffix in (RING, SUFFIX):  # of a loop that was killed
         forget(ring_name + suffix)
 

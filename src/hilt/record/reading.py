@@ -10,6 +10,7 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,23 @@ class Recording:
     def nbytes(self) -> int:
         """What its rows take in memory, at most."""
         return self.rows.nbytes
+
+    @cached_property
+    def _ends(self) -> tuple[int, np.ndarray]:
+        count, last = 0, np.zeros(0, self.dtype)
+        for rows in self.chunks():
+            count, last = count + len(rows), rows[-1:].copy() if len(rows) else last
+        return count, last
+
+    @property
+    def count(self) -> int:
+        """Rows that can be read."""
+        return self._ends[0]
+
+    @property
+    def last(self) -> np.ndarray:
+        """The last of them, an array of one."""
+        return self._ends[1]
 
     def chunks(self) -> Iterator[np.ndarray]:
         """The rows in order, some at a time."""

@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +19,8 @@ import numpy as np
 from mcap.writer import Writer
 
 import hilt
-from hilt import clock
+from hilt import clock, faults
+from hilt.faults import Fault
 from hilt.record.container import CDR_LITTLE_ENDIAN
 from hilt.record.reading import Recording as Recording
 from hilt.record.reading import load as load
@@ -29,7 +31,6 @@ from hilt.stage import System
 
 ROWS_A_CHUNK = 256
 SECONDS_A_CHUNK = 0.5
-TOUCHED_BYTES = 1 << 28  # of a longer run the pages come as they are used
 _ROS_NUMBERS = {"f8": "float64", "i8": "int64", "u8": "uint64"}
 
 
@@ -117,38 +118,80 @@ class Chunks:
 
 
 class Recorder:
-    """Keeps the rows of a run and writes them to an MCAP file while the run goes on."""
+    """Writes the rows of a run to an MCAP file while the run goes on; it keeps a chunk of them.
 
-    def __init__(self, path: Path, system: System, scenario: Scenario, ticks: int) -> None:
-        self.path = path
-        self._rows = np.zeros(ticks, system.row)
-        if self._rows.nbytes <= TOUCHED_BYTES:
-            # A page costs thirty times more at its first touch: not inside the loop.
-            self._rows.view(np.uint8)[::4096] = 0
+    A disk that takes no more ends the run softly: what was written before stays readable, and `trouble` says what happened.
+    """
+
+    def __init__(self, path: Path, system: System, scenario: Scenario) -> None:
+        self.path, self.trouble = path, ""
+        self._rows = np.zeros(ROWS_A_CHUNK, system.row)
         self._count = self._written = 0
         self._flushed = clock.now()
         self._chunks = Chunks(path, origin_of(system, scenario))
+        self._whole = path.stat().st_size
 
-    @property
-    def rows(self) -> np.ndarray:
-        return self._rows[: self._count]
+    def look(self, row: np.ndarray) -> int:
+        """As an overseer of the loop: the fault with which the run has to end."""
+        return faults.RECORDER if self.trouble else faults.NONE
+
+    def _finish(self, result: dict[str, Any] | None) -> None:
+        try:
+            self._chunks.finish(result)
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self.trouble = disk_trouble(self.path, error)
+        self._chunks.abandon()
+        keep_readable(self.path, self._whole)
+
+    def fault(self, last: Any) -> Fault:
+        """What ended the run, beside the last row that could be written."""
+        return Fault(faults.RECORDER, "recorder", int(last["tick"]), float(last["t"]), "", 0.0, 0.0, self.trouble)
 
     def append(self, row: np.ndarray) -> None:
         self._rows[self._count] = row[0]
         self._count += 1
-        if self._count - self._written >= ROWS_A_CHUNK or clock.now() - self._flushed > SECONDS_A_CHUNK:
-            self._write_chunk()
+        if self._count == ROWS_A_CHUNK or clock.now() - self._flushed > SECONDS_A_CHUNK:
+            self.flush()
 
-    def _write_chunk(self) -> None:
-        self._chunks.write(self._rows[self._written : self._count])
-        self._written, self._flushed = self._count, clock.now()
+    def flush(self) -> None:
+        """Everything that came so far is on the disk, if it takes it."""
+        rows, self._count, self._flushed = self._rows[: self._count], 0, clock.now()
+        if not self.trouble and len(rows):
+            self._try(lambda: self._chunks.write(rows))
+
+    def end(self) -> None:
+        """After the last row: all of them can be read. A file that was deleted meanwhile gets its name again."""
+        self.flush()
+        with suppress(OSError):
+            self._chunks.restore()
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+            self._whole = self._chunks.size
+        except OSError as error:
+            self._give_up(error)
 
     def close(self, result: dict[str, Any] | None = None) -> None:
         """Write what is left, and the result of the run if it has one. Safe to call twice."""
         if self._chunks.closed:
             return
-        self._write_chunk()
-        self._chunks.finish(result)
+        self.flush()
+        if not self.trouble:
+            self._finish(result)
+
+
+def keep_readable(path: Path, size: int) -> None:
+    """A cut chunk helps nobody: back to the end of the last whole one."""
+    with suppress(OSError):
+        os.truncate(path, size)
+
+
+def disk_trouble(path: Path, error: OSError) -> str:
+    return f"recording {path} cannot go on: {error.strerror}; what was written before is kept; make room and run again"
 
 
 def origin_of(system: System, scenario: Scenario) -> dict[str, str]:

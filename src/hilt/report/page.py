@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import hilt
+from hilt.faults import InputError
 from hilt.job import Result
-from hilt.report import delays, timing, who, words
+from hilt.report import delays, long, timing, who, words
 from hilt.report.figure import Picture
 from hilt.report.table import table as table
 
@@ -77,7 +78,8 @@ def render(result: Result) -> str:
     parts = [f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(result.scenario.summary)}</p>"]
     if result.fault is not None:
         parts.append(f"<div class='fault'><b>Fault.</b> {html.escape(result.fault.sentence)}</div>")
-    parts += [f"<div class='advice'>{sentence}</div>" for sentence in module.advice(result)]
+    advice = module.advice(result) if result.survey is None else [long.sentence(result)]
+    parts += [f"<div class='advice'>{sentence}</div>" for sentence in advice]
     shown = [
         (html.escape(result.system.metric_words.get(name, name)), html.escape(words.metric(name, v)))
         for name, v in result.metrics.items()
@@ -86,7 +88,7 @@ def render(result: Result) -> str:
     parts.append(delays.section(result))
     parts.append(timing.section(result))
     parts.append(who.section(result))
-    parts.append(figures(module.pictures(result)))
+    parts.append(figures(module.pictures(result) if result.survey is None else long.pictures(result)))
     parts.append(f"<h2>Scenario</h2><p class='sub'>hash {result.scenario.hash()}, SI units</p>")
     parts.append(f"<pre>{html.escape(json.dumps(result.scenario.model_dump(mode='json'), indent=1))}</pre>")
     return document(title, "".join(parts))
@@ -96,5 +98,9 @@ def write(result: Result) -> Path:
     """Write the report beside the recording."""
     assert result.recording is not None
     path = result.recording.with_suffix(".html")
-    path.write_text(render(result), encoding="utf-8")
+    text = render(result)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the report {path} cannot be written: {error.strerror}; make room and run hilt show again") from None
     return path

@@ -160,7 +160,7 @@ def _fig3() -> Picture:
     axes[0].set(ylabel="force [N]")
     for panel, period in zip(axes[1:], (T1, T2), strict=True):
         result = run("paper", "euler", period)
-        line(panel, result.rows["t"], drift(result.rows, result.scenario), color=MADE)  # type: ignore[arg-type]
+        line(panel, result.rows["t"], drift(result.rows, result.scenario), color=MADE)
         panel.set(ylabel=f"drift [m], T = {period:g} s")
     axes[2].set(xlabel="time [s]")
     return Picture("Fig. 3", "Force profile, and the drift in position of (5) for both sample times.", fig)

@@ -40,7 +40,7 @@ from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.plant.servo import SERVO, Servo
 from hilt.scenario import SHIPPED, Scenario
 from hilt.stage import Live, System
-from hilt.systems.aerial_metrics import METRIC_WORDS, compliance_energy, metrics
+from hilt.systems.aerial_metrics import METRIC_WORDS, AerialMeter, compliance_energy
 
 TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and the wrench there is all that counts
 
@@ -195,7 +195,7 @@ AERIAL = System(
     plant=plant,
     observe=observe,
     batch=batch,
-    metrics=metrics,
+    metrics=AerialMeter,
     metric_words=METRIC_WORDS,
     ratios=(),
     ledger_ports={

@@ -31,7 +31,7 @@ from hilt.scenario import SHIPPED, Scenario, Section
 from hilt.sense.contact import CONTACT_SENSE, contact_sense_step
 from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 from hilt.stage import Live, System
-from hilt.systems.docking_metrics import METRIC_WORDS, metrics
+from hilt.systems.docking_metrics import METRIC_WORDS, DockingMeter
 from hilt.units import Count, Direction, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Second
 
 
@@ -274,7 +274,7 @@ DOCKING = System(
     plant=plant,
     observe=observe,
     batch=batch,
-    metrics=metrics,
+    metrics=DockingMeter,
     metric_words=METRIC_WORDS,
     ratios=("cov", "cof"),
     ledger_ports={

@@ -15,7 +15,11 @@ from scipy.spatial.transform import Rotation
 
 from hilt.compensate.ledger import kinetic_energy
 from hilt.compensate.twin.bound import bound_cof, effective_mass
+from hilt.meter import NO_ROWS, Correlation, highest
 from hilt.missing import Missing, ratio
+from hilt.systems.docking_collisions import Collisions
+from hilt.systems.docking_collisions import peak_forces as peak_forces
+from hilt.systems.docking_collisions import speeds_after as speeds_after
 
 DIVERGED = 1.25  # speed over ideal speed
 SWING = 0.02  # rad of a contact's swing in a tick of the reference: its energy is then right to (0.02)²/4
@@ -136,89 +140,106 @@ def ideal_of(scenario: Any) -> Ideal:
     return ideal_line(scenario) if scenario.dof == 1 and contact.kind == "linear" and rings else ideal_fine(scenario)
 
 
-def speeds_after(rows: np.ndarray, scenario: Any) -> list[float]:
-    """Speed of the simulated tip along the frames' normal in the flight after each completed collision."""
-    normal = np.array(scenario.frames.n_W)
-    v = rows["v_C_des_W"] @ normal
-    number, touching = rows["collision"], rows["contact"] != 0
-    speeds = []
-    for n in range(1, int(number.max()) + 1):
-        inside = np.flatnonzero((number == n) & touching)
-        flight = np.flatnonzero(number == n)
-        flight = flight[flight > inside[-1]] if len(inside) else flight[:0]
-        if len(flight):
-            speeds.append(float(abs(v[flight[-1 - len(flight) // 4]])))
-        elif n < number.max():  # the other frame came at once
-            speeds.append(float(abs(v[np.flatnonzero(number == n)[-1]])))
-    return speeds[: scenario.collisions]
-
-
-def peak_forces(rows: np.ndarray) -> list[float]:
-    force = np.linalg.norm(rows["F_C_true_W"], axis=1)
-    return [float(force[rows["collision"] == n].max()) for n in range(1, int(rows["collision"].max()) + 1)]
-
-
-def _lag(t: np.ndarray, late: np.ndarray, early: np.ndarray) -> float:
-    """By how much `late` comes after `early`: the shift with the least squares, to a fraction of a sample."""
-    if not late.any() or not early.any():
-        return Missing("no force was felt")
-    if len(t) < 8:
-        return Missing("the run has fewer than 8 ticks")
-    period = float(t[1] - t[0])
-    spectrum = np.fft.rfft(late, 2 * len(t)) * np.conj(np.fft.rfft(early, 2 * len(t)))
-    correlation = np.fft.irfft(spectrum)
-    best = int(np.argmax(correlation))
-    left, middle, right = (correlation[(best + i) % len(correlation)] for i in (-1, 0, 1))
-    bend = left - 2 * middle + right
-    shift = best + (0.5 * (left - right) / bend if bend else 0.0)
-    return float((shift if shift < len(t) else shift - 2 * len(t)) * period)
-
-
-def _robot_delay(rows: np.ndarray) -> float:
-    """How far the robot is behind the simulated tip in flight, divided by the speed."""
-    flight = (rows["contact"] == 0) & (rows["collision"] > 0)
-    v = rows["v_C_des_W"][flight]
-    power = float(np.einsum("ij,ij->", v, v))
-    behind = (rows["p_C_des_W"] - rows["p_C_true_W"])[flight]
-    return ratio(float(np.einsum("ij,ij->", behind, v)), power, "there was no flight after a contact")
-
-
-def metrics(rows: np.ndarray, scenario: Any) -> dict[str, Any]:
+class DockingMeter:
     """The figures of a run."""
-    ideal = ideal_of(scenario)
-    speeds, peaks = speeds_after(rows, scenario), peak_forces(rows)[: scenario.collisions]
-    cov = [ratio(found, wanted, "in space nothing moves after it") for found, wanted in zip(speeds, ideal.speeds, strict=False)]
-    cof = [ratio(found, wanted, "in space there is no force") for found, wanted in zip(peaks, ideal.peaks, strict=False)]
-    start = math.hypot(*scenario.approach.velocity)
-    omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
-    v = rows["v_C_des_W"]
-    speed, acceleration = _command(rows, scenario)
-    fast = np.flatnonzero(np.linalg.norm(v, axis=1) > DIVERGED * start)
-    faulted = int(rows["fault"][-1]) != 0
-    diverged = faulted or any(each > DIVERGED for each in cov)
-    figures: dict[str, Any] = {
-        "cov": cov,
-        "cof": cof,
-        "mean_cof": _mean(cof),
-        "kinetic_energy_ratio": ratio(float(kinetic_energy(rows)[-1]), ideal.energy, "in space nothing moves at the end"),
-        "momentum_drift": _momentum_drift(rows),
-        **_identification(rows, scenario),
-        "force_lead_s": _lag(rows["t"], np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1)),
-        "robot_delay_s": _robot_delay(rows),
-        "command_speed_ratio": speed / start,
-        "command_acceleration_ratio": acceleration / (start * omega),
-        "diverged": diverged,
-    }
-    if scenario.compensate.method == "twin":
-        energy = rows["H"] + rows["H_rot"]  # a turning body's tip may well be faster than it came, its bodies may not
-        fastest = math.sqrt(energy.max() / energy[0]) if scenario.rotates else float(np.linalg.norm(v, axis=1).max()) / start
-        figures["max_speed_ratio"] = fastest
-        figures["time_slip_s"] = float(rows["time_slip"][-1])
-    if (least := bound_cof(scenario)) is not None:
-        figures["bound_cof"] = least
-    if diverged:
-        figures["diverged_at_s"] = float(rows["t"][fast[0] if len(fast) else -1])
-    return figures
+
+    def __init__(self, scenario: Any) -> None:
+        self.scenario = scenario
+        self._collisions = Collisions(scenario.frames.n_W, scenario.collisions)
+        self._momentum, self._command, self._lead = _Momentum(), _Command(scenario), Correlation()
+        self._identified: dict[int, np.ndarray] = {}
+        self._behind = self._power = 0.0
+        self._first = self._last = NO_ROWS
+        self._times: list[float] = []  # of the first two rows
+        self._count = 0
+        self._fast: float | None = None
+        self._fastest = self._most_energy = 0.0
+        self._start = math.hypot(*scenario.approach.velocity)
+
+    def take(self, rows: np.ndarray) -> None:
+        if not self._count:
+            self._first, self._times = rows[:1].copy(), rows["t"][:2].tolist()
+        self._last = rows[-1:].copy()
+        self._count += len(rows)
+        self._collisions.take(rows)
+        self._momentum.take(rows)
+        self._command.take(rows)
+        self._lead.take(np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1))
+        for side in (1, -1):
+            found = np.flatnonzero((rows["contact"] == side) & (rows["identified"] == 1))
+            if len(found):
+                self._identified[side] = rows[found[-1]].copy()
+        speed = np.linalg.norm(rows["v_C_des_W"], axis=1)
+        fast = np.flatnonzero(speed > DIVERGED * self._start)
+        if self._fast is None and len(fast):
+            self._fast = float(rows["t"][fast[0]])
+        self._fastest = highest(self._fastest, speed)
+        self._most_energy = highest(self._most_energy, kinetic_energy(rows))
+        flight = (rows["contact"] == 0) & (rows["collision"] > 0)
+        v, behind = rows["v_C_des_W"][flight], (rows["p_C_des_W"] - rows["p_C_true_W"])[flight]
+        self._power += float(np.einsum("ij,ij->", v, v))
+        self._behind += float(np.einsum("ij,ij->", behind, v))
+
+    def result(self) -> dict[str, Any]:
+        scenario, start = self.scenario, self._start
+        ideal = ideal_of(scenario)
+        cov = [
+            ratio(found, wanted, "in space nothing moves after it")
+            for found, wanted in zip(self._collisions.speeds(), ideal.speeds, strict=False)
+        ]
+        cof = [
+            ratio(found, wanted, "in space there is no force")
+            for found, wanted in zip(self._collisions.peaks(), ideal.peaks, strict=False)
+        ]
+        omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
+        diverged = int(self._last["fault"][0]) != 0 or any(each > DIVERGED for each in cov)
+        figures: dict[str, Any] = {
+            "cov": cov,
+            "cof": cof,
+            "mean_cof": _mean(cof),
+            "kinetic_energy_ratio": ratio(
+                float(kinetic_energy(self._last)[0]), ideal.energy, "in space nothing moves at the end"
+            ),
+            "momentum_drift": self._momentum.drift(),
+            **self._identification(),
+            "force_lead_s": self._force_lead(),
+            # How far the robot is behind the simulated tip in flight, divided by the speed.
+            "robot_delay_s": ratio(self._behind, self._power, "there was no flight after a contact"),
+            "command_speed_ratio": self._command.speed / start,
+            "command_acceleration_ratio": self._command.acceleration / (start * omega),
+            "diverged": diverged,
+        }
+        if scenario.compensate.method == "twin":
+            # A turning body's tip may well be faster than it came, its bodies may not.
+            turning = math.sqrt(self._most_energy / float(kinetic_energy(self._first)[0])) if scenario.rotates else 0.0
+            figures["max_speed_ratio"] = turning if scenario.rotates else self._fastest / start
+            figures["time_slip_s"] = float(self._last["time_slip"][0])
+        if (least := bound_cof(scenario)) is not None:
+            figures["bound_cof"] = least
+        if diverged:
+            figures["diverged_at_s"] = float(self._last["t"][0]) if self._fast is None else self._fast
+        return figures
+
+    def _force_lead(self) -> float:
+        """By how much the measured force comes after the compensated one."""
+        if not all(self._lead.seen):
+            return Missing("no force was felt")
+        if self._count < 8:
+            return Missing("the run has fewer than 8 ticks")
+        return self._lead.shift() * (self._times[1] - self._times[0])
+
+    def _identification(self) -> dict[str, float]:
+        """Errors of the last valid estimate at each frame; the worse one counts."""
+        contact = self.scenario.contact
+        stiffness, damping = [], []
+        for side, k in ((1, contact.stiffness), (-1, contact.stiffness * contact.rear_stiffness_ratio)):
+            row = self._identified.get(side)
+            if row is not None:
+                critical = 2.0 * math.sqrt(k * self.scenario.reduced_mass)
+                stiffness.append(abs(float(row["k_hat"]) / k - 1.0))
+                damping.append(abs(float(row["c_hat"]) - contact.damping) / critical)
+        none = Missing("no contact was identified")
+        return {"stiffness_error": max(stiffness, default=none), "damping_error_of_critical": max(damping, default=none)}
 
 
 def _mean(cof: list[float]) -> float:
@@ -227,35 +248,43 @@ def _mean(cof: list[float]) -> float:
     return next((each for each in cof if isinstance(each, Missing)), float(np.mean(cof)))
 
 
-def _command(rows: np.ndarray, scenario: Any) -> tuple[float, float]:
+class _Command:
     """Largest speed and acceleration asked of the robot: the simulated tip's, or of the twin's command its own differences."""
-    v = rows["v_C_des_W"]
-    if scenario.compensate.method == "twin":
-        turns = Rotation.from_quat(rows["X_WB_des"]["q"], scalar_first=True)
-        tip = rows["X_WB_des"]["p"] + turns.apply(scenario.rod.tip)  # the limits are the tip's
-        v = np.diff(tip, axis=0) / scenario.loop.period
-    speeds = np.linalg.norm(v, axis=1)
-    accelerations = np.linalg.norm(np.diff(v, axis=0), axis=1) / scenario.loop.period
-    return float(speeds.max(initial=0.0)), float(accelerations.max(initial=0.0))
+
+    def __init__(self, scenario: Any) -> None:
+        self._twin, self._tip, self._period = scenario.compensate.method == "twin", scenario.rod.tip, scenario.loop.period
+        self._before = np.zeros((0, 3))  # the last row or, of places, the last two
+        self.speed = self.acceleration = 0.0
+
+    def take(self, rows: np.ndarray) -> None:
+        if self._twin:
+            turns = Rotation.from_quat(rows["X_WB_des"]["q"], scalar_first=True)
+            places = np.concatenate([self._before, rows["X_WB_des"]["p"] + turns.apply(self._tip)])  # the limits are the tip's
+            self._before = places[-2:].copy()
+            v = np.diff(places, axis=0) / self._period
+        else:
+            v = np.concatenate([self._before, rows["v_C_des_W"]])
+            self._before = v[-1:].copy()
+        self.speed = highest(self.speed, np.linalg.norm(v, axis=1))
+        self.acceleration = highest(self.acceleration, np.linalg.norm(np.diff(v, axis=0), axis=1) / self._period)
 
 
-def _momentum_drift(rows: np.ndarray) -> float:
-    scale = float(np.linalg.norm(rows["P_N"][0]))
-    linear = np.abs(rows["P_N"] - rows["P_N"][0]).max()
-    angular = np.abs(rows["L_N"] - rows["L_N"][0]).max()
-    return float(max(linear / scale, angular / max(scale, float(np.linalg.norm(rows["L_N"][0])))))
+class _Momentum:
+    """How far the momentum went from that of the first row."""
 
+    def __init__(self) -> None:
+        self._first: np.ndarray | None = None
+        self._linear = self._angular = 0.0
 
-def _identification(rows: np.ndarray, scenario: Any) -> dict[str, float]:
-    """Errors of the last valid estimate at each frame; the worse one counts."""
-    contact = scenario.contact
-    stiffness, damping = [], []
-    for side, k in ((1, contact.stiffness), (-1, contact.stiffness * contact.rear_stiffness_ratio)):
-        found = np.flatnonzero((rows["contact"] == side) & (rows["identified"] == 1))
-        if len(found):
-            stiffness.append(abs(float(rows["k_hat"][found[-1]]) / k - 1.0))
-            damping.append(
-                abs(float(rows["c_hat"][found[-1]]) - contact.damping) / (2.0 * math.sqrt(k * scenario.reduced_mass))
-            )
-    none = Missing("no contact was identified")
-    return {"stiffness_error": max(stiffness, default=none), "damping_error_of_critical": max(damping, default=none)}
+    def take(self, rows: np.ndarray) -> None:
+        if self._first is None:
+            self._first = rows[:1].copy()
+        self._linear = highest(self._linear, np.abs(rows["P_N"] - self._first["P_N"]))
+        self._angular = highest(self._angular, np.abs(rows["L_N"] - self._first["L_N"]))
+
+    def drift(self) -> float:
+        assert self._first is not None
+        scale = float(np.linalg.norm(self._first["P_N"][0]))
+        own = max(scale, float(np.linalg.norm(self._first["L_N"][0])))
+        still = "nothing moves in the common frame"
+        return max(ratio(self._linear, scale, still), ratio(self._angular, own, still))

@@ -4,10 +4,8 @@ sensor ──► filter, load off ──► wrench at the centre of mass ──�
                                                       robot ◄── guard ◄── set-point ◄──┘
 """
 
-import itertools
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.command.lead import LEAD, lead_step
@@ -31,6 +29,9 @@ from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import Live, System
+from hilt.systems.freefloat_metrics import METRIC_WORDS, FreeFloatMeter
+from hilt.systems.freefloat_metrics import drift as drift
+from hilt.systems.freefloat_metrics import held_force_position as held_force_position
 from hilt.units import Count
 
 
@@ -117,86 +118,6 @@ def batch(row, x, w, p, log):
     return len(log)
 
 
-def held_force_position(rows: np.ndarray, mass: float, period: float) -> np.ndarray:
-    """Where a mass stands that really feels the measured force, held over each tick: the exact solution."""
-    acceleration = rows["F_Bcm_W"]["f"][:-1] / mass
-    v = rows["V_WBcm"]["v"][0] + period * np.concatenate([np.zeros((1, 3)), np.cumsum(acceleration, axis=0)])
-    step = period * v[:-1] + 0.5 * period**2 * acceleration
-    return rows["X_WBcm"]["p"][0] + np.concatenate([np.zeros((1, 3)), np.cumsum(step, axis=0)])
-
-
-def flights(rows: np.ndarray) -> list[slice]:
-    """The stretches of free motion between contacts, the first and the last one included."""
-    free = np.flatnonzero(rows["contact"] == 0)
-    breaks = np.flatnonzero(np.diff(free) > 1)
-    starts, ends = np.r_[free[:1], free[breaks + 1]], np.r_[free[breaks], free[-1:]]
-    return [slice(int(a), int(b) + 1) for a, b in zip(starts, ends, strict=True)]
-
-
-def rebound_gains(rows: np.ndarray) -> list[float]:
-    """Speed after over speed before, for each completed contact; 1 is a perfect spring."""
-    speeds = [abs(float(rows["V_WBcm"]["v"][(f.start + f.stop) // 2, 0])) for f in flights(rows)]
-    return [after / before for before, after in itertools.pairwise(speeds)]
-
-
-def drift(rows: np.ndarray, scenario: FreeFloat) -> np.ndarray:
-    """Distance between the simulated position and the exact one, for each row."""
-    exact = held_force_position(rows, scenario.body.mass, scenario.loop.period)
-    axes = 1 if scenario.body.dof == 1 else 3
-    return np.linalg.norm((rows["X_WBcm"]["p"] - exact)[:, :axes], axis=1)
-
-
-def metrics(rows: np.ndarray, scenario: FreeFloat) -> dict[str, Any]:
-    """The figures of a run; what a scenario has not is left out."""
-    axes = 1 if scenario.body.dof == 1 else 3
-    away = drift(rows, scenario)
-    t = rows["t"]
-    figures: dict[str, Any] = {
-        "position_error_m": float(away.max()),
-        "e_obs_min_J": float(rows["E_obs"][:, :axes].min()),
-        "e_obs_uncontrolled_min_J": float(rows["E_obs_free"][:, :axes].min()),
-        "largest_v_pc_m_s": float(np.abs(rows["v_pc"]).max()),
-        "largest_speed_m_s": float(np.linalg.norm(rows["V_WBcm"]["v"], axis=1).max()),
-    }
-    if scenario.push:
-        # The drift reached when each push has ended, as the paper reads it off its Fig. 3.
-        ends = [push.start + push.duration for push in scenario.push if push.start + push.duration <= t[-1] + 1e-9]
-        figures["drift_m"] = [float(away[np.searchsorted(t, end - 1e-9)]) for end in sorted(set(ends))]
-    if scenario.wall is not None:
-        figures["rebound_gain"] = rebound_gains(rows)
-    if scenario.body.dof == 6:
-        turning = rows["H_rot"] - rows["H_rot"][0] - _torque_work(rows)
-        figures["rotation_energy_drift_J"] = float(turning[-1])
-        size = np.linalg.norm(rows["L_W"][0]) or 1.0
-        figures["angular_momentum_error"] = float(np.abs(rows["L_W"] - _angular_impulse(rows, scenario)).max() / size)
-    return figures
-
-
-METRIC_WORDS = {
-    "position_error_m": "largest distance from the exact solution",
-    "e_obs_min_J": "smallest observed energy, as run",
-    "e_obs_uncontrolled_min_J": "smallest observed energy, no controller",
-    "largest_v_pc_m_s": "largest correction of the velocity",
-    "largest_speed_m_s": "largest speed",
-    "drift_m": "drift at the end of each push",
-    "rebound_gain": "speed after / before each contact",
-    "rotation_energy_drift_J": "energy made by the rotation",
-    "angular_momentum_error": "angular momentum, relative error",
-}
-
-
-def _torque_work(rows: np.ndarray) -> np.ndarray:
-    """Work of the measured torque on the turning body, by the trapezoid of its rates."""
-    tau, w, dt = rows["F_Bcm_W"]["tau"][:-1], rows["V_WBcm"]["w"], np.diff(rows["t"])
-    return np.r_[0.0, np.cumsum(np.einsum("ij,ij->i", tau, 0.5 * (w[:-1] + w[1:])) * dt)]
-
-
-def _angular_impulse(rows: np.ndarray, scenario: FreeFloat) -> np.ndarray:
-    """Angular momentum that the measured torque should have left."""
-    impulse = np.cumsum(rows["F_Bcm_W"]["tau"][:-1], axis=0) * scenario.loop.period
-    return rows["L_W"][0] + np.concatenate([np.zeros((1, 3)), impulse])
-
-
 FREEFLOAT = System(
     name="freefloat",
     summary="a free-floating body rendered by a robot: integrators, passivity observer and controller",
@@ -216,7 +137,7 @@ FREEFLOAT = System(
     plant=plant,
     observe=observe,
     batch=batch,
-    metrics=metrics,
+    metrics=FreeFloatMeter,
     metric_words=METRIC_WORDS,
     ratios=("rebound_gain",),
     ledger_ports={

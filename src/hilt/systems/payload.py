@@ -33,7 +33,7 @@ from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
 from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
 from hilt.stage import Live, System
-from hilt.systems.payload_metrics import METRIC_WORDS, metrics
+from hilt.systems.payload_metrics import METRIC_WORDS, meter
 from hilt.teleop.bilateral import (
     BILATERAL_GROUND,
     BILATERAL_ORBIT,
@@ -246,7 +246,7 @@ PAYLOAD = System(
     tick=tick,
     plant=plant,
     batch=batch,
-    metrics=metrics,
+    metrics=meter,
     metric_words=METRIC_WORDS,
     ratios=(),
     ledger_ports={

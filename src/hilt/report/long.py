@@ -1,0 +1,58 @@
+"""Pictures of a run that is too long for all of its rows to be drawn: the smallest and the largest of each stretch of it."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hilt.job import Result
+from hilt.report import figure
+from hilt.report.figure import AXES, MEASURED, Picture, mark_fault
+from hilt.report.pictures import energy_made
+from hilt.signals import TABLE, leaves, unit_of
+
+# What is drawn, of those signals that the system has.
+SIGNALS = (
+    ("Where it is", ("X_WBcm.p", "p_C_des_W", "x_s", "e_p_W")),
+    ("How fast it moves", ("V_WBcm.v", "v_C_des_W")),
+    ("Forces", ("F_Bcm_W.f", "F_mea_W", "f_s", "f_vir", "f_m", "F_h_raw_H.f")),
+    ("Energies", ("H", "E_obs", "E_tank", "E_audit")),
+    ("Lateness", ("lateness", "tick_time")),
+)
+
+
+def sentence(result: Result) -> str:
+    """What is drawn here and what is not."""
+    assert result.survey is not None
+    return (
+        "The run is too long for the pictures of a short one: drawn is the range of each signal, stretch by stretch, and the "
+        f"joules by every {result.survey.every}th row. The metrics and the ledger are from all rows."
+    )
+
+
+def pictures(result: Result) -> Iterator[Picture]:
+    """An envelope of some signals, and where the energy was made."""
+    stop = float(result.rows["t"][-1]) if result.fault is not None else None
+    yield energy_made(result, result.rows["t"], stop)
+    flat = leaves(result.system.row)
+    for title, names in SIGNALS:
+        found = [name for name in names if name in flat]
+        if found:
+            yield _envelopes(result, title, found, stop)
+
+
+def _envelopes(result: Result, title: str, names: list[str], stop: float | None) -> Picture:
+    assert result.survey is not None
+    fig, axes = figure.panels(len(names), height=1.5)
+    for panel, name in zip(axes, names, strict=True):
+        t, low, high = result.survey.extremes(name)
+        low, high = (np.where(np.abs(each) < 1e150, each, np.nan) for each in (low, high))
+        for i in range(low.shape[1]):
+            colour = AXES[i % len(AXES)] if low.shape[1] > 1 else MEASURED
+            panel.fill_between(t, low[:, i], high[:, i], color=colour, alpha=0.5, linewidth=0.6, label="xyz"[i : i + 1])
+        panel.set(ylabel=f"{name} [{unit_of(name)}]")
+        if low.shape[1] > 1:
+            panel.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes[-1].set(xlabel="time [s]")
+    mark_fault(axes, stop)
+    meanings = "; ".join(f"{name}: {TABLE[name.partition('.')[0]].meaning}" for name in names)
+    return Picture(title, f"Smallest and largest of each stretch. {meanings}.", fig)
