@@ -8,9 +8,13 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from hilt import job
 from hilt.job import Result
+
+rtsys.initialize(cpu_target.target_context)  # else nobody counts where all code comes out of the cache
 
 settings.register_profile(
     "hilt", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
