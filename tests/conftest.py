@@ -1,20 +1,19 @@
 """Shared by all tests: run a shipped scenario with changes."""
 
-import os
-
-os.environ.setdefault("NUMBA_NRT_STATS", "1")  # read when Numba is imported: the contract tests count allocations
-
 from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
+from numba.core import config
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from hilt import job
 from hilt.job import Result
 
-rtsys.initialize(cpu_target.target_context)  # else nobody counts where all code comes out of the cache
+# The contract tests count allocations. Asked for here and not by the environment: pytest's own filters import Numba before us.
+vars(config)["NRT_STATS"] = 1
+rtsys.initialize(cpu_target.target_context)
 
 settings.register_profile(
     "hilt", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
