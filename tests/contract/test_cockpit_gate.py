@@ -132,7 +132,7 @@ def test_who_may_ask(cockpit, folders, who):
         assert allowed or is_clean(body, folders)
 
 
-@pytest.mark.parametrize("secret", [KEY, TOKEN])
+@pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
 def test_a_secret_in_an_address_opens_nothing(cockpit, secret):
     """It would stand in the history of the browser."""
     for query in (f"?token={secret}", f"?key={secret}", f"?code={secret}"):
@@ -153,7 +153,11 @@ def test_only_our_own_page_may_open_a_socket(cockpit, path, who):
 
 
 @pytest.mark.parametrize("path", ["/helm", "/ws"])
-@pytest.mark.parametrize("key", ["", "x", KEY[:-1], WATCHES.replace("watch", "control"), "control..", "." * 150])
+@pytest.mark.parametrize(
+    "key",
+    ["", "x", KEY[:-1], WATCHES.replace("watch", "control"), "control..", "." * 150],
+    ids=["none", "x", "cut", "raised", "empty", "long"],  # names of their own: keys differ from process to process
+)
 def test_a_socket_without_a_key_is_closed(cockpit, path, key):
     with cockpit.line(path, key or None) as client:
         assert client.closed() == 4403
