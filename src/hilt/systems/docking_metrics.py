@@ -248,6 +248,15 @@ def _mean(cof: list[float]) -> float:
     return next((each for each in cof if isinstance(each, Missing)), float(np.mean(cof)))
 
 
+def _turned(q: np.ndarray, tip: Any) -> np.ndarray:
+    """The tip, to which the limits belong, in the attitude of each row; NaN where a recording has no attitude."""
+    found = np.full((len(q), 3), np.nan)
+    whole = np.isfinite(q).all(axis=1) & q.any(axis=1)
+    if whole.any():
+        found[whole] = Rotation.from_quat(q[whole], scalar_first=True).apply(tip)
+    return found
+
+
 class _Command:
     """Largest speed and acceleration asked of the robot: the simulated tip's, or of the twin's command its own differences."""
 
@@ -258,8 +267,7 @@ class _Command:
 
     def take(self, rows: np.ndarray) -> None:
         if self._twin:
-            turns = Rotation.from_quat(rows["X_WB_des"]["q"], scalar_first=True)
-            places = np.concatenate([self._before, rows["X_WB_des"]["p"] + turns.apply(self._tip)])  # the limits are the tip's
+            places = np.concatenate([self._before, rows["X_WB_des"]["p"] + _turned(rows["X_WB_des"]["q"], self._tip)])
             self._before = places[-2:].copy()
             v = np.diff(places, axis=0) / self._period
         else:
