@@ -100,6 +100,6 @@ def examine(name, values):
     assert fastest <= 1.0 + 1e-9, f"the twin made energy: {fastest - 1:.1e}"
     again = in_the_loop(system, afresh(made, len(rows)), rows, lambda bench: SimulatedRig(system, bench))
     assert again.tobytes() == rows.tobytes(), "the loop computes something else than the batch"
-    replayed = in_the_loop(system, afresh(made, len(rows)), rows, lambda _: ReplayRig(system, rows))
+    replayed = in_the_loop(system, afresh(made, len(rows)), rows, lambda _: ReplayRig(system, iter([rows])))
     assert replayed.tobytes() == rows.tobytes(), "the replay computes something else"
     return result.fault.name if result.fault else "done" if rows["done"][-1] else "time"
