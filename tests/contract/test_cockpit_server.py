@@ -434,7 +434,7 @@ WRONG = {
     "words with a unit": ({"robot.delay": "20 ms", "compensate.method": "none"}, []),
     "numbers and lists": ({"approach.direction": [1, 0, 0], "rod.radius": 0, "dof": 6}, []),
     "a list as words": ({"approach.direction": "[1, 0, 0]"}, []),
-    "a line too many": ({"seed": "3\nseed = 4"}, []),
+    "a line too many": ({"seed": "3\nseed = 4"}, ["seed"]),
 }
 
 

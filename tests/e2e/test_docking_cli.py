@@ -14,7 +14,7 @@ BAD = {
     "sensor slower than the whole": (["--set", "sensor.delay=30 ms"], "raise robot.delay"),
     "oblique in one axis": (["--set", "frames.normal=[1, 1, 0]"], "dof = 6"),
     "never meets": (["--set", "dof=6", "--set", "approach.direction=[0, 1, 0]"], "turn it towards"),
-    "no seeds": (["--seeds", "0"], "at least 1"),
+    "no seeds": (["--seeds", "0"], "from 1 to"),
 }
 
 

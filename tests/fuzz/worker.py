@@ -49,6 +49,7 @@ def some_recordings(folder: Path) -> list[bytes]:
 
 
 def main(first: int, last: int) -> None:
+    from benchmarks.memory import highest
     from hilt import registry
     from tests.fuzz import trials
 
@@ -76,7 +77,7 @@ def main(first: int, last: int) -> None:
                 say(seed=seed, error=f"left behind: {left}")
                 break
         faulthandler.cancel_dump_traceback_later()
-        say(outcomes=outcomes, memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+        say(outcomes=outcomes, memory=highest())
 
 
 if __name__ == "__main__":

@@ -165,8 +165,9 @@ class Recorder:
     def end(self) -> None:
         """After the last row: all of them can be read. A file that was deleted meanwhile gets its name again."""
         self.flush()
-        with suppress(OSError):
-            self._chunks.restore()
+        if not self._chunks.closed:  # by a disk that is full
+            with suppress(OSError):
+                self._chunks.restore()
 
     def _try(self, write: Callable[[], None]) -> None:
         try:
