@@ -149,7 +149,7 @@ class Browser:
         page.set_default_timeout(LONG * 1e3)
         page.on("request", lambda request: self._asked(request.url))
         page.on("websocket", lambda socket: self._asked(socket.url))
-        page.on("console", lambda said: self._said(said.text) if said.type == "error" else None)
+        page.on("console", lambda said: self._said(f"{said.text} {said.location['url']}") if said.type == "error" else None)
         page.on("pageerror", lambda error: self._said(str(error)))
         page.goto(address)
         return Page(page)
