@@ -160,7 +160,8 @@ class Browser:
             self.hosts.add(parts.hostname)
 
     def _said(self, text):
-        if "net::ERR_CONNECTION" not in text and "WebSocket connection" not in text:  # a server that was killed
+        # A server that was killed, or has just been started again.
+        if not any(each in text for each in ("net::ERR_CONNECTION", "WebSocket connection", "503 (Service Unavailable)")):
             self.complaints.append(text)
 
 

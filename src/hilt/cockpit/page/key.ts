@@ -9,12 +9,16 @@ window.addEventListener("hashchange", () => (code = takeCode() ?? code));
 
 /** What the server wants to see first: a fresh code, else the key. */
 export function hello(): { key?: string; code?: string } {
-  const key = sessionStorage.getItem(PLACE);
-  return code ? { code } : key ? { key } : {};
+  return code ? { code } : key() ? { key: key() } : {};
 }
 
-export function keep(key: string | undefined): void {
-  if (key) sessionStorage.setItem(PLACE, key);
+/** The key that we have. A link that is opened in a page with a key brings a code beside it, for the next connection. */
+export function key(): string {
+  return sessionStorage.getItem(PLACE) ?? "";
+}
+
+export function keep(given: string | undefined): void {
+  if (given) sessionStorage.setItem(PLACE, given);
   code = null;
 }
 
