@@ -17,7 +17,7 @@ IDENTIFIED = (
 
 def test_contact_as_in_space_within_the_limits_of_the_robot(tmp_path):
     """Commands change their speed by at most 5·v0·ω = 2.51 m/s²: the robot itself looks at every one of them."""
-    file = patient_rig()
+    file = patient_rig(realtime=True)  # figures of a contact, not how a run ends
     limit = 5 * 0.02 * np.sqrt(176275.0 / (300 * 4000 / 4300))
     file = file.model_copy(update={"facility": file.facility.model_copy(update={"acceleration_limit": limit})})
     with running_facility(file, [GAP]) as facility:
