@@ -25,7 +25,8 @@ def push(x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0, seconds=1.0):
 PUSHED = {
     "85 mm sideways, out of the workspace": (push(y=0.085), (), None, "robot-off-track"),
     "15 mm slowly": (push(z=-0.015, seconds=2.0), (), None, "robot-off-track"),
-    "held while its set-point goes on": (push(x=-0.012), (), None, "robot-off-track"),
+    # Before the frame is reached: the push is not felt by the contact, only seen by the encoders.
+    "held back while its set-point goes on": (push(x=-0.012, seconds=0.12), (), None, "robot-off-track"),
     "just out of a narrow workspace": (push(y=0.004, seconds=0.5), NARROW, None, "robot-outside"),
     "faster than it may": (push(y=0.04, seconds=0.2), (), WIDE, "robot-fast"),
     "turned": (push(rz=0.05), (), None, "robot-turned-off"),

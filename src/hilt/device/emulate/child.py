@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from hilt import cores
 from hilt.device.line import FAULTS
 from hilt.faults import InputError
 
@@ -113,8 +112,6 @@ def live(run: Callable[[dict[str, Any]], Any]) -> None:
     if not line:
         return
     try:
-        # A device's clock is its own: not on the core that the loop takes, where it would be late whenever the loop computes.
-        cores.step_aside()
         with run(json.loads(line)) as answer:
             gc.freeze()
             _take_priority()
