@@ -1,6 +1,6 @@
 """What a run takes at most, computed before it begins: a sentence if that is long or large, a refusal if it cannot be.
 
-Rows come from the system itself; the rest is one small table of cautious guesses, not measured. A run that ends by itself, after
+Rows come from the system itself; the rest is one small table of cautious guesses. A run that ends by itself, after
 its collisions or by a fault, takes less.
 """
 
