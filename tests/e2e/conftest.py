@@ -3,7 +3,7 @@
 import pytest
 
 from hilt.device.facility import running_facility
-from tests.e2e.lab import SHORT, Run, patient_rig
+from tests.e2e.lab import SHORT, Loop, Run, patient_rig
 
 
 @pytest.fixture(scope="module")
@@ -11,6 +11,14 @@ def facility():
     """Robot and sensor as processes, on free ports."""
     with running_facility(patient_rig(), list(SHORT)) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def loop(facility):
+    """A loop in a process of its own, on the module's facility."""
+    made = Loop(facility)
+    yield made
+    made.end()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from hilt import cores, mailbox, station
 from hilt.device.facility import running_facility
 from hilt.mailbox import LIVE, Sender
-from tests.e2e.lab import LONG, PERIOD, RIG, SHORT, Loop, hurry, patient_rig, until
+from tests.e2e.lab import LONG, PERIOD, RIG, SHORT, hurry, patient_rig, until
 
 # As in test_lab_processes: more than a busy host takes from a loop with priority, far less than a neighbour on its core takes.
 MARGIN = 5 * PERIOD
@@ -26,13 +26,6 @@ def facility():
     with running_facility(patient_rig(realtime=True, ring=120.0), list(SHORT)) as found:
         hurry(found)
         yield found
-
-
-@pytest.fixture(scope="module")
-def loop(facility):
-    made = Loop(facility)
-    yield made
-    made.end()
 
 
 def rig_text(robot, sensor):

@@ -56,13 +56,6 @@ def facility():
 
 
 @pytest.fixture(scope="module")
-def loop(facility):
-    made = Loop(facility)
-    yield made
-    made.end()
-
-
-@pytest.fixture(scope="module")
 def calm(loop, tmp_path_factory):
     """The undisturbed run: how late its worst row was, and how many answers came too late for the robot."""
     loop.begin(tmp_path_factory.mktemp("calm"), GOES_ON)

@@ -19,17 +19,6 @@ from hilt.record import recording
 from hilt.signals import leaves
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A run of 501 rows in two chunks."""
-    return job.run(*job.find("freefloat", "paper", []), tmp_path_factory.mktemp("recording"))
-
-
-@pytest.fixture(scope="module")
-def data(run):
-    return run.recording.read_bytes()
-
-
 def chunk_ends(data):
     """Offsets at which a whole chunk ends (opcode 6), found by walking the records."""
     ends, at = [], 8

@@ -30,17 +30,6 @@ GIGABYTE = 1 << 30
 RUNS = int(os.environ.get("HILT_FUZZ", 400))
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A run of 501 rows in two chunks."""
-    return job.run(*job.find("freefloat", "paper", []), tmp_path_factory.mktemp("recording"))
-
-
-@pytest.fixture(scope="module")
-def data(run):
-    return run.recording.read_bytes()
-
-
 def record(opcode, body):
     return struct.pack("<BQ", opcode, len(body)) + body
 
