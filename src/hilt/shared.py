@@ -17,6 +17,7 @@ import socket
 import stat
 import struct
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -115,6 +116,8 @@ class Segment:
 
     def __init__(self, path: Path, descriptor: int, memory: mmap.mmap, owner: bool) -> None:
         self.path, self.memory, self.descriptor, self._owner = path, memory, descriptor, owner
+        # Whoever polls forgets hundreds of readers, and a process may have 1024 files open.
+        self._shut = weakref.finalize(self, os.close, descriptor)
 
     @classmethod
     def create(cls, name: str, size: int) -> "Segment":
@@ -202,7 +205,7 @@ class Segment:
         fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_UNLCK, 0, 0))
         with suppress(BufferError):  # arrays still look at it: the memory goes with the last of them
             self.memory.close()
-        os.close(self.descriptor)
+        self._shut()
         self.descriptor = -1
         if self.path.name.endswith(MEETING):
             _in_use(self.path)  # the last one takes the name away

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from subprocess import PIPE
 
@@ -164,8 +164,8 @@ class Command:
         time.sleep(after)
 
     def _rows(self):
-        with suppress(InputError):  # over in this instant
-            return RingReader(self.front().ring).count
+        with suppress(InputError), closing(RingReader(self.front().ring)) as ring:  # over in this instant
+            return ring.count
         return 0
 
     def pid(self, who):

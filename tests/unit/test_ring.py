@@ -151,6 +151,14 @@ def test_a_reader_sees_the_end_and_can_read_up_to_it_afterwards(writer, name):
         RingReader(name)
 
 
+def test_a_reader_that_is_forgotten_gives_its_file_back(writer, name):
+    RingReader(name)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        RingReader(name)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_one_name_has_one_writer(writer, name):
     assert name in rings()
     with pytest.raises(InputError, match="running already"):
