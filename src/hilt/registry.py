@@ -10,10 +10,8 @@ files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py.
 import functools
 from collections.abc import Callable
 from importlib.metadata import EntryPoints, entry_points
-from pathlib import Path
 from typing import Any
 
-from hilt.device import own
 from hilt.device.rig import Rig
 from hilt.faults import InputError, shortened
 from hilt.stage import Bench, StageKind, System
@@ -29,25 +27,20 @@ def names(group: str) -> list[str]:
     return sorted({entry.name for entry in _entries(group)})
 
 
-def _load(group: str, name: str) -> Any:
+def load(group: str, name: str) -> Any:
     for entry in _entries(group).select(name=name):
         return entry.load()
     raise InputError(f"{shortened(name)!r} is not one of the {group}; known are {', '.join(names(group))}; choose one")
 
 
 def system(name: str) -> System:
-    found: System = _load("systems", name)
+    found: System = load("systems", name)
     return found
 
 
 def rig(name: str) -> Callable[[System, Bench], Rig]:
-    found: Callable[[System, Bench], Rig] = _load("rigs", name)
+    found: Callable[[System, Bench], Rig] = load("rigs", name)
     return found
-
-
-def driver(group: str, name: str, beside: Path | None = None) -> Any:
-    """The rig file's section of a robot or a sensor: by its name, or as `module:Class` of your own (device/own.py)."""
-    return own.find(name, beside) if ":" in name else _load(group, name)
 
 
 def shipped(group: str, name: str) -> bool:
@@ -66,5 +59,5 @@ def stages() -> dict[str, StageKind]:
         for kind in (*each.plant_stages.values(), *each.tick_stages.values()):
             found[kind.name] = kind
     for name in names("stages"):
-        found[name] = _load("stages", name)
+        found[name] = load("stages", name)
     return found

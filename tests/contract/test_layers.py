@@ -7,7 +7,7 @@ import hilt
 
 ROOT = Path(hilt.__file__).parent
 LEVELS = {
-    0: ("child", "compiled", "interrupts", "meter", "missing", "private", "reach", "runtime", "signals", "units"),
+    0: ("child", "compiled", "interrupts", "meter", "missing", "private", "reach", "records", "runtime", "signals", "units"),
     1: ("maths", "faults", "stage", "clock", "shared", "toml", "claims"),
     2: ("scenario",),
     3: ("sense", "compensate", "dynamics", "command", "plant", "guard", "teleop", "aerial"),

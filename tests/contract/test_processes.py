@@ -20,8 +20,9 @@ import pytest
 from hilt import shared, signals
 from hilt.mailbox import Mailbox, Sender
 from hilt.record import container, recording
+from hilt.record.layout import describe
 from hilt.record.process import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
-from hilt.ring import RingReader, RingWriter, describe
+from hilt.ring import RingReader, RingWriter
 
 ROW = signals.row_type(("X_WB_des", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
@@ -248,7 +249,8 @@ import numpy as np
 from pathlib import Path
 from hilt import signals
 from hilt.record.process import RECORDING, RecorderProcess
-from hilt.ring import RingWriter, describe
+from hilt.record.layout import describe
+from hilt.ring import RingWriter
 import json
 row = np.zeros(1, signals.row_type(("X_WB_des", "F_So_S")))
 ring = RingWriter(sys.argv[1], row.dtype, 4096)

@@ -18,8 +18,8 @@ import numpy as np
 from hilt import child
 from hilt.faults import InputError
 from hilt.record import recording
+from hilt.record.layout import type_from
 from hilt.record.recording import Recording
-from hilt.ring import type_from
 
 SHORT_BYTES = 16 << 20  # of rows that are read within a moment
 HEADER_STEP = 64

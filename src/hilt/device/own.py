@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hilt import private
+from hilt import private, registry
 from hilt.faults import InputError
 
 _files: dict[str, Path] = {}  # that the command line names, by their module's name
@@ -42,6 +42,11 @@ def allow(*given: str) -> None:
 def allowed() -> list[str]:
     """The same, for a process that we start."""
     return [*map(str, _files.values()), *_classes]
+
+
+def driver(group: str, name: str, beside: Path | None = None) -> Any:
+    """The rig file's section of a robot or a sensor: by its name, or as `module:Class` of your own."""
+    return find(name, beside) if ":" in name else registry.load(group, name)
 
 
 def find(name: str, beside: Path | None) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from hilt import registry, scenario
+from hilt.device import own
 from hilt.device.drivers import RobotSection, SensorSection
 from hilt.faults import InputError, shortened
 from hilt.guard import NEVER, Limits
@@ -195,7 +196,7 @@ def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -
         known = ", ".join(registry.names(group))
         raise InputError(f"{key}.driver is missing; known are {known}; add it")
     try:
-        return scenario.build(registry.driver(group, str(name), folder), dict(table))
+        return scenario.build(own.driver(group, str(name), folder), dict(table))
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith(f"{name!r}") else f"{key}.{text}") from None

@@ -16,7 +16,7 @@ import math
 
 from hilt.compiled import jit, jit_apart
 from hilt.maths import so3, vec
-from hilt.signals import record
+from hilt.records import record
 
 MOST = 7  # joints
 

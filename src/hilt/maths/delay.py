@@ -5,7 +5,7 @@ The buffer is a field of the state record; `CAPACITY` bounds the delay, and the 
 
 from hilt.compiled import jit
 from hilt.maths import so3, vec
-from hilt.signals import record
+from hilt.records import record
 
 CAPACITY = 512  # a power of two: places are counted with a mask
 

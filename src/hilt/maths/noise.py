@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from hilt.compiled import jit
-from hilt.signals import record
+from hilt.records import record
 
 NOISE = record(key="u8", counter="u8")
 

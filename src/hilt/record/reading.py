@@ -18,7 +18,7 @@ import numpy as np
 
 from hilt.faults import InputError
 from hilt.record.container import Contents, Damage, open_file, rows_of, unpack
-from hilt.ring import type_from
+from hilt.record.layout import type_from
 
 LOADED_BYTES = 2 << 30  # of rows that are taken into memory at once
 ROWS_AT_ONCE = 1 << 14  # of rows that are in memory already

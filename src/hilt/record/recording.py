@@ -22,10 +22,10 @@ import hilt
 from hilt import clock, faults
 from hilt.faults import Fault
 from hilt.record.container import CDR_LITTLE_ENDIAN
+from hilt.record.layout import describe, type_from
 from hilt.record.reading import Recording as Recording
 from hilt.record.reading import load as load
 from hilt.record.reading import stored as stored
-from hilt.ring import describe, type_from
 from hilt.scenario import Scenario
 from hilt.stage import System
 

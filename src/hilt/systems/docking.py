@@ -23,8 +23,9 @@ from hilt.dynamics.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
 from hilt.guard import GUARD, guard_step
 from hilt.plant.contact import CONTACT, Contact, Frames, GivingRobot, Rod, contact_step
 from hilt.plant.contact_books import CONTACT_BOOKS, contact_books_step
+from hilt.plant.contact_observed import contact_observed
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.observed import contact_observed, motion_observed
+from hilt.plant.observed import motion_observed
 from hilt.plant.robot import ROBOT, check_fits, robot_step
 from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
 from hilt.scenario import SHIPPED, Scenario, Section

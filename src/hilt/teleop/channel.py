@@ -17,7 +17,7 @@ import numpy as np
 
 from hilt.compiled import jit
 from hilt.maths import noise, so3
-from hilt.signals import record
+from hilt.records import record
 
 CAPACITY = 32768  # packets and ticks to come, a power of two
 _MASK = CAPACITY - 1

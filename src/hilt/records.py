@@ -1,0 +1,18 @@
+"""Record types: states, parameters and rows are NumPy records, in compiled code and without the compiler."""
+
+from typing import Any
+
+import numpy as np
+
+Fields = list[tuple[Any, ...]]
+
+
+def record(**fields: Any) -> np.dtype:
+    """A record type: `record(p=3, q=4, energy="f8", port=PORT)`; a whole number is that many floats."""
+    columns: Fields = [("_", "i8")] if not fields else []
+    for name, kind in fields.items():
+        columns.append(
+            (name, "f8", (kind,)) if isinstance(kind, int) else (name, *kind) if isinstance(kind, tuple) else (name, kind)
+        )
+    # np.record, not np.void: attribute access also without the compiler (NUMBA_DISABLE_JIT=1).
+    return np.dtype((np.record, np.dtype(columns, align=True)))
