@@ -14,8 +14,8 @@ import numpy as np
 
 from hilt import job
 from hilt.compiled import jit
-from hilt.stage import Bench
-from hilt.systems.aerial import plant, tick
+from hilt.core.stage import Bench
+from hilt.systems.aerial.aerial import plant, tick
 
 CASES = ("handover", "diverter")
 SETTINGS = ["loop.period=1 ms"]

@@ -19,11 +19,11 @@ import numpy as np
 from numba.core.runtime import rtsys
 
 from hilt import job, loop
-from hilt.clock import FreeClock
 from hilt.compiled import jit
-from hilt.device.rig import SimulatedRig
-from hilt.scenario import Scenario
-from hilt.stage import System
+from hilt.core.clock import FreeClock
+from hilt.core.rig import SimulatedRig
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
 
 # Six degrees of freedom, a filtered noisy sensor and a second-order robot; a period that makes the run long enough.
 SYSTEM, SCENARIO, _ = job.find("freefloat", "capture", ["loop.period=2 ms"])

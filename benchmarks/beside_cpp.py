@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.stage import Bench
+from hilt.core.stage import Bench
 
 Numbers = dict[str, np.ndarray]
 

@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from playwright.sync_api import expect
 
-from hilt import job, mailbox
+from hilt import job
+from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e import attack as attackers
 from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from hilt import job
-from hilt.systems.docking import plant, tick
+from hilt.systems.docking.docking import plant, tick
 
 THREADS = 2
 BENCHES = 64  # each thread takes many, so that none waits long for the other at the end

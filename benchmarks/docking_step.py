@@ -23,9 +23,9 @@ from numba.core.runtime import rtsys
 
 from hilt import job
 from hilt.compiled import jit
+from hilt.core.stage import Bench
 from hilt.maths import vec
-from hilt.stage import Bench
-from hilt.systems.docking import plant, tick
+from hilt.systems.docking.docking import plant, tick
 
 PIDA = ["compensate.method=pida", "identify.kind=absolute", "robot.delay=20 ms"]
 # No noise: C++ has none, and the cost of random numbers is not the twin's. Its priors stay wrong, so it has to learn.

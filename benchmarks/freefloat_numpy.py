@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 from beside_cpp import Numbers
 
-from hilt import faults
+from hilt.core import faults
 from hilt.dynamics.integrators import PASSIVE
 from hilt.maths.so3 import SMALL
 

@@ -16,8 +16,8 @@ from freefloat_numpy import FreeFloat
 
 from hilt import job
 from hilt.compiled import jit
-from hilt.stage import Bench, System
-from hilt.systems.freefloat import tick
+from hilt.core.stage import Bench, System
+from hilt.systems.freefloat.freefloat import tick
 
 CASES = {"dof_1": ("paper", "passive"), "dof_6": ("capture", "momentum")}
 TICKS = 2000  # of one cycle: each starts afresh, so that a long measurement stays inside the limits of the guard

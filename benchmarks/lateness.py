@@ -12,12 +12,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hilt import cores, doctor, job, loop, realtime
-from hilt.clock import PeriodicClock
-from hilt.device.rig import SimulatedRig
+from hilt import job, loop
+from hilt.core.clock import PeriodicClock
+from hilt.core.rig import SimulatedRig
+from hilt.host import realtime
+from hilt.lab import doctor
+from hilt.live import cores
+from hilt.live.recorder import RECORDING, WRITTEN, RecorderProcess
+from hilt.live.ring import RingWriter
 from hilt.record import recording
-from hilt.record.process import RECORDING, WRITTEN, RecorderProcess
-from hilt.ring import RingWriter
 
 RATES = (250, 1000, 4000)  # [Hz]
 SECONDS = 10.0
@@ -28,7 +31,7 @@ CHILD, READER = "--child", "--reader"
 
 def read_for_ever(ring_name: str) -> None:
     """A reader that never rests."""
-    from hilt.ring import RingReader
+    from hilt.live.ring import RingReader
 
     ring = RingReader(ring_name)
     print("ready", flush=True)

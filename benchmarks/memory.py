@@ -24,7 +24,8 @@ def highest() -> int:
 
 def peak(system: str, seconds: float, kept_bytes: int | None = None) -> tuple[int, int]:
     """Bytes at the peak of a run in this process, and its rows."""
-    from hilt import job, survey
+    from hilt import job
+    from hilt.metrics import survey
     from hilt.report import page
 
     if kept_bytes is not None:  # what a long run keeps is full sooner

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from hilt import identify_robot, job
+from hilt import job
 from hilt.device import rigfile
-from hilt.device.facility import running_facility
+from hilt.lab import identify as identify_robot
+from hilt.lab.dry.facility import running_facility
 
 RIG = Path(__file__).parents[1] / "rigs" / "dry-lab.toml"
 RUNS = 3
@@ -38,7 +39,7 @@ def file_on(ports: Any, folder: Path) -> Path:
 
 
 def in_the_lab(rig: Path, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "hilt.cli", "run", "docking", "--rig", str(rig), "--set", "compensate.method=pida"]
+    command = [sys.executable, "-m", "hilt.cli.main", "run", "docking", "--rig", str(rig), "--set", "compensate.method=pida"]
     done = subprocess.run([*command, "--json", "--out", str(folder)], stdout=subprocess.PIPE, text=True)
     found = json.loads(done.stdout)
     told = {name: found["metrics"][name] for name in ("cov", "cof", "mean_cof")}

@@ -7,11 +7,11 @@ import dataclasses
 
 from hilt import job
 from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
 from hilt.maths import vec
-from hilt.signals import record
-from hilt.stage import StageKind
-from hilt.systems import freefloat
-from hilt.systems.freefloat import FREEFLOAT, plant
+from hilt.systems.freefloat import freefloat
+from hilt.systems.freefloat.freefloat import FREEFLOAT, plant
 
 
 @jit

@@ -5,9 +5,11 @@ Here both are pretended: the robot answers at once every 4 ms, the sensor is a s
 
 from pathlib import Path
 
-from hilt import clock, job, session
+from hilt import job
+from hilt.core import clock
+from hilt.core.scenario import Section
 from hilt.device import own, rigfile
-from hilt.scenario import Section
+from hilt.live import session
 
 
 class Lab:

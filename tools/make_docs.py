@@ -14,7 +14,7 @@ from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
 
-from hilt import registry, signals
+from hilt.core import registry, signals
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPERS = {
@@ -91,7 +91,7 @@ def references_page() -> str:
 
 def readme_picture() -> None:
     from hilt import job
-    from hilt.report.docking import comparison_picture
+    from hilt.systems.docking.views.report import comparison_picture
 
     methods = ("none", "pida", "twin")
     results = {m: job.simulate(*job.find("docking", "table1", [f"compensate.method={m}"])) for m in methods}

@@ -23,9 +23,9 @@ $PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER)
 
 echo "the lab; beside it stages with bounds checks, and numerics without the compiler"
 (
-    NUMBA_BOUNDSCHECK=1 $PYTEST -n 1 tests/contract/test_stages.py tests/unit/test_rsi_codec.py tests/unit/test_netft_codec.py
-    NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/unit/test_so3.py tests/unit/test_spatial.py tests/unit/test_delay.py \
-        tests/unit/test_dynamics.py tests/unit/test_ledger.py tests/unit/test_tank.py tests/unit/test_docking_stages.py
+    NUMBA_BOUNDSCHECK=1 $PYTEST -n 1 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py
+    NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
+        tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py tests/systems/docking/test_docking_stages.py
 ) &
 beside=$!
 # shellcheck disable=SC2086

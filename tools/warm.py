@@ -4,7 +4,8 @@ import sys
 
 import numpy as np
 
-from hilt import job, registry
+from hilt import job
+from hilt.core import registry
 
 for name in sys.argv[1:]:
     system = registry.system(name)

@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock, delays, loop, missing, preflight, registry, scenario
-from hilt.clock import Clock, FreeClock
-from hilt.device.rig import ReplayRig, Rig, SimulatedRig
-from hilt.faults import Fault, InputError, shortened
-from hilt.interrupts import Interrupted
+from hilt import loop, preflight
+from hilt.core import clock, missing, registry, scenario
+from hilt.core.clock import Clock, FreeClock
+from hilt.core.faults import Fault, InputError, shortened
+from hilt.core.rig import ReplayRig, Rig, SimulatedRig
+from hilt.core.scenario import Scenario
+from hilt.core.signals import leaves
+from hilt.core.stage import Bench, System
+from hilt.core.tuning import Change, RepeatedChanges, Tuning, knobs
+from hilt.host.interrupts import Interrupted
+from hilt.metrics import delays
+from hilt.metrics.survey import KEPT_BYTES, Survey
+from hilt.metrics.tally import Tally, Timing
 from hilt.record.reading import no_rows
 from hilt.record.recording import Recorder, Recording, stored
-from hilt.repeated import Repeated
-from hilt.scenario import Scenario
-from hilt.signals import leaves
-from hilt.stage import Bench, System
-from hilt.survey import KEPT_BYTES, Survey
-from hilt.tally import Tally, Timing
-from hilt.tuning import Change, RepeatedChanges, Tuning, knobs
+from hilt.record.repeated import Repeated
 
 
 @dataclass(frozen=True)

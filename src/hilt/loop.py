@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from hilt import faults
-from hilt.clock import Clock
-from hilt.device.rig import Rig
-from hilt.faults import Fault
-from hilt.stage import Bench, System
+from hilt.core import faults
+from hilt.core.clock import Clock
+from hilt.core.faults import Fault
+from hilt.core.rig import Rig
+from hilt.core.stage import Bench, System
 
 WATCH_EVERY = 64
 

@@ -9,10 +9,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from hilt.faults import InputError
-from hilt.scenario import Scenario
-from hilt.stage import System
-from hilt.survey import KEPT_BYTES
+from hilt.core.faults import InputError
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
+from hilt.metrics.survey import KEPT_BYTES
 
 LOOP = {"aerial": 250e-6, "docking": 80e-6, "freefloat": 60e-6, "payload": 200e-6}  # s a tick in the loop, recorded
 OTHERS = 250e-6

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 import hilt
-from hilt import signals, station
-from hilt.device.facility import Device
-from hilt.faults import InputError
-from hilt.record.process import RecorderProcess
-from hilt.ring import RingWriter
+from hilt.core import signals
+from hilt.core.faults import InputError
+from hilt.lab.dry.facility import Device
+from hilt.live import station
+from hilt.live.recorder import RecorderProcess
+from hilt.live.ring import RingWriter
 
 ROOT = Path(hilt.__file__).parent
 PLANTED = ("hilt", "numpy", "json", "struct", "socket", "pydantic", "sitecustomize")

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from hilt import clock
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device.line import FAULTS, Line
 from hilt.device.netft import codec as ft
 from hilt.device.netft import driver as netft
@@ -20,8 +22,6 @@ from hilt.device.rsi import driver as rsi
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import Place, RsiSettings
-from hilt.faults import InputError
-from hilt.signals import POSE, TWIST, WRENCH
 
 CALIBRATION = ft.Calibration(1e6, 1e6)
 LONG = 20.0  # [s], what no test waits for unless something is broken

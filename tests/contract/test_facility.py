@@ -15,17 +15,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import clock, job, shared
+from hilt import job
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import rigfile
-from hilt.device.emulate import world
-from hilt.device.emulate.control import FacilityControl
-from hilt.device.emulate.motion import FollowedResponse, MockUp, PublishedResponse
-from hilt.device.facility import Facility, running_facility
 from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
 from hilt.device.rsi.settings import Place, RsiSettings
-from hilt.faults import InputError
-from hilt.signals import POSE, TWIST, WRENCH
+from hilt.host import shared
+from hilt.lab.dry import world
+from hilt.lab.dry.control import FacilityControl
+from hilt.lab.dry.facility import Facility, running_facility
+from hilt.lab.dry.motion import FollowedResponse, MockUp, PublishedResponse
 
 DRY_LAB = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
 DRY_RIG = rigfile.load(DRY_LAB)
@@ -268,9 +270,9 @@ def test_two_facilities_at_once_and_what_happens_to_one_is_not_felt_by_the_other
 SERVE = """
 import sys
 from pathlib import Path
-from hilt import scenario
+from hilt.core import scenario
 from hilt.device import rigfile
-from hilt.device.facility import serve
+from hilt.lab.dry.facility import serve
 import json
 sys.exit(serve(scenario.build(rigfile.RigFile, json.loads(sys.argv[1])), []))
 """

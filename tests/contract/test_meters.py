@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import job, meter, registry
-from hilt.meter import Correlation, Lag, Staircase, Stretch
-from hilt.missing import Missing
-from hilt.realtime import percentiles
-from hilt.tally import Percentiles, Tally
+from hilt import job
+from hilt.core import meter, registry
+from hilt.core.meter import Correlation, Lag, Staircase, Stretch
+from hilt.core.missing import Missing
+from hilt.host.realtime import percentiles
+from hilt.metrics.tally import Percentiles, Tally
 
 CASES = {
     "freefloat paper": ("freefloat", "paper", []),

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hilt import mailbox, ring, runtime, shared
-from hilt.faults import InputError
-from hilt.mailbox import Mailbox, Sender, Watcher
-from hilt.ring import RingReader
+from hilt.core.faults import InputError
+from hilt.host import runtime, shared
+from hilt.live import mailbox, ring
+from hilt.live.mailbox import Mailbox, Sender, Watcher
+from hilt.live.ring import RingReader
 from tests.another_user import STRANGER, US, call, needs_root
 
 SHM = Path("/dev/shm")
@@ -187,12 +188,13 @@ def test_what_is_no_segment_hangs_and_fools_nobody_even_in_our_own_folder(folder
 
 HOLDER = """
 import sys
-from hilt import shared, signals
-from hilt.device.emulate.control import ControlServer
-from hilt.mailbox import Mailbox
+from hilt.host import shared
+from hilt.core import signals
+from hilt.lab.dry.control import ControlServer
+from hilt.live.mailbox import Mailbox
 from hilt.plant.joystick import Joystick
-from hilt.record.process import RecorderProcess
-from hilt.ring import RingWriter
+from hilt.live.recorder import RecorderProcess
+from hilt.live.ring import RingWriter
 name = sys.argv[1]
 held = [
     Mailbox(name), RingWriter(name, signals.row_type(("X_WB_des",)), 16), ControlServer(name, lambda line: {}), Joystick(name)
@@ -220,7 +222,7 @@ def test_the_next_command_takes_away_what_a_killed_process_has_left(end):
         child.communicate("\n", timeout=30)
         joystick = shared.left(f"{name}{shared.MEETING}")
         assert bool(joystick) == (end is not None), "the last one of an orderly end takes the joystick away"
-        done = subprocess.run([sys.executable, "-m", "hilt.cli", "list", "--json"], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-m", "hilt.cli.main", "list", "--json"], capture_output=True, text=True)
         assert done.returncode == 0
         assert not shared.left(f"{name}*")
         assert not Path(control).exists()

@@ -17,12 +17,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import shared, signals
-from hilt.mailbox import Mailbox, Sender
+from hilt.core import signals
+from hilt.host import shared
+from hilt.live.mailbox import Mailbox, Sender
+from hilt.live.recorder import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
+from hilt.live.ring import RingReader, RingWriter
 from hilt.record import container, recording
 from hilt.record.layout import describe
-from hilt.record.process import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
-from hilt.ring import RingReader, RingWriter
 
 ROW = signals.row_type(("X_WB_des", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
@@ -157,7 +158,7 @@ def test_a_stopped_recorder_that_falls_behind_counts_exactly_what_it_lost(start)
 
 READER = """
 import sys, time
-from hilt.ring import RingReader
+from hilt.live.ring import RingReader
 ring = RingReader(sys.argv[1])
 got = 0
 print("ready", flush=True)
@@ -247,10 +248,10 @@ LOOP = """
 import sys, time
 import numpy as np
 from pathlib import Path
-from hilt import signals
-from hilt.record.process import RECORDING, RecorderProcess
+from hilt.core import signals
+from hilt.live.recorder import RECORDING, RecorderProcess
 from hilt.record.layout import describe
-from hilt.ring import RingWriter
+from hilt.live.ring import RingWriter
 import json
 row = np.zeros(1, signals.row_type(("X_WB_des", "F_So_S")))
 ring = RingWriter(sys.argv[1], row.dtype, 4096)
@@ -298,7 +299,7 @@ def command_of(pid):
 
 SENDER = """
 import sys, time
-from hilt.mailbox import Sender
+from hilt.live.mailbox import Sender
 sender = Sender(sys.argv[1])
 sender.set("robot.delay", 0.02, 1.0)
 print("sent", flush=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numba.core.runtime import rtsys
 
-from hilt import registry, scenario
-from hilt.signals import LOOP
+from hilt.core import registry, scenario
+from hilt.core.signals import LOOP
 
 # In the scenario that shows most of a system; with HILT_STAGES=all in every one. The two large systems are not compiled again
 # for the bounds checks, which takes minutes, the other two only for them.

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import job, mailbox, shared, station
-from hilt.faults import InputError
-from hilt.mailbox import LIVE, READY, STOPPED, Sender
+from hilt import job
+from hilt.core.faults import InputError
+from hilt.host import shared
+from hilt.live import mailbox, station
+from hilt.live.mailbox import LIVE, READY, STOPPED, Sender
+from hilt.live.ring import RingReader
 from hilt.record import recording
-from hilt.ring import RingReader
 
 PATIENCE = 20.0  # s, on a busy machine
 

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilt import clock
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import drivers, peer
 from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.netft import codec as ft
@@ -27,8 +29,6 @@ from hilt.device.rsi import driver as rsi
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import Place, RsiSettings
-from hilt.faults import InputError
-from hilt.signals import POSE, TWIST, WRENCH
 
 LONG = 20.0  # [s], what no test waits for unless something is broken
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))

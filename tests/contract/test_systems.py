@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from hilt import job, loop, registry
-from hilt.clock import FreeClock
-from hilt.compensate import ledger
-from hilt.device.rig import ReplayRig, SimulatedRig
+from hilt import job, loop
+from hilt.core import ledger, registry
+from hilt.core.clock import FreeClock
+from hilt.core.rig import ReplayRig, SimulatedRig
 from hilt.record import recording
 
 CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]

@@ -7,10 +7,10 @@ bytes, no set-point is beyond a limit, the twin makes no energy.
 import os
 
 import pytest
-from valid_laws import examine
-from valid_scenarios import GENERATORS, scenario_of
 
-from hilt.faults import InputError
+from hilt.core.faults import InputError
+from tests.contract.valid_laws import examine
+from tests.contract.valid_scenarios import GENERATORS, scenario_of
 
 COUNT = int(os.environ.get("HILT_SCENARIOS", "40"))
 

@@ -5,11 +5,12 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from hilt import job, loop, registry
-from hilt.clock import FreeClock
-from hilt.device.rig import ReplayRig, SimulatedRig
-from hilt.missing import Missing
-from hilt.stage import Bench
+from hilt import job, loop
+from hilt.core import registry
+from hilt.core.clock import FreeClock
+from hilt.core.missing import Missing
+from hilt.core.rig import ReplayRig, SimulatedRig
+from hilt.core.stage import Bench
 
 ROUNDING = 1e-15  # of a difference of two numbers, in parts of them
 

@@ -8,8 +8,8 @@ that many runs end with a fault. A draw that the scenario's own checks refuse is
 import math
 import random
 
-from hilt import registry, scenario
-from hilt.scenario import read_toml
+from hilt.core import registry, scenario
+from hilt.core.scenario import read_toml
 
 METHODS = ("none", "pic", "dac", "pida", "pida-literal", "twin")
 LARGE = 1e9  # a limit that is hardly ever met

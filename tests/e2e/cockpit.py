@@ -20,9 +20,10 @@ import pytest
 from matplotlib import image
 from playwright.sync_api import expect, sync_playwright
 
-from hilt import cockpit, mailbox
+from hilt import cockpit
 from hilt.cockpit import keys
-from hilt.device.facility import running_facility
+from hilt.lab.dry.facility import running_facility
+from hilt.live import mailbox
 from tests.e2e.lab import RIG, patient_rig
 
 CHROMIUM = shutil.which("chromium")
@@ -71,7 +72,7 @@ class Server:
     def __init__(self, folder, port=0, token=TOKEN):
         self.folder = Path(folder)
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "hilt.cli", "cockpit", "--port", str(port), "--no-browser", "--out", str(self.out)],
+            [sys.executable, "-m", "hilt.cli.main", "cockpit", "--port", str(port), "--no-browser", "--out", str(self.out)],
             cwd=self.folder,
             env={**os.environ, "HILT_COCKPIT_TOKEN": token} if token else None,
             stdout=subprocess.PIPE,

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from unittest import mock
 
-from hilt import cli
+from hilt.cli import main as cli
 
 
 def hilt(folder, *arguments, **environment):
     """As a user calls it."""
-    command = [sys.executable, "-m", "hilt.cli", *arguments]
+    command = [sys.executable, "-m", "hilt.cli.main", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hilt.device.facility import running_facility
+from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import SHORT, Loop, Run, patient_rig
 
 

@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from hilt import job
+from hilt.core.signals import POSE
 from hilt.device import rigfile
-from hilt.device.lab import LIVE, READY
+from hilt.device.live_rig import LIVE, READY
+from hilt.host.shared import Segment
+from hilt.live.recorder import SUFFIX as RECORDER
+from hilt.live.recorder import RecorderStatus
+from hilt.live.ring import RingReader, rings
+from hilt.live.session import Session
 from hilt.record import recording
-from hilt.record.process import SUFFIX as RECORDER
-from hilt.record.process import RecorderStatus
-from hilt.ring import RingReader, rings
-from hilt.session import Session
-from hilt.shared import Segment
-from hilt.signals import POSE
 
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
 PERIOD = 0.004
@@ -153,9 +153,10 @@ def stop(pid):
 LOOP = """
 import json, sys
 from pathlib import Path
-from hilt import job, scenario
+from hilt import job
+from hilt.core import scenario
 from hilt.device.rigfile import RigFile
-from hilt.session import Session
+from hilt.live.session import Session
 
 rig = scenario.build(RigFile, json.loads(sys.stdin.readline()))
 for line in sys.stdin:

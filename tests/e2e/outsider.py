@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from hilt import compiled, reach
+from hilt import compiled
+from hilt.compiled import reach
 from tests.another_user import US
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +69,7 @@ class Outsider:
             os.chown(path, US, US)
             path.chmod(0o700 if path.is_dir() else 0o600)
 
-    def start(self, *arguments, folder=None, python=("-P", "-m", "hilt.cli")):
+    def start(self, *arguments, folder=None, python=("-P", "-m", "hilt.cli.main")):
         return subprocess.Popen(
             [*self._before, sys.executable, *python, *map(str, arguments)],
             cwd=folder or self.folder,
@@ -87,7 +88,7 @@ class Outsider:
         return child.returncode, said, complained
 
     def can_start(self):
-        child = self.start(python=("-P", "-c", "import hilt.cli"))
+        child = self.start(python=("-P", "-c", "import hilt.cli.main"))
         _, complained = child.communicate(timeout=60)
         return "" if child.returncode == 0 else complained.strip()[-200:]
 

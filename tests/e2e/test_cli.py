@@ -87,7 +87,7 @@ def test_a_scenario_file_of_ones_own(tmp_path):
     own = tmp_path / "mine.toml"
     system = hilt(tmp_path, "list", "--json")
     assert "freefloat" in json.loads(system.stdout)
-    from hilt.systems.freefloat import FREEFLOAT
+    from hilt.systems.freefloat.freefloat import FREEFLOAT
 
     own.write_text(FREEFLOAT.scenario_files["paper"].read_text().replace('mass = "30 kg"', 'mass = "60 kg"'))
     done = hilt(tmp_path, "run", "mine.toml", "--json", "--set", "integrator.kind=euler")
@@ -194,8 +194,8 @@ def test_another_package_can_add_a_system_a_stage_and_a_rig(tmp_path):
     """By entry points alone: a package that is only on the path, with its metadata beside it."""
     (tmp_path / "neighbour.py").write_text(
         "import dataclasses\n"
-        "from hilt.device.rig import SimulatedRig\n"
-        "from hilt.systems.freefloat import FREEFLOAT\n"
+        "from hilt.core.rig import SimulatedRig\n"
+        "from hilt.systems.freefloat.freefloat import FREEFLOAT\n"
         "from hilt.command.setpoint import SETPOINT\n"
         "SYSTEM = dataclasses.replace(FREEFLOAT, name='neighbour', summary='a system from next door')\n"
         "STAGE = dataclasses.replace(SETPOINT, name='neighbours-stage')\n"
@@ -216,6 +216,6 @@ def test_another_package_can_add_a_system_a_stage_and_a_rig(tmp_path):
     done = hilt(tmp_path, "run", "neighbour", "--scenario", "paper", "--rig", "noisy", **path)
     assert done.returncode == 0, done.stderr
     assert "read" in done.stdout
-    probe = "from hilt import registry; print(sorted(registry.stages()))"
+    probe = "from hilt.core import registry; print(sorted(registry.stages()))"
     stages = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, env={**os.environ, **path})
     assert "neighbours-stage" in stages.stdout

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from hilt import mailbox
 from hilt.cockpit import keys
+from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e.attack import attack, long_recording
 from tests.e2e.cockpit import browser, needs_browser, server, until

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from hilt import mailbox
+from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e.cockpit import browser, needs_browser, server, until
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hilt import job
-from hilt.device.facility import running_facility
+from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import live_run, patient_rig
 
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab-aerial.toml"

@@ -13,10 +13,10 @@ import termios
 
 import pytest
 
-from hilt import shared
+from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.device.facility import Facility
-from hilt.faults import InputError
+from hilt.host import shared
+from hilt.lab.dry.facility import Facility
 from hilt.record import recording
 from tests.e2e.lab import LONG, Run, until
 from tests.e2e.test_lab_cli import rig_file
@@ -99,7 +99,7 @@ class Terminal:
     def __init__(self, folder, *words):
         self._ours, self._theirs = pty.openpty()
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "hilt.cli", *words],
+            [sys.executable, "-m", "hilt.cli.main", *words],
             cwd=folder, stdin=self._theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )  # fmt: skip

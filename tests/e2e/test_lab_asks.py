@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from hilt.device import rigfile
-from hilt.device.facility import Facility
+from hilt.lab.dry.facility import Facility
 from tests.e2e.command import hilt
 from tests.e2e.test_lab_cli import rig_file
 
@@ -48,7 +48,7 @@ def test_the_robot_is_held_while_somebody_is_asked(asking, tmp_path):
     """At a terminal, where the answer is no."""
     rig, control = asking
     ours, theirs = pty.openpty()
-    words = [sys.executable, "-m", "hilt.cli", "calibrate", "tool", str(rig)]
+    words = [sys.executable, "-m", "hilt.cli.main", "calibrate", "tool", str(rig)]
     child = subprocess.Popen(words, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     try:
         assert "Arm it?" in child.stderr.readline()

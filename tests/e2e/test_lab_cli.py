@@ -48,7 +48,7 @@ def rig_file(folder, *changes):
 def test_emulate_in_one_shell_and_run_in_another(tmp_path):
     """pida keeps the speed, none is stopped by the guard; identified, the simulation predicts what the lab does."""
     rig = rig_file(tmp_path)
-    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
+    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli.main", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
     try:
         assert "the robot sends to port" in emulate.stdout.readline()
         done = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "collisions=3", "--json")

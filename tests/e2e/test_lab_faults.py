@@ -16,9 +16,10 @@ import time
 import numpy as np
 import pytest
 
-from hilt import mailbox, shared
-from hilt.device.lab import READY
-from hilt.faults import InputError
+from hilt.core.faults import InputError
+from hilt.device.live_rig import READY
+from hilt.host import shared
+from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e.lab import PERIOD, Run, until
 
@@ -122,7 +123,7 @@ def test_the_guard_stops_what_the_loop_does(run, name):
 
 def kill_recorder(run):
     (ring,) = shared.left(f"{os.getpid()}-*.recorder*")
-    from hilt.record.process import RecorderStatus
+    from hilt.live.recorder import RecorderStatus
 
     os.kill(RecorderStatus(shared.Segment.open(ring.name)).pid, signal.SIGKILL)
 

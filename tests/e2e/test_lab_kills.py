@@ -19,16 +19,18 @@ from subprocess import PIPE
 
 import pytest
 
-from hilt import job, mailbox, shared
+from hilt import job
+from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.device.facility import Facility
-from hilt.faults import InputError
-from hilt.mailbox import LIVE, READY, Watcher
+from hilt.host import shared
+from hilt.host.shared import Segment
+from hilt.lab.dry.facility import Facility
+from hilt.live import mailbox
+from hilt.live.mailbox import LIVE, READY, Watcher
+from hilt.live.recorder import SUFFIX as RECORDER
+from hilt.live.recorder import RecorderStatus
+from hilt.live.ring import RingReader
 from hilt.record import recording
-from hilt.record.process import SUFFIX as RECORDER
-from hilt.record.process import RecorderStatus
-from hilt.ring import RingReader
-from hilt.shared import Segment
 from tests.e2e.lab import LONG, until
 from tests.e2e.test_lab_cli import rig_file
 
@@ -45,7 +47,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory a
 # The command line, one command after the other: starting Python takes longer than a run.
 COMMANDS = """
 import contextlib, io, json, signal, sys
-from hilt import cli
+from hilt.cli import main as cli
 for number in (signal.SIGTERM, signal.SIGHUP):  # between two commands
     signal.signal(number, lambda *_: None)
 for line in sys.stdin:
@@ -59,7 +61,7 @@ for line in sys.stdin:
 """
 READER = """
 import sys, time
-from hilt.ring import RingReader
+from hilt.live.ring import RingReader
 ring = RingReader(sys.argv[1])
 print("reading", flush=True)
 while True:

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from hilt import cores, mailbox, station
-from hilt.device.facility import running_facility
-from hilt.mailbox import LIVE, Sender
+from hilt.lab.dry.facility import running_facility
+from hilt.live import cores, mailbox, station
+from hilt.live.mailbox import LIVE, Sender
 from tests.e2e.lab import LONG, PERIOD, RIG, SHORT, hurry, patient_rig, until
 
 # As in test_lab_processes: more than a busy host takes from a loop with priority, far less than a neighbour on its core takes.
@@ -35,7 +35,11 @@ def rig_text(robot, sensor):
 def beside(folder, *words):
     """A command that is started beside the live loop."""
     return subprocess.Popen(
-        [sys.executable, "-m", "hilt.cli", *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "hilt.cli.main", *words],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hilt import shared
-from hilt.device.facility import running_facility
+from hilt.host import shared
+from hilt.lab.dry.facility import running_facility
 from hilt.record import recording
 from tests.e2e.lab import LONG, PERIOD, SHORT, Loop, hurry, patient_rig, stop, until
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory a
 
 READER = """
 import sys
-from hilt.ring import RingReader, rings
+from hilt.live.ring import RingReader, rings
 
 print("ready", flush=True)
 while not (found := [name for name in rings() if name.startswith(sys.argv[1])]):

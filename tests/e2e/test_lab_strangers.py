@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pytest
 
+from hilt.core.faults import InputError
 from hilt.device import peer
 from hilt.device.netft import codec as ft
-from hilt.faults import InputError
 from tests.contract.test_strangers import FLOOD, Poser, packet
 from tests.e2e.lab import Run, until
 from tests.e2e.test_lab_faults import check_contact, switch

@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from hilt import calibrate
+from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.faults import InputError
+from hilt.lab import calibrate
 from hilt.record import recording
 from hilt.sense.tool_load import ToolLoad
 from tests.e2e.command import hilt
@@ -41,7 +41,7 @@ def test_a_tool_that_was_calibrated_is_taken_off(tmp_path):
         ('["200 mm", "50 mm", "50 mm"]', '["0.5 m", "0.5 m", "0.5 m"]'),
     )
     rig.write_text(rig.read_text() + SCENE)
-    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
+    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli.main", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
     try:
         assert "the robot sends to port" in emulate.stdout.readline()
         found = calibrate.run(rigfile.load(rig), 4, tilt=math.radians(12), samples=60, settle=0.3)

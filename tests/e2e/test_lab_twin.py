@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hilt import job
-from hilt.device.facility import running_facility
+from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import PERIOD, live_run, patient_rig
 
 GAP = "frames.gap=15 mm"

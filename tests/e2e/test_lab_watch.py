@@ -9,9 +9,9 @@ import threading
 import numpy as np
 import pytest
 
+from hilt.core.faults import InputError
 from hilt.device import watch
 from hilt.device.course import BLEND
-from hilt.faults import InputError
 from tests.e2e.lab import PERIOD, Run
 
 WIDE = {"tracking_tolerance": 0.5, "tracking_angle": 1.0}

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from hilt import job, registry
+from hilt import job
+from hilt.core import registry
 from hilt.report import page
 from tests.e2e.command import here as hilt
 

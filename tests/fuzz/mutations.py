@@ -7,8 +7,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from hilt import registry, scenario
-from hilt.units import Unit
+from hilt.core import registry, scenario
+from hilt.core.units import Unit
 
 ROOT = Path(__file__).parents[2]
 RIGS = sorted((ROOT / "rigs").glob("*.toml"))

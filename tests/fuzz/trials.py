@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from hilt import cli, delays, job, registry, scenario, session, toml
+from hilt import job
+from hilt.cli import main as cli
 from hilt.cockpit import desk
+from hilt.core import registry, scenario, toml
+from hilt.core.faults import InputError
 from hilt.device import rigfile, rigtext
-from hilt.faults import InputError
+from hilt.live import session
+from hilt.metrics import delays
 from tests.fuzz import mutations as m
 
 desk.RIGS = m.ROOT / "rigs"

@@ -37,7 +37,8 @@ def say(**words: Any) -> None:
 
 
 def some_recordings(folder: Path) -> list[bytes]:
-    from hilt import job, registry
+    from hilt import job
+    from hilt.core import registry
 
     found = []
     for name in registry.names("systems"):
@@ -50,7 +51,7 @@ def some_recordings(folder: Path) -> list[bytes]:
 
 def main(first: int, last: int) -> None:
     from benchmarks.memory import highest
-    from hilt import registry
+    from hilt.core import registry
     from tests.fuzz import trials
 
     with tempfile.TemporaryDirectory() as home:

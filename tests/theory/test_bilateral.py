@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from hilt.compiled import jit
+from hilt.core.scenario import Loop
+from hilt.core.signals import record, row_type
 from hilt.maths import noise, vec
-from hilt.plant import force_arm
-from hilt.plant.force_arm import ForceArm, force_arm_move
-from hilt.plant.master import MASTER, Hand, Master, master_step
-from hilt.scenario import Loop
-from hilt.signals import record, row_type
-from hilt.teleop.bilateral import (
+from hilt.systems.payload import force_arm
+from hilt.systems.payload.bilateral import (
     BILATERAL_GROUND,
     BILATERAL_ORBIT,
     Bilateral,
@@ -24,7 +22,9 @@ from hilt.teleop.bilateral import (
     gains,
     most_damping,
 )
-from hilt.teleop.link import DOWNLINK, LINK, Link, downlink_step, link_step
+from hilt.systems.payload.force_arm import ForceArm, force_arm_move
+from hilt.systems.payload.link import DOWNLINK, LINK, Link, downlink_step, link_step
+from hilt.systems.payload.master import MASTER, Hand, Master, master_step
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import faults
+from hilt.core import faults
+from hilt.core.guard import GUARD, NEVER
+from hilt.core.signals import POSE
 from hilt.device.course import Course
-from hilt.guard import GUARD, NEVER
 from hilt.maths import so3
-from hilt.signals import POSE
 
 T = 0.004
 LIMITS = {"speed": 0.1, "angular_speed": 0.2, "acceleration": 10.0, "angular_acceleration": 30.0, "jerk": 2500.0}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hilt import job
-from hilt.aerial.hand_limit import LAG_ONLY, loops_of, stiffest_hand, warning
-from hilt.aerial.task import FAILED, INSTALLED, MOUNTED, RAISED, RELEASED
+from hilt.systems.aerial.analysis.hand_limit import LAG_ONLY, loops_of, stiffest_hand, warning
+from hilt.systems.aerial.task import FAILED, INSTALLED, MOUNTED, RAISED, RELEASED
 
 
 def run(name, *changes):

@@ -13,20 +13,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hilt import signals
-from hilt.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
-from hilt.aerial.arm_admittance import ARM_ADMITTANCE
-from hilt.aerial.arm_ik import ARM_IK, ArmIk
-from hilt.aerial.estimator import ESTIMATOR, Estimator
-from hilt.aerial.flight import FLIGHT, Flight
-from hilt.aerial.flying_arm import HOME, FlyingArm
-from hilt.aerial.gains import HOOKED, IMPACT, NORMAL, Gains
-from hilt.aerial.planner import PLANNER, Planner
-from hilt.aerial.rotors import MOTORS, Rotors
-from hilt.aerial.tank import Tank
 from hilt.compiled import jit
-from hilt.dynamics.quadrotor import GRAVITY, Vehicle
+from hilt.core import signals
 from hilt.maths import noise, so3, vec
+from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
+from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE
+from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
+from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
+from hilt.systems.aerial.flight import FLIGHT, Flight
+from hilt.systems.aerial.flying_arm import HOME, FlyingArm
+from hilt.systems.aerial.gains import HOOKED, IMPACT, NORMAL, Gains
+from hilt.systems.aerial.planner import PLANNER, Planner
+from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
+from hilt.systems.aerial.rotors import MOTORS, Rotors
+from hilt.systems.aerial.tank import Tank
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

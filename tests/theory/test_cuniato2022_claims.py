@@ -5,7 +5,7 @@ import os
 import pytest
 
 from hilt.reproduce import papers
-from hilt.reproduce.cuniato2022_equations import gives_way, haptic_noise, mixer_fits, power_errors, vector_part_ratio
+from hilt.systems.aerial.paper.cuniato2022_equations import gives_way, haptic_noise, mixer_fits, power_errors, vector_part_ratio
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

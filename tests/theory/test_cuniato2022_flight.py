@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from hilt import signals
-from hilt.aerial.estimator import ESTIMATOR, Estimator
-from hilt.aerial.flight import FLIGHT, Flight
-from hilt.aerial.planner import PLANNER, Planner
-from hilt.aerial.rotors import MOTORS, Rotors
-from hilt.dynamics.quadrotor import (
+from hilt.core import signals
+from hilt.maths import so3
+from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
+from hilt.systems.aerial.flight import FLIGHT, Flight
+from hilt.systems.aerial.planner import PLANNER, Planner
+from hilt.systems.aerial.quadrotor import (
     GRAVITY,
     QUADROTOR_PARAMS,
     QUADROTOR_STATE,
@@ -24,7 +24,7 @@ from hilt.dynamics.quadrotor import (
     quadrotor_show,
     quadrotor_start,
 )
-from hilt.maths import so3
+from hilt.systems.aerial.rotors import MOTORS, Rotors
 
 MASS, INERTIA = 12.685, (0.777, 0.777, 1.112)
 WEIGHT = MASS * GRAVITY

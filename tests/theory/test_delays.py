@@ -10,7 +10,9 @@ import os
 import numpy as np
 import pytest
 
-from hilt import delays, job, registry
+from hilt import job
+from hilt.core import registry
+from hilt.metrics import delays
 from hilt.report import delays as shown
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hilt.reproduce import papers
-from hilt.systems.freefloat import drift, held_force_position
+from hilt.systems.freefloat.freefloat import drift, held_force_position
 
 
 def test_drifts_of_figure_3(simulate):
@@ -48,7 +48,7 @@ def test_energy_balance_of_equation_9(simulate):
 
 def test_the_energy_estimate_converges(simulate):
     """[DeStefano2017, eq. 12]: ΔE - ΔH of a tick is of order T², so a tenth of T leaves a hundredth."""
-    from hilt.reproduce.destefano2017 import energy_difference
+    from hilt.systems.freefloat.paper.destefano2017 import energy_difference
 
     sizes = [np.abs(energy_difference(T)[1]).max() for T in (0.1, 0.01, 0.001)]
     assert sizes[0] / sizes[1] == pytest.approx(100, rel=0.02)
@@ -59,7 +59,7 @@ def test_the_energy_estimate_converges(simulate):
 def test_order_of_convergence(simulate, kind, order):
     """Position at 40 s, amid the second push, against the continuous solution T/2 earlier: a force that is sampled at the start
     of a tick and held comes half a tick late. Taken off, the rules that are exact for a held force are of second order."""
-    from hilt.dynamics.reference import continuous
+    from hilt.systems.freefloat.analysis.reference import continuous
 
     errors = []
     for T in (0.2, 0.1, 0.05):

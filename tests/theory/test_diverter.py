@@ -10,18 +10,22 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hilt.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
-from hilt.aerial.estimator import ESTIMATOR, Estimator, estimator_step
-from hilt.aerial.flight import FLIGHT, Flight, flight_step
-from hilt.aerial.force_filter import FORCE_FILTER, ForceFilter, filter_share, force_filter_step
-from hilt.aerial.gains import HOOKED, IMPACT, NORMAL, Gains
-from hilt.aerial.planner import Planner, WayPoint
-from hilt.aerial.port_guard import lead_times
-from hilt.aerial.rotors import MOTORS, Rotors, motors_step
-from hilt.aerial.tank import Tank
-from hilt.aerial.task import BACK, FAILED, INSTALLED, RECOVER, RETREAT, RISE, STATES, TASK, Task, Tool, task_step
 from hilt.compiled import jit
-from hilt.dynamics.quadrotor import (
+from hilt.core.scenario import Loop
+from hilt.core.signals import record, row_type
+from hilt.maths import so3, vec
+from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.robot import robot_step
+from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
+from hilt.systems.aerial.cable import CABLE, Cable, cable_step
+from hilt.systems.aerial.estimator import ESTIMATOR, Estimator, estimator_step
+from hilt.systems.aerial.flight import FLIGHT, Flight, flight_step
+from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, filter_share, force_filter_step
+from hilt.systems.aerial.gains import HOOKED, IMPACT, NORMAL, Gains
+from hilt.systems.aerial.planner import Planner, WayPoint
+from hilt.systems.aerial.port_guard import lead_times
+from hilt.systems.aerial.quadrotor import (
     QUADROTOR_PARAMS,
     QUADROTOR_STATE,
     Vehicle,
@@ -29,15 +33,11 @@ from hilt.dynamics.quadrotor import (
     quadrotor_move,
     quadrotor_show,
     quadrotor_start,
-)  # fmt: skip
-from hilt.maths import so3, vec
-from hilt.plant.cable import CABLE, Cable, cable_step
-from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.robot import robot_step
-from hilt.plant.sensor import SENSOR, Sensor, sensor_step
-from hilt.plant.servo import SERVO, Servo
-from hilt.scenario import Loop
-from hilt.signals import record, row_type
+)
+from hilt.systems.aerial.rotors import MOTORS, Rotors, motors_step
+from hilt.systems.aerial.servo import SERVO, Servo
+from hilt.systems.aerial.tank import Tank
+from hilt.systems.aerial.task import BACK, FAILED, INSTALLED, RECOVER, RETREAT, RISE, STATES, TASK, Task, Tool, task_step
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

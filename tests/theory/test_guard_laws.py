@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from hilt.guard import GUARD, NEVER, guard_step, start
-from hilt.signals import row_type
+from hilt.core.guard import GUARD, NEVER, guard_step, start
+from hilt.core.signals import row_type
 
 DT = 0.004
 BOX = 0.05

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import job, seeds
-from hilt.systems.docking_metrics import damped_contact
+from hilt import job
+from hilt.sweep import seeds
+from hilt.systems.docking.metrics import damped_contact
 
 SECOND_ORDER = ("robot.kind=second-order", "robot.damping_ratio=1", "sensor.delay=2 ms")
 ENCODER_NOISE = ("encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s")
@@ -233,7 +234,7 @@ def test_an_ideal_robot_needs_no_compensation():
 
 
 def test_the_fine_reference_agrees_with_the_closed_form():
-    from hilt.systems.docking_metrics import ideal_fine, ideal_line
+    from hilt.systems.docking.metrics import ideal_fine, ideal_line
 
     for name in ("table1", "bench-2.64", "soft-rear"):
         values = job.find("docking", name, [])[1]

@@ -7,21 +7,21 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from hilt.aerial.admittance import midpoint
-from hilt.aerial.force_filter import FORCE_FILTER, ForceFilter, filter_share, force_filter_step
-from hilt.aerial.gains import Gains, GainSet
-from hilt.aerial.hand_limit import LAG_ONLY, PortLoop, largest_mass, loop_of, stiffest_hand, warning
-from hilt.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, hardware_admittance_step
-from hilt.aerial.port_guard import PortPassivity, lead_times
 from hilt.compiled import jit
+from hilt.core.scenario import Scenario
+from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.hand import HAND, Hand, hand_step
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
-from hilt.plant.servo import SERVO, Servo
-from hilt.scenario import Scenario
-from hilt.signals import record, row_type
+from hilt.systems.aerial.admittance import midpoint
+from hilt.systems.aerial.analysis.hand_limit import LAG_ONLY, PortLoop, largest_mass, loop_of, stiffest_hand, warning
+from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, filter_share, force_filter_step
+from hilt.systems.aerial.gains import Gains, GainSet
+from hilt.systems.aerial.hand import HAND, Hand, hand_step
+from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, hardware_admittance_step
+from hilt.systems.aerial.port_guard import PortPassivity, lead_times
+from hilt.systems.aerial.servo import SERVO, Servo
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

@@ -8,17 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hilt import identify_robot, signals
-from hilt.device.gentle import Track
+from hilt.core import signals
+from hilt.core.faults import InputError
+from hilt.core.signals import POSE
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.rigfile import RigFile, RigLimits
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.response import Response
-from hilt.faults import InputError
-from hilt.identify_robot import excitation, identify
+from hilt.lab import identify as identify_robot
+from hilt.lab.gentle import Track
+from hilt.lab.identify import excitation, identify
 from hilt.plant.robot import ROBOT, Robot
-from hilt.signals import POSE
 
 T = 0.004
 REACH, SPEED, ACCELERATION = 0.01, 0.05, 5.0

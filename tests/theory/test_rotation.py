@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hilt.dynamics.reference import continuous
+from hilt.systems.freefloat.analysis.reference import continuous
 
 CLEAN = ("sensor.noise=0", "sensor.torque_noise=0", "sensor.bandwidth=0", "robot.kind=ideal", "robot.delay=0")
 

@@ -9,8 +9,8 @@ from scipy import signal
 from scipy.spatial.transform import Rotation
 
 from hilt import job
-from hilt.calibrate import SAMPLES, identify_tool
-from hilt.faults import InputError
+from hilt.core.faults import InputError
+from hilt.lab.calibrate import SAMPLES, identify_tool
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from hilt import job
-from hilt.compensate.twin.bound import bound_cof
-from hilt.reproduce.twin_runs import ALL_SEEDS, PURE, ROBOTS, run
-from hilt.systems.docking import DOCKING
+from hilt.systems.docking.analysis.bound import bound_cof
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.paper.twin_runs import ALL_SEEDS, PURE, ROBOTS, run
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from hilt.reproduce import papers, twin_grid
-from hilt.reproduce.twin_runs import pure, second_order
-from hilt.reproduce.twin_six_runs import GEOMETRIES
-from hilt.reproduce.twin_troubles import TROUBLES, cost
+from hilt.reproduce import papers
+from hilt.systems.docking.paper import twin_grid
+from hilt.systems.docking.paper.twin_runs import pure, second_order
+from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES
+from hilt.systems.docking.paper.twin_troubles import TROUBLES, cost
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

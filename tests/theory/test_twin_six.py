@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from hilt import job
-from hilt.compensate.twin.bound import effective_mass
-from hilt.reproduce import twin_six_runs
-from hilt.reproduce.twin_six_runs import (
+from hilt.systems.docking.analysis.bound import effective_mass
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.paper import twin_six_runs
+from hilt.systems.docking.paper.twin_six_runs import (
     GEOMETRIES,
     HARDEST,
     PURE_20,
@@ -25,7 +26,6 @@ from hilt.reproduce.twin_six_runs import (
     normal_told_wrong,
     scenario,
 )
-from hilt.systems.docking import DOCKING
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

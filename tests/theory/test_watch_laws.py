@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import faults
+from hilt.core import faults
+from hilt.core.guard import GUARD
+from hilt.core.signals import POSE, TWIST
 from hilt.device import rigfile, watch
 from hilt.device.rsi.response import Response
 from hilt.device.watch import Watch
-from hilt.guard import GUARD
 from hilt.maths import so3
-from hilt.signals import POSE, TWIST
 
 RIG = rigfile.load(Path(__file__).parents[2] / "rigs" / "dry-lab.toml")
 T = 0.004

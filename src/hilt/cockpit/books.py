@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from hilt.core.stage import System
+from hilt.host.realtime import percentiles
 from hilt.job import plain
-from hilt.realtime import percentiles
-from hilt.stage import System
 
 EDGES_US = [0.0, *(step * 10.0**decade for decade in range(6) for step in (1, 2, 5))]
 WINDOW = 20_000  # rows that the percentiles are taken over

@@ -11,13 +11,13 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from hilt import clock
 from hilt.cockpit import wire
 from hilt.cockpit.gate import Log, Rate
 from hilt.cockpit.hub import Hub, Watched
 from hilt.cockpit.player import Player
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
+from hilt.core import clock
+from hilt.core.faults import InputError
 from hilt.record.reading import rows_of_a_stranger
 
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 100.0, 200.0

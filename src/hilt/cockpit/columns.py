@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.signals import TABLE, leaves, unit_of
+from hilt.core.signals import TABLE, leaves, unit_of
 
 
 @functools.cache

@@ -7,10 +7,10 @@ whatever is stuck before the loop, a stop is not behind it.
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from hilt import clock
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
-from hilt.mailbox import Answer, Sender, Watcher
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.live.mailbox import Answer, Sender, Watcher
 
 SILENCE = 10.0  # [s] after which somebody else may take the controls
 PATIENCE = 5.0  # [s] for an answer

@@ -9,11 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hilt import job, mailbox, registry, scenario
+from hilt import job
 from hilt.cockpit.wire import without_paths
+from hilt.core import registry, scenario
+from hilt.core.faults import InputError
+from hilt.core.stage import System
 from hilt.device import rigfile
-from hilt.faults import InputError
-from hilt.stage import System
+from hilt.live import mailbox
 
 RIGS = Path("rigs")
 MOST_STATIONS = 8
@@ -194,7 +196,7 @@ class Desk:
         """The session of an order that has been checked."""
         if len(mailbox.sessions()) >= MOST_STATIONS:
             raise Wrong([{"key": "", "sentence": f"{MOST_STATIONS} stations are running already; quit one first"}])
-        from hilt import station
+        from hilt.live import station
 
         settings = {key: value for key, value in order.settings.items() if value is not None}
         config = {

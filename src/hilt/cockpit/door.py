@@ -19,11 +19,12 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from hilt import child, clock
 from hilt.cockpit import wire
 from hilt.cockpit.gate import Log, Plate, Rate, Refusal
 from hilt.cockpit.helm import Helm, Page
-from hilt.faults import InputError
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host import child
 
 BEAT = 0.02  # [s]
 HEADER_TIME = 5.0  # [s]

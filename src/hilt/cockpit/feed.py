@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock, registry, scenario
 from hilt.cockpit import books, columns, presets, stage_view
 from hilt.cockpit.history import History
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
-from hilt.mailbox import STATES, Front, Watcher
-from hilt.ring import RingReader
-from hilt.scenario import Scenario
+from hilt.core import clock, registry, scenario
+from hilt.core.faults import InputError
+from hilt.core.scenario import Scenario
+from hilt.live.mailbox import STATES, Front, Watcher
+from hilt.live.ring import RingReader
 
 ROWS_A_READ = 1024
 READS_A_LOOK = 8  # so much is made up for at once after a pause; the rest comes with the next looks

@@ -16,9 +16,9 @@ from hilt import job
 from hilt.cockpit import unpack
 from hilt.cockpit.columns import column, columns_of, lowest_highest
 from hilt.cockpit.history import Range
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
 from hilt.record.reading import no_rows
-from hilt.scenario import Scenario
-from hilt.stage import System
 
 KEPT_BYTES = 2 << 30  # of rows, in all
 BUCKET = 64

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from hilt import clock
 from hilt.cockpit import keys
+from hilt.core import clock
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]

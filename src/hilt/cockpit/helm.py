@@ -7,14 +7,15 @@ the loop has. Nothing is waited for, no folder is listed, no file is read but th
 import itertools
 from typing import Any, Protocol
 
-from hilt import clock, mailbox
 from hilt.cockpit import keys, wire
 from hilt.cockpit.controls import Controls
 from hilt.cockpit.gate import Log
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
-from hilt.ring import SUFFIX
-from hilt.shared import Segment
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host.shared import Segment
+from hilt.live import mailbox
+from hilt.live.ring import SUFFIX
 
 KEPT = 60.0  # [s] that a session stays open when nobody attends to it any more
 TELL_EVERY = 1.0  # [s] the state, if nothing has changed

@@ -7,12 +7,13 @@ done in a thread beside it.
 import asyncio
 from typing import Any
 
-from hilt import clock, mailbox
 from hilt.cockpit.feed import Feed
 from hilt.cockpit.gate import Log
 from hilt.cockpit.library import Library
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.live import mailbox
 
 BEAT = 0.025  # [s]: 40 frames a second
 KEPT = 60.0  # [s] that a feed is kept when nobody watches it any more

@@ -13,9 +13,9 @@ import hmac
 import json
 import secrets
 
-from hilt import clock
-from hilt.faults import InputError
-from hilt.shared import Segment
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host.shared import Segment
 
 CONTROL, WATCH = "control", "watch"
 ROLES = (CONTROL, WATCH)

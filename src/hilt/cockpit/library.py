@@ -13,13 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hilt import child, clock
 from hilt.cockpit.film import Film, Films
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.core.stage import System
+from hilt.host import child
 from hilt.record.container import Contents, open_file
 from hilt.record.reading import ORIGIN, RESULT, origin_in, read_json, result_in, row_in
-from hilt.stage import System
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 FRESH = 5.0  # [s]: a file without an end that has grown so lately is still being written
@@ -113,7 +114,7 @@ class Library:
             raise InputError(f"the report of {name} would be written through a link out of the folder; take the link away")
         with self._reports:  # by a process of its own: drawing it takes seconds
             done = subprocess.run(
-                child.command("hilt.cli", "show", str(path)), capture_output=True, text=True, timeout=REPORT_PATIENCE
+                child.command("hilt.cli.main", "show", str(path)), capture_output=True, text=True, timeout=REPORT_PATIENCE
             )
         if done.returncode or not page.is_file():
             raise InputError(f"the report of {name} cannot be made: {done.stderr.strip().removeprefix('hilt: ')}")

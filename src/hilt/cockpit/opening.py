@@ -13,8 +13,8 @@ from pathlib import Path
 from hilt.cockpit import door, keys
 from hilt.cockpit.gate import Log, is_loopback
 from hilt.cockpit.helm import Helm
+from hilt.core.faults import InputError
 from hilt.device import own
-from hilt.faults import InputError
 
 OPEN_FILES = 4096
 Ready = Callable[[Callable[..., str], keys.Card], None]

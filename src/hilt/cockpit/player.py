@@ -8,7 +8,7 @@ from hilt.cockpit import books, columns, presets, stage_view
 from hilt.cockpit.film import Film
 from hilt.cockpit.history import Range
 from hilt.cockpit.wire import without_paths
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 
 FASTEST = 100.0
 

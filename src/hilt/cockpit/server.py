@@ -11,7 +11,6 @@ from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
-from hilt import registry
 from hilt.cockpit import desk, keys
 from hilt.cockpit.client import Client
 from hilt.cockpit.gate import Log
@@ -19,7 +18,8 @@ from hilt.cockpit.hub import Hub, sessions
 from hilt.cockpit.library import Library
 from hilt.cockpit.wire import without_paths
 from hilt.cockpit.work import Overrun, Workbench
-from hilt.faults import InputError
+from hilt.core import registry
+from hilt.core.faults import InputError
 
 STATIC = Path(__file__).parent / "static"
 SOCKETS = 32

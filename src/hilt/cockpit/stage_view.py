@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from hilt.cockpit import scenes
-from hilt.scenario import Scenario
-from hilt.stage import System
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
 
 
 class StageView:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hilt import child
-from hilt.faults import InputError
+from hilt.core.faults import InputError
+from hilt.host import child
 from hilt.record import recording
 from hilt.record.layout import type_from
 from hilt.record.recording import Recording

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from hilt.cockpit.history import Range
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 from hilt.job import plain
 
 MOST_SIGNALS = 24

@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hilt import child
-from hilt.faults import InputError
+from hilt.core.faults import InputError
+from hilt.host import child
 
 MEMORY = 2 << 30  # [B] that a worker may take
 NICENESS = 5  # behind who watches

@@ -4,9 +4,9 @@ x + τ v + ½ τ² a
 """
 
 from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
 from hilt.maths import vec
-from hilt.signals import record
-from hilt.stage import StageKind
 
 
 @jit

@@ -4,9 +4,9 @@ p_WB = p_WBcm - R_WB c
 """
 
 from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
 from hilt.maths import so3, vec
-from hilt.signals import record
-from hilt.stage import StageKind
 
 
 @jit

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from hilt import faults, guard
 from hilt.compiled import jit
-from hilt.faults import InputError
-from hilt.guard import GUARD, guard_step
+from hilt.core import faults, guard
+from hilt.core.faults import InputError
+from hilt.core.guard import GUARD, guard_step
+from hilt.core.signals import POSE, record, row_type
+from hilt.core.stage import Bench, System
 from hilt.maths import so3, vec
-from hilt.signals import POSE, record, row_type
-from hilt.stage import Bench, System
 
 BLEND = 0.3  # s in which most of what is missing is made up for
 SHARE = 0.99  # of a limit that making up may use, so that rounding does not reach it

@@ -13,16 +13,16 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field, field_validator
 
-from hilt import faults
+from hilt.core import faults
+from hilt.core.faults import InputError
+from hilt.core.units import Second
 from hilt.device.netft import driver as netft
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.rsi import driver as rsi
 from hilt.device.rsi.codec import CYCLES
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.settings import RsiSettings
-from hilt.faults import InputError
-from hilt.shared import PAGE, Segment
-from hilt.units import Second
+from hilt.host.shared import PAGE, Segment
 
 
 class RobotDriver(Protocol):

@@ -18,8 +18,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hilt import private, registry
-from hilt.faults import InputError
+from hilt.compiled import private
+from hilt.core import registry
+from hilt.core.faults import InputError
 
 _files: dict[str, Path] = {}  # that the command line names, by their module's name
 _classes: list[str] = []

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from hilt import faults
-from hilt.clock import PeriodicClock
-from hilt.device.lab import LIVE, OFF, READY, STATES, STOPPED
-from hilt.device.rig import SimulatedRig
-from hilt.faults import InputError
-from hilt.stage import Bench, System
+from hilt.core import faults
+from hilt.core.clock import PeriodicClock
+from hilt.core.faults import InputError
+from hilt.core.rig import SimulatedRig
+from hilt.core.stage import Bench, System
+from hilt.device.live_rig import LIVE, OFF, READY, STATES, STOPPED
 
 
 class PacedRig:

@@ -10,7 +10,7 @@ import ipaddress
 import socket
 from collections.abc import Callable
 
-from hilt import clock
+from hilt.core import clock
 
 COUNTED = 100  # packets of strangers, before the kernel is told to drop them
 NAMED = 3  # strangers whose addresses are told

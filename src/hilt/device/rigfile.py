@@ -13,14 +13,11 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hilt import registry, scenario
-from hilt.device import own
-from hilt.device.drivers import RobotSection, SensorSection
-from hilt.faults import InputError, shortened
-from hilt.guard import NEVER, Limits
-from hilt.scenario import Section
-from hilt.sense.tool_load import ToolLoad
-from hilt.units import (
+from hilt.core import registry, scenario
+from hilt.core.faults import InputError, shortened
+from hilt.core.guard import NEVER, Limits
+from hilt.core.scenario import Section
+from hilt.core.units import (
     Count,
     Hertz,
     Metre,
@@ -35,6 +32,9 @@ from hilt.units import (
     Unit,
     to_si,
 )
+from hilt.device import own
+from hilt.device.drivers import RobotSection, SensorSection
+from hilt.sense.tool_load import ToolLoad
 
 TRACKING_DELAY = 0.03  # [s], of a robot that nobody has identified
 

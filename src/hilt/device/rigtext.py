@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hilt import toml
-from hilt.faults import InputError
+from hilt.core import toml
+from hilt.core.faults import InputError
 
 
 def _value(value: Any) -> str:

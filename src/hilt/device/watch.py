@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from hilt import faults
 from hilt.compiled import jit
+from hilt.core import faults
+from hilt.core.signals import POSE, TWIST, record
 from hilt.device.rigfile import RigFile
 from hilt.maths import so3, vec
-from hilt.signals import POSE, TWIST, record
 
 ROWS = 256  # of the set-points kept
 MEAN = 5  # cycles that a measured speed is the mean of

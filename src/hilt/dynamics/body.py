@@ -5,8 +5,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from hilt.scenario import Section
-from hilt.units import Inertia, Kilogram, Metre3, MetrePerSecond3, Newton, Quaternion, RadianPerSecond3
+from hilt.core.scenario import Section
+from hilt.core.units import Inertia, Kilogram, Metre3, MetrePerSecond3, Newton, Quaternion, RadianPerSecond3
 
 Kind = Literal["euler", "explicit", "passive", "passive-literal", "trapezoid", "momentum"]
 

@@ -19,8 +19,8 @@ from typing import Any
 from numba import types
 
 from hilt.compiled import external, jit
-from hilt.faults import InputError, shortened
-from hilt.signals import record
+from hilt.core.faults import InputError, shortened
+from hilt.core.signals import record
 
 TIME, QPOS, QVEL, ACT, HISTORY, WARMSTART, PLUGIN, PLASTIC = (1 << bit for bit in (0, 1, 2, 3, 4, 5, 13, 14))  # mjtState
 BITS = TIME | QPOS | QVEL | ACT | HISTORY | WARMSTART | PLUGIN | PLASTIC

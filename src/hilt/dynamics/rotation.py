@@ -16,12 +16,12 @@ The energy that the rule makes is the change of ½ ω·L less the work of the to
 
 import numpy as np
 
-from hilt.compensate import ledger
 from hilt.compiled import jit
+from hilt.core import ledger
+from hilt.core.signals import PORT, record
+from hilt.core.stage import StageKind
 from hilt.dynamics.integrators import CODES, EULER, EXPLICIT
 from hilt.maths import so3, vec
-from hilt.signals import PORT, record
-from hilt.stage import StageKind
 
 MOST_ITERATES = 30  # each has about half the turn of the tick less error than the one before
 ROUNDING = 1e-15  # of the turn

@@ -13,11 +13,11 @@ divides by nearly zero at every change of sign and takes the force one tick late
 zero, |v_pc| is at most T |F*|/m, and the rest stays in E. The uncorrected v is the state.
 """
 
-from hilt.compensate import ledger
 from hilt.compiled import jit
+from hilt.core import ledger
+from hilt.core.signals import PORT, record
+from hilt.core.stage import StageKind
 from hilt.dynamics.integrators import CODES, EXPLICIT, MOMENTUM, PASSIVE, PASSIVE_LITERAL, TRAPEZOID
-from hilt.signals import PORT, record
-from hilt.stage import StageKind
 
 
 @jit

@@ -15,8 +15,8 @@ a joint may move at speed · distance/band; when more is asked of it, it is held
 import math
 
 from hilt.compiled import jit, jit_apart
+from hilt.compiled.records import record
 from hilt.maths import so3, vec
-from hilt.records import record
 
 MOST = 7  # joints
 

@@ -4,8 +4,8 @@ The buffer is a field of the state record; `CAPACITY` bounds the delay, and the 
 """
 
 from hilt.compiled import jit
+from hilt.compiled.records import record
 from hilt.maths import so3, vec
-from hilt.records import record
 
 CAPACITY = 512  # a power of two: places are counted with a mask
 

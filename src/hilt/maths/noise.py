@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from hilt.compiled import jit
-from hilt.records import record
+from hilt.compiled.records import record
 
 NOISE = record(key="u8", counter="u8")
 

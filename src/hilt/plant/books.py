@@ -4,11 +4,11 @@ Over the tick from t - T to t the world gives ½(F⁻ + F)·Δx of the true moti
 commanded. The difference is split on the way: holding the wrench, the robot's answer, the sensor.
 """
 
-from hilt.compensate import ledger
 from hilt.compiled import jit
+from hilt.core import ledger
+from hilt.core.signals import PORT, record
+from hilt.core.stage import StageKind
 from hilt.maths import so3, vec
-from hilt.signals import PORT, record
-from hilt.stage import StageKind
 
 
 @jit

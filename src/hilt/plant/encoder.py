@@ -3,11 +3,11 @@
 from pydantic import Field
 
 from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre, MetrePerSecond
 from hilt.maths import noise, so3, vec
-from hilt.scenario import Section
-from hilt.signals import record
-from hilt.stage import StageKind
-from hilt.units import Metre, MetrePerSecond
 
 
 class Encoder(Section):

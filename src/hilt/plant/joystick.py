@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 
 from hilt.compiled import jit, memcpy
-from hilt.shared import Segment
-from hilt.signals import record
-from hilt.stage import StageKind
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.host.shared import Segment
 
 NUMBERS = 8
 BYTES = 8 * NUMBERS

@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import MetrePerSecond, MetrePerSecond2, Number, Second
 from hilt.maths import delay, noise, so3, vec
-from hilt.scenario import Section
-from hilt.signals import record
-from hilt.stage import StageKind
-from hilt.units import MetrePerSecond, MetrePerSecond2, Number, Second
 
 
 class Robot(Section):

@@ -10,12 +10,10 @@ import math
 from pydantic import Field
 
 from hilt.compiled import jit
-from hilt.maths import delay, noise, so3, vec
-from hilt.scenario import Section
-from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench, take_off
-from hilt.signals import record
-from hilt.stage import StageKind
-from hilt.units import (
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import (
     Count,
     Hertz,
     Metre3,
@@ -28,6 +26,8 @@ from hilt.units import (
     Quaternion,
     Second,
 )
+from hilt.maths import delay, noise, so3, vec
+from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench, take_off
 
 
 class Sensor(Section):

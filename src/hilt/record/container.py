@@ -17,7 +17,7 @@ import lz4.frame
 import numpy as np
 import zstandard
 
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 
 MAGIC = b"\x89MCAP0\r\n"
 CDR_LITTLE_ENDIAN = b"\x00\x01\x00\x00"

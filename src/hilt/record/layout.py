@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 
 _NUMBERS = ("<f8", "<i8", "<u8")  # all of them eight bytes wide
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 from hilt.record.container import Contents, Damage, open_file, rows_of, unpack
 from hilt.record.layout import type_from
 

@@ -19,15 +19,15 @@ import numpy as np
 from mcap.writer import Writer
 
 import hilt
-from hilt import clock, faults
-from hilt.faults import Fault
+from hilt.core import clock, faults
+from hilt.core.faults import Fault
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
 from hilt.record.container import CDR_LITTLE_ENDIAN
 from hilt.record.layout import describe, type_from
 from hilt.record.reading import Recording as Recording
 from hilt.record.reading import load as load
 from hilt.record.reading import stored as stored
-from hilt.scenario import Scenario
-from hilt.stage import System
 
 ROWS_A_CHUNK = 256
 SECONDS_A_CHUNK = 0.5

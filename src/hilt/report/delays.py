@@ -1,7 +1,7 @@
 """The loop's delays as a table of the report."""
 
-from hilt import delays
 from hilt.job import Result
+from hilt.metrics import delays
 from hilt.report.table import table
 
 

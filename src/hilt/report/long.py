@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from hilt.core.signals import TABLE, leaves, unit_of
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, MEASURED, Picture, mark_fault
 from hilt.report.pictures import energy_made
-from hilt.signals import TABLE, leaves, unit_of
 
 # What is drawn, of those signals that the system has.
 SIGNALS = (

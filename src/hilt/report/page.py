@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import hilt
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 from hilt.job import Result
 from hilt.report import delays, long, timing, who, words
 from hilt.report.figure import Picture

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from hilt import clock
+from hilt.core import clock
 from hilt.job import Result
 from hilt.report import timing, words
 

@@ -2,8 +2,8 @@
 
 import html
 
-from hilt import deeds
 from hilt.job import Result
+from hilt.record import deeds
 from hilt.report.table import table
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from hilt.missing import Missing
+from hilt.core.missing import Missing
 
 # Units by the ending of a metric's name, longer endings first.
 _ENDINGS = {

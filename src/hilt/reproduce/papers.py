@@ -4,16 +4,16 @@ import html
 import importlib
 from pathlib import Path
 
-from hilt.faults import InputError
+from hilt.core.faults import InputError
 from hilt.report import page
 from hilt.reproduce.claims import Reproduction
 
 _MODULES = {
-    "cuniato2022": "hilt.reproduce.cuniato2022",
-    "destefano2017": "hilt.reproduce.destefano2017",
-    "he2022": "hilt.reproduce.he2022",
-    "twin": "hilt.reproduce.twin",
-    "yang2018": "hilt.reproduce.yang2018",
+    "cuniato2022": "hilt.systems.aerial.paper.cuniato2022",
+    "destefano2017": "hilt.systems.freefloat.paper.destefano2017",
+    "he2022": "hilt.systems.docking.paper.he2022",
+    "twin": "hilt.systems.docking.paper.twin_claims",
+    "yang2018": "hilt.systems.payload.paper.yang2018",
 }
 
 

@@ -15,11 +15,11 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Hertz
 from hilt.maths import vec
-from hilt.scenario import Section
-from hilt.signals import record
-from hilt.stage import StageKind
-from hilt.units import Hertz
 
 ORDER = {"none": 0, "first-order": 1, "butterworth": 2}
 

@@ -13,12 +13,12 @@ robot; by the small gain that loop is stable while m < M/2 and the robot does no
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Inertia, Kilogram, Metre3, MetrePerSecond2, Newton3, NewtonMetre3, Second
 from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.maths import so3, vec
-from hilt.scenario import Section
-from hilt.signals import record
-from hilt.stage import StageKind
-from hilt.units import Inertia, Kilogram, Metre3, MetrePerSecond2, Newton3, NewtonMetre3, Second
 
 GRAVITY = (0.0, 0.0, -9.80665)  # [m/s²] in W, whose z points up
 

@@ -4,9 +4,9 @@ f_W = R_WB R_BS f_S        tau_Bcm = R_WB R_BS tau_So + (R_WB (s - c)) × f_W
 """
 
 from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
 from hilt.maths import so3, vec
-from hilt.signals import record
-from hilt.stage import StageKind
 
 
 @jit

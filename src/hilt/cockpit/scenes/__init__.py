@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from hilt.cockpit.scenes import aerial, docking, freefloat, payload, plain
-from hilt.cockpit.scenes.drawing import Drawing
-from hilt.scenario import Scenario
-from hilt.stage import System
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
+from hilt.scene import plain
+from hilt.scene.drawing import Drawing
+from hilt.systems.aerial.views import scene as aerial
+from hilt.systems.docking.views import scene as docking
+from hilt.systems.freefloat.views import scene as freefloat
+from hilt.systems.payload.views import scene as payload
 
 SCENES: dict[str, Callable[[Any], Drawing]] = {
     "aerial": aerial.draw,

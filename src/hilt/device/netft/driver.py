@@ -13,12 +13,12 @@ from typing import Any
 
 from pydantic import Field
 
-from hilt import clock
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.core.scenario import Section
+from hilt.core.units import Count, Newton, NewtonMetre, Number, Second
 from hilt.device.netft import codec
 from hilt.device.netft.jump import Jump
-from hilt.faults import InputError
-from hilt.scenario import Section
-from hilt.units import Count, Newton, NewtonMetre, Number, Second
 
 OK, STALE, STATUS, SATURATED, FROZEN, GAP, JUMP = 0, 1, 2, 3, 4, 5, 6
 SENTENCES = {

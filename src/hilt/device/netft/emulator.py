@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hilt import clock
+from hilt.core import clock
 from hilt.device.line import Line
 from hilt.device.netft import codec
 

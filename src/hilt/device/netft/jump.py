@@ -10,7 +10,7 @@ sensor's own count of samples says how many there were, also where a box sends o
 
 import math
 
-from hilt import clock
+from hilt.core import clock
 from hilt.device.netft.codec import Record
 
 OWN_BIAS = 0.5  # [s] within which our own bias command shows

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock
+from hilt.core import clock
 from hilt.maths import so3
 
 Push = tuple[float, ...]  # way [m] and turn [rad] in the robot's base, and the time that it takes [s]

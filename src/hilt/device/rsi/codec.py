@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled import jit
+from hilt.core.signals import POSE, record
 from hilt.device.rsi import scan
 from hilt.device.rsi.scan import OK as OK
 from hilt.maths import so3
-from hilt.signals import POSE, record
 
 PORT = 59152
 SIZE_MAX = 2048  # no packet is longer; a datagram of 1 to 1472 bytes is usual

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from hilt import clock
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.core.signals import TWIST
 from hilt.device.peer import PeerPort, named
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.codes import LIMITED, LINE, NOT_SENDABLE, OK, RESTARTED, RIVAL, SENTENCES, SILENT
 from hilt.device.rsi.settings import RsiSettings, pose_of
-from hilt.faults import InputError
-from hilt.signals import TWIST
 
 __all__ = ["LIMITED", "LINE", "NOT_SENDABLE", "OK", "RESTARTED", "RIVAL", "SENTENCES", "SILENT", "RsiRobot"]
 

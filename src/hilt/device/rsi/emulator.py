@@ -20,13 +20,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hilt import clock
+from hilt.core import clock
+from hilt.core.signals import POSE, TWIST
 from hilt.device.line import Line
 from hilt.device.peer import PeerPort
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.aside import NO_PUSH, Aside, Push
 from hilt.device.rsi.response import Response
-from hilt.signals import POSE, TWIST
 
 _STILL = 1e-12  # [m] and [rad]: a correction below this does not move
 

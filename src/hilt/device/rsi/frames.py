@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled import jit
+from hilt.core.signals import POSE, TWIST
 from hilt.device.rsi import codec
 from hilt.maths import so3, vec
-from hilt.signals import POSE, TWIST
 
 
 @jit

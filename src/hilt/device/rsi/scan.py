@@ -13,7 +13,7 @@ It reads bytes below `n` only; the tests also run it with bounds checks.
 import numpy as np
 
 from hilt.compiled import jit
-from hilt.signals import record
+from hilt.core.signals import record
 
 OK, BAD_LENGTH, BAD_SYNTAX, BAD_ROOT, BAD_NUMBER, TWICE, UNKNOWN_ATTRIBUTE, MISSING = 0, 1, 2, 3, 4, 5, 6, 7
 

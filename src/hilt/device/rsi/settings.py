@@ -5,10 +5,10 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
+from hilt.core.scenario import Section
+from hilt.core.signals import POSE
+from hilt.core.units import Count, Metre, Metre3, Quaternion, Radian
 from hilt.device import peer
-from hilt.scenario import Section
-from hilt.signals import POSE
-from hilt.units import Count, Metre, Metre3, Quaternion, Radian
 
 
 class Place(Section):

@@ -1,0 +1,88 @@
+"""The command line of the cockpit."""
+
+import os
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hilt.cli.lab import Drivers
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host.interrupts import Interrupted
+
+TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; without it each server makes its own
+SHORTEST_TOKEN = 16
+
+
+def _token() -> str | None:
+    found = os.environ.get(TOKEN)
+    if found and (len(found) < SHORTEST_TOKEN or not found.isascii() or not found.replace("-", "").replace("_", "").isalnum()):
+        raise InputError(f"{TOKEN} must be {SHORTEST_TOKEN} or more letters, digits, - and _; leave it out for a random one")
+    return found or None
+
+
+def _show(address: str, card: Any) -> None:
+    """In the browser, by way of a private file: a command line can be read by every user of the machine."""
+    webbrowser.open(card.page(address))
+
+
+def cockpit(
+    port: Annotated[int, typer.Option(help="where to listen; 0 takes a free one")] = 8484,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="only print the address")] = False,
+    host: Annotated[str, typer.Option(help="an address that others can reach has to be asked for")] = "127.0.0.1",
+    out: Annotated[Path, typer.Option("--out", help="folder for recordings and reports")] = Path("runs"),
+    driver: Drivers = [],  # noqa: B006
+    link: Annotated[bool, typer.Option("--link", help="print a new address for the cockpit that runs on this port")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="the address may watch and stop, and never take the controls")] = False,
+) -> None:
+    """Watch, drive and stop runs in a browser. The printed address opens one page, within five minutes."""
+    from hilt import cockpit as server
+    from hilt.cockpit import keys
+    from hilt.device import own
+
+    own.allow(*driver)
+
+    role = keys.WATCH if watch else keys.CONTROL
+    if link:
+        print(keys.Card(port).link(role), flush=True)
+        return
+
+    def ready(links: Any, card: Any) -> None:
+        print(links(role), flush=True)
+        if not no_browser:
+            _show(links(role), card)
+
+    with suppress(KeyboardInterrupt, Interrupted):
+        server.serve(host, port, out, _token(), ready)
+
+
+def run(config: dict[str, Any], out: Path) -> None:
+    """Start a scenario in wall time, armed by this command, and show it until interrupted; then it is stopped and ended."""
+    from hilt import cockpit as server
+    from hilt.live import mailbox, station
+
+    name = station.launch({**config, "out": str(out), "go": True})
+
+    def ready(links: Any, card: Any) -> None:
+        print(links(session=name), flush=True)
+        _show(links(session=name), card)
+
+    try:
+        with suppress(KeyboardInterrupt, Interrupted):
+            server.serve("127.0.0.1", 0, out, ready=ready)
+    finally:
+        with suppress(InputError):  # it may have ended by itself
+            sender = mailbox.Sender(name)
+            sender.wait(sender.stop(), 5.0)
+            while sender.front.state == mailbox.LIVE and sender.alive:
+                clock.pause(0.05)
+            sender.wait(sender.quit(), 5.0)
+            sender.close()
+
+
+def add(app: typer.Typer) -> None:
+    """`hilt cockpit`, beside the others."""
+    app.command()(cockpit)

@@ -1,0 +1,229 @@
+"""The command line of the lab: doctor, emulate, calibrate, identify, and a run on devices."""
+
+import json
+import select
+import sys
+import termios
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from hilt.core.faults import InputError
+
+if TYPE_CHECKING:
+    from hilt.device.rigfile import RigFile
+    from hilt.job import Result
+    from hilt.lab.gentle import Ask
+
+console = Console()
+status = Console(stderr=True)
+AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
+Drivers = Annotated[
+    list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
+]
+RigPath = Annotated[Path, typer.Argument(metavar="RIG.toml", help="a rig file")]
+
+
+def _put(question: str) -> None:
+    """Ask at the terminal. What was typed before is thrown away: it was no answer to this."""
+    status.print(question)
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def _ask() -> bool | None:
+    """Yes or no from the terminal, without waiting for it."""
+    if not select.select([sys.stdin], [], [], 0.0)[0]:
+        return None
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def run(target: str, scenario: str | None, settings: list[str], as_json: bool, out: Path, rig: Path) -> None:
+    """A scenario on the devices of a rig file."""
+    from hilt import job
+    from hilt.device import rigfile
+    from hilt.live import session
+    from hilt.report import page, terminal
+
+    file = rigfile.load(rig)
+    system, _, _ = job.find(target, scenario, [])
+    system, values, name = job.find(target, scenario, [*file.settings(system.name), *settings])
+    asks = file.lab.arm == "ask"
+    if asks and not sys.stdin.isatty():
+        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+    lab = session.Session(system, values, name, out, file)
+    try:
+        lab.open()
+        if asks:
+            _put("The robot is held. Arm it? Type yes and press enter.")
+        if as_json:
+            result = lab.go(_ask if asks else None)
+        else:
+            with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
+                result = lab.go(_ask if asks else None, watch)
+    finally:
+        lab.close()
+    if as_json:
+        print(json.dumps(result.as_json()))
+    else:
+        terminal.print_result(console, result)
+        for note in result.notes or ():
+            console.print(note, highlight=False)
+        if result.recording is not None:
+            console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
+            console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
+    end(result, as_json)
+
+
+def end(result: "Result", as_json: bool) -> None:
+    """Exit code 3 for a run that ended with a fault."""
+    if result.fault:
+        if as_json:
+            print(result.fault.sentence, file=sys.stderr)
+        raise typer.Exit(3)
+
+
+def doctor(
+    rate: Annotated[float, typer.Option(help="ticks a second that are asked for")] = 1000.0,
+    seconds: Annotated[float, typer.Option(help="how long to measure")] = 10.0,
+    as_json: AsJson = False,
+) -> None:
+    """What this machine can do in real time, and what to change."""
+    from hilt.lab import doctor as examiner
+
+    if rate <= 0 or seconds <= 0:
+        raise InputError(f"--rate is {rate:g} Hz and --seconds {seconds:g} s; both must be greater than 0; change them")
+    found = examiner.examine(rate, seconds)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        console.print(examiner.words(found), highlight=False)
+
+
+def emulate(
+    rig: RigPath,
+    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value of the scenario")] = [],  # noqa: B006
+    diary: Annotated[Path | None, typer.Option(help="CSV file for every set-point that the robot gets")] = None,
+    fault: Annotated[list[str], typer.Option(help="command one that runs already: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
+) -> None:
+    """Stand in for the robot and the sensor of a rig file, on loopback, until interrupted."""
+    from hilt.device import rigfile
+    from hilt.lab.dry import facility
+    from hilt.lab.dry.control import FacilityControl
+
+    file = rigfile.load(rig)
+    if fault:
+        control = FacilityControl(file)
+        for line in fault:
+            print(json.dumps(control.send(line)))
+        return
+    raise typer.Exit(facility.serve(file, settings, diary=diary))
+
+
+@contextmanager
+def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar while the robot is driven; a fault on the way is exit code 3."""
+    from rich.progress import Progress
+
+    from hilt.lab.gentle import Stopped
+
+    try:
+        bar = Progress(console=status)
+        task = bar.add_task(what, total=None)
+
+        def watch(done: int, total: int) -> None:
+            bar.start()  # not before the robot has answered: a refusal is one sentence
+            bar.update(task, completed=done, total=total)
+
+        try:
+            yield watch
+        finally:
+            bar.stop()
+    except Stopped as stopped:
+        print(stopped.fault.sentence, file=sys.stderr)
+        raise typer.Exit(3) from None
+
+
+def _who_arms(file: "RigFile") -> "Ask | None":
+    """Somebody at the terminal, who is told when the robot is held; nobody if the command itself is the consent."""
+    if file.lab.arm != "ask":
+        return None
+    if not sys.stdin.isatty():
+        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+    told: list[bool] = []
+
+    def ask() -> bool | None:
+        if not told:
+            told.append(True)
+            _put("The robot is held. It will be moved gently. Arm it? Type yes and press enter.")
+        return _ask()
+
+    return ask
+
+
+def _out_file(rig: Path, out: Path | None, what: str) -> Path:
+    return out or rig.with_name(f"{rig.stem}-{what}.toml")
+
+
+def identify(
+    what: Annotated[str, typer.Argument(help="robot")],
+    rig: RigPath,
+    axis: Annotated[str, typer.Option(help="x, y or z: along which the robot is moved")] = "x",
+    reach: Annotated[float, typer.Option(help="metres to both sides of where it stands")] = 0.01,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
+    as_json: AsJson = False,
+    driver: Drivers = [],  # noqa: B006
+) -> None:
+    """Move the robot gently and write its delay, bandwidth and damping into a copy of the rig file."""
+    from hilt.device import own, rigfile
+    from hilt.lab import identify as identify_robot
+
+    if what != "robot":
+        raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG.toml")
+    if axis not in ("x", "y", "z"):
+        raise InputError(f"--axis is {axis!r}; it must be x, y or z; choose one")
+    own.allow(*driver)
+    file, target = rigfile.load(rig), _out_file(rig, out, "identified")
+    ask = _who_arms(file)
+    with _driving("moving") as watch:
+        fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch, ask=ask)
+    identify_robot.write(fit, rig, target)
+    identify_robot.plot(fit, target.with_suffix(".svg"))
+    print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else "\n".join(fit.words()))
+    if not as_json:
+        console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
+        console.print(f"picture    {target.with_suffix('.svg')}", highlight=False, soft_wrap=True)
+
+
+def calibrate(
+    what: Annotated[str, typer.Argument(help="tool")],
+    rig: RigPath,
+    poses: Annotated[int, typer.Option(help="static poses to measure in")] = 12,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
+    as_json: AsJson = False,
+    driver: Drivers = [],  # noqa: B006
+) -> None:
+    """Turn the tool through static poses and write its mass and centre of mass into a copy of the rig file."""
+    from hilt.device import own, rigfile
+    from hilt.lab import calibrate as calibration
+
+    if what != "tool":
+        raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG.toml")
+    own.allow(*driver)
+    file, target = rigfile.load(rig), _out_file(rig, out, "tool")
+    ask = _who_arms(file)
+    with _driving("turning") as watch:
+        tool = calibration.run(file, poses, watch=watch, ask=ask)
+    calibration.write(tool, rig, target)
+    print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else "\n".join(tool.words()))
+    if not as_json:
+        console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
+
+
+def add(app: typer.Typer) -> None:
+    """The lab's commands, beside the others."""
+    for command in (doctor, emulate, identify, calibrate):
+        app.command()(command)

@@ -1,0 +1,305 @@
+"""The command line.
+
+Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing written; 3: the run ended with a fault;
+130: a signal ended the command before its run began, or after it.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from hilt import __version__
+from hilt.cli import bound as cli_bound
+from hilt.cli import cockpit as cli_cockpit
+from hilt.cli import lab as cli_lab
+from hilt.cli import station as cli_station
+from hilt.core.clock import Clock, FreeClock, PeriodicClock
+from hilt.core.faults import InputError, shortened
+from hilt.host import interrupts, shared
+from hilt.host.interrupts import Interrupted
+
+if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
+    from hilt.core.scenario import Scenario
+    from hilt.core.stage import System
+    from hilt.preflight import Estimate
+
+MOST_CHOICES = 100  # of a comparison
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    help="Robotic hardware-in-the-loop simulation with an energy ledger.",
+)  # fmt: skip
+cli_lab.add(app)
+cli_station.add(app)
+cli_cockpit.add(app)
+cli_bound.add(app)
+console = Console()
+status = Console(stderr=True)
+
+Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
+ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
+Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value: --set robot.delay='20 ms'")]
+AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
+OutFolder = Annotated[Path, typer.Option("--out", help="folder for recordings and reports")]
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value))
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+    if show:
+        print(f"hilt {__version__}")
+        raise typer.Exit
+    shared.sweep()
+
+
+@app.command("list")
+def list_systems(as_json: AsJson = False) -> None:
+    """Systems and their scenario files."""
+    from hilt.core import registry, scenario
+    from hilt.report import terminal
+
+    found = {
+        name: {
+            "summary": system.summary,
+            "scenarios": {n: scenario.read_toml(p).get("summary", "") for n, p in system.scenario_files.items()},
+        }
+        for name, system in registry.systems().items()
+    }
+    if as_json:
+        _print_json(found)
+    else:
+        terminal.print_systems(console, found)
+
+
+def _clock(name: str) -> Clock:
+    clocks: dict[str, type[Clock]] = {"free": FreeClock, "periodic": PeriodicClock}
+    if name not in clocks:
+        raise InputError(f"--clock is {name!r}; it must be free or periodic; choose one")
+    return clocks[name]()
+
+
+@app.command()
+def run(
+    target: Target,
+    scenario: ScenarioName = None,
+    settings: Settings = [],  # noqa: B006  (typer reads it, nobody changes it)
+    as_json: AsJson = False,
+    out: OutFolder = Path("runs"),
+    clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
+    rig: Annotated[str, typer.Option(help="what stands for robot and sensor: simulated, or a rig file")] = "simulated",
+    cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
+    driver: cli_lab.Drivers = [],  # noqa: B006
+    seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
+) -> None:
+    """Run a scenario: table of metrics, energy ledger, recording and report."""
+    from hilt import job, preflight
+    from hilt.core import registry
+    from hilt.device import own
+    from hilt.live import cores
+
+    own.allow(*driver)
+    if cockpit:
+        devices = rig if rig.endswith(".toml") else None
+        cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": devices}, out)
+        return
+    if rig.endswith(".toml"):
+        cli_lab.run(target, scenario, settings, as_json, out, Path(rig))
+        return
+    pace = _clock(clock)
+    system, values, name = job.find(target, scenario, settings)
+    make_rig = registry.rig(rig)
+    if clock == "periodic":
+        cores.step_aside()
+    if seeds != 1:
+        _run_seeds(system, values, name, seeds, as_json)
+        return
+    job.check_folder(out)
+    _announce(preflight.estimate(system, values), out)
+    if as_json:
+        result = job.run(system, values, name, out, pace, make_rig)
+        _print_json(result.as_json())
+    else:
+        from hilt.report import page, terminal
+
+        with terminal.progress(status, values.loop.duration, values.loop.period) as watch:
+            result = job.run(system, values, name, out, pace, make_rig, watch)
+        terminal.print_result(console, result)
+        console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
+        console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
+    cli_lab.end(result, as_json)
+
+
+def _announce(estimate: "Estimate", folder: Path | None = None) -> None:
+    """Refuse what cannot be, and say what will take long; on stderr, so that JSON stays JSON."""
+    from hilt import preflight
+
+    preflight.check(estimate, folder)
+    if estimate.remarkable:
+        status.print(f"{estimate.sentence}; Ctrl-C ends it", highlight=False, soft_wrap=True)
+
+
+def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_json: bool) -> None:
+    from hilt import preflight
+    from hilt.report import terminal
+    from hilt.sweep import seeds
+
+    seeds.check(system, values, count)
+    _announce(preflight.estimate(system, values, count, recorded=False))
+    summary = seeds.run(system, values, name, count)
+    if as_json:
+        _print_json(summary.as_json())
+    else:
+        terminal.print_seeds(console, summary)
+
+
+@app.command()
+def compare(
+    target: Target,
+    over: Annotated[str, typer.Option(metavar="KEY=A,B,C", help="the value that differs: --over compensate.method=none,pida")],
+    scenario: ScenarioName = None,
+    settings: Settings = [],  # noqa: B006
+    as_json: AsJson = False,
+    out: OutFolder = Path("runs"),
+) -> None:
+    """Run a scenario several times, with one value changed: one table, one picture, one sentence."""
+    from hilt import job, preflight
+    from hilt.core.clock import stamp
+
+    key, equals, values = over.partition("=")
+    choices = [value.strip() for value in values.split(",") if value.strip()]
+    if not equals or not 2 <= len(choices) <= MOST_CHOICES:
+        raise InputError(
+            f"--over is {shortened(over)!r}; it must be a key and at least two values (and at most {MOST_CHOICES}), "
+            "such as robot.delay='10 ms,20 ms'"
+        )
+    found = {choice: job.find(target, scenario, [*settings, f"{key}={choice}"]) for choice in choices}
+    job.check_folder(out)
+    first = next(iter(found.values()))
+    longest = max((checked for _, checked, _ in found.values()), key=lambda each: each.loop.duration / each.loop.period)
+    _announce(preflight.estimate(first[0], longest, len(found)), out)
+    results = {}
+    for choice, (system, checked, name) in found.items():
+        if as_json:
+            results[choice] = job.run(system, checked, name, out)
+        else:
+            from hilt.report import terminal
+
+            with terminal.progress(status, checked.loop.duration, checked.loop.period, choice) as watch:
+                results[choice] = job.run(system, checked, name, out, watch=watch)
+    if as_json:
+        _print_json({choice: result.as_json() for choice, result in results.items()})
+        return
+    from hilt.report import comparison, page
+
+    comparison.print_comparison(console, results)
+    for choice, result in results.items():
+        console.print(f"{choice:10s} {page.write(result)}", highlight=False, soft_wrap=True)
+    system, _, name = next(iter(found.values()))
+    path = comparison.write(results, out / f"{system.name}-{name}-comparison-{stamp()}.html")
+    console.print(f"report     {path}", highlight=False, soft_wrap=True)
+    console.print("See these runs move: make cockpit, or hilt cockpit, then Recordings.", highlight=False)
+
+
+@app.command()
+def show(recording: Path, as_json: AsJson = False) -> None:
+    """Print the summary of a recording and write its report again."""
+    from hilt import job
+    from hilt.record import deeds
+    from hilt.record.reading import rows_of_a_stranger, stored
+    from hilt.report import page, terminal
+
+    found = stored(recording)
+    system, values = job.scenario_of(found)
+    name = found.result.get("scenario", "") if found.result else "cut recording"
+    with rows_of_a_stranger(recording):
+        result = deeds.added(job.finish_recorded(system, values, name, found), found.result)
+        if as_json:
+            _print_json(result.as_json())
+            return
+        report = page.write(result)
+    terminal.print_result(console, result)
+    if found.result is None:
+        console.print(f"The run did not end in order: its rows up to t = {result.rows['t'][-1]:.4g} s are whole.")
+    console.print(f"report     {report}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def replay(recording: Path, as_json: AsJson = False) -> None:
+    """Run the tick over the recorded inputs and compare byte by byte."""
+    from hilt import job
+    from hilt.record.reading import rows_of_a_stranger, stored
+
+    found = stored(recording)
+    with rows_of_a_stranger(recording):
+        difference = job.replay(found)
+    if as_json:
+        told = {"recording": str(recording), "rows": found.count, "identical": difference is None}
+        _print_json({**told, "difference": difference and vars(difference)})
+    elif difference is None:
+        console.print(f"{found.count} rows replayed, every byte the same.")
+    else:
+        console.print(
+            f"differs first at tick {difference.tick} in {difference.signal}: recorded {difference.recorded}, "
+            f"replayed {difference.replayed}"
+        )
+    if difference is not None:
+        raise typer.Exit(1)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str | None, typer.Argument(help="key of a paper, such as he2022; all papers if not given")] = None,
+    as_json: AsJson = False,
+    out: OutFolder = Path("runs"),
+) -> None:
+    """Every number of a paper beside ours, with the verdict, and its figures."""
+    from hilt import job
+    from hilt.report import terminal
+    from hilt.reproduce import papers
+
+    job.check_folder(out)
+    results = [papers.reproduce(name) for name in ([paper] if paper else papers.names())]
+    if as_json:
+        _print_json([result.as_json() for result in results] if paper is None else results[0].as_json())
+        return
+    for result in results:
+        terminal.print_claims(console, result)
+        console.print(f"report     {papers.write(result, out)}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def schema(system: str) -> None:
+    """JSON schema of a system's scenario."""
+    from hilt.core import registry
+
+    print(json.dumps(registry.system(system).scenario.model_json_schema(), indent=2))  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    try:
+        with interrupts.raising():
+            app()
+    except InputError as error:
+        print(f"hilt: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Interrupted as error:
+        print(f"hilt: {error.sentence}", file=sys.stderr)
+        sys.exit(error.code)
+    except MemoryError:
+        print("hilt: the memory of this machine is used up; shorten loop.duration or lengthen loop.period", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # nobody reads on: what is left in the buffer must not fail a second time at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+if __name__ == "__main__":
+    main()

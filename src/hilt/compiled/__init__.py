@@ -1,0 +1,145 @@
+"""The compiler's one door: `jit`, with a cache that cannot be stale and that nobody else can write to.
+
+Numba's own cache looks at one file at a time: after an edit in a callee of another module the old machine code still runs.
+Here the code of a module is kept under a hash of all sources that the module can reach (reach.py), so it is found again as
+long as those are unchanged, and an edit elsewhere compiles nothing.
+
+Cached code is unpickled, so it is taken from a folder of our own only (private.py). Without one nothing is kept.
+"""
+
+import ctypes
+import functools
+import os
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import binding
+from numba import types
+from numba.core import caching
+
+from hilt.compiled import private, reach
+
+_KEPT = 4  # versions of a module
+_KEPT_SECONDS = 7 * 24 * 3600.0
+_SAID = "HILT_NO_CACHE"  # in the environment, so that children do not say it again
+
+
+def _root() -> Path | None:
+    """The folder of compiled code, or None with a sentence."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):  # a relative one is to be ignored: it would lie in whatever folder we are called from
+        cache = os.path.expanduser("~/.cache")
+    folder = Path(chosen) if chosen else Path(cache) / "hilt"
+    # What Numba itself and the processor's bounds checks change in the machine code, but not in Numba's key.
+    folder /= f"numba-{version('numba')}{'-bounds' if os.environ.get('NUMBA_BOUNDSCHECK') == '1' else ''}"
+    homeless = not chosen and not os.path.isabs(cache)  # no HOME, and no entry in the list of users
+    objection = "there is no home folder" if homeless else private.make(folder.parent) or private.make(folder)
+    if not objection:
+        return folder
+    if not os.environ.get(_SAID):
+        print(
+            f"hilt: compiled code is not kept, so every start takes a minute: {objection}; "
+            "set XDG_CACHE_HOME to a folder that only you can write to",
+            file=sys.stderr,
+        )
+        os.environ[_SAID] = "1"
+    return None
+
+
+ROOT = _root()
+
+
+@functools.cache
+def _folder_of(path: Path) -> Path:
+    """Where the code of a module is kept."""
+    assert ROOT is not None
+    name = ".".join(path.relative_to(reach.PACKAGE).parts) if path.is_relative_to(reach.PACKAGE) else path.name
+    folder = ROOT / f"{name}-{reach.digest(path)}"
+    if folder.is_dir():
+        os.utime(folder)  # still in use
+    return folder
+
+
+class _Place(caching._CacheLocator):
+    """Tells Numba where a function's code lies and which sources it was made from."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._py_file, self._line = file, function.__code__.co_firstlineno
+        self._path = _folder_of(Path(file))
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> "_Place":
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        return str(self._path)
+
+    def ensure_cache_path(self) -> None:
+        if self._path.is_dir():
+            return
+        self._path.mkdir(mode=private.MODE, exist_ok=True)
+        name = self._path.name.rpartition("-")[0]
+        used = sorted(self._path.parent.glob(f"{name}-*"), key=lambda path: -path.stat().st_mtime)
+        newest = used[0].stat().st_mtime
+        for old in used[_KEPT:]:  # another version of hilt may be running from its own
+            if newest - old.stat().st_mtime > _KEPT_SECONDS:
+                shutil.rmtree(old, ignore_errors=True)
+
+    def get_source_stamp(self) -> str:
+        return self._path.name
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Results(caching.CompileResultCacheImpl):
+    _locator_classes = [_Place]  # noqa: RUF012  (as Numba has it)
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Results
+
+
+def _kept(dispatcher: Any) -> Any:
+    """Have the code of a function kept, if it has a source file and there is a folder."""
+    function = getattr(dispatcher, "py_func", None)
+    if function is not None and ROOT is not None and os.path.exists(function.__code__.co_filename):
+        dispatcher._cache = _Cache(function)
+    return dispatcher
+
+
+def jit(function: Any) -> Any:
+    """Compile a function of the loop.
+
+    error_model="numpy": a division by zero is inf, which the guard sees, and not an exception inside a tick.
+    forceinline: left alone, LLVM stops inlining half-way through a tick, which costs a third of its speed.
+    """
+    return _kept(numba.njit(error_model="numpy", forceinline=True)(function))
+
+
+def jit_apart(function: Any) -> Any:
+    """For a big function that is called from several places: copied into each of them it would cost seconds of compiling."""
+    return _kept(numba.njit(error_model="numpy")(function))
+
+
+def external(name: str, result: Any, *arguments: Any, library: Path | None = None) -> Any:
+    """A C function, called alike from compiled code and without the compiler; addresses are whole numbers (intp).
+
+    It enters compiled code as an external symbol: a pointer would forbid the cache.
+    """
+    if not vars(numba.config)["DISABLE_JIT"]:
+        if library is not None:
+            binding.load_library_permanently(str(library))
+        return types.ExternalFunction(name, result(*arguments))
+    native = {types.void: None, types.intp: ctypes.c_ssize_t, types.int32: ctypes.c_int, types.float64: ctypes.c_double}
+    function = getattr(ctypes.CDLL(None if library is None else str(library)), name)
+    function.restype, function.argtypes = native[result], [native[kind] for kind in arguments]
+    return function
+
+
+memcpy = external("memcpy", types.intp, types.intp, types.intp, types.intp)

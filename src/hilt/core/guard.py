@@ -1,0 +1,161 @@
+"""The guard: the last call of every tick. It trusts nobody: it looks at the set-point itself, not at what made it.
+
+A fault stops the run before the set-point is sent. All limits come from the scenario. The first set-point counts like any
+other: from the set-point's velocity at the beginning of the scenario, or from rest if the robot starts at rest.
+"""
+
+import math
+
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core import faults
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import (
+    Joule,
+    Metre3,
+    MetrePerSecond,
+    MetrePerSecond2,
+    MetrePerSecondCubed,
+    Newton,
+    NewtonMetre,
+    RadianPerSecond,
+    RadianPerSecond2,
+)
+from hilt.maths import so3, vec
+
+NEVER = 1e150  # a limit that is not reached; its square is still a number
+
+
+class Limits(Section):
+    """What the hardware and the people around it can stand."""
+
+    force: Newton = Field(gt=0)
+    torque: NewtonMetre = Field(gt=0)
+    speed: MetrePerSecond = Field(gt=0)
+    angular_speed: RadianPerSecond = Field(gt=0)
+    acceleration: MetrePerSecond2 = Field(gt=0)
+    angular_acceleration: RadianPerSecond2 | None = Field(default=None, gt=0, description="not limited if not given")
+    jerk: MetrePerSecondCubed | None = Field(default=None, gt=0, description="not limited if not given")
+    energy: Joule = Field(gt=0, description="kinetic energy of the simulated body")
+    workspace_min: Metre3
+    workspace_max: Metre3
+
+    @model_validator(mode="after")
+    def _box(self) -> "Limits":
+        for axis, low, high in zip("xyz", self.workspace_min, self.workspace_max, strict=True):
+            if not low < high:
+                raise ValueError(
+                    f"limits.workspace_min {axis} is {low:g} m and limits.workspace_max {axis} is {high:g} m; "
+                    "the first must be the smaller one; exchange them"
+                )
+        return self
+
+
+# For computations that are not meant for any robot: beyond what a scenario may say, and so not checked like one.
+UNLIMITED = Limits.model_construct(
+    force=NEVER, torque=NEVER, speed=NEVER, angular_speed=NEVER, acceleration=NEVER, energy=NEVER,
+    workspace_min=(-NEVER, -NEVER, -NEVER), workspace_max=(NEVER, NEVER, NEVER),
+)  # fmt: skip
+
+
+def overload(F, limits):
+    """Fault code, value and limit of a measured wrench where no loop runs; all 0 if it is allowed."""
+    for code, part, limit in ((faults.FORCE, "f", limits.force), (faults.TORQUE, "tau", limits.torque)):
+        size = math.hypot(*F[part])
+        if not size <= limit:
+            return code, size, limit
+    return faults.NONE, 0.0, 0.0
+
+
+@jit
+def _check(sig, code, square, limit):
+    """Compare squares: a root is taken only for the sentence."""
+    if square > limit * limit:
+        faults.trip(sig, code, -1, math.sqrt(square), limit)
+
+
+@jit
+def guard_step(sig, x, p, dt):
+    f, tau = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
+    position = vec.load(sig.X_WB_des.p)
+    q, last = so3.load(sig.X_WB_des.q), so3.load(x.q)
+    rate = 1.0 / dt
+    velocity = vec.scale(rate, vec.sub(position, vec.load(x.p)))
+    change = vec.scale(rate, vec.sub(velocity, vec.load(x.v)))
+    jolt = (0.0, 0.0, 0.0) if x.blind else vec.scale(rate, vec.sub(change, vec.load(x.a)))
+    turn = vec.scale(rate, so3.between(last, q)) if q != last else (0.0, 0.0, 0.0)  # a logarithm is expensive
+    spin = vec.scale(rate, vec.sub(turn, vec.load(x.w)))
+
+    force, torque, speed = vec.dot(f, f), vec.dot(tau, tau), vec.dot(velocity, velocity)
+    acceleration, angular_speed = vec.dot(change, change), vec.dot(turn, turn)
+    energy = sig.H + sig.H_rot
+
+    # One sum is enough: it is not finite if one of them is not. The other differences are finite if these are.
+    if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + q[0]):
+        faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
+    _check(sig, faults.FORCE, force, p.force)
+    _check(sig, faults.TORQUE, torque, p.torque)
+    for i in range(3):
+        if position[i] < p.workspace_min[i]:
+            faults.trip(sig, faults.WORKSPACE, i, position[i], p.workspace_min[i])
+        if position[i] > p.workspace_max[i]:
+            faults.trip(sig, faults.WORKSPACE, i, position[i], p.workspace_max[i])
+    _check(sig, faults.SPEED, speed, p.speed)
+    _check(sig, faults.ANGULAR_SPEED, angular_speed, p.angular_speed)
+    _check(sig, faults.ACCELERATION, acceleration, p.acceleration)
+    _check(sig, faults.ANGULAR_ACCELERATION, vec.dot(spin, spin), p.angular_acceleration)
+    _check(sig, faults.JERK, vec.dot(jolt, jolt), p.jerk)
+    if energy > p.energy:
+        faults.trip(sig, faults.ENERGY, -1, energy, p.energy)
+
+    vec.store(x.p, position)
+    vec.store(x.v, velocity)
+    vec.store(x.a, change)
+    so3.store(x.q, q)
+    vec.store(x.w, turn)
+    x.blind = 0
+
+
+def _pack(p, scenario):
+    for name in Limits.model_fields:
+        limit = getattr(scenario.limits, name)
+        p[name] = NEVER if limit is None else limit
+    p.at_rest = bool(getattr(getattr(scenario, "robot", None), "start_at_rest", True))
+
+
+@jit
+def start(x, position, q, v, w, blind):
+    """The next set-point counts from this pose and twist; `blind` if nobody knows how that twist changed before."""
+    vec.store(x.p, position)
+    vec.store(x.v, v)
+    vec.store(x.a, (0.0, 0.0, 0.0))
+    so3.store(x.q, q)
+    vec.store(x.w, w)
+    x.blind = blind
+
+
+@jit
+def _reset(sig, x, p):
+    position, q, zero = vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q), (0.0, 0.0, 0.0)
+    if p.at_rest:
+        start(x, position, q, zero, zero, 0)
+    else:
+        start(x, position, q, vec.load(sig.V_WB_des.v), vec.load(sig.V_WB_des.w), 1)
+
+
+GUARD = StageKind(
+    "guard",
+    guard_step,
+    reads=("F_So_S", "X_WB_des", "V_WB_des", "H", "H_rot", "fault"),
+    writes=("fault", "fault_axis", "fault_value", "fault_limit"),
+    state=record(p=3, v=3, a=3, q=4, w=3, blind="i8"),
+    params=record(
+        force="f8", torque="f8", speed="f8", angular_speed="f8", acceleration="f8", angular_acceleration="f8", jerk="f8",
+        energy="f8", workspace_min=3, workspace_max=3, at_rest="i8",
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""What a robot with a sensor must be able to do, and the two rigs that need no device."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from hilt.core import faults
+from hilt.core.stage import Bench, System
+
+
+class Rig(Protocol):
+    def read(self, row: np.ndarray) -> int:
+        """Fill in the measured signals; 0 or a fault code; may block if the device is the clock."""
+
+    def write(self, row: np.ndarray) -> int:
+        """Send the set-point; 0 or a fault code."""
+
+    def stop(self) -> None:
+        """Stop the robot. Never raises, never waits, safe to call twice."""
+
+
+class SimulatedRig:
+    """The system's own plant in place of robot, contact and sensor."""
+
+    def __init__(self, system: System, bench: Bench) -> None:
+        self._plant, self._w, self._p = system.plant, bench.w, bench.p
+
+    def read(self, row: np.ndarray) -> int:
+        self._plant(row, self._w, self._p)
+        return 0
+
+    def write(self, row: np.ndarray) -> int:
+        return 0  # the plant reads the set-point from the same record
+
+    def stop(self) -> None:
+        pass
+
+
+class ReplayRig:
+    """Feeds recorded inputs to the tick, so that it must compute again what it computed then."""
+
+    def __init__(self, system: System, chunks: Iterator[np.ndarray]) -> None:
+        self._columns = sorted(system.inputs | {"lateness"})
+        self._chunks = chunks
+        self.chunk: np.ndarray = np.zeros(0, system.row)  # where the row of now lies
+        self._next = 0
+        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next set-point: what a device answered then
+
+    def read(self, row: np.ndarray) -> int:
+        while self._next >= len(self.chunk):
+            self.chunk, self._next = next(self._chunks), 0
+        recorded = self.chunk[self._next]
+        for name in self._columns:
+            row[name][0] = recorded[name]
+        self._next += 1
+        return 0
+
+    def write(self, row: np.ndarray) -> int:
+        faults.trip(row[0], *self.refusal)
+        return self.refusal[0]
+
+    def stop(self) -> None:
+        pass

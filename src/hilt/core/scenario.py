@@ -1,0 +1,190 @@
+"""Scenarios: a frozen tree of checked SI values, read from TOML, changed by `--set a.b=value`, hashed, stored in recordings."""
+
+import difflib
+import hashlib
+import json
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hilt.core import toml
+from hilt.core.faults import InputError, shortened
+from hilt.core.units import Second, Seed, Unit
+from hilt.maths import noise
+
+LONGEST_SETTING = 4000  # characters of key=value
+MOST_SETTINGS = 1000
+
+
+class Section(BaseModel):
+    """A part of a scenario: frozen, and no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, str_max_length=1000)
+
+
+class Loop(Section):
+    """The loop's own figures."""
+
+    period: Second = Field(gt=0, le=1, description="sample time T")
+    duration: Second = Field(gt=0, description="simulated time after which the run ends")
+
+
+class Scenario(Section):
+    """What every scenario has."""
+
+    system: str
+    summary: str = ""
+    seed: Seed = Field(default=1, description="all random numbers of the run come from it")
+    loop: Loop
+
+    def noise_key(self, name: str) -> int:
+        """Key of the generator for the noise called `name`."""
+        return noise.key_of(self.seed, name)
+
+    def canonical(self) -> str:
+        """The values that decide the run, as one line of JSON."""
+        return json.dumps(self.model_dump(mode="json", exclude={"summary"}), sort_keys=True, separators=(",", ":"))
+
+    def hash(self) -> str:
+        return hashlib.sha256(self.canonical().encode()).hexdigest()[:16]
+
+
+S = TypeVar("S", bound=Scenario)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    return toml.read(path)
+
+
+def _value(text: str) -> Any:
+    """The right side of --set: TOML where it is TOML, else plain text ("20 ms", pida)."""
+    try:
+        tree = toml.parse(f"value = {text}")
+    except ValueError:
+        return text
+    return tree["value"] if len(tree) == 1 else text  # not so if a second line follows
+
+
+def apply_settings(tree: dict[str, Any], settings: Iterable[str]) -> None:
+    """Change a tree in place by `a.b=value`; a number in the path counts the entries of a list."""
+    for number, setting in enumerate(settings):
+        shown = shortened(setting)
+        if number == MOST_SETTINGS:
+            raise InputError(f"there are more than {MOST_SETTINGS} settings; write a scenario file instead")
+        if len(setting) > LONGEST_SETTING:
+            raise InputError(
+                f"--set {shown!r} is too long; at most {LONGEST_SETTING} characters are read; write a scenario file"
+            )
+        path, equals, text = setting.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise InputError(f"--set {shown!r} has no form of key=value; write for example --set loop.period='10 ms'")
+        if len(keys) > toml.DEEPEST:
+            raise InputError(f"--set {shown!r} names a key {len(keys)} levels deep; no scenario has one; name one of its keys")
+        node: Any = tree
+        for key in keys[:-1]:
+            node = _child(node, key, shown)
+        if isinstance(node, list):
+            node[_entry(node, keys[-1], shown)] = _value(text.strip())
+        else:
+            node[keys[-1]] = _value(text.strip())
+
+
+def _entry(node: list[Any], key: str, shown: str) -> int:
+    # Not isdigit: it takes '²', which no number is made of.
+    if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
+        raise InputError(f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; give one of them")
+    return int(key)
+
+
+def _child(node: Any, key: str, shown: str) -> Any:
+    child = node[_entry(node, key, shown)] if isinstance(node, list) else node.setdefault(key, {})
+    if not isinstance(child, dict | list):
+        raise InputError(f"--set {shown!r}: {key} is a value and has no keys below it; leave out what follows it")
+    return child
+
+
+def build(model: type[S], tree: dict[str, Any]) -> S:
+    """Check a tree; bad input becomes one sentence."""
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        raise InputError(_sentence(model, error)) from None
+
+
+def _sentence(model: type[BaseModel], error: ValidationError) -> str:
+    # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
+    weights = {"extra_forbidden": 0, "missing": 2}
+    first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
+    key = shortened(".".join(str(part) for part in first["loc"]))
+    kind, context = first["type"], first.get("ctx", {})
+    known = dict(keys(model))
+    unit = known.get(".".join(str(part) for part in first["loc"] if not isinstance(part, int)), "").replace("1", "")
+    given = first["input"]
+    shown = repr(shortened(given)) if isinstance(given, str) else f"{shortened(_text(given))} {unit}".strip()
+    if kind == "extra_forbidden":
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(list(known)[:8])} …"
+        return f"{key} is not a key of this scenario; {hint}"
+    if kind == "missing":
+        return f"{key} is missing; add it" + (f", in {unit}" if unit else "")
+    comparisons = {
+        "greater_than": "greater than",
+        "greater_than_equal": "at least",
+        "less_than": "less than",
+        "less_than_equal": "at most",
+    }
+    if kind in comparisons:
+        bound = context[{"greater_than": "gt", "greater_than_equal": "ge", "less_than": "lt", "less_than_equal": "le"}[kind]]
+        return f"{key} is {shown}; it must be {comparisons[kind]} {bound:g} {unit}".rstrip() + "; change it"
+    if kind in ("model_type", "dict_type"):
+        example = next((name for name in known if name.startswith(f"{key}.")), key)
+        return f"{key} is {shown}; it must be a table with keys, such as {example}"
+    if kind == "literal_error":
+        return f"{key} is {shown}; it must be one of {context['expected'].replace(' or ', ', ')}; choose one"
+    if kind == "value_error":
+        text = str(context["error"])
+        return f"{key} is {shown}; {text}" if (key and text.startswith("it ")) or text.startswith("its ") else text
+    return f"{key} is {shown}; {first['msg'][0].lower()}{first['msg'][1:]}; change it"
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number of thousands of digits"
+
+
+def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """All keys of a scenario with their units."""
+    for name, info in model.model_fields.items():
+        units = [m.symbol for m in info.metadata if isinstance(m, Unit)]
+        section = _section_of(info.annotation)
+        if section is not None:
+            yield from keys(section, f"{prefix}{name}.")
+        else:
+            yield prefix + name, units[0] if units else _inner_unit(info.annotation)
+
+
+def _section_of(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return annotation if issubclass(annotation, BaseModel) else None
+    for argument in typing.get_args(annotation):
+        if (found := _section_of(argument)) is not None:
+            return found
+    return None
+
+
+def _inner_unit(annotation: Any) -> str:
+    for argument in typing.get_args(annotation):
+        if typing.get_origin(argument) is Annotated:
+            for extra in argument.__metadata__:
+                if isinstance(extra, Unit):
+                    return extra.symbol
+        if inner := _inner_unit(argument):
+            return inner
+    return ""

@@ -1,0 +1,286 @@
+"""A robot and a sensor of a lab as one rig: the robot's packet is the clock, the newest wrench comes with it.
+
+States: READY (everything is read, a thread answers every packet, nothing moves), LIVE (the loop answers with set-points) and
+STOPPED. From LIVE the only way is a soft stop: the last speed is taken down with a bounded deceleration, packet by packet, then
+the robot is held. `stop` only says so, and answers the packet that is due; `rest` goes on answering until the robot stands.
+
+A cycle that the robot had no answer for moved nothing: its set-point stood. So after a silence, a lost packet or a late answer
+there is no speed to take down: a brake from the speed remembered would set a standing robot going, from 0 to v in one cycle.
+
+While LIVE, what is sent is judged once more (course.py), and where the robot really is is watched (watch.py).
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hilt.core import clock, faults
+from hilt.core.clock import DeviceClock
+from hilt.core.faults import InputError
+from hilt.core.guard import GUARD, NEVER, overload
+from hilt.core.signals import POSE, TWIST, WRENCH
+from hilt.core.stage import Bench, System
+from hilt.device import drivers
+from hilt.device.course import Course, check_first
+from hilt.device.drivers import RobotDriver, SensorDriver
+from hilt.device.path_to_start import StraightWay, check_near
+from hilt.device.rigfile import RigFile
+from hilt.device.watch import Watch
+from hilt.maths.quintic import quintic
+from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
+
+MOMENT = 0.3  # s of trouble that are none: a start, a stall
+STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
+
+
+def _warm_up(row: np.ndarray) -> None:
+    """Have compiled what only a fault and a stop need: the first one would find the robot without answers for 50 ms."""
+    faults.trip(row[0], faults.NONE, -1, 0.0, 0.0)
+    quintic(0.0)
+
+
+class LabRig:
+    """Real drivers; `open` connects them, `close` lets go of them."""
+
+    def __init__(self, file: RigFile, system: System) -> None:
+        if system.observe is None:
+            raise InputError(f"{system.name} cannot run on devices; docking, freefloat and aerial can; choose one")
+        self.file, self.state = file, OFF
+        self.clock = DeviceClock(float(file.robot_section.cycle))
+        self._system, self._observe = system, system.observe
+        self._w = self._p = np.zeros(0)
+        self.trouble = faults.NONE  # while READY
+        self._well = self._second = 0.0
+        self._missed = 0
+        self._end = threading.Event()
+        self._keeper: threading.Thread | None = None
+        self._robot: RobotDriver | None = None
+        self._sensor: SensorDriver | None = None
+        self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
+        self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
+        self._heard, self._unanswered = 0.0, 0
+        self.cycle = float(file.robot_section.cycle)
+        self._course, self._watch = Course(self.cycle), Watch(file)
+        self._watch.warm_up(self._course.limits)
+        _warm_up(np.zeros(1, system.row))
+
+    def open(self) -> None:
+        try:
+            self._robot, self._sensor = drivers.connect(self.file.robot_section, self.file.sensor_section)
+            self._robot.sent(self._here)
+        except InputError:
+            self.close()
+            raise
+        self._keep_ready()
+
+    def _keep_ready(self) -> None:
+        self.state, self.trouble, self._well = READY, faults.NONE, clock.now()
+        self._end.clear()
+        self._keeper = threading.Thread(target=self._hold, name="hold", daemon=True)
+        self._keeper.start()
+
+    def _hold(self) -> None:
+        """Answer every packet without moving, and see whether all is well; a moment's trouble is none."""
+        robot, sensor = self._robot, self._sensor
+        assert robot is not None
+        assert sensor is not None
+        while not self._end.is_set():
+            code = robot.wait(self._here, self._twist) or sensor.read(self._wrench)
+            code = robot.hold() or code if code != faults.ROBOT_SILENT else code
+            if code == faults.NONE:
+                self.trouble, self._well = code, clock.now()
+            elif clock.now() - self._well > MOMENT:
+                self.trouble = code
+
+    def _take_over(self, check: Callable[[], None]) -> None:
+        """The next packet is the caller's, if the check allows it: now that nobody else answers, what it finds stays true."""
+        check()
+        self._let_go()
+        try:
+            check()
+        except InputError:
+            self._keep_ready()
+            raise
+
+    def _let_go(self) -> None:
+        """End the thread that holds the robot."""
+        self._end.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        self._keeper = None
+
+    def bias(self) -> None:
+        assert self._sensor is not None
+        self._sensor.bias()
+
+    @property
+    def place(self) -> Any:
+        """Pose of the mock-up by the robot's encoders, as last seen, in every state."""
+        return self._here
+
+    def check_start(self, bench: Bench) -> None:
+        """Whether the rig may be armed: it is READY, and the robot stands where the bench begins and may begin as it does."""
+        start = bench.row[0]["X_WB_des"]
+        self._check_place()
+        advice = "drive it there, or change X_WR of the rig"
+        check_near(self._course.last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
+        check_first(self._system, bench)
+
+    def _check_place(self) -> None:
+        """The rig is READY, and the robot where it was told to be: else it would go from there to somewhere else."""
+        assert self._robot is not None
+        if self.state != READY:
+            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
+        self._robot.sent(self._course.last)
+        advice = "see what holds or moves it, then start its program again"
+        check_near(self._here, self._course.last, self.file.lab.start_tolerance, "the set-point that it was given", advice)
+
+    def arm(self, bench: Bench) -> None:
+        """From here on set-points go out."""
+        self._take_over(lambda: self.check_start(bench))
+        self._w, self._p = bench.w, bench.p
+        self._begin(bench.p[0]["guard"], bench.row[0]["X_WB_des"], boxed=True)
+        self.clock = DeviceClock(self.cycle)
+        self._second, self._missed = clock.now(), 0
+        self.state = LIVE
+
+    def _begin(self, limits: Any, start: Any, boxed: bool) -> None:
+        """A course that begins at `start`, for a robot that stands; live limits are seen where they are changed."""
+        self._course.limits = limits
+        self._course.start(start)
+        self._watch.start(limits, boxed)
+
+    def read(self, row: np.ndarray) -> int:
+        if self._robot is None or self._sensor is None:
+            return faults.DEVICE
+        code = self._wait()
+        row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
+        late = self.clock.arrived()
+        row["lateness"][0] = late
+        if code == faults.NONE:  # a robot that is silent has a fault of its own
+            self._watch_gaps(row)
+            if found := self._watch.look(self._here, self._twist, self._course.last):
+                faults.trip(row[0], found, self._watch.x["axis"], self._watch.x["value"], self._watch.x["limit"])
+        code = code or self._sensor.read(self._wrench)
+        row["F_So_S"][0] = self._wrench
+        self._observe(row, self._w, self._p)
+        if late > self.file.lab.lateness:
+            faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
+        return code
+
+    def _wait(self) -> int:
+        """The robot's next packet, into `place`; whether its set-point has stood since the last one is said by what it counts,
+        and by the time: who comes a whole cycle late answers too late."""
+        assert self._robot is not None
+        code, before = self._robot.wait(self._here, self._twist), (self._heard, self._unanswered)
+        counted = self._robot.counters()
+        self._heard, self._unanswered = clock.now(), counted.get("lost", 0) + counted.get("delay", 0)
+        if code or self._unanswered != before[1] or self._heard - before[0] > 2.0 * self.cycle:
+            self._robot.sent(self._sent)
+            self._course.lose(self._sent)  # it has not gone to a set-point that it has not heard of
+        return code
+
+    def _watch_gaps(self, row: np.ndarray) -> None:
+        """Time passes in the lab also when packets do not come: too many of them, and the run is no longer what it claims."""
+        now, missed = clock.now(), self.clock.missed
+        if now - self._second > 1.0:
+            self._second, self._missed = now, missed
+        if missed - self._missed > self.file.lab.missed:
+            faults.trip(row[0], faults.ROBOT_GAP, -1, float(missed - self._missed), float(self.file.lab.missed))
+
+    def write(self, row: np.ndarray) -> int:
+        if self._robot is None or self.state != LIVE:
+            return faults.DEVICE
+        if code := self._course.next(row["X_WB_des"][0]):
+            judged = self._course.judged
+            faults.trip(row[0], code, judged["fault_axis"], judged["fault_value"], judged["fault_limit"])
+            return code
+        return self._send()
+
+    def _send(self) -> int:
+        """Send the course's next set-point; what the robot was really told is the last one from then on."""
+        assert self._robot is not None
+        code = self._robot.send(self._course.now)
+        self._robot.sent(self._sent)
+        self._course.told(self._sent)
+        return code
+
+    def stop(self) -> None:
+        """Begin the soft stop with the packet that is due. Never raises, never waits, safe to call twice."""
+        if self.state == LIVE:
+            self.state = STOPPED
+        if self._robot is not None and self.state == STOPPED:
+            self._brake()
+
+    def _brake(self) -> None:
+        """Answer one packet with the motion that is left; nothing happens if none is due."""
+        assert self._robot is not None
+        lab = self.file.lab
+        if not self._course.slow_down(lab.deceleration, lab.angular_deceleration):
+            self._robot.stop()
+        elif self._robot.send(self._course.now) == faults.NONE:  # if none was due, the step is still to come
+            self._course.slowed()
+
+    def rest(self) -> None:
+        """Go on answering until the robot stands."""
+        if self._robot is None or self.state != STOPPED:
+            return
+        for _ in range(round(STOP_TIME / self.cycle)):
+            if not self._course.moving or self._wait():
+                break
+            self._brake()
+
+    def home(self, bench: Bench, speed: float) -> None:
+        """From READY to where the bench begins, straight and gently; armed on the way like any other motion, and like any other
+        it ends in a soft stop if something is wrong."""
+        assert self._robot is not None
+        assert self._sensor is not None
+        self._take_over(self._check_place)
+        limits, end, packed = self.file.limits, bench.row[0]["X_WB_des"], np.zeros(1, GUARD.params)[0]
+        GUARD.pack(packed, self.file)
+        packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
+        way = StraightWay(self._course.last, end, self.cycle, limits, min(speed, limits.speed))
+        self._begin(packed, self._course.last, boxed=False)
+        self.state, code, pose = LIVE, faults.NONE, np.zeros(1, POSE)[0]
+        for k in range(1, way.ticks + 1):
+            code = self._wait() or self._watch.look(self._here, self._twist, self._course.last)
+            code = code or self._sensor.read(self._wrench) or overload(self._wrench, limits)[0]
+            if code == faults.NONE:
+                way.at(k, pose)
+                code = self._course.next(pose) or self._send()
+            if code != faults.NONE:
+                break
+        self.stop()
+        self.rest()
+        self.reset()
+        if code != faults.NONE:
+            raise InputError(f"the robot was stopped softly on its way back: {faults.explain(code)}")
+
+    def reset(self) -> None:
+        """After a stop: READY again, from where the robot stands."""
+        if self.state == STOPPED:
+            self._keep_ready()
+
+    def close(self) -> None:
+        """Let go of both devices, at rest. Never raises."""
+        self.stop()
+        self.rest()
+        self._let_go()
+        if self._robot is not None:
+            self._robot.close()
+        if self._sensor is not None:
+            self._sensor.stop()
+        self._robot = self._sensor = None
+        self.state = OFF
+
+    def notes(self) -> list[str]:
+        """What both drivers have to say besides their figures."""
+        return [note for device in (self._robot, self._sensor) for note in getattr(device, "notes", list)()]
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """What both drivers have counted."""
+        return {
+            name: device.counters() for name, device in (("robot", self._robot), ("sensor", self._sensor)) if device is not None
+        }

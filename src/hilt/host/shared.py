@@ -1,0 +1,282 @@
+"""Memory that processes of one user share: a mapped file in a folder that nobody else can enter (runtime.py), with one owner.
+
+The owner holds a lock on it that the kernel lets go when the owner ends, however it ends: so the others can tell a dead owner
+from a slow one, and a name left behind by a killed run is free again. A segment gets its name only when it is filled in:
+nobody sees half of one. Every look into the folder takes away what dead processes have left there.
+
+Whatever is opened is opened without following links and without waiting, and its owner, kind and size are checked before it is
+mapped. A file that shrinks while it is mapped would still end its readers; only their own user can do that to them.
+"""
+
+import errno
+import fcntl
+import mmap
+import os
+import re
+import socket
+import stat
+import struct
+import sys
+import weakref
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from hilt.core.faults import InputError
+from hilt.host import runtime
+
+PAGE = 4096
+SOCKET = ".socket"  # how names of sockets end; nothing else is a socket here
+MEETING = ".meeting"  # and of memory without an owner
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_CAREFULLY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_TRIES = 100
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{name!r} cannot name a run: letters, digits, '.', '_' and '-' can, at most 200; choose another name")
+    return name
+
+
+def find(name: str) -> Path | None:
+    """Where a name stands, if it does."""
+    check_name(name)
+    return next((folder / name for folder in runtime.folders() if os.path.lexists(folder / name)), None)
+
+
+def _open(path: Path, flags: int) -> int:
+    """A descriptor of a file of ours; an OSError for everything else. Never waits."""
+    descriptor = os.open(path, flags | _CAREFULLY)
+    info = os.fstat(descriptor)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
+        os.close(descriptor)
+        raise OSError(errno.EPERM, "not a file of ours")
+    return descriptor
+
+
+def _owned(descriptor: int) -> bool:
+    """Whether the owner of a segment lives."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
+
+
+def _byte_lock(kind: int, first: int, count: int) -> bytes:
+    return struct.pack("hhqqi", kind, os.SEEK_SET, first, count, 0)
+
+
+def _new(folder: Path, size: int, lock: int) -> int:
+    """A file of zeros without a name, locked. Its room is taken now, and not by a bus error later."""
+    descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _make(name: str, size: int, lock: int) -> tuple[Path, int]:
+    """The same in the first of our folders that has room, and the path that it is to have."""
+    check_name(name)
+    if sys.platform != "linux":
+        raise InputError(f"run {name} needs shared memory as Linux has it, and this is {sys.platform}; use Linux")
+    why = f"no folder can be made in {runtime.SHARED}; set XDG_RUNTIME_DIR to one of yours on a tmpfs, with mode 0700"
+    for folder in runtime.usable():
+        try:
+            return folder / name, _new(folder, size, lock)
+        except OSError as error:
+            why = f"{folder}: {error.strerror}; free some or record less"
+    raise InputError(f"run {name} needs {size / 1e6:.1f} MB of shared memory: {why}")
+
+
+def _link(descriptor: int, path: Path) -> None:
+    """Give a file its name; FileExistsError if that is taken."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:  # with a folder's descriptor Python follows the link to the file that has no name yet
+        os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+class Segment:
+    """Shared memory: `create` for its owner, `open` for everybody else; `join` where nobody is the owner."""
+
+    def __init__(self, path: Path, descriptor: int, memory: mmap.mmap, owner: bool) -> None:
+        self.path, self.memory, self.descriptor, self._owner = path, memory, descriptor, owner
+        # Whoever polls forgets hundreds of readers, and a process may have 1024 files open.
+        self._shut = weakref.finalize(self, os.close, descriptor)
+
+    @classmethod
+    def create(cls, name: str, size: int) -> "Segment":
+        """New memory, all zero, without a name yet: fill it in, then `publish`."""
+        path, descriptor = _make(name, size, fcntl.LOCK_EX)
+        # Populated: a page costs thirty times more at its first touch, and the loop must not pay that.
+        memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+        return cls(path, descriptor, memory, owner=True)
+
+    def publish(self) -> None:
+        """Give it its name, unless a living process has a segment of that name."""
+        name = self.path.name
+        for _ in range(2):
+            if any(_in_use(folder / name) for folder in runtime.folders()):
+                break
+            with suppress(FileExistsError):
+                return _link(self.descriptor, self.path)
+        raise InputError(f"{name} is running already in another process; wait for its end or choose another name")
+
+    @classmethod
+    def open(cls, name: str, size: int = 1, *, writable: bool = False) -> "Segment":
+        """Memory of so many bytes at least."""
+        path = find(name)
+        if path is None:
+            raise InputError(f"{name} is not running here; start it first")
+        try:
+            descriptor = _open(path, os.O_RDWR if writable else os.O_RDONLY)
+        except OSError as error:
+            raise InputError(f"{name} is not running here: {path}: {error.strerror}; start it first") from None
+        length = os.fstat(descriptor).st_size
+        if length < size:
+            os.close(descriptor)
+            raise InputError(f"{path} is {length} bytes long and not memory of hilt, which has {size}; give the name of a run")
+        memory = mmap.mmap(descriptor, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ)
+        return cls(path, descriptor, memory, owner=False)
+
+    @classmethod
+    def join(cls, name: str, size: int) -> "Segment":
+        """Memory that whoever comes first makes; it stays while one of those who joined lives."""
+        name += MEETING
+        for _ in range(_TRIES):
+            path, descriptor = find(name), -1
+            try:
+                if path is None:
+                    path, descriptor = _make(name, size, fcntl.LOCK_SH)
+                    _link(descriptor, path)
+                else:
+                    descriptor = _open(path, os.O_RDWR)
+                    fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                if _is_at(descriptor, path) and os.fstat(descriptor).st_size == size:
+                    return cls(path, descriptor, mmap.mmap(descriptor, size), owner=False)
+            except OSError:  # made by another one meanwhile, or taken away
+                pass
+            if descriptor >= 0:
+                os.close(descriptor)
+            if path is not None:
+                _in_use(path)
+        raise InputError(f"shared memory {name} cannot be opened as {size} bytes of ours; choose another name")
+
+    @property
+    def owner_alive(self) -> bool:
+        return self._owner or _owned(self.descriptor)
+
+    def claim(self, place: int) -> bool:
+        """Take one of numbered places for this opening of the segment, unless it is taken; a dead process has none."""
+        try:
+            fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
+        except OSError:
+            return False
+        return True
+
+    def claimed(self, place: int) -> bool:
+        """Whether somebody else has a place; nothing is taken by asking."""
+        answer = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
+        return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
+
+    def close(self) -> None:
+        """Let go; the owner also takes the name away. Who has the memory open may go on reading it. Safe to call twice."""
+        if self.descriptor < 0:
+            return
+        if self._owner and _is_at(self.descriptor, self.path):
+            self.path.unlink()
+        # By hand, since the mapped memory keeps the file open.
+        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
+        fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_UNLCK, 0, 0))
+        with suppress(BufferError):  # arrays still look at it: the memory goes with the last of them
+            self.memory.close()
+        self._shut()
+        self.descriptor = -1
+        if self.path.name.endswith(MEETING):
+            _in_use(self.path)  # the last one takes the name away
+
+
+def _answered(path: Path) -> bool:
+    """Whether somebody has a socket open."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def _file_in_use(path: Path) -> bool:
+    descriptor = _open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if path.name.endswith(MEETING) else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        if _is_at(descriptor, path):  # taken away under the lock: who joins at this moment sees it, and tries again
+            path.unlink(missing_ok=True)
+        return False
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _in_use(path: Path) -> bool:
+    """Whether a living process has a name; one that nobody has is taken away."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISREG(mode):
+            return _file_in_use(path)
+        used = stat.S_ISSOCK(mode) and path.name.endswith(SOCKET) and _answered(path)
+        if not used and not stat.S_ISDIR(mode):
+            path.unlink(missing_ok=True)
+        return used
+    except FileNotFoundError:
+        return False
+    except OSError:  # such as too many open files: nothing is known, so nothing is taken away
+        return True
+
+
+def _names() -> Iterator[str]:
+    for folder in runtime.folders():
+        with suppress(OSError):
+            for path in sorted(folder.iterdir()):
+                if _in_use(path):
+                    yield path.name
+
+
+def running(suffix: str) -> list[str]:
+    """Names with a living owner; what killed processes have left behind, under whatever name, is taken away."""
+    return sorted(name for name in _names() if name.endswith(suffix) and _NAME.fullmatch(name))
+
+
+def sweep() -> None:
+    """Take away what killed processes have left behind."""
+    running("")
+
+
+def forget(name: str) -> None:
+    """Take a name away if its owner has ended."""
+    path = find(name)
+    if path is not None:
+        _in_use(path)
+
+
+def left(pattern: str) -> list[Path]:
+    """Files of our folders, in use or not, by a pattern."""
+    return sorted(path for folder in runtime.folders() for path in folder.glob(pattern))

@@ -1,0 +1,138 @@
+"""The model of a robot's answer and its fit to a track; the convention is in identify_robot.py.
+
+Each undisturbed stretch of the record may start in any state and with an offset of its own: both enter linearly, so they are
+solved for inside the cost, and the search is over dead time, natural frequency and damping only.
+
+With a dead time of broken cycles the corners of the delayed set-point fall between the cycles. A robot drives them there
+(EXACT); the plant's delay line sees the line at its own ticks only and rounds them off (SAMPLED), which acts like more inertia.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt.lab.gentle import Track
+from hilt.plant.robot import second_order_matrices
+
+SHORTEST = 40  # cycles of a stretch that is used
+FLOOR = 1e-6  # [m], of the residual: no robot's encoders are better, and rounding is no disturbance
+LONGEST = 0.5  # [s], of delays
+DELAY, SAMPLED, EXACT = 0, 1, 2  # models
+
+
+def delayed(u: np.ndarray, cycles: float) -> np.ndarray:
+    """u(t - τ) at each cycle, as the plant's delay line reads it."""
+    k = np.arange(len(u))
+    return np.interp(k - cycles, k, u)
+
+
+def _recursion(omega: float, zeta: float, period: float) -> tuple[list[np.ndarray], np.ndarray]:
+    """Numerators of place and velocity and their common denominator, for a set-point that is linear over a period."""
+    phi, gamma = second_order_matrices(omega, zeta, period)
+    (a, b), (c, d) = phi
+    before, after = gamma.T
+    place = [after[0], before[0] - d * after[0] + b * after[1], b * before[1] - d * before[0]]
+    rate = [after[1], before[1] - a * after[1] + c * after[0], c * before[0] - a * before[1]]
+    return [np.array(place), np.array(rate)], np.array([1.0, -np.trace(phi), np.linalg.det(phi)])
+
+
+def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places from rest for θ = [dead time in cycles, ln ω, ln ζ], and the denominator that free motions obey."""
+    from scipy.signal import lfilter
+
+    if model == DELAY:
+        return delayed(u, theta[0]), np.ones(1)
+    omega, zeta = math.exp(theta[1]), math.exp(theta[2])
+    numerators, denominator = _recursion(omega, zeta, period)
+    if model == SAMPLED:
+        return u[0] + lfilter(numerators[0], denominator, delayed(u, theta[0]) - u[0]), denominator
+    # The answer to the line itself, asked between the cycles: `part` of a cycle after cycle k - whole.
+    whole = math.ceil(theta[0])
+    part = max(whole - theta[0], 1e-9)
+    v = np.concatenate([np.zeros(whole), u - u[0]])
+    x, rate = (lfilter(each, denominator, v) for each in numerators)
+    phi, gamma = second_order_matrices(omega, zeta, part * period)
+    then = v + part * (np.append(v[1:], v[-1]) - v)
+    place = phi[0, 0] * x + phi[0, 1] * rate + gamma[0, 0] * v + gamma[0, 1] * then
+    return u[0] + place[: len(u)], denominator
+
+
+class Record:
+    """Set-points and places on the robot's own cycles, and which of them are of use."""
+
+    def __init__(self, track: Track, period: float, axis: np.ndarray) -> None:
+        self.period = period
+        n = int(track.cycle[-1]) + 1
+        origin = track.sent["p"][0]
+        sent, self.y = (track.sent["p"] - origin) @ axis, np.full(n, np.nan)
+        self.y[track.cycle] = (track.measured["p"] - origin) @ axis
+        self.u = np.zeros(n)
+        for k, value in zip(track.cycle[:-1], sent[:-1], strict=True):
+            self.u[k + 1 :] = value  # held until the next answer
+        self.lost = n - len(track.cycle)
+        self.breaks = {int(k) + 1 for k in track.cycle[track.unheard]}  # from here on the set-point is another
+        self.unheard = len(self.breaks)
+        self.sensor_period = track.sensor_period
+        self.outside = np.zeros(n, bool)  # does not fit the rest
+
+    def stretches(self, margin: float) -> list[slice]:
+        """Undisturbed cycles, each stretch from where the disturbance before it has gone through the dead time."""
+        bad = self.outside.copy()
+        for k in self.breaks:
+            bad[k : k + math.ceil(margin / self.period) + 1] = True
+        edges = np.flatnonzero(np.diff(np.concatenate([[True], bad, [True]]).astype(int)))
+        return [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= SHORTEST]
+
+    def correlation_delay(self) -> float:
+        """Lag at which the velocities resemble each other most."""
+        v_u, v_y = np.diff(self.u), np.diff(self.y)
+        v_y[~np.isfinite(v_y)] = 0.0
+        lags = min(round(LONGEST / self.period), len(v_u) // 2)
+        c = np.array([v_u[: len(v_u) - lag] @ v_y[lag:] for lag in range(lags)])
+        best = int(np.argmax(c))
+        if 0 < best < lags - 1 and (curve := c[best - 1] - 2.0 * c[best] + c[best + 1]) < 0.0:
+            return float(best + 0.5 * (c[best - 1] - c[best + 1]) / curve) * self.period
+        return best * self.period
+
+    def residual(self, theta: np.ndarray, stretches: list[slice], model: int) -> np.ndarray:
+        """Measured less model; each stretch with the offset and the free motion that suit it best. NaN outside."""
+        from scipy.signal import lfilter
+
+        places, denominator = answer(self.u, self.period, theta, model)
+        r = np.full(len(self.y), np.nan)
+        for span in stretches:
+            e = (self.y - places)[span]
+            known = np.isfinite(e)
+            basis = np.ones((len(e), 1 if model == DELAY else 3))
+            if model != DELAY:
+                pulse = np.zeros(len(e))
+                pulse[0] = 1.0
+                basis[:, 1], basis[:, 2] = lfilter([1.0], denominator, pulse), lfilter([0.0, 1.0], denominator, pulse)
+            basis, e = basis[known], e[known]
+            r[span][known] = e - basis @ np.linalg.lstsq(basis, e, rcond=None)[0]
+        return r
+
+
+def fit(record: Record, stretches: list[slice], lag: float, model: int) -> Any:
+    """The best of several starts: the cost has a valley from much dead time to much inertia."""
+    from scipy.optimize import least_squares
+
+    def cost(theta: np.ndarray) -> np.ndarray:
+        r = record.residual(theta, stretches, model)
+        return r[np.isfinite(r)] / FLOOR
+
+    T, most, best = record.period, LONGEST / record.period, None
+    # A little below no dead time, so that a robot without any is no corner of the search.
+    low, high = [-0.9, math.log(1.0), math.log(0.1)], [most, math.log(4.0 / T), math.log(5.0)]
+    size = 1 if model == DELAY else 3
+    for share in (0.3, 0.6, 0.9):
+        start = np.array([share * lag / T, math.log(2.0 / max((1.0 - share) * lag, 2.0 * T)), 0.0])[:size]
+        start = np.clip(start, np.array(low[:size]) + 1e-6, np.array(high[:size]) - 1e-6)
+        found = least_squares(
+            cost, start, bounds=(low[:size], high[:size]), xtol=1e-9, ftol=1e-9, gtol=1e-9, diff_step=1e-6, max_nfev=100
+        )
+        best = found if best is None or found.cost < best.cost else best
+        if best.cost < 1e-6 * len(record.y):  # a nanometre: there is nothing better to find
+            break
+    return best

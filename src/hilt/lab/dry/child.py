@@ -1,0 +1,132 @@
+"""The inside of an emulator's process: it is told what to be in its first line, then answers line by line.
+
+    {"rig": …, "settings": …, …}        its first line; it answers {"pid": …} or {"error": "one sentence"}
+    drop=0.1                            a switch: of the line (probabilities, delay_time) or of the device
+    next.drop=3                         the next three packets have this fault
+    clear                               a sound device on a sound line again
+    status                              figures, as JSON
+
+Lines have a number in front, which is in the answer too. It ends with its parent: at the end of the lines, or on SIGTERM.
+"""
+
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from hilt.core.faults import InputError
+from hilt.device.line import FAULTS
+
+PRIORITY = 40
+
+Switch = Callable[[str], Any]
+Switches = dict[str, tuple[Switch, Any]]  # name: how to read its value; its value when all is sound, None if that is no fault
+
+
+def boolean(text: str) -> bool:
+    values = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
+    if text.lower() not in values:
+        raise ValueError("1 or 0")
+    return values[text.lower()]
+
+
+def probability(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value <= 1.0:
+        raise ValueError("a probability from 0 to 1")
+    return value
+
+
+def seconds(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value <= 60.0:
+        raise ValueError("seconds from 0 to 60")
+    return value
+
+
+def count(text: str) -> int:
+    return int(text, 0)
+
+
+LINE: Switches = {**dict.fromkeys(FAULTS, (probability, 0.0)), "delay_time": (seconds, 0.02)}
+
+
+def _read(read: Switch, key: str, text: str) -> Any:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise InputError(f"{key} cannot be {text!r}: {error}; give another value") from None
+
+
+def obey(line: str, device: Any, switches: Switches, actions: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Do what a line says; the answer to it."""
+    key, equals, text = (part.strip() for part in line.partition("="))
+    if not equals and key in actions:
+        return actions[key]() or {}
+    if not equals and key == "clear":
+        device.line.clear()
+        device.line.delay_time = LINE["delay_time"][1]
+        for name, (_, sound) in switches.items():
+            if sound is not None:
+                setattr(device, name, sound)
+    elif key.startswith("next.") and key[5:] in FAULTS:
+        device.line.next(key[5:], _read(count, key, text))
+    elif equals and key in LINE:
+        setattr(device.line, key, _read(LINE[key][0], key, text))
+    elif equals and key in switches:
+        setattr(device, key, _read(switches[key][0], key, text))
+    else:
+        known = (*LINE, *(f"next.{fault}" for fault in FAULTS), *switches)
+        raise InputError(f"{line!r} is not understood; known are {', '.join(known)} with '=', {', '.join(actions)} and clear")
+    return {}
+
+
+def _say(number: str, answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"number": int(number), **answer}) + "\n")
+    sys.stdout.flush()
+
+
+def _end(*_: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(0)
+
+
+def _take_priority() -> None:
+    """As a device has it, if the host permits: below the kernel's interrupts (50) and hilt's loop. All threads, since they
+    share the interpreter's lock; not before everything is compiled."""
+    for thread in threading.enumerate():
+        with suppress(OSError):
+            os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+
+def live(run: Callable[[dict[str, Any]], Any]) -> None:
+    """The life of an emulator's process. `run(config)` is a context manager that gives a function from line to answer."""
+    signal.signal(signal.SIGTERM, _end)
+    sys.setswitchinterval(2e-4)  # [s]: the device must not wait for whoever writes a file
+    number, _, line = sys.stdin.readline().partition(" ")
+    if not line:
+        return
+    try:
+        with run(json.loads(line)) as answer:
+            gc.freeze()
+            _take_priority()
+            _say(number, {"pid": os.getpid()})
+            _converse(answer, iter(sys.stdin.readline, ""))
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
+    except (InputError, OSError) as error:
+        _say(number, {"error": str(error)})
+        sys.exit(2)
+
+
+def _converse(answer: Callable[[str], dict[str, Any]], lines: Iterable[str]) -> None:
+    for numbered in lines:
+        number, _, line = numbered.strip().partition(" ")
+        try:
+            _say(number, answer(line))
+        except InputError as error:
+            _say(number, {"error": str(error)})

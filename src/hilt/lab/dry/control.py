@@ -1,0 +1,168 @@
+"""Faults on demand: lines to a running facility, and its figures back, from any process of the same user.
+
+    FacilityControl(rig).set("robot.drop", 0.1)          FacilityControl(rig).status()["robot"]["violations"]
+
+A facility is found by the sensor's address and port, which only one can have: a small segment of shared memory under that name
+says where its socket is. The socket lies in the same folder, which nobody else can enter, under a name that is used once: one
+that a killed facility has left behind can be taken away by whoever finds it (shared.py).
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.device.rigfile import RigFile
+from hilt.host.shared import PAGE, SOCKET, Segment
+from hilt.lab.dry import world
+
+_SIZE_MAX = 1 << 17
+_TIME_LIMIT = 10.0  # [s]
+SUFFIX = ".control"
+
+
+def name_of(rig: RigFile) -> str:
+    section = world.netft_of(rig)
+    return f"facility-{section.address}-{section.port}"
+
+
+def _through(folder: Path, call: Callable[[str], None], name: str) -> None:
+    """Bind or connect to a socket of a folder; by its descriptor, since the address of a socket has room for 107 characters."""
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        call(f"/proc/self/fd/{descriptor}/{name}")
+    finally:
+        os.close(descriptor)
+
+
+class ControlServer:
+    """The facility's side: `answer(line)` is called for every line, in a thread of its own."""
+
+    def __init__(self, name: str, answer: Callable[[str], dict[str, Any]]) -> None:
+        self._answer = answer
+        self._segment = Segment.create(name + SUFFIX, PAGE)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        where = secrets.token_hex(8) + SOCKET
+        self._path = self._segment.path.with_name(where)
+        try:
+            _through(self._path.parent, self._socket.bind, where)
+            self._segment.memory[: len(where)] = where.encode()
+            self._segment.publish()
+        except (OSError, InputError) as error:
+            self._close()
+            place = name.removeprefix("facility-").replace("-", ":")
+            if isinstance(error, OSError):
+                raise InputError(f"the facility's control cannot be made in {self._path.parent}: {error.strerror}") from None
+            raise InputError(
+                f"a facility with its sensor at {place} is running already; end it or change sensor.port"
+            ) from None
+        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                data, client = self._socket.recvfrom(_SIZE_MAX)
+            except OSError:
+                return
+            if not data and client is None:
+                return
+            try:
+                answer = self._answer(data.decode(errors="replace"))
+            except InputError as error:
+                answer = {"error": str(error)}
+            if client is not None:
+                with contextlib.suppress(OSError):  # it may have gone
+                    self._socket.sendto(json.dumps(answer).encode(), client)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        self._thread.join()
+        self._close()
+
+    def _close(self) -> None:
+        self._segment.close()
+        self._socket.close()
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+
+class FacilityControl:
+    """Somebody who commands a running facility. Every call waits for its answer; a refusal is an InputError."""
+
+    def __init__(self, rig: RigFile | str) -> None:
+        self._name = rig if isinstance(rig, str) else name_of(rig)
+        self._lock = threading.Lock()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._socket.bind("")  # the kernel chooses a name; a connected socket hears its peer only
+            segment = Segment.open(self._name + SUFFIX, PAGE)
+            where = bytes(segment.memory[:PAGE]).rstrip(b"\0").decode("ascii", errors="replace")
+            segment.close()
+            _through(segment.path.parent, self._socket.connect, Path(where).name)
+        except (OSError, ValueError, InputError):
+            self._socket.close()
+            raise InputError(f"{self._name} is not running here; start it with hilt emulate") from None
+
+    def send(self, line: str) -> dict[str, Any]:
+        """One line, such as `robot.drop=0.1`, `robot.next.drop=3`, `sensor.jump=50,0,0,0,0,0`, `clear`, `status`."""
+        with self._lock:
+            try:
+                self._socket.settimeout(_TIME_LIMIT)
+                self._socket.send(line.encode())
+                answer: dict[str, Any] = json.loads(self._socket.recv(_SIZE_MAX))
+            except OSError as error:
+                raise InputError(f"{self._name} does not answer: {error or 'no answer'}; look whether it still runs") from None
+        if "error" in answer:
+            raise InputError(answer["error"])
+        return answer
+
+    def set(self, key: str, value: Any) -> None:
+        """A switch of a device, such as `robot.drop`, `sensor.freeze`, `robot.live`."""
+        text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+        self.send(f"{key}={text}")
+
+    def next(self, fault: str, count: int = 1) -> None:
+        """The next packets have a fault for sure: `next("robot.drop", 3)`."""
+        device, _, kind = fault.partition(".")
+        self.send(f"{device}.next.{kind}={count}")
+
+    def clear(self) -> None:
+        """Sound devices on sound lines."""
+        self.send("clear")
+
+    def live(self, live: bool) -> None:
+        """Whether the robot's judge expects set-points now."""
+        self.set("robot.live", live)
+
+    def forget(self) -> None:
+        """The robot's judge begins a new page: no violations, no set-points, no stops so far."""
+        self.send("robot.forget")
+
+    def restart(self) -> None:
+        """The operator drives a stopped robot back and starts its program without waiting."""
+        self.send("robot.restart")
+
+    def status(self) -> dict[str, Any]:
+        """Figures of `robot` and `sensor`, and `trouble`: a sentence for each process that has ended by itself."""
+        return self.send("status")
+
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool], seconds: float = 20.0) -> dict[str, Any]:
+        """The first status with which a condition holds."""
+        until = clock.now() + seconds
+        while not condition(status := self.status()):
+            if clock.now() > until:
+                raise InputError(f"{self._name} did not come to that within {seconds:g} s: {status}")
+            clock.pause(0.02)
+        return status
+
+    def close(self) -> None:
+        self._socket.close()

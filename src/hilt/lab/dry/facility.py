@@ -1,0 +1,278 @@
+"""An emulated facility: robot and sensor as processes of their own, and somebody who looks after them.
+
+    robot process ── RSI over UDP ──► hilt ◄── RDT over UDP ── sensor process
+          └───────────── motion of the mock-up, in shared memory ────────┘
+
+Each has its own clock and ends with its parent. Faults are asked for while it runs: see emulate/control.py.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from hilt.core import clock, scenario
+from hilt.core.faults import InputError
+from hilt.device import rigfile
+from hilt.device.rigfile import RigFile
+from hilt.host import child, shared
+from hilt.lab.dry import robot, world
+from hilt.lab.dry.control import ControlServer, FacilityControl, name_of
+
+START_LIMIT = 120.0  # [s] until a process is ready: it may have to compile
+ANSWER_LIMIT = 2.0  # [s]
+END_LIMIT = 5.0  # [s]
+DEVICES = ("robot", "sensor")
+LOOK = 0.1  # [s] between two looks at the processes
+REPORT = 1.0  # [s] between two status lines
+
+Watch = Callable[[str], None]
+
+
+class Device:
+    """The handle on an emulator's process."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        # A session of its own: the terminal's interrupt is for the parent, which ends both in order.
+        self._child = subprocess.Popen(
+            child.command(f"hilt.lab.dry.{name}"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._in: Any = self._child.stdin
+        self._out: Any = self._child.stdout
+        self._rest, self._number = b"", 0
+        self._lock = threading.Lock()
+        self.pid = self._child.pid
+
+    @property
+    def ended(self) -> str:
+        """How the process has ended, in words; empty while it lives."""
+        code = self._child.poll()
+        if code is None:
+            return ""
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        return f"the {self.name}'s process has ended {how}; start the facility again"
+
+    def ask(self, line: str, seconds: float = ANSWER_LIMIT) -> dict[str, Any]:
+        """The answer to a line; an InputError if it is refused or none comes."""
+        with self._lock:
+            return self.hear(self.tell(line), seconds)
+
+    def tell(self, line: str) -> int:
+        """Send a line; its number."""
+        self._number += 1
+        try:
+            self._in.write(f"{self._number} {line}\n".encode())
+            self._in.flush()
+        except (OSError, ValueError):
+            raise InputError(self._why()) from None
+        return self._number
+
+    def hear(self, number: int, seconds: float) -> dict[str, Any]:
+        """The answer to a line by its number; those that nobody waited for any more are passed over."""
+        until = clock.now() + seconds
+        while (answer := self._next(until))["number"] != number:
+            pass
+        if "error" in answer:
+            raise InputError(answer["error"])
+        return {key: value for key, value in answer.items() if key != "number"}
+
+    def _next(self, until: float) -> dict[str, Any]:
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._out], [], [], max(until - clock.now(), 0.0))
+            if not ready:
+                raise InputError(f"the {self.name}'s process does not answer; look whether it was stopped")
+            data = os.read(self._out.fileno(), 1 << 16)
+            if not data:
+                raise InputError(self._why())
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _why(self) -> str:
+        """Its pipes are closed: it has ended, or is about to."""
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(END_LIMIT)
+        return self.ended or f"the {self.name}'s process is ending"
+
+    def end(self) -> None:
+        """In order if it does so soon: at the end of its lines. Safe to call twice."""
+        with suppress(OSError):
+            self._in.close()
+        with suppress(ProcessLookupError):
+            self._child.send_signal(signal.SIGCONT)  # a stopped one cannot end
+        for insist in (self._child.terminate, self._child.kill, lambda: None):
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(END_LIMIT)
+                break
+            insist()
+        self._out.close()
+
+
+class Facility:
+    """Both processes and their control. `rig` is the rig file that hilt is to be given for it."""
+
+    def __init__(
+        self, rig: RigFile, settings: list[str] | None = None, *, diary: Path | None = None, live: bool = True
+    ) -> None:
+        robot.check(rig)
+        shared.sweep()
+        self.rig = rig
+        config = {
+            "rig": rig.model_dump(mode="json"),
+            "settings": settings,
+            "name": name_of(rig),
+            "diary": diary and str(diary.absolute()),
+            "live": live,
+        }
+        self._server = ControlServer(name_of(rig), self.obey)
+        self._devices: dict[str, Device] = {}
+        try:
+            self._devices = {name: Device(name) for name in DEVICES}
+            first = [(device, device.tell(json.dumps(config))) for device in self._devices.values()]
+            for device, number in first:
+                device.hear(number, START_LIMIT)
+            self.control = FacilityControl(rig)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pids(self) -> dict[str, int]:
+        return {name: device.pid for name, device in self._devices.items()}
+
+    @property
+    def trouble(self) -> list[str]:
+        """A sentence for each process that has ended by itself."""
+        return [device.ended for device in self._devices.values() if device.ended]
+
+    def obey(self, line: str) -> dict[str, Any]:
+        """A line from the control: for one device by its name, or for both."""
+        if line == "status":
+            return self.status()
+        if line == "clear":
+            for device in self._devices.values():
+                if not device.ended:
+                    device.ask("clear")
+            return {}
+        name, dot, rest = line.partition(".")
+        if not dot or name not in self._devices:
+            raise InputError(f"{line!r} is not understood; write robot.SWITCH=VALUE, sensor.SWITCH=VALUE, clear or status")
+        return self._devices[name].ask(rest)
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"trouble": self.trouble}
+        for name, device in self._devices.items():
+            found[name] = {"pid": device.pid}
+            try:
+                found[name] |= device.ask("status")
+            except InputError as error:
+                found[name]["silent"] = str(error)
+        return found
+
+    def stop(self) -> None:
+        """End everything; safe to call twice."""
+        for device in self._devices.values():
+            device.end()
+        if hasattr(self, "control"):
+            self.control.close()
+        self._server.close()
+
+
+def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
+    """One status line."""
+    parts = []
+    for name in DEVICES:
+        now, last = status[name], (before or {}).get(name, {})
+        if "silent" in now:
+            parts.append(now["silent"])
+            continue
+        count = "cycles" if name == "robot" else "samples"
+        passed = now["t"] - last.get("t", now["t"])
+        rate = f" {(now[count] - last[count]) / passed:.0f} Hz," if passed > 0 and count in last else ""
+        if name == "robot":
+            why = now["reason"] or (f"last stopped: {now['last_reason']}" if now["last_reason"] else "")
+            parts.append(
+                f"robot {now['state']}{f' ({why})' if why else ''},{rate} {now['set_points']} set-points, "
+                f"{now['late']} late, {now['violation_count']} violations"
+            )
+        else:
+            f = ", ".join(f"{part:.1f}" for part in now["f"])
+            parts.append(f"sensor{rate} {now['clients']} client{'' if now['clients'] == 1 else 's'}, {f} N")
+    return " | ".join(parts)
+
+
+def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: Path | None = None) -> int:
+    """Run a facility until SIGINT or SIGTERM; a status line a second goes to `watch`. 0, or 1 if a process had ended before."""
+    asked: list[int] = []
+    handlers = {number: signal.signal(number, lambda n, _: asked.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
+    say = watch or (lambda line: print(line, flush=True))
+    facility = None
+    try:
+        facility = Facility(rig, settings, diary=diary)
+        listens, streams = world.rsi_of(rig), world.netft_of(rig)
+        say(
+            f"the robot sends to port {listens.port} every {1e3 * listens.cycle:g} ms, the sensor is at "
+            f"{streams.address}:{streams.port}; processes {os.getpid()}, {facility.pids['robot']}, {facility.pids['sensor']}; "
+            "Ctrl-C ends them"
+        )
+        before, due = None, clock.now() + REPORT
+        known: list[str] = []
+        while not asked:
+            clock.pause(LOOK)
+            for sentence in facility.trouble:
+                if sentence not in known:
+                    known.append(sentence)
+                    say(sentence)
+            if clock.now() >= due:
+                status = facility.status()
+                say(words(status, before))
+                before, due = status, clock.now() + REPORT
+        return 1 if facility.trouble else 0
+    finally:
+        if facility is not None:
+            facility.stop()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running_facility(
+    rig: RigFile | Path | dict[str, Any],
+    settings: list[str] | None = None,
+    *,
+    diary: Path | None = None,
+    live: bool = False,
+) -> Iterator[Facility]:
+    """A facility on free ports of loopback, for tests and examples: `facility.rig` names them, `facility.control` commands."""
+    if isinstance(rig, Path):
+        rig = rigfile.load(rig)
+    elif isinstance(rig, dict):
+        rig = scenario.build(RigFile, rig)  # type: ignore[type-var]
+    ports = {
+        "robot": {**rig.robot, "address": "127.0.0.1", "port": _free_port(), "peer": "127.0.0.1"},
+        "sensor": {**rig.sensor, "address": "127.0.0.1", "port": _free_port()},
+    }
+    facility = Facility(rig.model_copy(update=ports), settings or [], diary=diary, live=live)
+    try:
+        yield facility
+    finally:
+        facility.stop()

@@ -1,0 +1,106 @@
+"""The emulated sensor's process: a Net F/T under the contact of the mock-up that the emulated robot carries."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hilt.core import clock, scenario
+from hilt.core.faults import InputError
+from hilt.device.netft import codec
+from hilt.device.netft.emulator import NetFTBox
+from hilt.device.rigfile import RigFile
+from hilt.lab.dry import child, world
+from hilt.lab.dry.motion import MockUp, follow
+
+
+def _six(text: str) -> tuple[float, ...]:
+    parts = tuple(float(part) for part in text.split(","))
+    if len(parts) != 6:
+        raise ValueError("six numbers with commas, N and N·m")
+    return parts
+
+
+def _status_word(text: str) -> int:
+    value = child.count(text)
+    if not 0 <= value < 1 << 32:
+        raise ValueError("a number of 32 bits")
+    return value
+
+
+SWITCHES: child.Switches = {
+    "freeze": (child.boolean, False),
+    "jump": (_six, (0.0,) * 6),
+    "zero": (_six, (0.0,) * 6),
+    "saturate": (child.boolean, False),
+    "status": (_status_word, 0),
+    "silence": (child.boolean, False),
+}
+
+BEFORE = 1e6  # [s]
+
+
+class Contact:
+    """What the sensor is asked for at each sample."""
+
+    def __init__(self, rig: RigFile, settings: list[str], name: str) -> None:
+        self._world = world.World(rig, settings)
+        self._response = follow(name)
+        self._mock_up = MockUp(world.rsi_of(rig), self._response)
+        self._session, self._began = 0, clock.now()
+        self.samples = 0
+        self.wrench: tuple[world.Vector, world.Vector] = ((0.0,) * 3, (0.0,) * 3)
+
+    @property
+    def X_WB(self) -> Any:
+        return self._mock_up.X_WB
+
+    def __call__(self) -> tuple[world.Vector, world.Vector]:
+        now = clock.now()
+        session, began = self._response.session
+        if session != self._session:
+            self._session, self._began = session, began
+            self._world.begin()
+        self._mock_up.move_to(now)
+        # Before the first session its time is far away: nothing that has a time happens.
+        t = now - self._began - (0.0 if self._session else BEFORE)
+        self.wrench = self._world.feel(self._mock_up.X_WB, self._mock_up.V_WB, t)
+        self.samples += 1
+        return self.wrench
+
+
+@contextmanager
+def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
+    rig: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
+    section, facility = world.netft_of(rig), world.facility_of(rig)
+    contact = Contact(rig, config["settings"], config["name"])
+    contact()
+    calibration = codec.Calibration(section.counts_per_force, section.counts_per_torque)
+    try:
+        box = NetFTBox(contact, calibration, facility.sensor_rate, section.address, section.port)
+    except OSError as error:
+        raise InputError(
+            f"the sensor cannot be emulated at {section.address}:{section.port}: {error.strerror}; "
+            "end the other program or change sensor.port"
+        ) from None
+
+    def status() -> dict[str, Any]:
+        return {
+            "t": clock.now(),
+            "clients": box.clients,
+            "samples": contact.samples,
+            "sent": box.sent,
+            "starts": box.starts,
+            "biases": box.biases,
+            "refused": box.refused,
+            "f": contact.wrench[0],
+            "tau": contact.wrench[1],
+            "p_WB": [float(part) for part in contact.X_WB["p"]],
+            "faults": dict(box.line.done),
+        }
+
+    with box:
+        yield lambda line: child.obey(line, box, SWITCHES, {"status": status})
+
+
+if __name__ == "__main__":
+    child.live(run)

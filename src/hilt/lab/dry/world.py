@@ -1,0 +1,118 @@
+"""What the emulated sensor feels: the plant of the facility's system, with the emulated robot in the place of its own.
+
+Of the plant's stages only those run that the measured wrench depends on, in the plant's order, and none that moves the
+mock-up: the true motion comes from the robot's process. What the tick would command stays as it was at the start, so the hand
+of `payload` stands still. Time counts from hilt's first answer to the robot, for pushes.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hilt import job
+from hilt.core.faults import InputError
+from hilt.core.signals import POSE
+from hilt.core.stage import Bench, StageKind, System
+from hilt.device.drivers import NetFTRig, RsiRig
+from hilt.device.rigfile import Facility, RigFile
+from hilt.device.rsi import frames
+from hilt.device.rsi.settings import RsiSettings, pose_of
+
+MOTION = ("X_WB_true", "V_WB_true")
+MEASURED = "F_So_S"
+SHORTEST = 1e-6  # [s] between two samples that catch up
+
+Vector = tuple[float, float, float]
+
+
+def three(parts: Any) -> Vector:
+    x, y, z = (float(part) for part in parts)
+    return x, y, z
+
+
+def facility_of(rig: RigFile) -> Facility:
+    if rig.facility is None:
+        raise InputError("the rig file has no [facility], which says what stands in for robot and sensor; add it")
+    return rig.facility
+
+
+def rsi_of(rig: RigFile) -> RsiRig:
+    section = rig.robot_section
+    if not isinstance(section, RsiRig):
+        raise InputError(
+            f"robot.driver is {rig.robot['driver']!r}, for which there is no emulator; it must be 'rsi'; change it"
+        )
+    return section
+
+
+def netft_of(rig: RigFile) -> NetFTRig:
+    section = rig.sensor_section
+    if not isinstance(section, NetFTRig):
+        raise InputError(
+            f"sensor.driver is {rig.sensor['driver']!r}, for which there is no emulator; it must be 'netft'; change it"
+        )
+    return section
+
+
+def bench_of(rig: RigFile, settings: list[str]) -> tuple[System, Bench]:
+    """The facility's scenario at the sensor's own rate and with the sensor's own noise."""
+    facility = facility_of(rig)
+    own = [f"loop.period={1.0 / facility.sensor_rate!r}", f"sensor.noise={facility.sensor_noise!r}", "sensor.sample_age=0"]
+    system, values, _ = job.find(facility.system, facility.scenario, [*rig.settings(facility.system), *settings, *own])
+    return system, system.set_up(values)
+
+
+def start_of(rig: RigFile, settings: list[str]) -> Any:
+    """Where the mock-up is in W when the scenario starts."""
+    _, bench = bench_of(rig, settings)
+    X_WB = np.zeros(1, POSE)[0]
+    X_WB["p"], X_WB["q"] = bench.row[0]["X_WB_des"]["p"], bench.row[0]["X_WB_des"]["q"]
+    return X_WB
+
+
+def tool_at(robot: RsiSettings, X_WB: Any) -> Any:
+    """Where the robot's tool is then, in its base."""
+    X_RT = frames.identity()
+    frames.to_robot(pose_of(robot.X_WR), X_WB, pose_of(robot.X_TB), X_RT)
+    return X_RT
+
+
+def needed(stages: dict[str, StageKind], signal: str) -> list[str]:
+    """The stages that a signal depends on, but for those that move the mock-up."""
+    wanted, found = {signal}, list[str]()
+    for key, kind in reversed(stages.items()):
+        if wanted & set(kind.writes) and not set(MOTION) & set(kind.writes):
+            wanted |= set(kind.reads)
+            found.append(key)
+    return found[::-1]
+
+
+class World:
+    """`feel(X_WB, V_WB, t)` is the wrench that the sensor measures, noise included."""
+
+    def __init__(self, rig: RigFile, settings: list[str]) -> None:
+        system, self._bench = bench_of(rig, settings)
+        self._first = self._bench.row.copy(), self._bench.w.copy()
+        sig, w, p = self._bench.row[0], self._bench.w[0], self._bench.p[0]
+        self._steps = [(system.plant_stages[key].step, w[key], p[key]) for key in needed(system.plant_stages, MEASURED)]
+        self._sig, self._t = sig, 0.0
+        self._dt = float(p["dt"])
+        # Everything is compiled before the first sample.
+        self.feel(sig["X_WB_des"], np.zeros(1, sig["V_WB_true"].dtype)[0], 0.0)
+        self.begin()
+
+    def begin(self) -> None:
+        """As at the start of the scenario."""
+        self._bench.row[...], self._bench.w[...] = self._first
+        self._t = -self._dt
+
+    def feel(self, X_WB: Any, V_WB: Any, t: float) -> tuple[Vector, Vector]:
+        sig = self._sig
+        dt = max(t - self._t, SHORTEST)
+        self._t = t
+        sig["t"] = t
+        sig["X_WB_true"]["p"], sig["X_WB_true"]["q"] = X_WB["p"], X_WB["q"]
+        sig["V_WB_true"]["v"], sig["V_WB_true"]["w"] = V_WB["v"], V_WB["w"]
+        for step, x, p in self._steps:
+            step(sig, x, p, dt)
+        return three(sig[MEASURED]["f"]), three(sig[MEASURED]["tau"])

@@ -1,0 +1,108 @@
+"""One live session a core.
+
+A loop on devices has a core for itself: no second loop, no simulation and no measurement of this machine shares it. Sessions of
+one user find each other by their claims. Those of other users, and other real-time programs, are found by looking which
+processes are bound to a core with a real-time priority. That look misses two users who start in the same instant, and a user
+who has no right to a priority; then it is lateness that stops the run.
+
+One core at least is left to everything else.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from hilt.core.faults import InputError
+from hilt.host import claims, realtime
+from hilt.host.claims import Claims
+from hilt.live import mailbox
+
+_PROC = Path("/proc")
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD
+_FLAGS = 6  # place in /proc/PID/stat, counted from behind the name
+_REAL_TIME = (os.SCHED_FIFO, os.SCHED_RR)
+
+
+def _claim(core: int) -> str:
+    return f"core {core}"
+
+
+def usable() -> list[int]:
+    """Cores for live loops, the best first: isolated ones, then from the last on (the first has most interrupts)."""
+    present = set(range(os.cpu_count() or 1))
+    isolated = realtime.isolated_cores() & present
+    ordinary = sorted(os.sched_getaffinity(0) - isolated, reverse=True)
+    return [*sorted(isolated, reverse=True), *(ordinary[:-1] if len(ordinary) > 1 or isolated else ordinary)]
+
+
+def _bound_to(process: Path) -> int | None:
+    """The only core that a process with a real-time priority may run on."""
+    with suppress(OSError, ValueError, IndexError):
+        number = int(process.name)
+        if os.sched_getscheduler(number) & ~os.SCHED_RESET_ON_FORK in _REAL_TIME:
+            bound = os.sched_getaffinity(number)
+            flags = int((process / "stat").read_text().rpartition(")")[2].split()[_FLAGS])
+            if len(bound) == 1 and not flags & _KERNEL_THREAD:
+                return next(iter(bound))
+    return None
+
+
+def _bound() -> dict[int, int]:
+    """Core -> process that has it by its priority, whoever started it; not ourselves."""
+    found = {}
+    for process in _PROC.glob("[0-9]*"):
+        core = _bound_to(process)
+        if core is not None and int(process.name) != os.getpid():
+            found[core] = int(process.name)
+    return found
+
+
+def live() -> dict[int, str]:
+    """Core -> who has it."""
+    found = {core: f"process {number}" for core, number in _bound().items()}
+    names = {_claim(core): core for core in range(os.cpu_count() or 1)}
+    return found | {names[claim]: _owner(claim) for claim in claims.taken(names)}
+
+
+def _owner(claim: str) -> str:
+    """Who has claimed a core, in words."""
+    for name in mailbox.sessions():
+        with suppress(InputError):
+            watcher = mailbox.Watcher(name)
+            found = claim in watcher.info.get("claims", ())
+            watcher.close()
+            if found:
+                return f"session {name}"
+    return "another hilt command"
+
+
+def take(ours: Claims) -> int | None:
+    """A core for this process alone, or an InputError that says who has it; None where there is but one."""
+    bound, allowed = _bound(), os.sched_getaffinity(0)
+    for core in usable():
+        if core not in bound and ours.take(_claim(core)):
+            return core if allowed != {core} else None
+    who = ", ".join(f"core {core}: {name}" for core, name in sorted(live().items()))
+    raise InputError(
+        f"no core is free for another loop on devices ({who}; one is left to everything else); wait for its end "
+        "(hilt sessions, hilt ask), or set lab.realtime = false in the rig file"
+    )
+
+
+def others() -> set[int]:
+    """Where a process that drives no device may run: not on a live core, nor on the one that the next live loop takes."""
+    allowed = os.sched_getaffinity(0)
+    return allowed - set(live()) - set(usable()[:1]) or allowed - set(live()) or allowed
+
+
+def step_aside() -> None:
+    """For a process that drives no device, for good."""
+    with suppress(OSError):
+        os.sched_setaffinity(0, others())
+
+
+def check_nobody_live() -> None:
+    """Refuse to measure beside a live loop: the measurement has its priority and would be on its core."""
+    if found := live():
+        core, who = min(found.items())
+        raise InputError(f"{who} is live on core {core}, and measuring would disturb it; wait for its end (hilt sessions)")

@@ -1,0 +1,295 @@
+"""The mailbox: requests into the loop's process, through shared memory.
+
+Any number of processes may ask; the loop looks once a tick, which costs one comparison while nobody has asked. Each sender
+has a lane of its own, a small ring with one writer: so nobody waits for another sender, and one that is stopped or killed in
+the middle of a letter jams nothing, since a letter counts only when it is whole. The kernel frees the lane of a dead sender.
+
+A letter is posted, taken by the loop, and answered in the place it lay in: accepted, or refused with a reason.
+
+At the front of the box stands how the loop is doing: its state, the ring of its run, its last sentence. Everybody may read it.
+
+What is bounded: letters that wait in a lane (LETTERS_A_LANE), letters taken in a tick (LETTERS_A_POLL), and their age: an old
+letter is refused, since "arm" must not come true long after the person who said it has gone. "stop" is never too old.
+"""
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host.shared import Segment, running
+from hilt.record.deeds import Deeds
+from hilt.record.letters import (
+    ARM,
+    BOX,
+    HOME,
+    KEY_BYTES,
+    KINDS,
+    LANES,
+    LETTERS_A_LANE,
+    LIVE,
+    MAGIC,
+    NAME_BYTES,
+    OFF,
+    QUIT,
+    READY,
+    RESET,
+    SENTENCE_BYTES,
+    SET,
+    START,
+    STATES,
+    STEER,
+    STOP,
+    STOPPED,
+    SUFFIX,
+    TEXT_BYTES,
+    VERSION,
+    WHO_BYTES,
+    Answer,
+    Front,
+    Request,
+)
+
+__all__ = [
+    "ARM", "HOME", "KINDS", "LANES", "LETTERS_A_LANE", "LIVE", "OFF", "QUIT", "READY", "RESET", "SET", "START", "STATES",
+    "STEER", "STOP", "STOPPED", "SUFFIX", "Answer", "Front", "Mailbox", "Request", "Sender", "Watcher", "sessions",
+]  # fmt: skip
+LETTERS_A_POLL = 4
+OLDEST = 1.0  # [s]
+TRIES = 1000
+
+
+def _map(segment: Segment) -> np.ndarray:
+    return np.frombuffer(segment.memory, BOX, 1)
+
+
+class Mailbox:
+    """The loop's side. Every request that `poll` returns is to be answered with `answer`."""
+
+    def __init__(self, name: str, info: dict[str, Any] | None = None) -> None:
+        self.name = name
+        self._segment = Segment.create(name + SUFFIX, BOX.itemsize)
+        box = _map(self._segment)
+        box["magic"], box["version"], box["pid"] = MAGIC, VERSION, os.getpid()
+        box["info"] = json.dumps(info or {}).encode()
+        self._bell, self._lanes, self._front = box["bell"], box["lanes"][0], box["front"][0]
+        self.front = Front()
+        self.deeds = Deeds()
+        self._posted, self._taken = self._lanes["posted"], self._lanes["taken"]
+        self._heard = 0
+        self._next_lane = 0
+        self._segment.publish()
+
+    def poll(self) -> Sequence[Request]:
+        """The next few requests, one of each lane in turn; usually none."""
+        if self._bell[0] == self._heard:
+            return ()
+        bell = int(self._bell[0])  # read before the lanes: who posts meanwhile rings again
+        found: list[Request] = []
+        for _ in range(LETTERS_A_POLL):
+            waiting = [(self._next_lane + i) % LANES for i in range(LANES)]
+            lane = next((i for i in waiting if self._posted[i] > self._taken[i]), None)
+            if lane is None:
+                self._heard = bell
+                break
+            self._next_lane = (lane + 1) % LANES
+            request = self._take(lane)
+            if request is not None:
+                found.append(request)
+        return found
+
+    def _take(self, lane: int) -> Request | None:
+        # A lane holds no more than it has room for, whatever its count says.
+        number = max(int(self._taken[lane]), int(self._posted[lane]) - LETTERS_A_LANE)
+        letter = self._lanes["letters"][lane, number % LETTERS_A_LANE]
+        self._taken[lane] = number + 1
+        axes = tuple(letter["axes"].tolist())
+        key = letter["key"].decode(errors="replace")
+        who = letter["who"].decode(errors="replace")
+        request = Request(int(letter["kind"]), key, float(letter["value"]), float(letter["ramp"]), axes, lane, number, who)
+        age = (clock.nanoseconds() - int(letter["sent"])) * 1e-9
+        reason = _fault_of(request, age)
+        if reason:
+            self.answer(request, False, reason)
+            return None
+        return request
+
+    def answer(self, request: Request, accepted: bool, text: str = "") -> None:
+        if accepted:
+            self.deeds.note(request)
+        place = self._lanes["answers"][request.lane, request.number % LETTERS_A_LANE]
+        place["accepted"], place["text"] = accepted, _cut(text, TEXT_BYTES)
+        place["number"] = request.number + 1  # last: from here on it counts
+
+    def show(self, **changes: Any) -> None:
+        """Tell everybody how the session is doing: some fields of Front."""
+        if changes.get("state") == LIVE != self.front.state:
+            self.deeds.begin()
+        self.front = self.front._replace(**changes)
+        place = self._front
+        place["turn"] += 1
+        place["state"], place["armed"], place["runs"] = self.front[:3]
+        for name, size in (("ring", NAME_BYTES), ("sentence", SENTENCE_BYTES), ("recording", SENTENCE_BYTES)):
+            place[name] = _cut(getattr(self.front, name), size)
+        place["turn"] += 1
+
+    def close(self) -> None:
+        self._segment.close()
+
+
+def _fault_of(request: Request, age: float) -> str:
+    """Why a letter is not even shown to the loop; the memory belongs to others too."""
+    if request.kind not in KINDS:
+        return f"no such request: {request.kind}"
+    if request.kind != STOP and not 0.0 <= age <= OLDEST:
+        return f"too old: sent {age:.1f} s ago, {OLDEST:g} s are allowed; ask again"
+    if not all(map(math.isfinite, (request.value, request.ramp, *request.axes))) or request.ramp < 0.0:
+        return "not a finite number, or a ramp shorter than 0 s"
+    return ""
+
+
+def _cut(text: str, size: int) -> bytes:
+    return text.encode()[:size].decode(errors="ignore").encode()
+
+
+def sessions() -> list[str]:
+    """Names of the sessions that can be watched now."""
+    return [name.removesuffix(SUFFIX) for name in running(SUFFIX)]
+
+
+class Watcher:
+    """Somebody who looks at a session."""
+
+    _writes = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._segment = Segment.open(name + SUFFIX, BOX.itemsize, writable=self._writes)
+        self._box = _map(self._segment)
+        try:
+            self.info = self._info()
+        except InputError:
+            self._segment.close()
+            raise
+        self.pid = int(self._box["pid"][0])
+        self._last = Front()
+
+    def _info(self) -> dict[str, Any]:
+        path = self._segment.path
+        if (self._box["magic"][0], self._box["version"][0]) != (MAGIC, VERSION):
+            raise InputError(f"{path} is not a mailbox of version {VERSION}; use the hilt that made it")
+        try:
+            found = json.loads(bytes(self._box["info"][0]))
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise InputError(f"{path} does not say what it is the mailbox of; end the process that made it")
+        return found
+
+    @property
+    def alive(self) -> bool:
+        return self._segment.owner_alive
+
+    @property
+    def front(self) -> Front:
+        """How the session is doing; as last seen if the loop was stopped in the middle of telling."""
+        place = self._box["front"][0]
+        for _ in range(TRIES):
+            turn = int(place["turn"])
+            state, armed, runs = min(max(int(place["state"]), 0), len(STATES) - 1), bool(place["armed"]), int(place["runs"])
+            texts = [bytes(place[name]).decode(errors="replace") for name in ("ring", "sentence", "recording")]
+            if turn % 2 == 0 and turn == int(place["turn"]):
+                self._last = Front(state, armed, runs, *texts)
+                break
+        return self._last
+
+    def close(self) -> None:
+        self._segment.close()
+
+
+class Sender(Watcher):
+    """Somebody who asks. Each request returns its number; `answer(number)` is None until the loop has answered."""
+
+    _writes = True
+
+    def __init__(self, name: str, who: str = "") -> None:
+        super().__init__(name)
+        self.who = who or f"process {os.getpid()} of user {os.getuid()}"  # stands in the run's record
+        self._bell = self._box["bell"]
+        self._lane = self._box["lanes"][0, self._claim()]
+        self._posted = int(self._lane["posted"])
+
+    def _claim(self) -> int:
+        for lane in range(LANES):
+            if self._segment.claim(lane):
+                return lane
+        self._segment.close()
+        raise InputError(f"{LANES} senders ask {self.name} already, which is all it can hear; close one")
+
+    def start(self) -> int:
+        return self._post(START)
+
+    def stop(self) -> int:
+        return self._post(STOP)
+
+    def reset(self) -> int:
+        return self._post(RESET)
+
+    def arm(self) -> int:
+        return self._post(ARM)
+
+    def home(self) -> int:
+        return self._post(HOME)
+
+    def quit(self) -> int:
+        return self._post(QUIT)
+
+    def set(self, key: str, value: float, ramp: float = 0.0) -> int:
+        """Change a parameter, in a ramp of so many seconds."""
+        if len(key.encode()) > KEY_BYTES:
+            raise InputError(f"{key!r} is longer than the {KEY_BYTES} bytes of a parameter's name; give the dotted name of one")
+        return self._post(SET, key.encode(), value, ramp)
+
+    def steer(self, axes: Sequence[float], held: bool = True) -> int:
+        """What the operator's hand does: six numbers, and whether it holds the dead man's switch."""
+        if len(axes) != 6:
+            raise InputError(f"operator input has {len(axes)} numbers; it needs 6")
+        return self._post(STEER, value=float(held), axes=axes)
+
+    def _post(
+        self, kind: int, key: bytes = b"", value: float = 0.0, ramp: float = 0.0, axes: Sequence[float] = (0.0,) * 6
+    ) -> int:
+        number = self._posted
+        if number - int(self._lane["taken"]) >= LETTERS_A_LANE:
+            raise InputError(
+                f"{self.name} has {LETTERS_A_LANE} requests of this sender before it and takes none; "
+                f"wait for answers{'' if self._segment.owner_alive else ': its process has ended'}"
+            )
+        place = number % LETTERS_A_LANE
+        self._lane["letters"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key, _cut(self.who, WHO_BYTES))
+        self._posted = number + 1
+        self._lane["posted"] = number + 1  # from here on the letter counts
+        self._bell[0] = clock.nanoseconds()  # a new number, whoever rings at the same time
+        return number
+
+    def answer(self, number: int) -> Answer | None:
+        place = self._lane["answers"][number % LETTERS_A_LANE]
+        if int(place["number"]) != number + 1:
+            return None
+        return Answer(bool(place["accepted"]), place["text"].decode(errors="replace"))
+
+    def wait(self, number: int, seconds: float) -> Answer:
+        """The answer, or the refusal that nobody answered in time."""
+        until = clock.now() + seconds
+        while (found := self.answer(number)) is None:
+            if not self._segment.owner_alive:
+                return Answer(False, f"{self.name} has ended")
+            if clock.now() > until:
+                return Answer(False, f"{self.name} did not answer within {seconds:g} s")
+            clock.pause(0.001)
+        return found

@@ -1,0 +1,153 @@
+"""The ring: every row of a run, in shared memory, for whoever wants to look.
+
+One process writes, any number read, and nobody waits for anybody. The writer copies a row into the next place and then counts
+it; the count is all that readers need:
+
+    row i lies in place i mod capacity and is whole while   count - capacity < i < count
+
+since place `count` may just be in the making. A reader copies first and looks at the count again afterwards: rows that the
+writer has lapped meanwhile are thrown away and counted as lost. A reader that is stopped or killed is noticed by nobody.
+
+The order of the two stores is kept by x86-64; on a processor that reorders stores a barrier would be needed between them.
+"""
+
+import json
+import os
+
+import numpy as np
+
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host.shared import PAGE, Segment, running
+from hilt.record.layout import describe, type_from
+
+MAGIC = 0x68696C7472696E67  # "hiltring"
+VERSION = 1
+SUFFIX = ".ring"
+_HEAD = np.dtype(
+    [(name, "i8") for name in ("magic", "version", "row_size", "capacity", "count", "pid", "beat", "ended", "start", "text")]
+)
+
+
+def rings() -> list[str]:
+    """Runs whose rows can be read now."""
+    return [name.removesuffix(SUFFIX) for name in running(SUFFIX)]
+
+
+class RingWriter:
+    """The one writer, a sink of the loop. `append` copies a row and returns; it neither waits nor allocates."""
+
+    def __init__(self, name: str, dtype: np.dtype, capacity: int) -> None:
+        if capacity < 2:
+            raise InputError(f"the ring of {name} has room for {capacity} rows; it needs 2 at least; take some seconds of rows")
+        text = json.dumps(describe(dtype)).encode()
+        start = -(-(_HEAD.itemsize + len(text)) // PAGE) * PAGE
+        self._segment = Segment.create(name + SUFFIX, start + capacity * dtype.itemsize)
+        memory = self._segment.memory
+        head = np.frombuffer(memory, _HEAD, 1)
+        head[0] = (MAGIC, VERSION, dtype.itemsize, capacity, 0, os.getpid(), clock.nanoseconds(), 0, start, len(text))
+        memory[_HEAD.itemsize : _HEAD.itemsize + len(text)] = text
+        self._count, self._beat, self._ended = head["count"], head["beat"], head["ended"]
+        self._places = np.frombuffer(memory, np.uint8, capacity * dtype.itemsize, start).reshape(capacity, dtype.itemsize)
+        self._capacity = capacity
+        self._row = np.zeros(1, dtype)
+        self._bytes = self._row.view(np.uint8)
+        self.name, self.count = name, 0
+        self._segment.publish()
+
+    def append(self, row: np.ndarray) -> None:
+        if row is not self._row:  # the loop's row is always the same one: its view is made once
+            self._row, self._bytes = row, row.view(np.uint8)
+        count = self.count
+        self._places[count % self._capacity] = self._bytes
+        self.count = count + 1
+        self._count[0] = count + 1
+        self._beat[0] = clock.nanoseconds()
+
+    def rows(self) -> np.ndarray:
+        """Copies of the rows that it still holds, for when the run is over."""
+        held = np.arange(max(self.count - self._capacity, 0), self.count) % self._capacity
+        return self._places[held].reshape(-1).view(self._row.dtype)
+
+    def beat(self) -> None:
+        """Alive, though there is nothing to append."""
+        self._beat[0] = clock.nanoseconds()
+
+    def end(self) -> None:
+        """No more rows will come; readers see it."""
+        self._ended[0] = 1
+
+    def close(self) -> None:
+        """End, and take the name away; who reads already may read to the end. Safe to call twice."""
+        self.end()
+        self._segment.close()
+
+
+class RingReader:
+    """One of the readers: `read` gives copies of the rows that came since the last call."""
+
+    def __init__(self, name: str) -> None:
+        self._segment = Segment.open(name + SUFFIX, _HEAD.itemsize)
+        try:
+            self._map(self._segment)
+        except (ValueError, TypeError, InputError):
+            self._segment.close()
+            raise InputError(f"{self._segment.path} is not a ring of version {VERSION}; use the hilt that writes it") from None
+        self.name = name
+        self.next = 0  # number of the next row to read
+        self.lost = 0  # rows that the writer had overwritten before they were read, in all
+
+    def _map(self, segment: Segment) -> None:
+        """What the head says, as far as it can be true of this memory."""
+        memory = segment.memory
+        head = np.frombuffer(memory, _HEAD, 1)
+        magic, version, row_size, capacity, start, text = (
+            int(head[field][0]) for field in ("magic", "version", "row_size", "capacity", "start", "text")
+        )
+        if (magic, version) != (MAGIC, VERSION) or min(row_size, capacity, start, text) <= 0:
+            raise InputError("no head of a ring")
+        self.dtype = type_from(json.loads(memory[_HEAD.itemsize : _HEAD.itemsize + text]))
+        if self.dtype.itemsize != row_size:
+            raise InputError("rows of another size")
+        self.capacity, self.pid = capacity, int(head["pid"][0])
+        self._count, self._beat, self._ended = head["count"], head["beat"], head["ended"]
+        self._places = np.frombuffer(memory, np.uint8, capacity * row_size, start).reshape(capacity, row_size)
+
+    @property
+    def count(self) -> int:
+        """Rows written so far."""
+        return int(self._count[0])
+
+    @property
+    def ended(self) -> bool:
+        """The writer has said that no more rows will come."""
+        return bool(self._ended[0])
+
+    @property
+    def writer_alive(self) -> bool:
+        """A stopped writer is alive; its beat gets old."""
+        return self._segment.owner_alive
+
+    @property
+    def beat_age(self) -> float:
+        """Seconds since the writer's last sign of life."""
+        return (clock.nanoseconds() - int(self._beat[0])) * 1e-9
+
+    def read(self, most: int) -> tuple[np.ndarray, int]:
+        """Copies of at most so many new rows, oldest first, and how many before them were lost."""
+        before = self.next
+        first = max(before, self.count - self.capacity + 1)
+        last = min(first + most, self.count)
+        copies = self._places[np.arange(first, last) % self.capacity]  # indexing by an array copies
+        whole = min(max(first, self.count - self.capacity + 1), last)  # the writer went on meanwhile
+        self.next = last
+        lost = whole - before
+        self.lost += lost
+        return copies[whole - first :].reshape(-1).view(self.dtype), lost
+
+    def skip(self) -> None:
+        """Go on with what comes next, as a display does; what is skipped is not lost."""
+        self.next = self.count
+
+    def close(self) -> None:
+        self._segment.close()

@@ -1,0 +1,244 @@
+"""A run in wall time, on devices or in simulation: connect, watch, arm, go, stop softly, and tell.
+
+The loop is alone in its process with the devices. Rows leave it through a ring in shared memory, which the recorder, another
+process, reads; requests come in through a mailbox, which also says how the session is doing. Nobody outside can make the loop
+wait. `go` runs once; `serve` (station.py) does what is asked through the mailbox.
+"""
+
+import atexit
+import itertools
+import math
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from hilt import job, loop
+from hilt.core import clock, faults
+from hilt.core.faults import Fault, InputError
+from hilt.core.scenario import Scenario
+from hilt.core.stage import Bench, System
+from hilt.core.tuning import Tuning, knobs
+from hilt.device.live_rig import LabRig
+from hilt.device.paced import PacedRig
+from hilt.device.rigfile import Lab, RigFile, check_limits
+from hilt.host import interrupts, realtime, shared
+from hilt.host.claims import Claims
+from hilt.host.realtime import Rights
+from hilt.job import Result
+from hilt.live import cores
+from hilt.live.mailbox import LIVE, OFF, READY, STOPPED, Mailbox
+from hilt.live.overseer import Overseer
+from hilt.live.ring import RingWriter
+from hilt.live.scribe import START, Scribe
+from hilt.metrics.tally import Timing
+from hilt.plant.joystick import Joystick
+
+LOOK = 0.02  # s between two looks at a rig that is READY
+AnyRig = LabRig | PacedRig
+_SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
+_number = itertools.count(1)
+Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
+
+
+def _watch_ready(rig: AnyRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
+    """Look for a while and until something has happened, at most so long; trouble here arms nobody."""
+    begin = clock.now()
+    while clock.now() < begin + seconds or (not until() and clock.now() < begin + most):
+        clock.pause(LOOK)
+        if rig.trouble:
+            raise InputError(f"the rig is not ready: {faults.explain(rig.trouble)}")
+
+
+def _wait_for_yes(rig: AnyRig, ask: Ask) -> None:
+    while (answer := ask()) is None:
+        _watch_ready(rig, LOOK)
+    if not answer:
+        raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
+
+
+def _check_fits(values: Scenario, file: RigFile) -> None:
+    """Whether a scenario is one for this rig."""
+    cycle = float(file.robot_section.cycle)
+    if abs(values.loop.period - cycle) > 1e-9:
+        raise InputError(
+            f"loop.period is {values.loop.period:g} s but the robot takes a set-point every {cycle:g} s; "
+            f"set loop.period = '{1e3 * cycle:g} ms'"
+        )
+    check_limits(values, file)
+
+
+class Session:
+    """One scenario on one rig, or on none: `open`, then `go` as often as wanted, each time armed anew, then `close`."""
+
+    def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile | None = None) -> None:
+        job.check_folder(folder)
+        if file is not None:
+            _check_fits(values, file)
+        self.system, self.values, self.name, self.folder = system, values, name, folder
+        self.lab = _SIMULATED if file is None else file.lab
+        self._core: int | None = None
+        self._rights: realtime.Rights | None = None
+        self._claims = Claims()
+        try:
+            if self.lab.realtime:  # before anything is compiled or connected that the session on that core could feel
+                self._core = cores.take(self._claims)
+            self._set_up(file)
+        except BaseException:
+            self._claims.close()
+            raise
+
+    def _set_up(self, file: RigFile | None) -> None:
+        system, values, name = self.system, self.values, self.name
+        self.rig: AnyRig = PacedRig(system) if file is None else LabRig(file, system)
+        bench = system.set_up(values)
+        job.warm_up(system, bench)
+        info = {
+            "system": system.name,
+            "scenario": name,
+            "values": values.model_dump(mode="json"),
+            "period": values.loop.period,
+            "duration": values.loop.duration,
+            "rig": None if file is None else file.summary or file.robot["driver"],
+            "live": self._tuning(bench).as_json(),
+            "pid": os.getpid(),
+            "claims": self._claims.names,
+        }
+        shared.sweep()
+        with interrupts.held():
+            self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
+            atexit.register(self.close)  # whatever happens before somebody else sees to it
+
+    def _tuning(self, bench: Bench) -> Tuning:
+        on_devices = isinstance(self.rig, LabRig)
+        return Tuning(knobs(self.system, self.values, bench, on_devices), self.values.loop.period)
+
+    def open(self) -> None:
+        """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
+        if self.lab.realtime:  # before the robot has to be answered: locking memory takes a while
+            self._rights = realtime.take_rights(self._core)
+        elif isinstance(self.rig, PacedRig):
+            self._rights = realtime.stay_ordinary(cores.others())
+        try:
+            self.rig.open()
+            _watch_ready(self.rig, self.lab.ready)
+            if self.lab.bias:
+                self.rig.bias()
+                _watch_ready(self.rig, 0.1)
+        except BaseException:
+            self.close()
+            raise
+        self.box.show(state=READY)
+
+    def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
+        """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot stands."""
+        if self.lab.arm == "ask":
+            if ask is None:
+                raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+            _wait_for_yes(self.rig, ask)
+        return self.run(watch)
+
+    def check_start(self) -> None:
+        """Whether the rig may be armed; an InputError says why not."""
+        self.rig.check_start(self.system.set_up(self.values))
+
+    def run(self, watch: Callable[[int], None] | None = None) -> Result:
+        """The run itself, for somebody who has armed it in so many words."""
+        self.check_start()
+        path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
+        with ExitStack() as stack:
+            with interrupts.held():
+                scribe = Scribe(f"{os.getpid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core)
+                stack.callback(scribe.close)
+                unless_armed = stack.enter_context(ExitStack())
+                unless_armed.callback(scribe.withdraw)
+            _watch_ready(self.rig, 0.0, lambda: not scribe.starting, START)
+            bench = self.system.set_up(self.values)
+            overseer = self._overseer(scribe, bench)
+            before = realtime.stolen()
+            with interrupts.as_request(overseer.interrupt):
+                scribe.check()
+                self.rig.arm(bench)
+                unless_armed.pop_all()
+                fault = self._live(bench, scribe.ring, overseer, watch)
+            with interrupts.held():
+                result = self._tell(scribe, overseer, fault, realtime.stolen() - before)
+                scribe.finish(result.as_json())
+                self.box.show(recording=str(scribe.path or ""))
+            return result
+
+    def _overseer(self, scribe: Scribe, bench: Bench) -> Overseer:
+        overseer = Overseer(self.box, scribe.recorder, scribe.ring, self._tuning(bench), self.lab)
+        operator = getattr(self.values, "operator", None)
+        if operator is not None and operator.kind == "live":
+            overseer.joystick = Joystick(operator.joystick)
+        return overseer
+
+    def _live(self, bench: Bench, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
+        """From armed to at rest."""
+        fault = None
+        self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
+        try:
+            fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
+        finally:
+            self.rig.rest()
+            sentence = "; ".join([fault.sentence] if fault else overseer.notes)
+            self.box.show(state=STOPPED, sentence=sentence)
+            self.rig.reset()
+        ring.end()
+        return fault
+
+    def home(self, speed: float = 0.02) -> None:
+        """Drive the robot gently back to where the scenario starts, so that it can be armed again."""
+        self.rig.home(self.system.set_up(self.values), speed)
+
+    def _tell(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
+        recorded, counted, ticks, ring = scribe.recorded(overseer.notes), Timing(), self.rig.clock, scribe.ring
+        found = replace(job.finish_recorded(self.system, self.values, self.name, recorded, counted), recording=scribe.path)
+        timing = {
+            "rate_hz": 1.0 / self.values.loop.period,
+            **counted.as_json(),
+            "overruns": ticks.overruns,
+            "oversleeps": ticks.oversleeps,
+            "missed": ticks.missed,
+            "stolen_s": round(stolen, 3),
+            "rows": ring.count,
+            "rows_lost": ring.count - counted.count,
+            "rights": (self._rights or Rights(None, refused={"all": "not asked for: lab.realtime is false"})).as_json(),
+            "clock": ticks.as_json(),
+            "devices": self.rig.counters(),
+        }
+        changes = overseer.tuning.changes
+        notes = [*overseer.notes, *(self.rig.notes() if isinstance(self.rig, LabRig) else ())]
+        who = self.box.deeds.take()
+        return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be cut
+
+    def close(self) -> None:
+        """Let go of the devices and of all rights; safe to call twice."""
+        atexit.unregister(self.close)
+        self.rig.close()
+        self.box.show(state=OFF)
+        self.box.close()
+        if self._rights is not None:
+            self._rights.release()
+            self._rights = None
+        self._claims.close()
+
+
+def run(
+    system: System,
+    values: Scenario,
+    name: str,
+    folder: Path,
+    file: RigFile,
+    ask: Ask | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Result:
+    """Run a scenario once on the devices of a rig file."""
+    session = Session(system, values, name, folder, file)
+    try:
+        session.open()
+        return session.go(ask, watch)
+    finally:
+        session.close()

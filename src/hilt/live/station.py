@@ -1,0 +1,176 @@
+"""A station: a session in a process of its own that does what is asked through its mailbox, until somebody says quit.
+
+    READY ── arm ──► READY, armed ── start ──► LIVE ── end, stop or fault ──► STOPPED ── reset ──► READY
+
+Whoever started it may die: the station goes on, and can be found by its name. `home` drives the robot of an armed station back
+to where the scenario starts. An armed station that is not started forgets it after a while, and one that nobody asks anything
+ends.
+"""
+
+import json
+import os
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hilt import job
+from hilt.core import clock, faults
+from hilt.core.faults import InputError
+from hilt.device import own, rigfile
+from hilt.host import interrupts
+from hilt.host.child import command as child_command
+from hilt.host.interrupts import Interrupted
+from hilt.live.mailbox import ARM, HOME, LIVE, QUIT, READY, RESET, START, STOP, STOPPED, Request
+from hilt.live.session import Session
+
+LOOK = 0.01  # s between two looks at the mailbox
+ARMED = 60.0  # s after which an armed station is none any more
+IDLE = 1800.0  # s without a request after which it ends
+_started: list[subprocess.Popen[bytes]] = []  # by this process, to be looked after when they have ended
+START_LIMIT = 180.0  # s until it answers: it may have to compile
+
+
+class Station:
+    """The states of a session, and what is allowed in which."""
+
+    def __init__(self, session: Session) -> None:
+        self._session, self._box = session, session.box
+        self._armed_at = self._asked_at = clock.now()
+        self._over = self._go = False
+
+    def serve(self, go: bool = False) -> None:
+        """Until quit, an interrupt or a long silence. `go`: the first run is armed and started by whoever started us."""
+        self._go = go
+        while not self._over and clock.now() - self._asked_at < IDLE:
+            for request in self._box.poll():
+                self._asked_at = clock.now()
+                self._box.answer(request, *self._obey(request))
+            if self._go:
+                self._run()
+            self._look()
+            clock.pause(LOOK)
+
+    def _look(self) -> None:
+        front, trouble = self._box.front, self._session.rig.trouble
+        if front.armed and (trouble or clock.now() - self._armed_at > ARMED):
+            self._box.show(armed=False)
+        sentence = f"the rig is not ready: {faults.explain(trouble)}" if trouble else ""
+        if front.state == READY and sentence != front.sentence:
+            self._box.show(sentence=sentence)
+
+    def _obey(self, request: Request) -> tuple[bool, str]:
+        try:
+            return True, self._do(request.kind)
+        except InputError as error:
+            return False, str(error)
+
+    def _do(self, kind: int) -> str:
+        front = self._box.front
+        if kind == STOP:
+            self._box.show(armed=False)
+            return "nothing moves"
+        if kind == QUIT:
+            self._over = True
+            return "ending"
+        if kind == RESET:
+            self._box.show(state=READY, armed=False, sentence="")
+            return "ready"
+        if kind == ARM:
+            return self._arm(front.state)
+        if kind in (START, HOME):
+            if not front.armed:
+                raise InputError("it is not armed; arm it first")
+            self._box.show(armed=False)
+            return self._start() if kind == START else self._home()
+        raise InputError("the loop is not live; start it first")
+
+    def _arm(self, state: int) -> str:
+        if state != READY:
+            raise InputError("it has stopped; reset it first" if state == STOPPED else "it is not ready")
+        if trouble := self._session.rig.trouble:
+            raise InputError(f"the rig is not ready: {faults.explain(trouble)}")
+        self._armed_at = clock.now()
+        self._box.show(armed=True)
+        return f"armed for {ARMED:g} s"
+
+    def _start(self) -> str:
+        self._session.check_start()
+        self._go = True
+        return "starting"
+
+    def _home(self) -> str:
+        self._box.show(state=LIVE)
+        try:
+            self._session.home()
+        finally:
+            self._box.show(state=READY)
+        return "home"
+
+    def _run(self) -> None:
+        self._go = False
+        try:
+            self._session.run()
+        except InputError as error:
+            self._box.show(sentence=str(error))
+        self._asked_at = clock.now()
+
+
+def open_session(config: dict[str, Any]) -> Session:
+    """What `launch` was given, as an open session."""
+    rig, target, name = config.get("rig"), config["system"], config.get("scenario")
+    own.allow(*config.get("drivers", ()))
+    file = None if rig is None else rigfile.load(Path(rig))
+    system, _, _ = job.find(target, name, [])
+    settings = [*(file.settings(system.name) if file else ()), *config.get("settings", ())]
+    session = Session(*job.find(target, name, settings), Path(config.get("out", "runs")), file)
+    session.open()
+    return session
+
+
+def launch(config: dict[str, Any]) -> str:
+    """Start a station; its name, or an InputError with its sentence. Keys: system, scenario, settings, rig, out, go."""
+    child = subprocess.Popen(
+        child_command("hilt.live.station"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    _started[:] = [child, *(each for each in _started if each.poll() is None)]
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with child.stdin, child.stdout:
+        child.stdin.write(json.dumps({"drivers": own.allowed(), **config}).encode() + b"\n")
+        child.stdin.flush()
+        if not select.select([child.stdout], [], [], START_LIMIT)[0]:
+            child.kill()
+            raise InputError(f"the station did not start within {START_LIMIT:g} s; look at the machine's load")
+        answer = child.stdout.readline()
+    found: dict[str, str] = json.loads(answer or b'{"error": "the station ended before it was ready; try hilt run"}')
+    if "error" in found:
+        raise InputError(found["error"])
+    return found["name"]
+
+
+def main() -> None:
+    with interrupts.raising():
+        try:
+            config = json.loads(sys.stdin.readline())
+            session = open_session(config)
+        except (InputError, Interrupted) as error:
+            print(json.dumps({"error": getattr(error, "sentence", str(error))}), flush=True)
+            raise SystemExit(2) from None
+        try:
+            print(json.dumps({"name": session.box.name}), flush=True)
+            os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # who started us hears nothing more
+            with suppress(Interrupted):  # in order: the robot is let go of
+                Station(session).serve(bool(config.get("go")))
+        finally:
+            session.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""One direction of a link: a packet of numbers every tick, with its time; delay, jitter, loss, duplication and outage.
+
+A packet arrives after the delay and up to the jitter more, or not at all; jitter longer than a tick reorders packets. Some
+arrive a second time, later: a duplicate has the time stamp of a packet that is known already, and changes only the statistics.
+There are two ways to read:
+
+`play_out`  everything one delay and one jitter after it was sent: late enough for every packet that comes at all. What is
+            missing in between is interpolated by the times of its neighbours; what is missing at the end shows as silence.
+`newest`    the packet with the newest time stamp that has arrived by now: as fresh as can be, and uneven.
+
+Arrivals wait in lists, one for each tick to come, so looking costs as much as has arrived in the tick, however long the jitter.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.compiled.records import record
+from hilt.maths import noise, so3
+
+CAPACITY = 32768  # packets and ticks to come, a power of two
+_MASK = CAPACITY - 1
+_NEVER = 1e300
+_SEARCH = 4096  # packets that may be missing in a row before it counts as silence
+_ROUNDING = 1e-9  # s: rounding must not make a packet late
+
+PARAMS = record(
+    delay="f8", jitter="f8", loss="f8", duplication="f8", outage_start="f8", outage_duration="f8", playout="i8", ahead="i8",
+    key="u8", repeat_key="u8",
+)  # fmt: skip
+
+
+def memory(numbers: int) -> np.dtype:
+    """The state of a channel whose packets hold so many numbers."""
+    return record(
+        packets=("f8", (CAPACITY, numbers)),
+        arrival=("f8", (CAPACITY,)),
+        due=("i8", (CAPACITY,)),  # one plus the first entry that arrives in a tick; 0 for nobody
+        behind=("i8", (2 * CAPACITY,)),  # the same for the next entry; the upper half is for second copies
+        noise=noise.NOISE,
+        repeats=noise.NOISE,  # apart, so that duplicates change nobody's delay
+        looked="i8",  # ticks whose arrivals have been taken
+        newest="i8",
+        played="i8", older="i8", newer="i8", share="f8", silence="f8",
+        sent="i8", lost="i8", arrived="i8", duplicated="i8", reordered="i8", delay_sum="f8", delay_max="f8",
+    )  # fmt: skip
+
+
+def pack(p, link, period: float, key: int, repeat_key: int) -> None:
+    """Fill PARAMS from the section of a link."""
+    for name in ("delay", "jitter", "loss", "duplication", "outage_start", "outage_duration"):
+        p[name] = getattr(link, name)
+    p.playout = playout_ticks(link, period)
+    p.ahead = math.ceil(link.jitter / period) + 64
+    p.key, p.repeat_key = key, repeat_key
+
+
+def playout_ticks(link, period: float) -> int:
+    """From sending to the moment at which a packet is played out, in whole ticks."""
+    return math.ceil((link.delay + link.jitter) / period - 1e-9)
+
+
+@jit
+def reset(x, p):
+    x.noise.key, x.repeats.key = p.key, p.repeat_key
+    x.newest = -1
+
+
+@jit
+def packet(x, tick):
+    """The numbers of the packet that is sent in a tick; fill it before `send`."""
+    return x.packets[tick & _MASK]
+
+
+@jit
+def _expect(x, entry, arrival, dt):
+    """Put an entry on the list of the tick that will be the first to see it."""
+    seen = max(math.ceil((arrival - _ROUNDING) / dt), x.looked) & _MASK
+    x.behind[entry] = x.due[seen]
+    x.due[seen] = entry + 1
+
+
+@jit
+def send(x, p, tick, t, dt):
+    if tick < x.looked:
+        return  # the packet of this tick is under way
+    slot = tick & _MASK
+    lost = p.loss > 0.0 and noise.uniform(x.noise) <= p.loss
+    late = p.jitter * noise.uniform(x.noise) if p.jitter > 0.0 else 0.0
+    if p.outage_duration > 0.0 and p.outage_start <= t < p.outage_start + p.outage_duration:
+        lost = True
+    x.sent += 1
+    again = p.duplication > 0.0 and noise.uniform(x.repeats) <= p.duplication
+    if lost:
+        x.lost += 1
+        x.arrival[slot] = _NEVER
+        return
+    x.arrival[slot] = t + p.delay + late
+    _expect(x, slot, x.arrival[slot], dt)
+    if again:
+        later = late + (p.jitter - late) * noise.uniform(x.repeats)
+        _expect(x, CAPACITY + slot, t + p.delay + later + dt, dt)
+
+
+@jit
+def _arrive(x, entry, tick, before, dt):
+    slot = entry & _MASK
+    if entry >= CAPACITY:
+        x.duplicated += 1
+        return
+    stamp = tick - ((tick - slot) & _MASK)
+    delay = x.arrival[slot] - stamp * dt
+    x.arrived += 1
+    x.delay_sum += delay
+    x.delay_max = max(x.delay_max, delay)
+    if stamp < before:
+        x.reordered += 1
+    x.newest = max(x.newest, stamp)
+
+
+@jit
+def receive(x, tick, dt):
+    """Take in what has arrived up to now; a packet counts as reordered if a newer one was there a tick before it."""
+    while x.looked <= tick:
+        place, before = x.looked & _MASK, x.newest
+        entry = x.due[place]
+        x.due[place] = 0
+        while entry > 0:
+            _arrive(x, entry - 1, x.looked, before, dt)
+            entry = x.behind[entry - 1]
+        x.looked += 1
+
+
+@jit
+def newest(x):
+    """The newest packet; only if something has arrived, x.newest >= 0."""
+    return x.packets[x.newest & _MASK]
+
+
+@jit
+def age(x, t, dt):
+    """Time since the newest packet was sent; since the start, if there is none."""
+    return t - max(x.newest, 0) * dt
+
+
+@jit
+def mean_delay(x):
+    return x.delay_sum / max(x.arrived, 1)
+
+
+@jit
+def play_out(x, p, tick, t, dt):
+    """Find the two packets around the moment that is due; False while nothing new can be played."""
+    wanted = tick - p.playout
+    if wanted < 0:
+        return False  # nothing was sent so early
+    now = t + _ROUNDING
+    older = wanted
+    last = max(0, older - _SEARCH)
+    while older > last and x.arrival[older & _MASK] > now:
+        older -= 1
+    if x.arrival[older & _MASK] > now:
+        x.silence = (wanted - x.played) * dt
+        return False
+    x.played = older
+    newer = wanted + 1
+    end = min(tick, wanted + p.ahead)
+    while newer < end and x.arrival[newer & _MASK] > now:
+        newer += 1
+    known = newer <= tick and x.arrival[newer & _MASK] <= now
+    x.older, x.newer = older, newer
+    x.share = (wanted - older) / (newer - older) if known else 0.0
+    x.silence = 0.0 if known else (wanted - older) * dt
+    return True
+
+
+@jit
+def played(x, i):
+    """Number i as it is played out."""
+    a, b = x.packets[x.older & _MASK], x.packets[x.newer & _MASK]
+    return a[i] + x.share * (b[i] - a[i])
+
+
+@jit
+def played_vector(x, first):
+    return (played(x, first), played(x, first + 1), played(x, first + 2))
+
+
+@jit
+def played_attitude(x, first):
+    """Four numbers as a quaternion, turned evenly between its neighbours."""
+    a, b = x.packets[x.older & _MASK], x.packets[x.newer & _MASK]
+    q = (a[first], a[first + 1], a[first + 2], a[first + 3])
+    return so3.interpolate(q, (b[first], b[first + 1], b[first + 2], b[first + 3]), x.share) if x.share > 0.0 else q

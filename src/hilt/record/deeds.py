@@ -1,0 +1,78 @@
+"""Who did what to a run: who armed, started, steered, changed and stopped it. It goes into the run's record.
+
+Kept by the mailbox as it answers, so that it costs the loop nothing more than an answer does. Names are the senders' own word.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hilt.core import clock
+from hilt.record.letters import KINDS, SET, STEER, Request
+
+MOST = 200  # entries; a run with more has had a machine for an operator
+
+
+class _Deed(NamedTuple):
+    what: str
+    who: str
+    first: float | None  # [s] of the run; None before it
+    last: float | None
+
+
+class Deeds:
+    """In the order in which they began; of steering the first and the last moment of each hand."""
+
+    def __init__(self) -> None:
+        self._all: dict[tuple[str, str, int], _Deed] = {}
+        self._live: float | None = None
+
+    def begin(self) -> None:
+        """The run is live from now on."""
+        self._live = clock.now()
+
+    def note(self, request: Request) -> None:
+        """A request that was accepted."""
+        what = KINDS[request.kind] + (f" {request.key} = {request.value:g}" if request.kind == SET else "")
+        t = None if self._live is None else clock.now() - self._live
+        key = (what, request.who, -1 if request.kind == STEER else len(self._all))
+        known = self._all.get(key)
+        if known is not None:
+            self._all[key] = known._replace(last=t)
+        elif len(self._all) < MOST:
+            self._all[key] = _Deed(what, request.who, t, t)
+
+    def take(self) -> list[dict[str, Any]]:
+        """Everything up to now; the next run begins anew."""
+        found = [deed._asdict() for deed in self._all.values()]
+        if not any(deed["what"] == "start" for deed in found):  # without a letter: whoever typed the command
+            found.insert(0, {"what": "start", "who": "the command line", "first": None, "last": None})
+        self.__init__()  # type: ignore[misc]
+        return found
+
+
+def when(deed: dict[str, Any]) -> str:
+    """The time of it in words."""
+    first, last = deed["first"], deed["last"]
+    if first is None or last is None:
+        return "before the run"
+    return f"{first:.3g} s" if first == last else f"{first:.3g} to {last:.3g} s"
+
+
+def read(told: Any) -> list[dict[str, Any]] | None:
+    """Of a recording, which anybody may have written: what looks like deeds."""
+    if not isinstance(told, list):
+        return None
+    return [deed for deed in told[: MOST + 1] if _is_deed(deed)]
+
+
+def added(result: Any, told: dict[str, Any] | None) -> Any:
+    """A result that was worked out again, with the deeds that its recording tells of."""
+    return replace(result, who=read((told or {}).get("who")))
+
+
+def _is_deed(deed: Any) -> bool:
+    return (
+        isinstance(deed, dict)
+        and all(isinstance(deed.get(key), str) for key in ("what", "who"))
+        and all(isinstance(deed.get(key), int | float | None) for key in ("first", "last"))
+    )

@@ -1,0 +1,46 @@
+"""What came into a run from outside, for its replay: changes of live values, and the fault of a device, a person or a signal.
+
+The tick cannot compute a fault that came from outside, so it is fed in again, where it came in: before the last tick (a device
+that was read, a request, a signal, the recorder) or behind it (a device that refused the set-point). Which of them it was is
+not written down; the last tick tells, computed on a copy.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hilt.core import faults
+from hilt.core.rig import ReplayRig
+from hilt.core.stage import Bench, System
+from hilt.core.tuning import RepeatedChanges
+
+_FAULT = ("fault", "fault_axis", "fault_value", "fault_limit")
+
+
+class Repeated:
+    """An overseer for replays."""
+
+    def __init__(self, system: System, bench: Bench, rig: ReplayRig, changes: RepeatedChanges, last: Any) -> None:
+        self._tick, self._x, self._p = system.tick, bench.x, bench.p
+        self._rig, self._changes, self._last = rig, changes, last
+
+    def look(self, row: np.ndarray) -> int:
+        self._changes.look(row)
+        if row["tick"][0] == self._last["tick"] and self._last["fault"]:
+            self._feed(row)
+        return faults.NONE
+
+    def _feed(self, row: np.ndarray) -> None:
+        fault = tuple(self._last[name].item() for name in _FAULT)
+        trial = row.copy()
+        self._tick(trial, self._x.copy(), self._p)
+        own = trial["fault"][0]
+        if own == fault[0]:
+            return  # its own
+        for name in (*_FAULT, "tick_time"):
+            trial[name] = self._last[name]
+        # A tick that has a fault of its own writes nothing that could be refused: the other one came before it.
+        if own == faults.NONE and trial.tobytes() == self._last.tobytes():
+            self._rig.refusal = fault
+        else:
+            faults.trip(row[0], *fault)

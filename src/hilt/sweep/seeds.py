@@ -1,0 +1,87 @@
+"""The same scenario with many seeds: the mean of each metric, and its worst value."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hilt import job, preflight
+from hilt.core import missing
+from hilt.core.faults import InputError, shortened
+from hilt.core.missing import Missing
+from hilt.core.scenario import Scenario
+from hilt.core.stage import System
+from hilt.job import Result
+
+MOST = 100_000
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Many runs of one scenario; `first` is the one with the scenario's own seed."""
+
+    first: Result
+    seeds: int
+    mean: dict[str, Any]
+    worst: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        found = self.first.as_json()
+        return {
+            **found,
+            "metrics": job.plain(self.mean),
+            "reasons": missing.reasons(self.mean),
+            "worst": job.plain(self.worst),
+            "seeds": self.seeds,
+        }
+
+
+def check(system: System, values: Scenario, count: int) -> None:
+    """Refuse what is no number of runs, or more of them than can be waited for."""
+    if not 1 <= count <= MOST:
+        raise InputError(f"--seeds is {shortened(str(count))}; it must be from 1 to {MOST}; give a whole number")
+    if values.seed + count > 2**63:
+        raise InputError(f"seed is {values.seed}; {count} seeds from there on go beyond 2^63; give a smaller one")
+    preflight.check(preflight.estimate(system, values, count, recorded=False))
+
+
+def run(system: System, values: Scenario, name: str, count: int) -> Summary:
+    """Run `count` seeds, from the scenario's own on, in the compiled loop."""
+    check(system, values, count)
+    first = job.simulate(system, values, name)
+    results = [first.metrics]  # and not the rows: those of many runs would fill any memory
+    for n in range(1, count):
+        results.append(job.simulate(system, values.model_copy(update={"seed": values.seed + n}), name).metrics)
+    names = [key for key in system.metric_words if any(key in metrics for metrics in results)]
+    gathered = {key: [metrics[key] for metrics in results if key in metrics] for key in names}
+    mean = {key: _mean(each) for key, each in gathered.items()}
+    worst = {key: _worst(each, key in system.ratios) for key, each in gathered.items()}
+    return Summary(first, count, mean, worst)
+
+
+def _mean(values: list[Any]) -> Any:
+    """Entry by entry for lists, as far as all runs have them; of a yes or no: whether it happened at all."""
+    if isinstance(values[0], bool):
+        return any(values)
+    if isinstance(values[0], list):
+        length = min(len(each) for each in values)
+        return [_mean([each[n] for each in values]) for n in range(length)]
+    return _missing(values) or float(np.mean(values))
+
+
+def _worst(values: list[Any], ratio: bool) -> Any:
+    """The largest value; for ratios the largest distance from 1."""
+    if isinstance(values[0], bool):
+        return any(values)
+    flat = [number for each in values for number in (each if isinstance(each, list) else [each])]
+    return _missing(flat) or max(
+        (abs(number - 1.0) if ratio else number for number in flat), default=Missing("no run has such a figure")
+    )
+
+
+def _missing(values: list[Any]) -> Missing | None:
+    """A figure that some of the runs do not have: no mean and no worst of the others stands for all."""
+    without = [value for value in values if isinstance(value, Missing)]
+    if not without:
+        return None
+    return Missing(f"{len(without)} of {len(values)} are missing: {without[0].reason}", without[0])

@@ -1,0 +1,211 @@
+"""The simulated vehicle moves: the last stage of a tick.
+
+Row k holds where it is at t = kT and the wind and push that act from t to t + T; the stage moves it under those, the rotors'
+thrust and torques, the wrench at the tool and the commanded angles of the arm, and writes the same signals for t + T.
+
+Two simulators stand behind one interface, `start`, `move` and `show`:
+
+    mujoco   base and arm with joints and servos (flying_body.py); `locked` welds the arm
+    rigid    the same masses, the arm welded in its first posture, as one body (hilt.dynamics.quadrotor): a cross-check
+
+The rigid one moves the common centre of mass C: thrust u_T e3 at b, wind f_w at b and wrench F_E at the tool become
+
+    f = f_w + f_E,    τ_C = τ - c × u_T e3 - c × Rᵀf_w + (e - c) × Rᵀf_E + Rᵀτ_E        c, e: places of C and E in b
+
+Gusts are a first-order Gauss-Markov process in each direction, exact at any T: g⁺ = a g + σ √(1 - a²) n,  a = e^{-T/T_g}.
+"""
+
+import math
+from types import SimpleNamespace
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core import faults
+from hilt.core.scenario import Section
+from hilt.core.signals import POSE, TWIST, record
+from hilt.core.stage import StageKind
+from hilt.core.units import Newton, Newton3, Second
+from hilt.maths import so3, vec
+from hilt.maths.noise import NOISE, normal_vector
+from hilt.systems.aerial import flying_body
+from hilt.systems.aerial.flying_arm import JOINTS, lump, posture_for
+from hilt.systems.aerial.flying_body import FLYING_ARM, FLYING_ARM_PARAMS, LOST
+from hilt.systems.aerial.quadrotor import (
+    QUADROTOR_PARAMS,
+    QUADROTOR_STATE,
+    pack_quadrotor,
+    quadrotor_move,
+    quadrotor_show,
+    quadrotor_start,
+)
+
+MUJOCO = 0
+RIGID = 1
+KINDS = {"mujoco": MUJOCO, "rigid": RIGID}
+
+
+class Simulator(Section):
+    """What computes the vehicle's motion."""
+
+    kind: Literal["mujoco", "rigid"] = "mujoco"
+    locked: bool = Field(
+        default=False, description="the arm of MuJoCo's model welded in its first posture, to compare with `rigid`"
+    )
+
+
+class ToolPush(Section):
+    """A constant force at the tool for a while."""
+
+    force: Newton3 = Field(default=(0.0, 0.0, 0.0), description="in the world frame")
+    start: Second = Field(default=0.0, ge=0)
+    duration: Second = Field(default=0.5, gt=0)
+
+
+class Wind(Section):
+    """Force of the wind on the base."""
+
+    mean: Newton3 = Field(default=(0.0, 0.0, 0.0), description="in the world frame")
+    gust: Newton = Field(default=0.0, ge=0, description="standard deviation of the gusts, in each direction")
+    gust_time: Second = Field(default=1.0, gt=0, description="correlation time of the gusts")
+
+
+@jit
+def _rigid_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, steps, dt):
+    """The levers turn with the body, so the wrench is taken anew in every substep, half-way through it."""
+    c, e = vec.load(p.centre), vec.load(p.tool.p)
+    f_W = vec.add(wind_W, f_E_W)
+    thrust = vec.cross(c, (0.0, 0.0, u_T))
+    h = dt / steps
+    vec.store(x.f, f_W)
+    quadrotor_show(x.X, x.V, x.body, p.body)
+    for _ in range(steps):
+        q = so3.multiply(so3.exp(vec.scale(0.5 * h, vec.load(x.V.w))), so3.load(x.body.q))
+        outside = vec.add(vec.cross(vec.sub(e, c), so3.rotate_back(q, f_E_W)), so3.rotate_back(q, tau_E_W))
+        wind = vec.cross(c, so3.rotate_back(q, wind_W))
+        vec.store(x.tau, vec.sub(outside, vec.add(thrust, wind)))
+        quadrotor_move(x.body, p.body, u_T, tau, x.f, x.tau, h)
+        quadrotor_show(x.X, x.V, x.body, p.body)
+
+
+@jit
+def _point(X, V, place, x, c):
+    """Pose and twist of a point of the rigid vehicle, given in b."""
+    q, w = so3.load(x.X.q), vec.load(x.V.w)
+    r = so3.rotate(q, vec.sub(place, c))
+    vec.store(X.p, vec.add(vec.load(x.X.p), r))
+    so3.store(X.q, q)
+    vec.store(V.v, vec.add(vec.load(x.V.v), vec.cross(w, r)))
+    vec.store(V.w, w)
+
+
+@jit
+def _rigid_flies(x):
+    place, v, w = vec.load(x.X.p), vec.load(x.V.v), vec.load(x.V.w)
+    return vec.dot(place, place) + vec.dot(v, v) + vec.dot(w, w) < LOST * LOST
+
+
+@jit
+def _rigid_show(sig, x, p):
+    c = vec.load(p.centre)
+    quadrotor_show(x.X, x.V, x.body, p.body)
+    _point(sig.X_Wb_meas, sig.V_Wb_meas, (0.0, 0.0, 0.0), x, c)
+    _point(sig.X_WE, sig.V_WE, vec.load(p.tool.p), x, c)
+    so3.store(sig.X_WE.q, so3.multiply(so3.load(x.X.q), so3.load(p.tool.q)))
+    for i in range(JOINTS):
+        sig.q_uam[i], sig.qd_uam[i], sig.tau_uam[i] = p.posture[i], 0.0, 0.0
+
+
+@jit
+def _share(t, dt, p):
+    """Part of the tick that begins at t in which the push acts: so its impulse is the same at any rate."""
+    both = min(t + dt, p.push_end) - max(t, p.push_start)
+    return min(max(both / dt, 0.0), 1.0)
+
+
+@jit
+def _weather(sig, x, p, t, dt):
+    """Push and wind for the tick that begins at t."""
+    share = _share(t, dt, p)
+    a = math.exp(-dt / p.gust_time)
+    n = normal_vector(x.noise)
+    for i in range(3):
+        x.gust[i] = a * x.gust[i] + p.gust * math.sqrt(1.0 - a * a) * n[i]
+        sig.push_W[i] = share * p.push[i]
+        sig.wind_W[i] = p.wind[i] + x.gust[i]
+
+
+@jit
+def airframe_step(sig, x, p, dt):
+    f_E_W = vec.add(vec.load(sig.F_E_W.f), vec.load(sig.push_W))
+    tau_E_W, wind_W = vec.load(sig.F_E_W.tau), vec.load(sig.wind_W)
+    if p.kind == MUJOCO:
+        flies = flying_body.flying_move(x.arm, p.arm, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, sig.q_uam_c, dt)
+        if flies:
+            flying_body.flying_show(sig, x.arm, p.arm)
+    else:
+        steps = p.arm.substeps
+        _rigid_move(x.rigid, p.rigid, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, steps, dt)
+        flies = _rigid_flies(x.rigid)
+        if flies:
+            _rigid_show(sig, x.rigid, p.rigid)
+    if not flies:  # what is not a number is not shown: boxes and limits on the way to the hardware may hide it
+        faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
+    _weather(sig, x, p, sig.t + dt, dt)
+
+
+def _pack(p, scenario):
+    simulator, section, dt = scenario.simulator, scenario.flying_arm, scenario.loop.period
+    first = scenario.planner.waypoints[0]
+    attitude = so3.exp((0.0, 0.0, first.yaw))
+    p.kind = KINDS[simulator.kind]
+    posture = posture_for(scenario.tool.position, scenario.tool.attitude)
+    flying_body.pack_flying_arm(p.arm, section, (first.position, attitude), posture, simulator.locked, dt)
+    whole = lump(section, posture)
+    centre_W = vec.add(first.position, so3.rotate(attitude, tuple(whole.centre)))
+    body = SimpleNamespace(mass=whole.mass, inertia=whole.inertia)
+    pack_quadrotor(p.rigid.body, body, centre_W, attitude, flying_body.LONGEST_STEP)
+    p.rigid.centre, p.rigid.posture = whole.centre, posture
+    p.rigid.tool.p, p.rigid.tool.q = scenario.tool.position, scenario.tool.attitude
+    push, wind = scenario.push, scenario.wind
+    p.push, p.push_start, p.push_end = push.force, push.start, push.start + push.duration
+    p.wind, p.gust, p.gust_time = wind.mean, wind.gust, wind.gust_time
+    p.key, p.dt = np.uint64(scenario.noise_key("wind")), dt
+
+
+@jit
+def _reset(sig, x, p):
+    x.noise.key = p.key
+    flying_body.flying_start(x.arm, p.arm)
+    quadrotor_start(x.rigid.body, p.rigid.body)
+    if p.kind == MUJOCO:
+        flying_body.flying_show(sig, x.arm, p.arm)
+    else:
+        _rigid_show(sig, x.rigid, p.rigid)
+    # The gusts start as strong as they go on.
+    n = normal_vector(x.noise)
+    for i in range(3):
+        x.gust[i] = p.gust * n[i]
+    _weather(sig, x, p, 0.0, p.dt)
+
+
+AIRFRAME = StageKind(
+    "airframe",
+    airframe_step,
+    reads=("fault", "t", "u_T_acting", "tau_b_acting", "F_E_W", "q_uam_c", "push_W", "wind_W"),
+    writes=(
+        "X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "q_uam", "qd_uam", "tau_uam", "wind_W", "push_W",
+        "fault", "fault_axis", "fault_value", "fault_limit",
+    ),
+    state=record(
+        arm=FLYING_ARM, rigid=record(body=QUADROTOR_STATE, X=POSE, V=TWIST, f=3, tau=3), noise=NOISE, gust=3,
+    ),
+    params=record(
+        kind="i8", arm=FLYING_ARM_PARAMS, rigid=record(body=QUADROTOR_PARAMS, centre=3, tool=POSE, posture=JOINTS), push=3,
+        push_start="f8", push_end="f8", wind=3, gust="f8", gust_time="f8", key="u8", dt="f8",
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""Which joint angles put the flying arm's tool where its admittance wants it.
+
+Damped least squares (hilt.maths.chain), a few iterations a tick, from the angles commanded last; what all of them move a joint
+together stays within its speed. All is in b, which flies with the arm. What is left of the error is `ik_error`. A tool that is
+far from its compliant pose for long is a fault: the pose is out of reach, or asked for faster than the joints can go. A push of
+10 N on the soft arm asks for 0.6 m/s, twice what the joints can do: for the best part of a second that is no fault.
+"""
+
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core import faults
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre, Second
+from hilt.maths import chain, so3, vec
+from hilt.maths.chain import CHAIN, CHAIN_WORK
+from hilt.systems.aerial.flying_arm import JOINTS, pack_flying_chain, posture_for
+
+
+class ArmIk(Section):
+    """Inverse kinematics of the flying arm."""
+
+    iterations: int = Field(default=3, ge=1, le=10, description="in a tick")
+    max_error: Metre = Field(default=0.05, gt=0, description="of the tool, that may stay for `patience`")
+    patience: Second = Field(default=2.0, ge=0, description="time after which a greater error is a fault")
+
+
+@jit
+def arm_ik_step(sig, x, p, dt):
+    sig.ik_error, sig.ik_turn_error = chain.ik(
+        x.work, p.chain, x.q, vec.load(sig.X_bE_cmd.p), so3.load(sig.X_bE_cmd.q), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0),
+        dt / p.iterations, p.iterations,
+    )  # fmt: skip
+    for i in range(JOINTS):
+        sig.q_uam_c[i] = x.q[i]
+    x.beyond = x.beyond + dt if sig.ik_error > p.max_error else 0.0
+    if x.beyond > p.patience:
+        faults.trip(sig, faults.FLYING_ARM_ERROR, -1, sig.ik_error, p.max_error)
+
+
+def _pack(p, scenario):
+    pack_flying_chain(p.chain, scenario.flying_arm)
+    p.posture = posture_for(scenario.tool.position, scenario.tool.attitude)
+    p.iterations, p.max_error, p.patience = scenario.arm_ik.iterations, scenario.arm_ik.max_error, scenario.arm_ik.patience
+
+
+@jit
+def _reset(sig, x, p):
+    for i in range(JOINTS):
+        x.q[i] = sig.q_uam_c[i] = p.posture[i]
+
+
+ARM_IK = StageKind(
+    "arm-ik",
+    arm_ik_step,
+    reads=("X_bE_cmd", "fault"),
+    writes=("q_uam_c", "ik_error", "ik_turn_error", "fault", "fault_axis", "fault_value", "fault_limit"),
+    state=record(q=JOINTS, work=CHAIN_WORK, beyond="f8"),
+    params=record(chain=CHAIN, posture=JOINTS, iterations="i8", max_error="f8", patience="f8"),
+    pack=_pack,
+    reset=_reset,
+)

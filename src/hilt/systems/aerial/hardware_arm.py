@@ -1,0 +1,219 @@
+"""The hardware arm: a KUKA iiwa 7 R800 by its public figures, with a sensor and a tool on its flange.
+
+The compliant pose goes into the box, then to joint angles by damped least squares within joint and speed limits, warm-started
+(hilt.maths.chain). What is commanded is the pose that the joints really reach, so it is always possible; how far that is from
+the pose asked for is watched: short of it for a moment is a speed limit, short of it for long is a fault.
+
+The steps share the tick, T/3 each: all together no joint goes further than its speed allows. The last port of the ledger is
+here, the wrench on the motion asked for minus the commanded one, and the pair that the world's books compare with.
+"""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core import faults, ledger
+from hilt.core.scenario import Section
+from hilt.core.signals import PORT, POSE, record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre, Metre3, Quaternion, Radian, Second
+from hilt.maths import chain, so3, spatial, vec
+from hilt.maths.chain import CHAIN, CHAIN_WORK
+
+JOINTS = 7
+BASE_TO_SHOULDER, SHOULDER_TO_ELBOW, ELBOW_TO_WRIST, WRIST_TO_FLANGE = 0.34, 0.40, 0.40, 0.126  # m
+LIMITS = tuple(math.radians(angle) for angle in (170, 120, 170, 120, 170, 120, 175))  # both ways
+SPEEDS = tuple(math.radians(rate) for rate in (98, 98, 100, 130, 140, 180, 180))  # per second
+SHOULDER = (0.0, 0.0, BASE_TO_SHOULDER)
+ITERATIONS = 3
+
+Y, Z, ELBOW = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)
+AXES = (Z, Y, Z, ELBOW, Z, Y, Z)
+# Of each joint above the last; where on its own axis a joint lies makes no difference.
+HEIGHTS = (0.15, BASE_TO_SHOULDER - 0.15, 0.2, SHOULDER_TO_ELBOW - 0.2, 0.2, ELBOW_TO_WRIST - 0.2, 0.0)
+
+FOUND = 1e-9  # m and rad: a start posture fits
+AMPLE = math.radians(20.0)  # from every joint limit: no need to look for more
+SEEDS = (*itertools.product((0.0, 2.5), (0.5, 1.2, -0.5), (-1.6, 1.6), (0.9, -0.9)),)  # spin of the arm, shoulder, elbow, wrist
+
+
+class HardwareArm(Section):
+    """The arm that the human touches: where its tool starts, and where it may go. H is the arm's base, z up."""
+
+    tool_length: Metre = Field(default=0.10, ge=0, description="from the flange to the tool's origin: sensor and tool")
+    start: Metre3 = Field(default=(0.5, 0.0, 0.4), description="of the tool, in H; frames.position, if given, decides instead")
+    attitude: Quaternion = Field(
+        default=(0.0, 0.0, 1.0, 0.0), description="of the tool at the start, w x y z; its z points out of the flange, here down"
+    )
+    box_min: Metre3 = Field(default=(0.15, -0.6, 0.05), description="the tool stays inside the box, in H")
+    box_max: Metre3 = Field(default=(0.8, 0.6, 1.0))
+    reach: Metre = Field(default=0.75, gt=0, description="largest distance of the tool from the shoulder, which is 0.34 m up")
+    error_limit: Metre = Field(default=0.02, gt=0, description="how far the tool may stay from its compliant pose")
+    turn_error_limit: Radian = Field(default=0.2, gt=0, description="the same as an angle")
+    patience: Second = Field(default=0.2, ge=0, description="for how long it may be further away")
+
+    @model_validator(mode="after")
+    def _box(self) -> "HardwareArm":
+        for axis, low, high in zip("xyz", self.box_min, self.box_max, strict=True):
+            if not low < high:
+                raise ValueError(
+                    f"hardware_arm.box_min {axis} is {low:g} m and hardware_arm.box_max {axis} is {high:g} m; the first must "
+                    "be the smaller one; exchange them"
+                )
+        return self
+
+    def check(self, p_HT: Metre3, q_HT: Quaternion) -> None:
+        """The pose at which the tool starts must be possible."""
+        distance = math.dist(p_HT, SHOULDER)
+        place = ", ".join(f"{part:g}" for part in p_HT)
+        if distance > self.reach:
+            raise ValueError(
+                f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder; allowed are "
+                f"{self.reach:g} m; choose a nearer hardware_arm.start"
+            )
+        for axis, low, at, high in zip("xyz", self.box_min, p_HT, self.box_max, strict=True):
+            if not low <= at <= high:
+                raise ValueError(
+                    f"the hardware's tool starts at {place} m; its box goes from {low:g} m to {high:g} m in {axis}; widen "
+                    "hardware_arm.box_min and hardware_arm.box_max or start inside"
+                )
+        _, left = start_posture(self, p_HT, q_HT)
+        if left > FOUND:
+            raise ValueError(
+                f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder, in an attitude that its "
+                f"joints miss by {left:.2g} (m, rad); allowed are {FOUND:g}; change hardware_arm.start or hardware_arm.attitude"
+            )
+
+
+def pack_iiwa(p, tool_length: float) -> None:
+    """The arm as a chain: at zero angles it stands straight up."""
+    chain.pack_chain(
+        p,
+        axis=AXES,
+        origin=[(0.0, 0.0, height) for height in HEIGHTS],
+        tool=(0.0, 0.0, WRIST_TO_FLANGE + tool_length),
+        limits=[(-limit, limit) for limit in LIMITS],
+        speeds=SPEEDS,
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def start_posture(section: HardwareArm, p_HT: Metre3, q_HT: Quaternion) -> tuple[tuple[float, ...], float]:
+    """Joint angles for a pose of the tool, and what they miss it by [m, rad]: the first with ample room to all
+    joint limits, or else the one with the most."""
+    work, table = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
+    pack_iiwa(table, section.tool_length)
+    best, room, least = np.zeros(JOINTS), -math.inf, math.inf
+    towards = math.atan2(p_HT[1], p_HT[0])
+    for spin, shoulder, elbow, wrist in SEEDS:
+        q, left = np.array([towards, shoulder, spin, elbow, 0.0, wrist, 0.0]), math.inf
+        for _ in range(15):
+            left = max(chain.ik(work, table, q, p_HT, q_HT, *spatial.UNMOVED, 0.2, 4))
+            if left <= 0.01 * FOUND:
+                break
+        spare = float(np.min(np.array(LIMITS) - np.abs(q))) if left <= FOUND else -math.inf
+        if spare > room or (room == -math.inf and left < least):
+            best, room, least = q, spare, left
+        if room > AMPLE:
+            break
+    return tuple(best.tolist()), least
+
+
+@jit
+def _into_box(p, place):
+    return (
+        min(max(place[0], p.box_min[0]), p.box_max[0]),
+        min(max(place[1], p.box_min[1]), p.box_max[1]),
+        min(max(place[2], p.box_min[2]), p.box_max[2]),
+    )
+
+
+@jit
+def _watch(sig, x, p, place, turn_error, dt):
+    """Faults: out of reach at once, an error that stays."""
+    out = vec.sub(place, (0.0, 0.0, p.shoulder))
+    square = vec.dot(out, out)
+    if not square <= p.reach * p.reach:  # not a number is out of reach as well
+        faults.trip(sig, faults.HARDWARE_REACH, -1, math.sqrt(square), p.reach)
+    x.late = x.late + dt if sig.ik_hw_error > p.error_limit else 0.0
+    x.late_turn = x.late_turn + dt if turn_error > p.turn_error_limit else 0.0
+    if x.late > p.patience:
+        faults.trip(sig, faults.HARDWARE_ERROR, -1, sig.ik_hw_error, p.error_limit)
+    if x.late_turn > p.patience:
+        faults.trip(sig, faults.HARDWARE_TURN_ERROR, -1, turn_error, p.turn_error_limit)
+
+
+@jit
+def _work(sig, before, after):
+    """Of the filtered wrench on the way from one pose to the next."""
+    moved, turned = vec.sub(after[0], before[0]), so3.between(before[1], after[1])
+    return vec.dot(vec.load(sig.F_h_H.f), moved) + vec.dot(vec.load(sig.F_h_H.tau), turned)
+
+
+@jit
+def hardware_ik_step(sig, x, p, dt):
+    ledger.publish(sig.W_limits, x.limits)  # of the ticks before this one, as the other ports
+    asked, before = spatial.load(sig.X_WB_des), spatial.load(x.reached)
+    place = _into_box(p, asked[0])
+    sig.ik_hw_error, turn_error = chain.ik(
+        x.work, p.chain, x.q, place, asked[1], (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), dt / ITERATIONS, ITERATIONS
+    )
+    _watch(sig, x, p, place, turn_error, dt)
+    reached = vec.load(x.work.p), so3.load(x.work.q)
+    ledger.book(x.limits, _work(sig, spatial.load(x.asked), asked) - _work(sig, before, reached), 1.0, 1.0)
+    spatial.store(x.asked, asked)
+    spatial.store(x.reached, reached)
+    spatial.store(sig.X_WB_des, reached)
+    vec.store(sig.V_WB_des.v, vec.scale(1.0 / dt, vec.sub(reached[0], before[0])))
+    vec.store(sig.V_WB_des.w, vec.scale(1.0 / dt, so3.between(before[1], reached[1])))
+    for i in range(JOINTS):
+        sig.q_hw[i] = x.q[i]
+    # What the world's books compare with: the commanded pose, and the wrench that this tick worked with.
+    spatial.store(sig.X_WBcm_next, reached)
+    vec.store(sig.F_Bcm_W.f, vec.load(sig.F_h_H.f))
+    vec.store(sig.F_Bcm_W.tau, vec.load(sig.F_h_H.tau))
+
+
+def _pack(p, scenario):
+    given = scenario.hardware_arm
+    pack_iiwa(p.chain, given.tool_length)
+    for name in ("box_min", "box_max", "reach", "error_limit", "turn_error_limit", "patience"):
+        p[name] = getattr(given, name)
+    p.shoulder = BASE_TO_SHOULDER
+    p.start.p, p.start.q = scenario.start_of_tool
+    p.q0, _ = start_posture(given, *scenario.start_of_tool)
+
+
+@jit
+def _reset(sig, x, p):
+    """At rest where the tool starts."""
+    for i in range(JOINTS):
+        x.q[i] = sig.q_hw[i] = p.q0[i]
+    chain.forward(x.work, p.chain, x.q, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+    reached = vec.load(x.work.p), so3.load(x.work.q)
+    spatial.store(x.asked, spatial.load(p.start))
+    spatial.store(x.reached, reached)
+    spatial.store(sig.X_WB_des, reached)
+    spatial.store(sig.X_WBcm_next, reached)
+
+
+HARDWARE_IK = StageKind(
+    "hardware-ik",
+    hardware_ik_step,
+    reads=("X_WB_des", "F_h_H", "ik_hw_error"),
+    writes=(
+        "X_WB_des", "V_WB_des", "q_hw", "ik_hw_error", "X_WBcm_next", "F_Bcm_W", "W_limits", "fault", "fault_axis",
+        "fault_value", "fault_limit",
+    ),
+    state=record(work=CHAIN_WORK, q=JOINTS, asked=POSE, reached=POSE, late="f8", late_turn="f8", limits=PORT),
+    params=record(
+        chain=CHAIN, box_min=3, box_max=3, shoulder="f8", reach="f8", error_limit="f8", turn_error_limit="f8", patience="f8",
+        start=POSE, q0=JOINTS,
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

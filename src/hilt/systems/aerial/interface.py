@@ -1,0 +1,186 @@
+"""The communication interface between hardware and simulation: wrenches one way, motion the other.
+
+    F_h_H ──► link ──► h_e = Ad⁻ᵀ h_h: F_E_W, F_E_b        the human's wrench on the simulated tool, about its own origin
+    e_p' = R_HW e_p, X_HT_rest ◄── link ◄── e_p_W, plan    what the hardware has to show                [Cuniato2022, eq. 5]
+
+The user chooses where the hardware's base H stands in the simulated world W. The wrench acts at the simulated tool's origin as
+it acts at the real one, so only the attitude between the frames turns it: the tools are apart by what one side shows late or
+not at all, and a lever of that length would be an artefact.
+
+The hardware's tool rests where the simulated one would be with the base exactly where it is planned,
+
+    X_HT_rest = X_HW · X_Wb_planned · X_bE_des · X_ET        X_ET: a turn, the tools' frames against each other
+
+or, without `show_flight`, where it was planned at the start. When nothing has come for longer than the link explains, the
+wrench fades out; the displacement and the rest pose are held.
+"""
+
+import math
+
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import POSE, record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre3, Number, Quaternion, Second
+from hilt.maths import channel, so3, spatial, vec
+
+SILENCE = 0.1  # s without news, beyond delay and jitter, after which the wrench fades
+FADE = 0.2  # s in which it goes, and comes back
+
+UP_NUMBERS = 6  # f, τ
+E_P, REST_P, REST_Q, DOWN_NUMBERS = 0, 3, 6, 10
+
+Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
+
+
+class Link(Section):
+    """Between hardware and simulation; both directions alike."""
+
+    delay: Second = Field(default=0.0, ge=0, description="one way")
+    jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
+    loss: Number = Field(default=0.0, ge=0, le=1, description="share of packets that never arrive")
+    duplication: Number = Field(default=0.0, ge=0, le=1, description="share of the packets that arrive which arrive twice")
+    outage_start: Second = Field(default=0.0, ge=0)
+    outage_duration: Second = Field(default=0.0, ge=0, description="nothing arrives that is sent in this time; 0 for no outage")
+
+    def check(self, period: float) -> None:
+        """What is under way must fit into the memory of a channel."""
+        longest, asked = channel.CAPACITY // 2 * period, self.delay + self.jitter
+        if asked > longest:
+            raise ValueError(
+                f"link.delay and link.jitter are {asked:g} s together; at loop.period = {period:g} s the link holds at most "
+                f"{longest:g} s; shorten them or lengthen loop.period"
+            )
+
+
+class Frames(Section):
+    """Where the hardware stands in the simulated world, and what of the flight it shows."""
+
+    position: Metre3 | None = Field(
+        default=None, description="of the hardware's base in W; left out, both tools start at the same place"
+    )
+    attitude: Quaternion = Field(
+        default=(1.0, 0.0, 0.0, 0.0), description="of the hardware's base in W, w x y z; tilted, weights pull askew"
+    )
+    show_flight: bool = Field(default=False, description="show the planned motion of the base too, not only its displacement")
+
+    def hardware_in_world(self, p_HT: Metre3, p_WE: Metre3) -> Pose:
+        """X_WH from the places at which both tools start."""
+        if self.position is not None:
+            return self.position, self.attitude
+        return vec.sub(p_WE, so3.rotate(self.attitude, p_HT)), self.attitude
+
+    def start_in_hardware(self, p_HT: Metre3, p_WE: Metre3) -> Metre3:
+        """Where the hardware's tool has to start: at p_HT, or where the chosen base sees the simulated tool."""
+        place: Metre3 = spatial.place(spatial.inverse(self.hardware_in_world(p_HT, p_WE)), p_WE)
+        return p_HT if self.position is None else place
+
+
+@jit
+def _carry_wrench(sig, x, p, dt):
+    """From the hardware to the simulation: force, torque, as they have arrived."""
+    packet = channel.packet(x.up, sig.tick)
+    vec.store(packet[0:3], vec.load(sig.F_h_H.f))
+    vec.store(packet[3:6], vec.load(sig.F_h_H.tau))
+    channel.send(x.up, p.up, sig.tick, sig.t, dt)
+    channel.receive(x.up, sig.tick, dt)
+    silent = channel.age(x.up, sig.t, dt) > p.patience
+    x.share = max(x.share - dt / FADE, 0.0) if silent else min(x.share + dt / FADE, 1.0)
+    if x.up.newest < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    packet = channel.newest(x.up)
+    return vec.scale(x.share, vec.load(packet[0:3])), vec.scale(x.share, vec.load(packet[3:6]))
+
+
+@jit
+def _apply_wrench(sig, p, f_H, tau_H):
+    """h_e: at the simulated tool's origin, in W and in b."""
+    f, tau = spatial.express(so3.load(p.X_WH.q), f_H, tau_H)
+    vec.store(sig.F_E_W.f, f)
+    vec.store(sig.F_E_W.tau, tau)
+    felt = vec.add(f, vec.load(sig.push_W))  # a push of the scenario is felt as well
+    f, tau = spatial.express(so3.inverse(so3.load(sig.X_Wb_meas.q)), felt, tau)
+    vec.store(sig.F_E_b.f, f)
+    vec.store(sig.F_E_b.tau, tau)
+
+
+@jit
+def _rest_pose(sig, x, p):
+    """X_HT_rest as the simulation knows it."""
+    X_Wb = spatial.load(p.X_Wb_start)
+    if p.show_flight and x.started:  # the first plan is made after the interface's first turn
+        half = 0.5 * sig.yaw_bd
+        X_Wb = vec.load(sig.p_bd_W), (math.cos(half), 0.0, 0.0, math.sin(half))
+    X_WT = spatial.compose(X_Wb, spatial.compose(spatial.load(sig.X_bE_des), ((0.0, 0.0, 0.0), so3.load(p.q_ET))))
+    return spatial.compose(spatial.inverse(spatial.load(p.X_WH)), X_WT)
+
+
+@jit
+def _carry_motion(sig, x, p, dt):
+    """From the simulation to the hardware: displacement and rest pose; what has not arrived leaves the last."""
+    packet = channel.packet(x.down, sig.tick)
+    rest = _rest_pose(sig, x, p)
+    vec.store(packet[E_P:REST_P], so3.rotate_back(so3.load(p.X_WH.q), vec.load(sig.e_p_W)))  # [Cuniato2022, eq. 5], e_p'
+    vec.store(packet[REST_P:REST_Q], rest[0])
+    so3.store(packet[REST_Q:DOWN_NUMBERS], rest[1])
+    channel.send(x.down, p.down, sig.tick, sig.t, dt)
+    channel.receive(x.down, sig.tick, dt)
+    if x.down.newest >= 0:
+        packet = channel.newest(x.down)
+        vec.store(sig.e_p_H, vec.load(packet[E_P:REST_P]))
+        vec.store(sig.X_HT_rest.p, vec.load(packet[REST_P:REST_Q]))
+        so3.store(sig.X_HT_rest.q, so3.load(packet[REST_Q:DOWN_NUMBERS]))
+
+
+@jit
+def interface_step(sig, x, p, dt):
+    f, tau = _carry_wrench(sig, x, p, dt)
+    _apply_wrench(sig, p, f, tau)
+    _carry_motion(sig, x, p, dt)
+    x.started = 1
+    sig.wrench_share, sig.wrench_age = x.share, channel.age(x.up, sig.t, dt)
+    sig.wrench_lost, sig.wrench_delay_mean = x.up.lost, channel.mean_delay(x.up)
+    sig.motion_age, sig.motion_lost = channel.age(x.down, sig.t, dt), x.down.lost
+    sig.motion_delay_mean = channel.mean_delay(x.down)
+
+
+def _pack(p, scenario):
+    link, frames, period = scenario.link, scenario.frames, scenario.loop.period
+    channel.pack(p.up, link, period, scenario.noise_key("link"), scenario.noise_key("link.duplication"))
+    channel.pack(p.down, link, period, scenario.noise_key("downlink"), scenario.noise_key("downlink.duplication"))
+    p.patience = link.delay + link.jitter + SILENCE
+    p.show_flight = frames.show_flight
+    (p_HT, q_HT), (p_WE, q_WE) = scenario.start_of_tool, scenario.start_of_simulated_tool
+    p_Wb, yaw = scenario.start_of_base
+    spatial.store(p.X_WH, frames.hardware_in_world(p_HT, p_WE))
+    spatial.store(p.X_Wb_start, (p_Wb, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))))
+    p.q_ET = so3.multiply(so3.inverse(q_WE), so3.multiply(frames.attitude, q_HT))
+    p.X_HT_start.p, p.X_HT_start.q = p_HT, q_HT
+
+
+@jit
+def _reset(sig, x, p):
+    channel.reset(x.up, p.up)
+    channel.reset(x.down, p.down)
+    x.share = 1.0
+    spatial.store(sig.X_HT_rest, spatial.load(p.X_HT_start))
+
+
+INTERFACE = StageKind(
+    "interface",
+    interface_step,
+    reads=("t", "tick", "F_h_H", "push_W", "X_Wb_meas", "e_p_W", "p_bd_W", "yaw_bd", "X_bE_des", "e_p_H", "X_HT_rest"),
+    writes=(
+        "F_E_W", "F_E_b", "e_p_H", "X_HT_rest", "wrench_share", "wrench_age", "wrench_lost", "wrench_delay_mean", "motion_age",
+        "motion_lost", "motion_delay_mean",
+    ),
+    state=record(up=channel.memory(UP_NUMBERS), down=channel.memory(DOWN_NUMBERS), share="f8", started="i8"),
+    params=record(
+        up=channel.PARAMS, down=channel.PARAMS, patience="f8", show_flight="i8", X_WH=POSE,
+        X_Wb_start=POSE, X_HT_start=POSE, q_ET=4,
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

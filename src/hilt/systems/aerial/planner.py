@@ -1,0 +1,91 @@
+"""The path of the base: minimum jerk from way-point to way-point, at rest in each.
+
+    s = (t - t_a)/(t_b - t_a):   p = p_a + (p_b - p_a)(10 s³ - 15 s⁴ + 6 s⁵);   v, a its derivatives;   yaw alike
+
+Yaw goes from number to number, so 0 to 2π is a whole turn. Before the first and after the last arrival the base stays.
+"""
+
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre3, Radian, Second
+
+CAPACITY = 32  # way-points
+
+
+class WayPoint(Section):
+    """Where the base is to be at rest, and when."""
+
+    arrival: Second = Field(ge=0)
+    position: Metre3 = Field(description="of the base, in W")
+    yaw: Radian = 0.0
+
+
+class Planner(Section):
+    """The path that the base is to fly; the first way-point is where it starts."""
+
+    waypoints: tuple[WayPoint, ...] = Field(min_length=1, max_length=CAPACITY)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Planner":
+        for number, (a, b) in enumerate(zip(self.waypoints, self.waypoints[1:], strict=False), 1):
+            if b.arrival <= a.arrival:
+                raise ValueError(
+                    f"planner.waypoints.{number}.arrival is {b.arrival:g} s, not later than the {a.arrival:g} s of the "
+                    "way-point before; give arrivals that grow"
+                )
+        return self
+
+
+@jit
+def minimum_jerk(t, start, end):
+    """Share of the way, and its first and second derivative in time, of a move from rest at `start` to rest at `end`."""
+    if t <= start:
+        return 0.0, 0.0, 0.0
+    if t >= end:
+        return 1.0, 0.0, 0.0
+    rate = 1.0 / (end - start)
+    s = (t - start) * rate
+    place = s * s * s * (10.0 - s * (15.0 - 6.0 * s))
+    speed = 30.0 * s * s * (1.0 - s) * (1.0 - s) * rate
+    return place, speed, 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) * rate * rate
+
+
+@jit
+def planner_step(sig, x, p, dt):
+    while x.leg < p.count - 2 and sig.t >= p.arrival[x.leg + 1]:
+        x.leg += 1
+    a = x.leg
+    b = min(a + 1, p.count - 1)
+    place, speed, acceleration = minimum_jerk(sig.t, p.arrival[a], p.arrival[b])
+    for i in range(3):
+        way = p.place[b, i] - p.place[a, i]
+        sig.p_bd_W[i] = p.place[a, i] + place * way
+        sig.v_bd_W[i] = speed * way
+        sig.a_bd_W[i] = acceleration * way
+    turn = p.place[b, 3] - p.place[a, 3]
+    sig.yaw_bd = p.place[a, 3] + place * turn
+    sig.yaw_rate_bd = speed * turn
+    sig.yaw_acc_bd = acceleration * turn
+
+
+def _pack(p, scenario):
+    waypoints = scenario.planner.waypoints
+    p.count = len(waypoints)
+    for k, point in enumerate(waypoints):
+        p.arrival[k] = point.arrival
+        p.place[k] = (*point.position, point.yaw)
+
+
+PLANNER = StageKind(
+    "planner",
+    planner_step,
+    reads=("t",),
+    writes=("p_bd_W", "v_bd_W", "a_bd_W", "yaw_bd", "yaw_rate_bd", "yaw_acc_bd"),
+    state=record(leg="i8"),
+    params=record(count="i8", arrival=CAPACITY, place=("f8", (CAPACITY, 4))),
+    pack=_pack,
+)

@@ -1,0 +1,93 @@
+"""A quadrotor as one free rigid body, world z up, its frame b at the centre of mass.
+
+    m p'' = u_T R e3 - m g e3 + f_W        I w' + w × I w = tau + tau_B   (in b)        R' = R S(w)        (1), turned z up
+
+Thrust and torques are held in b over a tick. Each substep takes the force and the torque at the attitude half-way through it,
+the angular momentum and the attitude by the rule of `rotation.momentum_rule`: order 2; a parabola and L are exact.
+
+`quadrotor_start`, `quadrotor_move` and `quadrotor_show` are all that a system needs of a simulated vehicle.
+"""
+
+import math
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.units import Inertia, Kilogram
+from hilt.dynamics.body import check_inertia, diagonal_inertia
+from hilt.dynamics.rotation import angular_velocity, momentum_rule
+from hilt.maths import so3, vec
+
+GRAVITY = 9.81  # m/s²
+SUBSTEP = 1e-3  # s, the longest step of the physics
+
+QUADROTOR_STATE = record(p=3, v=3, q=4, L_W=3)
+QUADROTOR_PARAMS = record(mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), substep="f8", p0=3, q0=4)
+
+
+class Vehicle(Section):
+    """The flying vehicle with all that hangs on it, as flight control and estimator know it."""
+
+    mass: Kilogram = Field(gt=0, description="of vehicle and arm together")
+    inertia: Inertia = Field(description="about the origin of the base, in its frame; three numbers are its diagonal")
+
+    _diagonal = diagonal_inertia
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Vehicle":
+        check_inertia(np.array(self.inertia), "vehicle.inertia")
+        return self
+
+
+def pack_quadrotor(p, vehicle, position=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0, 0.0), substep=SUBSTEP):
+    """Fill QUADROTOR_PARAMS."""
+    p.mass = vehicle.mass
+    p.inertia = np.array(vehicle.inertia)
+    p.inverse_inertia = np.linalg.inv(np.array(vehicle.inertia))
+    p.substep = substep
+    p.p0, p.q0 = position, attitude
+
+
+@jit
+def quadrotor_start(x, p):
+    """At rest where the parameters say."""
+    vec.store(x.p, vec.load(p.p0))
+    so3.store(x.q, so3.load(p.q0))
+    vec.store(x.v, (0.0, 0.0, 0.0))
+    vec.store(x.L_W, (0.0, 0.0, 0.0))
+
+
+@jit
+def quadrotor_move(x, p, u_T, tau, f_W, tau_B, dt):
+    """Advance by one tick under thrust u_T along b's z, torque tau (in b) and a wrench from outside (f in W, tau_B in b)."""
+    steps = max(1, math.ceil(dt / p.substep - 1e-6))
+    h = dt / steps
+    position, v = vec.load(x.p), vec.load(x.v)
+    q, L_W = so3.load(x.q), vec.load(x.L_W)
+    torque_B = vec.add(vec.load(tau), vec.load(tau_B))
+    pull_W = vec.add(vec.load(f_W), (0.0, 0.0, -p.mass * GRAVITY))
+    w_W = angular_velocity(q, L_W, p.inverse_inertia)
+    for _ in range(steps):
+        q_half = so3.multiply(so3.exp(vec.scale(0.5 * h, w_W)), q)
+        force_W = vec.add(pull_W, so3.rotate(q_half, (0.0, 0.0, u_T)))  # [Cuniato2022, eq. 1]
+        a = vec.scale(1.0 / p.mass, force_W)
+        position = vec.add(position, vec.scale(h, vec.add(v, vec.scale(0.5 * h, a))))
+        v = vec.add(v, vec.scale(h, a))
+        q, L_W, w_W, _turn_B, _gain = momentum_rule(q, L_W, w_W, so3.rotate(q_half, torque_B), p, h)
+    vec.store(x.p, position)
+    vec.store(x.v, v)
+    so3.store(x.q, q)
+    vec.store(x.L_W, L_W)
+
+
+@jit
+def quadrotor_show(X_Wb, V_Wb, x, p):
+    """Write pose and twist (both parts in W)."""
+    q = so3.load(x.q)
+    vec.store(X_Wb.p, vec.load(x.p))
+    so3.store(X_Wb.q, q)
+    vec.store(V_Wb.v, vec.load(x.v))
+    vec.store(V_Wb.w, angular_velocity(q, vec.load(x.L_W), p.inverse_inertia))

@@ -1,0 +1,122 @@
+"""Pictures of the flying base and its arm: where it was pushed to, what the estimator saw, what the joints had to bear."""
+
+import numpy as np
+
+from hilt.job import Result
+from hilt.report import figure
+from hilt.report.figure import IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+from hilt.report.words import si
+from hilt.systems.aerial.views.traces import changed, legend, scenario_of, stage, stop_of, three
+
+
+def other_estimator(result: Result) -> Result:
+    """The same run with the estimator off if it was on, and the other way round."""
+    return changed(result, estimator={"enabled": not scenario_of(result).estimator.enabled})
+
+
+def displacement(result: Result, title: str = "Displacement of the base") -> Picture:
+    """[Fig. 2, Fig. 7] of the paper."""
+    t, e = result.rows["t"], 1e3 * result.rows["e_p_W"]
+    fig, axes = stage(result, 1, 2.6)
+    three(axes[0], t, e)
+    box = 1e3 * scenario_of(result).hardware.base_box
+    if box and np.abs(e).max() > 0.5 * box:
+        for side in (-box, box):
+            axes[0].axhline(side, color="0.5", linewidth=0.9, label="hardware shows\nat most" if side > 0 else None)
+    axes[0].set(ylabel="displacement e_p,\nworld [mm]")
+    hide_rounding(axes[0], 0.1)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    caption = "How far the simulated base is from its planned place; the hardware shows this to the human."
+    return Picture(title, caption, fig)
+
+
+def _along(result: Result) -> tuple[np.ndarray, str]:
+    """The direction that the disturbance has most of."""
+    force = np.array(scenario_of(result).push.force)
+    if not force.any():
+        axis = int(np.abs(result.rows["e_p_W"]).max(axis=0).argmax())
+        return np.eye(3)[axis], "xyz"[axis]
+    return force / np.linalg.norm(force), "along the push"
+
+
+def with_and_without(result: Result, other: Result) -> Picture:
+    """The same run with and without the estimator."""
+    on = scenario_of(result).estimator.enabled
+    fig, axes = panels(3, 1.4)
+    for run, enabled in ((result, on), (other, not on)):
+        label, colour = ("with the\nestimator", MEASURED) if enabled else ("without", MADE)
+        for i, panel in enumerate(axes):
+            line(panel, run.rows["t"], 1e3 * run.rows["e_p_W"][:, i], label, color=colour)
+    for name, panel in zip("xyz", axes, strict=True):
+        panel.set(ylabel=f"e_p, {name} [mm]")
+        hide_rounding(panel, 0.1)
+    axes[-1].set(xlabel="time [s]")
+    _mark_push(axes, result)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    end = {enabled: run.metrics["base_final_error_m"] for run, enabled in ((result, on), (other, not on))}
+    caption = (
+        f"Displacement of the base; at the end it is {si(end[True], 'm', 3)} off with the estimator and "
+        f"{si(end[False], 'm', 3)} without: nothing else takes out a load that stays."
+    )
+    return Picture("With and without the estimator", caption, fig)
+
+
+def _mark_push(axes: list[figure.Axes], result: Result) -> None:
+    push = scenario_of(result).push
+    if any(push.force):
+        for panel in axes:
+            panel.axvspan(push.start, push.start + push.duration, color="0.88", linewidth=0)
+
+
+def estimate(result: Result) -> Picture:
+    """Estimated against true force, and the ideal answer of the filter."""
+    rows, scenario = result.rows, scenario_of(result)
+    direction, name = _along(result)
+    t, push = rows["t"], scenario.push
+    true = (rows["push_W"] + rows["F_E_W"]["f"] + rows["wind_W"]) @ direction
+    fig, axes = panels(2)
+    line(axes[0], t, true, "true force\nfrom outside", color="0.6", linewidth=2.2)
+    line(axes[0], t, rows["f_hat_W"] @ direction, "estimated", color=MEASURED)
+    if any(push.force) and scenario.estimator.enabled:
+        w, size = scenario.estimator.bandwidth, float(np.linalg.norm(push.force))
+
+        def answer(since: np.ndarray) -> np.ndarray:
+            late = w * np.maximum(since, 0.0)
+            return np.asarray(1.0 - (1.0 + late) * np.exp(-late))
+
+        ideal = size * (answer(t - push.start) - answer(t - push.start - push.duration))
+        line(axes[0], t, ideal, "ideal:\nw²/(s + w)²", **IDEAL)
+        axes[0].set_xlim(push.start - 0.3, push.start + push.duration + 1.5)
+    three(axes[1], t, rows["tau_hat_b"])
+    axes[0].set(ylabel=f"force on the vehicle,\n{name} [N]")
+    axes[1].set(ylabel="estimated torque,\nbase [N·m]", xlabel="time [s]")
+    for panel in axes:
+        hide_rounding(panel, 0.1)
+        legend(panel)
+    mark_fault(axes, stop_of(result))
+    caption = "Found from momentum alone. The arm adds to it: it swings, and its weight off the middle is a torque."
+    return Picture("Estimated force and torque", caption, fig)
+
+
+def joints(result: Result) -> Picture:
+    """Torques of the flying arm against their limit, and what its inverse kinematics leaves."""
+    rows, t, arm = result.rows, result.rows["t"], scenario_of(result).flying_arm
+    fig, axes = panels(2)
+    colours = figure.plt.get_cmap("tab10")
+    for i in range(6):
+        line(axes[0], t, rows["tau_uam"][:, i], f"joint {i + 1}", color=colours(i))
+    for side in (-arm.torque, arm.torque):
+        axes[0].axhline(side, label="limit" if side > 0 else None, color=MADE, linewidth=1.0)
+    line(axes[1], t, 1e3 * rows["ik_error"], color=MEASURED)
+    axes[0].set(ylabel="torque [N·m]")
+    axes[1].set(ylabel="tool from its\ncompliant pose [mm]", xlabel="time [s]")
+    hide_rounding(axes[1], 1e-3)
+    legend(axes[0])
+    mark_fault(axes, stop_of(result))
+    worst = result.metrics["ik_error_max_m"]
+    caption = "Torques of the joints, and how far the joints leave the tool from the pose that the admittance asks for."
+    if worst > 1e-3:
+        caption += f" The {1e3 * worst:.0f} mm: so soft gains ask for more than reach and joint speeds allow."
+    return Picture("The flying arm", caption, fig)

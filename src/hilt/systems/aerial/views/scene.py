@@ -1,0 +1,212 @@
+"""aerial: the simulated flying arm, solid, and beside it the real arm with the human's hand, wire; where the base is planned to
+be is a ghost. Both arms are drawn from the tables of their models by the joint angles of the row.
+
+Rotors turn a hundredth as fast as they do: at their real speed a screen shows only noise.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit_apart
+from hilt.core.signals import record
+from hilt.maths import so3, spatial, vec
+from hilt.maths.chain import CHAIN
+from hilt.scene.drawing import Drawing
+from hilt.scene.placing import hide, put, put_arrow, put_chain
+from hilt.scene.shapes import Part, Scene, Z, box, cone, cylinder, edges, rod, sphere
+from hilt.systems.aerial.aerial import Aerial
+from hilt.systems.aerial.flying_arm import LINKS, SHOULDER, X, Y, pack_flying_chain
+from hilt.systems.aerial.hand import HOLDS
+from hilt.systems.aerial.hardware_arm import pack_iiwa
+from hilt.systems.aerial.views.scene_hardware import BESIDE, CABLE_LENGTH, add_cable, add_hardware, hand_parts
+
+SLOWED = 0.01  # rotors
+LONGEST = 0.5  # s between two rows, over which rotors turn on; a seek is no turn
+FORCE = 0.03  # m/N
+LEAST = 0.05  # N
+ROTORS = 4
+
+PARAMS = record(
+    nodes="i8", body="i8", rotor="i8", arm="i8", planned="i8", hardware="i8", hand="i8", mounted="i8", real_mounted="i8",
+    cable="i8", box="i8", rotor_arm="f8", flying=CHAIN, iiwa=CHAIN, X_WH=7, X_VH=7, grip_T=3, hook_T=3, q_ET=4, q_hook=4,
+    handover="f8", carries="i8", somebody="i8", human="i8", applied="i8", estimate="i8", wind="i8", push="i8", pull="i8",
+)  # fmt: skip
+STATE = record(t="f8", angle=ROTORS)
+
+
+@jit_apart
+def _put_vehicle(out, sig, x, p):
+    X_Wb = spatial.load(sig.X_Wb_meas)
+    put(out, p.body, X_Wb[0], X_Wb[1])
+    dt = sig.t - x.t
+    if math.isfinite(sig.t):
+        x.t = sig.t
+    for i in range(ROTORS):
+        sense = 1.0 if i % 2 == 0 else -1.0
+        turn = sense * SLOWED * sig.rotor_speed_acting[i] * dt
+        if abs(dt) < LONGEST and math.isfinite(turn):
+            x.angle[i] = (x.angle[i] + turn) % (2.0 * math.pi)
+        quarter = 0.5 * math.pi * i
+        at = (p.rotor_arm * math.cos(quarter), p.rotor_arm * math.sin(quarter), 0.06)
+        X_Wr = spatial.compose(X_Wb, (at, so3.exp((0.0, 0.0, x.angle[i]))))
+        put(out, p.rotor + i, X_Wr[0], X_Wr[1])
+    put_chain(out, p.arm, p.flying, sig.q_uam, X_Wb[0], X_Wb[1])
+    put(out, p.planned, vec.load(sig.p_bd_W), so3.exp((0.0, 0.0, sig.yaw_bd)))
+
+
+@jit_apart
+def _put_cable(out, sig, p, X_WH, X_VH, X_WE, X_VT):
+    """In the simulated world W and beside it, V."""
+    at = vec.load(sig.p_cable_true_H)
+    turned = so3.multiply(X_WH[1], so3.load(p.q_hook))
+    put(out, p.cable, spatial.place(X_WH, at), turned)
+    put(out, p.cable + 1, spatial.place((X_WE[0], so3.multiply(X_WE[1], so3.load(p.q_ET))), vec.load(p.hook_T)), turned)
+    put(out, p.cable + 2, spatial.place(X_VH, at), turned)
+    put(out, p.cable + 3, spatial.place(X_VT, vec.load(p.hook_T)), turned)
+
+
+@jit_apart
+def _put_human(out, sig, p, X_VT, X_WE):
+    holds = sig.hand_state == HOLDS and p.somebody
+    if holds:
+        put(out, p.hand, spatial.place(X_VT, vec.load(p.grip_T)), so3.load(p.X_VH[3:]))
+    else:
+        hide(out, p.hand)
+    if p.mounted >= 0:
+        left = sig.t >= p.handover and p.carries
+        put(out, p.mounted, X_WE[0], X_WE[1])
+        put(out, p.real_mounted, X_VT[0], so3.load(p.X_VH[3:]))
+        if not left:
+            hide(out, p.mounted)
+            if not holds:
+                hide(out, p.real_mounted)
+
+
+@jit_apart
+def pose(row, x, p, out):
+    sig, x, p = row[0], x[0], p[0]
+    X_WH, X_VH = (vec.load(p.X_WH), so3.load(p.X_WH[3:])), (vec.load(p.X_VH), so3.load(p.X_VH[3:]))
+    X_WE, X_Wb = spatial.load(sig.X_WE), spatial.load(sig.X_Wb_meas)
+    _put_vehicle(out, sig, x, p)
+    put(out, p.hardware, X_VH[0], X_VH[1])
+    put_chain(out, p.hardware + 1, p.iiwa, sig.q_hw, X_VH[0], X_VH[1])
+    X_VT = spatial.compose(X_VH, spatial.load(sig.X_WB_des))
+    if p.box >= 0:
+        put(out, p.box, X_VH[0], X_VH[1])
+    _put_human(out, sig, p, X_VT, X_WE)
+    if p.cable >= 0:
+        _put_cable(out, sig, p, X_WH, X_VH, X_WE, X_VT)
+    put_arrow(out, p.nodes, p.human, X_VT[0], so3.rotate(X_VH[1], vec.load(sig.F_h_H.f)), LEAST)
+    put_arrow(out, p.nodes, p.applied, X_WE[0], vec.load(sig.F_E_W.f), LEAST)
+    put_arrow(out, p.nodes, p.estimate, X_Wb[0], vec.load(sig.f_hat_W), LEAST)
+    put_arrow(out, p.nodes, p.wind, vec.add(X_Wb[0], (0.0, 0.0, 0.2)), vec.load(sig.wind_W), LEAST)
+    put_arrow(out, p.nodes, p.push, X_WE[0], vec.load(sig.push_W), LEAST)
+    put_arrow(out, p.nodes, p.pull, X_VT[0], so3.rotate(X_VH[1], vec.load(sig.F_cable_true_H)), LEAST)
+
+
+def _frame_parts(arm: float) -> list[Part]:
+    """Hub, four booms with motors, two skids."""
+    parts = [
+        cylinder(0.35 * arm, 0.05),
+        cylinder(0.22 * arm, 0.05, (0, 0, 0.05)),
+        cone(0.02, 0.05, (0.42 * arm, 0, 0), X, "tool"),
+    ]
+    for i in range(ROTORS):
+        c, s = (round(part) for part in (math.cos(0.5 * math.pi * i), math.sin(0.5 * math.pi * i)))
+        parts.append(rod((0, 0, 0), (arm * c, arm * s, 0), 0.010))
+        parts.append(cylinder(0.018, 0.055, (arm * c, arm * s, 0.025)))
+    return parts
+
+
+def _rotor_parts(arm: float) -> list[Part]:
+    """A blade on both sides, and the ring of its tips."""
+    long = 0.66 * arm
+    turns = [2.0 * math.pi * k / 24 for k in range(25)]
+    ring = [(long * math.cos(a), long * math.sin(a), 0.0) for a in turns]
+    blades = box((2.0 * long, 0.022, 0.004))
+    return [blades, cylinder(0.012, 0.02), {"shape": "tube", "points": [list(point) for point in ring], "radius": 0.002}]
+
+
+def _add_vehicle(scene: Scene, p, values: Aerial) -> None:
+    arm = values.rotors.arm
+    p.body = scene.node("vehicle", "flying base", "solid", "body", *_frame_parts(arm), rod((0, 0, 0), SHOULDER, 0.03))
+    p.rotor = len(scene.nodes)
+    for i in range(ROTORS):
+        scene.node(f"rotor-{i + 1}", f"rotor {i + 1}", "solid", "rotor", *_rotor_parts(arm))
+    p.arm = len(scene.nodes)
+    for i, link in enumerate(LINKS):
+        along = link.axis if link.reach == 0.0 else Z
+        parts = [cylinder(link.radius, link.length, (0.0, 0.0, -0.5 * link.reach), along)]
+        if link.axis == Y:
+            parts.append(cylinder(1.2 * link.radius, 3.0 * link.radius, along=Y))
+        scene.node(f"flying-{i + 1}", f"flying arm: link {i + 1}", "solid", "virtual", *parts)
+    scene.node("tool", "simulated tool", "solid", "tool", sphere(0.014))
+    ghost = [part for part in _frame_parts(arm) if part["shape"] == "cylinder"]
+    p.planned = scene.node("planned", "planned place of the base", "ghost", "body", *ghost)
+    pack_flying_chain(p.flying, values.flying_arm)
+    p.rotor_arm = arm
+
+
+def _add_human(scene: Scene, p, values: Aerial) -> None:
+    p.hand = scene.node("hand", "human hand", "solid", "hand", *hand_parts())
+    p.grip_T, p.handover, p.carries = values.hand.grip, values.hand.handover, values.hand.tool_mass > 0.0
+    p.somebody = values.hand.stiffness > 0.0
+    p.mounted = p.real_mounted = -1
+    if values.hand.tool_mass > 0.0:
+        p.mounted = scene.node("mounted", "mounted tool", "solid", "tool", box((0.05, 0.05, 0.05), (0, 0, -0.03)))
+        p.real_mounted = scene.node("real-mounted", "mounted tool", "wire", "tool", box((0.05, 0.05, 0.05), (0, 0, -0.03)))
+
+
+def draw(values: Aerial) -> Drawing:
+    scene, p = Scene(scale_bar=0.1), np.zeros(1, PARAMS)
+    figures = p[0]
+    (p_HT, q_HT), (p_WE, q_WE) = values.start_of_tool, values.start_of_simulated_tool
+    p_WH, q_WH = values.frames.hardware_in_world(p_HT, p_WE)
+    p_VH = vec.add(p_WH, so3.rotate(q_WH, BESIDE))
+    figures.X_WH[:3], figures.X_WH[3:], figures.X_VH[:3], figures.X_VH[3:] = p_WH, q_WH, p_VH, q_WH
+    figures.q_ET = so3.multiply(so3.inverse(q_WE), so3.multiply(q_WH, q_HT))
+    figures.q_hook = (1.0, 0.0, 0.0, 0.0) if values.cable.along == "y" else so3.exp((0.0, 0.0, 0.5 * math.pi))
+    figures.hook_T = values.cable.hook
+    _add_vehicle(scene, figures, values)
+    figures.hardware = add_hardware(scene, values.hardware_arm.tool_length)
+    pack_iiwa(figures.iiwa, values.hardware_arm.tool_length)
+    _add_human(scene, figures, values)
+    figures.cable = add_cable(scene, values.cable) if values.cable.present else -1
+    figures.box = _add_box(scene, values, p_VH, q_WH)
+    for name, key, label, colour in (
+        ("human", "human", "measured force on the hardware's tool", "force"),
+        ("applied", "applied", "the same on the simulated tool", "force"),
+        ("estimate", "estimate", "estimated force on the vehicle", "virtual"),
+        ("wind", "wind", "wind", "command"),
+        ("push", "push", "push of the scenario", "command"),
+        ("pull", "cable-force", "force of the cable on the tool", "cable"),
+    ):
+        figures[name] = scene.arrow(key, label, "N", FORCE, colour)
+    figures.nodes = len(scene.nodes)
+    scene.trail("tool", "virtual")
+    scene.trail("hardware-tool", "robot")
+    _views(scene, values, p_WE, p_VH, q_WH, p_HT)
+    return Drawing(scene, pose, np.zeros(1, STATE), p)
+
+
+def _add_box(scene: Scene, values: Aerial, p_VH, q_WH) -> int:
+    """Where the hardware's tool may go: the scene's box, or edges when the hardware does not stand straight in W."""
+    low, high = np.array(values.hardware_arm.box_min), np.array(values.hardware_arm.box_max)
+    if abs(q_WH[0]) > 1.0 - 1e-12:
+        scene.workspace(low + p_VH, high + p_VH, 10.0)
+        return -1
+    return scene.node("workspace", "workspace", "wire", "ground", *edges(high - low, 0.003, 0.5 * (low + high)))
+
+
+def _views(scene: Scene, values: Aerial, p_WE, p_VH, q_WH, p_HT) -> None:
+    """Both arms in three, the simulated tool in the fourth."""
+    places = np.array([point.position for point in values.planner.waypoints])
+    tool, real = np.array(p_WE), np.array(vec.add(p_VH, so3.rotate(q_WH, p_HT)))
+    middle = 0.5 * (tool + real) + 0.5 * (places.min(axis=0) + places.max(axis=0)) - places[0]
+    way = float(np.max(places.max(axis=0) - places.min(axis=0)))
+    span = 2.1 + way + (0.2 * CABLE_LENGTH if values.cable.present else 0.0)
+    scene.look("top", middle - 0.15 * np.array(X), (0.0, 0.0, 1.0), span, (1.0, 0.0, 0.0))
+    scene.look("side", middle - 0.1 * np.array(X), (0.0, -1.0, 0.1), 0.8 * span)
+    scene.look("front", middle, (1.0, 0.25, 0.3), 1.1 * span)
+    scene.view("tool camera", (0.42, -0.42, 0.12), (0.0, 0.0, 0.04), 0.42, node="tool")

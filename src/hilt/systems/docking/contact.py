@@ -1,0 +1,179 @@
+"""A rod between a front and a rear frame that stand still: point contact on two parallel planes.
+
+F = max(0, k δ + c δ') along the normal        linear  [He2022, eq. 5]
+F = max(0, k_H δ^1.5 + c δ')                   hertz
+friction: µ F against the sliding of the tip, smooth below 0.1 mm/s
+a robot that gives way under load, K_r: K_r (d - δ) = F(δ), d: depth by its encoders, which do not see it
+"""
+
+import math
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3
+from hilt.maths import so3, vec
+from hilt.plant.robot import Robot
+
+SLIDING_SPEED = 1e-4  # below it friction fades
+NEAR = 0.8  # a collision is over when the tip is back within this share of its free way
+
+
+class Contact(Section):
+    """What the rod feels when it touches a frame."""
+
+    kind: Literal["linear", "hertz"] = "linear"
+    stiffness: NewtonPerMetre = Field(gt=0, description="of the front frame")
+    damping: NewtonSecondPerMetre = Field(default=0.0, ge=0)
+    rear_stiffness_ratio: Number = Field(default=1.0, gt=0, description="stiffness of the rear frame against the front one")
+    hertz_coefficient: Number = Field(default=6e6, gt=0, description="N/m^1.5, for kind hertz")
+    friction: Number = Field(default=0.0, ge=0, description="coefficient µ")
+
+
+class GivingRobot(Robot):
+    """The robot of a contact."""
+
+    stiffness: NewtonPerMetre = Field(
+        default=0.0, ge=0, description="under a load at the tip, beyond what its encoders see; 0 for rigid"
+    )
+
+
+class Frames(Section):
+    """Two parallel frames; the rod starts in the middle between them."""
+
+    gap: Metre = Field(gt=0, description="distance from the start of the rod's axis to each frame")
+    normal: Number3 = Field(default=(1.0, 0.0, 0.0), description="from the rear to the front frame, in W")
+
+    shift: Metre = Field(default=0.0, description="both frames move by so much along the normal, once")
+    shift_after: Count = Field(default=2, ge=1, description="after so many collisions")
+
+    @model_validator(mode="after")
+    def _direction(self) -> "Frames":
+        if math.hypot(*self.normal) < 1e-9:
+            raise ValueError("frames.normal is 0, 0, 0; it must point from the rear to the front frame; give a direction")
+        return self
+
+    @property
+    def n_W(self) -> tuple[float, ...]:
+        size = math.hypot(*self.normal)
+        return tuple(part / size for part in self.normal)
+
+
+class Rod(Section):
+    """The docking rod that the robot carries."""
+
+    tip: Metre3 = Field(default=(0.0, 0.0, 0.0), description="in the frame that the robot moves")
+    radius: Metre = Field(default=0.005, ge=0)
+
+
+@jit
+def _normal_force(p, k, k_hertz, depth, rate):
+    spring = k_hertz * depth * math.sqrt(depth) if p.hertz else k * depth
+    return max(0.0, spring + p.damping * rate)
+
+
+@jit
+def _depth(p, k, k_hertz, d, before, dt):
+    """δ for a robot that gives way: K_r (d - δ) = spring(δ) + c (δ - δ⁻)/T, an implicit step, so that it makes no energy."""
+    damper = p.damping / dt
+    if not p.hertz:
+        return (p.robot_stiffness * d + damper * before) / (p.robot_stiffness + k + damper)
+    depth = d  # both sides are monotone and bent one way: Newton's steps come from one side
+    for _ in range(8):
+        excess = k_hertz * depth * math.sqrt(depth) + damper * (depth - before) - p.robot_stiffness * (d - depth)
+        depth = max(0.0, depth - excess / (1.5 * k_hertz * math.sqrt(depth) + damper + p.robot_stiffness))
+    return depth
+
+
+@jit
+def _felt(x, p, k, k_hertz, d, rate, dt):
+    """(δ, F) where the encoders are d inside a frame, going further in with `rate`."""
+    if p.robot_stiffness == 0.0:
+        return d, _normal_force(p, k, k_hertz, d, rate)
+    x.depth = min(d, _depth(p, k, k_hertz, d, x.depth, dt))
+    return x.depth, p.robot_stiffness * (d - x.depth)
+
+
+@jit
+def count_collision(sig, x, p, side, along):
+    """A collision begins at a touch and is over when the tip is well away again, or at the other frame."""
+    if side != 0 and (x.touching == 0 or side != x.touching):
+        sig.collision += 1
+        x.touching = side
+    elif abs(along) < NEAR * p.free:
+        x.touching = 0
+    if sig.collision > p.collisions or (sig.collision == p.collisions and x.touching == 0):
+        sig.done = 1
+    sig.contact = side
+
+
+@jit
+def contact_step(sig, x, p, dt):
+    tip = vec.load(p.tip_B)
+    if p.rotates:
+        tip = so3.rotate(so3.load(sig.X_WB_true.q), tip)
+    at = vec.add(vec.load(sig.X_WB_true.p), tip)
+    v = vec.load(sig.V_WB_true.v)
+    if p.rotates:
+        v = vec.add(v, vec.cross(vec.load(sig.V_WB_true.w), tip))
+    n = vec.load(p.n_W)
+    if x.touching == 0 and sig.collision >= p.shift_after:
+        x.shift = p.shift
+    along, rate = vec.dot(n, at) - p.middle - x.shift, vec.dot(n, v)
+
+    side, force, depth = 0, 0.0, 0.0
+    if along > p.free:
+        side = 1
+        depth, force = _felt(x, p, p.stiffness, p.hertz_stiffness, along - p.free, rate, dt)
+    elif along < -p.free:
+        side, r = -1, p.rear_ratio
+        depth, force = _felt(x, p, r * p.stiffness, r * p.hertz_stiffness, -along - p.free, -rate, dt)
+    else:
+        x.depth = 0.0
+
+    f = vec.scale(side * force, n)
+    if p.friction > 0.0 and force > 0.0:
+        sliding = vec.sub(v, vec.scale(rate, n))
+        speed = math.sqrt(vec.dot(sliding, sliding) + SLIDING_SPEED * SLIDING_SPEED)
+        f = vec.add(f, vec.scale(p.friction * force / speed, sliding))
+
+    count_collision(sig, x, p, side, along)
+    vec.store(sig.F_C_true_W, f)
+    if p.robot_stiffness > 0.0:
+        at = vec.sub(at, vec.scale(side * force / p.robot_stiffness, n))
+    vec.store(sig.p_C_true_W, at)
+    sig.penetration = depth
+
+
+def _pack(p, scenario):
+    contact, frames, rod = scenario.contact, scenario.frames, scenario.rod
+    p.hertz = contact.kind == "hertz"
+    p.stiffness, p.damping, p.rear_ratio = contact.stiffness, contact.damping, contact.rear_stiffness_ratio
+    p.hertz_stiffness, p.friction = contact.hertz_coefficient, contact.friction
+    p.n_W = frames.n_W
+    p.tip_B = rod.tip
+    p.rotates = scenario.rotates
+    p.free = frames.gap - rod.radius
+    p.middle = sum(n * a for n, a in zip(frames.n_W, scenario.start_of_tip, strict=True))
+    p.collisions = scenario.collisions
+    p.robot_stiffness = scenario.robot.stiffness
+    p.shift, p.shift_after = frames.shift, frames.shift_after
+
+
+CONTACT = StageKind(
+    "contact",
+    contact_step,
+    reads=("X_WB_true", "V_WB_true", "collision", "done"),
+    writes=("F_C_true_W", "p_C_true_W", "penetration", "contact", "collision", "done"),
+    state=record(touching="i8", depth="f8", shift="f8"),
+    params=record(
+        hertz="i8", stiffness="f8", damping="f8", rear_ratio="f8", hertz_stiffness="f8", friction="f8", n_W=3, tip_B=3,
+        rotates="i8", free="f8", middle="f8", collisions="i8",
+        robot_stiffness="f8", shift="f8", shift_after="i8",
+    ),
+    pack=_pack,
+)  # fmt: skip

@@ -1,0 +1,66 @@
+"""What the tick knows of a contact: tip of the rod, force, whether there is contact, and along which direction.
+
+    p_C = p + R r        v_C = v + ω × R r                                   (3), (4); for the simulated rod (25), (26)
+    F_act = F_mea + τ_p dF_mea/dt                                            (6)
+    contact begins at |F| > F_th and ends at |F| < F_th/2;  e = F_mea/|F_mea|
+
+Eq. 6 is printed the other way round, F_mea = F_act + …, which would add lag. The derivative is low-passed where the sensor
+is noisy. Assuming too long a delay is dangerous, too short a one is safe.
+"""
+
+import math
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.maths import so3, vec
+
+
+@jit
+def contact_sense_step(sig, x, p, dt):
+    tip, tip_des = vec.load(p.tip_B), vec.load(p.tip_B)
+    v, v_des = vec.load(sig.V_WB_meas.v), vec.load(sig.V_WB_des.v)
+    if p.rotates:
+        tip = so3.rotate(so3.load(sig.X_WB_meas.q), tip)
+        tip_des = so3.rotate(so3.load(sig.X_WB_des.q), tip_des)
+        v = vec.add(v, vec.cross(vec.load(sig.V_WB_meas.w), tip))  # [He2022, eq. 4]
+        v_des = vec.add(v_des, vec.cross(vec.load(sig.V_WB_des.w), tip_des))  # [He2022, eq. 26]
+    vec.store(sig.p_C_W, vec.add(vec.load(sig.X_WB_meas.p), tip))  # [He2022, eq. 3]
+    vec.store(sig.v_C_W, v)
+    vec.store(sig.p_C_des_W, vec.add(vec.load(sig.X_WB_des.p), tip_des))  # [He2022, eq. 25]
+    vec.store(sig.v_C_des_W, v_des)
+
+    f = vec.load(sig.F_So_filt_S.f)
+    f = so3.rotate(so3.load(p.q_WS), f) if p.rotates else (f[0], 0.0, 0.0)
+    slope = vec.scale(1.0 / dt, vec.sub(f, vec.load(x.f))) if x.started else (0.0, 0.0, 0.0)
+    slope = vec.add(vec.load(x.slope), vec.scale(p.share, vec.sub(slope, vec.load(x.slope))))
+    vec.store(sig.F_mea_W, f)
+    vec.store(sig.F_act_W, vec.add(f, vec.scale(p.sensor_delay, slope)))  # [He2022, eq. 6], read rightly
+    vec.store(x.f, f)
+    vec.store(x.slope, slope)
+    x.started = 1
+
+    size = math.sqrt(vec.dot(f, f))
+    sig.in_contact = 1 if size > (0.5 if sig.in_contact else 1.0) * p.threshold else 0
+    vec.store(sig.e_W, vec.scale(1.0 / size, f) if sig.in_contact else (0.0, 0.0, 0.0))
+
+
+def _pack(p, scenario):
+    p.tip_B = scenario.rod.tip
+    p.q_WS = scenario.sensor.attitude
+    p.rotates = scenario.rotates
+    p.threshold = scenario.force_threshold
+    p.sensor_delay = scenario.assumed_sensor_delay
+    dt = scenario.loop.period
+    p.share = dt / (scenario.lead_filter + dt)
+
+
+CONTACT_SENSE = StageKind(
+    "contact-sense",
+    contact_sense_step,
+    reads=("X_WB_meas", "V_WB_meas", "X_WB_des", "V_WB_des", "F_So_filt_S", "in_contact"),
+    writes=("p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "F_mea_W", "F_act_W", "in_contact", "e_W"),
+    state=record(f=3, slope=3, started="i8"),
+    params=record(tip_B=3, q_WS=4, rotates="i8", threshold="f8", sensor_delay="f8", share="f8"),
+    pack=_pack,
+)

@@ -1,0 +1,302 @@
+"""docking: a servicer hits a target through a robot that answers late (He & Shen 2022).
+
+sensor ──► filter ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
+                                          └──► twin, with the two bodies in it ─────────────────────────────────┘
+"""
+
+import math
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy.spatial.transform import Rotation
+
+from hilt.compiled import jit
+from hilt.core.guard import GUARD, guard_step
+from hilt.core.ledger import kinetic_energy
+from hilt.core.scenario import Scenario, Section
+from hilt.core.stage import Live, System
+from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Second
+from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.observed import motion_observed
+from hilt.plant.robot import ROBOT, check_fits, robot_step
+from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
+from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
+from hilt.systems.docking.analysis.rehearse_six import rehearsed_clock
+from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod, contact_step
+from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, contact_books_step
+from hilt.systems.docking.contact_observed import contact_observed
+from hilt.systems.docking.contact_sense import CONTACT_SENSE, contact_sense_step
+from hilt.systems.docking.delay_compensation import COMPENSATE, TWIN, compensate_step
+from hilt.systems.docking.identify import IDENTIFY, identify_step
+from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
+from hilt.systems.docking.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
+from hilt.systems.docking.twin.six.tick import SIX_STAGES, twin_six_tick
+from hilt.systems.docking.twin.tick import TWIN_STAGES, twin_tick
+from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
+
+
+class Approach(Section):
+    """How the servicer comes; the target rests."""
+
+    speed: MetrePerSecond = Field(gt=0)
+    direction: Direction = Field(default=(1.0, 0.0, 0.0), description="in W")
+    position: Metre3 = Field(
+        default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start"
+    )
+
+    @property
+    def velocity(self) -> tuple[float, ...]:
+        size = math.hypot(*self.direction)
+        return tuple(self.speed * part / size for part in self.direction)
+
+
+class Detect(Section):
+    """When a force is a contact."""
+
+    threshold: Newton | None = Field(
+        default=None,
+        gt=0,
+        description="8 σ of the sensor's noise if not given (twin 6 σ), at least 1 mN and above a filter's swing",
+    )
+
+
+class Identify(Section):
+    """How the contact is identified."""
+
+    kind: Literal["absolute", "akf"] = "absolute"
+    stiffness: NewtonPerMetre = Field(default=200e3, gt=0, description="order of magnitude to expect; sets the first doubts")
+
+
+class Compensate(Section):
+    method: Literal["none", "pic", "dac", "pida", "pida-literal", "twin"] = "pida"
+    mode: Literal["realtime", "guarded"] = Field(default="guarded", description="of twin: slower clock before new frames")
+    sensor_delay: Second | None = Field(
+        default=None, ge=0, description="assumed, of sensor and force_filter together; the true one if not given"
+    )
+    lead_filter: Second | None = Field(default=None, ge=0, description="of the force's derivative; 2 ms if the sensor is noisy")
+
+
+class Docking(Scenario):
+    """Everything a run of `docking` depends on."""
+
+    system: Literal["docking"] = "docking"
+    dof: Literal[1, 6] = 1
+    servicer: FreeBody
+    target: FreeBody
+    approach: Approach
+    frames: Frames
+    rod: Rod = Rod()
+    contact: Contact
+    robot: GivingRobot
+    encoder: Encoder = Encoder()
+    sensor: Sensor = Sensor()
+    force_filter: LowPass = LowPass()
+    detect: Detect = Detect()
+    identify: Identify = Identify()
+    compensate: Compensate = Compensate()
+    collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts")
+    prior: Prior = Prior()
+    limits: CommandLimits
+
+    @property
+    def rotates(self) -> bool:
+        return self.dof == 6
+
+    @property
+    def robot_lag(self) -> float:
+        """The robot's own part of the whole delay `robot.delay`, of which the sensor has the rest."""
+        return 0.0 if self.robot.kind == "ideal" else self.robot.delay - self.sensor.delay
+
+    @property
+    def reduced_mass(self) -> float:
+        """m_s m_t/(m_s + m_t)  [He2022, eq. 31]"""
+        return self.servicer.mass * self.target.mass / (self.servicer.mass + self.target.mass)
+
+    @property
+    def start_of_tip(self) -> tuple[float, ...]:
+        return tuple(a + b for a, b in zip(self.approach.position, self.rod.tip, strict=True))
+
+    @property
+    def force_threshold(self) -> float:
+        # A filter that swings through after a contact must not be taken for the next one.
+        swing = 2.0 * self.force_filter.swing * self.identify.stiffness * self.approach.speed
+        deviations = 6.0 if self.compensate.method == "twin" else 8.0
+        return self.detect.threshold or max(deviations * self.sensor.noise, 1e-3, swing)
+
+    @property
+    def guarded_clock(self) -> float:
+        """β of the twin near frames that are not known."""
+        return rehearsed_clock(DOCKING, self)
+
+    @property
+    def force_delay(self) -> float:
+        """How late the force is when the tick makes something of it."""
+        return self.sensor.delay + self.force_filter.delay
+
+    @property
+    def assumed_sensor_delay(self) -> float:
+        told = self.compensate.sensor_delay
+        return self.force_delay if told is None else told
+
+    @property
+    def lead_filter(self) -> float:
+        told = self.compensate.lead_filter
+        return (0.002 if self.sensor.noise > 0 else 0.0) if told is None else told
+
+    @property
+    def lead_noise(self) -> float:
+        """rms of the noise of F_act: the lead amplifies what the sensor has."""
+        a = self.loop.period / (self.lead_filter + self.loop.period)
+        g = self.assumed_sensor_delay * a / self.loop.period
+        return self.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
+
+    def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise in W."""
+        arms = []
+        for body in (self.servicer, self.target):
+            w, x, y, z = body.assembly_attitude
+            R = Rotation.from_quat([x, y, z, w]).as_matrix()
+            arms.append((R.T @ np.array(body.assembly_position), R.T @ np.linalg.inv(np.array(body.inertia)) @ R))
+        (to_A, inverse_A), (to_B, inverse_B) = arms
+        return np.array(self.rod.tip) + to_A, inverse_A, -to_B, inverse_B
+
+    def in_space(self, finer: int) -> "Docking":
+        """The same bodies and contact with nothing between them: perfect robot and sensor, no guard, a finer tick."""
+        return self.model_copy(
+            update={
+                "robot": GivingRobot(kind="ideal"),
+                "frames": self.frames.model_copy(update={"shift": 0.0}),
+                "encoder": Encoder(),
+                "sensor": Sensor(position=self.sensor.position, attitude=self.sensor.attitude),
+                "force_filter": LowPass(),
+                "compensate": Compensate(method="none"),
+                "limits": UNLIMITED_COMMANDS,
+                "loop": self.loop.model_copy(update={"period": self.loop.period / finer}),
+            }
+        )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Docking":
+        if self.frames.gap <= self.rod.radius:
+            raise ValueError(
+                f"frames.gap is {self.frames.gap:g} m but the rod has a radius of {self.rod.radius:g} m; "
+                "the gap must be larger, or the rod touches both frames at once; widen frames.gap"
+            )
+        if self.robot_lag < 0:
+            raise ValueError(
+                f"robot.delay is {self.robot.delay:g} s in all, of which sensor.delay takes {self.sensor.delay:g} s; "
+                "the whole must be at least the part; raise robot.delay"
+            )
+        if self.dof == 1 and (any(self.frames.n_W[1:]) or any(self.approach.velocity[1:])):
+            raise ValueError(
+                "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions"
+            )
+        if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
+            raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
+        self.robot.check(self.robot_lag, self.loop.period)
+        check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
+        self.force_filter.check(self.loop.period)
+        if self.sensor.load is not None:
+            raise ValueError(
+                "sensor.load is given, but the sensor of docking stands under the target and carries nothing that moves; "
+                "leave it out, and give a constant weight as sensor.bias"
+            )
+        return self
+
+
+@jit
+def tick(row, x, p):
+    """From the measured force to the set-point; runs in simulation and in the lab."""
+    sig, x, p = row[0], x[0], p[0]
+    low_pass_step(sig, x.filter, p.filter, p.dt)
+    contact_sense_step(sig, x.sense, p.sense, p.dt)
+    if p.compensate.method == TWIN and p.compensate.rotates:
+        twin_six_tick(sig, x, p)
+    elif p.compensate.method == TWIN:
+        twin_tick(sig, x, p)
+    else:
+        identify_step(sig, x.identify, p.identify, p.dt)
+        compensate_step(sig, x.compensate, p.compensate, p.dt)
+        two_bodies_step(sig, x.bodies, p.bodies, p.dt)
+    guard_step(sig, x.guard, p.guard, p.dt)
+
+
+@jit
+def plant(row, w, p):
+    """From the set-point to the measured force; the lab has the real thing instead."""
+    sig, w, p = row[0], w[0], p[0]
+    robot_step(sig, w.robot, p.robot, p.dt)
+    encoder_step(sig, w.encoder, p.encoder, p.dt)
+    contact_step(sig, w.contact, p.contact, p.dt)
+    contact_books_step(sig, w.books, p.books, p.dt)
+    target_sensor_step(sig, w.sensor, p.sensor, p.dt)
+
+
+@jit
+def observe(row, w, p):
+    """What is left of the plant in the lab: collisions are counted and energy is booked by what is measured."""
+    sig, w, p = row[0], w[0], p[0]
+    motion_observed(sig)
+    contact_observed(sig, w.contact, p.contact, p.sense)
+    contact_books_step(sig, w.books, p.books, p.dt)
+
+
+@jit
+def batch(row, x, w, p, log):
+    """The same tick and plant in a compiled loop; returns the number of rows."""
+    for k in range(len(log)):
+        row[0].tick = k
+        row[0].t = k * p[0].dt
+        plant(row, w, p)
+        tick(row, x, p)
+        log[k] = row[0]
+        if row[0].fault or row[0].done:
+            return k + 1
+    return len(log)
+
+
+DOCKING = System(
+    name="docking",
+    summary="a servicer hits a target through a slow robot: contact identified and compensated, energy controlled",
+    scenario=Docking,
+    tick_stages={
+        "filter": LOW_PASS,
+        "sense": CONTACT_SENSE,
+        "identify": IDENTIFY,
+        "compensate": COMPENSATE,
+        "bodies": TWO_BODIES,
+        **TWIN_STAGES,
+        **SIX_STAGES,
+        "guard": GUARD,
+    },
+    plant_stages={"robot": ROBOT, "encoder": ENCODER, "contact": CONTACT, "books": CONTACT_BOOKS, "sensor": TARGET_SENSOR},
+    tick=tick,
+    plant=plant,
+    observe=observe,
+    batch=batch,
+    metrics=DockingMeter,
+    metric_words=METRIC_WORDS,
+    ratios=("cov", "cof"),
+    ledger_ports={
+        "W_environment": "work of the contact on the bodies",
+        "W_sampling": "made by holding the force over a tick",
+        "W_delay": "made by the robot's delay",
+        "W_sensor": "made by the sensor",
+        "W_compensation": "made by the compensation of the force",
+        "W_controller": "made by the energy controller",
+        "W_twin": "made by sending the robot ahead of the body (twin)",
+        "W_integrator": "made by the integrator, translation",
+        "W_rotation": "made by the integrator, rotation",
+    },
+    stored_energy=kinetic_energy,
+    scenario_folder=Path(__file__).parent / "scenarios",
+    default_scenario="table1",
+    report="hilt.systems.docking.views.report",
+    live=(
+        Live("contact.stiffness", ("contact.stiffness",), ramp=0.1),
+        Live("contact.damping", ("contact.damping",), ramp=0.1),
+        Live("contact.friction", ("contact.friction",), ramp=0.1),
+    ),
+)

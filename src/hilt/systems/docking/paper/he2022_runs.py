@@ -1,0 +1,181 @@
+"""He & Shen 2022: the runs behind the claims and figures, and what is read from them."""
+
+import functools
+import math
+
+import numpy as np
+
+from hilt import job
+from hilt.job import Result
+from hilt.systems.docking.docking import Docking
+from hilt.systems.docking.metrics import speeds_after
+from hilt.systems.docking.views.contacts import along, collisions_of, ideal_run, scenario_of, simulated_touch
+
+PAPER = "identify.kind=akf"  # increments, as in the paper
+NOISE = "sensor.noise=0.5 N"
+ENCODER = ("encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s")
+SECOND_ORDER = ("robot.kind=second-order", "robot.damping_ratio=1", "sensor.delay=2 ms")
+BENCHES = ("bench-1.93", "bench-2.64")
+SEEDS = range(1, 11)
+
+
+@functools.cache
+def run(name: str, method: str, *settings: str) -> Result:
+    return job.simulate(*job.find("docking", name, [f"compensate.method={method}", *settings]))
+
+
+def table1(method: str, delay_ms: float, *settings: str) -> Result:
+    return run("table1", method, f"robot.delay={delay_ms:g} ms", PAPER, *settings)
+
+
+def bench(name: str, method: str, *settings: str) -> Result:
+    return run(name, method, PAPER, *settings)
+
+
+@functools.cache
+def ideal(name: str) -> Result:
+    return ideal_run(scenario(name))
+
+
+def scenario(name: str) -> Docking:
+    return scenario_of(run(name, "none", PAPER))
+
+
+def noisy(delay_ms: float) -> list[Result]:
+    """PIC with a noisy sensor, ten seeds."""
+    return [table1("pic", delay_ms, NOISE, f"seed={seed}") for seed in SEEDS]
+
+
+def omega(values: Docking) -> float:
+    return math.sqrt(values.contact.stiffness / values.reduced_mass)
+
+
+def at_the_end(result: Result, signal: str) -> list[float]:
+    """A signal of the identification at the last valid sample of each collision."""
+    rows, found = result.rows, []
+    for collision in collisions_of(result):
+        part = rows[collision.first : collision.last + 1]
+        known = np.flatnonzero(part["identified"] == 1)
+        if len(known):
+            found.append(float(part[signal][known[-1]]))
+    return found
+
+
+def stiffness_error(result: Result) -> float:
+    """Mean of |k̂/k - 1| over the collisions."""
+    k = scenario_of(result).contact.stiffness
+    return float(np.mean([abs(value / k - 1.0) for value in at_the_end(result, "k_hat")]))
+
+
+def damping_error(result: Result) -> float:
+    """Mean of |ĉ - c| over the collisions, in parts of the critical damping: a share of a true zero has no meaning."""
+    values = scenario_of(result)
+    critical = 2.0 * math.sqrt(values.contact.stiffness * values.reduced_mass)
+    return float(np.mean([abs(value - values.contact.damping) for value in at_the_end(result, "c_hat")])) / critical
+
+
+def off(values: list[float]) -> float:
+    """Largest distance from 1."""
+    return max(abs(value - 1.0) for value in values)
+
+
+def growth(result: Result) -> float:
+    """Mean growth of the speed over the ideal, from hit to hit."""
+    cov = result.metrics["cov"]
+    return float(cov[-1] ** (1.0 / len(cov)))
+
+
+def overshoot(result: Result) -> float:
+    """Largest speed of the first collision over the approach speed."""
+    v = np.abs(along(result, "v_C_des_W"))
+    return float(v[result.rows["collision"] == 1].max() / v[0])
+
+
+def last_speed(result: Result) -> float:
+    """Speed after the last collision over the approach speed."""
+    return speeds_after(result.rows, result.scenario)[-1] / scenario_of(result).approach.speed
+
+
+def critical_delay(values: Docking) -> float:
+    """Above it m x'' + c x'(t-h) + k x(t-h) = 0 grows: ω² = (c² + √(c⁴ + 4m²k²))/(2m²), h = atan(cω/k)/ω."""
+    k, c, m = values.contact.stiffness, values.contact.damping, values.reduced_mass
+    w = math.sqrt((c * c + math.sqrt(c**4 + 4.0 * m * m * k * k)) / (2.0 * m * m))
+    return math.atan(c * w / k) / w
+
+
+def untreated_speed(name: str, delay: float) -> float:
+    """Speed after the last collision over the approach speed, on a robot that is only late."""
+    return last_speed(
+        run(
+            name, "none", "robot.kind=delay", f"robot.delay={delay:.9f} s", "sensor.delay=0 s", "loop.period=0.05 ms",
+            "loop.duration=8 s",
+        )
+    )  # fmt: skip
+
+
+def delay_of_dac(force: float) -> float:
+    """Delay [s] at which DAC's mean CoF is so large, between runs one millisecond apart."""
+    delays = np.arange(8, 21)
+    return float(np.interp(force, [table1("dac", float(ms)).metrics["mean_cof"] for ms in delays], 1e-3 * delays))
+
+
+def lag(late: np.ndarray, true: np.ndarray, period: float) -> float:
+    """By how much a curve is behind another, for lags that are short against both."""
+    slope = np.gradient(true, period)
+    return float(-np.dot(late - true, slope) / np.dot(slope, slope))
+
+
+def lags_of_eq_6(sensor_delay: float) -> dict[str, float]:
+    """How far behind the true force are the measured one, and eq. 6 read as a lead and as printed, as a low-pass."""
+    result = bench("bench-2.64", "pida", f"sensor.delay={sensor_delay} s")
+    period = scenario_of(result).loop.period
+    true, measured = along(result, "F_C_true_W"), along(result, "F_mea_W")
+    printed = np.zeros_like(measured)
+    for k in range(1, len(measured)):  # F_mea = F_act + τ_p F_act', solved for F_act
+        printed[k] = printed[k - 1] + period / (sensor_delay + period) * (measured[k] - printed[k - 1])
+    curves = {"measured": measured, "lead": along(result, "F_act_W"), "printed": printed}
+    return {name: lag(curve, true, period) for name, curve in curves.items()}
+
+
+def rebound_with_eq_19(sign: float, delay_ms: int = 10) -> float:
+    """Table 1 in one axis with the controller of eq. 15, eq. 17 and eq. 19: speed after the first contact over that before.
+
+    The tick is 1 ms and the robot `delay_ms` late. `sign` is +1 as printed, -1 as it must be.
+    """
+    values, period = scenario("table1"), 1e-3
+    k, mass, v0 = values.contact.stiffness, values.reduced_mass, values.approach.speed
+    x, v, energy, alpha, worked = 0.0, v0, 0.0, 0.0, 0.0
+    late = [-v0 * period * n for n in range(delay_ms, 0, -1)]
+    for _ in range(1000):
+        late.append(x)
+        force = max(0.0, k * late.pop(0))
+        if force == 0.0 and x < 0.0:
+            return abs(v) / v0
+        energy += period * (force * v + worked)
+        alpha = sign * energy / (v * period) if energy < 0.0 < force else 0.0
+        worked = alpha * v
+        v -= period * (force + alpha) / mass
+        x += period * v
+        if not abs(v) < 1e6 * v0:
+            return math.inf
+    return math.nan
+
+
+def controller_share(result: Result) -> tuple[float, float]:
+    """Largest force of the energy controller on the way in and on the way out, over the largest measured force."""
+    measured, alpha = along(result, "F_mea_W"), along(result, "F_alpha_W")
+    inwards = along(result, "v_C_des_W") * np.sign(measured) > 0
+    share = np.abs(alpha) / np.abs(measured).max()
+    return float(share[inwards].max()), float(share[~inwards].max())
+
+
+def slots(result: Result, values: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Collision after collision in slots of equal length, from the touch of the simulated rod on; the flights are left out."""
+    x, y = [np.zeros(0)], [np.zeros(0)]
+    t = result.rows["t"]
+    for collision in collisions_of(result):
+        start = simulated_touch(result, collision)
+        part = (t >= start - 0.1 * length) & (t < start + 0.88 * length)
+        x += [t[part] - start + (collision.number - 1) * length, np.array([np.nan])]
+        y += [values[part], np.array([np.nan])]
+    return np.concatenate(x), np.concatenate(y)

@@ -1,0 +1,118 @@
+"""Method twin: the grids of runs that claims and figures share; each is run once.
+
+HILT_SEEDS=20 gives every grid its twenty seeds, and six degrees of freedom ten, in some minutes; without it two and one.
+"""
+
+import functools
+import os
+from dataclasses import dataclass
+
+from hilt import job
+from hilt.systems.docking.analysis.bound import bound_cof
+from hilt.systems.docking.paper import twin_runs, twin_six_runs, twin_troubles
+from hilt.systems.docking.paper.twin_runs import PURE, Runs, scenario
+from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, HARDEST, PURE_20, PURE_40, ROBOTS_20, ROBOTS_40, FirstTouches
+from hilt.systems.docking.paper.twin_troubles import TROUBLES, Cost
+
+DELAYS = (10, 20, 30, 40)  # ms, of PURE
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    robots: int = 28
+    seeds: int = int(os.environ.get("HILT_SEEDS", "2"))
+    touches: int = 20  # seeds of first touches on one robot
+    geometries: int = 4
+    troubled: int = 5  # robots
+
+    @property
+    def six_seeds(self) -> int:
+        return max(1, self.seeds // 2)
+
+
+SIZE = Size()
+
+
+def _first(count: int) -> range:
+    return range(1, 1 + count)
+
+
+@functools.cache
+def guarded(n: float = 5, noise: float = 0.5, name: str = "table1", *changes: str) -> Runs:
+    robots = twin_runs.ROBOTS[: SIZE.robots]
+    return twin_runs.run(*changes, robots=robots, seeds=_first(SIZE.seeds), name=name, n=n, noise=noise)
+
+
+@functools.cache
+def realtime(n: float = 5) -> Runs:
+    return twin_runs.run(robots=twin_runs.ROBOTS[: SIZE.robots], seeds=_first(SIZE.seeds), mode="realtime", n=n)
+
+
+@functools.cache
+def touches(delay: int, n: float) -> Runs:
+    """First touches in real time on a pure delay."""
+    robot = PURE[DELAYS.index(delay)]
+    return twin_runs.run("collisions=1", robots=[robot], seeds=_first(SIZE.touches), mode="realtime", n=n)
+
+
+@functools.cache
+def on_pure_delay(delay: int, method: str, mode: str = "guarded") -> Runs:
+    robot = PURE[DELAYS.index(delay)]
+    return twin_runs.run(robots=[robot], seeds=_first(SIZE.seeds), method=method, mode=mode)
+
+
+@functools.cache
+def pida() -> Runs:
+    return twin_runs.run(robots=twin_runs.ROBOTS[: SIZE.robots], seeds=_first(SIZE.seeds), method="pida")
+
+
+@functools.cache
+def six(which: str) -> twin_six_runs.Runs:
+    robots = {"20 ms": ROBOTS_20, "40 ms": ROBOTS_40, "ζ 0.5": HARDEST, "normal": [PURE_20, PURE_40]}[which]
+    told = twin_six_runs.normal_told_wrong if which == "normal" else twin_runs.wrong
+    geometries = GEOMETRIES[: SIZE.geometries]
+    return twin_six_runs.run(robots=robots, geometries=geometries, seeds=_first(SIZE.six_seeds), told=told)
+
+
+@functools.cache
+def six_touches() -> list[FirstTouches]:
+    """Ten phases of the tick, 20 and 40 ms, all geometries."""
+    return [
+        twin_six_runs.first_touches(robot, geometry)
+        for robot in (PURE_20, PURE_40)
+        for geometry in GEOMETRIES[: SIZE.geometries]
+    ]
+
+
+@functools.cache
+def troubles() -> list[Cost]:
+    robots = twin_troubles.ROBOTS[: SIZE.troubled]
+    return [
+        twin_troubles.cost(each, robots, _first(SIZE.six_seeds if each.six else SIZE.seeds), GEOMETRIES[: SIZE.geometries])
+        for each in TROUBLES
+    ]
+
+
+@functools.cache
+def trace(method: str, mode: str = "guarded") -> job.Result:
+    """One run of the scenario `twin`: 40 ms, noise, wrong priors."""
+    return job.simulate(*job.find("docking", "twin", [f"compensate.method={method}", f"compensate.mode={mode}"]))
+
+
+def bound_at(delay: int, n: float) -> float:
+    """Least CoF of the first touch in real time."""
+    values = scenario(
+        "table1", "compensate.method=twin", f"robot.delay={delay} ms", "sensor.noise=0.5 N",
+        f"limits.command_acceleration_ratio={n}",
+    )  # fmt: skip
+    found = bound_cof(values)
+    assert found is not None, "a pure delay has a closed form"
+    return found
+
+
+def forget() -> None:
+    """After SIZE was changed."""
+    for grid in (guarded, realtime, touches, on_pure_delay, pida, six, six_touches, troubles):
+        grid.cache_clear()

@@ -1,0 +1,104 @@
+"""Method twin: what goes wrong in a laboratory, one trouble at a time, and what each costs.
+
+Guarded, n = 5, 0.5 N of noise, priors wrong as everywhere; five robots. Friction needs six degrees of freedom.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hilt.systems.docking.paper import twin_runs, twin_six_runs
+from hilt.systems.docking.paper.twin_runs import Robot, pure, second_order, wrong
+from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, Geometry
+
+ROBOTS = [pure(20), pure(40), second_order(40, 0, 0.5), second_order(40, 0, 1.0), second_order(40, 24, 1.0)]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One thing that is not as it should be."""
+
+    name: str
+    settings: tuple[str, ...] = ()
+    six: bool = False
+    told: Callable[[int], dict[str, float]] = wrong
+
+
+def _three_millimetres(seed: int) -> dict[str, float]:
+    return {**wrong(seed), "surface_error": 3.0 * wrong(seed)["surface_error"]}
+
+
+def _three_times(seed: int) -> dict[str, float]:
+    return {**wrong(seed), "stiffness_error": 2.0 if seed % 2 else 1.0 / 3.0 - 1.0}
+
+
+NOT_TOLD = "prior.compliance_error=-1"
+TROUBLES = [
+    Trouble("nothing"),
+    Trouble("sensor bias 1 N", ("sensor.bias=[1, 0, 0]",)),
+    Trouble("sensor bias -1 N", ("sensor.bias=[-1, 0, 0]",)),
+    Trouble("sensor bias 10 N", ("sensor.bias=[10, 0, 0]",)),
+    Trouble("sensor drift 0.2 N/s", ("sensor.drift=[0.2, 0, 0]",)),
+    Trouble("drop-outs in 2 % of the ticks", ("sensor.dropout=0.02",)),
+    Trouble("drop-outs in 10 % of the ticks", ("sensor.dropout=0.1",)),
+    Trouble("frames move by 0.2 mm", ("frames.shift=0.2 mm",)),
+    Trouble("frames move by -0.2 mm", ("frames.shift=-0.2 mm",)),
+    Trouble("frames move by 1 mm", ("frames.shift=1 mm",)),
+    Trouble("start from rest", ("robot.start_at_rest=true",)),
+    Trouble("robot of 10 N/µm, told", ("robot.stiffness=10 N/um",)),
+    Trouble("robot of 10 N/µm, not told", ("robot.stiffness=10 N/um", NOT_TOLD)),
+    Trouble("robot of 2 N/µm, told", ("robot.stiffness=2 N/um",)),
+    Trouble("robot of 2 N/µm, not told", ("robot.stiffness=2 N/um", NOT_TOLD)),
+    Trouble("sensor delay 2 ms, told 10 % too long", ("sensor.delay=2 ms", "compensate.sensor_delay=2.2 ms")),
+    Trouble("sensor delay 2 ms, told 10 % too short", ("sensor.delay=2 ms", "compensate.sensor_delay=1.8 ms")),
+    Trouble("rear frame 1.8 times as stiff as told", ("contact.rear_stiffness_ratio=1.8",)),
+    Trouble("stiffness told 3 times too large or too small", told=_three_times),
+    Trouble("places of the frames told wrong by up to 3 mm", told=_three_millimetres),
+    Trouble("six degrees, nothing", six=True),
+    Trouble("six degrees, friction 0.05", ("contact.friction=0.05",), six=True),
+    Trouble("six degrees, friction 0.1", ("contact.friction=0.1",), six=True),
+    Trouble("six degrees, friction 0.3", ("contact.friction=0.3",), six=True),
+]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Worst of all robots, seeds and collisions."""
+
+    trouble: Trouble
+    speed: float  # |CoV - 1|; in six degrees of freedom of the kinetic energy at the end
+    force: float  # |CoF - 1|
+    later: float  # the same of collisions 3 to 5
+    slip: float
+    fastest: float  # body over its start, ≤ 1 when no energy is made
+    command_speed: float
+    command_acceleration: float
+    faults: int
+
+    @property
+    def sound(self) -> bool:
+        """No energy is made, no limit broken, no run stopped."""
+        kept = self.command_speed <= 1.5 * (1 + 1e-9) and self.command_acceleration <= 5 * (1 + 1e-6)
+        return self.fastest <= 1 + 1e-9 and kept and self.faults == 0
+
+
+def cost(
+    trouble: Trouble,
+    robots: Sequence[Robot] = ROBOTS,
+    seeds: Sequence[int] = twin_runs.SEEDS,
+    geometries: Sequence[Geometry] = GEOMETRIES,
+) -> Cost:
+    if trouble.six:
+        six = twin_six_runs.run(*trouble.settings, robots=robots, geometries=geometries, seeds=seeds, told=trouble.told)
+        kept = six.kept
+        return Cost(
+            trouble, six.energy_error, six.worst, float(np.abs(six.cof[:, 2:] - 1).max()), six.slip,
+            math.sqrt(kept.energy), kept.command_speed, kept.command_acceleration, six.faults,
+        )  # fmt: skip
+    runs = twin_runs.run(*trouble.settings, robots=robots, seeds=seeds, told=trouble.told)
+    return Cost(
+        trouble, *runs.worst, float(np.abs(runs.cof[:, :, 2:] - 1).max()), runs.slip,
+        runs.speed, runs.command_speed, runs.command_acceleration, runs.faults,
+    )  # fmt: skip

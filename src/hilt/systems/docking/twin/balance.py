@@ -1,0 +1,86 @@
+"""Step 5, second half: what the real frame kept, measured, decides with what speed the simulated body leaves.
+
+    W += ½ (F + F⁻) Δx' e                                  work at the real port
+    loss = W + c (∫v² dt_b - ∫v'² dt) + work before the contact was felt
+    λ = Σ(loss·K/var) / Σ(K²/var),   K = ½ m v_in²         all contacts with this frame, weighted by what they can tell
+
+A loss that noise or a wrong sensor delay could have made is none: λ = 0 below 3σ_λ + πω(0.03 τ_p + 20 µs).
+"""
+
+import math
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.contact import BEGINS, ENDS
+
+FLOOR = 3e-4  # of the kinetic energy: no balance is better than that
+
+
+@jit
+def _work_before(frame, depth, speed, force):
+    """Until the force was above the threshold the tip went `depth` into the frame."""
+    if frame[2] == model.HERTZ:
+        return 0.4 * force * depth
+    return (0.5 * frame[3] * depth + frame[4] * speed) * depth
+
+
+@jit
+def close(pool, p, loss, variance, kinetic, omega):
+    """λ of a frame after one more balance."""
+    variance = max(variance, (FLOOR * kinetic) ** 2)
+    pool.weighted += loss * kinetic / variance
+    pool.weight += kinetic * kinetic / variance
+    share = pool.weighted / pool.weight
+    least = 3.0 / math.sqrt(pool.weight) + math.pi * omega * (0.03 * p.sensor_delay + 20e-6)
+    return min(share, 1.0) if share > least else 0.0
+
+
+@jit
+def balance_step(sig, x, p, dt):
+    if sig.touch_event == BEGINS:
+        x.e, x.at, x.speed, x.force = float(sig.touch), sig.x_late, abs(sig.v_late), abs(sig.F_n)
+        x.W = x.variance = x.v2 = 0.0
+        # A body that met a frame which was not known counts from here on; how far it had come is known at the end.
+        x.body_at, x.body_speed = sig.x_twin, abs(sig.v_twin) if sig.v2_twin == 0.0 else 0.0
+    elif sig.touch != 0 or sig.touch_event == ENDS:
+        moved, step = sig.x_late - x.last_at, sig.F_n - x.last_force
+        x.W += 0.5 * (sig.F_n + x.last_force) * moved
+        x.variance += (p.force_noise * moved) ** 2 + (p.position_noise * step) ** 2
+        if model.force(model.frame_of(sig, int(x.e)), sig.x_late, sig.v_late) > 0.0:
+            x.v2 += sig.v_late * sig.v_late * dt
+    x.last_at, x.last_force = sig.x_late, sig.F_n
+    if sig.touch_event == ENDS:
+        frame = model.frame_of(sig, int(x.e))
+        depth = max(0.0, (x.at - frame[6]) * x.e)
+        kinetic = 0.5 * sig.m_eff * sig.v_entry * sig.v_entry
+        loss = x.W + _work_before(frame, depth, x.speed, x.force)
+        v2_body = sig.v2_twin + x.body_speed * max(0.0, (x.body_at - frame[6]) * x.e)
+        loss += frame[4] * (v2_body - (x.v2 + x.speed * depth))
+        if kinetic > 0.0:
+            sig.loss = close(x.pools[model.place_of(x.e)], p, loss, x.variance, kinetic, math.sqrt(frame[3] / sig.m_eff))
+    sig.W_measured = x.W
+
+
+def _pack(p, scenario):
+    p.force_noise, p.position_noise = scenario.sensor.noise, scenario.encoder.position_noise
+    p.sensor_delay = scenario.assumed_sensor_delay
+
+
+TWIN_BALANCE = StageKind(
+    "twin-balance",
+    balance_step,
+    reads=(
+        "touch", "touch_event", "F_n", "x_late", "v_late", "x_twin", "v_twin", "v_entry", "v2_twin", "loss", "m_eff",
+        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+    ),
+    writes=("W_measured", "loss"),
+    state=record(
+        e="f8", at="f8", speed="f8", force="f8", last_at="f8", last_force="f8", W="f8", variance="f8", v2="f8",
+        body_at="f8", body_speed="f8",
+        pools=(record(weighted="f8", weight="f8"), (2,)),
+    ),
+    params=record(force_noise="f8", position_noise="f8", sensor_delay="f8"),
+    pack=_pack,
+)  # fmt: skip

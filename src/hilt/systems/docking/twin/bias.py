@@ -1,0 +1,54 @@
+"""Before step 1: what the sensor shows in free flight is its bias; and whether its sample is a new one.
+
+    F <- F - b;      b += (F_raw - b)/min(i, N) in flight, well away from both frames
+
+The rod starts in free flight, so the first samples count whatever they are; later ones that look like a touch do not. A sample
+that repeats the last one in every axis was lost on its way: steps 1 to 3 then take the twin's force for it.
+"""
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.maths import vec
+
+AWAY = 2e-3  # m from where a frame is or should be
+FIRST, WINDOW = 0.05, 0.5  # s
+
+
+@jit
+def _in_flight(sig):
+    """Both the simulated and the real tip."""
+    for i in range(2):
+        if abs(sig.x_twin - sig.frame_s[i]) < AWAY or abs(sig.x_late - sig.frame_s[i]) < AWAY:
+            return False
+    return sig.touch == 0
+
+
+@jit
+def bias_step(sig, x, p, dt):
+    raw, last, bias = vec.load(sig.F_mea_W), vec.load(x.last), vec.load(x.bias)
+    sig.fresh = 0 if x.count > 0 and raw[0] == last[0] and raw[1] == last[1] and raw[2] == last[2] else 1
+    vec.store(x.last, raw)
+    off = vec.sub(raw, bias)
+    square = vec.dot(off, off)
+    if sig.fresh and _in_flight(sig) and square < 1e300 and (x.count * dt < FIRST or square < p.threshold * p.threshold):
+        x.count += 1
+        bias = vec.add(bias, vec.scale(1.0 / min(float(x.count), max(WINDOW / dt, 1.0)), off))
+        vec.store(x.bias, bias)
+    vec.store(sig.F_mea_W, vec.sub(raw, bias))
+    vec.store(sig.F_bias_W, bias)
+
+
+def _pack(p, scenario):
+    p.threshold = scenario.force_threshold
+
+
+TWIN_BIAS = StageKind(
+    "twin-bias",
+    bias_step,
+    reads=("F_mea_W", "touch", "x_twin", "x_late", "frame_s"),
+    writes=("F_mea_W", "F_bias_W", "fresh"),
+    state=record(last=3, bias=3, count="i8"),
+    params=record(threshold="f8"),
+    pack=_pack,
+)

@@ -1,0 +1,219 @@
+"""Steps 2 and 3: when a contact begins and ends, and what the frame is made of.
+
+    F·e = k (x' - x_ref) e + c v' e + b        linear; ŝ = x_ref - e b/k
+    F^(2/3) = q (x' - x_ref) e + b_H           Hertz;  ŝ = x_ref - e b_H/q
+
+Both are fitted side by side while a contact lasts; the one that tells the force clearly better is used. Each frame has its own
+figures. x', v' are the measured motion when the force was felt.
+"""
+
+import math
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.fit import FIT_2, FIT_3, update_2, update_3
+
+NOTHING, BEGINS, ENDS, ABSENT, CAME_TO_NOTHING = 0, 1, 2, 3, 4
+CHOOSE_AFTER, WATCHED_OVER, CLEARLY = 0.016, 0.012, 0.4  # s, s, share of the other's mean square
+MOVED = 0.08  # of the peak depth
+DAMPING_OF_CRITICAL = 0.004  # of √(k m)
+
+_FRAME = record(
+    known="i8", model="i8", line=FIT_3, hertz=FIT_2, line_surface="f8", hertz_surface="f8", c_used="f8"
+)  # line: k, c, b; hertz: q, b_H
+
+
+@jit
+def _surface(frame):
+    return frame.hertz_surface if frame.model == model.HERTZ else frame.line_surface
+
+
+@jit
+def start_line(frame, p, b):
+    """A new contact: the offset is open again."""
+    P = frame.line.P
+    P[0, 2] = P[1, 2] = P[2, 0] = P[2, 1] = 0.0
+    P[2, 2] = p.offset_deviation**2
+    frame.line.theta[2] = b
+
+
+@jit
+def start_hertz(frame, p, force, b):
+    P = frame.hertz.P
+    P[0, 1] = P[1, 0] = 0.0
+    slope = 2.0 / 3.0 / max(force, p.threshold) ** (1.0 / 3.0)  # of F^(2/3)
+    P[1, 1] = (slope * p.offset_deviation) ** 2
+    frame.hertz.theta[1] = b
+
+
+@jit
+def begin(x, frame, p, e, at, rate, force):
+    """Step 2."""
+    x.at, x.samples, x.peak, x.deepest = at, 0, 0.0, at * e
+    x.line_square = x.hertz_square = 0.0
+    line, hertz = frame.line, frame.hertz
+    x.was_known, x.surface_before = frame.known, _surface(frame)
+    b, b_hertz = force - frame.c_used * rate * e, force ** (2.0 / 3.0)
+    if frame.known == model.UNSEEN:
+        frame.known = model.SEEN
+        line.theta[0], line.theta[1], hertz.theta[0], b = p.stiffness, 0.0, p.hertz, force
+        frame.c_used = 0.0
+        line.P[0, 0], line.P[1, 1], line.P[0, 1], line.P[1, 0] = p.P_k, p.P_c, 0.0, 0.0
+        hertz.P[0, 0] = p.P_q
+    else:
+        line.P[0, 0] += (0.1 * line.theta[0]) ** 2
+        hertz.P[0, 0] += (0.1 * hertz.theta[0]) ** 2
+        by_line = line.theta[0] * (at - frame.line_surface) * e
+        by_hertz = hertz.theta[0] * (at - frame.hertz_surface) * e
+        told = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
+        if (force - told) ** 2 <= 25.0 * p.offset_deviation**2:  # else the surface has moved
+            if frame.model == model.LINEAR:
+                b = by_line
+            else:
+                b_hertz = by_hertz
+    start_line(frame, p, b)
+    start_hertz(frame, p, force, b_hertz)
+
+
+@jit
+def learn(x, frame, p, e, at, rate, force, fresh, dt):
+    """Step 3: one sample."""
+    x.samples += 1
+    x.peak, x.deepest = max(x.peak, force), max(x.deepest, at * e)
+    if not fresh or not force > max(0.5 * p.threshold, 0.05 * x.peak):
+        return
+    line, hertz = frame.line, frame.hertz
+    depth, v = (at - x.at) * e, rate * e
+    R = p.force_variance + (line.theta[0] * p.position_noise) ** 2 + (1e-3 * x.peak) ** 2
+    y = force - (line.theta[0] * depth + line.theta[1] * v + line.theta[2])
+    root = force ** (1.0 / 3.0)
+    told = hertz.theta[0] * depth + hertz.theta[1]
+    y_hertz = force - max(told, 0.0) ** 1.5
+    update_3(line, (depth, v, 1.0), y, R)
+    update_2(hertz, (depth, 1.0), root * root - told, R * (2.0 / 3.0 / root) ** 2)
+    line.theta[0] = min(max(line.theta[0], p.least), p.most)
+    hertz.theta[0] = min(max(hertz.theta[0], 0.1 * p.hertz), 10.0 * p.hertz)
+    frame.line_surface = x.at - e * line.theta[2] / line.theta[0]
+    frame.hertz_surface = x.at - e * hertz.theta[1] / hertz.theta[0]
+    c, critical = line.theta[1], math.sqrt(line.theta[0] * p.mass)
+    frame.c_used = c if c > max(3.0 * math.sqrt(max(line.P[1, 1], 0.0)), DAMPING_OF_CRITICAL * critical) else 0.0
+
+    share = dt / WATCHED_OVER
+    x.line_square += share * (y * y - x.line_square)
+    x.hertz_square += share * (y_hertz * y_hertz - x.hertz_square)
+    if x.samples * dt > CHOOSE_AFTER:
+        if x.hertz_square < CLEARLY * x.line_square and x.line_square > 2.0 * R:
+            frame.model = model.HERTZ
+        elif x.line_square < CLEARLY * x.hertz_square and x.hertz_square > 2.0 * R:
+            frame.model = model.LINEAR
+
+
+@jit
+def end(x, frame, e):
+    """A surface that is not where it was is not known."""
+    surface = _surface(frame)
+    moved = abs(surface - x.surface_before) > MOVED * (x.deepest - surface * e)
+    frame.known = model.SEEN if x.was_known != model.UNSEEN and moved else model.KNOWN
+
+
+@jit
+def publish(sig, frame, i):
+    sig.frame_known[i], sig.frame_model[i] = frame.known, frame.model
+    sig.frame_k[i], sig.frame_c[i], sig.frame_q[i] = frame.line.theta[0], frame.c_used, frame.hertz.theta[0]
+    sig.frame_s[i] = _surface(frame)
+
+
+@jit
+def contact_step(sig, x, p, dt):
+    sig.touch_event = NOTHING
+    F, at, rate = sig.F_n, sig.x_late, sig.v_late
+    size = abs(F)
+    if sig.touch != 0:
+        e = sig.touch
+        frame = x.frames[model.place_of(e)]
+        shown = model.frame_of(sig, e)
+        inside = model.force(shown, at, rate) > 0.0
+        leaving = sig.v_twin * e < 0.0
+        if F * e < -p.threshold:
+            sig.touch_event, sig.touch = CAME_TO_NOTHING, 0
+        elif leaving and not inside and size < p.threshold and model.force(shown, sig.x_twin, sig.v_twin) == 0.0:
+            sig.touch_event, sig.touch = ENDS, 0
+            end(x, frame, e)
+        elif not leaving and not inside and size < 0.5 * p.threshold:
+            sig.touch_event, sig.touch = CAME_TO_NOTHING, 0
+        else:
+            learn(x, frame, p, e, at, rate, F * e, sig.fresh, dt)
+        publish(sig, frame, model.place_of(e))
+    elif size > p.threshold:
+        e = 1 if F > 0.0 else -1
+        frame = x.frames[model.place_of(e)]
+        sig.touch, sig.touch_event = e, BEGINS
+        begin(x, frame, p, float(e), at, rate, F * e)
+        learn(x, frame, p, float(e), at, rate, F * e, sig.fresh, dt)
+        publish(sig, frame, model.place_of(e))
+    else:
+        e = 1 if at > p.middle else -1
+        frame = x.frames[model.place_of(e)]
+        shown = model.frame_of(sig, e)
+        told = model.force(shown, at, rate)
+        if told > 4.0 * p.threshold + 0.15 * math.sqrt(shown[3] * p.mass) * abs(rate) and F * e < 0.3 * told:
+            sig.touch_event = ABSENT
+            frame.known = model.UNSEEN
+            publish(sig, frame, model.place_of(e))
+    i = model.place_of(sig.touch)
+    line = x.frames[i].line
+    sig.k_hat, sig.c_hat, sig.k_var, sig.c_var = line.theta[0], x.frames[i].c_used, line.P[0, 0], line.P[1, 1]
+    sig.identified = 1 if sig.touch != 0 and sig.k_var < (0.2 * sig.k_hat) ** 2 else 0
+
+
+def _pack(p, scenario):
+    noise = scenario.sensor.noise
+    p.threshold = scenario.force_threshold
+    p.mass = scenario.reduced_mass
+    p.position_noise = scenario.encoder.position_noise
+    p.force_variance = noise**2 + 1e-4
+    k = p.stiffness = scenario.prior.stiffness(scenario)
+    p.least, p.most = 0.02 * k, 50.0 * k
+    p.P_k, p.P_c = (0.4 * k) ** 2, (0.05 * 2.0 * math.sqrt(k * p.mass)) ** 2
+    peak = scenario.approach.speed * math.sqrt(k * p.mass)
+    p.offset_deviation = max(2.0 * noise + 0.3 * p.threshold, 0.01 * peak)  # damping acts at once, also without noise
+    # A Hertz contact that is as deep and as strong at its peak as the linear one would be.
+    p.hertz = k * peak ** (-1.0 / 3.0)
+    p.P_q = p.hertz**2
+    p.surfaces = scenario.prior.surfaces(scenario)
+    p.middle = 0.5 * sum(p.surfaces)
+
+
+@jit
+def _reset(sig, x, p):
+    for i in range(2):
+        frame = x.frames[i]
+        frame.line.theta[0], frame.hertz.theta[0] = p.stiffness, p.hertz
+        frame.line_surface = frame.hertz_surface = p.surfaces[i]
+        publish(sig, frame, i)
+
+
+TWIN_CONTACT = StageKind(
+    "twin-contact",
+    contact_step,
+    reads=(
+        "F_n", "x_late", "v_late", "x_twin", "v_twin", "touch", "fresh",
+        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+    ),
+    writes=(
+        "touch", "touch_event", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+        "k_hat", "c_hat", "k_var", "c_var", "identified",
+    ),
+    state=record(
+        frames=(_FRAME, (2,)), at="f8", samples="i8", peak="f8", deepest="f8", was_known="i8", surface_before="f8",
+        line_square="f8", hertz_square="f8",
+    ),
+    params=record(
+        threshold="f8", mass="f8", position_noise="f8", force_variance="f8", offset_deviation="f8",
+        stiffness="f8", least="f8", most="f8", P_k="f8", P_c="f8", hertz="f8", P_q="f8", surfaces=2, middle="f8",
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,95 @@
+"""What the controller is told before it has seen anything, and how wrong that is.
+
+The controller knows the kind of the robot, its identified figures, the order of the contact's stiffness, where the frames
+should be, and its own limits. Errors are relative to the truth of the scenario; the controller does not know them.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from hilt.core.guard import UNLIMITED, Limits
+from hilt.core.scenario import Section
+from hilt.core.units import Metre, Number, Radian
+
+
+class CommandLimits(Limits):
+    """What the hardware can stand; method `twin` keeps its commands within the two ratios by itself."""
+
+    command_acceleration_ratio: Number = Field(
+        default=5.0, gt=0, description="n: commands change their speed by at most n·v0·ω, ω = √(k/m) of the front frame"
+    )
+    command_speed_ratio: Number = Field(
+        default=1.5, gt=1, description="commands are at most so many times as fast as the approach"
+    )
+
+
+UNLIMITED_COMMANDS = CommandLimits.model_construct(**UNLIMITED.model_dump())
+
+
+@dataclass(frozen=True)
+class RobotFigures:
+    """T2 ẍ + T1 ẋ + x = u(t - t_d)"""
+
+    t_d: float
+    T1: float
+    T2: float
+
+    @property
+    def lag(self) -> float:
+        return self.t_d + self.T1
+
+
+class Prior(Section):
+    """Errors of what the controller is told, for method twin."""
+
+    stiffness_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the contact's stiffness")
+    delay_error: Number = Field(default=0.0, ge=-1, le=1000, description="relative, of the robot's dead time")
+    frequency_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the robot's natural frequency")
+    damping_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the robot's damping ratio")
+    surface_error: Metre = Field(default=0.0, description="both frames are told to be so much further out than they are")
+    compliance_error: Number = Field(
+        default=0.0, ge=-1, le=1000, description="relative, of how the robot gives way; -1: not told"
+    )
+    normal_error: Radian = Field(default=0.0, description="the frames' normal is told turned by so much")
+    normal_azimuth: Radian = Field(default=0.0, description="towards which direction across the normal")
+    normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="how far the normal may be off; 0: it is exact")
+
+    def stiffness(self, scenario: Any) -> float:
+        return float(scenario.contact.stiffness * (1.0 + self.stiffness_error))
+
+    def give(self, scenario: Any) -> float:
+        """C: metres by which the robot gives way per newton."""
+        stiffness = scenario.robot.stiffness
+        return float((1.0 + self.compliance_error) / stiffness) if stiffness > 0 else 0.0
+
+    def robot(self, scenario: Any) -> RobotFigures:
+        robot, own = scenario.robot, scenario.robot_lag
+        t_d, omega = robot.pure(own) * (1.0 + self.delay_error), robot.natural_frequency(own) * (1.0 + self.frequency_error)
+        zeta = robot.damping_ratio * (1.0 + self.damping_error)
+        return RobotFigures(t_d, 2.0 * zeta / omega, omega**-2) if omega > 0 else RobotFigures(t_d, 0.0, 0.0)
+
+    def normal(self, scenario: Any) -> tuple[float, ...]:
+        """The frames' normal as it is told."""
+        n = np.array(scenario.frames.n_W)
+        first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+        first /= np.linalg.norm(first)
+        towards = math.cos(self.normal_azimuth) * first + math.sin(self.normal_azimuth) * np.cross(n, first)
+        return tuple(float(a) for a in math.cos(self.normal_error) * n + math.sin(self.normal_error) * towards)
+
+    def surfaces(self, scenario: Any) -> tuple[float, float]:
+        """Front and rear, along the frames' normal."""
+        middle = sum(n * a for n, a in zip(scenario.frames.n_W, scenario.start_of_tip, strict=True))
+        free = scenario.frames.gap - scenario.rod.radius + self.surface_error
+        return middle + free, middle - free
+
+
+def limits_of(scenario: Any) -> tuple[float, float]:
+    """A = n·v0·ω and V: of the hardware, so with the true ω, whatever the controller believes of the contact."""
+    speed = scenario.approach.speed
+    omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
+    limits = scenario.limits
+    return limits.command_acceleration_ratio * speed * omega, limits.command_speed_ratio * speed

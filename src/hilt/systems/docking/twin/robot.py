@@ -1,0 +1,106 @@
+"""Step 7: the robot's dead time and inertia, by recursive prediction error.
+
+    T2 ẍ + T1 ẋ + x = u(t - t_d)                           implicit midpoint
+    sensitivities: the same left side; right -u̇(t - t_d) for t_d, -ẋ for T1, -ẍ for T2
+
+The model runs freely on what was commanded; what the encoder shows beyond it corrects θ = (t_d, T1, T2). Each correction also
+moves the model's state by sensitivity × Δθ, as if it had run with the new θ all along; without that θ wanders. The lead that is
+engaged in free flight is excitation enough. A robot told to be a pure delay has t_d only.
+"""
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.maths import vec
+from hilt.maths.delay import CAPACITY
+from hilt.systems.docking.twin import line
+from hilt.systems.docking.twin.fit import FIT_3, update_3
+
+
+@jit
+def _midpoint(x, w, T1, T2, right, dt):
+    """One step of T2 ẍ + T1 ẋ + x = right; also velocity and acceleration at its middle."""
+    middle = (right - x + 2.0 * T2 / dt * w) / (2.0 * T2 / dt + T1 + 0.5 * dt)
+    return x + dt * middle, 2.0 * middle - w, middle, 2.0 * (middle - w) / dt
+
+
+@jit
+def advance(x, second_order, dt):
+    """Model and sensitivities over one tick, to the time of the newest command in the line."""
+    t_d, T1, T2 = x.fit.theta[0], x.fit.theta[1], x.fit.theta[2]
+    now, step_now = line.read(x.line, t_d / dt, 0)
+    if not second_order:
+        x.x, x.s[0] = now, -step_now / dt
+        return
+    before, step_before = line.read(x.line, t_d / dt + 1.0, 0)
+    x.x, x.w, speed, acceleration = _midpoint(x.x, x.w, T1, T2, 0.5 * (now + before), dt)
+    x.s[0], x.sw[0], _, _ = _midpoint(x.s[0], x.sw[0], T1, T2, -0.5 * (step_now + step_before) / dt, dt)
+    x.s[1], x.sw[1], _, _ = _midpoint(x.s[1], x.sw[1], T1, T2, -speed, dt)
+    x.s[2], x.sw[2], _, _ = _midpoint(x.s[2], x.sw[2], T1, T2, -acceleration, dt)
+
+
+@jit
+def correct(x, p, measured, dt):
+    """θ by the prediction error, within its bounds; the state follows."""
+    theta, P = x.fit.theta, x.fit.P
+    old0, old1, old2 = theta[0], theta[1], theta[2]
+    for i in range(3):
+        P[i, i] += p.drift * dt * theta[i] * theta[i]
+    update_3(x.fit, (x.s[0], x.s[1], x.s[2]), measured - x.x, p.variance)
+    for i in range(3):
+        theta[i] = min(max(theta[i], p.least[i]), p.most[i])
+    d0, d1, d2 = theta[0] - old0, theta[1] - old1, theta[2] - old2
+    x.x += x.s[0] * d0 + x.s[1] * d1 + x.s[2] * d2
+    x.w += x.sw[0] * d0 + x.sw[1] * d1 + x.sw[2] * d2
+
+
+@jit
+def robot_step(sig, x, p, dt):
+    line.push(x.line, sig.u_twin, 0.0)
+    advance(x, p.second_order, dt)
+    measured = vec.dot(vec.load(p.n_W), vec.load(sig.p_C_W))
+    if abs(measured - x.x) < p.believed:
+        correct(x, p, measured, dt)
+    sig.t_d_hat, sig.T1_hat, sig.T2_hat = x.fit.theta[0], x.fit.theta[1], x.fit.theta[2]
+
+
+def _pack(p, scenario):
+    dt, told = scenario.loop.period, scenario.prior.robot(scenario)
+    p.n_W = scenario.frames.n_W
+    p.dt = dt
+    p.second_order = told.T2 > 0
+    p.theta = (told.t_d, told.T1, told.T2)
+    p.deviation = (max(0.1 * told.t_d, 0.8e-3), 0.14 * told.T1, 0.2 * told.T2)
+    p.least = (0.0, 0.4 * told.T1, 0.3 * told.T2)
+    p.most = (min(1.6 * told.t_d + 3e-3, (CAPACITY - 3) * dt), 2.5 * told.T1, 3.0 * told.T2)
+    p.drift = 1e-5
+    p.variance = scenario.encoder.position_noise**2 + (20e-6) ** 2
+    p.believed = scenario.frames.gap  # a robot further away than that is not a matter of θ
+
+
+@jit
+def _reset(sig, x, p):
+    """A robot that lags has been lagging before: on a ramp it is t_d + T1 behind."""
+    v = sig.du_twin
+    u = sig.u_twin - p.dt * v  # the first command is pushed by the first tick
+    line.fill(x.line, u, v, p.dt)
+    for i in range(3):
+        x.fit.theta[i], x.fit.P[i, i] = p.theta[i], p.deviation[i] ** 2
+    x.x, x.w = u - v * (p.theta[0] + p.theta[1]), v
+    x.s[0] = -v
+    x.s[1] = -v if p.second_order else 0.0
+    sig.t_d_hat, sig.T1_hat, sig.T2_hat = p.theta[0], p.theta[1], p.theta[2]
+
+
+TWIN_ROBOT = StageKind(
+    "twin-robot",
+    robot_step,
+    reads=("u_twin", "p_C_W"),
+    writes=("t_d_hat", "T1_hat", "T2_hat"),
+    state=record(line=line.PAIR_LINE, x="f8", w="f8", s=3, sw=3, fit=FIT_3),
+    params=record(
+        n_W=3, dt="f8", second_order="i8", theta=3, deviation=3, least=3, most=3, drift="f8", variance="f8", believed="f8",
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

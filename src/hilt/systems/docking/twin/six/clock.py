@@ -1,0 +1,101 @@
+"""Steps 7 and 8: the virtual clock where the mass that a contact feels, and so its frequency, changes from touch to touch.
+
+    ω = √(k/m_eff)
+    unseen frame: β = β_G min(1, ω_0/ω)                    β_G rehearsed for the first touch, ω_0 its frequency
+    known frame:  β_K = largest b with b H(bω) |v_n| ≤ 0.75 V and b² H(bω) ω |v_n| ≤ 0.5 A,   H(x) = |1 - T2 x² + j T1 x|
+
+β_K is what the robot can follow: H is what its inverse makes of a swing. A known frame whose place is in doubt, because its
+normal is, is met like one that was never seen. The tip may turn faster than the bodies came: the clock keeps it at 0.9 V. In
+real time β = 1 always.
+"""
+
+import math
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.maths import vec
+from hilt.systems.docking.analysis.bound import effective_mass
+from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.clock import IN_FLIGHT, TOLERANCE, go_on
+from hilt.systems.docking.twin.prior import limits_of
+
+SETTLED, FOLLOWED = 0.060, 0.140  # s before the surface
+OF_SPEED, OF_ACCELERATION = 0.75, 0.5
+OF_FLIGHT = 0.9  # of V
+IN_DOUBT = 0.03  # of the peak force
+LEAST, FINENESS = 0.2, 0.02
+
+
+@jit
+def follows(b, omega, speed, T1, T2, A, V):
+    """Can the robot do a swing of frequency bω that begins with b·speed?"""
+    x = b * omega
+    grown = math.hypot(1.0 - T2 * x * x, T1 * x)
+    return b * grown * speed <= OF_SPEED * V and b * grown * x * speed <= OF_ACCELERATION * A
+
+
+@jit
+def followed_clock(omega, speed, T1, T2, A, V):
+    """β_K."""
+    b = 1.0
+    while b > LEAST and not follows(b, omega, speed, T1, T2, A, V):
+        b -= FINENESS
+    return b
+
+
+@jit
+def notice(b):
+    """Virtual time before a surface at which the clock must begin to slow down so as to have settled at it."""
+    return 0.5 * (1.0 - b * b) / IN_FLIGHT + SETTLED * b
+
+
+@jit
+def aim_of(sig, p):
+    """Where the clock should go for the sake of the frame that is felt or ahead."""
+    e = sig.touch if sig.touch != 0 else 1 if sig.x_twin > p.middle else -1
+    i = model.place_of(e)
+    speed, mass = abs(sig.v_twin), sig.m_eff if sig.m_eff > 0.0 else p.mass
+    omega = math.sqrt(sig.frame_k[i] / mass)
+    if sig.touch != 0:
+        return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V)
+    if not sig.v_twin * e > 0.0:
+        return 1.0  # on its way to the other frame, which is far
+    if sig.frame_known[i] == model.KNOWN and sig.doubt <= IN_DOUBT * speed / omega:
+        near = (sig.frame_s[i] - sig.x_twin) * e < FOLLOWED * speed
+        return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V) if near else 1.0
+    b = p.guarded * min(1.0, p.omega / omega)
+    return b if abs(sig.frame_s[i] - sig.x_twin) < TOLERANCE + 2.0 * sig.doubt + notice(b) * speed else 1.0
+
+
+@jit
+def clock_step(sig, x, p, dt):
+    aim = 1.0
+    if not p.realtime:
+        speed = math.sqrt(vec.dot(vec.load(sig.v_C_des_W), vec.load(sig.v_C_des_W)))
+        aim = min(aim_of(sig, p), OF_FLIGHT * p.V / max(speed, OF_FLIGHT * p.V))
+    go_on(sig, x, aim, dt)
+
+
+def _pack(p, scenario):
+    p.guarded = scenario.guarded_clock if scenario.rotates else 1.0
+    p.realtime = scenario.compensate.mode == "realtime"
+    frames = scenario.frames.model_copy(update={"normal": scenario.prior.normal(scenario)})
+    p.mass = effective_mass(scenario.model_copy(update={"frames": frames}))
+    p.omega = math.sqrt(scenario.prior.stiffness(scenario) / p.mass)
+    p.A, p.V = limits_of(scenario)
+    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+
+
+SIX_CLOCK = StageKind(
+    "twin-six-clock",
+    clock_step,
+    reads=(
+        "x_twin", "v_twin", "v_C_des_W", "v_entry", "m_eff", "doubt", "frame_known", "frame_k", "frame_s", "touch",
+        "clock_rate", "T1_hat", "T2_hat",
+    ),
+    writes=("clock_rate", "clock_slope", "clock_aim", "time_slip"),
+    state=record(slip="f8"),
+    params=record(guarded="f8", realtime="i8", mass="f8", omega="f8", A="f8", V="f8", middle="f8"),
+    pack=_pack,
+)  # fmt: skip

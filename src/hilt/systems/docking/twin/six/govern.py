@@ -1,0 +1,73 @@
+"""The governor of one degree of freedom for the whole tip and the attitude, with limits on vectors.
+
+Along the normal first, with all of A and with what the motion across it leaves of V; across it with what is left of both. Both
+ends of a change of velocity are inside the ball |ċ| ≤ V, so all of it is; a part of the speed is always kept for the normal.
+"""
+
+import math
+
+from hilt.compiled import jit, jit_apart
+from hilt.maths import so3, vec
+from hilt.systems.docking.twin.governor import inverse, steer
+
+RESERVE = 1.2  # times the speed along the normal is kept for it
+
+
+@jit
+def _component(motion, axis):
+    return vec.dot(axis, motion[0]), vec.dot(axis, motion[1]), vec.dot(axis, motion[2]), vec.dot(axis, motion[3])
+
+
+@jit_apart
+def steer_along(axis, u, du, now, later, T1, T2, preview, A, V, dt):
+    """One direction of a motion."""
+    r, r2 = _component(now, axis), _component(later, axis)
+    return steer(vec.dot(axis, u), vec.dot(axis, du), r, inverse(r, T1, T2), inverse(r2, T1, T2), T1, preview, A, V, dt)
+
+
+@jit
+def across(n):
+    """Two directions across n and each other."""
+    x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
+    least = (1.0, 0.0, 0.0) if x <= y and x <= z else (0.0, 1.0, 0.0) if y <= z else (0.0, 0.0, 1.0)
+    first = vec.cross(n, least)
+    first = vec.scale(1.0 / math.sqrt(vec.dot(first, first)), first)
+    return first, vec.cross(n, first)
+
+
+@jit
+def shortened(a, most):
+    square = vec.dot(a, a)
+    return vec.scale(most / math.sqrt(square), a) if square > most * most else a
+
+
+@jit
+def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
+    """Next tip and its velocity; `closing` is the speed along the normal in real time."""
+    speed = math.sqrt(vec.dot(dc, dc))
+    if speed > V * (1.0 + 1e-9):  # bodies that turn at the start may begin faster than the robot may go: brake
+        dc_next = vec.scale(max(V, speed - A * dt) / speed, dc)
+        return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
+    du = vec.dot(n, dc)
+    beside = vec.sub(dc, vec.scale(du, n))
+    most = math.sqrt(max(0.0, V * V - vec.dot(beside, beside)))
+    _, du_next = steer_along(n, c, dc, now, later, T1, T2, preview, A, most, dt)
+    left = math.sqrt(max(0.0, A * A - ((du_next - du) / dt) ** 2))
+    first, second = across(n)
+    _, d1 = steer_along(first, c, dc, now, later, T1, T2, preview, left, V, dt)
+    _, d2 = steer_along(second, c, dc, now, later, T1, T2, preview, left, V, dt)
+    kept = max(min(RESERVE * closing, V), abs(du_next))
+    wanted = shortened(vec.add(vec.scale(d1, first), vec.scale(d2, second)), math.sqrt(max(0.0, V * V - kept * kept)))
+    change = shortened(vec.sub(wanted, beside), left * dt)
+    dc_next = vec.add(vec.scale(du_next, n), vec.add(beside, change))
+    return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
+
+
+@jit
+def steer_turn(q, w, now, later, T1, T2, preview, A, V, dt):
+    """Next attitude and its rate; the motions are turns from the attitude q."""
+    here = (0.0, 0.0, 0.0)
+    g1, w1 = steer_along((1.0, 0.0, 0.0), here, w, now, later, T1, T2, preview, A, V, dt)
+    g2, w2 = steer_along((0.0, 1.0, 0.0), here, w, now, later, T1, T2, preview, A, V, dt)
+    g3, w3 = steer_along((0.0, 0.0, 1.0), here, w, now, later, T1, T2, preview, A, V, dt)
+    return so3.renormalise(so3.multiply(so3.exp((g1, g2, g3)), q)), (w1, w2, w3)

@@ -1,0 +1,22 @@
+"""Where the force acts: the point of contact against the tip as it is told, from force and torque.
+
+    τ - r_tip × f = d × f,      d_⊥ = f × (τ - r_tip × f)/f²
+
+Across the force only; along it a point cannot be told from another. Mean over all contacts, weighted by f², in the robot's
+frame. It is shown, not used: a tip that is told wrong has to be mended in the scenario.
+"""
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.maths import so3, vec
+
+POINT = record(total=3, weight="f8")
+
+
+@jit
+def learn(x, f_W, tau_W, arm_W, q_WB):
+    """One sample in contact; torque and arm from the sensor's origin. Returns the offset in B so far."""
+    off = vec.cross(f_W, vec.sub(tau_W, vec.cross(arm_W, f_W)))
+    vec.store(x.total, vec.add(vec.load(x.total), so3.rotate_back(q_WB, off)))
+    x.weight += vec.dot(f_W, f_W)
+    return vec.scale(1.0 / x.weight, vec.load(x.total))

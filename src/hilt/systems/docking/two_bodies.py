@@ -1,0 +1,241 @@
+"""Two free bodies in space, servicer A and target B, and the motion of one as seen from the other.
+
+    m v' = F,   I ω' + ω × I ω = r × F        for both, with ±F at one common point        (1), (2)
+
+A force kicks momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals stay to the
+last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the
+exponential map with a rule that makes no energy at any rate. The robot renders the pose of A's assembly frame in B's: X_WB_des,
+with W fixed to the target's mock-up.
+"""
+
+import numpy as np
+from pydantic import Field, model_validator
+from scipy.spatial.transform import Rotation
+
+from hilt.compiled import jit
+from hilt.core import ledger
+from hilt.core.scenario import Section
+from hilt.core.signals import PORT, record
+from hilt.core.stage import StageKind
+from hilt.core.units import Inertia, Kilogram, Metre3, Quaternion, RadianPerSecond3
+from hilt.dynamics.body import check_inertia, diagonal_inertia
+from hilt.dynamics.rotation import angular_velocity, free_rule
+from hilt.maths import so3, vec
+
+_BODY = record(p=3, q=4, P=3, L=3, w=3)  # w follows from q and L; it is kept because it costs more than to remember
+_FIGURES = record(
+    mass="f8", inverse_mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), assembly=3, q_assembly=4
+)
+
+
+class FreeBody(Section):
+    """One of the two satellites; its assembly frame carries the docking gear."""
+
+    mass: Kilogram = Field(gt=0)
+    inertia: Inertia = Field(description="about the centre of mass, in the body frame; three numbers are its diagonal")
+    angular_velocity: RadianPerSecond3 = Field(default=(0.0, 0.0, 0.0), description="at the start, in the body frame")
+    assembly_position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the assembly frame, from the centre of mass")
+    assembly_attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the assembly frame, w x y z")
+
+    _diagonal = diagonal_inertia
+
+    @model_validator(mode="after")
+    def _possible(self) -> "FreeBody":
+        check_inertia(np.array(self.inertia), "inertia")
+        return self
+
+
+@jit
+def _rates(x, p):
+    """Angular velocities of both bodies in N."""
+    w_A = angular_velocity(so3.load(x.A.q), vec.load(x.A.L), p.A.inverse_inertia)
+    w_B = angular_velocity(so3.load(x.B.q), vec.load(x.B.L), p.B.inverse_inertia)
+    return w_A, w_B
+
+
+@jit
+def _point_on_A(x, p, at_U):
+    """A point of the assembly frame U of body A, in N."""
+    at_A = vec.add(vec.load(p.A.assembly), so3.rotate(so3.load(p.A.q_assembly), at_U))
+    return vec.add(vec.load(x.A.p), so3.rotate(so3.load(x.A.q), at_A))
+
+
+@jit
+def _velocity_in_W(x, p, at_N, q_NW, w_A, w_B):
+    """Velocity of the point of A against the same point of B, seen from the target."""
+    v_A = vec.add(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.cross(w_A, vec.sub(at_N, vec.load(x.A.p))))
+    v_B = vec.add(vec.scale(p.B.inverse_mass, vec.load(x.B.P)), vec.cross(w_B, vec.sub(at_N, vec.load(x.B.p))))
+    return so3.rotate_back(q_NW, vec.sub(v_A, v_B))
+
+
+@jit
+def relative_position(sig, x, p):
+    """What the robot has to show while nothing turns: differences of positions and velocities."""
+    apart = vec.add(vec.sub(vec.load(x.A.p), vec.load(x.B.p)), vec.load(p.apart_N))
+    closing = vec.sub(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.scale(p.B.inverse_mass, vec.load(x.B.P)))
+    vec.store(sig.X_WB_des.p, so3.rotate_back(so3.load(p.B.q_assembly), apart))
+    vec.store(sig.V_WB_des.v, so3.rotate_back(so3.load(p.B.q_assembly), closing))
+
+
+@jit
+def relative_motion(sig, x, p):
+    """Pose and twist of A's assembly frame as seen from B's: what the robot has to show."""
+    w_A, w_B = vec.load(x.A.w), vec.load(x.B.w)
+    q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
+    origin = vec.add(vec.load(x.B.p), so3.rotate(so3.load(x.B.q), vec.load(p.B.assembly)))
+    o_U = _point_on_A(x, p, (0.0, 0.0, 0.0))
+    vec.store(sig.X_WB_des.p, so3.rotate_back(q_NW, vec.sub(o_U, origin)))
+    q_NU = so3.multiply(so3.load(x.A.q), so3.load(p.A.q_assembly))
+    so3.store(sig.X_WB_des.q, so3.multiply(so3.inverse(q_NW), q_NU))
+    vec.store(sig.V_WB_des.v, _velocity_in_W(x, p, o_U, q_NW, w_A, w_B))
+    vec.store(sig.V_WB_des.w, so3.rotate_back(q_NW, vec.sub(w_A, w_B)))
+
+
+@jit
+def _publish(sig, x, p):
+    """The bodies at t."""
+    p_A, p_B, P_A, P_B = vec.load(x.A.p), vec.load(x.B.p), vec.load(x.A.P), vec.load(x.B.P)
+    v_A, v_B = vec.scale(p.A.inverse_mass, P_A), vec.scale(p.B.inverse_mass, P_B)
+    vec.store(sig.X_NA.p, p_A)
+    vec.store(sig.X_NB.p, p_B)
+    so3.store(sig.X_NA.q, so3.load(x.A.q))
+    so3.store(sig.X_NB.q, so3.load(x.B.q))
+    vec.store(sig.V_NA.v, v_A)
+    vec.store(sig.V_NB.v, v_B)
+    vec.store(sig.P_N, vec.add(P_A, P_B))
+    sig.H = 0.5 * (vec.dot(P_A, v_A) + vec.dot(P_B, v_B))
+    ledger.publish(sig.W_integrator, x.integrator)
+    if p.rotates:
+        w_A, w_B, L_A, L_B = vec.load(x.A.w), vec.load(x.B.w), vec.load(x.A.L), vec.load(x.B.L)
+        vec.store(sig.V_NA.w, w_A)
+        vec.store(sig.V_NB.w, w_B)
+        orbital = vec.add(vec.cross(p_A, P_A), vec.cross(p_B, P_B))
+        vec.store(sig.L_N, vec.add(orbital, vec.add(L_A, L_B)))
+        sig.H_rot = 0.5 * (vec.dot(L_A, w_A) + vec.dot(L_B, w_B))
+        ledger.publish(sig.W_rotation, x.rotation)
+
+
+@jit
+def _kick(x, p, tip_N, f_N, dt):
+    """[He2022, eq. 1, eq. 2]: the force acts on the target, its opposite on the servicer, at one point."""
+    J = vec.scale(dt, f_N)
+    vec.store(x.A.L, vec.sub(vec.load(x.A.L), vec.cross(vec.sub(tip_N, vec.load(x.A.p)), J)))
+    vec.store(x.B.L, vec.add(vec.load(x.B.L), vec.cross(vec.sub(tip_N, vec.load(x.B.p)), J)))
+    vec.store(x.A.P, vec.sub(vec.load(x.A.P), J))
+    vec.store(x.B.P, vec.add(vec.load(x.B.P), J))
+
+
+@jit
+def _fly(body, figures, w, made, dt):
+    """Free motion over a tick; books what the attitude's rule makes of the energy, returns the new rate."""
+    vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * figures.inverse_mass, vec.load(body.P))))
+    q, w, gain = free_rule(so3.load(body.q), vec.load(body.L), w, figures.inverse_inertia, dt)
+    so3.store(body.q, q)
+    ledger.book(made, gain, 1.0, 1.0)
+    return w
+
+
+@jit
+def _acts(force):
+    return force[0] != 0.0 or force[1] != 0.0 or force[2] != 0.0
+
+
+@jit
+def _kick_and_fly(sig, x, p, force, dt):
+    """Six degrees of freedom; returns the mean velocity of the tip over the kick, in W."""
+    w_A, w_B = vec.load(x.A.w), vec.load(x.B.w)
+    mean = (0.0, 0.0, 0.0)
+    if _acts(force):
+        q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
+        tip_N = _point_on_A(x, p, vec.load(p.tip_U))
+        before = _velocity_in_W(x, p, tip_N, q_NW, w_A, w_B)
+        _kick(x, p, tip_N, so3.rotate(q_NW, force), dt)
+        w_A, w_B = _rates(x, p)
+        mean = vec.scale(0.5, vec.add(before, _velocity_in_W(x, p, tip_N, q_NW, w_A, w_B)))
+    vec.store(x.A.w, _fly(x.A, p.A, w_A, x.rotation, dt))
+    vec.store(x.B.w, _fly(x.B, p.B, w_B, x.rotation, dt))
+    relative_motion(sig, x, p)
+    return mean
+
+
+@jit
+def _kick_and_slide(sig, x, p, force, dt):
+    """The same where nothing turns."""
+    before = vec.load(sig.V_WB_des.v)
+    J = vec.scale(dt, so3.rotate(so3.load(p.B.q_assembly), force))
+    P_A, P_B = vec.sub(vec.load(x.A.P), J), vec.add(vec.load(x.B.P), J)
+    vec.store(x.A.P, P_A)
+    vec.store(x.B.P, P_B)
+    vec.store(x.A.p, vec.add(vec.load(x.A.p), vec.scale(dt * p.A.inverse_mass, P_A)))
+    vec.store(x.B.p, vec.add(vec.load(x.B.p), vec.scale(dt * p.B.inverse_mass, P_B)))
+    relative_position(sig, x, p)
+    return vec.scale(0.5, vec.add(before, vec.load(sig.V_WB_des.v)))
+
+
+@jit
+def two_bodies_step(sig, x, p, dt):
+    _publish(sig, x, p)
+    force = vec.load(sig.F_hat_W)
+    mean = _kick_and_fly(sig, x, p, force, dt) if p.rotates else _kick_and_slide(sig, x, p, force, dt)
+    if _acts(force):
+        # A kick changes the energy by -T F̂·(mean velocity) exactly; the ledger books -F̂·(way of the set-point).
+        tip = vec.load(p.tip_U)
+        if p.rotates:
+            tip = so3.rotate(so3.load(sig.X_WB_des.q), tip)
+        way = vec.sub(vec.add(vec.load(sig.X_WB_des.p), tip), vec.load(sig.p_C_des_W))
+        ledger.book(x.integrator, vec.dot(force, way) - dt * vec.dot(force, mean), 1.0, 1.0)
+
+
+def _apart(scenario):
+    """From B's assembly frame to A's, less that from B's to A's centre of mass, in N, while nothing turns."""
+    to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (scenario.target, scenario.servicer))
+    in_N = (to_W * to_U.inv()).apply(scenario.servicer.assembly_position)
+    return in_N - np.array(scenario.target.assembly_position)
+
+
+def _pack(p, scenario):
+    p.rotates = scenario.rotates
+    p.tip_U = scenario.rod.tip
+    p.v0 = scenario.approach.velocity
+    p.X0 = scenario.approach.position
+    for figures, body, rate in ((p.A, scenario.servicer, p.w0_A), (p.B, scenario.target, p.w0_B)):
+        figures.mass = body.mass
+        figures.inverse_mass = 1.0 / body.mass
+        figures.inertia = np.array(body.inertia)
+        figures.inverse_inertia = np.linalg.inv(np.array(body.inertia))
+        figures.assembly = body.assembly_position
+        figures.q_assembly = body.assembly_attitude
+        rate[:] = body.angular_velocity if scenario.rotates else 0.0
+    p.apart_N = _apart(scenario)
+
+
+@jit
+def _reset(sig, x, p):
+    """The target rests at the origin; the servicer's assembly frame stands at X0 in W, not turned, and moves with v0."""
+    x.B.q[0] = 1.0
+    vec.store(x.B.L, vec.matvec(p.B.inertia, vec.load(p.w0_B)))
+    q_NW = so3.load(p.B.q_assembly)
+    q_A = so3.multiply(q_NW, so3.inverse(so3.load(p.A.q_assembly)))
+    so3.store(x.A.q, q_A)
+    o_U = vec.add(vec.load(p.B.assembly), so3.rotate(q_NW, vec.load(p.X0)))
+    vec.store(x.A.p, vec.sub(o_U, so3.rotate(q_A, vec.load(p.A.assembly))))
+    vec.store(x.A.P, vec.scale(p.A.mass, so3.rotate(q_NW, vec.load(p.v0))))
+    vec.store(x.A.L, so3.rotate(q_A, vec.matvec(p.A.inertia, vec.load(p.w0_A))))
+    w_A, w_B = _rates(x, p)
+    vec.store(x.A.w, w_A)
+    vec.store(x.B.w, w_B)
+    relative_motion(sig, x, p)
+
+
+TWO_BODIES = StageKind(
+    "two-bodies",
+    two_bodies_step,
+    reads=("F_hat_W", "p_C_des_W"),
+    writes=(
+        "X_NA", "V_NA", "X_NB", "V_NB", "P_N", "L_N", "H", "H_rot", "X_WB_des", "V_WB_des", "W_integrator", "W_rotation",
+    ),
+    state=record(A=_BODY, B=_BODY, integrator=PORT, rotation=PORT),
+    params=record(rotates="i8", apart_N=3, tip_U=3, v0=3, X0=3, w0_A=3, w0_B=3, A=_FIGURES, B=_FIGURES),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,175 @@
+"""Which method a scenario of `docking` needs: every one is run on it, and what none can do is said."""
+
+import html
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from hilt.job import Result
+from hilt.report.table import table
+from hilt.report.words import si
+from hilt.systems.docking.analysis.bound import WITHIN, touch_of
+from hilt.systems.docking.docking import Docking
+from hilt.systems.docking.metrics import ideal_of
+from hilt.systems.docking.twin.balance import TWIN_BALANCE, close
+from hilt.systems.docking.views.bound import bound_of
+from hilt.systems.docking.views.contacts import scenario_of
+from hilt.systems.docking.views.methods import SPEED_WITHIN, Prediction, name_of
+
+TURNED_BACK, TOO_LATE = 2.0, 2.2  # ω τ: for pida, for twin
+ROUGH = 0.1  # coefficient of friction
+NOISY = 0.01  # noise over largest force, for a damped contact
+
+
+def needed(found: Mapping[str, Prediction]) -> str | None:
+    """The simplest method that meets what is asked for; else the one that comes closest to it."""
+    for choice, prediction in found.items():
+        if prediction.meets:
+            return choice
+    cost = {choice: prediction.cost for choice, prediction in found.items() if prediction.came_through}
+    return min(cost, key=lambda choice: round(cost[choice], 3), default=None)
+
+
+def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) -> str:
+    """One sentence."""
+    asked = f"the speed within {100 * SPEED_WITHIN:g} % and the force within {100 * WITHIN:g} %, the first touch included"
+    if best is None:
+        return "None of them comes through this scenario without diverging or being stopped."
+    forced = ""
+    if bound is not None and bound > 1.0 + WITHIN:
+        forced = f"; in real time physics allows no less than {bound:.3g} times the force at the first touch"
+    if not found[best].meets:
+        cost = f"CoV off by {_percent(found[best].cov)}, CoF by {100 * found[best].force_error:.2g} %"
+        return f"No method keeps {asked}; <b>{best}</b> comes closest ({cost}){forced}."
+    simpler = list(found)[: list(found).index(best)]
+    if not simpler:
+        return f"This scenario needs no compensation: even <b>{best}</b> keeps {asked}."
+    close_ones = [choice for choice in simpler if found[choice].came_through]
+    if not close_ones:
+        return f"This scenario needs <b>{best}</b>, the simplest that keeps {asked}: the simpler ones diverge{forced}."
+    next_best = min(close_ones, key=lambda choice: found[choice].cost)
+    prediction = found[next_best]
+    if abs(prediction.cov - 1.0) / SPEED_WITHIN > prediction.force_error / WITHIN:
+        fails = f"misses the speed by {_percent(prediction.cov)}"
+    else:
+        fails = f"hits up to {1.0 + prediction.force_error:.3g} times as hard" if _hard(prediction) else (
+            f"misses the force by {100 * prediction.force_error:.2g} %"
+        )  # fmt: skip
+    return f"This scenario needs <b>{best}</b>, the simplest that keeps {asked}; {next_best} {fails}{forced}."
+
+
+def _hard(prediction: Prediction) -> bool:
+    return max(prediction.first_cof, prediction.later_cof) - 1.0 >= prediction.force_error - 1e-12
+
+
+def _percent(ratio: float) -> str:
+    error = abs(ratio - 1.0)
+    if not math.isfinite(ratio):
+        return "-"
+    return f"{100 * error:.{2 if error < 1 else 0}f} %" if error < 10 else f"{ratio:.3g} times as fast"
+
+
+def _times(ratio: float) -> str:
+    return "-" if not math.isfinite(ratio) else f"{ratio:.3f}" if ratio < 10 else f"{ratio:.3g}"
+
+
+def section(result: Result, found: Mapping[str, Prediction]) -> str:
+    """Which method: a sentence and a table."""
+    scenario = scenario_of(result)
+    best, bound = needed(found), bound_of(scenario)
+    runs = len(next(iter(found.values())).runs)
+    made = f"{'Predicted' if result.timing else 'Found'} by running each of them on this scenario"
+    if result.timing:
+        made += " in simulation, with the robot that the scenario describes"
+    if runs > 1:
+        made += f", {runs} seeds each"
+    if best is not None and best.startswith("twin") and not any(scenario.prior.model_dump().values()):
+        made += "; twin was told contact and robot exactly, set prior.* to see it with wrong figures"
+    rows = []
+    for choice, prediction in found.items():
+        cells = (
+            html.escape(choice) + (" (this run)" if choice == name_of(scenario) else ""),
+            _percent(prediction.cov),
+            _times(prediction.first_cof),
+            _times(prediction.later_cof),
+            "yes" if prediction.meets else "no" if prediction.came_through else "diverges or is stopped",
+        )
+        rows.append([f"<b>{cell}</b>" for cell in cells] if choice == best else cells)
+    if bound is not None:
+        rows.append(("<i>least by any method in real time</i>", "", f"<i>{bound:.3f}</i>", "", ""))
+    head = ("method", "worst |CoV - 1|", "CoF, first touch", "CoF, worst of the later ones", "meets 1 % and 5 %")
+    return f"<b>Which method.</b> {why(found, best, bound)}<br>{made}.{table(head, rows)}"
+
+
+def least_loss(scenario: Docking) -> float:
+    """Share of the kinetic energy that a contact must lose before twin can tell it from noise and a wrong sensor delay."""
+    touch = touch_of(scenario)
+    energy = 0.5 * touch.mass * touch.speed**2
+    # Over half a period of a contact: Σ Δx² = T ∫ v² dt, Σ ΔF² = T ∫ F'² dt
+    steps = scenario.loop.period * touch.speed**2 * math.pi / (2.0 * touch.omega)
+    k = touch.mass * touch.omega**2
+    variance = (scenario.sensor.noise**2 + (k * scenario.encoder.position_noise) ** 2) * steps
+    p = np.zeros(1, TWIN_BALANCE.params)
+    p["sensor_delay"] = scenario.assumed_sensor_delay
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        share = 0.5 * (low + high)
+        pool = np.zeros(1, TWIN_BALANCE.state["pools"].base)
+        seen = close(pool[0], p[0], share * energy, variance, energy, touch.omega) > 0.0
+        low, high = (low, share) if seen else (share, high)
+    return high
+
+
+def warnings(scenario: Docking) -> Iterator[str]:
+    assumed, true = scenario.assumed_sensor_delay, scenario.force_delay
+    if assumed > true:
+        yield (
+            f"<b>Dangerous setting.</b> compensate.sensor_delay is {1e3 * assumed:.3g} ms but that of sensor and filter is "
+            f"{1e3 * true:.3g} ms: the lead runs ahead of the contact and the loop loses energy that space would keep. Too "
+            "short a delay is safe, too long a one is not; lower compensate.sensor_delay."
+        )
+    yield from _too_late(scenario)
+    yield from _loss_unseen(scenario)
+    if scenario.contact.friction > ROUGH:
+        yield (
+            f"<b>Friction.</b> contact.friction is {scenario.contact.friction:g}, beyond {ROUGH:g}: twin knows forces along "
+            "the normal, and what sliding takes is missing from its balance; expect speed and force to be off by a tenth."
+        )
+
+
+def _too_late(scenario: Docking) -> Iterator[str]:
+    touch = touch_of(scenario)
+    stiffer = max(1.0, scenario.contact.rear_stiffness_ratio) ** (0.4 if touch.hertz else 0.5)
+    angle = touch.omega * stiffer * scenario.robot.delay
+    if angle > TURNED_BACK:
+        twin = f", and beyond {TOO_LATE:g} twin is not to be trusted either" if angle > TOO_LATE else ""
+        yield (
+            f"<b>Too slow a robot.</b> ω τ = {angle:.2g} is beyond {TURNED_BACK:g}: the simulated rod has turned back before "
+            f"the robot feels the frame, and even pida meets it with about √(1 + (ω τ)²) = {math.hypot(1.0, angle):.2g} times "
+            f"the ideal force{twin}. Make the contact softer, the bodies heavier or the robot faster."
+        )
+
+
+def _loss_unseen(scenario: Docking) -> Iterator[str]:
+    """The energy that the frame keeps is a small difference of works: a late or noisy force hides it."""
+    least = least_loss(scenario)
+    by = f"sensor delay {si(scenario.assumed_sensor_delay, 's', 3)}, noise {si(scenario.sensor.noise, 'N', 3)}"
+    if scenario.contact.damping > 0.0:
+        wanted = ideal_of(scenario)
+        speeds = (scenario.approach.speed, *wanted.speeds)
+        loss = 1.0 - (speeds[1] / speeds[0]) ** 2 if scenario.dof == 1 and len(speeds) > 1 else math.nan
+        noisy = scenario.sensor.noise > NOISY * wanted.peaks[0] if wanted.peaks else False
+        if loss < least:
+            yield (
+                f"<b>Loss not identifiable.</b> This contact takes {100 * loss:.2g} % of the energy, and twin cannot tell less "
+                f"than {100 * least:.2g} % from none ({by}): the bodies leave too fast. Lessen the sensor's delay or noise."
+            )
+        elif noisy:
+            share = 100 * scenario.sensor.noise / wanted.peaks[0]
+            yield (
+                f"<b>Loss uncertain.</b> The noise is {share:.2g} % of the largest force and the contact is damped: above "
+                f"{100 * NOISY:g} % the speed after it cannot be relied on to {100 * SPEED_WITHIN:g} %."
+            )
+    elif least > WITHIN:
+        yield f"<b>Loss hardly seen.</b> A frame that keeps less than {100 * least:.2g} % of the energy is elastic here; {by}."

@@ -1,0 +1,130 @@
+"""What physics allows at the first touch of a scenario of `docking`: the figures, and a sentence of what they mean."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from hilt.core.faults import InputError
+from hilt.report.words import si
+from hilt.systems.docking.analysis.bound import WITHIN, Touch, clock_for, least_cof_of, stiffness_for, touch_of
+from hilt.systems.docking.analysis.bound_lp import least_cof_lp
+from hilt.systems.docking.docking import Docking
+
+PARTS = {"robot_dead_time": "robot's dead time", "sensor": "sensor and filter", "felt": "until the force is felt"}
+
+
+def with_method(scenario: Docking, method: str, mode: str = "guarded") -> Docking | None:
+    """The scenario with another method; None where that method does not take it."""
+    changed = scenario.compensate.model_copy(update={"method": method, "mode": mode})
+    try:
+        return Docking.model_validate(scenario.model_copy(update={"compensate": changed}).model_dump())
+    except ValidationError:
+        return None
+
+
+@dataclass(frozen=True)
+class FirstTouch:
+    """The bound of a scenario; a clock is None where the method `twin` does not take the scenario."""
+
+    touch: Touch
+    cof: float
+    programme: float
+    guarded_clock: float | None
+    guarded_cof: float | None
+    clock: float | None
+    stiffness: float | None
+
+    @property
+    def angle(self) -> float:
+        """ω τ, τ the whole delay."""
+        return self.touch.omega * (self.touch.dead_time + self.touch.T1 + self.touch.sensor)
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Of t_b [s]."""
+        touch = self.touch
+        return {"robot_dead_time": touch.dead_time, "sensor": touch.sensor, "felt": touch.felt}
+
+    @property
+    def sentence(self) -> str:
+        late = si(self.touch.t_b, "s", 3)
+        if self.cof <= 1.0:
+            return f"Real time is enough: {late} after the first touch the robot can still keep the force at that of space."
+        words = (
+            f"A surface cannot be known before it is touched, and the robot answers {late} later: in real time the first "
+            f"contact has at least {self.cof:.3g} times the force of space, whatever the method"
+        )
+        if self.cof <= 1.0 + WITHIN:
+            return words + f"; that is within {100 * WITHIN:g} %."
+        if self.clock is not None:
+            words += f"; a clock at {self.clock:.3g} of real time could keep it within {100 * WITHIN:g} %"
+        if self.guarded_clock is not None:
+            words += f", and twin in mode guarded takes {self.guarded_clock:.2g}"
+        return words + "."
+
+    def as_json(self) -> dict[str, Any]:
+        touch = self.touch
+        return {
+            "bound_cof": self.cof,
+            "bound_cof_programme": self.programme,
+            "guarded_clock": self.guarded_clock,
+            "bound_cof_guarded": self.guarded_cof,
+            "clock_needed": self.clock,
+            "critical_stiffness": self.stiffness,
+            "stiffness": touch.stiffness,
+            "stiffness_unit": stiffness_unit(touch),
+            "late_s": touch.t_b,
+            "late_parts_s": self.parts,
+            "robot_response_s": touch.T1,
+            "command_acceleration_m_s2": touch.acceleration,
+            "command_acceleration_ratio": touch.acceleration / (touch.speed * touch.omega),
+            "command_speed_m_s": touch.fastest,
+            "approach_speed_m_s": touch.speed,
+            "effective_mass_kg": touch.mass,
+            "contact_frequency_Hz": touch.omega / (2.0 * math.pi),
+            "omega_tau": self.angle,
+            "ideal_peak_N": touch.ideal,
+            "sentence": self.sentence,
+        }
+
+
+def stiffness_unit(touch: Touch) -> str:
+    return "N/m^1.5" if touch.hertz else "N/m"
+
+
+def bound_of(scenario: Docking) -> float | None:
+    """Least CoF of the first touch in real time; None where there is no bound."""
+    touch = touch_of(scenario)
+    found = least_cof_of(touch)
+    if found is not None or touch.hertz:
+        return found
+    try:
+        return least_cof_lp(touch)
+    except InputError:  # beyond what can be solved: a report does without it
+        return None
+
+
+def first_touch(scenario: Docking) -> FirstTouch:
+    touch = touch_of(scenario)
+    if touch.hertz and touch.damping > 0:
+        raise InputError("contact.kind is 'hertz' with contact.damping; its bound is not known; set contact.damping to 0 N*s/m")
+    programme = least_cof_lp(touch)
+    guarded = with_method(scenario, "twin", "guarded")
+    clock = guarded.guarded_clock if guarded is not None else None
+    slow = None if clock is None else replace(touch, clock=clock)
+    return FirstTouch(
+        touch=touch,
+        cof=_either(touch),
+        programme=programme,
+        guarded_clock=clock,
+        guarded_cof=None if slow is None else _either(slow),
+        clock=clock_for(touch),
+        stiffness=stiffness_for(touch),
+    )
+
+
+def _either(touch: Touch) -> float:
+    found = least_cof_of(touch)
+    return least_cof_lp(touch) if found is None else found

@@ -1,0 +1,283 @@
+"""Collision by collision: what a report of `docking` shows of the contacts."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hilt import job
+from hilt.job import Result
+from hilt.report import figure
+from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture
+from hilt.systems.docking.docking import DOCKING, Docking
+
+BOUND = "#6a1b9a"  # colour of what physics allows
+SHOWN = 9  # collisions with a panel of their own
+
+
+@dataclass(frozen=True)
+class Collision:
+    """The rows from the first touch to the last one."""
+
+    number: int
+    first: int
+    last: int
+    side: int  # 1 front frame, -1 rear frame
+
+
+def collisions(rows: np.ndarray, most: int) -> list[Collision]:
+    touching = np.flatnonzero(rows["contact"] != 0)
+    found = []
+    for number in range(1, min(int(rows["collision"].max()), most) + 1):
+        inside = touching[rows["collision"][touching] == number]
+        if len(inside):
+            found.append(Collision(number, int(inside[0]), int(inside[-1]), int(rows["contact"][inside[0]])))
+    return found
+
+
+def collisions_of(result: Result) -> list[Collision]:
+    return collisions(result.rows, scenario_of(result).collisions)
+
+
+def scenario_of(result: Result) -> Docking:
+    assert isinstance(result.scenario, Docking)
+    return result.scenario
+
+
+def along(result: Result, signal: str) -> np.ndarray:
+    """A vector's part along the frames' normal."""
+    part: np.ndarray = result.rows[signal] @ np.array(scenario_of(result).frames.n_W)
+    return part
+
+
+def tip_position(result: Result, signal: str) -> np.ndarray:
+    """The tip along the normal, from the middle between the frames; it touches at ± free_way."""
+    scenario = scenario_of(result)
+    return along(result, signal) - float(np.dot(scenario.frames.n_W, scenario.start_of_tip))
+
+
+def free_way(scenario: Docking) -> float:
+    return scenario.frames.gap - scenario.rod.radius
+
+
+def ideal_run(scenario: Docking) -> Result:
+    """The contact as it would be in space."""
+    return job.simulate(DOCKING, scenario.in_space(4))
+
+
+def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> tuple[Figure, list[Axes]]:
+    """Small panels side by side; places that are not needed stay empty."""
+    columns = min(columns, count)
+    rows = math.ceil(count / columns)
+    fig, axes = figure.plt.subplots(rows, columns, figsize=(7.2, height * rows + 0.4), squeeze=False, sharey=sharey)
+    for spare in axes.flat[count:]:
+        spare.set_visible(False)
+    return fig, list(axes.flat[:count])
+
+
+def capped_bars(
+    axes: Axes, at: Sequence[float], values: Sequence[float], colours: Sequence[str], cap: float, wide: float
+) -> None:
+    """Bars with their values; those beyond the cap are cut, so that one runaway does not squash the rest."""
+    for x, value, colour in zip(at, values, colours, strict=True):
+        shown = value if math.isfinite(value) else 0.0
+        height = min(shown, cap)
+        axes.bar(x, height, wide, color=colour, hatch="///" if shown > cap else None, edgecolor="white", linewidth=0.0)
+        text = "n/a" if not math.isfinite(value) else f"{value:.3f}" if value < 10 else f"{value:.3g}"
+        if 0.3 < shown <= cap:  # at the foot, clear of the line at 1
+            axes.text(x, 0.05, text, ha="center", va="bottom", color="white", fontsize=7.5)
+        else:
+            axes.text(x, height, text, ha="center", va="bottom", fontsize=7.5)
+    axes.axhline(1.0, **IDEAL)
+    axes.set_ylim(0.0, 1.12 * max([1.0, *(min(v, cap) for v in values if math.isfinite(v))]))
+    axes.grid(visible=False, axis="x")
+
+
+def bound_line(axes: Axes, bound: float | None) -> None:
+    """Least CoF of a first touch in real time, by any method."""
+    if bound is None:
+        return
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, max(high, 1.12 * bound))
+    axes.axhline(bound, color=BOUND, linewidth=1.3, linestyle="-.")
+    words = f"bound, real time: {bound:.3f}"
+    axes.text(1.0, 1.01, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=7.5, color=BOUND)
+
+
+def coefficients(result: Result, bound: float | None) -> Picture:
+    """[He2022, Fig. 8d]"""
+    fig, panels = figure.plt.subplots(1, 2, figsize=(7.2, 2.6))
+    for axes, name, words in zip(panels, ("cov", "cof"), ("CoV: speed / ideal", "CoF: force / ideal"), strict=True):
+        values = result.metrics[name]
+        numbers = list(range(1, len(values) + 1))
+        colours = [MADE if abs(v - 1.0) > 0.25 else MEASURED for v in values]
+        capped_bars(axes, numbers, values, colours, 3.0, 0.6)
+        axes.set(xlabel="collision", ylabel=words)
+        axes.set_xticks(numbers)
+    bound_line(panels[1], bound)
+    caption = "Speed after each collision and its largest force, over the same collision in space (1, dashed)."
+    if bound is not None and bound > 1.0:
+        caption += f" Violet: at a first touch no method has a CoF below {bound:.3f} in real time; a slower clock allows less."
+    elif bound is not None:
+        caption += " Violet: physics allows 1 at the first touch, in real time."
+    if any(v > 3.0 for v in (*result.metrics["cov"], *result.metrics["cof"])):
+        caption += " Hatched bars are cut; the number above them is the value."
+    return Picture("CoV and CoF", caption, fig)
+
+
+def forces(result: Result, ideal: Result) -> Picture:
+    """[He2022, Fig. 6d, Fig. 11, Fig. 16 to Fig. 18]"""
+    every = collisions_of(result)
+    found = every[:SHOWN]
+    peaks = [float(np.abs(along(result, "F_C_true_W")[c.first : c.last + 1]).max()) for c in found]
+    shared = max(peaks) < 6.0 * max(min(peaks), 1e-12)
+    fig, panels = grid(len(found), 2.0, sharey=shared)
+    for axes, collision in zip(panels, found, strict=True):
+        force_panel(axes, result, collision)
+        ideal_force(axes, result, ideal, collision)
+        axes.set_title(f"collision {collision.number}, {'front' if collision.side > 0 else 'rear'} frame", fontsize=8.5)
+    for axes in panels:
+        if axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            axes.set_ylabel("force [N]")
+        axes.set_xlabel("time since the touch [ms]", fontsize=8)
+    fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
+    caption = (
+        "Zero is where the robot touches. The ideal begins where the simulated rod touches, so it is ahead by the robot's lag."
+    )
+    if not shared:
+        caption += " Each panel has its own scale."
+    if len(every) > SHOWN:
+        caption += f" The first {SHOWN} of {len(every)} collisions."
+    return Picture("Contact forces", caption, fig)
+
+
+def window(result: Result, collision: Collision) -> slice:
+    """A contact with some room around it."""
+    margin = max(3, (collision.last - collision.first) // 5)
+    return slice(max(0, collision.first - margin), min(len(result.rows), collision.last + 1 + margin))
+
+
+def force_panel(axes: Axes, result: Result, collision: Collision) -> None:
+    """True, measured and compensated force of one collision, positive into the frame."""
+    part = window(result, collision)
+    ms = 1e3 * (result.rows["t"][part] - result.rows["t"][collision.first])
+    for signal, label, style in (
+        ("F_C_true_W", "true", {"color": "#8a939c", "linewidth": 3.0, "alpha": 0.6}),
+        ("F_mea_W", "measured", {"color": MEASURED}),
+        ("F_hat_W", "compensated", {"color": CONTROLLER}),
+    ):
+        axes.plot(ms, collision.side * along(result, signal)[part], label=label, **style)
+
+
+def simulated_touch(result: Result, collision: Collision) -> float:
+    """When the simulated rod reached the frame; the robot gets there later."""
+    beyond = collision.side * tip_position(result, "p_C_des_W") > free_way(scenario_of(result))
+    k = collision.first
+    while k > 0 and beyond[k - 1]:
+        k -= 1
+    return float(result.rows["t"][k])
+
+
+def ideal_contact(result: Result, ideal: Result, collision: Collision) -> tuple[np.ndarray, slice]:
+    """Time [s] of the same collision of the ideal run, moved to where the simulated rod touches, and its rows."""
+    same = [c for c in collisions_of(ideal) if c.number == collision.number]
+    if not same:
+        return np.zeros(0), slice(0, 0)
+    part = slice(max(0, same[0].first - 1), same[0].last + 2)
+    return simulated_touch(result, collision) + ideal.rows["t"][part] - ideal.rows["t"][same[0].first], part
+
+
+def ideal_force(axes: Axes, result: Result, ideal: Result, collision: Collision) -> None:
+    t, part = ideal_contact(result, ideal, collision)
+    ms = 1e3 * (t - result.rows["t"][collision.first])
+    axes.plot(ms, collision.side * along(ideal, "F_C_true_W")[part], label="ideal", **IDEAL)
+
+
+def velocity_in_contact(axes: Axes, result: Result, ideal: Result) -> None:
+    """Contact after contact, the flights left out.  [He2022, Fig. 6c, Fig. 9, Fig. 14]"""
+    t, begin = result.rows["t"], 0.0
+    for collision in collisions_of(result):
+        part = window(result, collision)
+        s = t[part] - t[part][0] + begin
+        at, same = ideal_contact(result, ideal, collision)
+        axes.plot(s, 1e3 * along(result, "v_C_des_W")[part], color=MEASURED)
+        axes.plot(at - t[part][0] + begin, 1e3 * along(ideal, "v_C_des_W")[same], **IDEAL)
+        axes.text(
+            0.5 * (s[0] + s[-1]), 1.01, str(collision.number), transform=axes.get_xaxis_transform(), ha="center", fontsize=8
+        )
+        begin = s[-1] + (t[1] - t[0])
+        axes.axvline(begin, color="0.7", linewidth=0.8)
+    axes.set(xlabel="time around the contacts [s], flights left out", ylabel="velocity [mm/s]")
+
+
+def identified(result: Result) -> Picture | None:
+    """[He2022, Fig. 6a, Fig. 6b, Fig. 13]"""
+    rows, scenario = result.rows, scenario_of(result)
+    found = [c for c in collisions_of(result) if rows["identified"][c.first : c.last + 1].any()]
+    if not found:
+        return None
+    critical = 2.0 * math.sqrt(scenario.contact.stiffness * scenario.reduced_mass)
+    fig, (top, low) = figure.panels(2)
+    begin = 0.0
+    for collision in found:
+        part = slice(collision.first, collision.last + 1)
+        known = rows["identified"][part] == 1
+        s = begin + rows["t"][part] - rows["t"][collision.first]
+        first = collision is found[0]
+        top.plot(s, 1e-3 * _true_stiffness(result, collision), label="true" if first else None, **IDEAL)
+        low.plot(s, np.full(len(s), scenario.contact.damping), **IDEAL)
+        for axes, value, variance, scale in ((top, "k_hat", "k_var", 1e-3), (low, "c_hat", "c_var", 1.0)):
+            x, middle = s[known], scale * rows[value][part][known]
+            doubt = 2.0 * scale * np.sqrt(np.maximum(rows[variance][part][known], 0.0))
+            axes.plot(x, middle, color=MEASURED, label="identified" if first else None)
+            axes.fill_between(
+                x, middle - doubt, middle + doubt, color=MEASURED, alpha=0.2, linewidth=0, label="± 2 σ" if first else None
+            )
+        top.text(
+            0.5 * (s[0] + s[-1]), 1.01, str(collision.number), transform=top.get_xaxis_transform(), ha="center", fontsize=8
+        )
+        begin = s[-1] + scenario.loop.period
+        for axes in (top, low):
+            axes.axvline(begin, color="0.7", linewidth=0.8)
+    values = np.concatenate([rows[c.first : c.last + 1][["identified", "k_hat", "c_hat"]] for c in found])
+    values = values[values["identified"] == 1]
+    truth = 1e-3 * np.concatenate([_true_stiffness(result, c) for c in found])
+    _frame(top, 1e-3 * values["k_hat"], truth, 0.2 * float(truth.max()))
+    _frame(low, values["c_hat"], np.array([scenario.contact.damping]), 0.01 * critical)
+    top.set(ylabel="stiffness [N/mm]")
+    low.set(ylabel="damping [N·s/m]", xlabel="time in contact [s], flights left out")
+    top.legend(loc="lower right", ncols=3, fontsize=8)
+    return Picture(
+        "Identified contact", "Stiffness and damping as they are identified, contact after contact, with their doubt.", fig
+    )
+
+
+def _true_stiffness(result: Result, collision: Collision) -> np.ndarray:
+    """Of the frame that is touched; of a Hertz contact its slope at the present depth."""
+    contact = scenario_of(result).contact
+    ratio = 1.0 if collision.side > 0 else contact.rear_stiffness_ratio
+    depth: np.ndarray = result.rows["penetration"][collision.first : collision.last + 1]
+    if contact.kind == "hertz":
+        return 1.5 * ratio * contact.hertz_coefficient * np.sqrt(depth)
+    return np.full(len(depth), ratio * contact.stiffness)
+
+
+def _frame(axes: Axes, values: np.ndarray, truth: np.ndarray, margin: float) -> None:
+    """Limits that keep the first doubts from hiding the rest."""
+    low, high = np.percentile(values, [5, 95])
+    axes.set_ylim(min(low, truth.min()) - margin, max(high, truth.max()) + margin)
+
+
+def flights(found: list[Collision], count: int) -> list[tuple[int, int]]:
+    """First and last row before the first collision, between two, and after the last."""
+    edges = [(-1, 0), *((c.first, c.last + 1) for c in found), (count - 1, count)]
+    return [(after, max(after, before)) for (_, after), (before, _) in itertools.pairwise(edges) if after < count]
+
+
+COLOUR_OF_METHOD = {"none": MADE, "pic": AXES[1], "dac": CONTROLLER, "pida": MEASURED, "pida-literal": AXES[2]}
+COLOUR_OF_METHOD |= dict.fromkeys(("twin", "twin guarded", "guarded"), "#00796b")
+COLOUR_OF_METHOD |= dict.fromkeys(("twin realtime", "realtime"), "#6fb7ae")

@@ -1,0 +1,225 @@
+"""All methods on one scenario of `docking`, and one picture that shows how they differ."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from hilt import job
+from hilt.job import Result
+from hilt.report import figure
+from hilt.report.figure import IDEAL, Picture, line
+from hilt.report.words import si
+from hilt.systems.docking.analysis.bound import WITHIN
+from hilt.systems.docking.docking import DOCKING, Docking
+from hilt.systems.docking.views.bound import bound_of, with_method
+from hilt.systems.docking.views.contacts import (
+    COLOUR_OF_METHOD,
+    along,
+    bound_line,
+    capped_bars,
+    collisions_of,
+    ideal_force,
+    ideal_run,
+    scenario_of,
+    window,
+)
+
+METHODS = {
+    "none": ("none", "guarded"),
+    "pic": ("pic", "guarded"),
+    "dac": ("dac", "guarded"),
+    "pida": ("pida", "guarded"),
+    "twin realtime": ("twin", "realtime"),
+    "twin guarded": ("twin", "guarded"),
+}  # the simpler first
+SPEED_WITHIN = 0.01  # CoV - 1 that is asked for; WITHIN is that of CoF
+SEEDS = 3  # where there is chance
+CAP = 2.0  # of the bars
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A method on a scenario: the metrics of one run for each seed."""
+
+    runs: tuple[dict[str, Any], ...]
+    collisions: int
+
+    @property
+    def came_through(self) -> bool:
+        return all(not run["diverged"] and len(run["cov"]) == self.collisions for run in self.runs)
+
+    def _worst(self, name: str, part: slice) -> float:
+        found = [value for run in self.runs for value in run[name][part]]
+        return float(max(found, key=lambda value: abs(value - 1.0), default=math.nan))
+
+    @property
+    def cov(self) -> float:
+        """The farthest from 1, of all collisions; not a number without a completed one."""
+        return self._worst("cov", slice(None))
+
+    @property
+    def first_cof(self) -> float:
+        """Of the first touch."""
+        return self._worst("cof", slice(1))
+
+    @property
+    def later_cof(self) -> float:
+        return self._worst("cof", slice(1, None))
+
+    @property
+    def force_error(self) -> float:
+        return abs(self._worst("cof", slice(None)) - 1.0)
+
+    @property
+    def meets(self) -> bool:
+        return self.came_through and abs(self.cov - 1.0) <= SPEED_WITHIN and self.force_error <= WITHIN
+
+    @property
+    def cost(self) -> float:
+        """Errors of speed and force, in parts of what is asked for."""
+        return abs(self.cov - 1.0) / SPEED_WITHIN + self.force_error / WITHIN
+
+
+def as_run(result: Result) -> Prediction:
+    return Prediction((result.metrics,), scenario_of(result).collisions)
+
+
+def name_of(scenario: Docking) -> str:
+    method = scenario.compensate.method
+    return f"twin {scenario.compensate.mode}" if method == "twin" else method
+
+
+def all_methods(scenario: Docking) -> dict[str, Prediction]:
+    """Every method that takes the scenario, and the one it names; simulated, with the robot as the scenario has it."""
+    return dict(_all_methods(scenario.model_dump_json()))
+
+
+@lru_cache(maxsize=4)
+def _all_methods(text: str) -> Mapping[str, Prediction]:
+    scenario = Docking.model_validate_json(text)
+    chance = scenario.sensor.noise + scenario.encoder.position_noise + scenario.encoder.velocity_noise + scenario.robot.jitter
+    seeds = range(scenario.seed, scenario.seed + (SEEDS if chance > 0 else 1))
+    found = {}
+    for choice, (method, mode) in {
+        **METHODS,
+        name_of(scenario): (scenario.compensate.method, scenario.compensate.mode),
+    }.items():
+        changed = with_method(scenario, method, mode)
+        if changed is not None:
+            runs = (job.simulate(DOCKING, changed.model_copy(update={"seed": seed})).metrics for seed in seeds)
+            found[choice] = Prediction(tuple(runs), scenario.collisions)
+    return found
+
+
+def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
+    """A method has its own colour; other choices, such as delays, get those of a cycle."""
+    return {name: COLOUR_OF_METHOD.get(name, f"C{n}") for n, name in enumerate(names)}
+
+
+def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> None:
+    """Worst CoV of each method; CoF of its first touch beside the bound, and as a mark the worst of the later ones."""
+    colours = list(colours_of(found).values())
+    at = list(range(len(found)))
+    capped_bars(cov, at, [prediction.cov for prediction in found.values()], colours, CAP, 0.65)
+    capped_bars(cof, at, [prediction.first_cof for prediction in found.values()], colours, CAP, 0.65)
+    later = [(x, prediction.later_cof) for x, prediction in zip(at, found.values(), strict=True)]
+    shown = [(x, value) for x, value in later if value <= CAP]
+    cof.plot(*zip(*shown, strict=True) if shown else ((), ()), "D", color="white", markeredgecolor="black", markersize=4.5)
+    cof.set_ylim(0.0, max(cof.get_ylim()[1], 1.12 * max([1.0, *(value for _, value in shown)])))
+    bound_line(cof, bound)
+    for axes, words in ((cov, "worst CoV"), (cof, "CoF: first touch, ◇ later")):
+        axes.set_xticks(at, list(found), fontsize=8)
+        if len(found) > 4:  # no room side by side
+            axes.tick_params(axis="x", rotation=40)
+            for text in axes.texts[: len(found)]:
+                text.set_rotation(90)
+        axes.set_ylabel(words)
+
+
+def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Picture:
+    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 3.0))
+    bars(left, right, found, bound_of(scenario))
+    return Picture(
+        "Methods on this scenario",
+        "Left the speed that is farthest from the ideal. Right the largest force of the first touch over the ideal, and as a "
+        "mark the worst of the later ones. 1 is space; violet the least that any method can reach at a first touch in real "
+        "time, below which only a slower clock leads. Hatched bars are cut, and marks beyond them left out.",
+        fig,
+    )
+
+
+def comparison_picture(results: Mapping[str, Result]) -> Picture:
+    """At a glance: velocity over time, forces of the first two collisions, CoV and CoF of each method."""
+    first = next(iter(results.values()))
+    scenario = scenario_of(first)
+    ideal = ideal_run(scenario)
+    fig = figure.plt.figure(figsize=(10.0, 6.4))
+    places = fig.add_gridspec(2, 4, height_ratios=(1.1, 1.0))
+    top = fig.add_subplot(places[0, :])
+    _velocities(top, results, ideal)
+    one = fig.add_subplot(places[1, 0])
+    two = fig.add_subplot(places[1, 1], sharey=one)
+    for number, axes in ((1, one), (2, two)):
+        _forces(axes, results, ideal, number)
+    one.set_ylabel("true contact force [N]")
+    bounds = {bound_of(scenario_of(result)) for result in results.values()}
+    runs = {name: as_run(result) for name, result in results.items()}
+    bars(fig.add_subplot(places[1, 2]), fig.add_subplot(places[1, 3]), runs, bounds.pop() if len(bounds) == 1 else None)
+    delays = sorted({scenario_of(result).robot.delay for result in results.values()})
+    caption = (
+        f"Whole delay {', '.join(si(delay, 's') for delay in delays)}. Above: speed of the simulated rod against the frames. "
+        "Below: force in the first two collisions, worst speed over the ideal, largest force of the first touch over the ideal "
+        "and as a mark the worst of the later ones. Dashed is what space would give, violet the least that any method can "
+        "reach at a first touch in real time (twin in mode guarded slows its clock there); hatched bars are cut, and marks "
+        "beyond them left out."
+    )
+    if len({_physics(result) for result in results.values()}) > 1:
+        caption += f" The dashed lines belong to {next(iter(results))}."
+    return Picture(f"Side by side: {first.name or 'one scenario'}", caption, fig)
+
+
+def _physics(result: Result) -> str:
+    """What the ideal depends on."""
+    scenario = scenario_of(result)
+    return str((scenario.servicer, scenario.target, scenario.approach, scenario.frames, scenario.rod, scenario.contact))
+
+
+def _velocities(axes: Axes, results: Mapping[str, Result], ideal: Result) -> None:
+    speed = 1e3 * max(abs(along(ideal, "v_C_des_W")[0]), 1e-9)
+    end = max((float(r.rows["t"][-1]) for r in results.values() if not r.metrics["diverged"]), default=ideal.rows["t"][-1])
+    for method, result in results.items():
+        v = 1e3 * along(result, "v_C_des_W")
+        inside = result.rows["t"] <= end
+        label = (
+            method
+            if not np.abs(v[inside]).max() > 2.2 * speed
+            else f"{method}: up to {si(1e-3 * float(np.abs(v).max()), 'm/s', 3)}"
+        )
+        line(axes, result.rows["t"][inside], v[inside], label, color=colours_of(results)[method])
+    shown = ideal.rows["t"] <= end
+    line(axes, ideal.rows["t"][shown], 1e3 * along(ideal, "v_C_des_W")[shown], "ideal", **IDEAL)
+    axes.set(xlabel="time [s]", ylabel="velocity along the normal [mm/s]", ylim=(-2.2 * speed, 2.2 * speed))
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(results) + 1)
+
+
+def _forces(axes: Axes, results: Mapping[str, Result], ideal: Result, number: int) -> None:
+    drawn: Result | None = None
+    for method, result in results.items():
+        for collision in collisions_of(result):
+            if collision.number == number:
+                part = window(result, collision)
+                ms = 1e3 * (result.rows["t"][part] - result.rows["t"][collision.first])
+                force = collision.side * along(result, "F_C_true_W")[part]
+                axes.plot(ms, force, color=colours_of(results)[method])
+                drawn = result
+    if drawn is not None:
+        touch = collisions_of(ideal)
+        if len(touch) >= number:
+            ideal_force(axes, ideal, ideal, touch[number - 1])
+    axes.set_title(f"collision {number}", fontsize=9)
+    axes.set_xlabel("time since the touch [ms]", fontsize=8)

@@ -1,0 +1,173 @@
+"""docking, seen from the target: W stands still, the servicer comes.
+
+Solid: the simulated satellites, X_WA = (X_NB X_BW)⁻¹ X_NA. Wire: the robot and the mock-up that it holds, by its encoders.
+Ghost: the set-point. The bodies are the cuboids of their mass and inertia. Where a scenario has a satellite's centre of mass
+at the rod's tip (in one degree of freedom it makes no difference), the body is drawn set back along the approach, clear of the
+frames.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit_apart
+from hilt.core.signals import record
+from hilt.maths import so3, spatial, vec
+from hilt.scene.drawing import Drawing
+from hilt.scene.placing import UPRIGHT, put, put_arrow
+from hilt.scene.robot import JOINTS, ROBOT, add_robot, put_robot
+from hilt.scene.shapes import Part, Scene, Z, box, cuboid, rod, satellite, sphere, turn_to
+from hilt.systems.docking.docking import Docking
+
+CLEAR = 0.30  # m between a satellite's face and the tip
+LEAST = 0.25  # m, half the depth of a satellite that is not set back
+OVER = 1.01  # the mock-up against the body: its lines lie just outside
+
+PARAMS = record(
+    nodes="i8", target="i8", frames="i8", servicer="i8", mock="i8", wanted="i8", tip="i8", force="i8", drive="i8", far="i8",
+    X_BW=7, X_AU=7, tip_U=3, start=3, above=3, least="f8", robot=ROBOT,
+)  # fmt: skip
+STATE = record(q=JOINTS)
+
+
+@jit_apart
+def pose(row, x, p, out):
+    sig, x, p = row[0], x[0], p[0]
+    put(out, p.target, (0.0, 0.0, 0.0), UPRIGHT)
+    put(out, p.frames, vec.load(p.start), UPRIGHT)
+    put(out, p.servicer, *_simulated(sig, p))
+    measured = spatial.load(sig.X_WB_meas)
+    known = put(out, p.mock, measured[0], measured[1])
+    put(out, p.tip, spatial.place(measured, vec.load(p.tip_U)), measured[1])
+    put(out, p.wanted, vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q))
+    put_robot(out, p.robot, x.q, measured[0], measured[1], known)
+    f = vec.load(sig.F_C_true_W)
+    put_arrow(out, p.nodes, p.force, vec.load(sig.p_C_true_W), f, p.least)
+    put_arrow(out, p.nodes, p.drive, vec.load(sig.p_C_des_W), vec.load(sig.F_hat_W), p.least)
+    put_arrow(out, p.nodes, p.far, vec.load(p.above), f, p.least)
+
+
+@jit_apart
+def _simulated(sig, p):
+    """X_WU of the simulated servicer: (X_NB X_BW)⁻¹ X_NA X_AU."""
+    X_BW, X_AU = (vec.load(p.X_BW), so3.load(p.X_BW[3:])), (vec.load(p.X_AU), so3.load(p.X_AU[3:]))
+    X_NW = spatial.compose(spatial.load(sig.X_NB), X_BW)
+    return spatial.compose(spatial.inverse(X_NW), spatial.compose(spatial.load(sig.X_NA), X_AU))
+
+
+def _body(size: np.ndarray, centre: np.ndarray, tip: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Middle and sides of a satellite that lies along `way` from the tip, clear of it."""
+    axis = int(np.argmax(np.abs(way)))
+    room = float(np.dot(centre - tip, way)) - CLEAR
+    half = 0.5 * size[axis]
+    if room >= LEAST:  # there is a real distance: keep it, and make the body fit
+        fitting = size.copy()
+        fitting[axis] = 2.0 * min(half, room)
+        return centre, fitting
+    return centre + (CLEAR + half - float(np.dot(centre - tip, way))) * way, size
+
+
+def plate_of(values: Docking) -> float:
+    """Side of a frame; bodies that turn let the tip slide along it."""
+    return (12.0 if values.rotates else 6.0) * values.frames.gap
+
+
+def _frames(scene: Scene, values: Docking, to_target: np.ndarray) -> int:
+    """Two plates, the rear one with a hole for the rod, four bars between them and one to the target."""
+    gap, n = values.frames.gap, np.array(values.frames.n_W)
+    turn = turn_to(values.frames.n_W)
+    side, thick = plate_of(values), 0.4 * gap
+    parts: list[Part] = [box((side, side, thick), n * (gap + 0.5 * thick), turn)]
+
+    def at(u: float, v: float, along: float) -> np.ndarray:
+        return np.array(so3.rotate(turn, (u, v, along)))
+
+    rear = -gap - 0.5 * thick
+    for u, v, size in (
+        (0.375 * side, 0.0, (0.25 * side, side, thick)),
+        (-0.375 * side, 0.0, (0.25 * side, side, thick)),
+        (0.0, 0.375 * side, (0.5 * side, 0.25 * side, thick)),
+        (0.0, -0.375 * side, (0.5 * side, 0.25 * side, thick)),
+    ):
+        parts.append(box(size, at(u, v, rear), turn))
+    for u in (-0.45, 0.45):
+        for v in (-0.45, 0.45):
+            parts.append(rod(at(u * side, v * side, -gap), at(u * side, v * side, gap), 0.1 * gap))
+    parts.append(rod(n * (gap + thick), to_target, 0.02, "target"))
+    return scene.node("frames", "frames", "static", "wall", *parts)
+
+
+def _gear(values: Docking, way: np.ndarray, back: float) -> list[Part]:
+    """Rod and head, in the assembly frame."""
+    tip, radius = np.array(values.rod.tip), max(values.rod.radius, 1e-3)
+    return [
+        sphere(radius, values.rod.tip, "tool"),
+        rod(tip, tip - 0.15 * way, 0.5 * radius, "tool"),
+        rod(tip - 0.15 * way, tip - back * way, 0.02, "tool"),
+    ]
+
+
+def draw(values: Docking) -> Drawing:
+    scene, p = Scene(scale_bar=0.01), np.zeros(1, PARAMS)
+    figures = p[0]
+    start, tip = np.array(values.start_of_tip), np.array(values.rod.tip)
+    way = np.array(values.approach.velocity) / values.approach.speed
+    q_A, q_B = values.servicer.assembly_attitude, values.target.assembly_attitude
+    figures.X_AU[:3], figures.X_AU[3:] = values.servicer.assembly_position, q_A
+    figures.X_BW[:3], figures.X_BW[3:] = values.target.assembly_position, q_B
+    figures.tip_U, figures.start = tip, start
+
+    # Both bodies in their assembly frames, which are W's and U's axes.
+    centre_A = -np.array(so3.rotate_back(q_A, values.servicer.assembly_position))
+    centre_B = -np.array(so3.rotate_back(q_B, values.target.assembly_position))
+    at_A, size_A = _body(cuboid(values.servicer.mass, values.servicer.inertia), centre_A, tip, -way)
+    at_B, size_B = _body(cuboid(values.target.mass, values.target.inertia), centre_B, start, way)
+    label = f"target, {values.target.mass:g} kg"
+    figures.target = scene.node("target", label, "solid", "target", *satellite(size_B, at_B))
+    face = at_B - start - way * 0.45 * size_B[int(np.argmax(np.abs(way)))]
+    figures.frames = _frames(scene, values, face)
+    back = float(np.dot(tip - at_A, way))
+    parts = satellite(size_A, at_A) + _gear(values, way, back)
+    figures.servicer = scene.node("servicer", f"servicer, {values.servicer.mass:g} kg", "solid", "body", *parts)
+    parts = [box(OVER * size_A, at_A), *_gear(values, way, back)]
+    figures.mock = scene.node("mock-up", "mock-up on the robot", "wire", "slave", *parts)
+    figures.tip = scene.node("tip", "tip of the real rod", "wire", "tool", sphere(1.05 * max(values.rod.radius, 1e-3)))
+    figures.wanted = scene.node("set-point", "set-point", "ghost", "tool", *_gear(values, way, 0.2))
+
+    lying = way - np.dot(way, Z) * np.array(Z)
+    facing = lying / np.linalg.norm(lying) if np.linalg.norm(lying) > 0.1 else np.array((1.0, 0.0, 0.0))
+    angle = math.atan2(facing[1], facing[0])
+    mount_q = so3.exp((0.0, 0.0, angle))
+    flange = at_A - (0.5 * OVER * size_A[int(np.argmax(np.abs(way)))]) * way
+    add_robot(scene, figures.robot, np.array(values.approach.position) + flange, facing, flange, mount_q)
+
+    peak = values.approach.speed * math.sqrt(values.contact.stiffness * values.reduced_mass)
+    gap = values.frames.gap
+    figures.least = 0.002 * peak
+    figures.force = scene.arrow("force", "contact force on the target", "N", 3.0 * gap / peak, "force")
+    figures.drive = scene.arrow("drive", "force that drives the bodies", "N", 3.0 * gap / peak, "virtual")
+    figures.far = scene.arrow("far", "contact force, enlarged", "N", 1.2 / peak, "force")
+    figures.above = start + np.array(Z) * (0.5 * max(size_A[2], size_B[2]) + 0.25)
+    figures.nodes = len(scene.nodes)
+    scene.trail("tip", "tool")
+    scene.workspace(values.limits.workspace_min, values.limits.workspace_max, 10.0)
+    _views(scene, values, figures, size_A, at_A, size_B, at_B)
+    return Drawing(scene, pose, np.zeros(1, STATE), p)
+
+
+def _views(scene: Scene, values: Docking, figures, size_A, at_A, size_B, at_B) -> None:
+    """Two close to the frames, where centimetres count, and two of everything."""
+    start, n = figures.start, np.array(values.frames.n_W)
+    low, high = min(figures.robot.stand[0] - 0.4, at_A[0] - 0.5 * size_A[0]), at_B[0] + 0.5 * size_B[0]
+    bottom, top = figures.robot.stand[2], figures.above[2] + 0.2
+    whole = np.array((0.5 * (low + high), start[1], 0.5 * (bottom + top)))
+    span = 1.25 * max(high - low, 1.2 * (top - bottom))
+    across = np.array(Z) - n[2] * n if abs(n[2]) < 0.9 else np.array((0.0, 1.0, 0.0))  # sees the gap edge-on
+    close = 1.5 * plate_of(values)
+    scene.look("top", start, across, close, np.cross(across, n))
+    scene.look("side", whole, (0.0, -1.0, 0.0), span)
+    scene.look("front", whole, (-0.55, -1.0, 0.45), 1.1 * span)
+    tip, way = np.array(values.rod.tip), np.array(values.approach.velocity) / values.approach.speed
+    face = float((tip - at_A) @ way) - 0.5 * size_A[int(np.argmax(np.abs(way)))]  # before the servicer, not inside it
+    back = min(close, 0.9 * face) if face > 0.0 else close
+    scene.view("tool camera", tip - back * way + (0.0, -0.45 * close, 0.55 * close), tip, close, node="mock-up")

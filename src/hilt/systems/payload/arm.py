@@ -1,0 +1,169 @@
+"""The slave arms: how the hands move.
+
+`point`    hands that follow the commanded twist after a dead time, with whatever force it takes
+`jointed`  arms of seven joints that follow commanded joint speeds through geared servos, and give way to the wrench a little
+           (arm_model.py); the wrench of a tick is that at its start
+
+In bilateral mode the arm is driven by force, not by velocity: a mass that may meet a wall (force_arm.py).
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Newton, Newton3, Second
+from hilt.maths import delay, so3, vec
+from hilt.systems.payload import force_arm
+from hilt.systems.payload.arm_model import ARM as JOINTED_STATE
+from hilt.systems.payload.arm_model import (
+    ARM_PARAMS,
+    JOINTS,
+    JointedArm,
+    arm_hand,
+    arm_move,
+    arm_reset,
+    joint_angle,
+    pack_arm,
+    stands,
+)
+from hilt.systems.payload.force_arm import force_arm_move
+
+POINT, JOINTED, FORCE = range(3)
+
+
+class Arm(Section):
+    """The slave arms and their wrist sensors."""
+
+    model: Literal["point", "jointed"] = "point"
+    count: Literal[1, 2] = Field(default=1, description="arms that hold the payload")
+    delay: Second = Field(default=0.0, ge=0, description="dead time of a point arm")
+    jointed: JointedArm = JointedArm()
+    force_noise: Newton = Field(default=0.0, ge=0, description="rms of each axis of a wrist sensor")
+    force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="of all wrist sensors together")
+
+
+@jit
+def _point_arms(sig, x, p, dt):
+    """The twist commanded in the last tick, after the dead time; two hands move as one body."""
+    delay.push_wrench(x.line, sig.v_sc, sig.w_sc)  # a line of six numbers
+    v, w = delay.read(x.line, p.samples, 0), delay.read(x.line, p.samples, 3)
+    place, q = vec.load(x.place), so3.load(x.q)
+    if x.started:
+        place = vec.add(place, vec.scale(dt, v))
+        q = so3.renormalise(so3.multiply(so3.exp(vec.scale(dt, w)), q))
+    vec.store(x.place, place)
+    so3.store(x.q, q)
+    for i in range(p.count):
+        r = so3.rotate(q, vec.load(p.apart[i]))
+        _show(sig, i, vec.add(place, r), q, vec.add(v, vec.cross(w, r)), w)
+
+
+@jit
+def _jointed_arms(sig, x, p, dt):
+    for i in range(p.count):
+        if x.started:
+            wrench = sig.hand_wrenches[6 * i : 6 * i + 6]
+            f, tau = vec.scale(-1.0, vec.load(wrench)), vec.scale(-1.0, vec.load(wrench[3:]))
+            arm_move(x.arms[i], p.arms[i], sig.qd_arm_c[JOINTS * i : JOINTS * (i + 1)], f, tau, dt)
+        place, q, v, w = arm_hand(x.arms[i], p.arms[i])
+        _show(sig, i, place, q, v, w)
+        for j in range(JOINTS):
+            sig.q_arm[JOINTS * i + j] = joint_angle(x.arms[i], j)
+
+
+@jit
+def _force_arm(sig, x, p, dt):
+    """One hand, driven by force; the grip's force on it is that of the last tick, and falls as the grip is stiff."""
+    if x.started:
+        f_grip = vec.scale(-1.0, vec.load(sig.hand_wrenches))
+        pushed = force_arm_move(x.driven, p.driven, vec.load(sig.f_sc), f_grip, p.k_grip, p.d_grip, dt)
+        vec.store(sig.wall_W, vec.scale(pushed, vec.load(p.driven.normal)))
+    vec.store(sig.f_sm, vec.load(x.driven.f))
+    _show(sig, 0, vec.load(x.driven.x), (1.0, 0.0, 0.0, 0.0), vec.load(x.driven.v), (0.0, 0.0, 0.0))
+
+
+@jit
+def _show(sig, i, p, q, v, w):
+    vec.store(sig.hands[7 * i : 7 * i + 3], p)
+    so3.store(sig.hands[7 * i + 3 : 7 * i + 7], q)
+    vec.store(sig.hand_twists[6 * i : 6 * i + 3], v)
+    vec.store(sig.hand_twists[6 * i + 3 : 6 * i + 6], w)
+
+
+@jit
+def _measure(sig, p):
+    """What the arms' encoders say of the place between the hands."""
+    share = 1.0 / p.count
+    last = p.count - 1
+    for i in range(3):
+        sig.x_s[i] = share * (sig.hands[i] + last * sig.hands[7 + i])
+        sig.v_s[i] = share * (sig.hand_twists[i] + last * sig.hand_twists[6 + i])
+        sig.w_s[i] = share * (sig.hand_twists[3 + i] + last * sig.hand_twists[9 + i])
+    q = so3.load(sig.hands[3:7])
+    so3.store(sig.q_s, so3.interpolate(q, so3.load(sig.hands[10:14]), 0.5) if p.count == 2 else q)
+
+
+@jit
+def arm_step(sig, x, p, dt):
+    if p.kind == POINT:
+        _point_arms(sig, x, p, dt)
+    elif p.kind == JOINTED:
+        _jointed_arms(sig, x, p, dt)
+    else:
+        _force_arm(sig, x, p, dt)
+    x.started = 1
+    _measure(sig, p)
+
+
+def _pack(p, scenario):
+    arm, grip, dt = scenario.arm, scenario.grip, scenario.loop.period
+    p.kind = FORCE if scenario.bilateral_mode else JOINTED if arm.model == "jointed" else POINT
+    p.count = arm.count
+    p.samples = arm.delay / dt
+    p.x0 = scenario.start_of_grip
+    p.apart[: arm.count] = np.array(scenario.grips) - grip.position
+    if p.kind == JOINTED:
+        hands = [tuple(p.x0 + p.apart[i]) for i in range(arm.count)]
+        for i, stand in enumerate(stands(arm.jointed, hands)):
+            pack_arm(p.arms[i], arm.jointed, stand, dt)
+    size = math.hypot(*scenario.operator.direction)
+    direction = tuple(part / size for part in scenario.operator.direction)
+    force_arm.pack(p.driven, scenario.force_arm, direction, scenario.start_of_grip, dt)
+    if scenario.gripped:
+        p.k_grip, p.d_grip = grip.stiffness, grip.damping
+
+
+@jit
+def _reset(sig, x, p):
+    vec.store(x.place, vec.load(p.x0))
+    vec.store(x.driven.x, vec.load(p.x0))
+    x.q[0] = 1.0
+    for i in range(p.count):
+        _show(sig, i, vec.add(vec.load(p.x0), vec.load(p.apart[i])), so3.load(x.q), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        arm_reset(x.arms[i], p.arms[i])
+        for j in range(JOINTS):
+            sig.q_arm[JOINTS * i + j] = joint_angle(x.arms[i], j)
+    _measure(sig, p)
+
+
+ARM = StageKind(
+    "arm",
+    arm_step,
+    reads=("v_sc", "w_sc", "qd_arm_c", "f_sc", "hands", "hand_twists", "hand_wrenches", "q_arm", "wall_W", "f_sm"),
+    writes=("hands", "hand_twists", "x_s", "q_s", "v_s", "w_s", "q_arm", "wall_W", "f_sm"),
+    state=record(
+        line=delay.WRENCH_LINE, place=3, q=4, started="i8", arms=(JOINTED_STATE, (2,)), driven=force_arm.STATE,
+    ),
+    params=record(
+        kind="i8", count="i8", samples="f8", x0=3, apart=("f8", (2, 3)), arms=(ARM_PARAMS, (2,)), driven=force_arm.PARAMS,
+        k_grip="f8", d_grip="f8",
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,244 @@
+"""Bilateral mode: master device and slave arm hold each other through the link, and books of energy guard both.
+
+    f_m = K (x_m - x_s') + R_m (v_m - v_s') + B_m v_m       against the hand;   ' by the newest packet
+    f_s = K (x_m' - x_s) + R_s (v_m' - v_s) - B_s v_s       on the slave arm
+
+The damping grows with the delay T and the jitter, which makes the loop stable by design; positions are sent, so nothing
+drifts. The books certify it: each side sums force times way of its motor, the *measured* force (a motor with a lag does not
+do what is commanded), joules into the link and out of it apart, and sends the joules in with every packet. No side may give
+out more than the other is known to have taken in, and its share of a start energy E_0:
+
+    E_out ≤ E_in' + E_0/2      so      in - out at both ends together never falls below -E_0
+
+Near the limit the pull K (..) + R (..) is scaled so that what is given over a horizon h fits into what is available; with
+nothing available only damping is left, and the pull comes back in 0.2 s. h is a tick and a few lags of the motor, and what the
+motor's present force will still give while it dies counts as given already. One book for all three axes, force · way:
+passivity is a law of the sum, and a packet needs one number. When packets stay out the law fades to damping in half a second,
+and comes back in two.
+
+With a joystick there is no law and nothing to guard, but the link has its two ports all the same: work of the virtual arm on
+the virtual payload goes in on the ground, work of the slave arm on the real one comes out on orbit.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core import ledger
+from hilt.core.scenario import Section
+from hilt.core.signals import PORT, record
+from hilt.core.stage import StageKind
+from hilt.core.units import Joule, NewtonPerMetre, NewtonSecondPerMetre
+from hilt.maths import so3, vec
+
+PATIENCE = 0.3  # s of silence beyond delay and jitter before the law fades
+FADE_OUT = 0.5  # s
+FADE_IN = 2.0  # s
+FADE_BACK = 0.2  # s after the guard has let go: at once would be a rattle
+LEAST_DAMPING = 5.0  # N·s/m
+LAGS = 5.0  # of the motor, that the guard looks ahead: it goes on giving for a while after it is told to stop
+SAFE = 0.6  # of the damping at which a device begins to tremble
+KEPT = 0.05  # share of the start energy that is kept back, for what a lagging motor gives before it obeys
+NONE = 0
+MEASURED = 1
+COMMANDED = 2
+BOOKS = {"none": NONE, "measured": MEASURED, "commanded": COMMANDED}
+
+
+class Bilateral(Section):
+    """The laws at both ends, when operator.kind is "hand"."""
+
+    gains: Literal["contact", "payload"] = Field(default="contact", description="what the slave arm meets")
+    stiffness: NewtonPerMetre | None = Field(default=None, gt=0, description="K; else 100 for contact, 112 for a payload")
+    master_damping: NewtonSecondPerMetre | None = Field(default=None, ge=0, description="B_m; else K (delay + jitter)")
+    slave_damping: NewtonSecondPerMetre | None = Field(default=None, ge=0, description="B_s; else as B_m, 0 for a payload")
+    energy: Joule = Field(default=0.4, ge=0, description="E_0, what the link may give before it has taken; half at each end")
+    books: Literal["measured", "commanded", "none"] = Field(
+        default="measured", description="the force that the guard believes; commanded is wrong behind a motor with a lag"
+    )
+
+
+@dataclass(frozen=True)
+class Gains:
+    K: float
+    R_m: float
+    R_s: float
+    B_m: float
+    B_s: float
+
+
+def gains(bilateral: Bilateral, link) -> Gains:
+    """Stiffness and damping for a link."""
+    late = link.delay + link.jitter
+    if bilateral.gains == "contact":
+        K, R_m, R_s = bilateral.stiffness or 100.0, 0.0, 0.0
+        B_m = B_s = max(LEAST_DAMPING, K * late)
+    else:
+        K, R_m, R_s = bilateral.stiffness or 112.0, 300.0, 1400.0
+        B_m, B_s = K * late, 0.0
+    B_m = B_m if bilateral.master_damping is None else bilateral.master_damping
+    B_s = B_s if bilateral.slave_damping is None else bilateral.slave_damping
+    return Gains(K, R_m, R_s, B_m, B_s)
+
+
+def most_damping(mass: float, motor_lag: float, speed_lag: float, period: float) -> float:
+    """What a device of this mass can show of damping: m s (τ s + 1)(σ s + 1) + B is stable for B < m (1/τ + 1/σ).
+
+    σ is the lag of the measured speed and half a tick. SAFE of the limit, since a real device has more lags than these two.
+    """
+    return SAFE * mass * (1.0 / max(motor_lag, period) + 1.0 / (speed_lag + 0.5 * period))
+
+
+def check_damping(scenario) -> None:
+    """Refuse laws that master device or slave arm cannot do: they would tremble on their own, whatever the link."""
+    found, period = gains(scenario.bilateral, scenario.link), scenario.loop.period
+    sides = (
+        ("master", found.R_m + found.B_m, scenario.master, scenario.master.speed_filter),
+        ("force_arm", found.R_s + found.B_s, scenario.force_arm, 0.0),
+    )
+    for name, damping, device, speed_lag in sides:
+        most = most_damping(device.mass, device.motor_lag, speed_lag, period)
+        if damping > most:
+            raise ValueError(
+                f"bilateral mode needs {damping:.3g} N·s/m of damping for this delay and jitter; {name} of {device.mass:g} kg "
+                f"with a motor_lag of {device.motor_lag:g} s can do at most {most:.3g} N·s/m; shorten {name}.motor_lag or "
+                "link.delay, or lower bilateral.stiffness"
+            )
+
+
+@jit
+def largest_share(power, available, horizon):
+    """Of a law that would give this power: as much as may be given over the horizon."""
+    given, most = power * horizon, max(available, 0.0)
+    return 1.0 if given <= most else most / given
+
+
+@jit
+def _force(x, p, place, v, other_place, other_v, f_measured, taken_there, age, dt):
+    """Force of the link on the device of one side: books of the last tick, law and fade, guard for the next."""
+    booked = f_measured if p.books == MEASURED else vec.load(x.f)
+    if x.started:
+        ledger.book(x.port, -vec.dot(booked, vec.sub(place, vec.load(x.place))), 1.0, 1.0)
+    x.started = 1
+    vec.store(x.place, place)
+    x.fade = max(x.fade - dt / FADE_OUT, 0.0) if age > p.patience else min(x.fade + dt / FADE_IN, 1.0)
+    x.trust = min(x.trust + dt / FADE_BACK, 1.0)
+    pull = vec.add(vec.scale(p.K, vec.sub(other_place, place)), vec.scale(p.R, vec.sub(other_v, v)))
+    cut = 0
+    if p.books != NONE:
+        dying = max(0.0, vec.dot(booked, v)) * p.dies
+        available = taken_there + p.energy - x.port.out - dying
+        most = largest_share(vec.dot(pull, v) - p.B * vec.dot(v, v), available, p.horizon)
+        if x.fade * x.trust > most:
+            x.trust, cut = most / x.fade, 1
+    share = x.fade * x.trust
+    f = vec.sub(vec.scale(share, pull), vec.scale(share * p.B + (1.0 - share) * p.B_silent, v))
+    vec.store(x.f, f)
+    return f, cut
+
+
+@jit
+def _book_virtual_arm(sig, x, dt):
+    """The step's own motion, V dt: where the virtual arm is put somewhere else nothing is worked."""
+    moved, turned = vec.scale(dt, vec.load(sig.v_vir)), vec.scale(dt, vec.load(sig.w_vir))
+    ledger.book_wrench(x.port, vec.load(sig.f_vir), vec.load(sig.tau_vir), moved, turned)
+
+
+@jit
+def _book_slave_arm(sig, x):
+    """The mean wrench of the tick on the measured motion; what the payload gets the link gives."""
+    f, tau, place, q = vec.load(sig.f_s), vec.load(sig.tau_s), vec.load(sig.x_s), so3.load(sig.q_s)
+    if x.started:
+        f_mean, tau_mean = vec.scale(-0.5, vec.add(f, vec.load(x.f))), vec.scale(-0.5, vec.add(tau, vec.load(x.tau)))
+        ledger.book_wrench(x.port, f_mean, tau_mean, vec.sub(place, vec.load(x.place)), so3.between(so3.load(x.q), q))
+    x.started = 1
+    vec.store(x.f, f)
+    vec.store(x.tau, tau)
+    vec.store(x.place, place)
+    so3.store(x.q, q)
+
+
+@jit
+def bilateral_ground_step(sig, x, p, dt):
+    if not p.enabled:
+        _book_virtual_arm(sig, x, dt)
+        ledger.publish(sig.W_master, x.port)
+        return
+    f, cut = _force(
+        x, p, vec.load(sig.x_m), vec.load(sig.v_m), vec.load(sig.x_s_newest), vec.load(sig.v_s_newest),
+        vec.scale(-1.0, vec.load(sig.f_m)), sig.E_s_newest, sig.down_age, dt,
+    )  # fmt: skip
+    vec.store(sig.f_mc, vec.scale(-1.0, f))
+    ledger.publish(sig.W_master, x.port)
+    sig.master_guard, sig.master_fade = cut, x.fade
+
+
+@jit
+def bilateral_orbit_step(sig, x, p, dt):
+    if not p.enabled:
+        _book_slave_arm(sig, x)
+        ledger.publish(sig.W_slave, x.port)
+        return
+    f, cut = _force(
+        x, p, vec.load(sig.x_s), vec.load(sig.v_s), vec.load(sig.x_m_newest), vec.load(sig.v_m_newest),
+        vec.load(sig.f_sm), sig.E_m_newest, sig.link_age, dt,
+    )  # fmt: skip
+    vec.store(sig.f_sc, f)
+    ledger.publish(sig.W_slave, x.port)
+    sig.slave_guard, sig.slave_fade = cut, x.fade
+
+
+def _pack(p, scenario, motor_lag):
+    found = gains(scenario.bilateral, scenario.link)
+    p.enabled = scenario.operator.kind == "hand"
+    p.K = found.K
+    p.energy = 0.5 * (1.0 - KEPT) * scenario.bilateral.energy
+    p.books = BOOKS[scenario.bilateral.books]
+    p.patience = scenario.link.delay + scenario.link.jitter + PATIENCE
+    p.dies, p.horizon = 2.0 * motor_lag, scenario.loop.period + LAGS * motor_lag
+    return found
+
+
+def _pack_ground(p, scenario):
+    found = _pack(p, scenario, scenario.master.motor_lag)
+    p.R, p.B, p.B_silent = found.R_m, found.B_m, max(found.B_m, found.R_m)
+
+
+def _pack_orbit(p, scenario):
+    found = _pack(p, scenario, scenario.force_arm.motor_lag)
+    p.R, p.B, p.B_silent = found.R_s, found.B_s, max(found.B_s, found.R_s)
+
+
+@jit
+def _reset(sig, x, p):
+    x.fade = x.trust = 1.0
+
+
+_STATE = record(started="i8", place=3, q=4, f=3, tau=3, port=PORT, fade="f8", trust="f8")
+_PARAMS = record(
+    enabled="i8", K="f8", R="f8", B="f8", B_silent="f8", energy="f8", books="i8", patience="f8", dies="f8", horizon="f8",
+)  # fmt: skip
+
+BILATERAL_GROUND = StageKind(
+    "bilateral-ground",
+    bilateral_ground_step,
+    reads=("x_m", "v_m", "f_m", "x_s_newest", "v_s_newest", "E_s_newest", "down_age", "v_vir", "w_vir", "f_vir", "tau_vir"),
+    writes=("f_mc", "W_master", "master_guard", "master_fade"),
+    state=_STATE,
+    params=_PARAMS,
+    pack=_pack_ground,
+    reset=_reset,
+)
+
+BILATERAL_ORBIT = StageKind(
+    "bilateral-orbit",
+    bilateral_orbit_step,
+    reads=("x_s", "v_s", "f_sm", "x_m_newest", "v_m_newest", "E_m_newest", "link_age", "q_s", "f_s", "tau_s"),
+    writes=("f_sc", "W_slave", "slave_guard", "slave_fade"),
+    state=_STATE,
+    params=_PARAMS,
+    pack=_pack_orbit,
+    reset=_reset,
+)

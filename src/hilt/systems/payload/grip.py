@@ -1,0 +1,108 @@
+"""The slave hands on the payload's grips: a spring and a damper join each hand and its grip, along and about three axes.
+
+f = K (x_s - x_g) + D (v_s - v_g)        on the payload, at its grip; within ± play the spring does nothing
+τ = K_r log(q_s q_g⁻¹) + D_r (ω_s - ω_g)
+
+With two hands the grips lie on both sides of the place of the grip; what the slave law feels is the sum at that place. A wrist
+also feels a wall that its hand leans on.
+"""
+
+import math
+
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre, Metre3, NewtonMetrePerRadian, NewtonMetreSecond, NewtonPerMetre, NewtonSecondPerMetre
+from hilt.maths import noise, so3, vec
+
+
+class Grip(Section):
+    """The real joint between hand and payload."""
+
+    stiffness: NewtonPerMetre = Field(default=20e3, gt=0)
+    damping: NewtonSecondPerMetre = Field(default=300.0, ge=0)
+    rotational_stiffness: NewtonMetrePerRadian = Field(default=0.0, ge=0, description="0: the payload turns in the hand")
+    rotational_damping: NewtonMetreSecond = Field(default=0.0, ge=0)
+    play: Metre = Field(default=0.0, ge=0)
+    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the grip, in the payload's frame; of two, between them")
+    spacing: Metre = Field(default=0.6, gt=0, description="between the grips of two hands, along y")
+
+
+@jit
+def hold(p, x_s, q_s, v_s, w_s, x_g, q_g, v_g, w_g):
+    """Force and torque of a hand on a grip."""
+    stretch = vec.sub(x_s, x_g)
+    if p.play > 0.0:
+        size = math.sqrt(vec.dot(stretch, stretch))
+        stretch = vec.scale(max(0.0, 1.0 - p.play / size) if size > 0.0 else 0.0, stretch)
+    f = vec.add(vec.scale(p.stiffness, stretch), vec.scale(p.damping, vec.sub(v_s, v_g)))
+    tau = vec.add(vec.scale(p.K_r, so3.between(q_g, q_s)), vec.scale(p.D_r, vec.sub(w_s, w_g)))
+    return f, tau
+
+
+@jit
+def grip_step(sig, x, p, dt):
+    q, w = so3.load(sig.X_WB_true.q), vec.load(sig.V_WB_true.w)
+    com_W = so3.rotate(q, vec.load(p.com_B))
+    place_W = so3.rotate(q, vec.load(p.grip_B))
+    f_all = tau_all = tau_com = (0.0, 0.0, 0.0)
+    for i in range(p.hands):
+        grip_W = so3.rotate(q, vec.load(p.grips_B[i]))
+        x_g = vec.add(vec.load(sig.X_WB_true.p), grip_W)
+        v_g = vec.add(vec.load(sig.V_WB_true.v), vec.cross(w, grip_W))
+        hand, twist, wrench = (
+            sig.hands[7 * i : 7 * i + 7],
+            sig.hand_twists[6 * i : 6 * i + 6],
+            sig.hand_wrenches[6 * i : 6 * i + 6],
+        )
+        f, tau = hold(p, vec.load(hand), so3.load(hand[3:]), vec.load(twist), vec.load(twist[3:]), x_g, q, v_g, w)
+        vec.store(wrench, f)
+        vec.store(wrench[3:], tau)
+        f_all = vec.add(f_all, f)
+        tau_all = vec.add(tau_all, vec.add(tau, vec.cross(vec.sub(grip_W, place_W), f)))
+        tau_com = vec.add(tau_com, vec.add(tau, vec.cross(vec.sub(grip_W, com_W), f)))
+        measured = vec.add(vec.add(f, vec.load(sig.wall_W)), vec.scale(1.0 / p.hands, vec.load(p.bias)))
+        if p.noise > 0.0:
+            measured = vec.add(measured, vec.scale(p.noise, noise.normal_vector(x.noise)))
+        vec.store(sig.f_hands[3 * i : 3 * i + 3], measured)
+    vec.store(sig.F_Bcm_true_W.f, f_all)
+    vec.store(sig.F_Bcm_true_W.tau, tau_com)
+    for i in range(3):
+        sig.f_s[i] = sig.f_hands[i] + sig.f_hands[3 + i]
+    vec.store(sig.tau_s, tau_all)
+
+
+def _pack(p, scenario):
+    grip, arm = scenario.grip, scenario.arm
+    p.stiffness, p.damping, p.play = grip.stiffness, grip.damping, grip.play
+    p.K_r, p.D_r = grip.rotational_stiffness, grip.rotational_damping
+    p.grip_B, p.com_B = grip.position, scenario.payload.centre_of_mass
+    p.hands = arm.count
+    p.grips_B[: arm.count] = scenario.grips
+    p.noise, p.bias = arm.force_noise, arm.force_bias
+    p.key = scenario.noise_key("arm.force_noise")
+    if not scenario.gripped:
+        p.stiffness = p.damping = p.K_r = p.D_r = 0.0
+
+
+@jit
+def _reset(sig, x, p):
+    x.noise.key = p.key
+
+
+GRIP = StageKind(
+    "grip",
+    grip_step,
+    reads=("hands", "hand_twists", "wall_W", "X_WB_true", "V_WB_true", "f_hands"),
+    writes=("F_Bcm_true_W", "hand_wrenches", "f_hands", "f_s", "tau_s"),
+    state=record(noise=noise.NOISE),
+    params=record(
+        stiffness="f8", damping="f8", K_r="f8", D_r="f8", play="f8", grip_B=3, com_B=3, hands="i8", grips_B=("f8", (2, 3)),
+        noise="f8", bias=3, key="u8",
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

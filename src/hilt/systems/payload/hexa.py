@@ -1,0 +1,260 @@
+"""A motion table of the HEXA kind on an X-Y stage: six crank angles and a place of the stage for one pose of the mock-up.
+
+Six rotary actuators stand in three pairs on the base; each swings a crank of length L in a vertical plane, and a rod of
+length l with ball joints joins the crank to the plate (Pierrot et al. 1991, Uchiyama et al. 1992). With d from a crank's
+pivot to its joint on the plate, u its part outwards and v upwards in the crank's plane,
+
+    u cos θ + v sin θ = c,        c = (|d|² + L² - l²) / 2L
+    θ = atan2(v, u) - atan2(√(u² + v² - c²), c)        the knee outwards
+
+The rods hold the plate against all forces and torques only while the six lines along them are independent: their determinant,
+against that of the neutral pose, falls to 0 where the plate can give way with all cranks locked (first at about 70° of tilt).
+
+The stage takes the slow part of x and y, τ s' + s = x exactly for a command that is linear between samples; the table takes
+the rest. At the end of its travel the stage stands and the table takes all.
+"""
+
+import math
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core import faults
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre, Metre3, Number, Radian, RadianPerSecond, Second
+from hilt.maths import linear, so3, vec
+
+LEGS = 6
+Pose = tuple[tuple[float, ...], tuple[float, ...]]  # position, quaternion
+
+
+class Hexa(Section):
+    """A table with six cranks. The base's z points to the plate; crank angles count from outwards to upwards."""
+
+    base_radius: Metre = Field(default=0.40, gt=0, description="from the middle of the base to the line of a pair of actuators")
+    base_half_spacing: Metre = Field(default=0.10, ge=0, description="half the distance of the cranks of a pair")
+    plate_radius: Metre = Field(default=0.20, gt=0, description="from the middle of the plate to the line of a pair of joints")
+    plate_half_spacing: Metre = Field(default=0.26, ge=0, description="half the distance of the joints of a pair")
+    crank: Metre = Field(default=0.50, gt=0, description="length L of a crank")
+    rod: Metre = Field(default=1.05, gt=0, description="length l of a rod")
+    height: Metre = Field(default=0.95, gt=0, description="of the plate above the base in the neutral pose")
+    angle_min: Radian = Field(default=-1.05, gt=-math.pi, description="lowest angle of a crank, 0 is horizontal and outwards")
+    angle_max: Radian = Field(default=1.48, lt=math.pi, description="highest angle of a crank")
+    rate_max: RadianPerSecond = Field(default=4.0, gt=0, description="highest rate of a crank")
+    hold_min: Number = Field(default=0.1, gt=0, lt=1, description="least hold of the rods on the plate, neutral pose 1")
+    centre: Metre3 = Field(
+        default=(0.0, 0.0, 0.0), description="where W has the mock-up in the neutral pose, stage in the middle"
+    )
+
+    @property
+    def neutral_angle(self) -> float:
+        """Angle of all cranks in the neutral pose; not a number if no crank reaches it."""
+        u, v, w = self.plate_radius - self.base_radius, self.height, self.plate_half_spacing - self.base_half_spacing
+        c = (u * u + v * v + w * w + self.crank**2 - self.rod**2) / (2.0 * self.crank)
+        margin = u * u + v * v - c * c
+        return math.atan2(v, u) - math.atan2(math.sqrt(margin), c) if margin > 0.0 else math.nan
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Hexa":
+        angle = self.neutral_angle
+        if math.isnan(angle):
+            raise ValueError(
+                f"hexa.height is {self.height:g} m; no crank of {self.crank:g} m with a rod of {self.rod:g} m holds the plate "
+                "there; change hexa.height or hexa.rod"
+            )
+        if not self.angle_min < angle < self.angle_max:
+            raise ValueError(
+                f"hexa.height is {self.height:g} m, for which the cranks stand at {angle:.3g} rad; it must lie between "
+                f"hexa.angle_min of {self.angle_min:g} rad and hexa.angle_max of {self.angle_max:g} rad; change hexa.height"
+            )
+        return self
+
+
+class XYStage(Section):
+    """The stage under the table, which takes the slow and large part of x and y."""
+
+    time_constant: Second = Field(default=2.0, gt=0, description="τ of the low-pass that splits off the slow part")
+    travel_x: Metre = Field(default=1.0, ge=0, description="± about the middle; 0 for a stage that stands")
+    travel_y: Metre = Field(default=1.0, ge=0, description="± about the middle; 0 for a stage that stands")
+
+
+@jit
+def plate_joint(p, i, position, q):
+    """Where leg i's joint on the plate is, in the frame of the base."""
+    return vec.add(position, so3.rotate(q, vec.load(p.joints[i])))
+
+
+@jit
+def crank_tip(p, i, angle):
+    """Where the tip of crank i is, in the frame of the base."""
+    out = p.crank * math.cos(angle)
+    pivot, outwards = vec.load(p.pivots[i]), vec.load(p.outwards[i])
+    return (pivot[0] + out * outwards[0], pivot[1] + out * outwards[1], pivot[2] + p.crank * math.sin(angle))
+
+
+@jit
+def _leg(p, i, position, q):
+    """From the crank's pivot to the joint on the plate: outwards, upwards, and the square of the distance."""
+    d = vec.sub(plate_joint(p, i, position, q), vec.load(p.pivots[i]))
+    return vec.dot(d, vec.load(p.outwards[i])), d[2], vec.dot(d, d)
+
+
+@jit
+def crank_angle(p, i, position, q):
+    """Angle of crank i for a pose of the plate in the frame of the base, and the margin [m²]: below 0 out of reach."""
+    u, v, square = _leg(p, i, position, q)
+    c = (square + p.crank * p.crank - p.rod * p.rod) / (2.0 * p.crank)
+    margin = u * u + v * v - c * c
+    root = math.sqrt(margin) if margin > 0.0 else 0.0
+    # The direction counts from upwards, so that it jumps only where the plate would be under the base.
+    return 0.5 * math.pi + math.atan2(-u, v) - math.atan2(root, c), margin
+
+
+@jit
+def rod_needed(p, i, position, q):
+    """The rod nearest to the real one with which leg i would reach the pose."""
+    u, v, square = _leg(p, i, position, q)
+    middle, swing = square + p.crank * p.crank, 2.0 * p.crank * math.sqrt(u * u + v * v)
+    shortest, longest = math.sqrt(max(middle - swing, 0.0)), math.sqrt(middle + swing)
+    return min(max(p.rod, shortest), longest)
+
+
+@jit
+def determinant(A, p, position, q, angles):
+    """Of the lines along the six rods: unit direction, and its moment about the plate's middle in radii of the plate."""
+    for i in range(LEGS):
+        joint = plate_joint(p, i, position, q)
+        n = vec.scale(1.0 / p.rod, vec.sub(joint, crank_tip(p, i, angles[i])))
+        moment = vec.cross(vec.scale(1.0 / p.plate_radius, vec.sub(joint, position)), n)
+        for k in range(3):
+            A[i, k], A[i, 3 + k] = n[k], moment[k]
+    return linear.eliminate(A, LEGS, LEGS)
+
+
+@jit
+def _clip(value, most):
+    return min(max(value, -most), most)
+
+
+@jit
+def _command(sig, p):
+    """The set-point, from where the mock-up is in the neutral pose."""
+    return vec.sub(vec.load(sig.X_WB_des.p), vec.load(p.centre))
+
+
+@jit
+def _on_table(sig, p, command):
+    """The table's part: the pose of the plate in the frame of the base."""
+    return (command[0] - sig.stage_xy[0], command[1] - sig.stage_xy[1], command[2] + p.height)
+
+
+@jit
+def hexa_step(sig, x, p, dt):
+    if not p.present:
+        return
+    command, q = _command(sig, p), so3.load(sig.X_WB_des.q)
+    for axis in range(2):
+        slow = p.keep * x.xy[axis] + p.gain_before * x.command[axis] + p.gain_after * command[axis]
+        x.command[axis] = command[axis]
+        x.xy[axis] = _clip(slow, p.travel[axis])
+        sig.stage_xy[axis] = x.xy[axis]
+    position = _on_table(sig, p, command)
+    for i in range(LEGS):
+        angle, margin = crank_angle(p, i, position, q)
+        rate = (angle - x.angles[i]) / dt
+        if not math.isfinite(margin):
+            faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
+        if margin < 0.0:
+            faults.trip(sig, faults.HEXA_REACH, -1, rod_needed(p, i, position, q), p.rod)
+        if angle < p.angle_min:
+            faults.trip(sig, faults.HEXA_ANGLE, -1, angle, p.angle_min)
+        if angle > p.angle_max:
+            faults.trip(sig, faults.HEXA_ANGLE, -1, angle, p.angle_max)
+        if abs(rate) > p.rate_max:
+            faults.trip(sig, faults.HEXA_RATE, -1, abs(rate), p.rate_max)
+        x.angles[i] = angle
+        sig.hexa_angles[i] = angle
+    hold = determinant(x.A, p, position, q, x.angles) / p.neutral
+    if hold < p.hold_min:
+        faults.trip(sig, faults.HEXA_HOLD, -1, 100.0 * hold, 100.0 * p.hold_min)
+
+
+def pack_hexa(p, hexa: Hexa) -> None:
+    """The geometry of a table, leg by leg: three pairs, a third of a turn apart, axes along the tangent."""
+    for i in range(LEGS):
+        azimuth, side = 2.0 * math.pi / 3.0 * (i // 2), 1.0 - 2.0 * (i % 2)
+        outwards = np.array([math.cos(azimuth), math.sin(azimuth), 0.0])
+        tangent = np.array([-math.sin(azimuth), math.cos(azimuth), 0.0])
+        p.outwards[i] = outwards
+        p.pivots[i] = hexa.base_radius * outwards + side * hexa.base_half_spacing * tangent
+        p.joints[i] = hexa.plate_radius * outwards + side * hexa.plate_half_spacing * tangent
+    for name in ("crank", "rod", "height", "angle_min", "angle_max", "rate_max", "centre", "plate_radius", "hold_min"):
+        p[name] = getattr(hexa, name)
+    p.neutral = determinant(
+        np.zeros((LEGS, LEGS)), p, (0.0, 0.0, hexa.height), (1.0, 0.0, 0.0, 0.0), np.full(LEGS, hexa.neutral_angle)
+    )
+    p.present = 1
+
+
+def pack_stage(p, stage: XYStage, dt: float) -> None:
+    """The exact low-pass for a command that is linear over a tick."""
+    whole = -math.expm1(-dt / stage.time_constant)
+    p.keep = math.exp(-dt / stage.time_constant)
+    p.gain_after = 1.0 - whole * stage.time_constant / dt
+    p.gain_before = whole - p.gain_after
+    p.travel = (stage.travel_x, stage.travel_y)
+
+
+def _pack(p, scenario):
+    if scenario.hexa is not None:  # else the table is taken as it comes, without a look at its legs
+        pack_hexa(p, scenario.hexa)
+        pack_stage(p, scenario.xy_stage, scenario.loop.period)
+
+
+@jit
+def hexa_reset(sig, x, p):
+    """The stage stands where the mock-up starts, as far as it can."""
+    command = _command(sig, p)
+    for axis in range(2):
+        x.command[axis] = command[axis]
+        x.xy[axis] = _clip(command[axis], p.travel[axis])
+        sig.stage_xy[axis] = x.xy[axis]
+    if p.present:
+        for i in range(LEGS):
+            x.angles[i], _ = crank_angle(p, i, _on_table(sig, p, command), so3.load(sig.X_WB_des.q))
+            sig.hexa_angles[i] = x.angles[i]
+
+
+HEXA = StageKind(
+    "hexa",
+    hexa_step,
+    reads=("X_WB_des", "fault"),
+    writes=("hexa_angles", "stage_xy", "fault", "fault_axis", "fault_value", "fault_limit"),
+    state=record(xy=2, command=2, angles=LEGS, A=("f8", (LEGS, LEGS))),
+    params=record(
+        present="i8", pivots=("f8", (LEGS, 3)), outwards=("f8", (LEGS, 3)), joints=("f8", (LEGS, 3)), crank="f8", rod="f8",
+        height="f8", angle_min="f8", angle_max="f8", rate_max="f8", centre=3, keep="f8", gain_before="f8", gain_after="f8",
+        travel=2, plate_radius="f8", hold_min="f8", neutral="f8",
+    ),
+    pack=_pack,
+    reset=hexa_reset,
+)  # fmt: skip
+
+
+def forward(p, angles, guess: Pose) -> Pose:
+    """The pose of the plate for six crank angles, by Newton's method from a guess: |joint - tip|² = l² for six rods."""
+    tips = np.array([crank_tip(p, i, float(angles[i])) for i in range(LEGS)])
+    position, q = np.array(guess[0]), guess[1]
+    for _ in range(50):
+        arms = np.array([so3.rotate(q, vec.load(p.joints[i])) for i in range(LEGS)])
+        rods = position + arms - tips
+        error = (rods * rods).sum(axis=1) - p.rod**2
+        step = np.linalg.solve(2.0 * np.hstack([rods, np.cross(arms, rods)]), -error)
+        position = position + step[:3]
+        q = so3.normalise(so3.multiply(so3.exp(tuple(step[3:])), q))
+        if np.abs(step).max() < 1e-13:
+            return tuple(position.tolist()), tuple(float(part) for part in q)
+    raise ArithmeticError("no pose of the plate found for these crank angles; give a guess that is nearer")

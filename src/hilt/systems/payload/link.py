@@ -1,0 +1,197 @@
+"""The link between ground and orbit: two channels of equal delay, jitter, loss and outage, with noise of their own.
+
+`LINK` goes up and carries what the operator wants, `DOWNLINK` comes down and carries what the slave arm feels and has learnt.
+References and reports are played out evenly; what the bilateral laws read is the newest there is (names in `_newest`).
+A packet sent in a tick holds what the row held when the link's turn came.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Number, Second
+from hilt.maths import channel, so3, vec
+from hilt.maths.channel import CAPACITY as CAPACITY
+
+# Where each signal begins in a packet. A new one goes to the end, into the `_load` below and into the reads of its stage.
+V_R, X_VIR, W_R, Q_VIR, V_TVIR, F_VIR, M_VIR, X_M, V_M, E_M = 0, 3, 6, 9, 13, 16, 19, 20, 23, 26
+UP_NUMBERS = 27
+X_S, V_S, F_S, M_HAT, M_SIGMA, K_GRIP, PUSHED, OFFSET, E_S = 0, 3, 6, 9, 10, 11, 12, 13, 16
+DOWN_NUMBERS = 17
+
+
+class Link(Section):
+    """Between ground and orbit; both directions alike."""
+
+    delay: Second = Field(default=0.0, ge=0, description="one way")
+    jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
+    loss: Number = Field(default=0.0, ge=0, le=1, description="share of packets that never arrive")
+    duplication: Number = Field(default=0.0, ge=0, le=1, description="share of the packets that arrive which arrive twice")
+    outage_start: Second = Field(default=0.0, ge=0)
+    outage_duration: Second = Field(default=0.0, ge=0, description="nothing arrives that is sent in this time; 0 for no outage")
+    outage_policy: Literal["hold", "soft-stop", "freeze", "brake"] = Field(
+        default="soft-stop", description="what the slave does then"
+    )
+
+
+@jit
+def _put(packet, first, a):
+    packet[first] = a[0]
+    packet[first + 1] = a[1]
+    packet[first + 2] = a[2]
+
+
+@jit
+def _get(packet, first):
+    return (packet[first], packet[first + 1], packet[first + 2])
+
+
+@jit
+def _load_up(packet, sig):
+    _put(packet, V_R, sig.v_r)
+    _put(packet, X_VIR, sig.x_vir_up)
+    _put(packet, W_R, sig.w_r)
+    so3.store(packet[Q_VIR : Q_VIR + 4], so3.load(sig.q_vir))
+    _put(packet, V_TVIR, sig.v_tvir)
+    _put(packet, F_VIR, sig.f_vir)
+    packet[M_VIR] = sig.m_vir
+    _put(packet, X_M, sig.x_m)
+    _put(packet, V_M, sig.v_m)
+    packet[E_M] = sig.W_master.into
+
+
+@jit
+def _load_down(packet, sig):
+    _put(packet, X_S, sig.x_s)
+    _put(packet, V_S, sig.v_s)
+    _put(packet, F_S, sig.f_s)
+    packet[M_HAT], packet[M_SIGMA] = sig.m_hat, sig.m_var**0.5
+    packet[K_GRIP], packet[PUSHED] = sig.k_grip_hat, sig.pushed
+    _put(packet, OFFSET, sig.offset)
+    packet[E_S] = sig.W_slave.into
+
+
+@jit
+def link_step(sig, x, p, dt):
+    _load_up(channel.packet(x, sig.tick), sig)
+    channel.send(x, p.channel, sig.tick, sig.t, dt)
+    channel.receive(x, sig.tick, dt)
+    if channel.play_out(x, p.channel, sig.tick, sig.t, dt):
+        vec.store(sig.v_r_orbit, channel.played_vector(x, V_R))
+        vec.store(sig.x_vir_orbit, channel.played_vector(x, X_VIR))
+        vec.store(sig.w_r_orbit, channel.played_vector(x, W_R))
+        so3.store(sig.q_vir_orbit, channel.played_attitude(x, Q_VIR))
+        vec.store(sig.v_tvir_orbit, channel.played_vector(x, V_TVIR))
+        vec.store(sig.f_vir_orbit, channel.played_vector(x, F_VIR))
+        sig.m_vir_orbit = channel.played(x, M_VIR)
+    if x.newest >= 0:
+        packet = channel.newest(x)
+        vec.store(sig.x_m_newest, _get(packet, X_M))
+        vec.store(sig.v_m_newest, _get(packet, V_M))
+        sig.E_m_newest = packet[E_M]
+    sig.link_silence, sig.link_age = x.silence, channel.age(x, sig.t, dt)
+    sig.link_sent, sig.link_lost = x.sent, x.lost
+    sig.link_duplicated, sig.link_reordered = x.duplicated, x.reordered
+    sig.link_delay_mean, sig.link_delay_max = channel.mean_delay(x), x.delay_max
+
+
+@jit
+def downlink_step(sig, x, p, dt):
+    _load_down(channel.packet(x, sig.tick), sig)
+    channel.send(x, p.channel, sig.tick, sig.t, dt)
+    channel.receive(x, sig.tick, dt)
+    if channel.play_out(x, p.channel, sig.tick, sig.t, dt):
+        vec.store(sig.x_s_ground, channel.played_vector(x, X_S))
+        vec.store(sig.f_s_ground, channel.played_vector(x, F_S))
+        sig.m_ground, sig.m_sigma_ground = channel.played(x, M_HAT), channel.played(x, M_SIGMA)
+        sig.k_ground, sig.pushed_ground = channel.played(x, K_GRIP), channel.played(x, PUSHED)
+        vec.store(sig.offset_ground, channel.played_vector(x, OFFSET))
+    if x.newest >= 0:
+        packet = channel.newest(x)
+        vec.store(sig.x_s_newest, _get(packet, X_S))
+        vec.store(sig.v_s_newest, _get(packet, V_S))
+        sig.E_s_newest = packet[E_S]
+    sig.down_silence, sig.down_age = x.silence, channel.age(x, sig.t, dt)
+    sig.down_sent, sig.down_lost = x.sent, x.lost
+    sig.down_duplicated, sig.down_reordered = x.duplicated, x.reordered
+    sig.down_delay_mean, sig.down_delay_max = channel.mean_delay(x), x.delay_max
+
+
+def playout_ticks(scenario) -> int:
+    """From the ground to the moment at which a packet is used on orbit, in whole ticks; the same on the way back."""
+    return channel.playout_ticks(scenario.link, scenario.loop.period)
+
+
+def playout_delay(scenario) -> float:
+    """The same in seconds."""
+    return playout_ticks(scenario) * float(scenario.loop.period)
+
+
+def _pack(p, scenario):
+    keys = scenario.noise_key("link"), scenario.noise_key("link.duplication")
+    channel.pack(p.channel, scenario.link, scenario.loop.period, *keys)
+    p.x0 = scenario.start_of_grip
+
+
+def _pack_down(p, scenario):
+    keys = scenario.noise_key("downlink"), scenario.noise_key("downlink.duplication")
+    channel.pack(p.channel, scenario.link, scenario.loop.period, *keys)
+    p.x0 = scenario.start_of_grip
+
+
+@jit
+def _reset(sig, x, p):
+    channel.reset(x, p.channel)
+    vec.store(sig.x_vir_orbit, vec.load(p.x0))
+    so3.store(sig.q_vir_orbit, (1.0, 0.0, 0.0, 0.0))
+    vec.store(sig.x_m_newest, vec.load(p.x0))
+
+
+@jit
+def _reset_down(sig, x, p):
+    channel.reset(x, p.channel)
+    vec.store(sig.x_s_ground, vec.load(p.x0))
+    vec.store(sig.x_s_newest, vec.load(p.x0))
+
+
+_PARAMS = record(channel=channel.PARAMS, x0=3)
+
+_ON_ORBIT = (
+    "v_r_orbit", "x_vir_orbit", "w_r_orbit", "q_vir_orbit", "v_tvir_orbit", "f_vir_orbit", "m_vir_orbit", "x_m_newest",
+    "v_m_newest", "E_m_newest", "link_silence", "link_age", "link_sent", "link_lost", "link_duplicated", "link_reordered",
+    "link_delay_mean", "link_delay_max",
+)  # fmt: skip
+LINK = StageKind(
+    "link",
+    link_step,
+    reads=(
+        "t", "tick", "v_r", "w_r", "x_vir_up", "q_vir", "v_tvir", "f_vir", "m_vir", "x_m", "v_m", "W_master", *_ON_ORBIT,
+    ),
+    writes=_ON_ORBIT,
+    state=channel.memory(UP_NUMBERS),
+    params=_PARAMS,
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip
+
+_ON_GROUND = (
+    "x_s_ground", "f_s_ground", "m_ground", "m_sigma_ground", "k_ground", "pushed_ground", "offset_ground", "x_s_newest",
+    "v_s_newest", "E_s_newest", "down_silence", "down_age", "down_sent", "down_lost", "down_duplicated", "down_reordered",
+    "down_delay_mean", "down_delay_max",
+)  # fmt: skip
+DOWNLINK = StageKind(
+    "downlink",
+    downlink_step,
+    reads=(
+        "t", "tick", "x_s", "v_s", "f_s", "m_hat", "m_var", "k_grip_hat", "pushed", "offset", "W_slave", *_ON_GROUND,
+    ),
+    writes=_ON_GROUND,
+    state=channel.memory(DOWN_NUMBERS),
+    params=_PARAMS,
+    pack=_pack_down,
+    reset=_reset_down,
+)  # fmt: skip

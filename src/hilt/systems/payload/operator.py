@@ -1,0 +1,192 @@
+"""The operator on the ground: a force on the joystick, scaled to a reference velocity, v_r = K_s G f_m  (1), (4).
+
+`step`     a constant speed, and rate of turn, for a while
+`human`    looks at the virtual arm with a reaction time, corrects now and then, each time a little wrongly, and moves smoothly
+`profile`  speeds along the direction that were recorded, or thought out, with their times
+`live`     a joystick, read through shared memory
+`hand`     no reference at all: a hand on the master arm, which is felt and feels (bilateral.py)
+
+The shaper smooths whatever is asked with a minimum-jerk bell: a step becomes a ramp without corners, and a way stays as long.
+"""
+
+import itertools
+import math
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from hilt.compiled import jit
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import MetrePerSecond, Number, Number3, RadianPerSecond, Second
+from hilt.maths import noise, vec
+
+STEP, HUMAN, PROFILE, LIVE, HAND = range(5)
+CODES = {"step": STEP, "human": HUMAN, "profile": PROFILE, "live": LIVE, "hand": HAND}
+POINTS = 1024  # of a profile
+TAPS = 4096  # of the shaper, a power of two
+
+
+class Operator(Section):
+    """Who moves the joystick."""
+
+    kind: Literal["step", "human", "profile", "live", "hand"] = "step"
+    speed: MetrePerSecond = Field(gt=0, description="of the step; the most a human or a joystick asks for")
+    start: Second = Field(default=1.0, ge=0)
+    duration: Second = Field(gt=0, description="of the step; a human has speed · duration to go")
+    direction: Number3 = (1.0, 0.0, 0.0)
+    turn_rate: RadianPerSecond = Field(default=0.0, description="of the step about turn_axis; the most a joystick asks for")
+    turn_axis: Number3 = (0.0, 0.0, 1.0)
+    reaction: Second = Field(default=0.25, ge=0, description="of a human, from what is seen to the hand")
+    correction: Second = Field(default=0.6, gt=0, description="time between two decisions of a human")
+    clumsiness: Number = Field(default=0.1, ge=0, lt=1, description="relative error of a decision, rms")
+    smoothness: Second = Field(default=0.3, gt=0, description="time constant of a human hand, critically damped")
+    profile: tuple[tuple[Second, MetrePerSecond], ...] = Field(default=(), description="times from start, and speeds")
+    joystick: str = Field(
+        default="",
+        pattern="^[A-Za-z0-9_-]*$",
+        max_length=100,
+        description="for live: name of the shared memory; none: by the loop's mailbox",
+    )
+    shaper: Second = Field(default=0.0, ge=0, description="length of the minimum-jerk bell; 0 for none")
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Operator":
+        for name in ("direction", "turn_axis"):
+            if math.hypot(*getattr(self, name)) < 1e-9:
+                raise ValueError(f"operator.{name} is 0, 0, 0; it must point somewhere; give a direction")
+        if self.kind == "profile":
+            times = [time for time, _ in self.profile]
+            if not 2 <= len(times) <= POINTS or any(b <= a for a, b in itertools.pairwise(times)):
+                raise ValueError(
+                    f"operator.profile has {len(times)} points; it must have 2 to {POINTS}, each later than the one before; "
+                    "write [[time, speed], ...]"
+                )
+        return self
+
+
+@jit
+def _decide(sig, x, p):
+    """Aim at what is left of the way, as seen a reaction time ago: the decision is only now in the hand."""
+    left = p.distance - (vec.dot(vec.load(sig.x_vir), vec.load(p.direction)) - p.origin)
+    wanted = min(max(left / p.horizon, -p.speed), p.speed)
+    if abs(left) < 1e-3:
+        wanted = 0.0
+    error, _ = noise.normal_pair(x.noise)
+    x.pending = wanted * max(0.0, 1.0 + p.clumsiness * error)
+    x.due = sig.t + p.reaction
+
+
+@jit
+def _human(sig, x, p, dt):
+    if sig.t >= p.start and sig.t >= x.next_decision:
+        x.next_decision = sig.t + p.correction
+        _decide(sig, x, p)
+    if sig.t >= x.due:
+        x.aim = x.pending
+    # The hand: second order, critically damped, implicit in its own rate.
+    rate = 1.0 / p.smoothness
+    x.rate = (x.rate + dt * rate * rate * (x.aim - x.speed)) / (1.0 + 2.0 * dt * rate)
+    x.speed += dt * x.rate
+    return min(max(x.speed, -p.speed), p.speed)
+
+
+@jit
+def _profile(x, p, t):
+    """The speed between two points; 0 outside."""
+    if t < p.times[0] or t > p.times[p.points - 1]:
+        return 0.0
+    while x.point < p.points - 2 and t > p.times[x.point + 1]:
+        x.point += 1
+    k = x.point
+    share = (t - p.times[k]) / (p.times[k + 1] - p.times[k])
+    return p.speeds[k] + share * (p.speeds[k + 1] - p.speeds[k])
+
+
+@jit
+def _shape(x, p):
+    """x.asked becomes its mean over the shaper's length, weighted with the bell."""
+    x.newest = (x.newest + 1) & (TAPS - 1)
+    for i in range(6):
+        x.past[x.newest, i] = x.asked[i]
+        x.asked[i] = 0.0
+    for k in range(p.taps):
+        age = (x.newest - k) & (TAPS - 1)
+        for i in range(6):
+            x.asked[i] += p.bell[k] * x.past[age, i]
+
+
+@jit
+def operator_step(sig, x, p, dt):
+    acts = p.start <= sig.t < p.start + p.duration
+    speed = turn = 0.0
+    if p.kind == STEP and acts:
+        speed, turn = p.speed, p.turn_rate
+    elif p.kind == HUMAN:
+        speed = _human(sig, x, p, dt)
+    elif p.kind == PROFILE:
+        speed = _profile(x, p, sig.t - p.start)
+    for i in range(3):
+        x.asked[i], x.asked[3 + i] = speed * p.direction[i], turn * p.turn_axis[i]
+        if p.kind == LIVE and sig.t >= p.start:
+            x.asked[i], x.asked[3 + i] = p.speed * sig.joystick[i], p.turn_rate * sig.joystick[3 + i]
+    if p.taps > 0:
+        _shape(x, p)
+    for i in range(3):  # [Yang2018, eq. 1, eq. 4], K_s G f_m already one number
+        sig.v_r[i], sig.w_r[i] = x.asked[i], x.asked[3 + i]
+
+
+def bell(length: float, period: float) -> np.ndarray:
+    """Weights of the shaper: the speed of a minimum-jerk motion, 30 s² (1 - s)², summing to one."""
+    s = (np.arange(round(length / period)) + 0.5) * period / length if length > 0 else np.zeros(0)
+    weights = s**2 * (1.0 - s) ** 2
+    return weights / weights.sum() if len(s) else weights
+
+
+def _pack(p, scenario):
+    operator = scenario.operator
+    p.kind = CODES[operator.kind]
+    p.direction = np.array(operator.direction) / math.hypot(*operator.direction)
+    p.turn_axis = np.array(operator.turn_axis) / math.hypot(*operator.turn_axis)
+    for name in ("speed", "duration", "turn_rate", "reaction", "correction", "clumsiness", "smoothness"):
+        p[name] = getattr(operator, name)
+    p.start = scenario.transport_start
+    p.distance = operator.speed * operator.duration
+    # Slow down early enough for a mass that the force feedback lets follow with m K_s.
+    lag = scenario.virtual.mass_ratio * scenario.payload.mass * scenario.slave.compliance
+    p.horizon = 2.0 * (operator.reaction + operator.correction) + lag + operator.shaper
+    p.origin = sum(d * a for d, a in zip(p.direction, scenario.start_of_grip, strict=True))
+    p.key = scenario.noise_key("operator")
+    p.points = len(operator.profile)
+    for k, (time, speed) in enumerate(operator.profile):
+        p.times[k], p.speeds[k] = time, speed
+    weights = bell(operator.shaper, scenario.loop.period)
+    p.taps = len(weights)
+    p.bell[: p.taps] = weights
+
+
+@jit
+def _reset(sig, x, p):
+    x.noise.key = p.key
+
+
+OPERATOR = StageKind(
+    "operator",
+    operator_step,
+    reads=("t", "x_vir", "joystick"),
+    writes=("v_r", "w_r"),
+    state=record(
+        next_decision="f8", due="f8", pending="f8", aim="f8", speed="f8", rate="f8", noise=noise.NOISE, point="i8", asked=6,
+        past=("f8", (TAPS, 6)), newest="i8",
+    ),
+    params=record(
+        kind="i8", direction=3, turn_axis=3, speed="f8", turn_rate="f8", start="f8", duration="f8", reaction="f8",
+        correction="f8", clumsiness="f8", smoothness="f8", distance="f8", horizon="f8", origin="f8", key="u8", points="i8",
+        times=POINTS,
+        speeds=POINTS, taps="i8", bell=TAPS,
+    ),
+    pack=_pack,
+    reset=_reset,
+)  # fmt: skip

@@ -1,0 +1,275 @@
+"""payload: a massive payload moved by teleoperation from the ground (Yang et al. 2018).
+
+operator ──► virtual arm and payload ──► link ──► slave law ──► slave arm ═grip═ table ◄── payload dynamics ◄── sensor
+(ground)                             ◄── down ◄── identify      (orbit)                 (HIL facility)
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from hilt.command.lead import LEAD, lead_step
+from hilt.command.setpoint import SETPOINT, setpoint_step
+from hilt.compiled import jit
+from hilt.core.guard import GUARD, Limits, guard_step
+from hilt.core.ledger import kinetic_energy
+from hilt.core.scenario import Scenario
+from hilt.core.stage import Live, System
+from hilt.dynamics.body import Body, Integrator
+from hilt.dynamics.rotation import ROTATION, rotation_step
+from hilt.dynamics.translation import TRANSLATION, translation_step
+from hilt.plant.books import BOOKS, books_step
+from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.joystick import JOYSTICK, joystick_step
+from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
+from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
+from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
+from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
+from hilt.systems.payload.arm import ARM, Arm, arm_step
+from hilt.systems.payload.bilateral import (
+    BILATERAL_GROUND,
+    BILATERAL_ORBIT,
+    Bilateral,
+    bilateral_ground_step,
+    bilateral_orbit_step,
+    check_damping,
+)
+from hilt.systems.payload.force_arm import ForceArm
+from hilt.systems.payload.grip import GRIP, Grip, grip_step
+from hilt.systems.payload.hexa import HEXA, Hexa, XYStage, hexa_step
+from hilt.systems.payload.hindrance import HINDRANCE, Hindrance, hindrance_step
+from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload, payload_identify_step
+from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, Link, downlink_step, link_step, playout_delay
+from hilt.systems.payload.master import MASTER, Hand, Master, master_step
+from hilt.systems.payload.metrics import METRIC_WORDS, meter
+from hilt.systems.payload.operator import OPERATOR, TAPS, Operator, operator_step
+from hilt.systems.payload.resolved_rate import RESOLVED_RATE, ResolvedRate, resolved_rate_step
+from hilt.systems.payload.slave import SLAVE, Slave, slave_step
+from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, Virtual, virtual_arm_step
+
+
+class Table(Robot):
+    """The motion table that shows the payload's grip."""
+
+    lead: bool = True
+
+
+class Payload(Scenario):
+    """Everything a run of `payload` depends on."""
+
+    system: Literal["payload"] = "payload"
+    operator: Operator
+    virtual: Virtual = Virtual()
+    link: Link = Link()
+    identify: IdentifyPayload = IdentifyPayload()
+    slave: Slave = Slave()
+    arm: Arm = Arm()
+    resolved_rate: ResolvedRate = ResolvedRate()
+    hand: Hand = Hand()
+    master: Master = Master()
+    bilateral: Bilateral = Bilateral()
+    force_arm: ForceArm = ForceArm()
+    grip: Grip = Grip()
+    hindrance: Hindrance = Hindrance()
+    payload: Body
+    integrator: Integrator = Integrator(kind="euler")
+    table: Table = Table()
+    hexa: Hexa | None = Hexa()
+    xy_stage: XYStage = XYStage()
+    encoder: Encoder = Encoder()
+    sensor: Sensor = Sensor()
+    force_filter: LowPass = LowPass()
+    tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
+    limits: Limits
+
+    @property
+    def body(self) -> Body:
+        """The payload is the body that the table's dynamics move."""
+        return self.payload
+
+    @property
+    def robot(self) -> Robot:
+        """The table is the robot that shows it."""
+        return self.table
+
+    @property
+    def robot_lag(self) -> float:
+        return self.table.delay
+
+    @property
+    def rotates(self) -> bool:
+        return self.payload.dof == 6
+
+    @property
+    def transport_start(self) -> float:
+        """When the operator begins: after the identification push and its report, if there is one."""
+        pushes = self.virtual.identify and self.identify.push
+        first = self.identify.push_end + playout_delay(self) + 0.5 if pushes else 0.0
+        return self.operator.start + first
+
+    @property
+    def start_of_grip(self) -> tuple[float, ...]:
+        """In W; the payload starts unturned."""
+        at = zip(self.payload.position, self.payload.centre_of_mass, self.grip.position, strict=True)
+        return tuple(p - c + g for p, c, g in at)
+
+    @property
+    def grips(self) -> tuple[tuple[float, ...], ...]:
+        """Places of the grips, in the payload's frame: one, or one on each side."""
+        x, y, z = self.grip.position
+        sides = (0.0,) if self.arm.count == 1 else (-0.5 * self.grip.spacing, 0.5 * self.grip.spacing)
+        return tuple((x, y + side, z) for side in sides)
+
+    @property
+    def bilateral_mode(self) -> bool:
+        """A hand on a master device, instead of a joystick."""
+        return self.operator.kind == "hand"
+
+    @property
+    def gripped(self) -> bool:
+        """Whether the slave hand holds the payload; in bilateral contact it is free to meet a wall."""
+        return not self.bilateral_mode or self.bilateral.gains == "payload"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Payload":
+        self.table.check(self.robot_lag, self.loop.period)
+        check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
+        self.force_filter.check(self.loop.period)
+        check_fits(self.arm.delay, self.loop.period, "arm.delay")
+        longest = (CAPACITY - 8192) * self.loop.period
+        if playout_delay(self) > longest:
+            raise ValueError(
+                f"link.delay and link.jitter are {playout_delay(self):g} s together; at loop.period = {self.loop.period:g} s "
+                f"the link holds at most {longest:g} s; shorten them or lengthen loop.period"
+            )
+        if self.bilateral_mode:
+            check_damping(self)
+        if self.operator.shaper > TAPS * self.loop.period:
+            raise ValueError(
+                f"operator.shaper is {self.operator.shaper:g} s; at loop.period = {self.loop.period:g} s it may be at most "
+                f"{TAPS * self.loop.period:g} s; shorten it or lengthen loop.period"
+            )
+        if any(self.payload.attitude[1:]):
+            raise ValueError("payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out")
+        return self
+
+
+@jit
+def tick(row, x, p):
+    """Ground, link, orbit and the facility's own dynamics; runs in simulation and in the lab."""
+    sig, x, p = row[0], x[0], p[0]
+    operator_step(sig, x.operator, p.operator, p.dt)
+    virtual_arm_step(sig, x.virtual, p.virtual, p.dt)
+    bilateral_ground_step(sig, x.bilateral_ground, p.bilateral_ground, p.dt)
+    link_step(sig, x.link, p.link, p.dt)
+    payload_identify_step(sig, x.identify, p.identify, p.dt)
+    slave_step(sig, x.slave, p.slave, p.dt)
+    bilateral_orbit_step(sig, x.bilateral_orbit, p.bilateral_orbit, p.dt)
+    resolved_rate_step(sig, x.resolved_rate, p.resolved_rate, p.dt)
+    downlink_step(sig, x.downlink, p.downlink, p.dt)
+    low_pass_step(sig, x.filter, p.filter, p.dt)
+    tool_load_step(sig, x.tool, p.tool, p.dt)
+    wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
+    translation_step(sig, x.translation, p.translation, p.dt)
+    rotation_step(sig, x.rotation, p.rotation, p.dt)
+    setpoint_step(sig, x.setpoint, p.setpoint, p.dt)
+    lead_step(sig, x.lead, p.lead, p.dt)
+    hexa_step(sig, x.hexa, p.hexa, p.dt)
+    guard_step(sig, x.guard, p.guard, p.dt)
+
+
+@jit
+def plant(row, w, p):
+    """Table, slave arm, grip and sensors."""
+    sig, w, p = row[0], w[0], p[0]
+    robot_step(sig, w.robot, p.robot, p.dt)
+    encoder_step(sig, w.encoder, p.encoder, p.dt)
+    joystick_step(sig, w.joystick, p.joystick, p.dt)
+    master_step(sig, w.master, p.master, p.dt)
+    arm_step(sig, w.arm, p.arm, p.dt)
+    grip_step(sig, w.grip, p.grip, p.dt)
+    hindrance_step(sig, w.hindrance, p.hindrance, p.dt)
+    books_step(sig, w.books, p.books, p.dt)
+    sensor_step(sig, w.sensor, p.sensor, p.dt)
+
+
+@jit
+def batch(row, x, w, p, log):
+    """The same tick and plant in a compiled loop; returns the number of rows."""
+    for k in range(len(log)):
+        row[0].tick = k
+        row[0].t = k * p[0].dt
+        plant(row, w, p)
+        tick(row, x, p)
+        log[k] = row[0]
+        if row[0].fault or row[0].done:
+            return k + 1
+    return len(log)
+
+
+PAYLOAD = System(
+    name="payload",
+    summary="a massive payload moved from the ground through a long delay: virtual arm, slave arm, motion table",
+    scenario=Payload,
+    tick_stages={
+        "operator": OPERATOR,
+        "virtual": VIRTUAL_ARM,
+        "bilateral_ground": BILATERAL_GROUND,
+        "link": LINK,
+        "identify": PAYLOAD_IDENTIFY,
+        "slave": SLAVE,
+        "bilateral_orbit": BILATERAL_ORBIT,
+        "resolved_rate": RESOLVED_RATE,
+        "downlink": DOWNLINK,
+        "filter": LOW_PASS,
+        "tool": TOOL_LOAD,
+        "wrench": WRENCH_AT_COM,
+        "translation": TRANSLATION,
+        "rotation": ROTATION,
+        "setpoint": SETPOINT,
+        "lead": LEAD,
+        "hexa": HEXA,
+        "guard": GUARD,
+    },
+    plant_stages={
+        "robot": ROBOT,
+        "encoder": ENCODER,
+        "joystick": JOYSTICK,
+        "master": MASTER,
+        "arm": ARM,
+        "grip": GRIP,
+        "hindrance": HINDRANCE,
+        "books": BOOKS,
+        "sensor": SENSOR,
+    },
+    tick=tick,
+    plant=plant,
+    batch=batch,
+    metrics=meter,
+    metric_words=METRIC_WORDS,
+    ratios=(),
+    ledger_ports={
+        "W_environment": "work of the slave arm on the payload",
+        "W_sampling": "made by holding the force over a tick",
+        "W_delay": "made by the table's delay and lead",
+        "W_sensor": "made by the table's sensor",
+        "W_controller": "made by the passivity controller",
+        "W_integrator": "made by the integrator, translation",
+        "W_rotation": "made by the integrator, rotation",
+    },
+    stored_energy=kinetic_energy,
+    scenario_folder=Path(__file__).parent / "scenarios",
+    default_scenario="hils-2",
+    report="hilt.systems.payload.views.report",
+    live=(
+        Live("operator.speed", ("operator.speed",), ramp=0.5),
+        Live("operator.turn_rate", ("operator.turn_rate",), ramp=0.5),
+        Live("hindrance.drag", ("hindrance.drag",), ramp=0.5),
+    ),
+    watched_ports={
+        "W_master": "the link's port on the ground",
+        "W_slave": "the link's port on orbit; out is what the slave arm gets",
+    },
+)

@@ -1,0 +1,116 @@
+"""From the twist of the hands to the speeds of the joints, by the measured joint angles alone.
+
+    v_i = v_sc + w_sc × r_i - K_i (f_i - mean f),  w_i = w_sc     hand i at r_i from the reference point; it turns with the hand
+    q̇_i = J⁺(q_i) [v_i; w_i]                       damped near singular postures, joints kept off their limits: maths/chain.py
+
+Two hands that hold one payload would press on each other ever harder, since each drifts in its own way: what their forces
+differ by moves no payload, and each hand gives way to it.
+
+A hand that goes slower than asked because its joints are not fast enough keeps its direction, and that is all. But when a joint
+at its limit keeps most of the motion from a hand, the operator would steer an arm that no longer obeys: after a while
+that is a fault.
+"""
+
+import math
+
+from pydantic import Field
+
+from hilt.compiled import jit
+from hilt.core import faults
+from hilt.core.scenario import Section
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
+from hilt.core.units import Metre, MetrePerSecond, Number, Radian, Second
+from hilt.maths import chain, so3, vec
+from hilt.maths.chain import CHAIN, CHAIN_WORK
+from hilt.systems.payload.arm_model import JOINTS, pack_arm_chain, stands
+
+ARMS = 2
+
+
+class ResolvedRate(Section):
+    """How the joints are asked to move the hands."""
+
+    near: Number = Field(default=0.05, gt=0, description="smallest gain of the Jacobian (singular value) that goes undamped")
+    damping: Number = Field(default=0.05, gt=0, description="in a singular posture, of the same kind")
+    lever: Metre = Field(default=0.5, gt=0, description="1 rad/s counts as much as so many m/s, where not both can be had")
+    band: Radian = Field(default=0.15, gt=0, description="before a limit in which a joint is slowed")
+    centring: Number = Field(default=1.0, ge=0, description="1/s, out of the band where the hand does not feel it")
+    relief: Number = Field(default=1.0 / 1400.0, ge=0, description="K_i, m/(s·N), of two hands against each other")
+    missing: Number = Field(default=0.5, gt=0, lt=1, description="share of the asked motion that a limit may keep from a hand")
+    patience: Second = Field(default=0.5, ge=0, description="for which it may")
+    least: MetrePerSecond = Field(default=1e-3, gt=0, description="asked speeds below this are never missed")
+
+
+@jit
+def _pressing(sig, i, arms):
+    """What the force of hand i differs by from the mean."""
+    if arms < 2:
+        return (0.0, 0.0, 0.0)
+    other = 3 * (1 - i)
+    return vec.scale(0.5, vec.sub(vec.load(sig.f_hands[3 * i : 3 * i + 3]), vec.load(sig.f_hands[other : other + 3])))
+
+
+@jit
+def _watch(sig, x, i, p, asked, dt):
+    """A fault when joint limits have kept too much of the asked speed from hand i for too long."""
+    lost, allowed = x.work.missing * asked, p.missing * asked
+    x.stuck[i] = x.stuck[i] + dt if x.work.limited >= 0 and lost > allowed and asked > p.least else 0.0
+    if x.stuck[i] > p.patience:
+        faults.trip(sig, faults.ARM_JOINT, JOINTS * i + x.work.limited, lost, allowed)
+
+
+@jit
+def resolved_rate_step(sig, x, p, dt):
+    v, w = vec.load(sig.v_sc), vec.load(sig.w_sc)
+    sig.arm_damping = 0.0
+    for i in range(ARMS):
+        first = JOINTS * i
+        if i < p.arms:
+            q, own, work = sig.q_arm[first : first + JOINTS], p.chain[i], x.work
+            chain.forward(work, own, q, vec.load(p.base_p[i]), so3.load(p.base_q[i]))
+            chain.jacobian(work, own)
+            r = so3.rotate(so3.load(work.q), vec.load(p.offset[i]))
+            v_i = vec.sub(vec.add(v, vec.cross(w, r)), vec.scale(p.relief, _pressing(sig, i, p.arms)))
+            chain.solve(work, own, q, v_i, w, dt)
+            sig.arm_damping = max(sig.arm_damping, work.damping)
+            asked = work.slowed * math.sqrt(vec.dot(v_i, v_i) + p.lever * p.lever * vec.dot(w, w))
+            _watch(sig, x, i, p, asked, dt)
+        for j in range(JOINTS):
+            sig.qd_arm_c[first + j] = x.work.qd[j] if i < p.arms else 0.0
+
+
+def pack_rates(p, section: ResolvedRate) -> None:
+    """Into a chain's parameters."""
+    p.weight[:3], p.weight[3:] = 1.0, section.lever
+    p.near, p.damping, p.band, p.centring = section.near**2, section.damping, section.band, section.centring
+
+
+def _pack(p, scenario):
+    arm, section = scenario.arm, scenario.resolved_rate
+    if arm.model != "jointed":  # a point arm takes the twist as it is
+        return
+    p.arms = arm.count
+    middle = scenario.start_of_grip
+    p.offset[: arm.count] = [vec.sub(grip, scenario.grip.position) for grip in scenario.grips]
+    hands = [vec.add(middle, vec.load(offset)) for offset in p.offset[: arm.count]]
+    for i, stand in enumerate(stands(arm.jointed, hands)):
+        pack_arm_chain(p.chain[i], arm.jointed, stand.tool_q)
+        pack_rates(p.chain[i], section)
+        p.base_p[i], p.base_q[i] = stand.p, stand.q
+    p.relief = section.relief
+    p.lever, p.missing, p.patience, p.least = section.lever, section.missing, section.patience, section.least
+
+
+RESOLVED_RATE = StageKind(
+    "resolved-rate",
+    resolved_rate_step,
+    reads=("v_sc", "w_sc", "f_hands", "q_arm", "arm_damping", "fault"),
+    writes=("qd_arm_c", "arm_damping", "fault", "fault_axis", "fault_value", "fault_limit"),
+    state=record(work=CHAIN_WORK, stuck=ARMS),
+    params=record(
+        arms="i8", chain=(CHAIN, (ARMS,)), base_p=("f8", (ARMS, 3)), base_q=("f8", (ARMS, 4)), offset=("f8", (ARMS, 3)),
+        relief="f8", lever="f8", missing="f8", patience="f8", least="f8",
+    ),
+    pack=_pack,
+)  # fmt: skip

@@ -1,0 +1,256 @@
+"""What a report of a bilateral run shows: hand and slave arm, felt and applied force, the link's books, and how much delay is
+too much."""
+
+import functools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from hilt import job
+from hilt.job import Result
+from hilt.maths.quintic import quintic
+from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.page import table
+from hilt.report.pictures import lateness
+from hilt.report.words import si
+from hilt.systems.payload.bilateral import check_damping, gains
+from hilt.systems.payload.bilateral_metrics import books
+from hilt.systems.payload.payload import PAYLOAD, Payload
+from hilt.systems.payload.views.link import statistics_table
+from hilt.systems.payload.views.traces import distance, legend, part, scenario_of, shade
+
+DELAYS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5)  # s, one way
+USABLE = 5.0  # s: who waits longer for a force to settle does not feel it any more
+GUARD = "#f6c98a"
+
+
+def goal(result: Result) -> np.ndarray:
+    """Where the hand wants to be, from the start."""
+    scenario, t = scenario_of(result), result.rows["t"]
+    way = [quintic((each - scenario.operator.start) / scenario.hand.time)[0] for each in t]
+    return scenario.hand.distance * np.array(way)
+
+
+def ideal_force(result: Result) -> np.ndarray:
+    """Of hand, coupling and wall as three springs in a row, with no delay and nothing to damp."""
+    scenario = scenario_of(result)
+    arm, K = scenario.force_arm, gains(scenario.bilateral, scenario.link).K
+    springs = 1.0 / scenario.hand.stiffness + 1.0 / K + 1.0 / arm.wall_stiffness
+    return np.maximum(goal(result) - arm.wall_distance, 0.0) / springs
+
+
+def has_wall(scenario: Payload) -> bool:
+    return scenario.force_arm.wall_stiffness > 0 and scenario.hand.distance > scenario.force_arm.wall_distance
+
+
+def at_delay(scenario: Payload, delay: float) -> Result | None:
+    """The same scenario at another delay, long enough to settle; none where the devices cannot do the damping."""
+    link = scenario.link.model_copy(update={"delay": delay})
+    patience = 60.0 if scenario.gripped else 10.0
+    hand_stands = scenario.operator.start + scenario.hand.time
+    loop = scenario.loop.model_copy(update={"duration": hand_stands + patience + 20.0 * (delay + link.jitter)})
+    values = scenario.model_copy(update={"link": link, "loop": loop})
+    try:
+        check_damping(values)
+    except ValueError:
+        return None
+    return job.simulate(PAYLOAD, values)
+
+
+@functools.lru_cache(maxsize=4)
+def settling_times(scenario: Payload) -> dict[float, float]:
+    """By delay, each run takes milliseconds; infinite where it does not settle, missing where it cannot be run."""
+    found = {}
+    for delay in sorted({*DELAYS, float(scenario.link.delay)}):
+        run = at_delay(scenario, delay)
+        if run is not None:
+            time = run.metrics["settling_time_s"]
+            found[delay] = time if run.fault is None and math.isfinite(time) else math.inf
+    return found
+
+
+def longest_usable(times: dict[float, float]) -> float:
+    """The delay at which settling begins to take longer than is usable, between two that were run; infinite if none does."""
+    before = (0.0, 0.0)
+    for delay, time in times.items():
+        if time > USABLE:
+            share = (USABLE - before[1]) / (time - before[1]) if math.isfinite(time) else 0.0
+            return before[0] + share * (delay - before[0])
+        before = (delay, time)
+    return math.inf
+
+
+def advice(result: Result) -> Iterator[str]:
+    m, scenario = result.metrics, scenario_of(result)
+    yield f"<b>Seen.</b> {_seen(result)}"
+    times = settling_times(scenario)
+    own = scenario.link.delay
+    head = ("delay, one way", *(_bold(si(delay, "s", 3), delay == own) for delay in times))
+    row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in the run" for time in times.values()))
+    yield (f"<b>Delay.</b> {_limit(times, own)} {_damped(scenario)}<br>{table(head, [row])}")
+    yield f"<b>Link.</b> Both directions, {si(scenario.link.jitter, 's', 3)} of jitter.<br>{statistics_table(result)}"
+    if scenario.bilateral.books != "measured":
+        yield (
+            f"<b>Not certified.</b> bilateral.books = {scenario.bilateral.books}: no guard, or one that a motor with a lag "
+            "deceives. Set bilateral.books = measured."
+        )
+    if m["books_min_J"] < -scenario.bilateral.energy:
+        yield (
+            f"<b>Not passive.</b> The link gave {si(-m['books_min_J'], 'J', 3)} more than it had taken; allowed are "
+            f"{si(scenario.bilateral.energy, 'J', 3)}."
+        )
+
+
+def _damped(scenario: Payload) -> str:
+    law = scenario.bilateral
+    if law.master_damping is None and law.slave_damping is None:
+        return "The damping K (delay + jitter) grows with the delay, so more of it costs time, not stability."
+    return "The damping was set by hand and does not grow with the delay; leave bilateral.*_damping out to have it grow."
+
+
+def _bold(text: str, own: bool) -> str:
+    return f"<b>{text}</b>" if own else text
+
+
+def _seen(result: Result) -> str:
+    m, scenario = result.metrics, scenario_of(result)
+    words = (
+        f"At the end the hand feels {si(m['felt_N'], 'N', 3)} and the slave arm applies {si(m['applied_N'], 'N', 3)}, "
+        f"felt minus applied {_newtons(m['felt_minus_applied_N'])}"
+    )
+    if has_wall(scenario):
+        words += f" (three springs in a row without a link: {si(float(ideal_force(result)[-1]), 'N', 3)})"
+    settled = m["settling_time_s"]
+    when = f"settled {si(settled, 's', 3)} after the hand stood" if math.isfinite(settled) else "had not settled"
+    words += f"; both forces {when}. "
+    words += f"The link's books, in less out, were never below {si(m['books_min_J'], 'J', 3)} (allowed: "
+    words += f"{si(-scenario.bilateral.energy, 'J', 3)}); "
+    acts = m["guard_share"]
+    words += (
+        "the guard had nothing to do."
+        if acts == 0
+        else f"the guard held a force back for {acts:.1%} of the time; then felt is not applied."
+    )
+    return words
+
+
+def _newtons(value: float) -> str:
+    return "0 N" if abs(value) < 1e-6 else si(value, "N", 3)
+
+
+def _limit(times: dict[float, float], own: float) -> str:
+    limit = longest_usable(times)
+    longest = max(times, default=own)
+    if times and min(times.values()) > USABLE:
+        return f"Even at {si(min(times), 's', 3)} the forces take more than {USABLE:g} s to settle after the hand stands."
+    if math.isinf(limit):
+        return f"Settles within {USABLE:g} s up to {longest:g} s of delay, the longest that was run."
+    side = "is beyond that" if own > limit else "is within that"
+    return (
+        f"From about {si(limit, 's', 2)} one way on, with this hand and what it touches, the forces take more than "
+        f"{USABLE:g} s to settle after the hand stands, and it stops being usable; this run's {si(own, 's', 3)} {side}."
+    )
+
+
+def pictures(result: Result) -> Iterator[Picture]:
+    t = result.rows["t"]
+    if len(t) < 3:
+        return
+    stop = result.fault.t if result.fault else None
+    yield _positions(result, stop)
+    yield _forces(result, stop)
+    yield _books(result, stop)
+    yield _link(result, stop)
+    yield _delays(result)
+    yield lateness(result.rows, t)
+
+
+def _positions(result: Result, stop: float | None) -> Picture:
+    scenario, t = scenario_of(result), result.rows["t"]
+    fig, axes = panels(1, 2.8)
+    line(axes[0], t, 1e3 * distance(result, "x_m"), "master device", color=CONTROLLER)
+    line(axes[0], t, 1e3 * distance(result, "x_s"), "slave hand", color=MEASURED)
+    line(axes[0], t, 1e3 * goal(result), "where the hand\nwants to be", **IDEAL)
+    if scenario.force_arm.wall_stiffness > 0:
+        axes[0].axhline(1e3 * scenario.force_arm.wall_distance, color="0.5", linewidth=1.1, label="wall")
+    axes[0].set(ylabel="way along the direction [mm]", xlabel="time [s]")
+    legend(axes[0])
+    mark_fault(axes, stop)
+    caption = "The slave hand hears of the master one delay later; at rest they are apart by the force over the coupling K."
+    return Picture("Hand and slave arm", caption, fig)
+
+
+def _forces(result: Result, stop: float | None) -> Picture:
+    t = result.rows["t"]
+    fig, axes = panels(2)
+    line(axes[0], t, part(result, "f_m"), "felt by the hand", color=CONTROLLER)
+    line(axes[0], t, part(result, "f_s"), "applied by the\nslave arm", color=MEASURED)
+    if has_wall(scenario_of(result)):
+        line(axes[0], t, ideal_force(result), "three springs,\nno delay", **IDEAL)
+    line(axes[1], t, part(result, "f_m") - part(result, "f_s"), color=MADE)
+    axes[1].axhline(0.0, **IDEAL)
+    axes[0].set(ylabel="force [N]")
+    axes[1].set(ylabel="felt minus\napplied [N]", xlabel="time [s]")
+    legend(axes[0])
+    mark_fault(axes, stop)
+    caption = "On the way the hand also feels damping; at rest, unless the guard acts, it feels what the slave arm applies."
+    return Picture("Felt and applied force", caption, fig)
+
+
+def _books(result: Result, stop: float | None) -> Picture:
+    rows, t, scenario = result.rows, result.rows["t"], scenario_of(result)
+    acts = (rows["master_guard"] > 0) | (rows["slave_guard"] > 0)
+    fig, axes = panels(2)
+    for port, words, colour in (("W_master", "ground", CONTROLLER), ("W_slave", "orbit", MEASURED)):
+        line(axes[0], t, rows[port]["into"] - rows[port]["out"], words, color=colour)
+    line(axes[1], t, books(rows), "both ends", color="black")
+    axes[1].axhline(-scenario.bilateral.energy, color=MADE, linestyle="--", linewidth=1.2, label="bound, -E_0")
+    for panel in axes:
+        shade(panel, t, acts, GUARD, "guard acts" if panel is axes[0] else None)
+    axes[0].set(ylabel="in less out,\neach end [J]")
+    axes[1].set(ylabel="in less out [J]", xlabel="time [s]")
+    for panel in axes:
+        legend(panel)
+    mark_fault(axes, stop)
+    share = float(np.mean(acts))
+    said = "it had nothing to do here" if share == 0 else f"it acted {share:.1%} of the time"
+    caption = (
+        f"Joules that the link has taken and not given back. The guard holds a force back before the sum passes -E_0; {said}."
+    )
+    return Picture("The link's books", caption, fig)
+
+
+def _link(result: Result, stop: float | None) -> Picture:
+    rows, t, link = result.rows, result.rows["t"], scenario_of(result).link
+    fig, axes = panels(2, 1.7)
+    for signal, words, colour in (("link_age", "on orbit", MEASURED), ("down_age", "on the ground", CONTROLLER)):
+        line(axes[0], t, 1e3 * rows[signal], words, color=colour, linewidth=0.8)
+    axes[0].axhline(1e3 * link.delay, label="delay", **IDEAL)
+    axes[0].axhline(1e3 * (link.delay + link.jitter), color="0.5", linewidth=1.0, label="and jitter")
+    for signal, words, colour in (("slave_fade", "slave arm", MEASURED), ("master_fade", "master device", CONTROLLER)):
+        line(axes[1], t, 100.0 * rows[signal], words, color=colour)
+    axes[0].set(ylabel="age of the\nnewest packet [ms]")
+    axes[1].set(ylabel="share of the law\nin the force [%]", xlabel="time [s]", ylim=(-5, 108))
+    for panel in axes:
+        legend(panel)
+    mark_fault(axes, stop)
+    lost = [rows[f"{way}_lost"][-1] / max(rows[f"{way}_sent"][-1], 1) for way in ("link", "down")]
+    caption = f"Lost: {lost[0]:.1%} up, {lost[1]:.1%} down. When packets stay out for long the law fades to damping."
+    return Picture("Link", caption, fig)
+
+
+def _delays(result: Result) -> Picture:
+    scenario = scenario_of(result)
+    times = settling_times(scenario)
+    shown = {delay: time for delay, time in times.items() if math.isfinite(time)}
+    fig, axes = panels(1, 2.6)
+    axes[0].plot(list(shown), list(shown.values()), "o-", color=MEASURED, label="this scenario")
+    axes[0].axhline(USABLE, label="usable", **IDEAL)
+    if scenario.link.delay in shown:
+        axes[0].plot(
+            [scenario.link.delay], [shown[scenario.link.delay]], "o", color=CONTROLLER, markersize=9, label="this run's\ndelay"
+        )
+    axes[0].set(xlabel="delay, one way [s]", ylabel="settling time after\nthe hand stands [s]", ylim=(0, None), xlim=(0, None))
+    legend(axes[0])
+    return Picture("How much delay", "The same scenario at other delays, each run to its end.", fig)

@@ -1,0 +1,207 @@
+"""The link in a `payload` report: statistics of both directions, what outages do, and how the hands come together again."""
+
+from typing import Any
+
+import numpy as np
+
+from hilt import job
+from hilt.job import Result
+from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.page import table
+from hilt.report.words import si
+from hilt.systems.payload.link import playout_delay
+from hilt.systems.payload.metrics import position_errors, shift
+from hilt.systems.payload.outage import POLICIES, SILENT
+from hilt.systems.payload.payload import PAYLOAD, Payload
+from hilt.systems.payload.views.traces import (
+    distance,
+    drawable,
+    legend,
+    outside,
+    part,
+    projected,
+    runaway,
+    scenario_of,
+    virtual,
+)
+from hilt.systems.payload.virtual_arm import RESYNC_REST
+
+POLICY_COLOURS = (*AXES, CONTROLLER)
+
+
+def statistics_table(result: Result) -> str:
+    """What each direction did with its packets."""
+    last, head = result.rows[-1], ("", "sent", "lost", "reordered", "duplicated", "mean delay", "longest delay")
+    lines = []
+    for words, name in (("ground to orbit", "link"), ("orbit to ground", "down")):
+        sent = int(last[f"{name}_sent"])
+        shares = (f"{last[f'{name}_{what}'] / max(sent, 1):.2%}" for what in ("lost", "reordered", "duplicated"))
+        delays = (si(float(last[f"{name}_delay_{what}"]), "s", 4) for what in ("mean", "max"))
+        lines.append((words, str(sent), *shares, *delays))
+    return table(head, lines)
+
+
+def ports_picture(result: Result, stop: float | None) -> Picture:
+    """Joules into the link on the ground and out of it on orbit."""
+    rows, t = result.rows, result.rows["t"]
+    late = shift(scenario_of(result))
+    ground = drawable(rows["W_master"]["into"] - rows["W_master"]["out"])
+    orbit = drawable(rows["W_slave"]["out"] - rows["W_slave"]["into"])
+    fig, axes = panels(1, 2.4)
+    line(axes[0], t, orbit, "out on orbit", color=MEASURED)
+    line(axes[0], t[late:], ground[: max(len(t) - late, 0)], "in on the ground", **IDEAL)
+    axes[0].set(ylabel="energy [J]", xlabel="time [s]")
+    outside(axes[0], t, result)
+    runaway(axes)
+    legend(axes[0])
+    mark_fault(axes, stop)
+    shown = ", shifted by the play-out delay" if late else ""
+    caption = f"Work of the virtual arm on the virtual payload{shown}, and of the slave arm on the real one."
+    return Picture("The link's two ports", caption, fig)
+
+
+def with_policies(result: Result) -> dict[str, Result]:
+    """The same scenario with every outage policy; each takes milliseconds."""
+    scenario = scenario_of(result)
+    runs: dict[str, Result] = {}
+    for policy in POLICIES:
+        if policy == scenario.link.outage_policy:
+            runs[policy] = result
+            continue
+        link = scenario.link.model_copy(update={"outage_policy": policy})
+        runs[policy] = job.simulate(PAYLOAD, scenario.model_copy(update={"link": link}), result.name)
+    return runs
+
+
+def end_of_silence(result: Result) -> int | None:
+    """The last row in which the link is silent."""
+    silent = np.flatnonzero(result.rows["link_state"] == SILENT)
+    return int(silent[-1]) if len(silent) else None
+
+
+def policy_rows(runs: dict[str, Result], scenario: Payload) -> list[tuple[str, ...]]:
+    """Of each policy: way, speed at the end of the silence, largest force since it began, distance at the end."""
+    table: list[tuple[str, ...]] = []
+    own = scenario.link.outage_policy
+    for policy, run in runs.items():
+        name = f"<b>{policy}</b>" if policy == own else policy
+        if run.fault is not None:
+            name += f" (stopped at {run.fault.t:.3g} s)"
+        last = end_of_silence(run)
+        if last is None:
+            table.append((name, "never silent", "", "", si(run.metrics["final_position_error_m"], "m", 3)))
+            continue
+        speed = float(np.linalg.norm(run.rows["V_WBcm"]["v"][last]))
+        since = run.rows["t"] >= scenario.link.outage_start + playout_delay(scenario)
+        size = np.linalg.norm(run.rows["f_s"][since], axis=1)
+        force = float(size.max()) if len(size) else 0.0
+        table.append(
+            (
+                name,
+                si(run.metrics["travel_after_outage_m"], "m", 3),
+                si(speed, "m/s", 3),
+                si(force, "N", 3),
+                si(run.metrics["final_position_error_m"], "m", 3),
+            )
+        )
+    return table
+
+
+def link_picture(result: Result, stop: float | None) -> Picture:
+    """Silence and losses of both directions."""
+    rows, t, scenario = result.rows, result.rows["t"], scenario_of(result)
+    fig, axes = panels(2, 1.6)
+    shares = []
+    for way, words, colour in (("link", "up, to orbit", MEASURED), ("down", "down, to the\nground", CONTROLLER)):
+        line(axes[0], t, rows[f"{way}_silence"], words, color=colour)
+        shares.append(100.0 * rows[f"{way}_lost"] / np.maximum(rows[f"{way}_sent"], 1))
+        line(axes[1], t, shares[-1], words, color=colour)
+    axes[1].axhline(100.0 * scenario.link.loss, label="asked for", **IDEAL)
+    longest = float(rows["link_silence"].max())
+    most = max(float(share[len(share) // 20 :].max()) for share in shares)
+    axes[0].set(ylabel="age of the newest\npacket, beyond\nplay-out [s]", ylim=(0.0, max(0.1, 1.1 * longest)))
+    axes[1].set(ylabel="lost so far [%]", xlabel="time [s]", ylim=(0.0, max(1.0, 1.2 * most)))
+    for n, panel in enumerate(axes):
+        outside(panel, t, result, labels=n == 0)
+        legend(panel)
+    mark_fault(axes, stop)
+    delay, jitter, playout = (
+        si(value, "s", 3) for value in (scenario.link.delay, scenario.link.jitter, playout_delay(scenario))
+    )
+    words = (
+        f"Delay {delay}, jitter up to {jitter}, played out after {playout}; {shares[0][-1]:.3g} % of the packets were lost "
+        f"on the way up, {shares[1][-1]:.3g} % on the way down"
+    )
+    silent = int(np.count_nonzero(rows["link_state"] == SILENT)) * scenario.loop.period
+    if silent > 0:
+        words += f"; for {silent:.3g} s the slave had no link"
+        if longest < 0.9 * (silent - 0.1):
+            words += f" in one or more outages (the age is counted up to {longest:.3g} s)"
+        return Picture("Link", f"{words}.", fig)
+    return Picture("Link", f"{words}, and the slave never found the link silent.", fig)
+
+
+def policies_picture(runs: dict[str, Result], scenario: Payload) -> Picture:
+    """Payload's speed and way with each policy."""
+    fig, axes = panels(3, 1.6)
+    for colour, (policy, run) in zip(POLICY_COLOURS, runs.items(), strict=True):
+        t, own = run.rows["t"], policy == scenario.link.outage_policy
+        style: dict[str, Any] = {"color": colour, "linewidth": 2.2 if own else 1.2}
+        line(axes[0], t, projected(run, run.rows["V_WBcm"]["v"]), policy + (" (run)" if own else ""), **style)
+        line(axes[1], t, distance(run, "x_s"), **style)
+        line(axes[2], t, part(run, "f_s"), **style)
+        mark_fault(axes, run.fault.t if run.fault else None)
+    own_run = runs[scenario.link.outage_policy]
+    for n, panel in enumerate(axes):
+        outside(panel, own_run.rows["t"], own_run, labels=n == 0)
+    axes[0].set(ylabel="payload [m/s]")
+    axes[1].set(ylabel="slave hand [m]")
+    axes[2].set(ylabel="force [N]", xlabel="time [s]")
+    legend(axes[0])
+    caption = "The same outage with each policy: speed of the payload, way of the slave hand, force of the arm."
+    return Picture("Outage policies", caption, fig)
+
+
+def resynchronised(result: Result) -> tuple[Result, float | None]:
+    """The same scenario, run on until the virtual arm has been put where the slave arm is, and when that was."""
+    scenario = scenario_of(result)
+    settle = 10.0 * scenario.payload.mass * scenario.virtual.mass_ratio * scenario.slave.compliance
+    end = scenario.transport_start + scenario.operator.duration + scenario.operator.shaper + settle
+    longer = max(scenario.loop.duration, end + RESYNC_REST + 4.0 * playout_delay(scenario))
+    loop = scenario.loop.model_copy(update={"duration": longer})
+    run = job.simulate(PAYLOAD, scenario.model_copy(update={"loop": loop}), result.name)
+    shifted = np.linalg.norm(run.rows["x_vir"] - run.rows["x_vir_up"], axis=1) > 1e-6
+    return run, float(run.rows["t"][np.argmax(shifted)]) if shifted.any() else None
+
+
+def resync_words(run: Result, when: float | None) -> str:
+    if when is None:
+        return "The virtual arm was not put where the slave arm is: nothing came to rest for long enough."
+    apart = position_errors(run.rows, run.scenario)
+    return (
+        f"When all has come to rest, at {when:.3g} s, the virtual arm is put where the slave arm is: "
+        f"{si(float(apart[-1]), 'm', 3)} from each other then, {si(float(apart.max()), 'm', 3)} before."
+    )
+
+
+def resync_picture(run: Result, when: float | None) -> Picture:
+    """Ways of both hands until they are one again."""
+    t, errors = run.rows["t"], drawable(1e3 * position_errors(run.rows, run.scenario))
+    fig, axes = panels(2)
+    line(axes[0], t, distance(run, "x_s"), "slave hand", color=MEASURED)
+    line(axes[0], *virtual(run, "x_vir"), "virtual hand", **IDEAL)
+    line(axes[1], t[-len(errors) :], errors, color=MADE)
+    axes[0].set(ylabel="way along the\ndirection [m]")
+    axes[1].set(ylabel="slave from\nvirtual hand [mm]", xlabel="time [s]")
+    for n, panel in enumerate(axes):
+        outside(panel, t, run, labels=n == 0)
+        if when is not None:
+            shown = when + playout_delay(run.scenario)
+            panel.axvline(shown, color=CONTROLLER, linewidth=1.2, label="put together" if n == 0 else None)
+    legend(axes[0])
+    mark_fault(axes, run.fault.t if run.fault else None)
+    return Picture(
+        "Re-synchronisation",
+        f"The same scenario, run on if need be, the virtual hand one play-out delay later. {resync_words(run, when)}",
+        fig,
+    )

@@ -1,0 +1,140 @@
+"""The compiler's cache: found again while the reachable sources are unchanged, never stale, never a stranger's."""
+
+import ast
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from hilt.compiled import private, reach
+from tests.another_user import US, call, needs_root
+
+ALL = sorted(reach.PACKAGE.rglob("*.py"))
+
+
+def by_syntax(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def test_imports_by_pattern_are_those_of_the_syntax_tree():
+    for path in ALL:
+        assert set(by_syntax(path)) <= set(reach.imports(path.read_text())), path
+
+
+def names(path):
+    return {str(source.relative_to(reach.PACKAGE)) for source in reach.sources(reach.PACKAGE / path)}
+
+
+def test_a_system_reaches_its_stages_and_no_report():
+    found = names("systems/docking/docking.py")
+    assert {"guard.py", "maths/so3.py", "systems/docking/identify.py", "systems/docking/twin/contact.py"} <= found
+    assert not any(name.split("/")[0] in ("report", "cockpit", "cli.py", "session.py", "device", "record") for name in found)
+
+
+MODULES = {
+    "inner.py": "from hilt.compiled import jit\n\n@jit\ndef inner():\n    return {}\n",
+    "outer.py": "from hilt.compiled import jit\nfrom inner import inner\n\n@jit\ndef outer():\n    return inner()\n",
+    "other.py": "x = {}\n",
+}
+
+
+def run_outer(folder, cache, **environment):
+    """What outer() returns, and whether its code came out of the cache."""
+    program = "import outer; print(outer.outer(), sum(outer.outer.stats.cache_hits.values()))"
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache), "NUMBA_DISABLE_JIT": "0", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    value, hits = answer.stdout.split()
+    return int(value), int(hits), answer.stderr
+
+
+@pytest.fixture
+def program(tmp_path):
+    folder = tmp_path / "program"
+    folder.mkdir()
+    for name, text in MODULES.items():
+        (folder / name).write_text(text.format(1))
+    return folder
+
+
+def test_code_is_compiled_again_when_a_callee_changes_and_only_then(program, tmp_path):
+    cache = tmp_path / "cache"
+    assert run_outer(program, cache)[:2] == (1, 0)
+    assert run_outer(program, cache)[:2] == (1, 1)
+    (program / "other.py").write_text("x = 2\n")
+    assert run_outer(program, cache)[:2] == (1, 1)
+    (program / "inner.py").write_text(MODULES["inner.py"].format(2))
+    assert run_outer(program, cache)[:2] == (2, 0)
+    (program / "inner.py").write_text(MODULES["inner.py"].format(1))
+    assert run_outer(program, cache)[:2] == (1, 1)
+
+
+def test_a_folder_that_others_can_write_is_no_cache(program, tmp_path):
+    cache = tmp_path / "cache"
+    assert run_outer(program, cache)[1] == 0
+    (cache / "hilt").chmod(0o777)
+    _, hits, said = run_outer(program, cache)
+    assert hits == 0
+    assert said.startswith("hilt: compiled code is not kept")
+    assert "can be written to by others" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_no_folder_means_no_cache_and_nothing_is_left_elsewhere(program, tmp_path):
+    (tmp_path / "file").write_text("")
+    before = set(Path("/tmp").iterdir())
+    value, hits, said = run_outer(program, tmp_path / "file")
+    assert (value, hits) == (1, 0)
+    assert "compiled code is not kept" in said
+    assert not any(path.name.startswith("hilt") for path in set(Path("/tmp").iterdir()) - before)
+
+
+def test_a_private_folder_is_owned_and_closed(tmp_path):
+    mine = tmp_path / "mine"
+    assert private.make(mine) == ""
+    assert mine.stat().st_mode & 0o777 == 0o700
+    mine.chmod(0o770)
+    assert "others" in private.objection(mine)
+    open_parent = tmp_path / "open"
+    open_parent.mkdir()
+    open_parent.chmod(0o777)
+    assert "others" in private.make(open_parent / "inside")
+    link = tmp_path / "link"
+    link.symlink_to("/tmp")
+    assert private.objection(link) != ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_a_strangers_folder_is_refused(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o755)
+    os.chown(theirs, 12345, 12345)
+    assert "another user" in private.make(theirs)
+    inside = theirs / "inside"
+    inside.mkdir(mode=0o700)
+    assert "another user" in private.objection(inside)
+
+
+@needs_root
+def test_a_parent_that_a_group_of_several_can_write_is_refused():
+    """Whoever is in the group can put another folder in place of ours; a group is ours alone only if it is named like us."""
+    with tempfile.TemporaryDirectory() as name:  # not in pytest's own folders, which another user cannot enter
+        parent = Path(name)
+        (parent / "inside").mkdir(mode=0o700)
+        for path in (parent, parent / "inside"):
+            os.chown(path, US, US)
+        for mode, expected in ((0o775, f"{parent} can be written to by others"), (0o755, "")):
+            parent.chmod(mode)
+            assert call(US, private.objection, parent / "inside") == expected

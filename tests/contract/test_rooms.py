@@ -1,0 +1,111 @@
+"""Imports point one way: a room uses the rooms before it, and nothing goes round in a circle.
+
+What only one system uses lies in that system's folder; the rest of hilt does not know the systems by name.
+"""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+
+import hilt
+
+ROOT = Path(hilt.__file__).parent
+# fmt: off
+ORDER = (
+    "compiled", "maths", "core", "host",                     # what everything stands on
+    "dynamics", "sense", "command", "plant",                 # blocks of a tick and of the world
+    "loop", "metrics", "record", "preflight", "job",         # one run
+    "report", "reproduce", "scene",                          # what views share
+    "sweep", "device", "live", "lab",                        # many runs; runs in wall time
+    "systems", "cockpit", "cli",
+)
+# fmt: on
+SYSTEMS = ("aerial", "docking", "freefloat", "payload")
+MODULES = {
+    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in ROOT.rglob("*.py")
+    if "node_modules" not in path.parts
+}
+
+
+def imports_of(path):
+    """Modules of hilt that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "hilt":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else node.module
+
+
+IMPORTS = {name: set(imports_of(path)) - {name, "hilt"} for name, path in MODULES.items()}
+
+
+def at_import(path):
+    """Those that are imported with the file itself: outside functions."""
+    tree = ast.parse(path.read_text())
+    inside = {
+        inner
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(function)
+    }
+    for node in ast.walk(tree):
+        if node not in inside and isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "hilt":
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else node.module
+
+
+def room(module):
+    return module.split(".")[1]
+
+
+def test_every_module_is_in_a_room():
+    assert {room(name) for name in MODULES if name != "hilt"} == set(ORDER)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_a_room_imports_only_the_rooms_before_it(name):
+    before = set(takewhile(lambda other: other != name, ORDER)) | {name}
+    wrong = [
+        f"{module} imports {used}"
+        for module, uses in IMPORTS.items()
+        if module != "hilt" and room(module) == name
+        for used in uses
+        if room(used) not in before
+    ]
+    assert not wrong
+
+
+def test_no_module_is_imported_while_it_imports():
+    try:
+        TopologicalSorter({name: set(at_import(path)) - {name, "hilt"} for name, path in MODULES.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_system_does_not_know_the_others(system):
+    others = tuple(f"hilt.systems.{other}." for other in SYSTEMS if other != system)
+    for module, uses in IMPORTS.items():
+        if module.startswith(f"hilt.systems.{system}."):
+            assert not [used for used in uses if f"{used}.".startswith(others)], module
+
+
+def test_what_runs_offline_is_no_part_of_a_device_or_a_loop():
+    for module, uses in IMPORTS.items():
+        if ".analysis." in module:
+            assert not {room(used) for used in uses} & {"device", "live", "lab"}, module
+
+
+def test_the_time_is_read_in_the_clock_only():
+    for module, path in MODULES.items():
+        names = {
+            alias.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import) for alias in node.names
+        }
+        assert module == "hilt.core.clock" or "time" not in names, path

@@ -1,0 +1,164 @@
+"""Clocks, on a time that the test makes: no test here sleeps. Periods are powers of two, so that sums are exact."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilt.core.clock import DeviceClock, Monotonic, PeriodicClock
+
+PERIOD = 2.0**-10
+
+
+class Made:
+    """A time that moves only when somebody sleeps or works."""
+
+    def __init__(self):
+        self.t = 1000.0
+        self.oversleep = 0.0  # of the next sleeps
+
+    def now(self):
+        return self.t
+
+    def sleep_until(self, t):
+        if t > self.t:
+            self.t = t + self.oversleep
+
+
+def run(clock, made, works, oversleeps=None):
+    """Ticks that work for so long; when each began, in periods after the start, and what lateness it was told."""
+    clock.start()
+    origin = made.t
+    begun, told = [], []
+    for k, work in enumerate(works):
+        made.oversleep = oversleeps[k] * PERIOD if oversleeps else 0.0
+        told.append(clock.wait_until(k * PERIOD) / PERIOD)
+        begun.append((made.t - origin) / PERIOD)
+        made.t += work * PERIOD
+    return begun, told
+
+
+def test_deadlines_are_a_period_apart_whatever_a_tick_takes():
+    made = Made()
+    clock = PeriodicClock(source=made)
+    begun, told = run(clock, made, [0.5, 0.0, 0.875, 0.25, 0.0])
+    assert begun == [0, 1, 2, 3, 4]
+    assert told == [0] * 5
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 0, 0)
+
+
+def test_after_an_overrun_the_next_deadline_is_the_next_multiple_and_there_is_no_burst():
+    made = Made()
+    clock = PeriodicClock(source=made)
+    begun, told = run(clock, made, [0.5, 3.5, 0.5, 0.5, 0.5])
+    assert begun == [0, 1, 5, 6, 7]  # begun at 1, over at 4.5: the deadlines 2, 3 and 4 have passed
+    assert told == [0, 0, 3, 0, 0]  # the row of the late tick says how late it was, by its own deadline
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (3, 0, 3)
+    assert clock.worst_overrun == 2.5 * PERIOD
+    assert clock.worst_overrun_at == 2 * PERIOD
+
+
+def test_woken_late_is_an_oversleep_and_not_an_overrun():
+    made = Made()
+    clock = PeriodicClock(source=made)
+    begun, told = run(clock, made, [0.25] * 5, [0.0, 0.0625, 0.5, 0.0, 0.25])
+    assert begun == [0, 1.0625, 2.5, 3, 4.25]
+    assert told == [0, 0.0625, 0.5, 0, 0.25]
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 2, 0)  # a sixteenth is within the tolerance
+    assert clock.worst_oversleep == 0.5 * PERIOD
+    assert clock.worst_oversleep_at == 2 * PERIOD
+
+
+def test_a_deadline_missed_after_an_oversleep_is_not_blamed_on_the_tick():
+    made = Made()
+    clock = PeriodicClock(source=made)
+    begun, _ = run(clock, made, [0.25, 0.25, 0.25], [0.0, 0.875, 0.0])
+    assert begun == [0, 1.875, 3]
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 1)
+
+
+def test_a_sleep_through_whole_periods_is_no_burst_either():
+    made = Made()
+    clock = PeriodicClock(source=made)
+    begun, told = run(clock, made, [0.25] * 4, [0.0, 5.5, 0.0, 0.0])
+    assert begun == [0, 6.5, 7, 8]
+    assert told == [0, 5.5, 0, 0]
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 5)
+
+
+SIXTEENTHS = st.integers(0, 64).map(lambda n: n / 16)
+
+
+@given(st.lists(st.tuples(SIXTEENTHS, st.one_of(st.just(0.0), SIXTEENTHS)), min_size=2, max_size=30))
+def test_every_deadline_is_met_once_or_counted_as_missed_and_every_miss_is_explained(story):
+    works, oversleeps = zip(*story, strict=True)
+    made = Made()
+    clock = PeriodicClock(source=made)
+    begun, told = run(clock, made, works, oversleeps)
+    places = [math.floor(b) for b in begun]
+    assert all(after > before for before, after in itertools.pairwise(places))  # one tick a period at most
+    assert places[-1] == len(story) - 1 + clock.missed
+    assert clock.missed == 0 or clock.overruns + clock.oversleeps > 0
+    assert all(late >= 0 for late in told)
+    # What the rows say adds up: a tick is late by what was slept too long and by the deadlines it skipped.
+    if not any(oversleeps):
+        assert clock.oversleeps == 0
+        assert clock.overruns == clock.missed == sum(told)
+
+
+def test_a_device_clock_never_waits_and_says_how_late_the_packet_was():
+    made = Made()
+    clock = DeviceClock(PERIOD, source=made)
+    clock.start()
+    told = []
+    for arrival in [0.0, 1.0, 2.5, 3.0]:  # the third packet is half a period late
+        before = made.t
+        clock.wait_until(0.0)
+        assert made.t == before
+        made.t = 1000.0 + arrival * PERIOD
+        told.append(clock.arrived() / PERIOD)
+    assert told == pytest.approx([0, 0, 0.5, 0], abs=1e-9)
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 0)
+    assert clock.worst_oversleep == pytest.approx(0.5 * PERIOD)
+
+
+def test_a_device_clock_counts_a_long_tick_as_an_overrun_and_lost_packets_as_missed():
+    made = Made()
+    clock = DeviceClock(PERIOD, source=made)
+    clock.start()
+    clock.wait_until(0.0)
+    clock.arrived()
+    made.t += 1.5 * PERIOD  # the tick; its packet waits in the socket
+    assert clock.wait_until(PERIOD) == 0.5 * PERIOD
+    clock.arrived()
+    assert (clock.overruns, clock.oversleeps, clock.missed) == (1, 0, 0)
+    clock.wait_until(2 * PERIOD)
+    made.t += 3.75 * PERIOD
+    clock.arrived()
+    assert (clock.overruns, clock.oversleeps) == (1, 1)
+    assert clock.missed == 3
+
+
+def test_a_device_whose_clock_runs_slow_is_not_called_late_for_ever():
+    """One part in a thousand: the expectation follows by a hundredth of each lateness, so it settles at a tenth of a period."""
+    made = Made()
+    clock = DeviceClock(PERIOD, source=made)
+    clock.start()
+    late = 0.0
+    for k in range(2000):
+        clock.wait_until(0.0)
+        made.t = 1000.0 + 1.001 * k * PERIOD
+        late = clock.arrived() / PERIOD
+    assert late == pytest.approx(0.1, rel=0.02)
+    assert clock.missed == 0
+
+
+def test_the_host_clock_sleeps_to_an_absolute_time():
+    """Never early, which holds on any machine; how late is for the doctor."""
+    source = Monotonic()
+    until = source.now() + 0.002
+    source.sleep_until(until)
+    assert source.now() >= until
+    source.sleep_until(until)  # over already: returns

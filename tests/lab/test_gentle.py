@@ -1,0 +1,171 @@
+"""Gentle drives outside of a run: armed like a run, ended softly whatever ends them. The emulated robot is the judge.
+
+At 0.09 m/s a robot that is simply held has to stop with 22 m/s², more than the 20 m/s² its judge lets pass as no hard stop.
+"""
+
+import math
+import os
+import signal
+import socket
+import time
+
+import numpy as np
+import pytest
+
+from hilt.core import faults
+from hilt.core.faults import InputError
+from hilt.core.guard import Limits
+from hilt.core.signals import POSE
+from hilt.device.drivers import RsiRig
+from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.lab import gentle
+from hilt.maths.quintic import PEAK_ACCELERATION
+
+T, SPEED, DECELERATION = 0.004, 0.09, 1.0
+LIMITS = Limits(
+    force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
+    workspace_min=(-0.2, -0.2, -0.2), workspace_max=(0.2, 0.2, 0.2),
+)  # fmt: skip
+HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -1]))
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+
+
+def way(length=0.09, turn=0.0):
+    """Along x and about z from rest to rest, at SPEED in the middle."""
+    ticks = math.ceil(1.875 * length / SPEED / T)
+    share = gentle.quintic(np.arange(1, ticks + 3) / ticks)
+    offsets = np.zeros(ticks + 2, POSE)
+    offsets["p"][:, 0] = length * share
+    offsets["q"][:, 0], offsets["q"][:, 3] = np.cos(0.5 * turn * share), np.sin(0.5 * turn * share)
+    return offsets
+
+
+@pytest.fixture
+def robot():
+    """A controller on a free port, and the driver on it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    gentle.warm_up()
+    with RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller:
+        rig = RsiRig(
+            driver="rsi", address="127.0.0.1", port=port, cycle=T, correction="relative", X_WR=BASE, X_TB=HERE,
+            step_limit="2 mm", turn_limit="0.01 rad", patience=250,
+        )  # fmt: skip
+        driver = rig.connect()
+        yield driver, controller
+        driver.close()
+
+
+def drive(robot, watch=None, ask=None, length=0.09):
+    return gentle.drive(robot[0], way(length), T, LIMITS, DECELERATION, None, watch, ask)
+
+
+def went(controller):
+    """Metres along x by the robot's own diary."""
+    return controller.diary[-1].pose[0] - 1.0
+
+
+def soft(controller):
+    return controller.violations == [] and controller.hard_stops == 0
+
+
+def test_an_interrupt_is_a_soft_stop(robot):
+    controller, handler = robot[1], signal.getsignal(signal.SIGINT)
+    controller.live = True
+
+    def interrupt(done, of):
+        if done > of / 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(gentle.Stopped) as stopped:
+        drive(robot, interrupt)
+    assert stopped.value.fault.code == faults.REQUESTED
+    assert soft(controller)
+    assert 0.04 < went(controller) < 0.07, "from its middle on, v²/2a = 4 mm more"
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_whatever_is_raised_on_the_way_is_a_soft_stop(robot):
+    def fail(done, of):
+        if done > of / 2:
+            raise ZeroDivisionError
+
+    robot[1].live = True
+    with pytest.raises(ZeroDivisionError):
+        drive(robot, fail)
+    assert soft(robot[1])
+    assert 0.04 < went(robot[1]) < 0.07
+
+
+def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(robot):
+    driver, controller = robot
+    controller.live = True
+
+    def silence(done, of):
+        controller.disconnect = done > of / 2
+
+    with pytest.raises(gentle.Stopped, match="no packet"):
+        drive(robot, silence)
+    before = went(controller)
+    controller.disconnect = False
+    driver.wait(np.zeros(1, POSE)[0], np.zeros(1, [("v", "f8", 3), ("w", "f8", 3)])[0])
+    driver.stop()
+    assert went(controller) == before
+    assert controller.violations == []
+
+
+def test_the_robot_is_held_until_the_answer_is_yes(robot):
+    controller = robot[1]
+    answers = iter([None] * 50 + [True])
+
+    def ask():
+        answer = next(answers)
+        if answer:
+            assert len(controller.diary) >= 40, "every packet was answered meanwhile"
+            assert went(controller) == 0.0
+            controller.live = True  # from here on it may move
+        return answer
+
+    drive(robot, ask=ask, length=0.01)
+    assert soft(controller)
+    lost = controller.late * SPEED * T  # at most, to a stalled machine: steps that came too late are not made up for
+    assert 0.01 - lost - 1e-6 <= went(controller) <= 0.01 + 1e-6
+
+
+def test_no_is_a_refusal_and_nothing_moves(robot):
+    with pytest.raises(InputError, match="was not armed"):
+        drive(robot, ask=iter([None, None, False]).__next__)
+    assert robot[1].violations == []  # not live: a set-point that moves would be one
+
+
+def test_nobody_to_ask_is_a_refusal():
+    with pytest.raises(InputError, match="nobody can be asked"):
+        gentle.check_ask(True, None)
+    assert gentle.check_ask(False, lambda: True) is None, "the command itself is the consent"
+
+
+def test_answers_that_come_too_late_make_no_double_steps(robot):
+    """A machine that stalls for one to three cycles, again and again: steps are lost, and none is made up for at twice the
+    speed, which would be 45 m/s² at 0.09 m/s, and 47 rad/s² at 0.19 rad/s where the quintic has 0.4 rad/s²."""
+    driver, controller = robot
+    controller.live = True
+    path, rng = way(turn=0.19), np.random.default_rng(1)
+    answers = driver.send
+
+    def send(pose):
+        if rng.random() < 0.1:
+            time.sleep(rng.uniform(0.003, 0.012))
+        return answers(pose)
+
+    driver.send = send
+    track = gentle.drive(driver, path, T, LIMITS, DECELERATION)
+    assert track.unheard.any()
+    assert soft(controller)
+    turns = np.array([2.0 * math.asin(each.correction[6]) for each in controller.diary])
+    most = PEAK_ACCELERATION * 0.19 / (len(path) * T) ** 2
+    rounding = 4.0 * math.radians(1e-6) / T**2  # µ° in a packet
+    cycles = np.diff([each.ipoc for each in controller.diary]) / 4  # the steps that were not heard are left out
+    assert (np.abs(np.diff(turns)) / cycles).max() / T**2 < 1.1 * most + rounding
+    assert turns.max() > 0.9 * 1.875 * 0.19 / len(path), "it was turning"

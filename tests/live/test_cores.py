@@ -1,0 +1,103 @@
+"""Claims and cores: one owner at a time, freed however it ends, and what drives no device stays away."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from hilt import job
+from hilt.core.faults import InputError
+from hilt.host import claims, runtime
+from hilt.host.claims import Claims
+from hilt.live import cores
+from hilt.live.session import Session
+
+HOLD = """
+import time
+from hilt.host import claims
+ours = claims.Claims()
+print(ours.take("core 7"), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """So that sessions beside these tests are not disturbed; their children find it by their environment."""
+    folder = Path(tempfile.mkdtemp(prefix="test-", dir="/dev/shm"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    yield folder / runtime.NAME
+    shutil.rmtree(folder)
+
+
+def test_one_owner_at_a_time_and_asking_takes_nothing():
+    one, two = Claims(), Claims()
+    assert claims.taken(["core 1"]) == []
+    assert one.take("core 1")
+    assert claims.taken(["core 0", "core 1"]) == ["core 1"]
+    assert not two.take("core 1")
+    assert two.take("core 0"), "each name is a claim of its own"
+    one.close()
+    one.close()
+    assert claims.taken(["core 1"]) == []
+    assert two.take("core 1")
+    two.close()
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_the_claims_of_an_ended_process_are_free(own_folder, end):
+    child = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "True\n"
+        assert claims.taken(["core 7"]) == ["core 7"]
+    finally:
+        child.send_signal(end)
+        child.communicate()
+    assert claims.taken(["core 7"]) == []
+    assert list(own_folder.iterdir()) == [], "and nothing is left"
+
+
+def test_cores_are_given_once_and_one_is_left():
+    mine, taken = [Claims() for _ in cores.usable()], []
+    for each in mine:
+        taken.append(cores.take(each))
+    assert len(set(taken)) == len(mine)
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) > 1:
+        assert allowed - set(taken), "one is left to everything else"
+        with pytest.raises(InputError, match="no core is free"):
+            cores.take(Claims())
+        with pytest.raises(InputError, match="measuring would disturb it"):
+            cores.check_nobody_live()
+    mine[0].close()
+    assert cores.take(mine[0]) == taken[0], "free again, it is the best one again"
+    for each in mine:
+        each.close()
+
+
+def locked_memory():
+    with open("/proc/self/status", encoding="utf-8") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmLck"))
+
+
+def test_a_simulation_takes_no_rights(tmp_path):
+    """No priority, no locked memory, no core; and it is off the core that live loops take."""
+    before, live_core = os.sched_getaffinity(0), cores.usable()[0]
+    session = Session(*job.find("freefloat", None, ["loop.duration=0.1 s"]), tmp_path / "runs")
+    try:
+        session.open()
+        assert os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER
+        assert locked_memory() == 0
+        if len(before) > 1:
+            assert live_core not in os.sched_getaffinity(0)
+        assert claims.taken([f"core {core}" for core in before]) == []
+        result = session.go()
+        assert "not asked for" in result.timing["rights"]["refused"]["all"]
+    finally:
+        session.close()
+    assert os.sched_getaffinity(0) == before

@@ -1,0 +1,87 @@
+"""Long runs take little memory, and a full disk loses nothing that was written."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.memory import measure
+from hilt import job
+from hilt.metrics.survey import Survey
+from hilt.record import recording
+from hilt.report import page
+from tests.e2e.command import hilt
+
+LONGER = os.environ.get("HILT_MEMORY", "")  # all systems, 20, 40 and 80 s
+
+
+@pytest.mark.parametrize("system", ["freefloat", *(["docking", "payload", "aerial"] if LONGER else [])])
+def test_the_memory_of_a_run_does_not_grow_with_its_rows(system):
+    """A row of the smallest system has 1112 bytes, and a run that keeps its rows takes all of them."""
+    found = measure(system, [20.0, 40.0, 80.0] if LONGER else [4.0, 20.0], kept_bytes=1 << 20)
+    assert found["rows"][-1] > 2 * found["rows"][0], found
+    assert found["bytes_a_row"] < 100, found
+
+
+def test_a_long_run_is_drawn_by_its_stretches_and_measured_by_all_rows(tmp_path, monkeypatch):
+    found = job.find("freefloat", "paper", ["loop.period=2 ms"])
+    result = job.run(*found, tmp_path)
+    monkeypatch.setattr(job, "KEPT_BYTES", 1000)
+    monkeypatch.setattr("hilt.metrics.survey.ROWS_BYTES", 1 << 20)
+    long = job.finish_recorded(result.system, result.scenario, "x", recording.stored(result.recording))
+    assert long.survey.every > 1
+    assert len(long.rows) < len(result.rows)
+    assert long.rows[-1] == result.rows[-1]
+    assert (long.metrics, long.ledger, long.fault) == (result.metrics, result.ledger, result.fault)
+    text = page.write(long).read_text()
+    assert "The metrics and the ledger are from all rows" in text
+    assert "How fast it moves" in text
+
+
+@pytest.mark.parametrize("count", [1, 31, 1024, 1025, 200_000])
+def test_nothing_hides_between_the_rows_of_a_survey(count):
+    dtype = np.dtype([("tick", "<i8"), ("t", "<f8"), ("x", "<f8", (2,))])
+    rows = np.zeros(count, dtype)
+    rows["tick"], rows["t"] = np.arange(count), np.arange(count) * 1e-3
+    rows["x"] = np.random.default_rng(0).normal(size=(count, 2))
+    rows["x"][count // 2, 1] = 77.0
+    survey = Survey(dtype)
+    for part in np.array_split(rows, 7):
+        survey.feed(part)
+    t, low, high = survey.extremes("x")
+    assert (np.diff(t) > 0).all()
+    assert high[:, 1].max() == 77.0
+    assert low[:, 0].min() == rows["x"][:, 0].min()
+    assert len(t) <= 2048 + 32
+    kept = survey.rows()
+    assert kept["tick"][-1] == count - 1
+    assert (kept["tick"][:-1] % survey.every == 0).all()
+    assert kept.nbytes < 50e6
+
+
+def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
+    limit = 400_000
+
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    arguments = ["run", "freefloat", "--set", "loop.period=1 ms", "--set", "loop.duration=60 s", "--out", "runs", "--json"]
+    command = [sys.executable, "-P", "-m", "hilt.cli.main", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=full)
+    assert done.returncode == 3, done.stderr
+    fault = json.loads(done.stdout)["fault"]
+    assert fault["name"] == "recorder"
+    assert "cannot go on" in fault["sentence"]
+    (path,) = (tmp_path / "runs").glob("*.mcap")
+    rows = recording.load(path).rows
+    assert 256 <= len(rows) < 60_000
+    assert rows["tick"].tolist() == list(range(len(rows)))
+    assert hilt(tmp_path, "replay", str(Path("runs") / path.name)).returncode == 0
+    shown = hilt(tmp_path, "show", str(Path("runs") / path.name))
+    assert shown.returncode == 0
+    assert "did not end in order" in shown.stdout

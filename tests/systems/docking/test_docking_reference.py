@@ -1,0 +1,42 @@
+"""What a contact is compared with, where there is no closed form: the same bodies in space, fine enough or not at all."""
+
+import pytest
+
+from hilt import job
+from hilt.core.missing import Missing
+from hilt.report import page
+from hilt.systems.docking import metrics as docking_metrics
+
+# 84 g against 20.7 kg: a contact of 1 rad in a tick of 4 ms.
+LIGHT = [
+    "loop.period=4 ms", "servicer.mass=0.0838", "servicer.inertia=[0.001, 0.004, 0.0035]", "target.mass=20.7",
+    "target.inertia=[2, 1.5, 3]", "contact.stiffness=3588", "approach.speed=0.669", "robot.delay=1.19 ms",
+]  # fmt: skip
+
+
+def scenario(*changes):
+    return job.find("docking", "oblique", [*LIGHT, *changes])
+
+
+def test_an_elastic_contact_keeps_the_energy_of_the_reference():
+    """±(ωT)²/4 in each of five collisions, with ωT = 0.02 in the reference."""
+    values = scenario()[1]
+    start = 0.5 * values.servicer.mass * values.approach.speed**2
+    assert docking_metrics.ideal_of(values).energy == pytest.approx(start, rel=1e-3)
+
+
+def test_shipped_scenarios_have_the_reference_they_had():
+    """At an eighth of the tick."""
+    for name in ("oblique", "twin"):
+        assert docking_metrics.fineness(job.find("docking", name, [])[1]) == 8
+
+
+def test_a_contact_that_no_reference_resolves_has_no_figures_but_a_reason():
+    system, values, name = scenario("contact.stiffness=1e12", "loop.duration=2 s")
+    result = job.simulate(system, values, name)
+    found = result.as_json()
+    for key in ("kinetic_energy_ratio", "mean_cof"):
+        assert isinstance(result.metrics[key], Missing)
+        assert found["metrics"][key] is None
+        assert "too short" in found["reasons"][key]
+    assert "too short" in page.render(result)

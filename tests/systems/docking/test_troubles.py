@@ -1,0 +1,153 @@
+"""What a lab has and a model forgets: a robot that gives way and starts from rest, a frame that moves, lost samples, drift."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilt import job
+from hilt.plant.robot import robot_step
+from hilt.plant.sensor import target_sensor_step
+from hilt.systems.docking.contact import contact_step
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.twin import bias, give_way, model
+
+DT, K, FREE = 1e-3, 176275.0, 0.010
+
+
+def bench(*changes):
+    made = DOCKING.set_up(job.find("docking", "table1", list(changes))[1])
+    return made.row[0], made.x[0], made.w[0], made.p[0]
+
+
+def press(sig, w, p, depth, rate=0.0, side=1):
+    """Force on the frame when the encoders are so deep in it."""
+    sig.X_WB_true.p[0], sig.V_WB_true.v[0] = side * (FREE + depth), side * rate
+    contact_step(sig, w.contact, p.contact, DT)
+    return side * sig.F_C_true_W[0]
+
+
+@given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8), st.sampled_from([-1, 1]))
+def test_a_robot_that_gives_way_is_a_spring_in_series(depth, stiffness, side):
+    sig, _, w, p = bench(f"robot.stiffness={stiffness}")
+    force = press(sig, w, p, depth, side=side)
+    assert force == pytest.approx(depth / (1 / K + 1 / stiffness), rel=1e-9)
+    assert sig.penetration == pytest.approx(force / K, rel=1e-9)
+    assert side * sig.p_C_true_W[0] == pytest.approx(FREE + depth - force / stiffness, rel=1e-12)
+
+
+@given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8))
+def test_also_in_series_with_a_hertz_contact(depth, stiffness):
+    sig, _, w, p = bench(f"robot.stiffness={stiffness}", "contact.kind=hertz")
+    force = press(sig, w, p, depth)
+    assert force == pytest.approx(6e6 * sig.penetration**1.5, rel=1e-6)
+    assert force == pytest.approx(stiffness * (depth - sig.penetration), rel=1e-6, abs=1e-9)
+
+
+@given(st.lists(st.floats(-1e-3, 2e-3), min_size=2, max_size=30), st.floats(1e5, 1e7), st.sampled_from(["linear", "hertz"]))
+def test_robot_and_frame_together_make_no_energy(ways, stiffness, kind):
+    """Any way in and back out, with damping: the work done on them is never negative."""
+    sig, _, w, p = bench(f"robot.stiffness={stiffness}", f"contact.kind={kind}", "contact.damping=300")
+    work, last, before = 0.0, -1e-3, 0.0
+    for way in [*ways, -1e-3]:
+        for at in np.linspace(last, way, 40):
+            force = press(sig, w, p, at) if at > 0 else press(sig, w, p, -1e-3)
+            work += 0.5 * (force + before) * (at - last)
+            last, before = at, force
+    # 40 chords of a curved path: what they cut off is of second order in their length.
+    assert work >= -0.02 * 0.5 * K * max(0.0, *ways) ** 2
+
+
+def test_a_frame_moves_after_its_collisions():
+    sig, _, w, p = bench("frames.shift=0.5 mm", "frames.shift_after=2")
+    for side in (1, -1):
+        assert press(sig, w, p, 1e-4, side=side) == pytest.approx(K * 1e-4)
+        press(sig, w, p, -5e-3)
+    assert press(sig, w, p, 1e-4) == 0.0
+    assert press(sig, w, p, 6e-4) == pytest.approx(K * 1e-4)
+
+
+def test_a_robot_may_start_from_rest():
+    sig, _, w, p = bench("robot.delay=20 ms", "robot.start_at_rest=true")
+    start = sig.X_WB_des.p[0]
+    for k in range(1, 40):
+        sig.X_WB_des.p[0] = start + 0.02 * k * DT
+        robot_step(sig, w.robot, p.robot, DT)
+        assert sig.X_WB_true.p[0] == pytest.approx(start + max(0.0, 0.02 * (k - 20) * DT), abs=1e-12)
+
+
+def felt(sig, w, p, force):
+    sig.F_C_true_W[0] = force
+    target_sensor_step(sig, w.sensor, p.sensor, DT)
+    return sig.F_So_S.f[0]
+
+
+def test_a_bias_drifts():
+    sig, _, w, p = bench("sensor.bias=[1, 0, 0]", "sensor.drift=[0.5, 0, 0]")
+    shown = [felt(sig, w, p, 0.0) for _ in range(1000)]
+    assert shown == pytest.approx(1.0 + 0.5 * DT * np.arange(1, 1001))
+
+
+@pytest.mark.parametrize("longest", [1, 5])
+def test_samples_are_lost_in_rows_of_one_up_to_so_many(longest):
+    """A gap begins with probability q when none lasts: of 1/q + mean length samples, mean length are lost."""
+    q, count = 0.05, 20_000
+    sig, _, w, p = bench(f"sensor.dropout={q}", f"sensor.dropout_length={longest}")
+    shown = np.array([felt(sig, w, p, float(k)) for k in range(count)])
+    lost = shown != np.arange(count)
+    runs = np.diff(np.flatnonzero(np.diff(np.concatenate([[0], lost, [0]]))))[::2]
+    mean = 0.5 * (1 + longest)
+    expected = mean / (1 / q - 1 + mean)
+    assert lost.mean() == pytest.approx(expected, rel=5 / math.sqrt(count * q))
+    assert runs.min() == 1
+    assert set(range(1, longest + 1)) <= set(runs.tolist())
+    held = np.flatnonzero(lost)
+    assert (shown[held] == shown[held - 1]).all()
+
+
+def flight(sig, x, p, force):
+    sig.F_mea_W[:] = force
+    bias.bias_step(sig, x.twin_bias, p.twin_bias, DT)
+    return sig.F_mea_W[0]
+
+
+def test_a_bias_is_seen_in_flight_and_only_there():
+    sig, x, _, p = bench("compensate.method=twin", "sensor.noise=0.5 N")
+    random = np.random.default_rng(5)
+    for _ in range(500):
+        flight(sig, x, p, (4.0 + 0.5 * random.standard_normal(), 1.0, 0.0))
+    assert sig.F_bias_W[0] == pytest.approx(4.0, abs=4 * 0.5 / math.sqrt(500))
+    assert sig.F_bias_W[1] == pytest.approx(1.0)
+    seen = sig.F_bias_W.copy()
+    flight(sig, x, p, (50.0, 1.0, 0.0))  # looks like a touch
+    sig.touch = 1
+    flight(sig, x, p, (4.5, 1.0, 0.0))
+    sig.touch, sig.x_late = 0, FREE  # where a frame may be
+    flight(sig, x, p, (4.6, 1.0, 0.0))
+    assert np.array_equal(sig.F_bias_W, seen)
+
+
+def test_a_repeated_sample_is_an_old_one():
+    sig, x, _, p = bench("compensate.method=twin")
+    fresh = []
+    for force in (1.0, 1.0, 2.0, 2.0, 2.0, math.nan, 1.0):
+        flight(sig, x, p, (force, 0.0, 0.0))
+        fresh.append(int(sig.fresh))
+    assert fresh == [1, 0, 1, 0, 0, 1, 1]
+    assert np.isfinite(sig.F_bias_W).all()
+
+
+@given(st.floats(1e-6, 2e-3), st.floats(-0.1, 0.1), st.floats(0, 1e-5), st.sampled_from([model.LINEAR, model.HERTZ]))
+def test_what_is_told_to_a_robot_that_gives_way_is_where_its_tip_should_be(depth, v, C, kind):
+    """Told to be there, it is pushed back by C f̂ to where the tip should be; and its speed as by the chain rule."""
+    frame = (1.0, model.KNOWN, kind, K, 0.0, 33000.0, FREE)
+    r = FREE + depth
+    u, du, *_ = give_way.stretched(frame, C, (r, v, 0.0, 0.0))
+    assert u - C * model.force(frame, r, 0.0) == pytest.approx(r, rel=1e-12)
+    h = 1e-4 * depth
+    ahead, behind = (give_way.stretched(frame, C, (r + s, v, 0.0, 0.0))[0] for s in (h, -h))
+    assert du == pytest.approx(v * (ahead - behind) / (2 * h), rel=1e-5, abs=1e-12)
+    assert give_way.tip_speed(frame, C, r, du) == pytest.approx(v, rel=1e-12, abs=1e-15)
+    assert give_way.stretched(frame, 0.0, (r, v, 1.0, 2.0)) == (r, v, 1.0, 2.0)

@@ -1,0 +1,166 @@
+"""Twin, steps 4 and 5: what drives the simulated body, what the frame kept, and that no energy is made, whatever happens."""
+
+import functools
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hilt import job
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.twin import balance, body, model
+from tests.systems.docking import spoiled
+
+DT, MASS, SPEED, K = 1e-3, 279.0697674, 0.02, 176275.0
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+number = st.floats(-1e6, 1e6)
+
+
+def bench(*changes):
+    _, values, _ = job.find("docking", "table1", ["compensate.method=twin", *changes])
+    return values, DOCKING.set_up(values)
+
+
+@functools.cache
+def _started():
+    return bench("compensate.mode=realtime")[1]
+
+
+def at_rest():
+    """A stage of the body that has seen nothing yet."""
+    made = _started()
+    return made.row.copy()[0], made.x.copy()[0].twin_body, made.p[0].twin_body
+
+
+@given(number, number, st.floats(0, 10), st.floats(0, 1e3), st.sampled_from([-1.0, 1.0]))
+def test_the_way_out_is_never_faster_than_the_way_in(v, v_next, entry, dissipated, e):
+    found = body.bounded(v, v_next, entry, dissipated, e, MASS)
+    if v_next * e < 0.0:
+        assert abs(found) <= min(abs(v_next), entry)
+        assert found * e <= 0.0
+    else:
+        assert found == v_next
+
+
+@given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1), st.sampled_from([-1.0, 1.0]))
+def test_the_exit_gives_at_most_what_came_in_and_a_tenth_more_than_there_was(v, entry, loss, e):
+    found = body.closed(v, entry, loss, e)
+    assert found * e <= 0.0
+    assert abs(found) <= entry * math.sqrt(1 - loss) * (1 + 1e-12)
+    assert found**2 <= v * v + 0.1 * entry**2 + 1e-12
+
+
+frame = st.tuples(
+    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]), st.sampled_from([model.LINEAR, model.HERTZ]),
+    st.floats(1e3, 1e7), st.floats(0, 1e4), st.floats(1e3, 1e6), st.floats(-0.02, 0.02),
+)  # fmt: skip
+moment = st.tuples(
+    st.floats(-1e5, 1e5), st.floats(-0.02, 0.02), st.floats(-0.1, 0.1), st.sampled_from([-1, 0, 0, 1]),
+    st.sampled_from([0, 1, 2, 3, 4]), st.floats(0, 1), st.floats(0.3, 1.0),
+)  # fmt: skip
+
+
+@given(frame, frame, st.lists(moment, min_size=1, max_size=12), st.floats(-0.02, 0.02))
+def test_no_force_and_no_estimate_makes_the_body_faster(front, rear, moments, start):
+    """Any measured force, place, contact and event in any order, any figures of the frames, any clock."""
+    sig, x, p = at_rest()
+    for i, each in enumerate((front, rear)):
+        for name, value in zip(("known", "model", "k", "c", "q", "s"), each, strict=True):
+            sig[f"frame_{name}"][i] = value
+    sig.x_twin, sig.v_twin = start, SPEED
+    for force, late, rate, touch, event, loss, clock in moments:
+        sig.F_n, sig.x_late, sig.v_late, sig.touch, sig.touch_event = force, late, rate, touch, event
+        sig.loss, sig.clock_rate = loss, clock
+        body.body_step(sig, x, p, DT)
+        sig.v_twin -= clock * DT * sig.F_hat_W[0] / p.mass
+        sig.x_twin += clock * DT * sig.v_twin
+        assert abs(sig.v_twin) <= SPEED * (1 + 1e-9)
+
+
+def test_without_delay_the_body_feels_the_measured_force():
+    """Smith form: where robot and twin are at one place the model cancels."""
+    sig, x, p = at_rest()
+    sig.frame_known[0] = model.KNOWN
+    sig.x_twin = sig.x_late = 10.5e-3
+    sig.v_twin = sig.v_late = 0.01
+    sig.F_n, sig.touch = 70.0, 1
+    body.body_step(sig, x, p, DT)
+    assert sig.F_hat_W[0] == pytest.approx(70.0)
+    sig.x_twin += 1e-4
+    body.body_step(sig, x, p, DT)
+    assert sig.F_hat_W[0] == pytest.approx(70.0 + K * 1e-4)
+
+
+def settle(loss_share, noise=0.0):
+    """The balance of one contact with a frame that keeps a share of the energy: a spring that is softer on the way out."""
+    _, made = bench("compensate.mode=realtime", f"sensor.noise={noise} N")
+    sig, x, p = made.row[0], made.x[0].twin_balance, made.p[0].twin_balance
+    omega = math.sqrt(K / MASS)
+    sig.v_entry, sig.frame_known[0] = SPEED, model.KNOWN
+    count = int(math.pi / omega / DT)
+    random = np.random.default_rng(7)
+    for i in range(count + 3):
+        t = i * DT
+        depth = SPEED / omega * math.sin(omega * t)
+        k = K * (1.0 - loss_share) if omega * t > 0.5 * math.pi else K
+        sig.x_late, sig.v_late = sig.frame_s[0] + depth, SPEED * math.cos(omega * t)
+        sig.F_n = max(0.0, k * depth) + noise * random.standard_normal()
+        sig.touch, sig.touch_event = (0, 2) if i == count + 2 else (1, 1 if i == 0 else 0)
+        balance.balance_step(sig, x, p, DT)
+    return sig.loss
+
+
+def test_the_measured_work_is_the_loss():
+    assert settle(0.08) == pytest.approx(0.08, abs=0.001)
+    assert settle(0.0) == 0.0
+
+
+def test_a_loss_that_noise_could_have_made_is_none():
+    assert settle(0.002, noise=0.5) == 0.0
+    assert settle(0.08, noise=0.5) == pytest.approx(0.08, abs=0.005)
+
+
+@compiled
+@pytest.mark.parametrize("robot", [(), ("robot.kind=second-order", "sensor.delay=2 ms", "robot.damping_ratio=0.5")])
+@pytest.mark.parametrize("fault", spoiled.FAULTS)
+def test_a_broken_sensor_makes_no_energy(robot, fault):
+    _, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", *robot)
+    v = np.array(spoiled.run(made, 3000, spoiled.sensor(fault, 560, 1), lambda sig, _: sig.v_twin))
+    assert np.isfinite(v).all(), "what is not finite is not taken over"
+    assert np.abs(v).max() <= SPEED * (1 + 1e-9)
+
+
+factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
+
+
+@compiled
+@settings(max_examples=60)
+@given(
+    st.floats(20, 2000), st.floats(2e4, 1e6), st.floats(0, 0.3), st.floats(0, 0.06), st.floats(0.4, 2.0),
+    st.sampled_from(["delay", "second-order", "delay+second-order"]), st.floats(0, 5), st.tuples(*[factor] * 4),
+    st.floats(-3e-3, 3e-3), st.sampled_from(["linear", "hertz"]), st.floats(0.5, 1.0), st.integers(1, 1000),
+)  # fmt: skip
+def test_the_simulated_speed_never_exceeds_its_start(
+    mass, k, zeta, lag, damping, robot, noise, wrong, surface, contact, clock, seed
+):
+    damper = 2 * zeta * math.sqrt(k * mass)
+    lag = max(lag, 0.004)
+    values, made = bench(
+        f"servicer.mass={mass}", f"contact.stiffness={k}", f"contact.damping={damper}", f"contact.kind={contact}",
+        f"robot.kind={robot}", f"robot.delay={lag + 0.002}", f"robot.pure_delay={0.4 * lag}", f"robot.damping_ratio={damping}",
+        "sensor.delay=2 ms", f"sensor.noise={noise} N", "encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s",
+        f"prior.stiffness_error={wrong[0]}", f"prior.delay_error={wrong[1]}", f"prior.frequency_error={wrong[2]}",
+        f"prior.damping_error={wrong[3]}", f"prior.surface_error={surface}", f"seed={seed}", "compensate.mode=realtime",
+        "loop.duration=6 s",
+    )  # fmt: skip
+    made.p[0].twin_clock.guarded = clock
+    log = np.zeros(made.ticks, DOCKING.row)
+    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    result = job.finish(DOCKING, values, "", rows)
+    assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
+    assert result.metrics["command_speed_ratio"] <= 1.5 * (1 + 1e-9)
+    assert result.metrics["command_acceleration_ratio"] <= 5 * (1 + 1e-6)
+    assert abs(result.ledger["residual_J"]) <= 1e-9 * max(result.ledger["exchanged_J"], 1e-9)

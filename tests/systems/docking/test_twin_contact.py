@@ -1,0 +1,134 @@
+"""Twin, steps 1 to 3: what a contact tells of a frame."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hilt import job
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.twin import contact, model
+from hilt.systems.docking.twin.fit import FIT_2, FIT_3, update_2, update_3
+
+DT = 1e-3
+MASS, SPEED = 279.07, 0.02
+
+
+def bench(*settings):
+    _, values, _ = job.find("docking", "table1", ["compensate.method=twin", "compensate.mode=realtime", *settings])
+    made = DOCKING.set_up(values)
+    return made.row[0], made.x[0].twin_contact, made.p[0].twin_contact
+
+
+def press(sig, x, p, force, surface, e=1, ticks=160, speed=SPEED, k=176275.0):
+    """Half a swing in and out of a frame at `surface`; F = force(depth, depth')."""
+    omega = math.sqrt(k / MASS)
+    for i in range(ticks):
+        t = (i - 5) * DT
+        depth, rate = (speed / omega * math.sin(omega * t), speed * math.cos(omega * t)) if t > 0 else (speed * t, speed)
+        if omega * t > math.pi:
+            depth, rate = -speed * (t - math.pi / omega), -speed
+        sig.x_late, sig.v_late = surface + e * depth, e * rate
+        sig.x_twin, sig.v_twin = sig.x_late, sig.v_late
+        sig.F_n, sig.fresh = e * max(0.0, force(depth, rate)) if depth > 0 else 0.0, 1
+        contact.contact_step(sig, x, p, DT)
+
+
+@given(st.floats(1e4, 1e6), st.floats(-100, 500), st.floats(-50, 50))
+def test_least_squares_find_three_constants_from_three_samples(k, c, b):
+    """Without noise: R = 0, and three samples that are independent of each other."""
+    fit = np.zeros(1, FIT_3)[0]
+    fit.P[:] = np.diag([1e12, 1e6, 1e4])
+    for depth, v in ((0.0, 0.02), (1e-3, 0.015), (1.5e-3, -0.01)):
+        y = k * depth + c * v + b - (fit.theta[0] * depth + fit.theta[1] * v + fit.theta[2])
+        update_3(fit, (depth, v, 1.0), y, 0.0)
+    assert fit.theta == pytest.approx([k, c, b], rel=1e-6, abs=1e-4)
+
+
+def test_and_two_from_two():
+    fit = np.zeros(1, FIT_2)[0]
+    fit.P[:] = np.diag([1e10, 1e2])
+    for depth in (0.0, 1e-3):
+        update_2(fit, (depth, 1.0), 3e4 * depth + 5.0 - fit.theta[0] * depth - fit.theta[1], 0.0)
+    assert fit.theta == pytest.approx([3e4, 5.0], rel=1e-9)
+
+
+@pytest.mark.parametrize("e", [1, -1])
+@pytest.mark.parametrize("told", [-0.4, 0.0, 0.4])
+def test_a_linear_frame_is_found(e, told):
+    """Told 40 % wrong and placed 0.7 mm off; the doubt of 0.1 % of the peak in each sample leaves less than 1 %."""
+    sig, x, p = bench(f"prior.stiffness_error={told}")
+    surface = e * 10.7e-3
+    press(sig, x, p, lambda depth, rate: 176275.0 * depth + 300.0 * rate, surface, e)
+    i = model.place_of(e)
+    assert sig.frame_known[i] == model.KNOWN
+    assert sig.frame_known[1 - i] == model.UNSEEN
+    assert sig.frame_model[i] == model.LINEAR
+    assert sig.frame_k[i] == pytest.approx(176275.0, rel=0.01)
+    assert sig.frame_c[i] == pytest.approx(300.0, rel=0.05)
+    assert sig.frame_s[i] == pytest.approx(surface, abs=3e-6)
+    assert sig.touch == 0
+
+
+def test_a_hertz_frame_is_found():
+    sig, x, p = bench()
+    press(sig, x, p, lambda depth, rate: 6e6 * depth**1.5, 10e-3)
+    assert sig.frame_model[0] == model.HERTZ
+    assert sig.frame_q[0] == pytest.approx(6e6 ** (2 / 3), rel=0.02)
+    assert sig.frame_s[0] == pytest.approx(10e-3, abs=5e-6)
+    assert model.force(model.frame_of(sig, 1), 10.5e-3, 0.0) == pytest.approx(6e6 * 0.5e-3**1.5, rel=0.02)
+
+
+def test_no_damping_is_made_of_an_elastic_frame():
+    sig, x, p = bench()
+    press(sig, x, p, lambda depth, rate: 176275.0 * depth, 10e-3)
+    assert sig.frame_c[0] == 0.0
+
+
+def test_a_frame_that_moved_is_found_again_and_not_called_known():
+    sig, x, p = bench()
+    spring = lambda depth, rate: 176275.0 * depth  # noqa: E731
+    press(sig, x, p, spring, 10e-3)
+    press(sig, x, p, spring, 10e-3)
+    assert sig.frame_known[0] == model.KNOWN
+    press(sig, x, p, spring, 9.7e-3)
+    assert sig.frame_s[0] == pytest.approx(9.7e-3, abs=5e-6)
+    assert sig.frame_known[0] == model.SEEN
+    press(sig, x, p, spring, 9.7e-3)
+    assert sig.frame_known[0] == model.KNOWN
+
+
+def test_a_frame_that_is_gone_is_forgotten():
+    sig, x, p = bench()
+    press(sig, x, p, lambda depth, rate: 176275.0 * depth, 10e-3)
+    sig.F_n, sig.x_late, sig.v_late = 0.0, 11e-3, SPEED
+    contact.contact_step(sig, x, p, DT)
+    assert sig.touch_event == contact.ABSENT
+    assert sig.frame_known[0] == model.UNSEEN
+    assert model.force(model.frame_of(sig, 1), 11e-3, SPEED) == 0.0
+
+
+def test_one_odd_sample_in_flight_comes_to_nothing():
+    sig, x, p = bench("sensor.noise=0.5 N")
+    sig.x_late, sig.v_late, sig.x_twin, sig.v_twin, sig.F_n = 2e-3, SPEED, 2e-3, SPEED, 4.0
+    contact.contact_step(sig, x, p, DT)
+    assert sig.touch == 1
+    sig.F_n, sig.x_late = 0.1, 1.9e-3
+    contact.contact_step(sig, x, p, DT)
+    assert sig.touch == 0
+    assert sig.touch_event == contact.CAME_TO_NOTHING
+
+
+@given(st.floats(-2e-3, 2e-3), st.floats(-0.05, 0.05), st.floats(-1.0, 1.0))
+def test_the_rate_of_the_force_is_its_derivative(depth, v, a):
+    h = 1e-7
+    for kind in (model.LINEAR, model.HERTZ):
+        frame = (1.0, model.KNOWN, kind, 176275.0, 300.0, 33000.0, 0.0)
+        x = 1e-3 + depth
+        if x < 1e-5 or model.force(frame, x, v) < 1.0:
+            continue
+        before = model.force(frame, x - h * v, v - h * a)
+        after = model.force(frame, x + h * v, v + h * a)
+        assert model.force_rate(frame, x, v, a) == pytest.approx((after - before) / (2 * h), rel=1e-4, abs=1e-2)

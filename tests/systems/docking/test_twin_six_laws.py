@@ -1,0 +1,332 @@
+"""Twin in six degrees of freedom: impulses, normals, prediction, limits; and that no energy is made, whatever happens."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from hilt import job
+from hilt.maths import so3
+from hilt.systems.docking.analysis import bound
+from hilt.systems.docking.contact_sense import contact_sense_step
+from hilt.systems.docking.delay_compensation import effective_mass
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.twin import model, predict
+from hilt.systems.docking.twin.contact import ENDS
+from hilt.systems.docking.twin.six import body, clock, govern, lead, mobility, planes, point
+from hilt.systems.docking.two_bodies import relative_motion, two_bodies_step
+from tests.systems.docking import spoiled
+
+DT, SPEED, K = 1e-3, 0.02, 176275.0
+TUMBLING = ("servicer.angular_velocity=[0.01, -0.02, 0.005]", "target.angular_velocity=[0, 0.004, 0.002]")
+compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+vector = st.tuples(*[st.floats(-1, 1)] * 3)
+direction = vector.filter(lambda a: math.hypot(*a) > 0.1).map(lambda a: tuple(np.array(a) / math.hypot(*a)))
+
+
+def bench(*changes, mode="realtime"):
+    _, values, _ = job.find("docking", "oblique", ["compensate.method=twin", f"compensate.mode={mode}", *changes])
+    return values, DOCKING.set_up(values)
+
+
+def tip_of(made):
+    """Simulated tip and its velocity, in the row."""
+    sig, x, p = made.row[0], made.x[0], made.p[0]
+    relative_motion(sig, x.bodies, p.bodies)
+    contact_sense_step(sig, x.sense, p.sense, DT)
+    return sig.p_C_des_W.copy(), sig.v_C_des_W.copy()
+
+
+def kinetic_energy(made):
+    x, p = made.x[0].bodies, made.p[0].bodies
+    return sum(0.5 * float(b.P @ b.P * f.inverse_mass + b.L @ b.w) for b, f in ((x.A, p.A), (x.B, p.B)))
+
+
+def totals(made):
+    x = made.x[0].bodies
+    return np.array([*(x.A.P + x.B.P), *(x.A.L + x.B.L + np.cross(x.A.p, x.A.P) + np.cross(x.B.p, x.B.P))])
+
+
+@given(direction, vector, vector)
+def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
+    """G_q and G_w by really kicking both bodies; 1/m_eff = n·G_q as the energy controller of the other methods has it."""
+    _, made = bench(*TUMBLING)
+    sig, x, p = made.row[0], made.x[0].bodies, made.p[0].bodies
+    x.A.q[:] = so3.multiply(so3.exp(turn), so3.load(x.A.q))
+    x.A.p[:] += 0.3 * np.array(offset)
+    sig.F_hat_W[:] = 0
+    two_bodies_step(sig, x, p, 1e-12)
+    tip, v = tip_of(made)
+    w = sig.V_WB_des.w.copy()
+    G_q, G_w = mobility.answers(made.p[0].six_body.levers, so3.load(sig.X_WB_des.q), tuple(tip), n)
+    assert np.dot(n, G_q) == pytest.approx(1.0 / effective_mass(sig, made.p[0].compensate, n), rel=1e-12)
+    sig.F_hat_W[:] = 1e9 * np.array(n)
+    two_bodies_step(sig, x, p, 1e-9)
+    _, v_after = tip_of(made)
+    assert v - v_after == pytest.approx(np.array(G_q), rel=1e-6, abs=1e-9)
+    assert w - sig.V_WB_des.w == pytest.approx(np.array(G_w), rel=1e-6, abs=1e-9)
+
+
+def test_the_effective_mass_in_closed_form():
+    """A lever r across the normal at one body: 1/m_eff = 1/m + r²/I."""
+    values, made = bench(
+        "frames.normal=[1, 0, 0]", "approach.direction=[1, 0, 0]", "rod.tip=[0, 0, 0]",
+        "servicer.assembly_position=[0.4, 0.6, 0]", "target.assembly_position=[-1, 0, 0]",
+    )  # fmt: skip
+    tip, _ = tip_of(made)
+    G_q, _ = mobility.answers(made.p[0].six_body.levers, (1.0, 0.0, 0.0, 0.0), tuple(tip), (1.0, 0.0, 0.0))
+    assert 1.0 / G_q[0] == pytest.approx(1.0 / (1.0 / values.reduced_mass + 0.6**2 / 98.0), rel=1e-12)
+    assert bound.effective_mass(values) == pytest.approx(1.0 / G_q[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("changes", [(), TUMBLING])
+@pytest.mark.parametrize("start", [-0.3e-3, 0.0])
+def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
+    """0.3 mm before a known surface and at it, 40 ms ahead, against the two bodies at a hundredth of the tick.
+
+    Within 0.001 of the way, 1 µm and 1 µrad: m_eff, G_q and G_w are held, and free flight is taken as straight. The scalar is
+    integrated finely here; what its six steps cost is a matter of one degree of freedom.
+    """
+    _, made = bench(*changes)
+    sig, x, p = made.row[0], made.x[0].bodies, made.p[0]
+    tip, v = tip_of(made)
+    n, q, w = np.array(p.six_sense.n_W), so3.load(sig.X_WB_des.q), sig.V_WB_des.w.copy()
+    surface = float(n @ tip) - start
+    frame = (1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, surface)
+    G_q, G_w = (np.array(G) for G in mobility.answers(p.six_body.levers, q, tuple(tip), tuple(n)))
+    mass, at, v_n, ahead = 1.0 / float(n @ G_q), float(n @ tip), float(n @ v), 0.04
+    curve = predict.ahead(frame, mass, at, v_n, ahead, 60)
+    add = lead.bend((0.0, 0.0, 0.0, 0.0), curve, at, v_n, ahead, 1.0)
+    tip_ahead = np.array(lead.motion_ahead(tuple(tip), tuple(v), tuple(mass * G_q), add, ahead, 1.0, 0.0)[0])
+    turn_ahead = np.array(lead.motion_ahead((0.0, 0.0, 0.0), tuple(w), tuple(mass * G_w), add, ahead, 1.0, 0.0)[0])
+    for _ in range(4000):
+        here, _ = tip_of(made)
+        sig.F_hat_W[:] = K * max(0.0, float(n @ here) - surface) * n
+        two_bodies_step(sig, x, p.bodies, 1e-5)
+    there, _ = tip_of(made)
+    assert np.linalg.norm(tip_ahead - there) <= 1e-3 * np.linalg.norm(there - tip) + 1e-6
+    turned = np.array(so3.between(q, so3.load(sig.X_WB_des.q)))
+    assert np.linalg.norm(turn_ahead - turned) <= 1e-3 * np.linalg.norm(turned) + 1e-6
+
+
+frames = st.tuples(
+    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]), st.sampled_from([model.LINEAR, model.HERTZ]),
+    st.floats(1e3, 1e7), st.floats(0, 1e4), st.floats(1e3, 1e6), st.floats(-0.3, 0.5),
+)  # fmt: skip
+moments = st.tuples(
+    st.tuples(*[st.floats(-1e5, 1e5)] * 3), direction, st.floats(-0.3, 0.5), st.floats(-0.1, 0.1),
+    st.sampled_from([-1, 0, 0, 1]), st.sampled_from([0, 1, 2, 3, 4]), st.floats(0, 1), st.floats(0.2, 1.0),
+)  # fmt: skip
+
+
+@given(frames, frames, st.lists(moments, min_size=1, max_size=10), st.booleans())
+def test_nothing_makes_energy_or_momentum(front, rear, told, rubs):
+    """Any force, normal, place, contact and event in any order, any figures of the frames, any clock: the kinetic energy is
+    never above its value at the entry of the contact, and in flight it stays."""
+    _, made = bench(*TUMBLING)
+    sig, x, p = made.row[0], made.x[0], made.p[0]
+    for i, each in enumerate((front, rear)):
+        for name, value in zip(("known", "model", "k", "c", "q", "s"), each, strict=True):
+            sig[f"frame_{name}"][i] = value
+    p.six_body.rubs = rubs
+    before = totals(made)
+    entry, was = kinetic_energy(made), (0, 0.0)
+    for force, n, late, rate, touch, event, loss, beta in told:
+        tip, v = tip_of(made)
+        sig.n_hat_W[:], sig.F_mea_W[:] = n, force
+        sig.F_n, sig.x_twin, sig.v_twin = np.dot(n, force), np.dot(n, tip), np.dot(n, v)
+        sig.x_late, sig.v_late, sig.touch, sig.touch_event, sig.loss, sig.clock_rate = late, rate, touch, event, loss, beta
+        here = kinetic_energy(made)
+        body.body_step(sig, x.six_body, p.six_body, DT)
+        two_bodies_step(sig, x.bodies, p.bodies, beta * DT)
+        if not was[0] or was[1] != x.six_body.e:  # it was free, or this is another contact
+            entry = here
+        was = (int(x.six_body.on), float(x.six_body.e))
+        assert kinetic_energy(made) <= entry * (1 + 1e-9)
+    scale = np.abs(before).max() + DT * max(np.abs(force).max() for force, *_ in told)
+    assert np.abs(totals(made) - before).max() <= 1e-12 * scale
+
+
+def test_the_exit_closes_the_total_kinetic_energy():
+    """After a contact that kept nothing the bodies have what they had, although the speed along the normal is another one."""
+    _, made = bench()
+    sig, x, p = made.row[0], made.x[0], made.p[0]
+    start = kinetic_energy(made)
+
+    def moment(force, touch, event):
+        tip, v = tip_of(made)
+        sig.n_hat_W[:] = p.six_sense.n_W
+        sig.x_twin, sig.v_twin = sig.n_hat_W @ tip, sig.n_hat_W @ v
+        sig.x_late, sig.F_n, sig.touch, sig.touch_event, sig.loss = -1.0, force, touch, event, 0.0
+        body.body_step(sig, x.six_body, p.six_body, DT)
+        two_bodies_step(sig, x.bodies, p.bodies, DT)
+
+    moment(100.0, 1, 0)
+    while sig.v_twin > -0.97 * sig.v_entry:
+        moment(100.0, 1, 0)
+    assert kinetic_energy(made) < 0.999 * start
+    moment(0.0, 0, ENDS)
+    assert kinetic_energy(made) == pytest.approx(start, rel=1e-12)
+
+
+def plane_at(n, variance, at=(0.3, 0.1, 0.05)):
+    plane = np.zeros(1, planes.PLANE)[0]
+    plane.n[:], plane.a[:], plane.h, plane.variance = n, at, 0.123, variance
+    return plane
+
+
+@given(direction, vector, vector)
+def test_an_anchor_moves_nothing(n, q, other):
+    plane = plane_at(n, 1e-3)
+    before = planes.along(plane, other)
+    planes.anchor(plane, q)
+    assert planes.along(plane, other) == pytest.approx(before, abs=1e-12)
+
+
+@given(direction, st.floats(0.001, 0.1), st.floats(0, 2 * math.pi), st.sampled_from([-1.0, 1.0]))
+def test_a_normal_is_found_in_the_force(true, angle, azimuth, e):
+    """50 samples of a contact without noise: what is left is the prior's share, (σ/F)²/σ_n² ≤ 1e-4 of the error."""
+    first, second = (np.array(a) for a in govern.across(true))
+    told = math.cos(angle) * np.array(true) + math.sin(angle) * (math.cos(azimuth) * first + math.sin(azimuth) * second)
+    plane = plane_at(told, 0.044**2)
+    for _ in range(50):
+        planes.turn_to_force(plane, tuple(e * 100.0 * np.array(true)), 0.5, 3.0)
+    assert np.linalg.norm(plane.n) == pytest.approx(1.0, abs=1e-12)
+    assert np.linalg.norm(np.cross(plane.n, true)) <= 3e-3 * angle
+    assert plane.variance < 0.001**2
+    exact = plane_at(told, 0.0)
+    planes.turn_to_force(exact, tuple(e * 100.0 * np.array(true)), 0.5, 3.0)
+    assert np.array_equal(exact.n, told), "a normal that was told exactly stays"
+
+
+def test_two_places_of_one_plane_turn_its_normal():
+    true, told = np.array([1.0, 0.0, 0.0]), np.array([math.cos(0.01), math.sin(0.01), 0.0])
+    plane = plane_at(told, 0.044**2, at=(0.0, 0.0, 0.0))
+    for place in ((0.0, 0.0, 0.0), (0.0, 0.02, 0.0)):
+        planes.anchor(plane, place)
+        planes.turn_to_places(plane, planes.along(plane, place))
+    assert plane.n == pytest.approx(true, abs=2e-4)
+
+
+@given(vector, vector, direction)
+def test_the_point_of_contact_from_force_and_torque(arm, offset, f):
+    x = np.zeros(1, point.POINT)[0]
+    f = 80.0 * np.array(f)
+    found = point.learn(x, tuple(f), tuple(np.cross(np.add(arm, offset), f)), arm, (1.0, 0.0, 0.0, 0.0))
+    across = np.array(offset) - f * (f @ offset) / (f @ f)
+    assert np.array(found) == pytest.approx(across, abs=1e-12)
+
+
+def test_the_clock_of_known_frames():
+    """A pure delay follows what is within the limits; a robot with inertia the slower, the stiffer the contact."""
+    A, V = 2.5, 0.03
+    assert clock.followed_clock(25.0, SPEED, 0.0, 0.0, A, V) == 1.0
+    found = [clock.followed_clock(omega, SPEED, 0.038, 0.038**2, A, V) for omega in (15.0, 25.0, 40.0, 55.0)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 0.7
+    for omega, b in zip((15.0, 25.0, 40.0, 55.0), found, strict=True):
+        assert clock.follows(b, omega, SPEED, 0.038, 0.038**2, A, V)
+
+
+def limits_kept(tips, values):
+    """As vectors, with the rounding of differences of positions of a metre. A tip that starts faster brakes."""
+    v = np.diff(tips, axis=0) / DT
+    speeds, a = np.linalg.norm(v, axis=1), np.diff(v, axis=0) / DT
+    A = 5 * SPEED * math.sqrt(values.contact.stiffness / values.reduced_mass)
+    braking = speeds[0] + A * DT * (0.5 - np.arange(len(v)))
+    assert (speeds <= np.maximum(1.5 * SPEED, braking) + 1e-12).all()
+    assert np.linalg.norm(a, axis=1).max() <= A + 1e-8
+
+
+@compiled
+@pytest.mark.parametrize("fault", spoiled.FAULTS)
+def test_a_broken_sensor_makes_no_energy(fault):
+    values, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", "prior.normal_doubt=0.04", mode="guarded")
+
+    def look(_, x):
+        return kinetic_energy(made), x.six_command.tip.copy()
+
+    found = spoiled.run(made, 3000, spoiled.sensor(fault, 600, 3), look)
+    energy, tips = np.array([each[0] for each in found]), np.array([each[1] for each in found])
+    assert np.isfinite(energy).all(), "what is not finite is not taken over"
+    assert energy.max() <= energy[0] * (1 + 1e-9)
+    limits_kept(tips, values)
+
+
+factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
+
+
+@compiled
+@settings(max_examples=40)
+@given(
+    st.floats(60, 1500), st.tuples(*[st.floats(0.3, 1.0)] * 3), st.floats(2e4, 1e6), st.floats(0, 0.3), st.floats(0, 0.5),
+    st.floats(0.004, 0.06), st.sampled_from(["delay", "second-order", "delay+second-order"]), st.floats(0, 5),
+    st.tuples(*[factor] * 4), st.floats(-3e-3, 3e-3), st.floats(-0.3, 0.3), st.sampled_from([0.0, 0.05]), vector, vector,
+    st.sampled_from(["linear", "hertz"]), st.integers(1, 1000),
+)  # fmt: skip
+def test_the_kinetic_energy_never_exceeds_its_start(
+    mass, shape, k, zeta, friction, lag, kind, noise, wrong, surface, angle, doubt, lever, normal, contact, seed
+):
+    """Bodies of any shape, contact with friction, wrong priors up to a factor of three, normals wrong by up to 17°."""
+    spin = (1.0, 1.0, 1.0) if min(shape) < 0.55 else shape  # a possible body
+    values, made = bench(
+        f"servicer.mass={mass}", f"servicer.inertia={[98 * a for a in spin]}", f"servicer.assembly_position={list(lever)}",
+        f"frames.normal={[1.0, 0.5 * normal[0], 0.5 * normal[1]]}", *TUMBLING,
+        f"contact.stiffness={k}", f"contact.damping={2 * zeta * math.sqrt(k * min(mass, 100))}", f"contact.kind={contact}",
+        f"contact.friction={friction}", f"robot.kind={kind}", f"robot.delay={lag + 0.002}", f"robot.pure_delay={0.4 * lag}",
+        "sensor.delay=2 ms", f"sensor.noise={noise} N", "encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s",
+        f"prior.stiffness_error={wrong[0]}", f"prior.delay_error={wrong[1]}", f"prior.frequency_error={wrong[2]}",
+        f"prior.damping_error={wrong[3]}", f"prior.surface_error={surface}", f"prior.normal_error={angle}",
+        f"prior.normal_azimuth={seed}", f"prior.normal_doubt={doubt}", f"seed={seed}", "loop.duration=5 s",
+    )  # fmt: skip
+    made.p[0].six_clock.realtime, made.p[0].six_clock.guarded = 0, 0.6
+    log = np.zeros(made.ticks, DOCKING.row)
+    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    energy = DOCKING.stored_energy(rows)
+    assert energy.max() <= energy[0] * (1 + 1e-9)
+    attitude = Rotation.from_quat(np.roll(rows["X_WB_des"]["q"], -1, axis=1))
+    limits_kept(rows["X_WB_des"]["p"] + attitude.apply(values.rod.tip), values)
+    result = job.finish(DOCKING, values, "", rows)
+    assert result.metrics["momentum_drift"] <= 1e-10
+    assert abs(result.ledger["residual_J"]) <= 1e-9 * max(result.ledger["exchanged_J"], 1e-9)
+
+
+def box(mass, edges):
+    """Moments of a box of that mass, along its own axes."""
+    a, b, c = (10**edge * 10**edge * mass / 12.0 for edge in edges)
+    return [b + c, c + a, a + b]
+
+
+edges = st.tuples(*[st.floats(-1.3, 0.3)] * 3)  # powers of ten, of a metre
+
+
+@compiled
+@settings(max_examples=60)
+@given(
+    st.tuples(*[st.floats(-3, 6)] * 2), st.tuples(edges, edges), st.floats(0, 9), st.floats(-3, 0), st.floats(-3.7, -2),
+    st.floats(0.5, 40), vector, vector, vector, vector, st.floats(0.2, 1.0), st.integers(1, 1000),
+)  # fmt: skip
+def test_no_energy_is_made_at_any_parameters(masses, shapes, k, speed, tick, lag, lever, arm, spin, tip, beta, seed):
+    """Masses of 1e-3 to 1e6 kg, stiffness of 1 to 1e9 N/m, boxes of any shape that tumble, ticks of 0.2 to 10 ms."""
+    light, heavy = (10**mass for mass in masses)
+    speed, tick = 10**speed, 10**tick
+    _, made = bench(
+        f"servicer.mass={light}", f"servicer.inertia={box(light, shapes[0])}", f"servicer.assembly_position={list(lever)}",
+        f"target.mass={heavy}", f"target.inertia={box(heavy, shapes[1])}", f"target.assembly_position={list(arm)}",
+        f"servicer.angular_velocity={[speed * part for part in spin]}", f"rod.tip={[0.3 * part for part in tip]}",
+        f"contact.stiffness={10**k}", f"approach.speed={speed}", f"frames.gap={0.005 + 100 * tick * speed}",
+        f"robot.delay={lag * tick}", f"loop.period={tick}", f"loop.duration={2000 * tick}", f"seed={seed}",
+        "limits.force=1e9", "limits.acceleration=1e9", "limits.speed=1e9", "limits.energy=1e9", "limits.torque=1e9",
+    )  # fmt: skip
+    made.p[0].six_clock.realtime, made.p[0].six_clock.guarded = 0, beta
+    log = np.zeros(made.ticks, DOCKING.row)
+    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    energy = DOCKING.stored_energy(rows)
+    assert energy.max() <= energy[0] * (1 + 1e-9)
+    net = sum(rows[port]["into"] - rows[port]["out"] for port in DOCKING.ledger_ports)
+    exchanged = sum(rows[port]["into"][-1] + rows[port]["out"][-1] for port in DOCKING.ledger_ports)
+    assert np.abs(net - (energy - energy[0])).max() <= 1e-9 * (exchanged + energy[0])
