@@ -14,7 +14,7 @@ import numpy as np
 
 from hilt import job
 from hilt.compiled import jit
-from hilt.core.stage import Bench
+from hilt.core.system import Bench
 from hilt.systems.aerial.aerial import plant, tick
 
 CASES = ("handover", "diverter")

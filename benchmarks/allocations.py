@@ -23,7 +23,7 @@ from hilt.compiled import jit
 from hilt.core.clock import FreeClock
 from hilt.core.rig import SimulatedRig
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 
 # Six degrees of freedom, a filtered noisy sensor and a second-order robot; a period that makes the run long enough.
 SYSTEM, SCENARIO, _ = job.find("freefloat", "capture", ["loop.period=2 ms"])
@@ -53,7 +53,7 @@ def allocations_of(system: System, scenario: Scenario, ticks: int) -> int:
     """Of plant and tick in the compiled loop."""
     bench, log = system.set_up(scenario), np.zeros(ticks, system.row)
     before = rtsys.get_allocation_stats().alloc
-    if system.batch(bench.row, bench.x, bench.w, bench.p, log) != ticks:
+    if bench.code.batch(bench.row, bench.x, bench.w, bench.p, log) != ticks:
         raise SystemExit("hilt bench: the run ended early, so its allocations were not counted")
     return rtsys.get_allocation_stats().alloc - before
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core.stage import Bench
+from hilt.core.system import Bench
 
 Numbers = dict[str, np.ndarray]
 

@@ -7,27 +7,30 @@ import numba
 import numpy as np
 
 from hilt import job
-from hilt.systems.docking.docking import plant, tick
+from hilt.core.diagram import Code
 
 THREADS = 2
 BENCHES = 64  # each thread takes many, so that none waits long for the other at the end
 STEPS = 20_000
 REPEATS = 9  # the fastest counts: other work on one of the cores halves the rate
 
-# As hilt.compiled.jit, but with threads.
-parallel_jit = numba.njit(error_model="numpy", cache=True, parallel=True)
 
+def all_benches(code: Code) -> Any:
+    """Steps of many benches, on all threads."""
+    plant, tick = code.plant, code.tick
 
-@parallel_jit
-def all_benches(row, x, w, p, steps):
-    for i in numba.prange(len(row)):
-        # One bench after the other: its states stay in the cache of one core.
-        one_row, one_x, one_w, one_p = row[i : i + 1], x[i : i + 1], w[i : i + 1], p[i : i + 1]
-        for k in range(steps):
-            one_row[0].tick = k
-            one_row[0].t = k * one_p[0].dt
-            plant(one_row, one_w, one_p)
-            tick(one_row, one_x, one_p)
+    @numba.njit(error_model="numpy", parallel=True)  # as hilt.compiled.jit, but with threads
+    def run(row, x, w, p, steps):
+        for i in numba.prange(len(row)):
+            # One bench after the other: its states stay in the cache of one core.
+            one_row, one_x, one_w, one_p = row[i : i + 1], x[i : i + 1], w[i : i + 1], p[i : i + 1]
+            for k in range(steps):
+                one_row[0].tick = k
+                one_row[0].t = k * one_p[0].dt
+                plant(one_row, one_w, one_p)
+                tick(one_row, one_x, one_p)
+
+    return run
 
 
 def steps_per_second(scenario_name: str, settings: list[str]) -> dict[str, Any]:
@@ -37,13 +40,14 @@ def steps_per_second(scenario_name: str, settings: list[str]) -> dict[str, Any]:
         system, scenario, _ = job.find("docking", scenario_name, [*settings, f"seed={n}", f"approach.speed={10 + n / 4} mm/s"])
         benches.append(system.set_up(scenario))
     first = [np.concatenate([getattr(bench, key) for bench in benches]) for key in ("row", "x", "w", "p")]
+    run = all_benches(benches[0].code)
     threads = min(THREADS, numba.config.NUMBA_NUM_THREADS)
     numba.set_num_threads(threads)
     seconds = []
     for steps in (1, *[STEPS] * REPEATS):  # the first one compiles
         records = [part.copy() for part in first]
         start = time.perf_counter()
-        all_benches(*records, steps)
+        run(*records, steps)
         seconds.append(time.perf_counter() - start)
         if records[0]["fault"].any():
             raise SystemExit("hilt bench: a bench of the batch ended with a fault, so its steps do not count")

@@ -23,9 +23,9 @@ from numba.core.runtime import rtsys
 
 from hilt import job
 from hilt.compiled import jit
-from hilt.core.stage import Bench
+from hilt.core.diagram import Code
+from hilt.core.system import Bench
 from hilt.maths import vec
-from hilt.systems.docking.docking import plant, tick
 
 PIDA = ["compensate.method=pida", "identify.kind=absolute", "robot.delay=20 ms"]
 # No noise: C++ has none, and the cost of random numbers is not the twin's. Its priors stay wrong, so it has to learn.
@@ -46,35 +46,42 @@ AIMS = {
 }
 
 
-@jit
-def cycles_of_steps(row, x, w, p, first_row, first_x, first_w, cycles, steps, rebounds):
-    for _ in range(cycles):
-        row[0] = first_row[0]
-        x[0] = first_x[0]
-        w[0] = first_w[0]
-        sig = row[0]
-        for k in range(steps):
-            before = sig.collision
-            sig.tick = k
-            sig.t = k * p[0].dt
-            plant(row, w, p)
-            tick(row, x, p)
-            if sig.collision != before:  # the flight that ends here began with the collision before
-                rebounds[before] = vec.dot(vec.load(p[0].contact.n_W), vec.load(sig.v_C_des_W))
+def cycles_of_steps(code: Code) -> Any:
+    """Many steps of a diagram in one compiled call."""
+    plant, tick = code.plant, code.tick
+
+    @jit
+    def run(row, x, w, p, first_row, first_x, first_w, cycles, steps, rebounds):
+        for _ in range(cycles):
+            row[0] = first_row[0]
+            x[0] = first_x[0]
+            w[0] = first_w[0]
+            sig = row[0]
+            for k in range(steps):
+                before = sig.collision
+                sig.tick = k
+                sig.t = k * p[0].dt
+                plant(row, w, p)
+                tick(row, x, p)
+                if sig.collision != before:  # the flight that ends here began with the collision before
+                    rebounds[before] = vec.dot(vec.load(p[0].contact.n_W), vec.load(sig.v_C_des_W))
+
+    return run
 
 
 class Hilt:
     def __init__(self, bench: Bench) -> None:
         self._first = (bench.row, bench.x, bench.w)
+        self._run, self._code = cycles_of_steps(bench.code), bench.code
         self._p, self._benches, self._rebounds = bench.p, [bench], np.zeros(MOST_COLLISIONS)
         self.ns(1)  # compiles
 
     def ns(self, cycles: int) -> float:
         # Each time at another place in memory, as each new process of C++: the place alone can cost some per cent.
         row, x, w, p = (part.copy() for part in (*self._first, self._p))
-        self._benches.append(Bench(row, x, w, p, STEPS))
+        self._benches.append(Bench(row, x, w, p, STEPS, self._code))
         start = time.perf_counter_ns()
-        cycles_of_steps(row, x, w, p, *self._first, cycles, STEPS, self._rebounds)
+        self._run(row, x, w, p, *self._first, cycles, STEPS, self._rebounds)
         return (time.perf_counter_ns() - start) / (cycles * STEPS)
 
     def allocations(self, cycles: int) -> int:

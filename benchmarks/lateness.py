@@ -44,7 +44,7 @@ def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
     settings = [f"loop.period={1 / rate:.9g} s", f"loop.duration={seconds} s", "collisions=1000"]
     system, scenario, _ = job.find("docking", "table1", settings)
     bench = system.set_up(scenario)
-    for warm in (system.plant, bench.w), (system.tick, bench.x):
+    for warm in (bench.code.plant, bench.w), (bench.code.tick, bench.x):
         warm[0](bench.row.copy(), warm[1].copy(), bench.p)
     core = next(iter(cores.usable()), None)
     name = f"lateness-{rate:g}"

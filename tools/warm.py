@@ -12,4 +12,4 @@ for name in sys.argv[1:]:
     _, values, _ = job.find(name, None, [])
     bench = system.set_up(values)
     job.warm_up(system, bench)
-    system.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(2, system.row))
+    bench.code.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(2, system.row))

@@ -15,7 +15,7 @@ from hilt.core.faults import Fault, InputError, shortened
 from hilt.core.rig import ReplayRig, Rig, SimulatedRig
 from hilt.core.scenario import Scenario
 from hilt.core.signals import leaves
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 from hilt.core.tuning import Change, RepeatedChanges, Tuning, knobs
 from hilt.host.interrupts import Interrupted
 from hilt.metrics import delays
@@ -132,7 +132,7 @@ def simulate(system: System, values: Scenario, name: str = "") -> Result:
     preflight.check(preflight.estimate(system, values, recorded=False))
     bench = system.set_up(values)
     log = np.zeros(bench.ticks, system.row)
-    count = system.batch(bench.row, bench.x, bench.w, bench.p, log)
+    count = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)
     return finish(system, values, name, log[:count])
 
 
@@ -193,10 +193,10 @@ def run(
 
 def warm_up(system: System, bench: Bench) -> None:
     """One tick on a copy: compiled code and its pages are there before the clock starts."""
-    system.plant(bench.row.copy(), bench.w.copy(), bench.p)
-    if system.observe is not None:
-        system.observe(bench.row.copy(), bench.w.copy(), bench.p)
-    system.tick(bench.row.copy(), bench.x.copy(), bench.p)
+    bench.code.plant(bench.row.copy(), bench.w.copy(), bench.p)
+    if system.observe:
+        bench.code.observe(bench.row.copy(), bench.w.copy(), bench.p)
+    bench.code.tick(bench.row.copy(), bench.x.copy(), bench.p)
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ def replay(recording: Recording) -> Difference | None:
     bench = system.set_up(values)
     if not recording.count:
         raise no_rows(recording)
-    bench = Bench(bench.row, bench.x, bench.w, bench.p, recording.count)
+    bench = replace(bench, ticks=recording.count)
     rig = ReplayRig(system, recording.chunks())
     tuning = Tuning(knobs(system, values, bench), values.loop.period)
     changes = RepeatedChanges(tuning, (recording.result or {}).get("changes") or ())

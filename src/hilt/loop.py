@@ -12,7 +12,7 @@ from hilt.core import faults
 from hilt.core.clock import Clock
 from hilt.core.faults import Fault
 from hilt.core.rig import Rig
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 
 WATCH_EVERY = 64
 
@@ -40,7 +40,7 @@ def run(
     A tick with a fault sends no set-point: the robot is stopped first, the row is kept, and the caller explains.
     `watch(k)` is called now and then, for a progress bar.
     """
-    row, x, p, tick = bench.row, bench.x, bench.p, system.tick
+    row, x, p, tick = bench.row, bench.x, bench.p, bench.code.tick
     number, t, lateness, tick_time, fault, done = (
         row[name] for name in ("tick", "t", "lateness", "tick_time", "fault", "done")
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.metrics.survey import KEPT_BYTES
 
 LOOP = {"aerial": 250e-6, "docking": 80e-6, "freefloat": 60e-6, "payload": 200e-6}  # s a tick in the loop, recorded

@@ -378,7 +378,7 @@ def test_the_sensor_feels_the_contact_of_each_system(system, scenario, stages, a
     facility = RIG.facility.model_copy(update={"system": system, "scenario": scenario})
     rig = RIG.model_copy(update={"facility": facility})
     kind, _ = world.bench_of(rig, [])
-    assert world.needed(kind.plant_stages, "F_So_S") == stages
+    assert [block.name for block in world.needed(kind.plant, "F_So_S")] == stages
     if force is None:
         wall = job.find(system, scenario, [])[1].wall
         away, force = wall.gap + 0.001, -0.001 * wall.stiffness

@@ -14,27 +14,34 @@ from hilt.core.signals import LOOP
 SHOWN = {"aerial": ("handover",), "docking": ("oblique", "twin"), "freefloat": ("capture",), "payload": ("hils-2", "bilateral")}
 CHECKED = ("docking", "freefloat")
 ALL, BOUNDS = os.environ.get("HILT_STAGES") == "all", os.environ.get("NUMBA_BOUNDSCHECK") == "1"
+
+
+def scenario_of(system_name, name):
+    system = registry.system(system_name)
+    return scenario.build(system.scenario, scenario.read_toml(system.scenario_files[name]))
+
+
 CASES = [
     (system_name, key, name)
     for system_name, system in registry.systems().items()
-    for key in (*system.plant_stages, *system.tick_stages)
     for name in system.scenario_files
     if ALL or (name in SHOWN.get(system_name, system.scenario_files) and (system_name in CHECKED) == BOUNDS)
+    for key in system.kinds(scenario_of(system_name, name))
 ]
 
 
 def in_motion(system_name, name):
     """A bench in the middle of a run, so that stages have something to do."""
     system = registry.system(system_name)
-    values = scenario.build(system.scenario, scenario.read_toml(system.scenario_files[name]))
-    bench = system.set_up(values)
-    system.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(min(bench.ticks // 2, 600), system.row))
+    bench = system.set_up(scenario_of(system_name, name))
+    bench.code.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(min(bench.ticks // 2, 600), system.row))
     return system, bench
 
 
-def stage_of(system, bench, key):
-    kind = {**system.plant_stages, **system.tick_stages}[key]
-    state = (bench.x if key in system.tick_stages else bench.w)[0][key]
+def stage_of(system, name, bench, key):
+    kind = system.kinds(scenario_of(system.name, name))[key]
+    key = next(block.shares or key for block in system.blocks if block.name == key)
+    state = (bench.x if key in bench.x.dtype.names else bench.w)[0][key]
     return kind, state, bench.p[0][key], float(bench.p[0].dt)
 
 
@@ -56,7 +63,7 @@ def finite(column):
 @pytest.mark.parametrize(("system_name", "key", "name"), CASES)
 def test_a_stage_touches_only_what_it_declares(system_name, key, name):
     system, bench = in_motion(system_name, name)
-    kind, x, p, dt = stage_of(system, bench, key)
+    kind, x, p, dt = stage_of(system, name, bench, key)
     row = bench.row
     declared = {*kind.reads, *kind.writes}
     for signal in system.row.names:
@@ -72,10 +79,10 @@ def test_a_stage_touches_only_what_it_declares(system_name, key, name):
     assert bench.p.tobytes() == params, f"{kind.name} wrote its parameters"
 
 
-@pytest.mark.parametrize(("system_name", "key"), sorted({case[:2] for case in CASES}))
-def test_a_stage_allocates_nothing(system_name, key):
-    system, bench = in_motion(system_name, registry.system(system_name).default_scenario)
-    kind, x, p, dt = stage_of(system, bench, key)
+@pytest.mark.parametrize(("system_name", "key", "name"), sorted({case[:2]: case for case in CASES}.values()))
+def test_a_stage_allocates_nothing(system_name, key, name):
+    system, bench = in_motion(system_name, name)
+    kind, x, p, dt = stage_of(system, name, bench, key)
     counts = []
     for steps in (1, 10, 10_000):
         before = rtsys.get_allocation_stats().alloc

@@ -10,7 +10,7 @@ from hilt.core import registry
 from hilt.core.clock import FreeClock
 from hilt.core.missing import Missing
 from hilt.core.rig import ReplayRig, SimulatedRig
-from hilt.core.stage import Bench
+from hilt.core.system import Bench
 
 ROUNDING = 1e-15  # of a difference of two numbers, in parts of them
 
@@ -39,7 +39,7 @@ def books_off(system, rows):
 
 def afresh(made, ticks):
     """The same start once more; setting up anew would rehearse the twin's clock anew."""
-    return Bench(made.row.copy(), made.x.copy(), made.w.copy(), made.p, ticks)
+    return Bench(made.row.copy(), made.x.copy(), made.w.copy(), made.p, ticks, made.code)
 
 
 class Rows:
@@ -102,7 +102,7 @@ def examine(name, values):
     system = registry.system(name)
     made = system.set_up(values)
     bench, log = afresh(made, made.ticks), np.zeros(made.ticks, system.row)
-    rows = log[: system.batch(bench.row, bench.x, bench.w, bench.p, log)]
+    rows = log[: bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)]
     result = job.finish(system, values, "", rows)
     assert unexplained(result.metrics) == [], "a figure that is no number and does not say why"
     off = books_off(system, rows)

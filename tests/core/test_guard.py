@@ -133,8 +133,8 @@ def bench_of(*settings):
 @pytest.mark.parametrize(("at_rest", "code"), [("true", faults.ACCELERATION), ("false", faults.NONE)])
 def test_a_scenario_counts_from_its_robots_own_start(at_rest, code):
     """A servicer that comes with 95 mm/s: a robot under way goes on at that, one at rest would have to jump to it."""
-    system, bench = bench_of("approach.speed=95 mm/s", f"robot.start_at_rest={at_rest}")
-    system.tick(bench.row, bench.x, bench.p)
+    _, bench = bench_of("approach.speed=95 mm/s", f"robot.start_at_rest={at_rest}")
+    bench.code.tick(bench.row, bench.x, bench.p)
     assert bench.row[0]["fault"] == code
 
 
@@ -145,4 +145,4 @@ def test_a_scenario_without_the_new_limits_is_not_limited_by_them():
 
 
 def test_the_system_calls_the_guard_last():
-    assert list(FREEFLOAT.tick_stages.values())[-1] is GUARD
+    assert FREEFLOAT.tick[-1].kind is GUARD

@@ -171,7 +171,7 @@ def compute(system: Any, values: Any, name: str) -> str:
     values.hash()
     bench = system.set_up(values)
     log = np.zeros(min(bench.ticks, TICKS), system.row)
-    count = system.batch(bench.row, bench.x, bench.w, bench.p, log)
+    count = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)
     with np.errstate(all="ignore"):
         result = job.finish(system, values, name, log[:count])
     json.dumps(result.as_json(), allow_nan=False)

@@ -39,7 +39,7 @@ def play(name, values):
     system = registry.system(name)
     bench = system.set_up(values)
     log = np.zeros(3 if INTERPRETED else ROWS[name], system.row)
-    rows = system.batch(bench.row, bench.x, bench.w, bench.p, log)
+    rows = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)
     return log[:rows]
 
 
@@ -374,7 +374,7 @@ def test_the_picture_moves_with_the_scene(name, case, stays):
     there = moved(name, case, way)
     bench = registry.system(name).set_up(there)
     log = np.zeros(3, registry.system(name).row)
-    registry.system(name).batch(bench.row, bench.x, bench.w, bench.p, log)
+    bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)
     here, other = Picture(name, scenario(name, case), run(name, case)[2]), Picture(name, there, log[2])
     for node in here.scene["nodes"]:
         if node["id"] not in stays and here.shown(node["id"]):

@@ -53,7 +53,7 @@ def pushed(system, values, signal, force, ticks, centre):
     """Robot, sensor and tick of a system with a smooth pulse of 100 ticks in the place of its contact; true x along the way."""
     bench = system.set_up(values)
     sig, w, p, dt = bench.row[0], bench.w[0], bench.p[0], values.loop.period
-    stages = system.plant_stages
+    stages = system.kinds(values)
     at = []
     for k in range(ticks):
         sig.tick, sig.t = k, k * dt
@@ -64,7 +64,7 @@ def pushed(system, values, signal, force, ticks, centre):
         vector = sig[signal]["f"] if sig[signal].dtype.names else sig[signal]
         vector[:] = (force * pulse, 0.0, 0.0)
         stages["sensor"].step(sig, w["sensor"], p["sensor"], dt)
-        system.tick(bench.row, bench.x, bench.p)
+        bench.code.tick(bench.row, bench.x, bench.p)
         at.append(float(sig.X_WB_true.p[0]))
     return np.array(at)
 

@@ -102,15 +102,15 @@ def test_any_pose_leaves_less_than_half_a_newton(name):
 
     def rest(values, q, stages, readings):
         bench = system.set_up(values)
-        sig, dt = bench.row[0], values.loop.period
+        sig, dt, kinds = bench.row[0], values.loop.period, system.kinds(values)
         sig.X_WB_true.q[:] = sig.X_WB_meas.q[:] = q
         sig.V_WB_true.v[:] = sig.V_WB_true.w[:] = sig.V_WB_meas.v[:] = sig.V_WB_meas.w[:] = 0.0
         bench.w[0].sensor.noise.key += rng.integers(1 << 40)  # each pose has its own noise
         found = []
         for _ in range(readings):
-            system.plant_stages["sensor"].step(sig, bench.w[0].sensor, bench.p[0].sensor, dt)
+            kinds["sensor"].step(sig, bench.w[0].sensor, bench.p[0].sensor, dt)
             for key in stages:
-                system.tick_stages[key].step(sig, bench.x[0][key], bench.p[0][key], dt)
+                kinds[key].step(sig, bench.x[0][key], bench.p[0][key], dt)
             shown = sig.F_So_net_S if stages else sig.F_So_S
             found.append([*shown.f, *shown.tau])
         return np.mean(found, axis=0)

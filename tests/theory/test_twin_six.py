@@ -132,6 +132,6 @@ def test_the_point_of_contact_is_found():
     bench, log = DOCKING.set_up(values), np.zeros(twin_six_runs.ROWS, DOCKING.row)
     off = np.array([0.0, 4e-3, -2e-3])
     bench.p[0].contact.tip_B[:] += off
-    rows = log[: DOCKING.batch(bench.row, bench.x, bench.w, bench.p, log)]
+    rows = log[: bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)]
     n = np.array(values.frames.n_W)
     assert rows["tip_offset_B"][-1] == pytest.approx(off - n * (n @ off), abs=1e-3)

@@ -25,7 +25,7 @@ from hilt.host.interrupts import Interrupted
 
 if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
     from hilt.core.scenario import Scenario
-    from hilt.core.stage import System
+    from hilt.core.system import System
     from hilt.preflight import Estimate
 
 MOST_CHOICES = 100  # of a comparison

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.host.realtime import percentiles
 from hilt.job import plain
 

@@ -13,7 +13,7 @@ from hilt import job
 from hilt.cockpit.wire import without_paths
 from hilt.core import registry, scenario
 from hilt.core.faults import InputError
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.device import rigfile
 from hilt.live import mailbox
 

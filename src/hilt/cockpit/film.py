@@ -17,7 +17,7 @@ from hilt.cockpit import unpack
 from hilt.cockpit.columns import column, columns_of, lowest_highest
 from hilt.cockpit.history import Range
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.record.reading import no_rows
 
 KEPT_BYTES = 2 << 30  # of rows, in all

@@ -17,7 +17,7 @@ from hilt.cockpit.film import Film, Films
 from hilt.cockpit.wire import without_paths
 from hilt.core import clock
 from hilt.core.faults import InputError
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.host import child
 from hilt.record.container import Contents, open_file
 from hilt.record.reading import ORIGIN, RESULT, origin_in, read_json, result_in, row_in

@@ -7,7 +7,7 @@ import numpy as np
 
 from hilt.cockpit import scenes
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 
 
 class StageView:

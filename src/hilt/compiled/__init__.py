@@ -22,6 +22,7 @@ from numba import types
 from numba.core import caching
 
 from hilt.compiled import private, reach
+from hilt.compiled.interpreted import interpreted as interpreted
 
 _KEPT = 4  # versions of a module
 _KEPT_SECONDS = 7 * 24 * 3600.0
@@ -58,11 +59,42 @@ ROOT = _root()
 def _folder_of(path: Path) -> Path:
     """Where the code of a module is kept."""
     assert ROOT is not None
+    if path.parent.parent == ROOT:  # written there by us: see keep_source
+        return path.parent
     name = ".".join(path.relative_to(reach.PACKAGE).parts) if path.is_relative_to(reach.PACKAGE) else path.name
     folder = ROOT / f"{name}-{reach.digest(path)}"
     if folder.is_dir():
         os.utime(folder)  # still in use
     return folder
+
+
+def _make(folder: Path) -> None:
+    """A folder for the code of a module, and away with those that have not been used for long."""
+    folder.mkdir(mode=private.MODE, exist_ok=True)
+    name = folder.name.rpartition("-")[0]
+    used = sorted(folder.parent.glob(f"{name}-*"), key=lambda path: -path.stat().st_mtime)
+    newest = used[0].stat().st_mtime
+    for old in used[_KEPT:]:  # another version of hilt may be running from its own
+        if newest - old.stat().st_mtime > _KEPT_SECONDS:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def keep_source(name: str, stamp: str, text: str) -> Path | None:
+    """Write source that was made by a program to where its compiled code will be; None if nothing is kept.
+
+    `stamp` is a hash of everything that the code depends on, the text included.
+    """
+    if ROOT is None:
+        return None
+    file = ROOT / f"{name}-{stamp}" / "source.py"
+    if not file.is_file():
+        _make(file.parent)
+        draft = file.with_name(f"{os.getpid()}.draft")  # another process may be writing the same
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(file)
+    else:
+        os.utime(file.parent)  # still in use
+    return file
 
 
 class _Place(caching._CacheLocator):
@@ -82,13 +114,7 @@ class _Place(caching._CacheLocator):
     def ensure_cache_path(self) -> None:
         if self._path.is_dir():
             return
-        self._path.mkdir(mode=private.MODE, exist_ok=True)
-        name = self._path.name.rpartition("-")[0]
-        used = sorted(self._path.parent.glob(f"{name}-*"), key=lambda path: -path.stat().st_mtime)
-        newest = used[0].stat().st_mtime
-        for old in used[_KEPT:]:  # another version of hilt may be running from its own
-            if newest - old.stat().st_mtime > _KEPT_SECONDS:
-                shutil.rmtree(old, ignore_errors=True)
+        _make(self._path)
 
     def get_source_stamp(self) -> str:
         return self._path.name
@@ -125,6 +151,11 @@ def jit(function: Any) -> Any:
 def jit_apart(function: Any) -> Any:
     """For a big function that is called from several places: copied into each of them it would cost seconds of compiling."""
     return _kept(numba.njit(error_model="numpy")(function))
+
+
+def plain(function: Any) -> Any:
+    """The Python function behind a compiled one."""
+    return getattr(function, "py_func", function)
 
 
 def external(name: str, result: Any, *arguments: Any, library: Path | None = None) -> Any:

@@ -14,7 +14,8 @@ from typing import Any
 
 from hilt.core.faults import InputError, shortened
 from hilt.core.rig import Rig
-from hilt.core.stage import Bench, StageKind, System
+from hilt.core.stage import StageKind
+from hilt.core.system import Bench, System
 
 
 @functools.cache
@@ -56,8 +57,8 @@ def stages() -> dict[str, StageKind]:
     """Every stage: those the systems are made of and those registered on their own."""
     found: dict[str, StageKind] = {}
     for each in systems().values():
-        for kind in (*each.plant_stages.values(), *each.tick_stages.values()):
-            found[kind.name] = kind
+        for block in each.blocks:
+            found[block.kind.name] = block.kind
     for name in names("stages"):
         found[name] = load("stages", name)
     return found

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from hilt.core import faults
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 
 
 class Rig(Protocol):
@@ -24,7 +24,7 @@ class SimulatedRig:
     """The system's own plant in place of robot, contact and sensor."""
 
     def __init__(self, system: System, bench: Bench) -> None:
-        self._plant, self._w, self._p = system.plant, bench.w, bench.p
+        self._plant, self._w, self._p = bench.code.plant, bench.w, bench.p
 
     def read(self, row: np.ndarray) -> int:
         self._plant(row, self._w, self._p)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from hilt.core.guard import Limits
 from hilt.core.scenario import Scenario
-from hilt.core.stage import Bench, Live, System
+from hilt.core.system import Bench, Live, System
 from hilt.core.units import Unit
 
 LONGEST = 60.0  # s of a ramp
@@ -98,7 +98,7 @@ def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = Fal
     for live in (*system.live, *(Live(f"limits.{name}", (f"guard.{name}",)) for name in limits)):
         given = _given(values, live.key)
         stages = {place.split(".")[0] for place in live.places}
-        if given is None or (on_devices and not stages <= set(system.tick_stages)):
+        if given is None or (on_devices and not stages <= {block.name for block in system.tick}):
             continue
         field, section = _field(system.scenario, live.key)
         low, high = _bounds(field)

@@ -18,7 +18,7 @@ from hilt.core import faults, guard
 from hilt.core.faults import InputError
 from hilt.core.guard import GUARD, guard_step
 from hilt.core.signals import POSE, record, row_type
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench
 from hilt.maths import so3, vec
 
 BLEND = 0.3  # s in which most of what is missing is made up for
@@ -146,14 +146,13 @@ class Course:
         self.last["p"], self.last["q"] = self.now["p"], self.now["q"]
 
 
-def check_first(system: System, bench: Bench) -> None:
+def check_first(bench: Bench) -> None:
     """Refuse a scenario whose very first set-point is beyond a limit for a robot that stands: that is known beforehand."""
     row, x, w = bench.row.copy(), bench.x.copy(), bench.w.copy()
     start = row[0]["X_WB_des"].copy()
     row["X_WB_meas"][0] = start
-    assert system.observe is not None
-    system.observe(row, w, bench.p)
-    system.tick(row, x, bench.p)
+    bench.code.observe(row, w, bench.p)
+    bench.code.tick(row, x, bench.p)
     judged, state, limits = np.zeros(1, _JUDGED)[0], np.zeros(1, GUARD.state)[0], bench.p[0]["guard"]
     zero = (0.0, 0.0, 0.0)
     guard.start(state, tuple(start["p"]), tuple(start["q"]), zero, zero, 0)

@@ -21,7 +21,7 @@ from hilt.core.clock import DeviceClock
 from hilt.core.faults import InputError
 from hilt.core.guard import GUARD, NEVER, overload
 from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 from hilt.device import drivers
 from hilt.device.course import Course, check_first
 from hilt.device.drivers import RobotDriver, SensorDriver
@@ -45,12 +45,11 @@ class LabRig:
     """Real drivers; `open` connects them, `close` lets go of them."""
 
     def __init__(self, file: RigFile, system: System) -> None:
-        if system.observe is None:
+        if not system.observe:
             raise InputError(f"{system.name} cannot run on devices; docking, freefloat and aerial can; choose one")
         self.file, self.state = file, OFF
         self.clock = DeviceClock(float(file.robot_section.cycle))
-        self._system, self._observe = system, system.observe
-        self._w = self._p = np.zeros(0)
+        self._bench: Bench | None = None  # of the run, once armed
         self.trouble = faults.NONE  # while READY
         self._well = self._second = 0.0
         self._missed = 0
@@ -126,7 +125,7 @@ class LabRig:
         self._check_place()
         advice = "drive it there, or change X_WR of the rig"
         check_near(self._course.last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
-        check_first(self._system, bench)
+        check_first(bench)
 
     def _check_place(self) -> None:
         """The rig is READY, and the robot where it was told to be: else it would go from there to somewhere else."""
@@ -140,7 +139,7 @@ class LabRig:
     def arm(self, bench: Bench) -> None:
         """From here on set-points go out."""
         self._take_over(lambda: self.check_start(bench))
-        self._w, self._p = bench.w, bench.p
+        self._bench = bench
         self._begin(bench.p[0]["guard"], bench.row[0]["X_WB_des"], boxed=True)
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
@@ -153,7 +152,7 @@ class LabRig:
         self._watch.start(limits, boxed)
 
     def read(self, row: np.ndarray) -> int:
-        if self._robot is None or self._sensor is None:
+        if self._robot is None or self._sensor is None or self._bench is None:
             return faults.DEVICE
         code = self._wait()
         row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
@@ -165,7 +164,7 @@ class LabRig:
                 faults.trip(row[0], found, self._watch.x["axis"], self._watch.x["value"], self._watch.x["limit"])
         code = code or self._sensor.read(self._wrench)
         row["F_So_S"][0] = self._wrench
-        self._observe(row, self._w, self._p)
+        self._bench.code.observe(row, self._bench.w, self._bench.p)
         if late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code

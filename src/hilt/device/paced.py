@@ -8,7 +8,7 @@ from hilt.core import faults
 from hilt.core.clock import PeriodicClock
 from hilt.core.faults import InputError
 from hilt.core.rig import SimulatedRig
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 from hilt.device.live_rig import LIVE, OFF, READY, STATES, STOPPED
 
 

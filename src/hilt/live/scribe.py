@@ -12,7 +12,7 @@ import numpy as np
 
 from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.live.recorder import RECORDING, WRITTEN, RecorderProcess
 from hilt.live.ring import RingWriter
 from hilt.record import recording

@@ -18,7 +18,7 @@ from hilt import job, loop
 from hilt.core import clock, faults
 from hilt.core.faults import Fault, InputError
 from hilt.core.scenario import Scenario
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 from hilt.core.tuning import Tuning, knobs
 from hilt.device.live_rig import LabRig
 from hilt.device.paced import PacedRig

@@ -14,7 +14,7 @@ from hilt.core.faults import Fault, read_fault
 from hilt.core.meter import Feed
 from hilt.core.missing import Missing
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 
 NOT_FINITE = "the rows hold numbers that are not finite"
 TICK_US = 0.1  # resolution of lateness and duration, as they are told

@@ -1,11 +1,16 @@
-"""What a lab knows of the truth: what it measures. The books and counts that the simulated world keeps go on from there."""
+"""What a lab knows of the truth: what it measures. The ledger and the counts of the simulated world go on from there."""
+
+from dataclasses import replace
 
 from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import StageKind
 from hilt.maths import so3, vec
+from hilt.sense.tool_load import MOTION, TOOL_LOAD, take_off
 
 
 @jit
-def motion_observed(sig):
+def motion_observed_step(sig, x, p, dt):
     """The mock-up is where the encoders say."""
     vec.store(sig.X_WB_true.p, vec.load(sig.X_WB_meas.p))
     so3.store(sig.X_WB_true.q, so3.load(sig.X_WB_meas.q))
@@ -14,11 +19,39 @@ def motion_observed(sig):
 
 
 @jit
-def wrench_observed(sig, p):
-    """The wrench at the centre of mass is what a sensor that moves with the mock-up feels; p: parameters of that sensor."""
+def wrench_observed_step(sig, x, p, dt):
+    """The wrench at the centre of mass is what a sensor that moves with the mock-up feels, without the weight of its tool."""
+    f_S, tau_S = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
+    if p.tool.present:
+        f_S, tau_S = take_off(sig, x, p.tool, f_S, tau_S, dt)
     q_WB = so3.load(sig.X_WB_true.q)
-    q_WS = so3.multiply(q_WB, so3.load(p.q_BS))
-    f = so3.rotate(q_WS, vec.load(sig.F_So_S.f))
+    q_WS = so3.multiply(q_WB, so3.load(p.tool.q_BS))
+    f = so3.rotate(q_WS, f_S)
     arm_W = so3.rotate(q_WB, vec.load(p.p_BcmSo_B))
     vec.store(sig.F_Bcm_true_W.f, f)
-    vec.store(sig.F_Bcm_true_W.tau, vec.add(so3.rotate(q_WS, vec.load(sig.F_So_S.tau)), vec.cross(arm_W, f)))
+    vec.store(sig.F_Bcm_true_W.tau, vec.add(so3.rotate(q_WS, tau_S), vec.cross(arm_W, f)))
+
+
+def _pack_loaded(p, scenario):
+    TOOL_LOAD.pack(p.tool, scenario)
+    _pack(p, scenario)
+
+
+def _pack(p, scenario):
+    p.tool.q_BS = scenario.sensor.attitude
+    p.p_BcmSo_B = [a - c for a, c in zip(scenario.sensor.position, scenario.body.centre_of_mass, strict=True)]
+
+
+MOTION_OBSERVED = StageKind(
+    "motion-observed", motion_observed_step, reads=("X_WB_meas", "V_WB_meas"), writes=("X_WB_true", "V_WB_true")
+)
+WRENCH_OBSERVED = StageKind(
+    "wrench-observed",
+    wrench_observed_step,
+    reads=("F_So_S", "X_WB_true", "X_WB_meas", "V_WB_meas"),
+    writes=("F_Bcm_true_W",),
+    state=MOTION,
+    params=record(tool=TOOL_LOAD.params, p_BcmSo_B=3),
+    pack=_pack,
+)
+LOADED_WRENCH_OBSERVED = replace(WRENCH_OBSERVED, name="loaded-wrench-observed", pack=_pack_loaded)

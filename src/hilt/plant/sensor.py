@@ -27,7 +27,7 @@ from hilt.core.units import (
     Second,
 )
 from hilt.maths import delay, noise, so3, vec
-from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench, take_off
+from hilt.sense.tool_load import LOAD, MOTION, Load, accelerations, load_wrench
 
 
 class Sensor(Section):
@@ -128,19 +128,6 @@ def sensor_step(sig, x, p, dt):
         load_f, load_tau = load_wrench(q_WS, vec.load(x.motion.a), w, vec.load(x.motion.alpha), p.load)
         f_S, tau_S = vec.add(f_S, load_f), vec.add(tau_S, load_tau)
     measure(sig, x, p, f_S, tau_S, dt)
-
-
-@jit
-def load_observed(sig, x, p, tool, dt):
-    """In the lab: the wrench at the centre of mass without the tool; x and p are the sensor's, tool those of its load."""
-    if not tool.present:
-        return
-    f, tau = take_off(sig, x.motion, tool, vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau), dt)
-    q_WB = so3.load(sig.X_WB_meas.q)
-    q_WS = so3.multiply(q_WB, so3.load(p.q_BS))
-    f_W, arm_W = so3.rotate(q_WS, f), so3.rotate(q_WB, vec.load(p.p_BcmSo_B))
-    vec.store(sig.F_Bcm_true_W.f, f_W)
-    vec.store(sig.F_Bcm_true_W.tau, vec.add(so3.rotate(q_WS, tau), vec.cross(arm_W, f_W)))
 
 
 @jit

@@ -22,7 +22,7 @@ import hilt
 from hilt.core import clock, faults
 from hilt.core.faults import Fault
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.record.container import CDR_LITTLE_ENDIAN
 from hilt.record.layout import describe, type_from
 from hilt.record.reading import Recording as Recording

@@ -11,7 +11,7 @@ import numpy as np
 
 from hilt.core import faults
 from hilt.core.rig import ReplayRig
-from hilt.core.stage import Bench, System
+from hilt.core.system import Bench, System
 from hilt.core.tuning import RepeatedChanges
 
 _FAULT = ("fault", "fault_axis", "fault_value", "fault_limit")
@@ -21,7 +21,7 @@ class Repeated:
     """An overseer for replays."""
 
     def __init__(self, system: System, bench: Bench, rig: ReplayRig, changes: RepeatedChanges, last: Any) -> None:
-        self._tick, self._x, self._p = system.tick, bench.x, bench.p
+        self._tick, self._x, self._p = bench.code.tick, bench.x, bench.p
         self._rig, self._changes, self._last = rig, changes, last
 
     def look(self, row: np.ndarray) -> int:

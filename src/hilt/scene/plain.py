@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from hilt.core.signals import record
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.maths import so3, vec
 from hilt.scene.drawing import Drawing
 from hilt.scene.placing import put

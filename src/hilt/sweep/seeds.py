@@ -10,7 +10,7 @@ from hilt.core import missing
 from hilt.core.faults import InputError, shortened
 from hilt.core.missing import Missing
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.job import Result
 
 MOST = 100_000

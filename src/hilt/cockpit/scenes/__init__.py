@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hilt.core.scenario import Scenario
-from hilt.core.stage import System
+from hilt.core.system import System
 from hilt.scene import plain
 from hilt.scene.drawing import Drawing
 from hilt.systems.aerial.views import scene as aerial

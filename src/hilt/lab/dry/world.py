@@ -12,7 +12,8 @@ import numpy as np
 from hilt import job
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
-from hilt.core.stage import Bench, StageKind, System
+from hilt.core.stage import Block, Blocks
+from hilt.core.system import Bench, System
 from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.rigfile import Facility, RigFile
 from hilt.device.rsi import frames
@@ -77,14 +78,14 @@ def tool_at(robot: RsiSettings, X_WB: Any) -> Any:
     return X_RT
 
 
-def needed(stages: dict[str, StageKind], signal: str) -> list[str]:
-    """The stages that a signal depends on, but for those that move the mock-up."""
-    wanted, found = {signal}, list[str]()
-    for key, kind in reversed(stages.items()):
-        if wanted & set(kind.writes) and not set(MOTION) & set(kind.writes):
-            wanted |= set(kind.reads)
-            found.append(key)
-    return found[::-1]
+def needed(blocks: Blocks, signal: str) -> Blocks:
+    """The blocks that a signal depends on, but for those that move the mock-up."""
+    wanted, found = {signal}, list[Block]()
+    for block in reversed(blocks):
+        if wanted & set(block.kind.writes) and not set(MOTION) & set(block.kind.writes):
+            wanted |= set(block.kind.reads)
+            found.append(block)
+    return tuple(found[::-1])
 
 
 class World:
@@ -94,7 +95,7 @@ class World:
         system, self._bench = bench_of(rig, settings)
         self._first = self._bench.row.copy(), self._bench.w.copy()
         sig, w, p = self._bench.row[0], self._bench.w[0], self._bench.p[0]
-        self._steps = [(system.plant_stages[key].step, w[key], p[key]) for key in needed(system.plant_stages, MEASURED)]
+        self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(system.plant, MEASURED)]
         self._sig, self._t = sig, 0.0
         self._dt = float(p["dt"])
         # Everything is compiled before the first sample.

@@ -10,38 +10,38 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from hilt.compiled import jit
-from hilt.core.guard import GUARD, Limits, guard_step
+from hilt.core.guard import GUARD, Limits
 from hilt.core.scenario import Scenario
-from hilt.core.stage import Live, System
+from hilt.core.stage import Block
+from hilt.core.system import Live, System
 from hilt.dynamics.body import Body
 from hilt.maths import so3, vec
-from hilt.plant.books import BOOKS, books_step
-from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.observed import motion_observed, wrench_observed
-from hilt.plant.robot import check_fits, robot_step
-from hilt.plant.sensor import SENSOR, Sensor, sensor_step
-from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind, airframe_step
-from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
-from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk, arm_ik_step
-from hilt.systems.aerial.cable import CABLE, Cable, cable_step
-from hilt.systems.aerial.estimator import ESTIMATOR, Estimator, estimator_step
-from hilt.systems.aerial.flight import FLIGHT, Flight, flight_step
+from hilt.plant.books import BOOKS
+from hilt.plant.encoder import ENCODER, Encoder
+from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
+from hilt.plant.robot import check_fits
+from hilt.plant.sensor import SENSOR, Sensor
+from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
+from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE
+from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
+from hilt.systems.aerial.cable import CABLE, Cable
+from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
+from hilt.systems.aerial.flight import FLIGHT, Flight
 from hilt.systems.aerial.flying_arm import HOME, FlyingArm, posture_for
-from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, force_filter_step
+from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter
 from hilt.systems.aerial.gains import Gains
-from hilt.systems.aerial.hand import HAND, Hand, hand_step
-from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, hardware_admittance_step
-from hilt.systems.aerial.hardware_arm import HARDWARE_IK, HardwareArm, hardware_ik_step
-from hilt.systems.aerial.interface import INTERFACE, Frames, Link, Pose, interface_step
+from hilt.systems.aerial.hand import HAND, Hand
+from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware
+from hilt.systems.aerial.hardware_arm import HARDWARE_IK, HardwareArm
+from hilt.systems.aerial.interface import INTERFACE, Frames, Link, Pose
 from hilt.systems.aerial.metrics import METRIC_WORDS, AerialMeter, compliance_energy
 from hilt.systems.aerial.planner import Planner
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.quadrotor import Vehicle
-from hilt.systems.aerial.rotors import MOTORS, Rotors, motors_step
+from hilt.systems.aerial.rotors import MOTORS, Rotors
 from hilt.systems.aerial.servo import SERVO, Servo
 from hilt.systems.aerial.tank import Tank
-from hilt.systems.aerial.task import TASK, Task, Tool, task_step
+from hilt.systems.aerial.task import TASK, Task, Tool
 
 TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and the wrench there is all that counts
 
@@ -120,82 +120,37 @@ class Aerial(Scenario):
         return self
 
 
-@jit
-def tick(row, x, p):
-    """Sense, decide, fly, and move the hardware; runs in simulation and in the lab."""
-    sig, x, p = row[0], x[0], p[0]
-    force_filter_step(sig, x.force_filter, p.force_filter, p.dt)
-    task_step(sig, x.task, p.task, p.dt)
-    interface_step(sig, x.interface, p.interface, p.dt)
-    arm_admittance_step(sig, x.arm_admittance, p.arm_admittance, p.dt)
-    arm_ik_step(sig, x.arm_ik, p.arm_ik, p.dt)
-    estimator_step(sig, x.estimator, p.estimator, p.dt)
-    flight_step(sig, x.flight, p.flight, p.dt)
-    motors_step(sig, x.motors, p.motors, p.dt)
-    hardware_admittance_step(sig, x.hardware, p.hardware, p.dt)
-    hardware_ik_step(sig, x.hardware_ik, p.hardware_ik, p.dt)
-    guard_step(sig, x.guard, p.guard, p.dt)
-    airframe_step(sig, x.airframe, p.airframe, p.dt)
-
-
-@jit
-def plant(row, w, p):
-    """The hardware arm, the human, the tool and the cable, and the sensor between them."""
-    sig, w, p = row[0], w[0], p[0]
-    robot_step(sig, w.servo, p.servo, p.dt)
-    encoder_step(sig, w.encoder, p.encoder, p.dt)
-    hand_step(sig, w.hand, p.hand, p.dt)
-    cable_step(sig, w.cable, p.cable, p.dt)
-    books_step(sig, w.books, p.books, p.dt)
-    sensor_step(sig, w.sensor, p.sensor, p.dt)
-
-
-@jit
-def observe(row, w, p):
-    """What is left of the plant in the lab: the human is real, and is known by what is measured."""
-    sig, w, p = row[0], w[0], p[0]
-    motion_observed(sig)
-    wrench_observed(sig, p.sensor)
-    books_step(sig, w.books, p.books, p.dt)
-
-
-@jit
-def batch(row, x, w, p, log):
-    """The same tick and plant in a compiled loop; returns the number of rows."""
-    for k in range(len(log)):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
-        plant(row, w, p)
-        tick(row, x, p)
-        log[k] = row[0]
-        if row[0].fault or row[0].done:
-            return k + 1
-    return len(log)
-
-
 AERIAL = System(
     name="aerial",
     summary="a human works with a simulated flying arm through a real one: admittance, energy tank, wrench estimator",
     scenario=Aerial,
-    tick_stages={
-        "force_filter": FORCE_FILTER,
-        "task": TASK,
-        "interface": INTERFACE,
-        "arm_admittance": ARM_ADMITTANCE,
-        "arm_ik": ARM_IK,
-        "estimator": ESTIMATOR,
-        "flight": FLIGHT,
-        "motors": MOTORS,
-        "hardware": HARDWARE_ADMITTANCE,
-        "hardware_ik": HARDWARE_IK,
-        "guard": GUARD,
-        "airframe": AIRFRAME,
-    },
-    plant_stages={"servo": SERVO, "encoder": ENCODER, "hand": HAND, "cable": CABLE, "books": BOOKS, "sensor": SENSOR},
-    tick=tick,
-    plant=plant,
-    observe=observe,
-    batch=batch,
+    tick=(
+        Block("force_filter", FORCE_FILTER),
+        Block("task", TASK),
+        Block("interface", INTERFACE),
+        Block("arm_admittance", ARM_ADMITTANCE),
+        Block("arm_ik", ARM_IK),
+        Block("estimator", ESTIMATOR),
+        Block("flight", FLIGHT),
+        Block("motors", MOTORS),
+        Block("hardware", HARDWARE_ADMITTANCE),
+        Block("hardware_ik", HARDWARE_IK),
+        Block("guard", GUARD),
+        Block("airframe", AIRFRAME),
+    ),
+    plant=(
+        Block("servo", SERVO),
+        Block("encoder", ENCODER),
+        Block("hand", HAND),
+        Block("cable", CABLE),
+        Block("books", BOOKS),
+        Block("sensor", SENSOR),
+    ),
+    observe=(
+        Block("motion", MOTION_OBSERVED),
+        Block("felt", WRENCH_OBSERVED),
+        Block("books", BOOKS),
+    ),
     metrics=AerialMeter,
     metric_words=METRIC_WORDS,
     ratios=(),

@@ -12,29 +12,28 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
-from hilt.compiled import jit
-from hilt.core.guard import GUARD, guard_step
+from hilt.core.guard import GUARD
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario, Section
-from hilt.core.stage import Live, System
+from hilt.core.stage import Block
+from hilt.core.system import Live, System
 from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Second
-from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.observed import motion_observed
-from hilt.plant.robot import ROBOT, check_fits, robot_step
-from hilt.plant.sensor import TARGET_SENSOR, Sensor, target_sensor_step
-from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
+from hilt.plant.encoder import ENCODER, Encoder
+from hilt.plant.observed import MOTION_OBSERVED
+from hilt.plant.robot import ROBOT, check_fits
+from hilt.plant.sensor import TARGET_SENSOR, Sensor
+from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse_six import rehearsed_clock
-from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod, contact_step
-from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, contact_books_step
-from hilt.systems.docking.contact_observed import contact_observed
-from hilt.systems.docking.contact_sense import CONTACT_SENSE, contact_sense_step
-from hilt.systems.docking.delay_compensation import COMPENSATE, TWIN, compensate_step
-from hilt.systems.docking.identify import IDENTIFY, identify_step
+from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod
+from hilt.systems.docking.contact_ledger import CONTACT_BOOKS
+from hilt.systems.docking.contact_observed import CONTACT_OBSERVED
+from hilt.systems.docking.contact_sense import CONTACT_SENSE
+from hilt.systems.docking.delay_compensation import COMPENSATE
+from hilt.systems.docking.identify import IDENTIFY
 from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
 from hilt.systems.docking.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
-from hilt.systems.docking.twin.six.tick import SIX_STAGES, twin_six_tick
-from hilt.systems.docking.twin.tick import TWIN_STAGES, twin_tick
-from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, two_bodies_step
+from hilt.systems.docking.twin.tick import TWIN_BLOCKS, uses_twin
+from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody
 
 
 class Approach(Section):
@@ -206,76 +205,35 @@ class Docking(Scenario):
         return self
 
 
-@jit
-def tick(row, x, p):
-    """From the measured force to the set-point; runs in simulation and in the lab."""
-    sig, x, p = row[0], x[0], p[0]
-    low_pass_step(sig, x.filter, p.filter, p.dt)
-    contact_sense_step(sig, x.sense, p.sense, p.dt)
-    if p.compensate.method == TWIN and p.compensate.rotates:
-        twin_six_tick(sig, x, p)
-    elif p.compensate.method == TWIN:
-        twin_tick(sig, x, p)
-    else:
-        identify_step(sig, x.identify, p.identify, p.dt)
-        compensate_step(sig, x.compensate, p.compensate, p.dt)
-        two_bodies_step(sig, x.bodies, p.bodies, p.dt)
-    guard_step(sig, x.guard, p.guard, p.dt)
-
-
-@jit
-def plant(row, w, p):
-    """From the set-point to the measured force; the lab has the real thing instead."""
-    sig, w, p = row[0], w[0], p[0]
-    robot_step(sig, w.robot, p.robot, p.dt)
-    encoder_step(sig, w.encoder, p.encoder, p.dt)
-    contact_step(sig, w.contact, p.contact, p.dt)
-    contact_books_step(sig, w.books, p.books, p.dt)
-    target_sensor_step(sig, w.sensor, p.sensor, p.dt)
-
-
-@jit
-def observe(row, w, p):
-    """What is left of the plant in the lab: collisions are counted and energy is booked by what is measured."""
-    sig, w, p = row[0], w[0], p[0]
-    motion_observed(sig)
-    contact_observed(sig, w.contact, p.contact, p.sense)
-    contact_books_step(sig, w.books, p.books, p.dt)
-
-
-@jit
-def batch(row, x, w, p, log):
-    """The same tick and plant in a compiled loop; returns the number of rows."""
-    for k in range(len(log)):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
-        plant(row, w, p)
-        tick(row, x, p)
-        log[k] = row[0]
-        if row[0].fault or row[0].done:
-            return k + 1
-    return len(log)
+def _without_twin(scenario: Docking) -> bool:
+    return not uses_twin(scenario)
 
 
 DOCKING = System(
     name="docking",
     summary="a servicer hits a target through a slow robot: contact identified and compensated, energy controlled",
     scenario=Docking,
-    tick_stages={
-        "filter": LOW_PASS,
-        "sense": CONTACT_SENSE,
-        "identify": IDENTIFY,
-        "compensate": COMPENSATE,
-        "bodies": TWO_BODIES,
-        **TWIN_STAGES,
-        **SIX_STAGES,
-        "guard": GUARD,
-    },
-    plant_stages={"robot": ROBOT, "encoder": ENCODER, "contact": CONTACT, "books": CONTACT_BOOKS, "sensor": TARGET_SENSOR},
-    tick=tick,
-    plant=plant,
-    observe=observe,
-    batch=batch,
+    tick=(
+        Block("filter", LOW_PASS),
+        Block("sense", CONTACT_SENSE),
+        Block("identify", IDENTIFY, when=_without_twin),
+        Block("compensate", COMPENSATE, when=_without_twin),
+        Block("bodies", TWO_BODIES, when=_without_twin),
+        *TWIN_BLOCKS,  # with the two bodies in them
+        Block("guard", GUARD),
+    ),
+    plant=(
+        Block("robot", ROBOT),
+        Block("encoder", ENCODER),
+        Block("contact", CONTACT),
+        Block("books", CONTACT_BOOKS),
+        Block("sensor", TARGET_SENSOR),
+    ),
+    observe=(
+        Block("motion", MOTION_OBSERVED),
+        Block("touch", CONTACT_OBSERVED),
+        Block("books", CONTACT_BOOKS),
+    ),
     metrics=DockingMeter,
     metric_words=METRIC_WORDS,
     ratios=("cov", "cof"),

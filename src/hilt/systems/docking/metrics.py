@@ -126,7 +126,7 @@ def _slim_rows(scenario: Any) -> np.ndarray:
     bench, kept = DOCKING.set_up(scenario), []
     log = np.zeros(CHUNK, DOCKING.row)
     for first in range(0, bench.ticks, CHUNK):
-        count = DOCKING.batch(bench.row, bench.x, bench.w, bench.p, log[: bench.ticks - first])
+        count = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log[: bench.ticks - first])
         kept.append(repack_fields(log[:count][SLIM]))
         if log["done"][count - 1] or log["fault"][count - 1]:
             break

@@ -9,31 +9,31 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from hilt.command.lead import LEAD, lead_step
-from hilt.command.setpoint import SETPOINT, setpoint_step
-from hilt.compiled import jit
-from hilt.core.guard import GUARD, Limits, guard_step
+from hilt.command.lead import LEAD
+from hilt.command.setpoint import SETPOINT
+from hilt.core.guard import GUARD, Limits
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario
-from hilt.core.stage import Live, System
+from hilt.core.stage import Block
+from hilt.core.system import Live, System
 from hilt.core.units import Count
 from hilt.dynamics.body import Body, Integrator
-from hilt.dynamics.rotation import ROTATION, rotation_step
-from hilt.dynamics.translation import TRANSLATION, translation_step
-from hilt.plant.books import BOOKS, books_step
-from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.observed import motion_observed, wrench_observed
-from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
-from hilt.plant.sensor import SENSOR, Sensor, load_observed, sensor_step
-from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
-from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
-from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
+from hilt.dynamics.rotation import ROTATION
+from hilt.dynamics.translation import TRANSLATION
+from hilt.plant.books import BOOKS
+from hilt.plant.encoder import ENCODER, Encoder
+from hilt.plant.observed import LOADED_WRENCH_OBSERVED, MOTION_OBSERVED
+from hilt.plant.robot import ROBOT, Robot, check_fits
+from hilt.plant.sensor import SENSOR, Sensor
+from hilt.sense.filter import LOW_PASS, LowPass
+from hilt.sense.tool_load import TOOL_LOAD, ToolLoad
+from hilt.sense.wrench import WRENCH_AT_COM
 from hilt.systems.freefloat import push as pushes
 from hilt.systems.freefloat.metrics import METRIC_WORDS, FreeFloatMeter
 from hilt.systems.freefloat.metrics import drift as drift
 from hilt.systems.freefloat.metrics import held_force_position as held_force_position
-from hilt.systems.freefloat.push import PUSH, Push, push_step
-from hilt.systems.freefloat.wall import WALL, Wall, wall_step
+from hilt.systems.freefloat.push import PUSH, Push
+from hilt.systems.freefloat.wall import WALL, Wall
 
 
 class FreeFloat(Scenario):
@@ -69,75 +69,33 @@ class FreeFloat(Scenario):
         return self
 
 
-@jit
-def tick(row, x, p):
-    """From the measured wrench to the set-point; runs in simulation and in the lab."""
-    sig, x, p = row[0], x[0], p[0]
-    low_pass_step(sig, x.filter, p.filter, p.dt)
-    tool_load_step(sig, x.tool, p.tool, p.dt)
-    wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
-    translation_step(sig, x.translation, p.translation, p.dt)
-    rotation_step(sig, x.rotation, p.rotation, p.dt)
-    setpoint_step(sig, x.setpoint, p.setpoint, p.dt)
-    lead_step(sig, x.lead, p.lead, p.dt)
-    guard_step(sig, x.guard, p.guard, p.dt)
-
-
-@jit
-def plant(row, w, p):
-    """From the set-point to the measured wrench; the lab has the real thing instead."""
-    sig, w, p = row[0], w[0], p[0]
-    robot_step(sig, w.robot, p.robot, p.dt)
-    encoder_step(sig, w.encoder, p.encoder, p.dt)
-    push_step(sig, w.push, p.push, p.dt)
-    wall_step(sig, w.wall, p.wall, p.dt)
-    books_step(sig, w.books, p.books, p.dt)
-    sensor_step(sig, w.sensor, p.sensor, p.dt)
-
-
-@jit
-def observe(row, w, p):
-    """What is left of the plant in the lab: energy is booked by what is measured."""
-    sig, w, p = row[0], w[0], p[0]
-    motion_observed(sig)
-    wrench_observed(sig, p.sensor)
-    load_observed(sig, w.sensor, p.sensor, p.tool, p.dt)
-    books_step(sig, w.books, p.books, p.dt)
-
-
-@jit
-def batch(row, x, w, p, log):
-    """The same tick and plant in a compiled loop; returns the number of rows."""
-    for k in range(len(log)):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
-        plant(row, w, p)
-        tick(row, x, p)
-        log[k] = row[0]
-        if row[0].fault or row[0].done:
-            return k + 1
-    return len(log)
-
-
 FREEFLOAT = System(
     name="freefloat",
     summary="a free-floating body rendered by a robot: integrators, passivity observer and controller",
     scenario=FreeFloat,
-    tick_stages={
-        "filter": LOW_PASS,
-        "tool": TOOL_LOAD,
-        "wrench": WRENCH_AT_COM,
-        "translation": TRANSLATION,
-        "rotation": ROTATION,
-        "setpoint": SETPOINT,
-        "lead": LEAD,
-        "guard": GUARD,
-    },
-    plant_stages={"robot": ROBOT, "encoder": ENCODER, "push": PUSH, "wall": WALL, "books": BOOKS, "sensor": SENSOR},
-    tick=tick,
-    plant=plant,
-    observe=observe,
-    batch=batch,
+    tick=(
+        Block("filter", LOW_PASS),
+        Block("tool", TOOL_LOAD),
+        Block("wrench", WRENCH_AT_COM),
+        Block("translation", TRANSLATION),
+        Block("rotation", ROTATION),
+        Block("setpoint", SETPOINT),
+        Block("lead", LEAD),
+        Block("guard", GUARD),
+    ),
+    plant=(
+        Block("robot", ROBOT),
+        Block("encoder", ENCODER),
+        Block("push", PUSH),
+        Block("wall", WALL),
+        Block("books", BOOKS),
+        Block("sensor", SENSOR),
+    ),
+    observe=(
+        Block("motion", MOTION_OBSERVED),
+        Block("felt", LOADED_WRENCH_OBSERVED),
+        Block("books", BOOKS),
+    ),
     metrics=FreeFloatMeter,
     metric_words=METRIC_WORDS,
     ratios=("rebound_gain",),

@@ -9,45 +9,43 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from hilt.command.lead import LEAD, lead_step
-from hilt.command.setpoint import SETPOINT, setpoint_step
-from hilt.compiled import jit
-from hilt.core.guard import GUARD, Limits, guard_step
+from hilt.command.lead import LEAD
+from hilt.command.setpoint import SETPOINT
+from hilt.core.guard import GUARD, Limits
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario
-from hilt.core.stage import Live, System
+from hilt.core.stage import Block
+from hilt.core.system import Live, System
 from hilt.dynamics.body import Body, Integrator
-from hilt.dynamics.rotation import ROTATION, rotation_step
-from hilt.dynamics.translation import TRANSLATION, translation_step
-from hilt.plant.books import BOOKS, books_step
-from hilt.plant.encoder import ENCODER, Encoder, encoder_step
-from hilt.plant.joystick import JOYSTICK, joystick_step
-from hilt.plant.robot import ROBOT, Robot, check_fits, robot_step
-from hilt.plant.sensor import SENSOR, Sensor, sensor_step
-from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
-from hilt.sense.tool_load import TOOL_LOAD, ToolLoad, tool_load_step
-from hilt.sense.wrench import WRENCH_AT_COM, wrench_at_com_step
-from hilt.systems.payload.arm import ARM, Arm, arm_step
+from hilt.dynamics.rotation import ROTATION
+from hilt.dynamics.translation import TRANSLATION
+from hilt.plant.books import BOOKS
+from hilt.plant.encoder import ENCODER, Encoder
+from hilt.plant.joystick import JOYSTICK
+from hilt.plant.robot import ROBOT, Robot, check_fits
+from hilt.plant.sensor import SENSOR, Sensor
+from hilt.sense.filter import LOW_PASS, LowPass
+from hilt.sense.tool_load import TOOL_LOAD, ToolLoad
+from hilt.sense.wrench import WRENCH_AT_COM
+from hilt.systems.payload.arm import ARM, Arm
 from hilt.systems.payload.bilateral import (
     BILATERAL_GROUND,
     BILATERAL_ORBIT,
     Bilateral,
-    bilateral_ground_step,
-    bilateral_orbit_step,
     check_damping,
 )
 from hilt.systems.payload.force_arm import ForceArm
-from hilt.systems.payload.grip import GRIP, Grip, grip_step
-from hilt.systems.payload.hexa import HEXA, Hexa, XYStage, hexa_step
-from hilt.systems.payload.hindrance import HINDRANCE, Hindrance, hindrance_step
-from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload, payload_identify_step
-from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, Link, downlink_step, link_step, playout_delay
-from hilt.systems.payload.master import MASTER, Hand, Master, master_step
+from hilt.systems.payload.grip import GRIP, Grip
+from hilt.systems.payload.hexa import HEXA, Hexa, XYStage
+from hilt.systems.payload.hindrance import HINDRANCE, Hindrance
+from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload
+from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, Link, playout_delay
+from hilt.systems.payload.master import MASTER, Hand, Master
 from hilt.systems.payload.metrics import METRIC_WORDS, meter
-from hilt.systems.payload.operator import OPERATOR, TAPS, Operator, operator_step
-from hilt.systems.payload.resolved_rate import RESOLVED_RATE, ResolvedRate, resolved_rate_step
-from hilt.systems.payload.slave import SLAVE, Slave, slave_step
-from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, Virtual, virtual_arm_step
+from hilt.systems.payload.operator import OPERATOR, TAPS, Operator
+from hilt.systems.payload.resolved_rate import RESOLVED_RATE, ResolvedRate
+from hilt.systems.payload.slave import SLAVE, Slave
+from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, Virtual
 
 
 class Table(Robot):
@@ -156,97 +154,41 @@ class Payload(Scenario):
         return self
 
 
-@jit
-def tick(row, x, p):
-    """Ground, link, orbit and the facility's own dynamics; runs in simulation and in the lab."""
-    sig, x, p = row[0], x[0], p[0]
-    operator_step(sig, x.operator, p.operator, p.dt)
-    virtual_arm_step(sig, x.virtual, p.virtual, p.dt)
-    bilateral_ground_step(sig, x.bilateral_ground, p.bilateral_ground, p.dt)
-    link_step(sig, x.link, p.link, p.dt)
-    payload_identify_step(sig, x.identify, p.identify, p.dt)
-    slave_step(sig, x.slave, p.slave, p.dt)
-    bilateral_orbit_step(sig, x.bilateral_orbit, p.bilateral_orbit, p.dt)
-    resolved_rate_step(sig, x.resolved_rate, p.resolved_rate, p.dt)
-    downlink_step(sig, x.downlink, p.downlink, p.dt)
-    low_pass_step(sig, x.filter, p.filter, p.dt)
-    tool_load_step(sig, x.tool, p.tool, p.dt)
-    wrench_at_com_step(sig, x.wrench, p.wrench, p.dt)
-    translation_step(sig, x.translation, p.translation, p.dt)
-    rotation_step(sig, x.rotation, p.rotation, p.dt)
-    setpoint_step(sig, x.setpoint, p.setpoint, p.dt)
-    lead_step(sig, x.lead, p.lead, p.dt)
-    hexa_step(sig, x.hexa, p.hexa, p.dt)
-    guard_step(sig, x.guard, p.guard, p.dt)
-
-
-@jit
-def plant(row, w, p):
-    """Table, slave arm, grip and sensors."""
-    sig, w, p = row[0], w[0], p[0]
-    robot_step(sig, w.robot, p.robot, p.dt)
-    encoder_step(sig, w.encoder, p.encoder, p.dt)
-    joystick_step(sig, w.joystick, p.joystick, p.dt)
-    master_step(sig, w.master, p.master, p.dt)
-    arm_step(sig, w.arm, p.arm, p.dt)
-    grip_step(sig, w.grip, p.grip, p.dt)
-    hindrance_step(sig, w.hindrance, p.hindrance, p.dt)
-    books_step(sig, w.books, p.books, p.dt)
-    sensor_step(sig, w.sensor, p.sensor, p.dt)
-
-
-@jit
-def batch(row, x, w, p, log):
-    """The same tick and plant in a compiled loop; returns the number of rows."""
-    for k in range(len(log)):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
-        plant(row, w, p)
-        tick(row, x, p)
-        log[k] = row[0]
-        if row[0].fault or row[0].done:
-            return k + 1
-    return len(log)
-
-
 PAYLOAD = System(
     name="payload",
     summary="a massive payload moved from the ground through a long delay: virtual arm, slave arm, motion table",
     scenario=Payload,
-    tick_stages={
-        "operator": OPERATOR,
-        "virtual": VIRTUAL_ARM,
-        "bilateral_ground": BILATERAL_GROUND,
-        "link": LINK,
-        "identify": PAYLOAD_IDENTIFY,
-        "slave": SLAVE,
-        "bilateral_orbit": BILATERAL_ORBIT,
-        "resolved_rate": RESOLVED_RATE,
-        "downlink": DOWNLINK,
-        "filter": LOW_PASS,
-        "tool": TOOL_LOAD,
-        "wrench": WRENCH_AT_COM,
-        "translation": TRANSLATION,
-        "rotation": ROTATION,
-        "setpoint": SETPOINT,
-        "lead": LEAD,
-        "hexa": HEXA,
-        "guard": GUARD,
-    },
-    plant_stages={
-        "robot": ROBOT,
-        "encoder": ENCODER,
-        "joystick": JOYSTICK,
-        "master": MASTER,
-        "arm": ARM,
-        "grip": GRIP,
-        "hindrance": HINDRANCE,
-        "books": BOOKS,
-        "sensor": SENSOR,
-    },
-    tick=tick,
-    plant=plant,
-    batch=batch,
+    tick=(
+        Block("operator", OPERATOR),
+        Block("virtual", VIRTUAL_ARM),
+        Block("bilateral_ground", BILATERAL_GROUND),
+        Block("link", LINK),
+        Block("identify", PAYLOAD_IDENTIFY),
+        Block("slave", SLAVE),
+        Block("bilateral_orbit", BILATERAL_ORBIT),
+        Block("resolved_rate", RESOLVED_RATE),
+        Block("downlink", DOWNLINK),
+        Block("filter", LOW_PASS),
+        Block("tool", TOOL_LOAD),
+        Block("wrench", WRENCH_AT_COM),
+        Block("translation", TRANSLATION),
+        Block("rotation", ROTATION),
+        Block("setpoint", SETPOINT),
+        Block("lead", LEAD),
+        Block("hexa", HEXA),
+        Block("guard", GUARD),
+    ),
+    plant=(
+        Block("robot", ROBOT),
+        Block("encoder", ENCODER),
+        Block("joystick", JOYSTICK),
+        Block("master", MASTER),
+        Block("arm", ARM),
+        Block("grip", GRIP),
+        Block("hindrance", HINDRANCE),
+        Block("books", BOOKS),
+        Block("sensor", SENSOR),
+    ),
     metrics=meter,
     metric_words=METRIC_WORDS,
     ratios=(),

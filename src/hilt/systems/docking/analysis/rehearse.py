@@ -87,7 +87,8 @@ class Rehearsal:
 
     def __init__(self, system: Any, told: Any, kind: str) -> None:
         check_length(told)
-        self._batch, self._bench = system.batch, system.set_up(told)
+        self._bench = system.set_up(told)
+        self._batch = self._bench.code.batch
         p = self._bench.p[0]
         p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
         self._ideal = told.contact.stiffness * peak_depth(kind, told.contact.stiffness, told)

@@ -49,17 +49,18 @@ class Rehearsal:
 
     def __init__(self, system: Any, told: Any, kind: str, speed: float) -> None:
         rehearse.check_length(told)
-        self._batch, self._bench = system.batch, system.set_up(told)
+        self._bench = system.set_up(told)
+        self._batch = self._bench.code.batch
         p = self._bench.p[0]
         p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
-        p.six_clock.realtime = 0
+        p.twin_clock.realtime = 0
         self._ideal = told.contact.stiffness * depth_in_space(told, kind, speed)
         self._log = np.zeros(rehearse.LOGGED, system.row)
 
     def error(self, clock: float) -> float:
         """|CoF - 1| of the first contact."""
         row, x, w = self._bench.row.copy(), self._bench.x.copy(), self._bench.w.copy()
-        self._bench.p[0].six_clock.guarded = clock
+        self._bench.p[0].twin_clock.guarded = clock
         peak = 0.0
         for _ in range(0, self._bench.ticks, len(self._log)):
             self._batch(row, x, w, self._bench.p, self._log)

@@ -86,7 +86,7 @@ def scenario(name: str, *settings: str) -> Docking:
 def rows_of(values: Docking, log: np.ndarray) -> np.ndarray:
     """The compiled loop, into a log that is used again."""
     bench = DOCKING.set_up(values)
-    return log[: DOCKING.batch(bench.row, bench.x, bench.w, bench.p, log)]
+    return log[: bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)]
 
 
 def padded(found: Sequence[float], wanted: Sequence[float]) -> np.ndarray:

@@ -83,7 +83,7 @@ def _pack(p, scenario):
 
 
 @jit
-def _reset(sig, x, p):
+def start_mass(sig, x, p):
     sig.m_eff = p.mass
 
 
@@ -98,5 +98,5 @@ TWIN_BODY = StageKind(
     state=record(on="i8", e="f8"),
     params=record(n_W=3, mass="f8", middle="f8"),
     pack=_pack,
-    reset=_reset,
+    reset=start_mass,
 )  # fmt: skip

@@ -41,7 +41,7 @@ def _pack(p, scenario):
 
 
 @jit
-def _reset(sig, x, p):
+def start_clock(sig, x, p):
     sig.clock_rate = 1.0
     sig.clock_aim = 1.0
 
@@ -54,5 +54,5 @@ TWIN_CLOCK = StageKind(
     state=record(slip="f8"),
     params=record(guarded="f8", surfaces=2),
     pack=_pack,
-    reset=_reset,
+    reset=start_clock,
 )

@@ -66,13 +66,19 @@ def _pack(p, scenario):
 
 
 @jit
-def _reset(sig, x, p):
-    """The first command is where the body is; the lead is engaged in free flight."""
+def start_on_line(sig, p):
+    """Body and command begin at the same place on the line through the frames."""
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
     sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_des.p) + vec.dot(n, tip)
     sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_des.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_des.w), tip))
     if p.at_rest:
         sig.du_twin = 0.0
+
+
+@jit
+def _reset(sig, x, p):
+    """The first command is where the body is; the lead is engaged in free flight."""
+    start_on_line(sig, p)
 
 
 TWIN_COMMAND = StageKind(

@@ -1,38 +1,72 @@
-"""The twin's part of docking's tick, in the order of its steps."""
+"""The twin's part of docking's diagram, in one and in six degrees of freedom, in the order of its steps."""
 
-from hilt.compiled import jit_apart
-from hilt.systems.docking.twin.balance import TWIN_BALANCE, balance_step
-from hilt.systems.docking.twin.bias import TWIN_BIAS, bias_step
-from hilt.systems.docking.twin.body import TWIN_BODY, body_step
-from hilt.systems.docking.twin.clock import TWIN_CLOCK, clock_step
-from hilt.systems.docking.twin.command import TWIN_COMMAND, command_step
-from hilt.systems.docking.twin.contact import TWIN_CONTACT, contact_step
-from hilt.systems.docking.twin.robot import TWIN_ROBOT, robot_step
-from hilt.systems.docking.twin.sense import TWIN_SENSE, sense_step
-from hilt.systems.docking.two_bodies import two_bodies_step
+from dataclasses import replace
+from typing import Any
 
-# After the two bodies: what they start with is what the twin starts from.
-TWIN_STAGES = {
-    "twin_bias": TWIN_BIAS,
-    "twin_sense": TWIN_SENSE,
-    "twin_contact": TWIN_CONTACT,
-    "twin_balance": TWIN_BALANCE,
-    "twin_clock": TWIN_CLOCK,
-    "twin_body": TWIN_BODY,
-    "twin_command": TWIN_COMMAND,
-    "twin_robot": TWIN_ROBOT,
-}
+from hilt.compiled import jit
+from hilt.core.stage import Block, StageKind
+from hilt.systems.docking.twin.balance import TWIN_BALANCE
+from hilt.systems.docking.twin.bias import TWIN_BIAS
+from hilt.systems.docking.twin.body import TWIN_BODY
+from hilt.systems.docking.twin.clock import TWIN_CLOCK
+from hilt.systems.docking.twin.command import TWIN_COMMAND
+from hilt.systems.docking.twin.contact import TWIN_CONTACT
+from hilt.systems.docking.twin.robot import TWIN_ROBOT
+from hilt.systems.docking.twin.sense import TWIN_SENSE
+from hilt.systems.docking.twin.six.body import SIX_BODY
+from hilt.systems.docking.twin.six.clock import SIX_CLOCK
+from hilt.systems.docking.twin.six.command import SIX_COMMAND
+from hilt.systems.docking.twin.six.sense import SIX_SENSE
+from hilt.systems.docking.two_bodies import TWO_BODIES, relative_motion, two_bodies_step
 
 
-@jit_apart
-def twin_tick(sig, x, p):
-    """From the measured force to the set-point; steps as numbered in the stages."""
-    bias_step(sig, x.twin_bias, p.twin_bias, p.dt)
-    sense_step(sig, x.twin_sense, p.twin_sense, p.dt)  # 1
-    robot_step(sig, x.twin_robot, p.twin_robot, p.dt)  # 7
-    contact_step(sig, x.twin_contact, p.twin_contact, p.dt)  # 2, 3
-    balance_step(sig, x.twin_balance, p.twin_balance, p.dt)  # 5: exit
-    clock_step(sig, x.twin_clock, p.twin_clock, p.dt)  # 6
-    body_step(sig, x.twin_body, p.twin_body, p.dt)  # 4, 5
-    two_bodies_step(sig, x.bodies, p.bodies, sig.clock_rate * p.dt)
-    command_step(sig, x.twin_command, p.twin_command, p.dt)  # 8, 9, 10
+def uses_twin(scenario: Any) -> bool:
+    return bool(scenario.compensate.method == "twin")
+
+
+def _on_a_line(scenario: Any) -> bool:
+    return uses_twin(scenario) and not scenario.rotates
+
+
+def _in_space(scenario: Any) -> bool:
+    return uses_twin(scenario) and bool(scenario.rotates)
+
+
+@jit
+def _slowed_step(sig, x, p, dt):
+    """The bodies move by the twin's clock."""
+    two_bodies_step(sig, x, p, sig.clock_rate * dt)
+
+
+@jit
+def _back_to_the_bodies_step(sig, x, p, dt):
+    """The set-point of the last tick was the command; what follows needs the bodies."""
+    relative_motion(sig, x, p)
+
+
+SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, reads=(*TWO_BODIES.reads, "clock_rate"))
+BACK_TO_THE_BODIES = StageKind(
+    "back-to-the-bodies",
+    _back_to_the_bodies_step,
+    reads=("X_WB_des",),
+    writes=("X_WB_des", "V_WB_des"),
+    state=TWO_BODIES.state,
+    params=TWO_BODIES.params,
+)
+
+TWIN_BLOCKS = (
+    Block("back_to_the_bodies", BACK_TO_THE_BODIES, when=_in_space, shares="bodies"),
+    Block("twin_bias", TWIN_BIAS, when=uses_twin),
+    Block("twin_sense", TWIN_SENSE, when=_on_a_line),  # 1
+    Block("twin_sense", SIX_SENSE, when=_in_space),  # 1, 3, 9
+    Block("twin_robot", TWIN_ROBOT, when=uses_twin),  # 7; in six 10
+    Block("twin_contact", TWIN_CONTACT, when=uses_twin),  # 2, 3
+    Block("twin_balance", TWIN_BALANCE, when=uses_twin),  # 5: exit
+    Block("twin_clock", TWIN_CLOCK, when=_on_a_line),  # 6
+    Block("twin_clock", SIX_CLOCK, when=_in_space),  # 7, 8
+    Block("twin_body", TWIN_BODY, when=_on_a_line),  # 4, 5
+    Block("twin_body", SIX_BODY, when=_in_space),  # 2, 4, 5, 10
+    Block("bodies", SLOWED_BODIES, when=uses_twin, starts_first=True),
+    Block("twin_command", TWIN_COMMAND, when=_on_a_line, starts_first=True),  # 8, 9, 10
+    Block("twin_command", SIX_COMMAND, when=_in_space, starts_first=True),  # 6
+)

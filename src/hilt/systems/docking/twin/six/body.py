@@ -19,7 +19,7 @@ from hilt.core.signals import record
 from hilt.core.stage import StageKind
 from hilt.maths import so3, vec
 from hilt.systems.docking.twin import model
-from hilt.systems.docking.twin.body import CLOSED_BY_AT_MOST
+from hilt.systems.docking.twin.body import CLOSED_BY_AT_MOST, start_mass
 from hilt.systems.docking.twin.contact import ABSENT, ENDS
 from hilt.systems.docking.twin.six.mobility import LEVERS, answers, pack_levers
 
@@ -105,6 +105,7 @@ def body_step(sig, x, p, dt):
 
 def _pack(p, scenario):
     pack_levers(p.levers, scenario)
+    p.mass = scenario.reduced_mass
     p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
     p.force_noise = max(scenario.sensor.noise, 1e-3)
     p.rubs = scenario.prior.normal_doubt == 0.0  # else a force across n may be the normal's error
@@ -120,6 +121,7 @@ SIX_BODY = StageKind(
     ),
     writes=("F_comp_W", "F_alpha_W", "F_hat_W", "E_contact", "m_eff", "v_entry", "v2_twin", "E_exit"),
     state=record(on="i8", e="f8", energy="f8", rubbed="f8", rubbed_variance="f8", across=3, rubs=("i8", (2,))),
-    params=record(levers=LEVERS, middle="f8", force_noise="f8", rubs="i8"),
+    params=record(levers=LEVERS, mass="f8", middle="f8", force_noise="f8", rubs="i8"),
     pack=_pack,
+    reset=start_mass,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from hilt.core.stage import StageKind
 from hilt.maths import vec
 from hilt.systems.docking.analysis.bound import effective_mass
 from hilt.systems.docking.twin import model
-from hilt.systems.docking.twin.clock import IN_FLIGHT, TOLERANCE, go_on
+from hilt.systems.docking.twin.clock import IN_FLIGHT, TOLERANCE, go_on, start_clock
 from hilt.systems.docking.twin.prior import limits_of
 
 SETTLED, FOLLOWED = 0.060, 0.140  # s before the surface
@@ -98,4 +98,5 @@ SIX_CLOCK = StageKind(
     state=record(slip="f8"),
     params=record(guarded="f8", realtime="i8", mass="f8", omega="f8", A="f8", V="f8", middle="f8"),
     pack=_pack,
+    reset=start_clock,
 )  # fmt: skip

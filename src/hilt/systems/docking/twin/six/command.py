@@ -12,7 +12,7 @@ from hilt.core.signals import PORT, record
 from hilt.core.stage import StageKind
 from hilt.maths import so3, vec
 from hilt.systems.docking.twin import model
-from hilt.systems.docking.twin.command import PREVIEW_STEPS, STEPS, preview_of
+from hilt.systems.docking.twin.command import PREVIEW_STEPS, STEPS, preview_of, start_on_line
 from hilt.systems.docking.twin.give_way import stretched_tip
 from hilt.systems.docking.twin.predict import acceleration, ahead, clock_ahead, in_real_time
 from hilt.systems.docking.twin.prior import limits_of
@@ -103,6 +103,7 @@ def _reset(sig, x, p):
     if p.at_rest:
         vec.store(x.rate, (0.0, 0.0, 0.0))
         vec.store(x.turning, (0.0, 0.0, 0.0))
+    start_on_line(sig, p)
 
 
 SIX_COMMAND = StageKind(

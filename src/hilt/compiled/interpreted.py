@@ -1,0 +1,57 @@
+"""Compiled functions, run without the compiler: for what happens once, such as setting start values.
+
+To compile a function for a single call takes longer than ten thousand calls of it in plain Python. It must compute the same, so
+it is the same code: a function's callees are replaced by theirs, down to the last one.
+"""
+
+import functools
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+from numba.core.dispatcher import Dispatcher
+from numba.core.types import ExternalFunction
+
+
+class _Foreign(Exception):
+    """A C function is reached, which only compiled code can call."""
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """Every name that a function looks up, those inside it included."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _replaced(value: Any, names: set[str]) -> Any:
+    """What stands for a value in a function that uses these names: of a module only what they can mean."""
+    if isinstance(value, Dispatcher):
+        return _rebuilt(value.py_func)
+    if isinstance(value, ExternalFunction):
+        raise _Foreign
+    if isinstance(value, ModuleType) and value.__name__.startswith("hilt."):
+        return SimpleNamespace(**{name: _replaced(getattr(value, name), names) for name in names if hasattr(value, name)})
+    return value
+
+
+@functools.cache
+def _rebuilt(function: FunctionType) -> FunctionType:
+    known: dict[str, Any] = {"__builtins__": function.__globals__["__builtins__"]}
+    made = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
+    names = set(_names(function.__code__))
+    for name in names & function.__globals__.keys():
+        value = function.__globals__[name]
+        known[name] = made if getattr(value, "py_func", None) is function else _replaced(value, names)
+    return made
+
+
+def interpreted(function: Any) -> Any:
+    """The function without the compiler; as it is if it calls C, or is not compiled anyway."""
+    if not isinstance(function, Dispatcher):
+        return function
+    try:
+        return _rebuilt(function.py_func)
+    except _Foreign:
+        return function

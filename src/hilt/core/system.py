@@ -1,0 +1,156 @@
+"""Systems: a table of blocks for the tick (what runs in the lab), one for the plant (what the lab replaces).
+
+The tables are the block diagram. What is computed with them, rows, states, parameters and compiled code, is made from them for
+each scenario, with the blocks that it uses.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hilt.compiled import interpreted
+from hilt.core import diagram, signals
+from hilt.core.diagram import Code
+from hilt.core.meter import Meter
+from hilt.core.stage import Block, Blocks, StageKind
+
+
+@dataclass(frozen=True)
+class Live:
+    """A value that may be changed while the loop runs: its scenario key, where it lies (`block.field`), the shortest ramp."""
+
+    key: str
+    places: tuple[str, ...]
+    ramp: float = 0.0  # s
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A row, the states of tick and plant, the parameters and the code: everything one run computes with."""
+
+    row: np.ndarray
+    x: np.ndarray
+    w: np.ndarray
+    p: np.ndarray
+    ticks: int
+    code: Code
+
+
+@dataclass(frozen=True)
+class _Diagram:
+    """What a choice of blocks is computed with."""
+
+    x: np.dtype
+    w: np.dtype
+    p: np.dtype
+    code: Code
+
+
+@dataclass(frozen=True)
+class System:
+    """A block diagram, and what belongs to it: its scenarios, metrics, ledger and report.
+
+    `tick` reads measurements and writes set-points, `plant` the other way. `observe` is what remains of the plant when a lab
+    has the rest: energy and events by what is measured; a system without it cannot run on devices.
+    """
+
+    name: str
+    summary: str
+    scenario: type
+    tick: Blocks
+    plant: Blocks
+    metrics: Callable[[Any], Meter]  # of a scenario: what measures its runs
+    metric_words: dict[str, str]
+    ratios: tuple[str, ...]  # metrics whose ideal is 1
+    ledger_ports: dict[str, str]
+    stored_energy: Callable[[np.ndarray], np.ndarray]
+    scenario_folder: Path
+    default_scenario: str
+    report: str
+    observe: Blocks = ()
+    live: tuple[Live, ...] = ()
+    watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
+    row: np.dtype = field(init=False)
+    _diagrams: dict[Any, _Diagram] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = {name for block in self.blocks for name in (*block.kind.reads, *block.kind.writes)}
+        object.__setattr__(self, "row", signals.row_type(names))
+        object.__setattr__(self, "_diagrams", {})
+
+    @property
+    def blocks(self) -> Blocks:
+        return (*self.tick, *self.plant, *self.observe)
+
+    @property
+    def scenario_files(self) -> dict[str, Path]:
+        """The scenarios that come with the system, by name."""
+        return {path.stem: path for path in sorted(self.scenario_folder.glob("*.toml"))}
+
+    @property
+    def inputs(self) -> set[str]:
+        """Signals that the rig or the simulated world writes: what a replay has to feed in."""
+        return {name for block in self.plant for name in block.kind.writes}
+
+    def kinds(self, scenario: Any) -> dict[str, StageKind]:
+        """The stages of tick and plant that a scenario uses, by the names of their blocks."""
+        return {block.name: block.kind for block in _used((*self.plant, *self.tick), scenario)}
+
+    def set_up(self, scenario: Any) -> Bench:
+        """Memory and start values for one run of a scenario."""
+        tick, plant, observe = (_used(blocks, scenario) for blocks in (self.tick, self.plant, self.observe))
+        made = self._diagram(tick, plant, observe)
+        row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w, made.p))
+        sig, params = row[0], p[0]
+        sig.fault_axis = -1
+        params.dt = scenario.loop.period
+        for block in _once((*tick, *plant, *observe)):
+            block.kind.pack(params[block.name], scenario)
+        for blocks, state in ((_once(tick), x), (_once((*plant, *observe)), w)):
+            for block in sorted(blocks, key=lambda block: not block.starts_first):
+                interpreted(block.kind.reset)(sig, state[0][block.name], params[block.name])
+        return Bench(row, x, w, p, round(scenario.loop.duration / scenario.loop.period) + 1, made.code)
+
+    def _diagram(self, tick: Blocks, plant: Blocks, observe: Blocks) -> _Diagram:
+        key = tuple((block.name, id(block.kind)) for block in (*tick, *plant, *observe))
+        if key not in self._diagrams:
+            every = _once((*tick, *plant, *observe))
+            self._diagrams[key] = _Diagram(
+                x=signals.record(**{block.name: block.kind.state for block in _once(tick)}),
+                w=signals.record(**{block.name: block.kind.state for block in _once((*plant, *observe))}),
+                p=signals.record(dt="f8", **{block.name: block.kind.params for block in every}),
+                code=diagram.build(self.name, tick, plant, observe),
+            )
+        return self._diagrams[key]
+
+    def with_block(self, kind: StageKind, after: str, name: str | None = None) -> "System":
+        """The same system with one more block in its tick, behind that of the name `after`."""
+        place = self._place(after) + 1
+        return replace(self, tick=(*self.tick[:place], Block(name or kind.name, kind), *self.tick[place:]))
+
+    def replace_block(self, name: str, kind: StageKind) -> "System":
+        """The same system with another stage in the place of a block of its tick or its plant."""
+        self._place(name, (*self.tick, *self.plant))
+        tick, plant = (
+            tuple(replace(block, kind=kind) if block.name == name else block for block in blocks)
+            for blocks in (self.tick, self.plant)
+        )
+        return replace(self, tick=tick, plant=plant)
+
+    def _place(self, name: str, blocks: Blocks | None = None) -> int:
+        names = [block.name for block in blocks or self.tick]
+        if name not in names:
+            raise ValueError(f"{self.name} has no block {name!r}; it has {', '.join(dict.fromkeys(names))}")
+        return len(names) - 1 - names[::-1].index(name)
+
+
+def _used(blocks: Blocks, scenario: Any) -> Blocks:
+    return tuple(block for block in blocks if block.when(scenario))
+
+
+def _once(blocks: Iterable[Block]) -> Blocks:
+    """Those with a state and parameters of their own, each once: plant and lab may have blocks in common."""
+    return tuple({block.name: block for block in blocks if not block.shares}.values())
