@@ -104,7 +104,7 @@ class FreeFloat:
         self.q, self.L_W = numbers["x.rotation.q"], numbers["x.rotation.L_W"]
         self.guard_p, self.guard_v, self.guard_a, self.guard_q, self.guard_w = (numbers[f"x.guard.{name}"] for name in "pvaqw")
         self.blind = bool(numbers["x.guard.blind"][0])
-        self.des_p, self.des_q = numbers["row.X_WB_des.p"], numbers["row.X_WB_des.q"]
+        self.des_p, self.des_q = numbers["row.X_WB_cmd.p"], numbers["row.X_WB_cmd.q"]
         self.v_pc, self.v_c, self.beta = np.zeros(3), np.zeros(3), np.zeros(3)
         self.fault, self.fault_axis, self.fault_value, self.fault_limit = faults.NONE, -1, 0.0, 0.0
 
@@ -233,8 +233,8 @@ class FreeFloat:
             "row.V_WBcm_next.v": self.velocity, "row.V_WBcm_next.w": self.w_W,
             "row.H": self.H, "row.H_rot": self.H_rot, "row.v_pc": self.v_pc, "row.v_c": self.v_c, "row.beta": self.beta,
             "row.E_obs": self.E_obs, "row.E_obs_free": self.E_obs_free,
-            "row.X_WB_des.p": self.des_p, "row.X_WB_des.q": self.des_q,
-            "row.V_WB_des.v": self.des_v, "row.V_WB_des.w": self.des_w,
+            "row.X_WB_cmd.p": self.des_p, "row.X_WB_cmd.q": self.des_q,
+            "row.V_WB_cmd.v": self.des_v, "row.V_WB_cmd.w": self.des_w,
             "row.W_integrator.into": made_in, "row.W_integrator.out": made_out,
             "row.W_controller.into": taken_in, "row.W_controller.out": taken_out,
             "row.W_rotation.into": turned_in, "row.W_rotation.out": turned_out,

@@ -16,7 +16,7 @@ __attribute__((flatten)) void cycles_of_ticks(Row& row, State& x, const Row& fir
         row = first_row;
         x = first_state;
         for (const Wrench& wrench : wrenches) {
-            row.X_WB_meas = row.X_WB_des;  // a robot that is where it should be
+            row.X_WB_meas = row.X_WB_cmd;  // a robot that is where it should be
             row.F_So_S = wrench;
             tick(row, x, p);
         }

@@ -38,7 +38,7 @@ def cycles_of_ticks(code: Code) -> Any:
             x[0] = first_x[0]
             sig = row[0]
             for k in range(len(wrenches)):
-                sig.X_WB_meas = sig.X_WB_des  # a robot that is where it should be
+                sig.X_WB_meas = sig.X_WB_cmd  # a robot that is where it should be
                 sig.F_So_S = wrenches[k]
                 tick(row, x, p)
 

@@ -26,8 +26,8 @@ class Lab:
     def sent(self, X_WB):
         X_WB["p"], X_WB["q"] = self.place, (1, 0, 0, 0)
 
-    def send(self, X_WB_des):
-        self.place = tuple(X_WB_des["p"])
+    def send(self, X_WB_cmd):
+        self.place = tuple(X_WB_cmd["p"])
         return 0
 
     def read(self, wrench):

@@ -10,9 +10,9 @@ from hilt.cockpit.columns import column, columns_of, describe, lowest_highest, n
 from hilt.cockpit.history import FIRST_BUCKET, History
 from hilt.core import signals
 
-ROW = signals.row_type(("F_So_S", "X_WB_des", "contact"))
+ROW = signals.row_type(("F_So_S", "X_WB_cmd", "contact"))
 PERIOD = 1e-3
-NAMES = ["F_So_S.f.0", "contact", "X_WB_des.q.3"]
+NAMES = ["F_So_S.f.0", "contact", "X_WB_cmd.q.3"]
 
 
 def rows_of(count, seed=0, begin=0):
@@ -22,7 +22,7 @@ def rows_of(count, seed=0, begin=0):
     rows["t"] = rows["tick"] * PERIOD
     rows["F_So_S"]["f"] = random.normal(size=(count, 3))
     rows["contact"] = random.integers(-1, 2, count)
-    rows["X_WB_des"]["q"] = random.normal(size=(count, 4))
+    rows["X_WB_cmd"]["q"] = random.normal(size=(count, 4))
     return rows
 
 

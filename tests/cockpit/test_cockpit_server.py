@@ -298,7 +298,7 @@ def long(folder):
 @pytest.mark.parametrize(("begin", "end"), [(0.3, 2.9), (-9.0, 99.0), (1.0, 1.0), (2.0, 1.0)])
 def test_every_point_of_a_recording_has_the_extremes_of_its_rows(long, points, begin, end):
     """The tick says which rows a point stands for: they join without gap or overlap and cover what was asked for."""
-    shown = long.range(["tick", "X_WB_des.p.0", "contact"], begin, end, points)
+    shown = long.range(["tick", "X_WB_cmd.p.0", "contact"], begin, end, points)
     assert len(shown.times) <= points
     first, last = shown.low[0].astype(int), shown.high[0].astype(int)
     inside = long.rows["tick"][(long.rows["t"] >= begin) & (long.rows["t"] <= end)]
@@ -310,7 +310,7 @@ def test_every_point_of_a_recording_has_the_extremes_of_its_rows(long, points, b
     assert last[-1] >= inside[-1] > last[-1] - film.BUCKET
     np.testing.assert_allclose(shown.times, 0.5e-3 * (first + last), atol=1e-9)
     assert shown.full == bool((first == last).all())
-    for line, name in ((1, "X_WB_des.p.0"), (2, "contact")):
+    for line, name in ((1, "X_WB_cmd.p.0"), (2, "contact")):
         values = column(long.rows, name)
         for k, (a, b) in enumerate(zip(first, last, strict=True)):
             assert shown.low[line, k] == values[a : b + 1].min()

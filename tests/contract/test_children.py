@@ -27,7 +27,7 @@ def working_folder(tmp_path, monkeypatch):
 
 
 def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
-    ring = RingWriter("child", signals.row_type(("X_WB_des",)), 16)
+    ring = RingWriter("child", signals.row_type(("X_WB_cmd",)), 16)
     recorder = RecorderProcess("child", working_folder / "run.mcap", {})
     recorder.wait_for(1, 20.0)
     recorder.close()

@@ -80,9 +80,9 @@ class Hilt:
 
     def __init__(self, rig):
         self.robot, self.sensor = rig.robot_section.connect(), rig.sensor_section.connect()
-        self.X_WB, self.X_WB_des = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
+        self.X_WB, self.X_WB_cmd = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self.V_WB, self.F = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self.robot.sent(self.X_WB_des)
+        self.robot.sent(self.X_WB_cmd)
         self.tick()
 
     def __enter__(self):
@@ -99,8 +99,8 @@ class Hilt:
     def tick(self, move=0.0):
         """Answer a packet: move along x."""
         assert self.robot.wait(self.X_WB, self.V_WB) == 0
-        self.X_WB_des["p"][0] += move
-        code = self.robot.send(self.X_WB_des) if move else self.robot.hold()
+        self.X_WB_cmd["p"][0] += move
+        code = self.robot.send(self.X_WB_cmd) if move else self.robot.hold()
         self.sensor.read(self.F)
         return code
 
@@ -200,7 +200,7 @@ def test_when_hilt_has_gone_the_robot_drives_back_and_waits_for_the_next_run(fac
     assert "late" in stopped["robot"]["last_reason"]
     facility.control.wait_for(lambda status: status["robot"]["state"] == "waiting", LONG)
     with Hilt(facility.rig) as hilt:
-        assert hilt.X_WB_des["p"] == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
+        assert hilt.X_WB_cmd["p"] == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
         hilt.go_to(0.001)
 
 

@@ -197,7 +197,7 @@ from hilt.live.recorder import RecorderProcess
 from hilt.live.ring import RingWriter
 name = sys.argv[1]
 held = [
-    Mailbox(name), RingWriter(name, signals.row_type(("X_WB_des",)), 16), ControlServer(name, lambda line: {}), Joystick(name)
+    Mailbox(name), RingWriter(name, signals.row_type(("X_WB_cmd",)), 16), ControlServer(name, lambda line: {}), Joystick(name)
 ]
 status = shared.Segment.create(name + ".recorder", 4096)
 status.publish()

@@ -25,7 +25,7 @@ from hilt.live.ring import RingReader, RingWriter
 from hilt.record import container, recording
 from hilt.record.layout import describe
 
-ROW = signals.row_type(("X_WB_des", "F_So_S"))
+ROW = signals.row_type(("X_WB_cmd", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
 PATIENCE = 60.0  # [s] until something that must happen is given up
 _number = itertools.count()
@@ -216,8 +216,8 @@ def test_a_full_disk_is_said_and_what_was_written_stays_readable(start, small_di
     limit(recorder.status.pid)
     row = np.random.default_rng(0)  # noise: it must not be compressed away
     for _ in range(4000):
-        writer.row["X_WB_des"]["p"] = row.normal(size=3)
-        writer.row["X_WB_des"]["q"] = row.normal(size=4)
+        writer.row["X_WB_cmd"]["p"] = row.normal(size=3)
+        writer.row["X_WB_cmd"]["q"] = row.normal(size=4)
         writer.append(1, 0)
     until(lambda: recorder.status.state == FAILED)
     assert "cannot go on" in recorder.status.trouble()
@@ -253,7 +253,7 @@ from hilt.live.recorder import RECORDING, RecorderProcess
 from hilt.record.layout import describe
 from hilt.live.ring import RingWriter
 import json
-row = np.zeros(1, signals.row_type(("X_WB_des", "F_So_S")))
+row = np.zeros(1, signals.row_type(("X_WB_cmd", "F_So_S")))
 ring = RingWriter(sys.argv[1], row.dtype, 4096)
 origin = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(row.dtype))}
 recorder = RecorderProcess(sys.argv[1], Path(sys.argv[2]), origin)

@@ -63,7 +63,7 @@ def in_the_loop(system, bench, rows, make_rig):
 
 def largest(rows, period):
     """The largest force, torque and energy, and the largest differences of the set-points, as the guard names them."""
-    p, q = rows["X_WB_des"]["p"], rows["X_WB_des"]["q"]
+    p, q = rows["X_WB_cmd"]["p"], rows["X_WB_cmd"]["q"]
     v, turns = np.diff(p, axis=0) / period, Rotation.from_quat(q, scalar_first=True)
     w = (turns[1:] * turns[:-1].inv()).as_rotvec() / period if len(p) > 1 else np.zeros((0, 3))
     a = np.diff(v, axis=0) / period
@@ -78,7 +78,7 @@ def largest(rows, period):
 def beyond(rows, limits, period):
     """Limits that a set-point has passed without a fault, computed anew from the recorded rows."""
     sent = rows[:-1] if rows["fault"][-1] else rows
-    p, q = sent["X_WB_des"]["p"], sent["X_WB_des"]["q"]
+    p, q = sent["X_WB_cmd"]["p"], sent["X_WB_cmd"]["q"]
     if not np.isfinite(p).all() or not np.isfinite(q).all():
         return ["not finite"]
     size = np.abs(p).max(initial=0.0)

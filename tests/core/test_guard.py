@@ -23,7 +23,7 @@ def parts():
     row, x, p = (np.zeros(1, t).view(np.recarray) for t in (row_type((*GUARD.reads, *GUARD.writes)), GUARD.state, GUARD.params))
     for name, value in LIMITS.items():
         p[0][name] = value
-    row[0].X_WB_des.q[:] = (1, 0, 0, 0)
+    row[0].X_WB_cmd.q[:] = (1, 0, 0, 0)
     row[0].fault_axis = -1
     x[0].q[:] = (1, 0, 0, 0)
     return row[0], x[0], p[0]
@@ -33,29 +33,29 @@ def test_a_body_within_its_limits_goes_on(parts):
     sig, x, p = parts
     x.v[0] = 0.9
     for k in range(1, 6):
-        sig.X_WB_des.p[0] = 0.009 * k
+        sig.X_WB_cmd.p[0] = 0.009 * k
         guard_step(sig, x, p, DT)
     assert sig.fault == faults.NONE
     assert read_fault(sig) is None
 
 
 def breach_workspace(sig, x):
-    sig.X_WB_des.p[1] = x.p[1] = -1.001
+    sig.X_WB_cmd.p[1] = x.p[1] = -1.001
 
 
 CASES = {
     "force": (lambda sig, x: sig.F_So_S.f.__setitem__(slice(None), (8, 0, 8)), faults.FORCE),
     "torque": (lambda sig, x: sig.F_So_S.tau.__setitem__(2, -5.1), faults.TORQUE),
-    "speed": (lambda sig, x: sig.X_WB_des.p.__setitem__(0, 1.1 * DT), faults.SPEED),
+    "speed": (lambda sig, x: sig.X_WB_cmd.p.__setitem__(0, 1.1 * DT), faults.SPEED),
     "angular": (
-        lambda sig, x: sig.X_WB_des.q.__setitem__(slice(None), (np.cos(0.02), 0, np.sin(0.02), 0)),
+        lambda sig, x: sig.X_WB_cmd.q.__setitem__(slice(None), (np.cos(0.02), 0, np.sin(0.02), 0)),
         faults.ANGULAR_SPEED,
     ),
     "workspace": (breach_workspace, faults.WORKSPACE),
     "energy": (lambda sig, x: (setattr(sig, "H", 30.0), setattr(sig, "H_rot", 30.0)), faults.ENERGY),
-    "nan": (lambda sig, x: sig.X_WB_des.p.__setitem__(2, np.nan), faults.NOT_FINITE),
+    "nan": (lambda sig, x: sig.X_WB_cmd.p.__setitem__(2, np.nan), faults.NOT_FINITE),
     "inf force": (lambda sig, x: sig.F_So_S.f.__setitem__(0, np.inf), faults.NOT_FINITE),
-    "nan attitude": (lambda sig, x: sig.X_WB_des.q.__setitem__(0, np.nan), faults.NOT_FINITE),
+    "nan attitude": (lambda sig, x: sig.X_WB_cmd.q.__setitem__(0, np.nan), faults.NOT_FINITE),
 }
 
 
@@ -74,7 +74,7 @@ def test_each_limit_trips_its_fault(parts, breach, code):
 def test_acceleration_is_seen_in_the_set_points(parts):
     sig, x, p = parts
     for position in (0.0, 0.0, 0.5 * DT):  # 0.5 m/s within 10 ms: 50 m/s²
-        sig.X_WB_des.p[0] = position
+        sig.X_WB_cmd.p[0] = position
         guard_step(sig, x, p, DT)
     assert sig.fault == faults.ACCELERATION
     assert sig.fault_value == pytest.approx(50.0)
@@ -82,7 +82,7 @@ def test_acceleration_is_seen_in_the_set_points(parts):
 
 def test_angular_acceleration_is_seen_in_the_set_points(parts):
     sig, x, p = parts
-    sig.X_WB_des.q[:] = (np.cos(0.0025), 0, 0, np.sin(0.0025))  # from rest to 0.5 rad/s within 10 ms: 50 rad/s²
+    sig.X_WB_cmd.q[:] = (np.cos(0.0025), 0, 0, np.sin(0.0025))  # from rest to 0.5 rad/s within 10 ms: 50 rad/s²
     guard_step(sig, x, p, DT)
     assert sig.fault == faults.ANGULAR_ACCELERATION
     assert sig.fault_value == pytest.approx(50.0)
@@ -91,7 +91,7 @@ def test_angular_acceleration_is_seen_in_the_set_points(parts):
 def test_jerk_is_seen_in_the_set_points(parts):
     sig, x, p = parts
     for position in (0.0, 0.0018, 0.0018):  # 18 m/s² one way, then 36 m/s² less: the second is a jerk of 3600 m/s³
-        sig.X_WB_des.p[0] = position
+        sig.X_WB_cmd.p[0] = position
         p.acceleration = 40.0
         guard_step(sig, x, p, DT)
     assert sig.fault == faults.JERK
@@ -100,7 +100,7 @@ def test_jerk_is_seen_in_the_set_points(parts):
 
 def test_the_first_set_point_counts_from_rest(parts):
     sig, x, p = parts
-    sig.X_WB_des.p[0] = 0.9 * DT
+    sig.X_WB_cmd.p[0] = 0.9 * DT
     guard_step(sig, x, p, DT)
     assert sig.fault == faults.ACCELERATION
     assert sig.fault_value == pytest.approx(90.0)

@@ -192,7 +192,7 @@ class Robot:
         return 0
     def sent(self, X_WB):
         X_WB["p"], X_WB["q"] = (0, 0, 0), (1, 0, 0, 0)
-    send = lambda self, X_WB_des: 0
+    send = lambda self, X_WB_cmd: 0
     read = lambda self, wrench: 0
     hold = lambda self: 0
     bias = stop = close = lambda self: None

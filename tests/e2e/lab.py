@@ -106,7 +106,7 @@ class Run:
         Steps that came too late may still have to be made up for; before a silence that is the last one at most, on a host
         that has not stalled.
         """
-        sent, end = result.rows["X_WB_des"]["p"][:-1], np.zeros(1, POSE)[0]
+        sent, end = result.rows["X_WB_cmd"]["p"][:-1], np.zeros(1, POSE)[0]
         speed = np.linalg.norm(sent[-1] - sent[-2]) / PERIOD
         self.session.rig._robot.sent(end)
         self.way = np.linalg.norm(end["p"] - sent[-1])

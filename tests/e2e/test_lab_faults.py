@@ -117,7 +117,7 @@ def test_the_guard_stops_what_the_loop_does(run, name):
     settings, do = LIMITS[name]
     result = run(do, settings=settings, sensor={"jump_force": 0, "jump_torque": 0})  # else it is the sensor that is doubted
     assert result.fault.name == name
-    reached = abs(result.rows["X_WB_des"]["p"][:-1, 0]).max()
+    reached = abs(result.rows["X_WB_cmd"]["p"][:-1, 0]).max()
     assert reached < 0.05, "before the workspace ends"
 
 
@@ -166,7 +166,7 @@ def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(run, faci
 
     result = run(away_for_a_while)
     assert result.fault.name == "robot-silent"
-    speed = np.diff(result.rows["X_WB_des"]["p"][:-1, 0])[-1] / 0.004
+    speed = np.diff(result.rows["X_WB_cmd"]["p"][:-1, 0])[-1] / 0.004
     assert abs(speed) > 0.01, "it was moving before"
     status = facility.control.status()["robot"]
     assert status["answers"] > 0
@@ -193,7 +193,7 @@ def test_a_fault_on_the_way_home_is_a_soft_stop(facility, tmp_path, name):
     do, words = ON_THE_WAY[name]
     each = Run(facility, tmp_path)
     far = each.session.system.set_up(each.session.values)
-    far.row[0]["X_WB_des"]["p"][0] = -0.06  # a second's way, away from the target
+    far.row[0]["X_WB_cmd"]["p"][0] = -0.06  # a second's way, away from the target
 
     def on_the_way(run):
         until(lambda: run.session.rig.place["p"][0] < -0.02)
@@ -248,7 +248,7 @@ def test_a_program_started_again_under_a_session_is_armed_from_where_the_robot_s
         second = each.session.go()
         assert second.fault is None
         check_contact(second)
-        sent, place = second.rows["X_WB_des"]["p"][:, 0], second.rows["X_WB_meas"]["p"][:, 0]
+        sent, place = second.rows["X_WB_cmd"]["p"][:, 0], second.rows["X_WB_meas"]["p"][:, 0]
         late = second.timing["missed"] + 5
         assert np.abs(sent[:-6] - place[6:]).max() < 0.001 + late * 0.1 * PERIOD, "the robot is where it is said to be"
     finally:

@@ -167,7 +167,7 @@ def test_the_loop_is_stopped_for_a_while(loop, tmp_path):
     assert found["fault"]["name"] in ("robot-gap", "lateness")
     assert rows["lateness"][-1] > 0.25
     assert loop.late > 50, "the robot counts 4 ms for each"
-    assert abs(np.diff(rows["X_WB_des"]["p"][:-1, 0])[-1]) / PERIOD > 0.01, "it was moving before"
+    assert abs(np.diff(rows["X_WB_cmd"]["p"][:-1, 0])[-1]) / PERIOD > 0.01, "it was moving before"
     assert loop.status()["set_points"] == moved
     assert readable(found, rows) == len(rows)
 

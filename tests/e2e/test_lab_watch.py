@@ -37,7 +37,7 @@ PUSHED = {
 def beyond(result, rig, limits):
     """The first row in which what the fault is about is beyond its bound, computed from the recorded rows alone."""
     rows, name = result.rows, result.fault.name
-    p, told = rows["X_WB_meas"]["p"], np.vstack([rows["X_WB_des"]["p"][:1], rows["X_WB_des"]["p"][:-1]])
+    p, told = rows["X_WB_meas"]["p"], np.vstack([rows["X_WB_cmd"]["p"][:1], rows["X_WB_cmd"]["p"][:-1]])
     if name == "robot-off-track":
         window = int(np.ceil(2.0 * rig.tracking_delay / PERIOD)) + 1
         moved = [np.linalg.norm(told[max(k - window, 0) : k + 1] - told[k], axis=1).max() for k in range(len(told))]
@@ -78,7 +78,7 @@ def test_a_robot_that_gives_a_little_is_not_stopped(run):
 def test_on_the_way_home_it_is_watched_too(facility, tmp_path):
     each = Run(facility, tmp_path)
     far = each.session.system.set_up(each.session.values)
-    far.row[0]["X_WB_des"]["p"][0] = -0.06
+    far.row[0]["X_WB_cmd"]["p"][0] = -0.06
     try:
         before = each.open()
         helper = threading.Thread(target=each.disturb, args=(push(y=0.02, seconds=0.5), 0.2))

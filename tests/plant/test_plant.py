@@ -29,7 +29,7 @@ def bench(name, *settings):
 def test_a_late_robot_follows_a_ramp_at_its_delay(samples):
     sig, w, p = bench("wall", f"robot.delay={samples * 1e-3!r}")
     for k in range(50):
-        sig.X_WB_des.p[0] = 0.02 * k * 1e-3
+        sig.X_WB_cmd.p[0] = 0.02 * k * 1e-3
         robot_step(sig, w.robot, p.robot, 1e-3)
         assert sig.X_WB_true.p[0] == pytest.approx(0.02 * (k - samples) * 1e-3, abs=1e-15)
 
@@ -40,7 +40,7 @@ def test_a_second_order_robot_lags_a_ramp_by_its_whole_delay(kind, zeta):
     """2ζ/ω_n plus the pure delay, from the first tick on: it was under way before."""
     sig, w, p = bench("wall", f"robot.kind={kind}", "robot.delay=20 ms", "robot.pure_delay=6 ms", f"robot.damping_ratio={zeta}")
     for k in range(100):
-        sig.X_WB_des.p[0] = 0.02 * k * 1e-3
+        sig.X_WB_cmd.p[0] = 0.02 * k * 1e-3
         robot_step(sig, w.robot, p.robot, 1e-3)
         assert sig.X_WB_true.p[0] == pytest.approx(0.02 * (k * 1e-3 - 0.02), abs=1e-12)
 
@@ -60,9 +60,9 @@ def test_attitudes_go_through_the_same_robot():
     """A slow turn about one axis is a ramp: it lags by the whole delay, too."""
     sig, w, p = bench("tumble", "robot.kind=second-order", "robot.delay=0.2 s", "body.angular_velocity=[0, 0, 0.3]")
     for k in range(100):
-        sig.X_WB_des.q[:] = so3.exp((0.0, 0.0, 0.3 * 0.1 * k))
+        sig.X_WB_cmd.q[:] = so3.exp((0.0, 0.0, 0.3 * 0.1 * k))
         robot_step(sig, w.robot, p.robot, 0.1)
-    lag = so3.between(so3.load(sig.X_WB_true.q), so3.load(sig.X_WB_des.q))
+    lag = so3.between(so3.load(sig.X_WB_true.q), so3.load(sig.X_WB_cmd.q))
     assert lag == pytest.approx((0.0, 0.0, 0.3 * 0.2), abs=1e-9)
 
 

@@ -138,10 +138,10 @@ def rows_of(path):
 def test_a_replay_names_the_first_difference(run):
     found = recording.load(run.recording)
     rows = found.rows.copy()
-    rows["X_WB_des"]["p"][123, 1] = 7.0
+    rows["X_WB_cmd"]["p"][123, 1] = 7.0
     rows["H"][130] = 1.0
     difference = job.replay(recording.Recording(found.path, found.origin, rows, None))
-    assert (difference.tick, difference.signal) == (123, "X_WB_des.p")
+    assert (difference.tick, difference.signal) == (123, "X_WB_cmd.p")
     assert difference.recorded[1] == 7.0
 
 

@@ -194,8 +194,8 @@ def test_docking_shows_servicer_mock_up_and_robot_where_the_row_has_them(case):
         row, seen = rows[k], picture("docking", case, k)
         assert near(seen.at("servicer", values.rod.tip), row["p_C_des_W"])  # the simulated rod
         assert near(seen.at("tip"), row["p_C_true_W"], CLOSE + 6.0 * values.encoder.position_noise)  # as the encoders have it
-        assert near(seen.at("set-point"), row["X_WB_des"]["p"])
-        assert same_turn(seen.turn("set-point"), row["X_WB_des"]["q"])
+        assert near(seen.at("set-point"), row["X_WB_cmd"]["p"])
+        assert same_turn(seen.turn("set-point"), row["X_WB_cmd"]["q"])
         # The robot's flange is fixed to the mock-up: behind it, wherever it goes.
         mount = so3.rotate_back(tuple(seen.turn("mock-up")), tuple(seen.at("robot-flange") - seen.at("mock-up")))
         first = picture("docking", case, 1)
@@ -311,7 +311,7 @@ def test_aerial_shows_both_tools_where_the_row_has_them(case):
         assert near(seen.at("vehicle"), row["X_Wb_meas"]["p"])
         assert near(seen.at("tool"), row["X_WE"]["p"])
         assert same_turn(seen.turn("tool"), row["X_WE"]["q"])
-        assert near(seen.at("hardware-tool"), seen.at("hardware-base", tuple(row["X_WB_des"]["p"])))
+        assert near(seen.at("hardware-tool"), seen.at("hardware-base", tuple(row["X_WB_cmd"]["p"])))
         for arrow, signal in (("applied", row["F_E_W"]["f"]), ("estimate", row["f_hat_W"]), ("push", row["push_W"])):
             _, force, shown = seen.arrow(arrow)
             assert near(force, signal, 1e-4) if shown else np.linalg.norm(signal) <= 0.05
@@ -428,7 +428,7 @@ def test_a_system_of_another_package_is_drawn_as_well():
     numbers = scenes.Poser(other, values).pose(row)
     assert len(scene["views"]) == 4
     assert numbers.shape == (16,)
-    assert near(numbers[:3], row["X_WB_des"]["p"])
+    assert near(numbers[:3], row["X_WB_cmd"]["p"])
 
 
 @slow

@@ -48,7 +48,7 @@ STAGES = {
 }  # fmt: skip
 ROW = row_type(
     {name for kind in STAGES.values() for name in (*kind.reads, *kind.writes)}
-    | {"F_E_W", "X_Wb_meas", "V_Wb_meas", "X_WB_des", "V_WB_des"}
+    | {"F_E_W", "X_Wb_meas", "V_Wb_meas", "X_WB_cmd", "V_WB_cmd"}
 )
 LOOP_STATE = record(vehicle=QUADROTOR_STATE, shown=3, **{name: kind.state for name, kind in STAGES.items()})
 LOOP_PARAMS = record(
@@ -74,8 +74,8 @@ def show(sig, x, p):
         shown = min(max(sig.e_p_W[i], -p.box), p.box)
         x.shown[i] += p.share * (shown - x.shown[i])
         way = sig.p_bd_W[i] - p.from_[i] + x.shown[i] + sig.z_arm[i] + p.L1 * sig.v_arm[i]
-        sig.V_WB_des.v[i] = (p.start[i] + way - sig.X_WB_des.p[i]) / DT
-        sig.X_WB_des.p[i] = p.start[i] + way
+        sig.V_WB_cmd.v[i] = (p.start[i] + way - sig.X_WB_cmd.p[i]) / DT
+        sig.X_WB_cmd.p[i] = p.start[i] + way
 
 
 @jit
@@ -135,8 +135,8 @@ def fly(duration=40.0, noise=0.0, **cable):
     for name in ROW.names:
         if "q" in (ROW[name].names or ()):
             sig[name].q = (1.0, 0.0, 0.0, 0.0)
-    sig.X_WB_des.p = scenario.start_of_tool[0]
-    sig.X_WB_des.q = (1.0, 0.0, 0.0, 0.0)
+    sig.X_WB_cmd.p = scenario.start_of_tool[0]
+    sig.X_WB_cmd.q = (1.0, 0.0, 0.0, 0.0)
     pack_quadrotor(p.vehicle, scenario.vehicle, position=scenario.planner.waypoints[0].position)
     p.lever, p.start, p.from_ = scenario.tool.position, scenario.start_of_tool[0], scenario.planner.waypoints[0].position
     p.box, p.share = 0.05, filter_share(20.0, DT)

@@ -40,7 +40,7 @@ def passed(steps, twist, order):
         v = v + 10.0**order * ACCELERATION * DT * np.array(step[:3])
         w = w + 10.0**order * ANGULAR_ACCELERATION * DT * np.array(step[3:])
         place, turn = place + DT * v, Rotation.from_rotvec(DT * w) * turn
-        sig.X_WB_des.p[:], sig.X_WB_des.q[:] = place, turn.as_quat(scalar_first=True)
+        sig.X_WB_cmd.p[:], sig.X_WB_cmd.q[:] = place, turn.as_quat(scalar_first=True)
         guard_step(sig, x, p, DT)
         if sig.fault:
             break

@@ -41,13 +41,13 @@ def simulated(robot, places, period=T):
         robot=robot, loop=SimpleNamespace(period=period), robot_lag=robot.delay, rotates=False, noise_key=lambda _: 1
     )
     ROBOT.pack(p[0], values)
-    row[0].X_WB_des.q[0] = 1.0
+    row[0].X_WB_cmd.q[0] = 1.0
     ROBOT.reset(row[0], x[0], p[0])
     measured = []
     for place in places:
         ROBOT.step(row[0], x[0], p[0], period)
         measured.append(float(row[0].X_WB_true.p[0]))
-        row[0].X_WB_des.p[0] = place
+        row[0].X_WB_cmd.p[0] = place
     return track_of(places, measured)
 
 

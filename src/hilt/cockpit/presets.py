@@ -30,7 +30,7 @@ PRESETS: dict[str, dict[str, list[Plot]]] = {
     "freefloat": {
         "body": [
             ("wrench: force", "N", _axes("F_Bcm_W.f", "f")),
-            ("position along x", "m", {"X_WBcm.p.0": "body", "X_WB_des.p.0": "set-point", "X_WB_true.p.0": "robot"}),
+            ("position along x", "m", {"X_WBcm.p.0": "body", "X_WB_cmd.p.0": "set-point", "X_WB_true.p.0": "robot"}),
             ("velocity of the body", "m/s", _axes("V_WBcm.v", "v")),
             ("turning of the body", "rad/s", _axes("V_WBcm.w", "ω")),
             ("kinetic energy", "J", {"H": "translation", "H_rot": "rotation"}),

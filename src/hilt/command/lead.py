@@ -13,11 +13,11 @@ from hilt.maths import vec
 def lead_step(sig, x, p, dt):
     if p.tau == 0.0:
         return
-    v = vec.load(sig.V_WB_des.v)
+    v = vec.load(sig.V_WB_cmd.v)
     a = vec.scale(1.0 / p.mass, vec.load(sig.F_Bcm_W.f))
     ahead = vec.add(vec.scale(p.tau, v), vec.scale(0.5 * p.tau * p.tau, a))
-    vec.store(sig.X_WB_des.p, vec.add(vec.load(sig.X_WB_des.p), ahead))
-    vec.store(sig.V_WB_des.v, vec.add(v, vec.scale(p.tau, a)))
+    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_cmd.p), ahead))
+    vec.store(sig.V_WB_cmd.v, vec.add(v, vec.scale(p.tau, a)))
 
 
 def _pack(p, scenario):
@@ -28,15 +28,15 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     """A robot that is led has been led before: no jump in the first tick."""
-    v = vec.load(sig.V_WB_des.v)
-    vec.store(sig.X_WB_des.p, vec.add(vec.load(sig.X_WB_des.p), vec.scale(p.tau, v)))
+    v = vec.load(sig.V_WB_cmd.v)
+    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_cmd.p), vec.scale(p.tau, v)))
 
 
 LEAD = StageKind(
     "lead",
     lead_step,
-    reads=("X_WB_des", "V_WB_des", "F_Bcm_W"),
-    writes=("X_WB_des", "V_WB_des"),
+    reads=("X_WB_cmd", "V_WB_cmd", "F_Bcm_W"),
+    writes=("X_WB_cmd", "V_WB_cmd"),
     params=record(tau="f8", mass="f8"),
     pack=_pack,
     reset=_reset,

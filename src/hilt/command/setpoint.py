@@ -14,10 +14,10 @@ def setpoint_step(sig, x, p, dt):
     q_WB = so3.load(sig.X_WBcm_next.q)
     c_W = so3.rotate(q_WB, vec.load(p.p_BoBcm_B))
     w_W = vec.load(sig.V_WBcm_next.w)
-    vec.store(sig.X_WB_des.p, vec.sub(vec.load(sig.X_WBcm_next.p), c_W))
-    so3.store(sig.X_WB_des.q, q_WB)
-    vec.store(sig.V_WB_des.v, vec.sub(vec.load(sig.V_WBcm_next.v), vec.cross(w_W, c_W)))
-    vec.store(sig.V_WB_des.w, w_W)
+    vec.store(sig.X_WB_cmd.p, vec.sub(vec.load(sig.X_WBcm_next.p), c_W))
+    so3.store(sig.X_WB_cmd.q, q_WB)
+    vec.store(sig.V_WB_cmd.v, vec.sub(vec.load(sig.V_WBcm_next.v), vec.cross(w_W, c_W)))
+    vec.store(sig.V_WB_cmd.w, w_W)
 
 
 def _pack(p, scenario):
@@ -33,7 +33,7 @@ SETPOINT = StageKind(
     "setpoint",
     setpoint_step,
     reads=("X_WBcm_next", "V_WBcm_next"),
-    writes=("X_WB_des", "V_WB_des"),
+    writes=("X_WB_cmd", "V_WB_cmd"),
     params=record(p_BoBcm_B=3),
     pack=_pack,
     reset=_reset,

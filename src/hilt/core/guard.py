@@ -80,8 +80,8 @@ def _check(sig, code, square, limit):
 @jit
 def guard_step(sig, x, p, dt):
     f, tau = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
-    position = vec.load(sig.X_WB_des.p)
-    q, last = so3.load(sig.X_WB_des.q), so3.load(x.q)
+    position = vec.load(sig.X_WB_cmd.p)
+    q, last = so3.load(sig.X_WB_cmd.q), so3.load(x.q)
     rate = 1.0 / dt
     velocity = vec.scale(rate, vec.sub(position, vec.load(x.p)))
     change = vec.scale(rate, vec.sub(velocity, vec.load(x.v)))
@@ -139,17 +139,17 @@ def start(x, position, q, v, w, blind):
 
 @jit
 def _reset(sig, x, p):
-    position, q, zero = vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q), (0.0, 0.0, 0.0)
+    position, q, zero = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q), (0.0, 0.0, 0.0)
     if p.at_rest:
         start(x, position, q, zero, zero, 0)
     else:
-        start(x, position, q, vec.load(sig.V_WB_des.v), vec.load(sig.V_WB_des.w), 1)
+        start(x, position, q, vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w), 1)
 
 
 GUARD = StageKind(
     "guard",
     guard_step,
-    reads=("F_So_S", "X_WB_des", "V_WB_des", "H", "H_rot", "fault"),
+    reads=("F_So_S", "X_WB_cmd", "V_WB_cmd", "H", "H_rot", "fault"),
     writes=("fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(p=3, v=3, a=3, q=4, w=3, blind="i8"),
     params=record(

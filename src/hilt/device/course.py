@@ -72,8 +72,8 @@ def advance(x, limits, last, now, keep, dt):
 @jit
 def judge(judged, x, limits, now, dt):
     """The guard on what is sent; force and energy are judged in the tick."""
-    vec.store(judged.X_WB_des.p, vec.load(now.p))
-    so3.store(judged.X_WB_des.q, so3.load(now.q))
+    vec.store(judged.X_WB_cmd.p, vec.load(now.p))
+    so3.store(judged.X_WB_cmd.q, so3.load(now.q))
     judged.fault, judged.fault_axis = 0, -1
     guard_step(judged, x, limits, dt)
     return judged.fault
@@ -149,14 +149,14 @@ class Course:
 def check_first(bench: Bench) -> None:
     """Refuse a scenario whose very first set-point is beyond a limit for a robot that stands: that is known beforehand."""
     row, x, w = bench.row.copy(), bench.x.copy(), bench.w.copy()
-    start = row[0]["X_WB_des"].copy()
+    start = row[0]["X_WB_cmd"].copy()
     row["X_WB_meas"][0] = start
     bench.code.observe(row, w, bench.p)
     bench.code.tick(row, x, bench.p)
     judged, state, limits = np.zeros(1, _JUDGED)[0], np.zeros(1, GUARD.state)[0], bench.p[0]["guard"]
     zero = (0.0, 0.0, 0.0)
     guard.start(state, tuple(start["p"]), tuple(start["q"]), zero, zero, 0)
-    judge(judged, state, limits, row[0]["X_WB_des"], float(bench.p[0]["dt"]))
+    judge(judged, state, limits, row[0]["X_WB_cmd"], float(bench.p[0]["dt"]))
     if judged["fault"] != faults.NONE:
         fault = faults.read_fault({name: judged[name] for name in GUARD.writes} | {"t": 0.0, "tick": 0})
         assert fault is not None

@@ -29,7 +29,7 @@ class RobotDriver(Protocol):
     def wait(self, X_WB: Any, V_WB: Any) -> int:
         """Block until the robot's next packet; write where the mock-up is and how it moves."""
 
-    def send(self, X_WB_des: Any) -> int:
+    def send(self, X_WB_cmd: Any) -> int:
         """Answer it with a set-point."""
 
     def hold(self) -> int:
@@ -115,8 +115,8 @@ class _Rsi:
     def wait(self, X_WB: Any, V_WB: Any) -> int:
         return ROBOT_FAULTS[self.robot.wait(X_WB, V_WB)]
 
-    def send(self, X_WB_des: Any) -> int:
-        return ROBOT_FAULTS[self.robot.send(X_WB_des)]
+    def send(self, X_WB_cmd: Any) -> int:
+        return ROBOT_FAULTS[self.robot.send(X_WB_cmd)]
 
     def hold(self) -> int:
         return ROBOT_FAULTS[self.robot.hold()]

@@ -121,7 +121,7 @@ class LabRig:
 
     def check_start(self, bench: Bench) -> None:
         """Whether the rig may be armed: it is READY, and the robot stands where the bench begins and may begin as it does."""
-        start = bench.row[0]["X_WB_des"]
+        start = bench.row[0]["X_WB_cmd"]
         self._check_place()
         advice = "drive it there, or change X_WR of the rig"
         check_near(self._course.last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
@@ -140,7 +140,7 @@ class LabRig:
         """From here on set-points go out."""
         self._take_over(lambda: self.check_start(bench))
         self._bench = bench
-        self._begin(bench.p[0]["guard"], bench.row[0]["X_WB_des"], boxed=True)
+        self._begin(bench.p[0]["guard"], bench.row[0]["X_WB_cmd"], boxed=True)
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
         self.state = LIVE
@@ -192,7 +192,7 @@ class LabRig:
     def write(self, row: np.ndarray) -> int:
         if self._robot is None or self.state != LIVE:
             return faults.DEVICE
-        if code := self._course.next(row["X_WB_des"][0]):
+        if code := self._course.next(row["X_WB_cmd"][0]):
             judged = self._course.judged
             faults.trip(row[0], code, judged["fault_axis"], judged["fault_value"], judged["fault_limit"])
             return code
@@ -237,7 +237,7 @@ class LabRig:
         assert self._robot is not None
         assert self._sensor is not None
         self._take_over(self._check_place)
-        limits, end, packed = self.file.limits, bench.row[0]["X_WB_des"], np.zeros(1, GUARD.params)[0]
+        limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], np.zeros(1, GUARD.params)[0]
         GUARD.pack(packed, self.file)
         packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
         way = StraightWay(self._course.last, end, self.cycle, limits, min(speed, limits.speed))

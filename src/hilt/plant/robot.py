@@ -111,8 +111,8 @@ def _limit(x, p, u, u_v, dt):
 
 @jit
 def robot_step(sig, x, p, dt):
-    q, w = so3.load(sig.X_WB_des.q), vec.load(sig.V_WB_des.w)
-    delay.push_motion(x.line, sig.X_WB_des.p, sig.V_WB_des.v, q, w)
+    q, w = so3.load(sig.X_WB_cmd.q), vec.load(sig.V_WB_cmd.w)
+    delay.push_motion(x.line, sig.X_WB_cmd.p, sig.V_WB_cmd.v, q, w)
     samples = p.samples
     if p.jitter > 0.0:
         samples += p.jitter * (2.0 * noise.uniform(x.noise) - 1.0)
@@ -176,8 +176,8 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     """Under way already at the set-point's first velocity: a robot that lags has been lagging before. Or it stands."""
-    position, q = vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q)
-    v, w = vec.load(sig.V_WB_des.v), vec.load(sig.V_WB_des.w)
+    position, q = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q)
+    v, w = vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w)
     if p.at_rest:
         v = w = (0.0, 0.0, 0.0)
     last = so3.multiply(so3.exp(vec.scale(-p.dt, w)), q)
@@ -198,7 +198,7 @@ def _reset(sig, x, p):
 ROBOT = StageKind(
     "robot",
     robot_step,
-    reads=("X_WB_des", "V_WB_des"),
+    reads=("X_WB_cmd", "V_WB_cmd"),
     writes=("X_WB_true", "V_WB_true"),
     state=record(
         line=delay.MOTION_LINE, p=3, v=3, q=4, w=3, u=3, u_q=4, limited=3, limited_v=3, noise=noise.NOISE,

@@ -11,7 +11,7 @@ from hilt.scene.drawing import Drawing
 from hilt.scene.placing import put
 from hilt.scene.shapes import Scene, box
 
-POSES = {"X_WB_des": ("set-point", "ghost", "tool"), "X_WB_meas": ("mock-up on the robot", "wire", "tool")}
+POSES = {"X_WB_cmd": ("set-point", "ghost", "tool"), "X_WB_meas": ("mock-up on the robot", "wire", "tool")}
 SIDE = 0.2  # m
 
 

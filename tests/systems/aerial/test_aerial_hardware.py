@@ -258,9 +258,9 @@ def test_a_slow_pose_is_followed_to_a_micrometre():
         angle = 2.0 * k * DT
         asked = (0.5 + 0.1 * (1.0 - math.cos(angle)), 0.1 * math.sin(angle), 0.4 + 0.02 * math.sin(2.0 * angle))
         q = so3.multiply(so3.exp((0.2 * math.sin(angle), 0.0, 0.0)), DOWN)
-        sig.X_WB_des.p, sig.X_WB_des.q = asked, q
+        sig.X_WB_cmd.p, sig.X_WB_cmd.q = asked, q
         hardware_ik_step(sig, x, p, DT)
-        assert sig.X_WB_des.p == pytest.approx(asked, abs=1e-6)
+        assert sig.X_WB_cmd.p == pytest.approx(asked, abs=1e-6)
         assert sig.ik_hw_error < 1e-6
     assert sig.fault == 0
 
@@ -271,7 +271,7 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(patience=10.0))
     last, seen = sig.q_hw.copy(), []
     for _ in range(150):
-        sig.X_WB_des.p, sig.X_WB_des.q = (0.5, 0.3, 0.5), DOWN
+        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5, 0.3, 0.5), DOWN
         hardware_ik_step(sig, x, p, DT)
         assert (np.abs(sig.q_hw - last) <= np.array(SPEEDS) * DT * (1 + 1e-9)).all()
         last = sig.q_hw.copy()
@@ -283,7 +283,7 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
     sig, x, p = make(HARDWARE_IK)
     ticks = 0
     while sig.fault == 0 and ticks < 150:
-        sig.X_WB_des.p, sig.X_WB_des.q = (0.5, 0.3 if ticks % 80 < 40 else -0.3, 0.5), DOWN
+        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5, 0.3 if ticks % 80 < 40 else -0.3, 0.5), DOWN
         hardware_ik_step(sig, x, p, DT)
         ticks += 1
     assert sig.fault == faults.HARDWARE_ERROR
@@ -294,13 +294,13 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
 def test_the_tool_stays_in_its_box_and_out_of_reach_is_a_fault():
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(box_max=(0.55, 0.6, 1.0)))
     for k in range(100):
-        sig.X_WB_des.p, sig.X_WB_des.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
+        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
         hardware_ik_step(sig, x, p, DT)
-    assert sig.X_WB_des.p[0] == pytest.approx(0.55, abs=1e-9)
+    assert sig.X_WB_cmd.p[0] == pytest.approx(0.55, abs=1e-9)
     assert sig.fault == 0
     sig, x, p = make(HARDWARE_IK)
     for k in range(200):
-        sig.X_WB_des.p, sig.X_WB_des.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
+        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
         hardware_ik_step(sig, x, p, DT)
         if sig.fault:
             break
@@ -421,8 +421,8 @@ def test_the_ledger_closes_while_the_arm_is_at_its_limits():
     arm = {"box_min": (0.49, -0.01, 0.39), "box_max": (0.51, 0.01, 0.41)}
     log = held(3, hardware_arm=arm)
     check_books(log)
-    inside = (log["X_WB_des"]["p"] >= np.subtract(arm["box_min"], 1e-6)) & (
-        log["X_WB_des"]["p"] <= np.add(arm["box_max"], 1e-6)
+    inside = (log["X_WB_cmd"]["p"] >= np.subtract(arm["box_min"], 1e-6)) & (
+        log["X_WB_cmd"]["p"] <= np.add(arm["box_max"], 1e-6)
     )
     assert inside.all()
     # Without limits the port has what the inverse kinematics leaves.
@@ -474,6 +474,6 @@ def test_commands_are_what_the_joints_reach():
     pack_iiwa(p, HardwareArm().tool_length)
     for row in log[::20]:
         chain.forward(x, p, row["q_hw"].copy(), *spatial.UNMOVED)
-        assert row["X_WB_des"]["p"] == pytest.approx(x.p, abs=1e-13)
-    steps = np.diff(log["X_WB_des"]["p"], axis=0) / DT
-    assert log["V_WB_des"]["v"][1:] == pytest.approx(steps, abs=1e-9)
+        assert row["X_WB_cmd"]["p"] == pytest.approx(x.p, abs=1e-13)
+    steps = np.diff(log["X_WB_cmd"]["p"], axis=0) / DT
+    assert log["V_WB_cmd"]["v"][1:] == pytest.approx(steps, abs=1e-9)

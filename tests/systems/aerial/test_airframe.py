@@ -383,6 +383,6 @@ def test_a_vehicle_whose_equations_come_apart_is_a_fault_at_once(kind):
     rows = result.rows
     assert result.fault.name == "not-finite"
     assert rows["t"][-1] == pytest.approx(0.5, abs=0.02)
-    for name in ("X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "X_WB_des"):
+    for name in ("X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "X_WB_cmd"):
         assert all(np.isfinite(rows[name][part]).all() for part in rows.dtype[name].names)
     assert all(np.isfinite(rows[name]).all() for name in ("e_p_W", "q_uam", "tau_uam", "f_hat_W"))

@@ -123,7 +123,7 @@ def test_a_filter_above_nyquist_is_refused():
 ])  # fmt: skip
 def test_a_held_step_comes_as_the_closed_form_says(servo):
     sig, x, p = make(SERVO, servo=servo)
-    sig.X_WB_des.p[0] = 1.0
+    sig.X_WB_cmd.p[0] = 1.0
     t = DT * np.arange(1, 60)
     seen = []
     for _ in t:
@@ -145,7 +145,7 @@ def test_a_slow_motion_is_followed_one_whole_lag_behind(kind):
     servo = Servo(delay=0.012, **kind)
     sig, x, p = make(SERVO, servo=servo)
     for n in range(400):
-        sig.X_WB_des.p[0] = 0.3 * (n + 1) * DT  # the set-point for the end of the tick
+        sig.X_WB_cmd.p[0] = 0.3 * (n + 1) * DT  # the set-point for the end of the tick
         robot_step(sig, x, p, DT)
     assert 400 * DT - sig.X_WB_true.p[0] / 0.3 == pytest.approx(servo.whole_lag, abs=1e-6)
 
@@ -224,9 +224,9 @@ def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
     for n in range(1, 30):
         hardware_admittance_step(sig, x, p, DT)
         shown = min(max(away, -0.05), 0.05) * (1.0 - math.exp(-20.0 * n * DT))
-        assert sig.X_WB_des.p[1] == pytest.approx(shown, abs=1e-12)
+        assert sig.X_WB_cmd.p[1] == pytest.approx(shown, abs=1e-12)
     assert np.abs(sig.z_hw).max() == 0.0
-    assert sig.V_WB_des.v[1] == pytest.approx(min(max(away, -0.05), 0.05) * 20.0 * math.exp(-20.0 * 28.5 * DT), abs=1e-3)
+    assert sig.V_WB_cmd.v[1] == pytest.approx(min(max(away, -0.05), 0.05) * 20.0 * math.exp(-20.0 * 28.5 * DT), abs=1e-3)
 
 
 def test_the_hardware_gives_way_along_the_force():
@@ -236,8 +236,8 @@ def test_the_hardware_gives_way_along_the_force():
     sig.F_h_H.f[2], sig.F_h_H.tau[0] = -1.0, 0.5
     for _ in range(6000):
         hardware_admittance_step(sig, x, p, DT)
-    assert sig.X_WB_des.p == pytest.approx([0.5, 0.0, 0.2], abs=1e-6)
-    assert so3.between(TURNED, tuple(sig.X_WB_des.q)) == pytest.approx((0.1, 0.0, 0.0), abs=1e-6)
+    assert sig.X_WB_cmd.p == pytest.approx([0.5, 0.0, 0.2], abs=1e-6)
+    assert so3.between(TURNED, tuple(sig.X_WB_cmd.q)) == pytest.approx((0.1, 0.0, 0.0), abs=1e-6)
 
 
 def test_the_arm_sags_by_its_tool_over_its_stiffness():

@@ -71,9 +71,9 @@ def test_a_frame_moves_after_its_collisions():
 
 def test_a_robot_may_start_from_rest():
     sig, _, w, p = bench("robot.delay=20 ms", "robot.start_at_rest=true")
-    start = sig.X_WB_des.p[0]
+    start = sig.X_WB_cmd.p[0]
     for k in range(1, 40):
-        sig.X_WB_des.p[0] = start + 0.02 * k * DT
+        sig.X_WB_cmd.p[0] = start + 0.02 * k * DT
         robot_step(sig, w.robot, p.robot, DT)
         assert sig.X_WB_true.p[0] == pytest.approx(start + max(0.0, 0.02 * (k - 20) * DT), abs=1e-12)
 

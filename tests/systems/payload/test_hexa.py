@@ -32,7 +32,7 @@ TABLE = Hexa()
 STAGE = XYStage(time_constant=0.5, travel_x=0.3, travel_y=0.4)
 NEUTRAL = ((0.0, 0.0, TABLE.height), (1.0, 0.0, 0.0, 0.0))
 ROW = record(
-    X_WB_des=POSE, hexa_angles=6, stage_xy=2, fault="i8", fault_axis="i8", fault_value="f8", fault_limit="f8"
+    X_WB_cmd=POSE, hexa_angles=6, stage_xy=2, fault="i8", fault_axis="i8", fault_value="f8", fault_limit="f8"
 )  # fmt: skip
 TURN = math.radians(20)
 
@@ -63,8 +63,8 @@ def cranks(position, q, p=P):
 def bench(position=(0.0, 0.0, 0.0), table=TABLE, stage=STAGE):
     """A row at rest at a set-point, the stage's state and its parameters."""
     sig, x, p = np.zeros(1, ROW)[0], np.zeros(1, HEXA.state)[0], geometry(table, stage)
-    sig.X_WB_des.q[:] = (1, 0, 0, 0)
-    sig.X_WB_des.p[:] = position
+    sig.X_WB_cmd.q[:] = (1, 0, 0, 0)
+    sig.X_WB_cmd.p[:] = position
     sig.fault_axis = -1
     hexa_reset(sig, x, p)
     return sig, x, p
@@ -153,14 +153,14 @@ def test_a_margin_below_zero_means_another_rod(shift, turn):
 def test_the_step_gives_the_angles_of_the_tables_part():
     sig, x, p = bench()
     for k in range(1, 51):
-        sig.X_WB_des.p[:] = (0.001 * k, -0.002 * k, 0.0005 * k)
-        sig.X_WB_des.q[:] = so3.exp((0.001 * k, 0.0, 0.002 * k))
+        sig.X_WB_cmd.p[:] = (0.001 * k, -0.002 * k, 0.0005 * k)
+        sig.X_WB_cmd.q[:] = so3.exp((0.001 * k, 0.0, 0.002 * k))
         hexa_step(sig, x, p, DT)
-    table = (*(sig.X_WB_des.p[:2] - sig.stage_xy), sig.X_WB_des.p[2] + TABLE.height)
+    table = (*(sig.X_WB_cmd.p[:2] - sig.stage_xy), sig.X_WB_cmd.p[2] + TABLE.height)
     assert sig.fault == faults.NONE
-    assert sig.hexa_angles == pytest.approx(cranks(table, so3.load(sig.X_WB_des.q))[0], abs=1e-15)
+    assert sig.hexa_angles == pytest.approx(cranks(table, so3.load(sig.X_WB_cmd.q))[0], abs=1e-15)
     found, _ = forward(p, sig.hexa_angles, NEUTRAL)
-    assert sig.stage_xy + found[:2] == pytest.approx(sig.X_WB_des.p[:2], abs=1e-12)
+    assert sig.stage_xy + found[:2] == pytest.approx(sig.X_WB_cmd.p[:2], abs=1e-12)
 
 
 def test_the_stages_part_is_the_low_pass_of_the_command():
@@ -169,7 +169,7 @@ def test_the_stages_part_is_the_low_pass_of_the_command():
     v, tau = np.array([0.05, -0.1]), STAGE.time_constant
     for k in range(1, 401):
         t = k * DT
-        sig.X_WB_des.p[:2] = np.array([0.1, -0.1]) + v * t
+        sig.X_WB_cmd.p[:2] = np.array([0.1, -0.1]) + v * t
         hexa_step(sig, x, p, DT)
         assert sig.stage_xy == pytest.approx([0.1, -0.1] + v * (t + tau * math.expm1(-t / tau)), abs=1e-13)
     assert sig.fault == faults.NONE
@@ -187,15 +187,15 @@ def test_at_rest_nothing_moves():
 def test_the_stage_stands_at_the_end_of_its_travel_and_the_table_takes_the_rest():
     sig, x, p = bench((0.25, -0.35, 0.0))
     for k in range(1, 1001):
-        sig.X_WB_des.p[:2] = (0.25 + 0.2 * min(k / 500, 1), -0.35 - 0.2 * min(k / 500, 1))
+        sig.X_WB_cmd.p[:2] = (0.25 + 0.2 * min(k / 500, 1), -0.35 - 0.2 * min(k / 500, 1))
         hexa_step(sig, x, p, DT)
     assert tuple(sig.stage_xy) == (0.3, -0.4)
     assert sig.fault == faults.NONE
     found, _ = forward(p, sig.hexa_angles, NEUTRAL)
     assert found[:2] == pytest.approx((0.15, -0.15), abs=1e-12)
-    sig.X_WB_des.p[:2] = (0.35, -0.45)  # and it comes back as soon as the command does
+    sig.X_WB_cmd.p[:2] = (0.35, -0.45)  # and it comes back as soon as the command does
     hexa_step(sig, x, p, DT)
-    sig.X_WB_des.p[:2] = (0.25, -0.35)
+    sig.X_WB_cmd.p[:2] = (0.25, -0.35)
     hexa_step(sig, x, p, DT)
     hexa_step(sig, x, p, DT)
     assert abs(sig.stage_xy[0]) < 0.3
@@ -212,7 +212,7 @@ def test_without_a_table_nothing_is_written():
     sig, x, p = bench()
     p.present = 0
     sig.hexa_angles[:] = 7.0
-    sig.X_WB_des.p[:] = 9.0
+    sig.X_WB_cmd.p[:] = 9.0
     hexa_step(sig, x, p, DT)
     assert tuple(sig.hexa_angles) == (7.0,) * 6
     assert sig.fault == faults.NONE
@@ -237,10 +237,10 @@ def test_a_crank_that_is_too_fast_trips():
     sig, x, p = bench()
     slope = (cranks((0.0, 0.0, TABLE.height + 1e-6), NEUTRAL[1])[0][0] - TABLE.neutral_angle) / 1e-6
     step = TABLE.rate_max * DT / slope
-    sig.X_WB_des.p[2] = 0.97 * step
+    sig.X_WB_cmd.p[2] = 0.97 * step
     hexa_step(sig, x, p, DT)
     assert sig.fault == faults.NONE
-    sig.X_WB_des.p[2] -= 1.05 * step  # downwards counts too
+    sig.X_WB_cmd.p[2] -= 1.05 * step  # downwards counts too
     hexa_step(sig, x, p, DT)
     assert (sig.fault, sig.fault_axis, sig.fault_limit) == (faults.HEXA_RATE, -1, TABLE.rate_max)
     assert sig.fault_value == pytest.approx(1.05 * TABLE.rate_max, rel=0.03)
@@ -271,7 +271,7 @@ def test_a_plate_that_tilts_too_far_trips_before_its_rods_let_go():
     assert hold((0, 0, 0), (math.radians(50), 0, 0)) > 0 > hold((0, 0, 0), (math.radians(75), 0, 0))
     sig, x, p = bench(table=Hexa(angle_min="-179 deg", angle_max="179 deg", rate_max=1e3))
     for degrees in np.arange(0.0, 80.0, 0.1):
-        sig.X_WB_des.q[:] = so3.exp((math.radians(degrees), 0.0, 0.0))
+        sig.X_WB_cmd.q[:] = so3.exp((math.radians(degrees), 0.0, 0.0))
         hexa_step(sig, x, p, DT)
         if sig.fault:
             break
@@ -283,7 +283,7 @@ def test_a_plate_that_tilts_too_far_trips_before_its_rods_let_go():
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_what_is_not_a_number_trips(value):
     sig, x, p = bench()
-    sig.X_WB_des.p[2] = value
+    sig.X_WB_cmd.p[2] = value
     hexa_step(sig, x, p, DT)
     assert sig.fault == faults.NOT_FINITE
 

@@ -236,11 +236,11 @@ class RsiRobot:
         self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
         return True
 
-    def send(self, X_WB_des: Any) -> int:
+    def send(self, X_WB_cmd: Any) -> int:
         """Answer the packet: go to this pose within the cycle, as far as the limits of a cycle let it; OK or a fault code."""
         if self._answered:
             return LINE
-        _copy(X_WB_des, self._twin)
+        _copy(X_WB_cmd, self._twin)
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         origin, settings = self._origin(), self.settings
         short = frames.correct(

@@ -67,7 +67,7 @@ def start_of(rig: RigFile, settings: list[str]) -> Any:
     """Where the mock-up is in W when the scenario starts."""
     _, bench = bench_of(rig, settings)
     X_WB = np.zeros(1, POSE)[0]
-    X_WB["p"], X_WB["q"] = bench.row[0]["X_WB_des"]["p"], bench.row[0]["X_WB_des"]["q"]
+    X_WB["p"], X_WB["q"] = bench.row[0]["X_WB_cmd"]["p"], bench.row[0]["X_WB_cmd"]["q"]
     return X_WB
 
 
@@ -99,7 +99,7 @@ class World:
         self._sig, self._t = sig, 0.0
         self._dt = float(p["dt"])
         # Everything is compiled before the first sample.
-        self.feel(sig["X_WB_des"], np.zeros(1, sig["V_WB_true"].dtype)[0], 0.0)
+        self.feel(sig["X_WB_cmd"], np.zeros(1, sig["V_WB_true"].dtype)[0], 0.0)
         self.begin()
 
     def begin(self) -> None:

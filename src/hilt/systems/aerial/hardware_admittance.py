@@ -93,13 +93,13 @@ def _ask(sig, x, p, dt):
         x.followed[i] += p.servo_share * (rest - x.followed[i])
         place = rest + z + ahead
         work += sig.F_h_H.f[i] * (place - x.place[i])
-        sig.V_WB_des.v[i] = (place - x.place[i]) / dt if x.started else 0.0
-        sig.X_WB_des.p[i] = x.place[i] = place
+        sig.V_WB_cmd.v[i] = (place - x.place[i]) / dt if x.started else 0.0
+        sig.X_WB_cmd.p[i] = x.place[i] = place
     q = admittance.compliant_attitude(x.compliance, so3.load(sig.X_HT_rest.q))
     work += vec.dot(vec.load(sig.F_h_H.tau), so3.between(so3.load(x.q), q))
-    so3.store(sig.X_WB_des.q, q)
+    so3.store(sig.X_WB_cmd.q, q)
     so3.store(x.q, q)
-    vec.store(sig.V_WB_des.w, admittance.compliant_turn_rate(x.compliance))
+    vec.store(sig.V_WB_cmd.w, admittance.compliant_turn_rate(x.compliance))
     x.started = 1
     return work
 
@@ -140,8 +140,8 @@ def _reset(sig, x, p):
     vec.store(x.place, vec.load(p.p0))
     vec.store(x.followed, vec.load(p.p0))
     so3.store(x.q, so3.load(p.q0))
-    vec.store(sig.X_WB_des.p, vec.load(p.p0))
-    so3.store(sig.X_WB_des.q, so3.load(p.q0))
+    vec.store(sig.X_WB_cmd.p, vec.load(p.p0))
+    so3.store(sig.X_WB_cmd.q, so3.load(p.q0))
 
 
 HARDWARE_ADMITTANCE = StageKind(
@@ -149,7 +149,7 @@ HARDWARE_ADMITTANCE = StageKind(
     hardware_admittance_step,
     reads=("F_h_raw_H", "F_h_H", "X_WB_meas", "X_HT_rest", "e_p_H", "M_arm", "D_arm_des", "K_arm"),
     writes=(
-        "X_WB_des", "V_WB_des", "z_hw", "v_hw", "e_p_shown_H", "D_port", "P_port", "E_hw", "W_damping", "W_gains",
+        "X_WB_cmd", "V_WB_cmd", "z_hw", "v_hw", "e_p_shown_H", "D_port", "P_port", "E_hw", "W_damping", "W_gains",
         "W_lead_and_base",
     ),
     state=record(

@@ -157,7 +157,7 @@ def _work(sig, before, after):
 @jit
 def hardware_ik_step(sig, x, p, dt):
     ledger.publish(sig.W_limits, x.limits)  # of the ticks before this one, as the other ports
-    asked, before = spatial.load(sig.X_WB_des), spatial.load(x.reached)
+    asked, before = spatial.load(sig.X_WB_cmd), spatial.load(x.reached)
     place = _into_box(p, asked[0])
     sig.ik_hw_error, turn_error = chain.ik(
         x.work, p.chain, x.q, place, asked[1], (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), dt / ITERATIONS, ITERATIONS
@@ -167,9 +167,9 @@ def hardware_ik_step(sig, x, p, dt):
     ledger.book(x.limits, _work(sig, spatial.load(x.asked), asked) - _work(sig, before, reached), 1.0, 1.0)
     spatial.store(x.asked, asked)
     spatial.store(x.reached, reached)
-    spatial.store(sig.X_WB_des, reached)
-    vec.store(sig.V_WB_des.v, vec.scale(1.0 / dt, vec.sub(reached[0], before[0])))
-    vec.store(sig.V_WB_des.w, vec.scale(1.0 / dt, so3.between(before[1], reached[1])))
+    spatial.store(sig.X_WB_cmd, reached)
+    vec.store(sig.V_WB_cmd.v, vec.scale(1.0 / dt, vec.sub(reached[0], before[0])))
+    vec.store(sig.V_WB_cmd.w, vec.scale(1.0 / dt, so3.between(before[1], reached[1])))
     for i in range(JOINTS):
         sig.q_hw[i] = x.q[i]
     # What the world's books compare with: the commanded pose, and the wrench that this tick worked with.
@@ -197,16 +197,16 @@ def _reset(sig, x, p):
     reached = vec.load(x.work.p), so3.load(x.work.q)
     spatial.store(x.asked, spatial.load(p.start))
     spatial.store(x.reached, reached)
-    spatial.store(sig.X_WB_des, reached)
+    spatial.store(sig.X_WB_cmd, reached)
     spatial.store(sig.X_WBcm_next, reached)
 
 
 HARDWARE_IK = StageKind(
     "hardware-ik",
     hardware_ik_step,
-    reads=("X_WB_des", "F_h_H", "ik_hw_error"),
+    reads=("X_WB_cmd", "F_h_H", "ik_hw_error"),
     writes=(
-        "X_WB_des", "V_WB_des", "q_hw", "ik_hw_error", "X_WBcm_next", "F_Bcm_W", "W_limits", "fault", "fault_axis",
+        "X_WB_cmd", "V_WB_cmd", "q_hw", "ik_hw_error", "X_WBcm_next", "F_Bcm_W", "W_limits", "fault", "fault_axis",
         "fault_value", "fault_limit",
     ),
     state=record(work=CHAIN_WORK, q=JOINTS, asked=POSE, reached=POSE, late="f8", late_turn="f8", limits=PORT),

@@ -16,8 +16,8 @@ from hilt.maths import so3, vec
 def contact_books_step(sig, x, p, dt):
     tip = vec.load(p.tip_B)
     if p.rotates:
-        tip = so3.rotate(so3.load(sig.X_WB_des.q), tip)
-    des, true = vec.add(vec.load(sig.X_WB_des.p), tip), vec.load(sig.p_C_true_W)
+        tip = so3.rotate(so3.load(sig.X_WB_cmd.q), tip)
+    des, true = vec.add(vec.load(sig.X_WB_cmd.p), tip), vec.load(sig.p_C_true_W)
     f, held = vec.load(sig.F_C_true_W), vec.load(x.f)
     mea, comp, alpha = vec.load(sig.F_mea_W), vec.load(sig.F_comp_W), vec.load(sig.F_alpha_W)
     if x.started:
@@ -49,7 +49,7 @@ def _pack(p, scenario):
 CONTACT_BOOKS = StageKind(
     "contact-books",
     contact_books_step,
-    reads=("X_WB_des", "p_C_true_W", "F_C_true_W", "F_mea_W", "F_comp_W", "F_alpha_W"),
+    reads=("X_WB_cmd", "p_C_true_W", "F_C_true_W", "F_mea_W", "F_comp_W", "F_alpha_W"),
     writes=("W_environment", "W_sampling", "W_delay", "W_sensor", "W_compensation", "W_controller"),
     state=record(
         true=3, des=3, f=3, started="i8",

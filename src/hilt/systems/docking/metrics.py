@@ -267,7 +267,7 @@ class _Command:
 
     def take(self, rows: np.ndarray) -> None:
         if self._twin:
-            places = np.concatenate([self._before, rows["X_WB_des"]["p"] + _turned(rows["X_WB_des"]["q"], self._tip)])
+            places = np.concatenate([self._before, rows["X_WB_cmd"]["p"] + _turned(rows["X_WB_cmd"]["q"], self._tip)])
             self._before = places[-2:].copy()
             v = np.diff(places, axis=0) / self._period
         else:

@@ -142,7 +142,7 @@ def _clip(value, most):
 @jit
 def _command(sig, p):
     """The set-point, from where the mock-up is in the neutral pose."""
-    return vec.sub(vec.load(sig.X_WB_des.p), vec.load(p.centre))
+    return vec.sub(vec.load(sig.X_WB_cmd.p), vec.load(p.centre))
 
 
 @jit
@@ -155,7 +155,7 @@ def _on_table(sig, p, command):
 def hexa_step(sig, x, p, dt):
     if not p.present:
         return
-    command, q = _command(sig, p), so3.load(sig.X_WB_des.q)
+    command, q = _command(sig, p), so3.load(sig.X_WB_cmd.q)
     for axis in range(2):
         slow = p.keep * x.xy[axis] + p.gain_before * x.command[axis] + p.gain_after * command[axis]
         x.command[axis] = command[axis]
@@ -224,14 +224,14 @@ def hexa_reset(sig, x, p):
         sig.stage_xy[axis] = x.xy[axis]
     if p.present:
         for i in range(LEGS):
-            x.angles[i], _ = crank_angle(p, i, _on_table(sig, p, command), so3.load(sig.X_WB_des.q))
+            x.angles[i], _ = crank_angle(p, i, _on_table(sig, p, command), so3.load(sig.X_WB_cmd.q))
             sig.hexa_angles[i] = x.angles[i]
 
 
 HEXA = StageKind(
     "hexa",
     hexa_step,
-    reads=("X_WB_des", "fault"),
+    reads=("X_WB_cmd", "fault"),
     writes=("hexa_angles", "stage_xy", "fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(xy=2, command=2, angles=LEGS, A=("f8", (LEGS, LEGS))),
     params=record(

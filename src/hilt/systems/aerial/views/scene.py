@@ -91,7 +91,7 @@ def pose(row, x, p, out):
     _put_vehicle(out, sig, x, p)
     put(out, p.hardware, X_VH[0], X_VH[1])
     put_chain(out, p.hardware + 1, p.iiwa, sig.q_hw, X_VH[0], X_VH[1])
-    X_VT = spatial.compose(X_VH, spatial.load(sig.X_WB_des))
+    X_VT = spatial.compose(X_VH, spatial.load(sig.X_WB_cmd))
     if p.box >= 0:
         put(out, p.box, X_VH[0], X_VH[1])
     _put_human(out, sig, p, X_VT, X_WE)

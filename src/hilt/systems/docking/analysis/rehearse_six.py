@@ -20,7 +20,7 @@ FLIGHT = 0.35  # s before the contact
 def closing_speed(system: Any, scenario: Any) -> float:
     """Of the tip along the told normal, at the start; both bodies may turn."""
     still = scenario.model_copy(update={"compensate": scenario.compensate.model_copy(update={"mode": "realtime"})})
-    start = system.set_up(still).row[0].V_WB_des
+    start = system.set_up(still).row[0].V_WB_cmd
     return abs(float(np.dot(scenario.prior.normal(scenario), start.v + np.cross(start.w, scenario.rod.tip))))
 
 

@@ -126,7 +126,7 @@ def run(
             cof.append(padded(peak_forces(rows), ideal.peaks))
             slips.append(rows["time_slip"][-1])
             speeds.append(np.abs(rows["v_C_des_W"][:, 0]).max() / v0)
-            command = np.diff(rows["X_WB_des"]["p"][:, 0]) / values.loop.period
+            command = np.diff(rows["X_WB_cmd"]["p"][:, 0]) / values.loop.period
             ratios.append((np.abs(command).max() / v0, np.abs(np.diff(command)).max() / values.loop.period / scale))
     shape = (len(robots), len(seeds), -1)
     fastest, hardest = np.max(ratios, axis=0)

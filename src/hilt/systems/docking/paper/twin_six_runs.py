@@ -79,8 +79,8 @@ def kept(rows: np.ndarray, values: Docking) -> tuple[float, float, float, float]
     energy = DOCKING.stored_energy(rows)
     scale = float(np.linalg.norm(rows["P_N"][0]))
     linear, angular = (np.abs(rows[name] - rows[name][0]).max() for name in ("P_N", "L_N"))
-    attitude = Rotation.from_quat(rows["X_WB_des"]["q"], scalar_first=True)
-    v = np.diff(rows["X_WB_des"]["p"] + attitude.apply(values.rod.tip), axis=0) / values.loop.period
+    attitude = Rotation.from_quat(rows["X_WB_cmd"]["q"], scalar_first=True)
+    v = np.diff(rows["X_WB_cmd"]["p"] + attitude.apply(values.rod.tip), axis=0) / values.loop.period
     speed, omega = values.approach.speed, math.sqrt(values.contact.stiffness / values.reduced_mass)
     change = np.linalg.norm(np.diff(v, axis=0), axis=1).max() / values.loop.period
     return (

@@ -30,7 +30,7 @@ def command_step(sig, x, p, dt):
     ledger.publish(sig.W_twin, x.port)
     n = vec.load(p.n_W)
     tip = vec.load(p.tip_B)
-    at, v = vec.dot(n, sig.X_WB_des.p) + vec.dot(n, tip), vec.dot(n, sig.V_WB_des.v)
+    at, v = vec.dot(n, sig.X_WB_cmd.p) + vec.dot(n, tip), vec.dot(n, sig.V_WB_cmd.v)
     side = sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1
     frame = model.frame_of(sig, side)
     rate, slope, aim = sig.clock_rate, sig.clock_slope, sig.clock_aim
@@ -51,8 +51,8 @@ def command_step(sig, x, p, dt):
     u, du = steer(sig.u_twin, sig.du_twin, now, inverse(now, T1, T2), inverse(later, T1, T2), T1, x.preview, p.A, p.V, dt)
     # -F̂·(way of the body - way of the command)
     ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_twin) - (u - sig.u_twin), 1.0)
-    vec.store(sig.X_WB_des.p, vec.add(vec.load(sig.X_WB_des.p), vec.scale(u - at, n)))
-    vec.store(sig.V_WB_des.v, vec.add(vec.load(sig.V_WB_des.v), vec.scale(du - v, n)))
+    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_cmd.p), vec.scale(u - at, n)))
+    vec.store(sig.V_WB_cmd.v, vec.add(vec.load(sig.V_WB_cmd.v), vec.scale(du - v, n)))
     sig.r_twin, sig.u_twin, sig.du_twin = now[0], u, du
     sig.x_twin, sig.v_twin = at, v
 
@@ -69,8 +69,8 @@ def _pack(p, scenario):
 def start_on_line(sig, p):
     """Body and command begin at the same place on the line through the frames."""
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
-    sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_des.p) + vec.dot(n, tip)
-    sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_des.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_des.w), tip))
+    sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_cmd.p) + vec.dot(n, tip)
+    sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_cmd.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_cmd.w), tip))
     if p.at_rest:
         sig.du_twin = 0.0
 
@@ -85,11 +85,11 @@ TWIN_COMMAND = StageKind(
     "twin-command",
     command_step,
     reads=(
-        "X_WB_des", "V_WB_des", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat",
+        "X_WB_cmd", "V_WB_cmd", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat",
         "x_twin", "v_twin", "u_twin", "du_twin",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
-    writes=("X_WB_des", "V_WB_des", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
+    writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(port=PORT, preview="f8"),
     params=record(n_W=3, tip_B=3, mass="f8", A="f8", V="f8", give="f8", at_rest="i8"),
     pack=_pack,

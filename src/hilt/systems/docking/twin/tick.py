@@ -48,8 +48,8 @@ SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, rea
 BACK_TO_THE_BODIES = StageKind(
     "back-to-the-bodies",
     _back_to_the_bodies_step,
-    reads=("X_WB_des",),
-    writes=("X_WB_des", "V_WB_des"),
+    reads=("X_WB_cmd",),
+    writes=("X_WB_cmd", "V_WB_cmd"),
     state=TWO_BODIES.state,
     params=TWO_BODIES.params,
 )

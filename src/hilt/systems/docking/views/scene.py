@@ -39,7 +39,7 @@ def pose(row, x, p, out):
     measured = spatial.load(sig.X_WB_meas)
     known = put(out, p.mock, measured[0], measured[1])
     put(out, p.tip, spatial.place(measured, vec.load(p.tip_U)), measured[1])
-    put(out, p.wanted, vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q))
+    put(out, p.wanted, vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q))
     put_robot(out, p.robot, x.q, measured[0], measured[1], known)
     f = vec.load(sig.F_C_true_W)
     put_arrow(out, p.nodes, p.force, vec.load(sig.p_C_true_W), f, p.least)

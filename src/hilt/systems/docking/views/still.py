@@ -63,7 +63,7 @@ def _offsets(scenario: Docking, across: np.ndarray) -> tuple[float, float]:
 
 def _turn(result: Result, k: int, across: np.ndarray) -> float:
     """Angle [rad] of the servicer against the target in the drawn plane."""
-    q = result.rows["X_WB_des"]["q"][k]
+    q = result.rows["X_WB_cmd"]["q"][k]
     normal = np.array(scenario_of(result).frames.n_W)
     size = float(np.linalg.norm(q[1:]))
     if size < 1e-12:

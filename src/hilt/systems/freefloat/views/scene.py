@@ -38,7 +38,7 @@ def pose(row, x, p, out):
     put(out, p.body, vec.load(sig.X_WBcm.p), so3.load(sig.X_WBcm.q))
     mock = spatial.load(sig.X_WB_meas)
     known = put(out, p.mock, mock[0], mock[1])
-    put(out, p.wanted, vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q))
+    put(out, p.wanted, vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q))
     put(out, p.follow, vec.load(sig.X_WBcm.p), UPRIGHT)
     if p.walls >= 0:
         put(out, p.walls, (0.0, 0.0, 0.0), UPRIGHT)

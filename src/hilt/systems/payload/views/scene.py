@@ -69,7 +69,7 @@ def pose(row, x, p, out):
     if p.payload >= 0:
         put(out, p.payload, vec.load(sig.X_WB_meas.p), so3.load(sig.X_WB_meas.q))
     if p.table:
-        put_table(out, p.hexa, sig.stage_xy, sig.hexa_angles, vec.load(sig.X_WB_des.p), so3.load(sig.X_WB_des.q))
+        put_table(out, p.hexa, sig.stage_xy, sig.hexa_angles, vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q))
     if p.wall >= 0:
         put(out, p.wall, vec.load(p.wall_p), UPRIGHT)
     for i in range(p.arms):

@@ -26,10 +26,10 @@ SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point so far away, 
 @jit
 def command_step(sig, x, p, dt):
     ledger.publish(sig.W_twin, x.port)
-    n, q = vec.load(sig.n_hat_W), so3.load(sig.X_WB_des.q)
+    n, q = vec.load(sig.n_hat_W), so3.load(sig.X_WB_cmd.q)
     rod = so3.rotate(q, vec.load(p.tip_B))
-    tip, turning = vec.add(vec.load(sig.X_WB_des.p), rod), vec.load(sig.V_WB_des.w)
-    flow = vec.add(vec.load(sig.V_WB_des.v), vec.cross(turning, rod))
+    tip, turning = vec.add(vec.load(sig.X_WB_cmd.p), rod), vec.load(sig.V_WB_cmd.w)
+    flow = vec.add(vec.load(sig.V_WB_cmd.v), vec.cross(turning, rod))
     way = vec.sub(tip, vec.load(sig.p_C_des_W))
     at, v = sig.x_twin + vec.dot(n, way), vec.dot(n, flow)
     G_q, G_w = answers(p.levers, q, tip, n)
@@ -73,10 +73,10 @@ def command_step(sig, x, p, dt):
     so3.store(x.q, Q)
     vec.store(x.turning, W)
     rod = so3.rotate(Q, vec.load(p.tip_B))
-    vec.store(sig.X_WB_des.p, vec.sub(c_next, rod))
-    so3.store(sig.X_WB_des.q, Q)
-    vec.store(sig.V_WB_des.v, vec.sub(dc, vec.cross(W, rod)))
-    vec.store(sig.V_WB_des.w, W)
+    vec.store(sig.X_WB_cmd.p, vec.sub(c_next, rod))
+    so3.store(sig.X_WB_cmd.q, Q)
+    vec.store(sig.V_WB_cmd.v, vec.sub(dc, vec.cross(W, rod)))
+    vec.store(sig.V_WB_cmd.w, W)
     sig.r_twin, sig.x_twin, sig.v_twin = now[0], at, v
     sig.u_twin, sig.du_twin = vec.dot(vec.load(p.n_W), c_next), vec.dot(vec.load(p.n_W), dc)
 
@@ -95,11 +95,11 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     """The first command is where the bodies are; the lead is engaged in free flight."""
-    rod = so3.rotate(so3.load(sig.X_WB_des.q), vec.load(p.tip_B))
-    vec.store(x.tip, vec.add(vec.load(sig.X_WB_des.p), rod))
-    vec.store(x.rate, vec.add(vec.load(sig.V_WB_des.v), vec.cross(vec.load(sig.V_WB_des.w), rod)))
-    so3.store(x.q, so3.load(sig.X_WB_des.q))
-    vec.store(x.turning, vec.load(sig.V_WB_des.w))
+    rod = so3.rotate(so3.load(sig.X_WB_cmd.q), vec.load(p.tip_B))
+    vec.store(x.tip, vec.add(vec.load(sig.X_WB_cmd.p), rod))
+    vec.store(x.rate, vec.add(vec.load(sig.V_WB_cmd.v), vec.cross(vec.load(sig.V_WB_cmd.w), rod)))
+    so3.store(x.q, so3.load(sig.X_WB_cmd.q))
+    vec.store(x.turning, vec.load(sig.V_WB_cmd.w))
     if p.at_rest:
         vec.store(x.rate, (0.0, 0.0, 0.0))
         vec.store(x.turning, (0.0, 0.0, 0.0))
@@ -110,10 +110,10 @@ SIX_COMMAND = StageKind(
     "twin-six-command",
     command_step,
     reads=(
-        "X_WB_des", "V_WB_des", "p_C_des_W", "n_hat_W", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat",
+        "X_WB_cmd", "V_WB_cmd", "p_C_des_W", "n_hat_W", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat",
         "T1_hat", "T2_hat", "x_twin", "v_entry", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
-    writes=("X_WB_des", "V_WB_des", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
+    writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(port=PORT, preview="f8", tip=3, rate=3, q=4, turning=3),
     params=record(
         levers=LEVERS, n_W=3, tip_B=3, A="f8", V="f8", A_turn="f8", V_turn="f8", middle="f8", give="f8", at_rest="i8",
