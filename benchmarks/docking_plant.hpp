@@ -44,10 +44,10 @@ template <class F> void fields(BooksState& a, F f) {
 template <class F> void fields(SensorState& a, F f) { FIELD(line) FIELD(f) FIELD(tau) }
 
 inline void robot(Row& row, RobotState& x, const RobotParameters& p) {
-    push(x.line, row.X_WB_des, row.V_WB_des);
+    push(x.line, row.X_WB_cmd, row.V_WB_cmd);
     const auto late = neighbours(x.line, p.samples);
-    row.X_WB_true = {late.vector(0), p.rotates ? late.attitude(6) : row.X_WB_des.q};
-    row.V_WB_true = {late.vector(3), p.rotates ? late.vector(10) : row.V_WB_des.w};
+    row.X_WB_true = {late.vector(0), p.rotates ? late.attitude(6) : row.X_WB_cmd.q};
+    row.V_WB_true = {late.vector(3), p.rotates ? late.vector(10) : row.V_WB_cmd.w};
 }
 
 inline void encoder(Row& row) {
@@ -97,7 +97,7 @@ inline void contact(Row& row, ContactState& x, const ContactParameters& p) {
 }
 
 inline void contact_books(Row& row, BooksState& x, const BooksParameters& p) {
-    const Vec des = row.X_WB_des.p + (p.rotates ? rotate(row.X_WB_des.q, p.tip_B) : p.tip_B), at = row.p_C_true_W;
+    const Vec des = row.X_WB_cmd.p + (p.rotates ? rotate(row.X_WB_cmd.q, p.tip_B) : p.tip_B), at = row.p_C_true_W;
     const Vec f = row.F_C_true_W, held = x.f, mea = row.F_mea_W;
     if (x.started) {
         const Vec moved = at - x.true_, asked = des - x.des, mean = 0.5 * (held + f);

@@ -30,8 +30,8 @@ template <class Row> void check(Row& row, Fault code, double square, double limi
 }
 
 template <class Row> void guard(Row& row, GuardState& x, const GuardLimits& p, double dt) {
-    const Vec position = row.X_WB_des.p;
-    const Quat q = row.X_WB_des.q;
+    const Vec position = row.X_WB_cmd.p;
+    const Quat q = row.X_WB_cmd.q;
     const double rate = 1.0 / dt;
     const Vec velocity = rate * (position - x.p), change = rate * (velocity - x.v);
     const Vec jolt = x.blind ? Vec{} : rate * (change - x.a);

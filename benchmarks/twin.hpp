@@ -71,7 +71,7 @@ inline void sense(Row& row, SenseState& x, const SenseParameters& p) {
     }
     row.p_C_des_W = row.p_C_des_W + (row.x_twin - dot(n, row.p_C_des_W)) * n;
     row.v_C_des_W = row.v_C_des_W + (row.v_twin - dot(n, row.v_C_des_W)) * n;
-    row.V_WB_des.v = row.v_C_des_W;
+    row.V_WB_cmd.v = row.v_C_des_W;
 }
 
 // Step 7: the robot's dead time and inertia, by recursive prediction error.
