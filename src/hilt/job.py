@@ -54,7 +54,7 @@ class Result:
             "metrics": plain(self.metrics),
             "reasons": missing.reasons(self.metrics),
             "ledger": plain(self.ledger),
-            "delays": delays.table(self.scenario),
+            "delays": delays.table(self.system, self.scenario),
             "fault": self.fault and plain(self.fault.as_json()),
             "recording": self.recording and str(self.recording),
             **lab,

@@ -1,7 +1,7 @@
 """What a run takes at most, computed before it begins: a sentence if that is long or large, a refusal if it cannot be.
 
-Rows come from the system itself; the rest is one small table of cautious guesses. A run that ends by itself, after
-its collisions or by a fault, takes less.
+Rows and the time of a tick come from the system itself; the rest is one small table of cautious guesses. A run that ends by
+itself, after its collisions or by a fault, takes less.
 """
 
 import math
@@ -14,9 +14,7 @@ from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.metrics.survey import KEPT_BYTES
 
-LOOP = {"aerial": 250e-6, "docking": 80e-6, "freefloat": 60e-6, "payload": 200e-6}  # s a tick in the loop, recorded
-OTHERS = 250e-6
-COMPILED = 0.5  # of that, in the compiled loop alone
+COMPILED = 0.5  # of a system's tick_time, in the compiled loop alone
 EACH = 0.02  # s of each run, for setting it up and for its figures
 ON_DISK = 1.1  # of a row's bytes: what compresses badly is as large as it is, and has a message's head
 KEPT = 2.0  # copies of the rows in memory while figures are made of them
@@ -62,7 +60,7 @@ def estimate(system: System, values: Scenario, runs: int = 1, recorded: bool = T
     """Of `runs` runs one after the other; `kept`: the rows of one of them lie in memory at a time."""
     ticks = values.loop.duration / values.loop.period + 1.0
     row = system.row.itemsize
-    pace = LOOP.get(system.name, OTHERS) * (1.0 if recorded else COMPILED)
+    pace = system.tick_time * (1.0 if recorded else COMPILED)
     return Estimate(
         ticks=ticks * runs,
         seconds=runs * (ticks * pace + EACH),

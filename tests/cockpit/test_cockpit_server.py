@@ -25,6 +25,7 @@ from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.record import recording
 from hilt.record.recording import load
+from hilt.systems.freefloat.views.presets import PRESETS
 from tests.cockpit.cockpit_peers import kill, server, station, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
@@ -258,7 +259,7 @@ def test_two_recordings_are_aligned_at_the_first_contact(cockpit, folder):
         contacts = [about["first_contact"] for about in watching["info"]]
         assert contacts[0] != contacts[1]
         assert watching["span"][0] == -max(contacts)
-        assert len(watching["presets"][0]["plots"][0]["signals"]) == 2 * len(presets.PRESETS["freefloat"]["body"][0][2])
+        assert len(watching["presets"][0]["plots"][0]["signals"]) == 2 * len(PRESETS["body"][0][2])
         client.send(type="range", id=1, names=["1/contact", "2/contact"], **{"from": -0.2, "to": 0.2, "points": 4000})
         header, numbers = client.next("range")
         times = numbers[: header["n"]] + header["t0"]
@@ -472,7 +473,7 @@ def _flat(tree, prefix=""):
 @pytest.mark.parametrize("name", ["docking", "freefloat", "payload", "aerial"])
 def test_presets_show_what_there_is(name):
     units = {each["name"]: each["unit"] for each in describe(registry.system(name).row)}
-    for preset in presets.of([name], [""], [""]):
+    for preset in presets.of([registry.system(name)], [""], [""]):
         assert 4 <= len(preset["plots"]) <= 6
         for plot in preset["plots"]:
             assert plot["signals"]

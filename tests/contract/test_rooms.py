@@ -4,6 +4,7 @@ What only one system uses lies in that system's folder; the rest of hilt does no
 """
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from itertools import takewhile
 from pathlib import Path
@@ -95,6 +96,46 @@ def test_a_system_does_not_know_the_others(system):
     for module, uses in IMPORTS.items():
         if module.startswith(f"hilt.systems.{system}."):
             assert not [used for used in uses if f"{used}.".startswith(others)], module
+
+
+# Where a system is named all the same, and why.
+NAMED = {
+    "hilt.core.signals": "the tables of signals stand together, in one order",
+    "hilt.job": "an example in a sentence of what a scenario file has to say",
+}
+NAMES = re.compile(r"hilt\.systems|\b(docking|freefloat|aerial)\b|^payload$|`payload`")
+
+
+def words_of(path):
+    """Strings of a file, and what it imports; not its docstrings and comments, which may give examples."""
+    tree = ast.parse(path.read_text())
+    said = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value
+        elif isinstance(node, ast.ImportFrom):
+            yield f"{node.module}"
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_nobody_but_the_systems_names_a_system():
+    found = {
+        (module, word)
+        for module, path in MODULES.items()
+        if not module.startswith("hilt.systems")
+        for word in words_of(path)
+        if NAMES.search(word)
+    }
+    assert not {pair for pair in found if pair[0] not in NAMED}
+    assert {module for module, _ in found} == NAMED.keys()  # an exception that is not needed any more goes
 
 
 def test_what_runs_offline_is_no_part_of_a_device_or_a_loop():

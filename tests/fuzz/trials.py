@@ -175,7 +175,7 @@ def compute(system: Any, values: Any, name: str) -> str:
     with np.errstate(all="ignore"):
         result = job.finish(system, values, name, log[:count])
     json.dumps(result.as_json(), allow_nan=False)
-    delays.table(values)
+    delays.table(system, values)
     return "faulted" if result.fault else "ran"
 
 

@@ -422,7 +422,7 @@ def test_a_cylinder_lies_along_the_direction_it_is_given(direction):
 
 
 def test_a_system_of_another_package_is_drawn_as_well():
-    other = dataclasses.replace(registry.system("freefloat"), name="of-somebody-else")
+    other = dataclasses.replace(registry.system("freefloat"), name="of-somebody-else", package="")
     values = scenario("freefloat", "wall")
     scene, row = scenes.describe(other, values), run("freefloat", "wall")[-1]
     numbers = scenes.Poser(other, values).pose(row)

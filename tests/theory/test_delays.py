@@ -46,7 +46,7 @@ def test_the_sum_is_what_a_free_body_shows(parts, kind):
     last = job.simulate(system, values).rows[-1]
     assert last["fault"] == 0
     late = (90.0 * last["t"] - 30.0 * 16.0 - 60.0 * 41.0 - 30.0 * last["X_WB_true"]["p"][0]) / 90.0
-    assert late == pytest.approx(delays.table(values)["whole"], abs=1e-7)
+    assert late == pytest.approx(delays.table(system, values)["whole"], abs=1e-7)
 
 
 def pushed(system, values, signal, force, ticks, centre):
@@ -99,12 +99,12 @@ def test_the_sum_is_what_the_other_loops_show(name, scenario, signal, sign, sett
     gained = sign * 10.0 * 50.0 * dt / mass
     assert moved[-1] - moved[-2] == pytest.approx(gained * dt, rel=1e-6)  # all has settled
     late = (ticks - 1 - centre) * dt - moved[-1] / gained
-    assert late == pytest.approx(delays.table(values)["whole"], abs=1e-3 * dt)
+    assert late == pytest.approx(delays.table(system, values)["whole"], abs=1e-3 * dt)
 
 
 def test_every_part_has_words_and_the_sum_is_theirs():
-    _, values, _ = job.find("freefloat", "paper", [*LOOPS["all"], "robot.lead=true"])
-    found = delays.table(values)
+    system, values, _ = job.find("freefloat", "paper", [*LOOPS["all"], "robot.lead=true"])
+    found = delays.table(system, values)
     assert set(found) == set(delays.WORDS)
     assert found.pop("whole") == pytest.approx(sum(found.values()))
 
@@ -117,7 +117,7 @@ def test_the_table_is_in_the_result_and_in_the_report():
     page = shown.section(result)
     assert all(delays.WORDS[name] in page for name in result.as_json()["delays"])
     aerial = registry.system("aerial")
-    assert delays.table(job.find("aerial", aerial.default_scenario, [])[1]) == {}  # its loop is of another kind
+    assert delays.table(aerial, job.find("aerial", aerial.default_scenario, [])[1]) == {}  # its loop is of another kind
 
 
 def worst_cov(*settings):

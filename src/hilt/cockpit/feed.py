@@ -133,7 +133,7 @@ class Feed:
             "info": without_paths(self.info),
             "scene": self.view.scene,
             "signals": columns.describe(self.system.row),
-            "presets": presets.of([self.system.name], [""], [self.name]),
+            "presets": presets.of([self.system], [""], [self.name]),
             "span": span and list(span),
             "result": None,
         }

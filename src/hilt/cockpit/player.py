@@ -140,7 +140,7 @@ class Player:
             ],
             "scene": scenes[0] if len(scenes) == 1 else stage_view.together(scenes, self.prefixes),
             "signals": [each for prefix, film in self._each() for each in columns.describe(film.rows.dtype, prefix)],
-            "presets": presets.of([film.system.name for film in self.films], self.prefixes, [f.name for f in self.films]),
+            "presets": presets.of([film.system for film in self.films], self.prefixes, [f.name for f in self.films]),
             "span": list(self.span),
             "result": [film.result and without_paths({**film.result, "recording": film.name}) for film in self.films],
         }

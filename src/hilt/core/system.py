@@ -4,9 +4,12 @@ The tables are the block diagram. What is computed with them, rows, states, para
 each scenario, with the blocks that it uses.
 """
 
+import importlib
+import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -51,10 +54,20 @@ class _Diagram:
 
 @dataclass(frozen=True)
 class System:
-    """A block diagram, and what belongs to it: its scenarios, metrics, ledger and report.
+    """A block diagram, and what belongs to it: its scenarios, metrics, ledger and views.
 
     `tick` reads measurements and writes set-points, `plant` the other way. `observe` is what remains of the plant when a lab
     has the rest: energy and events by what is measured; a system without it cannot run on devices.
+
+    `package` is the folder of the system as a package. What is drawn and computed beside a run lies in it and is imported when
+    it is asked for (`part`); each of these modules may be missing:
+
+        views.report      advice(result), pictures(result), comparison_sentence(results), comparison_picture(results)
+        views.scene       draw(scenario) -> scene.Drawing
+        views.presets     PRESETS: plots of the cockpit
+        views.delays      table(scenario) -> seconds by name: where the loop loses time
+        views.bound       bound(scenario): what no method can better, for `hilt bound`
+        paper             PAPERS: modules with reproduce(), by the key of their paper
     """
 
     name: str
@@ -69,7 +82,8 @@ class System:
     stored_energy: Callable[[np.ndarray], np.ndarray]
     scenario_folder: Path
     default_scenario: str
-    report: str
+    package: str = ""
+    tick_time: float = 250e-6  # s that a tick takes in the loop, recorded: a cautious guess, for announcing long runs
     observe: Blocks = ()
     live: tuple[Live, ...] = ()
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
@@ -89,6 +103,19 @@ class System:
     def scenario_files(self) -> dict[str, Path]:
         """The scenarios that come with the system, by name."""
         return {path.stem: path for path in sorted(self.scenario_folder.glob("*.toml"))}
+
+    def part(self, name: str) -> ModuleType | None:
+        """A module of the system's package, such as `views.report`; None if it has none of that name."""
+        if not self.package:
+            return None
+        full = f"{self.package}.{name}"
+        try:
+            known = importlib.util.find_spec(full) is not None
+        except ModuleNotFoundError as error:
+            if not full.startswith(f"{error.name}."):
+                raise
+            known = False
+        return importlib.import_module(full) if known else None
 
     @property
     def inputs(self) -> set[str]:

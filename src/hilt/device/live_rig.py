@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core import clock, faults
+from hilt.core import clock, faults, registry
 from hilt.core.clock import DeviceClock
 from hilt.core.faults import InputError
 from hilt.core.guard import GUARD, NEVER, overload
@@ -46,7 +46,8 @@ class LabRig:
 
     def __init__(self, file: RigFile, system: System) -> None:
         if not system.observe:
-            raise InputError(f"{system.name} cannot run on devices; docking, freefloat and aerial can; choose one")
+            able = [name for name, other in registry.systems().items() if other.observe]
+            raise InputError(f"{system.name} cannot run on devices; known that can are {', '.join(able)}; choose one")
         self.file, self.state = file, OFF
         self.clock = DeviceClock(float(file.robot_section.cycle))
         self._bench: Bench | None = None  # of the run, once armed

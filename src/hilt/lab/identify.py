@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from hilt.core import toml
+from hilt.core import registry, toml
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.core.units import Second
@@ -226,9 +226,12 @@ def write(found: RobotFit, source: Path, target: Path) -> None:
     """A copy of the rig file with the robot's answer in its table [scenario]."""
     text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings())
     keys = toml.parse(text)["scenario"]
-    sensor_delay = TypeAdapter(Second).validate_python({**keys, **keys.get("docking", {})}.get("sensor.delay", 0.0))
-    if sensor_delay > 0.0:  # in `docking`, robot.delay is that of both
-        text = set_table(text, "scenario.docking", {"robot.delay": _ms(found.simulated_delay + sensor_delay)})
+    for name, system in registry.systems().items():
+        if not getattr(system.scenario, "ROBOT_DELAY_IS_WHOLE", False):
+            continue
+        sensor_delay = TypeAdapter(Second).validate_python({**keys, **keys.get(name, {})}.get("sensor.delay", 0.0))
+        if sensor_delay > 0.0:
+            text = set_table(text, f"scenario.{name}", {"robot.delay": _ms(found.simulated_delay + sensor_delay)})
     target.write_text(text, encoding="utf-8")
 
 

@@ -6,8 +6,8 @@ with τ the sum. This is what a contact feels as long as it is slow beside each 
 
 from typing import Any
 
+from hilt.core.system import System
 from hilt.dynamics.integrators import EXTRA_DELAY
-from hilt.sense.filter import LowPass
 
 WORDS = {
     "sensor": "sensor, delay, age of its samples and low-pass",
@@ -21,23 +21,43 @@ WORDS = {
 }
 
 
-def table(scenario: Any) -> dict[str, float]:
-    """Every delay of the loop by name, and the whole, in seconds; nothing for a system whose loop is of another kind."""
-    if not isinstance(getattr(scenario, "force_filter", None), LowPass):
+def table(system: System, scenario: Any) -> dict[str, float]:
+    """Every delay of the loop by name, and the whole, in seconds; nothing for a system that has no such table."""
+    own = system.part("views.delays")
+    if own is None:
         return {}
-    robot, own, period = scenario.robot, scenario.robot_lag, scenario.loop.period
-    dead = robot.pure(own)
-    parts = {"sensor": scenario.sensor.lateness + scenario.sensor.lag(period), "filter": scenario.force_filter.delay}
-    if scenario.system == "docking":  # its two bodies take Euler's symplectic step, and its set-points do not lead
-        parts["integrator"] = EXTRA_DELAY["euler"] * period
-        led = 0.0
-    else:
-        if scenario.tool is not None:
-            late = scenario.tool.smooth - parts["sensor"] - parts["filter"]
-            parts["tool"] = scenario.tool.mass / scenario.body.mass * late
-        parts["integrator"] = EXTRA_DELAY[scenario.integrator.kind] * period
-        led = robot.delay if robot.lead else 0.0
-    parts |= {"robot_dead_time": dead, "robot_response": own - dead}
-    if led > 0:
-        parts["lead"] = -led
+    parts: dict[str, float] = own.table(scenario)
     return {**parts, "whole": sum(parts.values())}
+
+
+def until_the_body(scenario: Any) -> dict[str, float]:
+    """From the contact to the force that moves the body."""
+    return {
+        "sensor": scenario.sensor.lateness + scenario.sensor.lag(scenario.loop.period),
+        "filter": scenario.force_filter.delay,
+    }
+
+
+def tool(scenario: Any, felt: dict[str, float]) -> dict[str, float]:
+    """What taking off the tool's inertia forces costs: they come later than the force that they are taken off."""
+    if scenario.tool is None:
+        return {}
+    return {"tool": scenario.tool.mass / scenario.body.mass * (scenario.tool.smooth - felt["sensor"] - felt["filter"])}
+
+
+def held(integrator: str, scenario: Any) -> dict[str, float]:
+    """The force is held over a tick, and the integrator has a delay of its own."""
+    return {"integrator": EXTRA_DELAY[integrator] * scenario.loop.period}
+
+
+def robot(scenario: Any) -> dict[str, float]:
+    """Of the robot: until it moves at all, and while it follows."""
+    own = scenario.robot_lag
+    dead = scenario.robot.pure(own)
+    return {"robot_dead_time": dead, "robot_response": own - dead}
+
+
+def lead(scenario: Any) -> dict[str, float]:
+    """What set-points ahead of the body give back."""
+    ahead = scenario.robot.delay if scenario.robot.lead else 0.0
+    return {"lead": -ahead} if ahead > 0.0 else {}

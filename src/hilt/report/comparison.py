@@ -1,7 +1,6 @@
 """Several runs of one scenario side by side: a table, a picture, a sentence."""
 
 import html
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def sentence(results: dict[str, Result]) -> str:
 
 
 def _module(results: dict[str, Result]) -> Any:
-    return importlib.import_module(next(iter(results.values())).system.report)
+    return next(iter(results.values())).system.part("views.report")
 
 
 def print_comparison(console: Console, results: dict[str, Result]) -> None:

@@ -7,7 +7,7 @@ from hilt.report.table import table
 
 def section(result: Result) -> str:
     """HTML; nothing for a system without such a table."""
-    found = delays.table(result.scenario)
+    found = delays.table(result.system, result.scenario)
     rows = [(delays.WORDS[name], f"{1e3 * seconds:.3g}") for name, seconds in found.items() if name != "whole"]
     if not rows:
         return ""

@@ -1,7 +1,6 @@
 """The report: one HTML file that needs nothing else."""
 
 import html
-import importlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import hilt
 from hilt.core.faults import InputError
 from hilt.job import Result
-from hilt.report import delays, long, timing, who, words
+from hilt.report import delays, long, plain, timing, who, words
 from hilt.report.figure import Picture
 from hilt.report.table import table as table
 
@@ -73,12 +72,12 @@ def _beside(result: Result) -> str:
 
 def render(result: Result) -> str:
     """The page of one run."""
-    module = importlib.import_module(result.system.report)
+    own = result.system.part("views.report") or plain
     title = f"{result.system.name} · {result.name}"
     parts = [f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(result.scenario.summary)}</p>"]
     if result.fault is not None:
         parts.append(f"<div class='fault'><b>Fault.</b> {html.escape(result.fault.sentence)}</div>")
-    advice = module.advice(result) if result.survey is None else [long.sentence(result)]
+    advice = own.advice(result) if result.survey is None else [long.sentence(result)]
     parts += [f"<div class='advice'>{sentence}</div>" for sentence in advice]
     shown = [
         (html.escape(result.system.metric_words.get(name, name)), html.escape(words.metric(name, v)))
@@ -88,7 +87,7 @@ def render(result: Result) -> str:
     parts.append(delays.section(result))
     parts.append(timing.section(result))
     parts.append(who.section(result))
-    parts.append(figures(module.pictures(result) if result.survey is None else long.pictures(result)))
+    parts.append(figures(own.pictures(result) if result.survey is None else long.pictures(result)))
     parts.append(f"<h2>Scenario</h2><p class='sub'>hash {result.scenario.hash()}, SI units</p>")
     parts.append(f"<pre>{html.escape(json.dumps(result.scenario.model_dump(mode='json'), indent=1))}</pre>")
     return document(title, "".join(parts))

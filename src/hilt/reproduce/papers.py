@@ -4,27 +4,29 @@ import html
 import importlib
 from pathlib import Path
 
+from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.report import page
 from hilt.reproduce.claims import Reproduction
 
-_MODULES = {
-    "cuniato2022": "hilt.systems.aerial.paper.cuniato2022",
-    "destefano2017": "hilt.systems.freefloat.paper.destefano2017",
-    "he2022": "hilt.systems.docking.paper.he2022",
-    "twin": "hilt.systems.docking.paper.twin_claims",
-    "yang2018": "hilt.systems.payload.paper.yang2018",
-}
+
+def _modules() -> dict[str, str]:
+    """Of every system: which module computes the claims of which paper."""
+    found: dict[str, str] = {}
+    for system in registry.systems().values():
+        found |= getattr(system.part("paper"), "PAPERS", {})
+    return dict(sorted(found.items()))
 
 
 def names() -> list[str]:
-    return list(_MODULES)
+    return list(_modules())
 
 
 def reproduce(name: str) -> Reproduction:
-    if name not in _MODULES:
-        raise InputError(f"{name!r} is not a paper that hilt reproduces; known are {', '.join(_MODULES)}; choose one")
-    found: Reproduction = importlib.import_module(_MODULES[name]).reproduce()
+    known = _modules()
+    if name not in known:
+        raise InputError(f"{name!r} is not a paper that hilt reproduces; known are {', '.join(known)}; choose one")
+    found: Reproduction = importlib.import_module(known[name]).reproduce()
     return found
 
 

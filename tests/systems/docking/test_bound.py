@@ -29,7 +29,7 @@ from hilt.systems.docking.analysis.bound import (
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp, least_peak_lp
 from hilt.systems.docking.metrics import damped_contact, ideal_of
 from hilt.systems.docking.views.advice import least_loss, needed, section, warnings
-from hilt.systems.docking.views.bound import first_touch
+from hilt.systems.docking.views.bound import bound as bound_for
 from hilt.systems.docking.views.methods import all_methods
 
 whole_runs = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -221,7 +221,7 @@ def docking(*settings, scenario="table1"):
 
 def test_no_bound_is_said_where_none_is_known():
     with pytest.raises(InputError, match="its bound is not known"):
-        first_touch(docking("contact.kind=hertz", "contact.damping=100 N*s/m"))
+        bound_for(docking("contact.kind=hertz", "contact.damping=100 N*s/m"))
 
 
 @whole_runs

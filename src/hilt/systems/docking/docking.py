@@ -6,7 +6,7 @@ sensor ──► filter ──► force, tip, contact ──► identify k, c �
 
 import math
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -79,6 +79,8 @@ class Compensate(Section):
 
 class Docking(Scenario):
     """Everything a run of `docking` depends on."""
+
+    ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` is that of robot and sensor together
 
     system: Literal["docking"] = "docking"
     dof: Literal[1, 6] = 1
@@ -251,7 +253,8 @@ DOCKING = System(
     stored_energy=kinetic_energy,
     scenario_folder=Path(__file__).parent / "scenarios",
     default_scenario="table1",
-    report="hilt.systems.docking.views.report",
+    package="hilt.systems.docking",
+    tick_time=80e-6,
     live=(
         Live("contact.stiffness", ("contact.stiffness",), ramp=0.1),
         Live("contact.damping", ("contact.damping",), ramp=0.1),

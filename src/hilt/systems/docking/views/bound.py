@@ -1,6 +1,7 @@
 """What physics allows at the first touch of a scenario of `docking`: the figures, and a sentence of what they mean."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +65,28 @@ class FirstTouch:
             words += f", and twin in mode guarded takes {self.guarded_clock:.2g}"
         return words + "."
 
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """The same for a table: what, and how much."""
+        touch, unit, within = self.touch, stiffness_unit(self.touch), f"{100 * WITHIN:g} %"
+        yield "least CoF of the first touch, real time", f"{self.cof:.4f}"
+        yield "  the same by the linear programme", f"{self.programme:.4f}"
+        if self.guarded_clock is not None and self.guarded_cof is not None:
+            yield f"least CoF at the clock of guarded, β = {self.guarded_clock:.2f}", f"{self.guarded_cof:.4f}"
+        if self.clock is not None:
+            yield f"largest clock β that can meet {within}", f"{self.clock:.3f}"
+        if self.stiffness is not None:
+            yield f"stiffness above which real time cannot meet {within}, A as below", si(self.stiffness, unit)
+        yield "  stiffness here", si(touch.stiffness, unit)
+        yield "from the touch to the first answer of the robot, t_b", si(touch.t_b, "s")
+        for part, seconds in self.parts.items():
+            yield f"  {PARTS[part]}", si(seconds, "s")
+        yield "the robot's response 2ζ/ω_n, beside t_b", si(touch.T1, "s")
+        yield "largest acceleration of the command, A", si(touch.acceleration, "m/s²")
+        yield "  in parts of v0 ω, n", f"{touch.acceleration / (touch.speed * touch.omega):.3g}"
+        yield "largest speed of the command, V", si(touch.fastest, "m/s")
+        yield "speed along the normal, v0", si(touch.speed, "m/s")
+        yield "mass along the normal", f"{touch.mass:.4g} kg"
+
     def as_json(self) -> dict[str, Any]:
         touch = self.touch
         return {
@@ -106,7 +129,7 @@ def bound_of(scenario: Docking) -> float | None:
         return None
 
 
-def first_touch(scenario: Docking) -> FirstTouch:
+def bound(scenario: Docking) -> FirstTouch:
     touch = touch_of(scenario)
     if touch.hertz and touch.damping > 0:
         raise InputError("contact.kind is 'hertz' with contact.damping; its bound is not known; set contact.damping to 0 N*s/m")

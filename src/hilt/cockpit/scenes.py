@@ -1,13 +1,12 @@
 """Pictures of runs: what is drawn (`describe`, once) and where it all is (`Poser.pose`, for each row).
 
-A scene is made of plain nodes, arrows and views, so that the page knows no system. Each system has a module with
+A scene is made of plain nodes, arrows and views, so that the page knows no system. A system has a module `views.scene` with
 
     draw(values) -> Drawing        the scene, and what its compiled `pose(row, x, p, out)` needs
 
 which takes its geometry from the scenario and from the models that the run itself computes with.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,22 +15,12 @@ from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.scene import plain
 from hilt.scene.drawing import Drawing
-from hilt.systems.aerial.views import scene as aerial
-from hilt.systems.docking.views import scene as docking
-from hilt.systems.freefloat.views import scene as freefloat
-from hilt.systems.payload.views import scene as payload
-
-SCENES: dict[str, Callable[[Any], Drawing]] = {
-    "aerial": aerial.draw,
-    "docking": docking.draw,
-    "freefloat": freefloat.draw,
-    "payload": payload.draw,
-}
 
 
 def _draw(system: System, values: Any) -> Drawing:
-    known = SCENES.get(system.name)
-    return plain.draw(system, values) if known is None else known(values)
+    own = system.part("views.scene")
+    drawing: Drawing = plain.draw(system, values) if own is None else own.draw(values)
+    return drawing
 
 
 def describe(system: System, values: Scenario) -> dict[str, Any]:
