@@ -55,6 +55,8 @@ def scaled(value: Any, rng: random.Random) -> Any:
     """The same kind of value, many times larger or smaller: mostly allowed, and the hardest for the code behind."""
     if isinstance(value, bool):
         return not value
+    if isinstance(value, int) and abs(value) > 1 << 1000:
+        return value  # no float can hold it
     if isinstance(value, int | float):
         bigger = value * 10.0 ** rng.uniform(-12, 12) if rng.random() < 0.7 else value * rng.uniform(-3, 3)
         return int(bigger) if isinstance(value, int) and rng.random() < 0.7 else bigger
