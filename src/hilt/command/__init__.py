@@ -1,0 +1,1 @@
+"""Blocks between a simulated body and the robot: set-points and their lead."""

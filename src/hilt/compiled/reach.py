@@ -36,7 +36,8 @@ def imports(source: str) -> Iterator[tuple[str, str | None]]:
 
 
 @functools.cache
-def _neighbours(path: Path, beside: Path) -> tuple[Path, ...]:
+def neighbours(path: Path, beside: Path) -> tuple[Path, ...]:
+    """The sources that a module imports itself."""
     found = set()
     for module, name in imports(path.read_text(encoding="utf-8")):
         # `from hilt import job` is the module hilt.job; only another name would come out of the package's own file.
@@ -52,7 +53,7 @@ def sources(path: Path) -> list[Path]:
     beside = path.parent
     found, waiting = {path}, [path]
     while waiting:
-        new = set(_neighbours(waiting.pop(), beside)) - found
+        new = set(neighbours(waiting.pop(), beside)) - found
         found |= new
         waiting += new
     return sorted(found)

@@ -1,0 +1,1 @@
+"""Bodies that move: integrators of translation and rotation, and MuJoCo for what has joints."""

@@ -1,0 +1,1 @@
+"""Audits of papers: what all of them share."""

@@ -1,0 +1,1 @@
+"""Three-dimensional pictures of runs: shapes and places that systems draw with."""

@@ -1,0 +1,1 @@
+"""Offline: how stiff a hand the facility can bear."""

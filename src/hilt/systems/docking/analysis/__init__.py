@@ -1,0 +1,1 @@
+"""Offline: the bound on what any method can reach, and the rehearsal of a first contact."""

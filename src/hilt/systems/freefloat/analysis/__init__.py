@@ -1,0 +1,1 @@
+"""Offline: the motion that a perfect facility would show."""
