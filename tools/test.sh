@@ -1,14 +1,18 @@
 #!/bin/sh
-# All tests; stages of docking and freefloat with bounds checks in the compiled code, the numerics also without the compiler.
+# All tests. First what needs the processor; then the lab and the cockpit, which need a machine that answers within milliseconds.
+# These two mostly wait, so what only computes runs beside them, on what they leave: theory, stages with bounds checks in the
+# compiled code, numerics without the compiler.
 set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile"
-# The lab's and the browser's own: they need a machine that answers within milliseconds.
 LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py
     tests/e2e/test_lab_tool.py tests/e2e/test_lab_strangers.py tests/e2e/test_lab_outsider.py
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py"
+BESIDE="tests/theory"
+IDLE="nice -n 19"
+command -v chrt >/dev/null && IDLE="chrt --idle 0"
 
 # What the browser's tests need is fetched beside; without it they are skipped, and a sentence says what is missing.
 sh tools/browser.sh &
@@ -19,20 +23,24 @@ warmed=$!
 .venv/bin/python tools/warm.py docking payload
 wait $warmed
 # shellcheck disable=SC2046,SC2086
-$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER)
+$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
-echo "the lab; beside it stages with bounds checks, and numerics without the compiler"
+echo "the lab; beside it theory, stages with bounds checks, numerics without the compiler"
 (
-    NUMBA_BOUNDSCHECK=1 $PYTEST -n 1 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py
-    NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
-        tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py tests/systems/docking/test_docking_stages.py
+    set -e
+    $IDLE $PYTEST -n 0 $BESIDE
+    NUMBA_BOUNDSCHECK=1 $IDLE $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py
+    NUMBA_DISABLE_JIT=1 $IDLE $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
+        tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py \
+        tests/systems/docking/test_docking_stages.py
 ) &
 beside=$!
+trap 'kill $beside 2>/dev/null || true' EXIT
 # shellcheck disable=SC2086
 $PYTEST -n 0 $LAB
-wait $beside
 
 echo "the cockpit in a browser"
 wait $fetched || true
 # shellcheck disable=SC2086
 $PYTEST -n 0 $BROWSER
+wait $beside
