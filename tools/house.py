@@ -1,7 +1,7 @@
 """The picture of the house, docs/house.svg, from the real imports.
 
-Left the rooms, with their number of files: each uses rooms below it. Right who imports whom, as a matrix: a number is how many files of the room in the row
-import from the room in the column. There is nothing above the diagonal, so there is no circle.
+Left the rooms, with their number of files: each uses rooms below it. Right who imports whom, as a matrix: a number is how many
+files of the room in the row import from the room in the column. Nothing stands above the diagonal, so there is no circle.
 """
 
 from collections import Counter
@@ -92,9 +92,8 @@ def _matrix(found: Counter[tuple[str, str]]) -> list[str]:
         y = TOP + CELL * i
         parts.append(_text(left - 6, y + 15, name, 11, anchor="end"))
         x = left + CELL * i + 15
-        parts.append(
-            f'<text x="{x}" y="{TOP - 6}" font-size="11" fill="{INK}" transform="rotate(-60 {x} {TOP - 6})">{escape(name)}</text>'
-        )
+        turned = f'transform="rotate(-60 {x} {TOP - 6})"'
+        parts.append(f'<text x="{x}" y="{TOP - 6}" font-size="11" fill="{INK}" {turned}>{escape(name)}</text>')
         for j, other in enumerate(ORDER):
             count = found[name, other]
             fill = ROOM if i == j else PAPER if not count else HIT if j < i else WRONG
