@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from hilt import job
@@ -66,3 +67,33 @@ def test_a_run_writes_its_report(tmp_path):
     assert done.returncode == 0, done.stderr
     (written,) = tmp_path.glob("runs/*.html")
     assert written.read_text().count("<img") >= 8
+
+
+FAULTS = ("--set", "sensor.noise=0.5 N", "--set", "limits.force=162.6 N", "--set", "collisions=1")  # some seeds are above it
+
+
+def test_seeds_that_fault_are_counted_and_end_with_3(tmp_path):
+    done = hilt(tmp_path, "run", "docking", "--seeds", "6", *FAULTS, "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 3
+    assert 0 < len(found["faulted"]) < 6
+    assert found["fault"]["seed"] == found["faulted"][0]
+    assert done.stderr.startswith(f"{len(found['faulted'])} of 6 runs ended with a fault")
+
+
+def test_the_ledger_of_many_seeds_is_their_mean_as_the_metrics_are(tmp_path):
+    noise = ("--set", "sensor.noise=0.5 N", "--set", "collisions=1")
+    each = [json.loads(hilt(tmp_path, "run", "docking", *noise, "--set", f"seed={n}", "--json").stdout) for n in (1, 2)]
+    both = json.loads(hilt(tmp_path, "run", "docking", "--seeds", "2", *noise, "--json").stdout)
+    for n, row in enumerate(both["ledger"]["rows"]):
+        assert row["net_J"] == pytest.approx(np.mean([one["ledger"]["rows"][n]["net_J"] for one in each]), rel=1e-12, abs=1e-18)
+    assert both["metrics"]["mean_cof"] == pytest.approx(np.mean([one["metrics"]["mean_cof"] for one in each]))
+
+
+@pytest.mark.parametrize("other", [("--rig", "rigs/lab.toml"), ("--clock", "periodic"), ("--cockpit",)], ids="-".join)
+def test_seeds_do_not_go_with_a_rig(tmp_path, other):
+    """The rig was used once and the seeds forgotten."""
+    done = hilt(tmp_path, "run", "docking", "--seeds", "3", *other)
+    assert done.returncode == 2
+    assert "--seeds" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -97,7 +97,7 @@ def run(
     rig: Annotated[str, typer.Option(help="what stands for robot and sensor: simulated, or a rig file")] = "simulated",
     cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
     driver: cli_lab.Drivers = [],  # noqa: B006
-    seeds: Annotated[int, typer.Option(help="run so many seeds, from the scenario's on: mean and worst, no recording")] = 1,
+    seeds: Annotated[int, typer.Option(help="run this many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, preflight
@@ -106,6 +106,11 @@ def run(
     from hilt.live import cores
 
     own.allow(*driver)
+    if seeds != 1 and (cockpit or rig != "simulated" or clock != "free"):
+        raise InputError(
+            f"--seeds {seeds} simulates many runs as fast as possible; it does not go with --rig, --cockpit or --clock; "
+            "leave them out, or leave out --seeds"
+        )
     if cockpit:
         devices = rig if rig.endswith(".toml") else None
         cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": devices}, out)
@@ -158,6 +163,10 @@ def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_j
         _print_json(summary.as_json())
     else:
         terminal.print_seeds(console, summary)
+    if summary.faults:
+        if as_json:
+            print(summary.sentence, file=sys.stderr)
+        raise typer.Exit(3)
 
 
 @app.command()

@@ -49,27 +49,31 @@ def print_result(console: Console, result: Result) -> None:
         metrics.add_row(result.system.metric_words.get(name, name), words.metric(name, value))
     console.print(metrics)
 
-    ledger = Table("port", "in", "out", "net", title="Energy ledger", title_justify="left")
-    for row in result.ledger["rows"]:
-        made = row["port"] != "environment" and row["net_J"] > 1e-6 * result.ledger["exchanged_J"]
+    console.print(_ledger(result.ledger, "Energy ledger"))
+    if result.timing is not None:
+        console.print(timing.sentence(result.timing), highlight=False)
+    if result.fault is not None:
+        console.print(f"[bold red]{result.fault.sentence}[/]", highlight=False)
+
+
+def _ledger(found: dict[str, Any], title: str) -> Table:
+    ledger = Table("port", "in", "out", "net", title=title, title_justify="left")
+    for row in found["rows"]:
+        made = row["port"] != "environment" and row["net_J"] > 1e-6 * found["exchanged_J"]
         ledger.add_row(
             row["meaning"], words.si(row["in_J"], "J"), words.si(row["out_J"], "J"), words.si(row["net_J"], "J"),
             style="red" if made else None,
         )  # fmt: skip
     ledger.add_section()
-    ledger.add_row("sum = change of the stored energy", "", "", words.si(result.ledger["stored_change_J"], "J"))
-    if result.ledger["beside"]:
+    ledger.add_row("sum = change of the stored energy", "", "", words.si(found["stored_change_J"], "J"))
+    if found["beside"]:
         ledger.add_section()
         ledger.add_row("[bold]beside the balance[/]")
-    for row in result.ledger["beside"]:
+    for row in found["beside"]:
         ledger.add_row(row["meaning"], *(words.si(row[key], "J") for key in ("in_J", "out_J", "net_J")))
     for column in ledger.columns[1:]:
         column.justify = "right"
-    console.print(ledger)
-    if result.timing is not None:
-        console.print(timing.sentence(result.timing), highlight=False)
-    if result.fault is not None:
-        console.print(f"[bold red]{result.fault.sentence}[/]", highlight=False)
+    return ledger
 
 
 def print_seeds(console: Console, summary: Any) -> None:
@@ -83,6 +87,9 @@ def print_seeds(console: Console, summary: Any) -> None:
             system.metric_words[name], words.metric(name, value), f"off by {worst}" if name in system.ratios else worst
         )
     console.print(table)
+    console.print(_ledger(summary.ledger, "Energy ledger, mean"))
+    if summary.faults:
+        console.print(f"[bold red]{summary.sentence}[/]", highlight=False)
 
 
 def print_systems(console: Console, found: dict[str, Any]) -> None:

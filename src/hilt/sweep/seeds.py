@@ -1,4 +1,4 @@
-"""The same scenario with many seeds: the mean of each metric, and its worst value."""
+"""The same scenario with many seeds: the mean of each metric and of the ledger, the worst of each metric, and who faulted."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from hilt import job, preflight
 from hilt.core import missing
-from hilt.core.faults import InputError, shortened
+from hilt.core.faults import Fault, InputError, shortened
 from hilt.core.missing import Missing
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
@@ -18,21 +18,34 @@ MOST = 100_000
 
 @dataclass(frozen=True)
 class Summary:
-    """Many runs of one scenario; `first` is the one with the scenario's own seed."""
+    """Many runs of one scenario; every figure is of all of them. `first` is the run with the scenario's own seed."""
 
     first: Result
     seeds: int
     mean: dict[str, Any]
     worst: dict[str, Any]
+    ledger: dict[str, Any]  # mean joules
+    faults: dict[int, Fault]  # by seed
+
+    @property
+    def sentence(self) -> str:
+        """How many runs ended with a fault, and how the first of them did; empty if none did."""
+        if not self.faults:
+            return ""
+        seed, fault = next(iter(self.faults.items()))
+        return f"{len(self.faults)} of {self.seeds} runs ended with a fault; seed {seed} {fault.sentence}"
 
     def as_json(self) -> dict[str, Any]:
-        found = self.first.as_json()
+        seed = next(iter(self.faults), None)
         return {
-            **found,
+            **self.first.as_json(),
             "metrics": job.plain(self.mean),
             "reasons": missing.reasons(self.mean),
+            "ledger": job.plain(self.ledger),
+            "fault": None if seed is None else {"seed": seed, **job.plain(self.faults[seed].as_json())},
             "worst": job.plain(self.worst),
             "seeds": self.seeds,
+            "faulted": list(self.faults),
         }
 
 
@@ -49,14 +62,28 @@ def run(system: System, values: Scenario, name: str, count: int) -> Summary:
     """Run `count` seeds, from the scenario's own on, in the compiled loop."""
     check(system, values, count)
     first = job.simulate(system, values, name)
-    results = [first.metrics]  # and not the rows: those of many runs would fill any memory
-    for n in range(1, count):
-        results.append(job.simulate(system, values.model_copy(update={"seed": values.seed + n}), name).metrics)
+    results, ledgers, faults = [first.metrics], [first.ledger], {values.seed: first.fault}
+    for seed in range(values.seed + 1, values.seed + count):  # not the rows: those of many runs would fill any memory
+        found = job.simulate(system, values.model_copy(update={"seed": seed}), name)
+        results.append(found.metrics)
+        ledgers.append(found.ledger)
+        faults[seed] = found.fault
     names = [key for key in system.metric_words if any(key in metrics for metrics in results)]
     gathered = {key: [metrics[key] for metrics in results if key in metrics] for key in names}
     mean = {key: _mean(each) for key, each in gathered.items()}
     worst = {key: _worst(each, key in system.ratios) for key, each in gathered.items()}
-    return Summary(first, count, mean, worst)
+    faulted = {seed: fault for seed, fault in faults.items() if fault is not None}
+    return Summary(first, count, mean, worst, _mean_ledger(ledgers), faulted)
+
+
+def _mean_ledger(ledgers: list[Any]) -> Any:
+    """Entry by entry; a mean of balances is a balance."""
+    first = ledgers[0]
+    if isinstance(first, dict):
+        return {key: _mean_ledger([each[key] for each in ledgers]) for key in first}
+    if isinstance(first, list):
+        return [_mean_ledger(list(entries)) for entries in zip(*ledgers, strict=True)]
+    return first if isinstance(first, str) else float(np.mean(ledgers))
 
 
 def _mean(values: list[Any]) -> Any:
