@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from hilt.systems.docking.docking import plant, tick
-
 FAULTS = ("frozen", "jumps", "nan", "gone", "turned")
 
 
@@ -14,9 +12,9 @@ def run(made, ticks, spoil, look):
     for k in range(ticks):
         row[0].tick = k
         row[0].t = k * p[0].dt
-        plant(row, w, p)
+        made.code.plant(row, w, p)
         spoil(k, row[0])
-        tick(row, x, p)
+        made.code.tick(row, x, p)
         found.append(look(row[0], x[0]))
     return found
 

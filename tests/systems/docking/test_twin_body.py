@@ -158,7 +158,7 @@ def test_the_simulated_speed_never_exceeds_its_start(
     )  # fmt: skip
     made.p[0].twin_clock.guarded = clock
     log = np.zeros(made.ticks, DOCKING.row)
-    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
     result = job.finish(DOCKING, values, "", rows)
     assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
     assert result.metrics["command_speed_ratio"] <= 1.5 * (1 + 1e-9)

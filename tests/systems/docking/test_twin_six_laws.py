@@ -1,5 +1,6 @@
 """Twin in six degrees of freedom: impulses, normals, prediction, limits; and that no energy is made, whatever happens."""
 
+import functools
 import math
 import os
 
@@ -33,6 +34,13 @@ def bench(*changes, mode="realtime"):
     return values, DOCKING.set_up(values)
 
 
+@functools.cache
+def of_other_methods():
+    """Parameters of the compensation that the other methods use, for the same bodies."""
+    _, values, _ = job.find("docking", "oblique", TUMBLING)
+    return DOCKING.set_up(values).p[0].compensate
+
+
 def tip_of(made):
     """Simulated tip and its velocity, in the row."""
     sig, x, p = made.row[0], made.x[0], made.p[0]
@@ -62,8 +70,8 @@ def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
     two_bodies_step(sig, x, p, 1e-12)
     tip, v = tip_of(made)
     w = sig.V_WB_cmd.w.copy()
-    G_q, G_w = mobility.answers(made.p[0].six_body.levers, so3.load(sig.X_WB_cmd.q), tuple(tip), n)
-    assert np.dot(n, G_q) == pytest.approx(1.0 / effective_mass(sig, made.p[0].compensate, n), rel=1e-12)
+    G_q, G_w = mobility.answers(made.p[0].twin_body.levers, so3.load(sig.X_WB_cmd.q), tuple(tip), n)
+    assert np.dot(n, G_q) == pytest.approx(1.0 / effective_mass(sig, of_other_methods(), n), rel=1e-12)
     sig.F_hat_W[:] = 1e9 * np.array(n)
     two_bodies_step(sig, x, p, 1e-9)
     _, v_after = tip_of(made)
@@ -78,7 +86,7 @@ def test_the_effective_mass_in_closed_form():
         "servicer.assembly_position=[0.4, 0.6, 0]", "target.assembly_position=[-1, 0, 0]",
     )  # fmt: skip
     tip, _ = tip_of(made)
-    G_q, _ = mobility.answers(made.p[0].six_body.levers, (1.0, 0.0, 0.0, 0.0), tuple(tip), (1.0, 0.0, 0.0))
+    G_q, _ = mobility.answers(made.p[0].twin_body.levers, (1.0, 0.0, 0.0, 0.0), tuple(tip), (1.0, 0.0, 0.0))
     assert 1.0 / G_q[0] == pytest.approx(1.0 / (1.0 / values.reduced_mass + 0.6**2 / 98.0), rel=1e-12)
     assert bound.effective_mass(values) == pytest.approx(1.0 / G_q[0], rel=1e-12)
 
@@ -94,10 +102,10 @@ def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
     _, made = bench(*changes)
     sig, x, p = made.row[0], made.x[0].bodies, made.p[0]
     tip, v = tip_of(made)
-    n, q, w = np.array(p.six_sense.n_W), so3.load(sig.X_WB_cmd.q), sig.V_WB_cmd.w.copy()
+    n, q, w = np.array(p.twin_sense.n_W), so3.load(sig.X_WB_cmd.q), sig.V_WB_cmd.w.copy()
     surface = float(n @ tip) - start
     frame = (1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, surface)
-    G_q, G_w = (np.array(G) for G in mobility.answers(p.six_body.levers, q, tuple(tip), tuple(n)))
+    G_q, G_w = (np.array(G) for G in mobility.answers(p.twin_body.levers, q, tuple(tip), tuple(n)))
     mass, at, v_n, ahead = 1.0 / float(n @ G_q), float(n @ tip), float(n @ v), 0.04
     curve = predict.ahead(frame, mass, at, v_n, ahead, 60)
     add = lead.bend((0.0, 0.0, 0.0, 0.0), curve, at, v_n, ahead, 1.0)
@@ -132,7 +140,7 @@ def test_nothing_makes_energy_or_momentum(front, rear, told, rubs):
     for i, each in enumerate((front, rear)):
         for name, value in zip(("known", "model", "k", "c", "q", "s"), each, strict=True):
             sig[f"frame_{name}"][i] = value
-    p.six_body.rubs = rubs
+    p.twin_body.rubs = rubs
     before = totals(made)
     entry, was = kinetic_energy(made), (0, 0.0)
     for force, n, late, rate, touch, event, loss, beta in told:
@@ -141,11 +149,11 @@ def test_nothing_makes_energy_or_momentum(front, rear, told, rubs):
         sig.F_n, sig.x_twin, sig.v_twin = np.dot(n, force), np.dot(n, tip), np.dot(n, v)
         sig.x_late, sig.v_late, sig.touch, sig.touch_event, sig.loss, sig.clock_rate = late, rate, touch, event, loss, beta
         here = kinetic_energy(made)
-        body.body_step(sig, x.six_body, p.six_body, DT)
+        body.body_step(sig, x.twin_body, p.twin_body, DT)
         two_bodies_step(sig, x.bodies, p.bodies, beta * DT)
-        if not was[0] or was[1] != x.six_body.e:  # it was free, or this is another contact
+        if not was[0] or was[1] != x.twin_body.e:  # it was free, or this is another contact
             entry = here
-        was = (int(x.six_body.on), float(x.six_body.e))
+        was = (int(x.twin_body.on), float(x.twin_body.e))
         assert kinetic_energy(made) <= entry * (1 + 1e-9)
     scale = np.abs(before).max() + DT * max(np.abs(force).max() for force, *_ in told)
     assert np.abs(totals(made) - before).max() <= 1e-12 * scale
@@ -159,10 +167,10 @@ def test_the_exit_closes_the_total_kinetic_energy():
 
     def moment(force, touch, event):
         tip, v = tip_of(made)
-        sig.n_hat_W[:] = p.six_sense.n_W
+        sig.n_hat_W[:] = p.twin_sense.n_W
         sig.x_twin, sig.v_twin = sig.n_hat_W @ tip, sig.n_hat_W @ v
         sig.x_late, sig.F_n, sig.touch, sig.touch_event, sig.loss = -1.0, force, touch, event, 0.0
-        body.body_step(sig, x.six_body, p.six_body, DT)
+        body.body_step(sig, x.twin_body, p.twin_body, DT)
         two_bodies_step(sig, x.bodies, p.bodies, DT)
 
     moment(100.0, 1, 0)
@@ -248,7 +256,7 @@ def test_a_broken_sensor_makes_no_energy(fault):
     values, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", "prior.normal_doubt=0.04", mode="guarded")
 
     def look(_, x):
-        return kinetic_energy(made), x.six_command.tip.copy()
+        return kinetic_energy(made), x.twin_command.tip.copy()
 
     found = spoiled.run(made, 3000, spoiled.sensor(fault, 600, 3), look)
     energy, tips = np.array([each[0] for each in found]), np.array([each[1] for each in found])
@@ -283,9 +291,9 @@ def test_the_kinetic_energy_never_exceeds_its_start(
         f"prior.damping_error={wrong[3]}", f"prior.surface_error={surface}", f"prior.normal_error={angle}",
         f"prior.normal_azimuth={seed}", f"prior.normal_doubt={doubt}", f"seed={seed}", "loop.duration=5 s",
     )  # fmt: skip
-    made.p[0].six_clock.realtime, made.p[0].six_clock.guarded = 0, 0.6
+    made.p[0].twin_clock.realtime, made.p[0].twin_clock.guarded = 0, 0.6
     log = np.zeros(made.ticks, DOCKING.row)
-    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
     energy = DOCKING.stored_energy(rows)
     assert energy.max() <= energy[0] * (1 + 1e-9)
     attitude = Rotation.from_quat(np.roll(rows["X_WB_cmd"]["q"], -1, axis=1))
@@ -322,9 +330,9 @@ def test_no_energy_is_made_at_any_parameters(masses, shapes, k, speed, tick, lag
         f"robot.delay={lag * tick}", f"loop.period={tick}", f"loop.duration={2000 * tick}", f"seed={seed}",
         "limits.force=1e9", "limits.acceleration=1e9", "limits.speed=1e9", "limits.energy=1e9", "limits.torque=1e9",
     )  # fmt: skip
-    made.p[0].six_clock.realtime, made.p[0].six_clock.guarded = 0, beta
+    made.p[0].twin_clock.realtime, made.p[0].twin_clock.guarded = 0, beta
     log = np.zeros(made.ticks, DOCKING.row)
-    rows = log[: DOCKING.batch(made.row, made.x, made.w, made.p, log)]
+    rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
     energy = DOCKING.stored_energy(rows)
     assert energy.max() <= energy[0] * (1 + 1e-9)
     net = sum(rows[port]["into"] - rows[port]["out"] for port in DOCKING.ledger_ports)
