@@ -23,7 +23,7 @@ from hilt.plant.observed import MOTION_OBSERVED
 from hilt.plant.robot import ROBOT, check_fits
 from hilt.plant.sensor import TARGET_SENSOR, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
-from hilt.systems.docking.analysis.rehearse_six import rehearsed_clock
+from hilt.systems.docking.analysis.rehearse import rehearsed_clock
 from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod
 from hilt.systems.docking.contact_ledger import CONTACT_BOOKS
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED

@@ -1,60 +1,85 @@
-"""The rehearsal at set-up: the first contact of what the controller was told, with this same controller and slower clocks.
+"""The rehearsal at set-up: the first contact as the controller believes it to be, with this same controller and slower clocks.
 
-The contact may be softer, stiffer or of another kind than told and the robot slower; the largest β whose worst |CoF - 1| over
-these is within 0.02 of that of the best β is taken. Nothing is drawn by chance, and nothing of the scenario's truth is used but
-its masses and speeds, which the bodies have by definition, and the robot's limits.
+The contact may be softer, stiffer or of another kind than believed and the robot slower; the largest β whose worst |CoF - 1|
+over these cases is within 0.02 of that of the best β is taken. Nothing is random, and nothing of the scenario's truth is used but
+its masses and speeds, which the simulated bodies have by definition, and the robot's limits.
+
+In space the contact feels m_eff along the believed normal, so ω = √(k/m_eff) may be much larger: slower clocks are tried.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hilt.core.faults import InputError
+from hilt.systems.docking.analysis.bound import effective_mass
 
-CLOCKS = tuple(1.0 - 0.04 * i for i in range(11))
 # Contact, factors of its stiffness and of the robot's delays; of a Hertz contact the secant stiffness at its peak.
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
 GOOD_ENOUGH = 0.02
-FLIGHT = 0.25  # s before the contact: the lead is engaged, the clock slows down
 LOGGED = 32  # rows
-MOST_TICKS = 50_000  # of one case: beyond, the rehearsal would take longer than anybody waits for a run to begin
+MOST_TICKS = 50_000  # of one case: beyond, the rehearsal would delay the start of a run by too much
 
 
-def peak_depth(kind: str, stiffness: float, scenario: Any) -> float:
-    """δ where the body stands still in space: ½ m v² = ½ F δ of a linear contact, 0.4 F δ of a Hertz contact, F = k δ."""
-    return float(scenario.approach.speed * math.sqrt(scenario.reduced_mass / stiffness / (0.8 if kind == "hertz" else 1.0)))
+@dataclass(frozen=True)
+class Plan:
+    """How a first touch is rehearsed."""
+
+    clocks: tuple[float, ...]  # to try, from real time on
+    flight: float  # s before the contact: the lead is engaged, the clock slows down
+    past_peak: float  # a contact is over when its force is below this share of the peak
+    speed: float  # of the tip along the believed normal
 
 
-def told_scenario(scenario: Any, kind: str, stiffness: float, slower: float) -> Any:
-    """A world in which what was told is true but for the factors; the controller is told the same as in the scenario."""
-    prior, robot, contact = scenario.prior, scenario.robot, scenario.contact
-    told = prior.robot(scenario)
-    true_k = prior.stiffness(scenario) * stiffness
-    pure = told.t_d * slower
-    own = (told.t_d + told.T1) * slower
-    sensor = scenario.assumed_sensor_delay
-    zeta = 0.5 * told.T1 / math.sqrt(told.T2) if told.T2 > 0 else robot.damping_ratio
-    v = scenario.approach.speed
+def plan_of(system: Any, scenario: Any) -> Plan:
+    if not scenario.rotates:
+        return Plan(tuple(1.0 - 0.04 * i for i in range(11)), 0.25, 0.9, scenario.approach.speed)
+    return Plan(tuple(1.0 - 0.04 * i for i in range(19)), 0.35, 0.7, closing_speed(system, scenario))
+
+
+def closing_speed(system: Any, scenario: Any) -> float:
+    """Of the tip along the believed normal, at the start; both bodies may turn."""
+    still = scenario.model_copy(update={"compensate": scenario.compensate.model_copy(update={"mode": "realtime"})})
+    start = system.set_up(still).row[0].V_WB_cmd
+    speed = abs(float(np.dot(scenario.prior.normal(scenario), start.v + np.cross(start.w, scenario.rod.tip))))
+    if not speed > 1e-6 * scenario.approach.speed:
+        raise InputError(
+            "compensate.mode is 'guarded', but along the normal that the controller is told the rod never meets the frames; "
+            "change prior.normal_error or approach.direction, or set compensate.mode = 'realtime'"
+        )
+    return speed
+
+
+def peak_depth(kind: str, scenario: Any, speed: float) -> float:
+    """δ where the tip stands still in space: ½ m v² = ½ F δ of a linear contact, 0.4 F δ of a Hertz contact, F = k δ."""
+    k = scenario.contact.stiffness
+    return float(speed * math.sqrt(effective_mass(scenario) / k / (0.8 if kind == "hertz" else 1.0)))
+
+
+def believed_world(scenario: Any, plan: Plan, kind: str, stiffness: float, slower: float) -> Any:
+    """A world in which the beliefs are true but for the factors; the controller believes the same as in the scenario."""
+    prior, robot = scenario.prior, scenario.robot
+    believed = prior.robot(scenario)
+    k = prior.stiffness(scenario) * stiffness
+    own = believed.lag * slower
+    zeta = 0.5 * believed.T1 / math.sqrt(believed.T2) if believed.T2 > 0 else robot.damping_ratio
     omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
-    n = scenario.limits.command_acceleration_ratio * omega / math.sqrt(true_k / scenario.reduced_mass)
-    gap = min(scenario.frames.gap, scenario.rod.radius + v * (FLIGHT + own))
-    return scenario.model_copy(
+    n = scenario.limits.command_acceleration_ratio * omega / math.sqrt(k / scenario.reduced_mass)
+    delay = own + scenario.sensor.delay
+    normal = scenario.prior.normal(scenario) if scenario.rotates else scenario.frames.normal
+    gap = min(scenario.frames.gap, scenario.rod.radius + plan.speed * (plan.flight + (delay if scenario.rotates else own)))
+    duration = 2.0 * gap / plan.speed + 1.0 if scenario.rotates else 2.0 * (plan.flight + own) + 4.0 / omega
+    world = scenario.model_copy(
         update={
             "robot": robot.model_copy(
-                update={"delay": own + scenario.sensor.delay, "pure_delay": pure, "damping_ratio": zeta, "jitter": 0.0}
+                update={"delay": delay, "pure_delay": believed.t_d * slower, "damping_ratio": zeta, "jitter": 0.0}
             ),
-            "contact": contact.model_copy(
-                update={
-                    "kind": kind,
-                    "stiffness": true_k,
-                    "hertz_coefficient": true_k / math.sqrt(peak_depth(kind, true_k, scenario)),
-                    "damping": 0.0,
-                    "rear_stiffness_ratio": 1.0,
-                    "friction": 0.0,
-                }
+            "contact": scenario.contact.model_copy(
+                update={"kind": kind, "stiffness": k, "damping": 0.0, "rear_stiffness_ratio": 1.0, "friction": 0.0}
             ),
-            "frames": scenario.frames.model_copy(update={"gap": gap}),
+            "frames": scenario.frames.model_copy(update={"gap": gap, "normal": normal}),
             "prior": prior.model_copy(
                 update={
                     "stiffness_error": 1.0 / stiffness - 1.0,
@@ -62,57 +87,64 @@ def told_scenario(scenario: Any, kind: str, stiffness: float, slower: float) -> 
                     "frequency_error": slower - 1.0,
                     "damping_error": 0.0,
                     "surface_error": 0.0,
+                    "normal_error": 0.0,
                 }
             ),
-            "compensate": scenario.compensate.model_copy(update={"mode": "realtime", "sensor_delay": sensor}),
+            "compensate": scenario.compensate.model_copy(
+                update={"mode": "realtime", "sensor_delay": scenario.assumed_sensor_delay}
+            ),
             "limits": scenario.limits.model_copy(update={"command_acceleration_ratio": n}),
             "collisions": 1,
-            "loop": scenario.loop.model_copy(update={"duration": 2.0 * (FLIGHT + own) + 4.0 / omega}),
+            "loop": scenario.loop.model_copy(update={"duration": duration}),
         }
     )
+    secant = k / math.sqrt(peak_depth(kind, world, plan.speed))
+    return world.model_copy(update={"contact": world.contact.model_copy(update={"hertz_coefficient": secant})})
 
 
-def check_length(told: Any) -> None:
+def check_length(world: Any) -> None:
     """Refuse a first contact that takes more ticks than can be rehearsed."""
-    ticks = told.loop.duration / told.loop.period
+    ticks = world.loop.duration / world.loop.period
     if not ticks <= MOST_TICKS:
         raise InputError(
             f"compensate.mode is 'guarded', whose rehearsal of the first contact would take {ticks:.3g} ticks of loop.period, "
-            f"{told.loop.period:g} s; at most {MOST_TICKS} are rehearsed; lengthen it or set compensate.mode = 'realtime'"
+            f"{world.loop.period:g} s; at most {MOST_TICKS} are rehearsed; lengthen it or set compensate.mode = 'realtime'"
         )
 
 
 class Rehearsal:
     """One case, ready to be run with any clock; noise is left out, doubts about it are not."""
 
-    def __init__(self, system: Any, told: Any, kind: str) -> None:
-        check_length(told)
-        self._bench = system.set_up(told)
+    def __init__(self, system: Any, world: Any, kind: str, plan: Plan) -> None:
+        check_length(world)
+        self._bench = system.set_up(world)
         self._batch = self._bench.code.batch
         p = self._bench.p[0]
         p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
-        self._ideal = told.contact.stiffness * peak_depth(kind, told.contact.stiffness, told)
+        p.twin_clock.realtime = 0
+        self._ideal = world.contact.stiffness * peak_depth(kind, world, plan.speed)
+        self._past_peak = plan.past_peak
         self._log = np.zeros(LOGGED, system.row)
         self._first = [part.view(np.uint8) for part in (self._bench.row, self._bench.x, self._bench.w)]
         self._parts = [part.copy() for part in (self._bench.row, self._bench.x, self._bench.w)]
 
     def error(self, clock: float) -> float:
-        """|CoF - 1| of the first contact; the log is a small one that is written again and again."""
+        """|CoF - 1| of the first contact; a short log is written again and again."""
         for part, first in zip(self._parts, self._first, strict=True):
             part.view(np.uint8)[:] = first
         self._bench.p[0].twin_clock.guarded = clock
         peak = 0.0
         for _ in range(0, self._bench.ticks, LOGGED):
             self._batch(*self._parts, self._bench.p, self._log)
-            size = np.abs(self._log["F_C_true_W"][:, 0])
+            size = np.linalg.norm(self._log["F_C_true_W"], axis=1)
             peak = max(peak, float(size.max()))
-            if size[-1] < 0.9 * peak:
+            if size[-1] < self._past_peak * peak:
                 break
         return abs(peak / self._ideal - 1.0)
 
 
 def _slow(scenario: Any) -> bool:
-    """A contact that lasts so long beside all delays that real time is enough, and that takes too many ticks to rehearse it."""
+    """Whether a contact lasts so long beside all delays that real time is good enough; it would take too many ticks to rehearse."""
     omega = math.sqrt(scenario.prior.stiffness(scenario) / scenario.reduced_mass)
     late = scenario.prior.robot(scenario).lag + scenario.assumed_sensor_delay
     return omega * late < 0.01 and 4.0 / omega > 0.5 * MOST_TICKS * scenario.loop.period
@@ -122,14 +154,15 @@ def rehearsed_clock(system: Any, scenario: Any) -> float:
     """β_G; 1 where the clock must not run slower."""
     if scenario.compensate.method != "twin" or scenario.compensate.mode != "guarded":
         return 1.0
-    if _slow(scenario):
+    if not scenario.rotates and _slow(scenario):
         return 1.0
-    cases = [Rehearsal(system, told_scenario(scenario, *case), case[0]) for case in CASES]
-    least, worst = math.inf, dict.fromkeys(CLOCKS, 0.0)
-    for clock in reversed(CLOCKS):  # from the slowest on: one bad case rules out a faster one
+    plan = plan_of(system, scenario)
+    cases = [Rehearsal(system, believed_world(scenario, plan, *case), case[0], plan) for case in CASES]
+    least, worst = math.inf, dict.fromkeys(plan.clocks, 0.0)
+    for clock in reversed(plan.clocks):  # from the slowest on: one bad case rules out a faster one
         for case in cases:
             worst[clock] = max(worst[clock], case.error(clock))
             if worst[clock] > least + GOOD_ENOUGH:
                 break
         least = min(least, worst[clock])
-    return max(clock for clock in CLOCKS if worst[clock] <= least + GOOD_ENOUGH)
+    return max(clock for clock in plan.clocks if worst[clock] <= least + GOOD_ENOUGH)
