@@ -142,7 +142,7 @@ def test_a_repeated_sample_is_an_old_one():
 @given(st.floats(1e-6, 2e-3), st.floats(-0.1, 0.1), st.floats(0, 1e-5), st.sampled_from([model.LINEAR, model.HERTZ]))
 def test_what_is_told_to_a_robot_that_gives_way_is_where_its_tip_should_be(depth, v, C, kind):
     """Told to be there, it is pushed back by C f̂ to where the tip should be; and its speed as by the chain rule."""
-    frame = (1.0, model.KNOWN, kind, K, 0.0, 33000.0, FREE)
+    frame = model.Frame(1.0, model.KNOWN, kind, K, 0.0, 33000.0, FREE)
     r = FREE + depth
     u, du, *_ = give_way.stretched(frame, C, (r, v, 0.0, 0.0))
     assert u - C * model.force(frame, r, 0.0) == pytest.approx(r, rel=1e-12)

@@ -13,7 +13,7 @@ from hilt.systems.docking.twin.robot import _midpoint
 
 MASS, K, SPEED = 279.07, 176275.0, 0.02
 OMEGA = math.sqrt(K / MASS)
-FRAME = (1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, 0.0)
+FRAME = model.Frame(1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, 0.0)
 
 
 def test_the_prediction_has_order_two():

@@ -125,7 +125,7 @@ def test_one_odd_sample_in_flight_comes_to_nothing():
 def test_the_rate_of_the_force_is_its_derivative(depth, v, a):
     h = 1e-7
     for kind in (model.LINEAR, model.HERTZ):
-        frame = (1.0, model.KNOWN, kind, 176275.0, 300.0, 33000.0, 0.0)
+        frame = model.Frame(1.0, model.KNOWN, kind, 176275.0, 300.0, 33000.0, 0.0)
         x = 1e-3 + depth
         if x < 1e-5 or model.force(frame, x, v) < 1.0:
             continue

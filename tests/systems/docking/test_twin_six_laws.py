@@ -16,9 +16,9 @@ from hilt.systems.docking.analysis import bound
 from hilt.systems.docking.contact_sense import contact_sense_step
 from hilt.systems.docking.delay_compensation import effective_mass
 from hilt.systems.docking.docking import DOCKING
-from hilt.systems.docking.twin import model, predict
+from hilt.systems.docking.twin import clock, model, predict
 from hilt.systems.docking.twin.contact import ENDS
-from hilt.systems.docking.twin.six import body, clock, govern, lead, mobility, planes, point
+from hilt.systems.docking.twin.six import body, govern, lead, mobility, planes, point
 from hilt.systems.docking.two_bodies import relative_motion, two_bodies_step
 from tests.systems.docking import spoiled
 
@@ -104,7 +104,7 @@ def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
     tip, v = tip_of(made)
     n, q, w = np.array(p.twin_sense.n_W), so3.load(sig.X_WB_cmd.q), sig.V_WB_cmd.w.copy()
     surface = float(n @ tip) - start
-    frame = (1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, surface)
+    frame = model.Frame(1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, surface)
     G_q, G_w = (np.array(G) for G in mobility.answers(p.twin_body.levers, q, tuple(tip), tuple(n)))
     mass, at, v_n, ahead = 1.0 / float(n @ G_q), float(n @ tip), float(n @ v), 0.04
     curve = predict.ahead(frame, mass, at, v_n, ahead, 60)

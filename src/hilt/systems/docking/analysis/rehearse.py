@@ -1,8 +1,8 @@
 """The rehearsal at set-up: the first contact as the controller believes it to be, with this same controller and slower clocks.
 
 The contact may be softer, stiffer or of another kind than believed and the robot slower; the largest β whose worst |CoF - 1|
-over these cases is within 0.02 of that of the best β is taken. Nothing is random, and nothing of the scenario's truth is used but
-its masses and speeds, which the simulated bodies have by definition, and the robot's limits.
+over these cases is within 0.02 of that of the best β is taken. Nothing is random, and nothing of the scenario's truth is used
+but its masses and speeds, which the simulated bodies have by definition, and the robot's limits.
 
 In space the contact feels m_eff along the believed normal, so ω = √(k/m_eff) may be much larger: slower clocks are tried.
 """
@@ -144,7 +144,7 @@ class Rehearsal:
 
 
 def _slow(scenario: Any) -> bool:
-    """Whether a contact lasts so long beside all delays that real time is good enough; it would take too many ticks to rehearse."""
+    """Whether a contact lasts so long beside all delays that real time is enough; it would take too many ticks to rehearse."""
     omega = math.sqrt(scenario.prior.stiffness(scenario) / scenario.reduced_mass)
     late = scenario.prior.robot(scenario).lag + scenario.assumed_sensor_delay
     return omega * late < 0.01 and 4.0 / omega > 0.5 * MOST_TICKS * scenario.loop.period

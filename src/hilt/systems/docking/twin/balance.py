@@ -21,9 +21,9 @@ FLOOR = 3e-4  # of the kinetic energy: no balance is better than that
 @jit
 def _work_before(frame, depth, speed, force):
     """Until the force was above the threshold the tip went `depth` into the frame."""
-    if frame[2] == model.HERTZ:
+    if frame.model == model.HERTZ:
         return 0.4 * force * depth
-    return (0.5 * frame[3] * depth + frame[4] * speed) * depth
+    return (0.5 * frame.k * depth + frame.c * speed) * depth
 
 
 @jit
@@ -53,13 +53,13 @@ def balance_step(sig, x, p, dt):
     x.last_at, x.last_force = sig.x_late, sig.F_n
     if sig.touch_event == ENDS:
         frame = model.frame_of(sig, int(x.e))
-        depth = max(0.0, (x.at - frame[6]) * x.e)
+        depth = max(0.0, (x.at - frame.surface) * x.e)
         kinetic = 0.5 * sig.m_eff * sig.v_entry * sig.v_entry
         loss = x.W + _work_before(frame, depth, x.speed, x.force)
-        v2_body = sig.v2_twin + x.body_speed * max(0.0, (x.body_at - frame[6]) * x.e)
-        loss += frame[4] * (v2_body - (x.v2 + x.speed * depth))
+        v2_body = sig.v2_twin + x.body_speed * max(0.0, (x.body_at - frame.surface) * x.e)
+        loss += frame.c * (v2_body - (x.v2 + x.speed * depth))
         if kinetic > 0.0:
-            sig.loss = close(x.pools[model.place_of(x.e)], p, loss, x.variance, kinetic, math.sqrt(frame[3] / sig.m_eff))
+            sig.loss = close(x.pools[model.place_of(x.e)], p, loss, x.variance, kinetic, math.sqrt(frame.k / sig.m_eff))
     sig.W_measured = x.W
 
 

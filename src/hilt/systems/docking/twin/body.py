@@ -58,7 +58,7 @@ def body_step(sig, x, p, dt):
     v_next = v_free
     if x.on:
         sig.v2_twin += v * v * step if size > 0.0 else 0.0
-        v_next = bounded(v, v_free, sig.v_entry, frame[4] * sig.v2_twin, e, p.mass)
+        v_next = bounded(v, v_free, sig.v_entry, frame.c * sig.v2_twin, e, p.mass)
         before = v_next
         if sig.touch_event == ENDS:
             v_next = closed(v_next, sig.v_entry, sig.loss, e)

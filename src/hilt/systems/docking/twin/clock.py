@@ -1,17 +1,33 @@
 """Step 6: the virtual clock. Near a frame that is not known it runs slower, by the β of the rehearsal; the slip is reported.
 
-It slows down before the touch and goes back to real time from the touch on, more gently.
-Time in space is not time in the laboratory: a slower clock leaves the contact as it is in space and gives the robot, which
-learns of it late, less way to go wrong. In real time β = 1 always.
+A slower clock leaves the contact as it is in space and gives the robot, which learns of it late, less distance in which to go
+wrong. The clock slows down before the touch and returns to real time from the touch on, more gently. In real time β = 1 always.
+
+In space the mass that a contact feels, and so its frequency ω = √(k/m_eff), changes from touch to touch:
+    unseen frame: β = β_G min(1, ω_0/ω)                    β_G rehearsed for the first touch, ω_0 its frequency
+    known frame:  β_K = largest b with b H(bω) |v_n| ≤ 0.75 V and b² H(bω) ω |v_n| ≤ 0.5 A,   H(x) = |1 - T2 x² + j T1 x|
+β_K is what the robot can follow: H is the gain of its inverse at the contact's frequency. A known frame whose position is in
+doubt, because its normal is, is met like one that was never seen. The tip may turn faster than the bodies approach: the clock
+keeps it at 0.9 V.
 """
+
+import math
 
 from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
+from hilt.maths import vec
+from hilt.systems.docking.analysis.bound import effective_mass
 from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.prior import limits_of
 
 IN_FLIGHT, AFTER_TOUCH = 8.0, 3.0  # 1/s
 TOLERANCE, NOTICE = 1e-3, 0.070  # m, s; a robot of ζ = 0.5 needs the time to settle after the clock has slowed down
+SETTLED, FOLLOWED = 0.060, 0.140  # s before the surface
+OF_SPEED, OF_ACCELERATION = 0.75, 0.5
+OF_FLIGHT = 0.9  # of V
+IN_DOUBT = 0.03  # of the peak force
+LEAST, FINENESS = 0.2, 0.02
 
 
 @jit
@@ -27,32 +43,118 @@ def go_on(sig, x, aim, dt):
 
 
 @jit
-def clock_step(sig, x, p, dt):
-    e = 1 if sig.v_twin > 0.0 else -1
-    i = model.place_of(e)
+def _aim_on_a_line(sig, p):
+    i = model.place_of(1 if sig.v_twin > 0.0 else -1)
     near = abs(sig.x_twin - p.surfaces[i]) < TOLERANCE + NOTICE * abs(sig.v_twin)
-    aim = p.guarded if near and sig.frame_known[i] != model.KNOWN and sig.touch == 0 else 1.0
-    go_on(sig, x, aim, dt)
-
-
-def _pack(p, scenario):
-    p.guarded = 1.0 if scenario.rotates else scenario.guarded_clock  # six: a clock of its own
-    p.surfaces = scenario.prior.surfaces(scenario)
+    return p.guarded if near and sig.frame_known[i] != model.KNOWN and sig.touch == 0 else 1.0
 
 
 @jit
-def start_clock(sig, x, p):
+def follows(b, omega, speed, T1, T2, A, V):
+    """Can the robot do a swing of frequency bω that begins with b·speed?"""
+    x = b * omega
+    grown = math.hypot(1.0 - T2 * x * x, T1 * x)
+    return b * grown * speed <= OF_SPEED * V and b * grown * x * speed <= OF_ACCELERATION * A
+
+
+@jit
+def followed_clock(omega, speed, T1, T2, A, V):
+    """β_K."""
+    b = 1.0
+    while b > LEAST and not follows(b, omega, speed, T1, T2, A, V):
+        b -= FINENESS
+    return b
+
+
+@jit
+def notice(b):
+    """Virtual time before a surface at which the clock must begin to slow down to have settled there."""
+    return 0.5 * (1.0 - b * b) / IN_FLIGHT + SETTLED * b
+
+
+@jit
+def _aim_at_frame(sig, p):
+    """For the sake of the frame that is felt or ahead."""
+    e = sig.touch if sig.touch != 0 else 1 if sig.x_twin > p.middle else -1
+    i = model.place_of(e)
+    speed, mass = abs(sig.v_twin), sig.m_eff if sig.m_eff > 0.0 else p.mass
+    omega = math.sqrt(sig.frame_k[i] / mass)
+    if sig.touch != 0:
+        return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V)
+    if not sig.v_twin * e > 0.0:
+        return 1.0  # on its way to the other frame, which is far
+    if sig.frame_known[i] == model.KNOWN and sig.doubt <= IN_DOUBT * speed / omega:
+        near = (sig.frame_s[i] - sig.x_twin) * e < FOLLOWED * speed
+        return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V) if near else 1.0
+    b = p.guarded * min(1.0, p.omega / omega)
+    return b if abs(sig.frame_s[i] - sig.x_twin) < TOLERANCE + 2.0 * sig.doubt + notice(b) * speed else 1.0
+
+
+@jit
+def _aim_in_space(sig, p):
+    speed = math.sqrt(vec.dot(vec.load(sig.v_C_des_W), vec.load(sig.v_C_des_W)))
+    return min(_aim_at_frame(sig, p), OF_FLIGHT * p.V / max(speed, OF_FLIGHT * p.V))
+
+
+@jit
+def clock_on_a_line_step(sig, x, p, dt):
+    go_on(sig, x, 1.0 if p.realtime else _aim_on_a_line(sig, p), dt)
+
+
+@jit
+def clock_in_space_step(sig, x, p, dt):
+    go_on(sig, x, 1.0 if p.realtime else _aim_in_space(sig, p), dt)
+
+
+def _pack(p, scenario):
+    p.realtime = scenario.compensate.mode == "realtime"
+    p.guarded = 1.0 if p.realtime else scenario.guarded_clock
+
+
+def _pack_on_a_line(p, scenario):
+    _pack(p, scenario)
+    p.surfaces = scenario.prior.surfaces(scenario)
+
+
+def _pack_in_space(p, scenario):
+    _pack(p, scenario)
+    frames = scenario.frames.model_copy(update={"normal": scenario.prior.normal(scenario)})
+    p.mass = effective_mass(scenario.model_copy(update={"frames": frames}))
+    p.omega = math.sqrt(scenario.prior.stiffness(scenario) / p.mass)
+    p.A, p.V = limits_of(scenario)
+    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+
+
+@jit
+def _reset(sig, x, p):
     sig.clock_rate = 1.0
     sig.clock_aim = 1.0
 
 
-TWIN_CLOCK = StageKind(
+_WRITES = ("clock_rate", "clock_slope", "clock_aim", "time_slip")
+_STATE = record(slip="f8")
+
+CLOCK_ON_A_LINE = StageKind(
     "twin-clock",
-    clock_step,
+    clock_on_a_line_step,
     reads=("x_twin", "v_twin", "frame_known", "touch", "clock_rate"),
-    writes=("clock_rate", "clock_slope", "clock_aim", "time_slip"),
-    state=record(slip="f8"),
-    params=record(guarded="f8", surfaces=2),
-    pack=_pack,
-    reset=start_clock,
+    writes=_WRITES,
+    state=_STATE,
+    params=record(guarded="f8", realtime="i8", surfaces=2),
+    pack=_pack_on_a_line,
+    reset=_reset,
+)
+
+CLOCK_IN_SPACE = StageKind(
+    "twin-clock-in-space",
+    clock_in_space_step,
+    reads=(
+        *("x_twin", "v_twin", "v_C_des_W", "v_entry", "m_eff", "doubt", "frame_known", "frame_k", "frame_s", "touch"),
+        *("clock_rate", "T1_hat", "T2_hat"),
+    ),
+    writes=_WRITES,
+    state=_STATE,
+    params=record(guarded="f8", realtime="i8", mass="f8", omega="f8", A="f8", V="f8", middle="f8"),
+    pack=_pack_in_space,
+    reset=_reset,
 )

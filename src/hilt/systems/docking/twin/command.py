@@ -36,7 +36,7 @@ def command_step(sig, x, p, dt):
     rate, slope, aim = sig.clock_rate, sig.clock_slope, sig.clock_aim
     T1, T2 = sig.T1_hat, sig.T2_hat
     if sig.touch == 0 or x.preview == 0.0:
-        x.preview = preview_of(T2, frame[3], v, p.mass, p.A)
+        x.preview = preview_of(T2, frame.k, v, p.mass, p.A)
 
     # The body's velocity belongs to the middle of the tick that ends here.
     v_here = v + 0.5 * rate * dt * acceleration(frame, p.mass, at, v)

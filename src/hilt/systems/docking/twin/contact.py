@@ -158,7 +158,7 @@ def contact_step(sig, x, p, dt):
         frame = x.frames[model.place_of(e)]
         shown = model.frame_of(sig, e)
         told = model.force(shown, at, rate)
-        if told > 4.0 * p.threshold + 0.15 * math.sqrt(shown[3] * p.mass) * abs(rate) and F * e < 0.3 * told:
+        if told > 4.0 * p.threshold + 0.15 * math.sqrt(shown.k * p.mass) * abs(rate) and F * e < 0.3 * told:
             sig.touch_event = ABSENT
             frame.known = model.UNSEEN
             publish(sig, frame, model.place_of(e))

@@ -21,14 +21,14 @@ def stretched(frame, C, reference):
     """What the robot must do so that its tip does (r, ṙ, r̈, r⃛) against the frame."""
     r, dr, ddr, dddr = reference
     g = 1.0 + C * model.slope(frame, r)
-    return r + C * frame[0] * model.force(frame, r, 0.0), g * dr, g * ddr, g * dddr
+    return r + C * frame.e * model.force(frame, r, 0.0), g * dr, g * ddr, g * dddr
 
 
 @jit
 def stretched_tip(frame, C, n, x, motion):
     """The same for a tip in space that is at x along the normal n."""
     r, dr, ddr, dddr = motion
-    g, give = C * model.slope(frame, x), C * frame[0] * model.force(frame, x, 0.0)
+    g, give = C * model.slope(frame, x), C * frame.e * model.force(frame, x, 0.0)
     return (
         vec.add(r, vec.scale(give, n)),
         vec.add(dr, vec.scale(g * vec.dot(n, dr), n)),

@@ -3,16 +3,29 @@
     f̂(x, v) = max(0, k δ + c δ')        δ = (x - ŝ) e > 0;  linear
     f̂(x)    = (q δ)^(3/2)                                   Hertz
 
-A frame that was never touched has no force: nothing can be known of it. A frame is a tuple of plain numbers along one normal,
-so the same twin serves one degree of freedom and a normal in space.
+A frame that was never touched has no force: nothing can be known of it. A frame is plain numbers along one normal, so the same
+twin serves one degree of freedom and a normal in space.
 """
 
 import math
+from typing import NamedTuple
 
 from hilt.compiled import jit
 
 LINEAR, HERTZ = 0, 1
 UNSEEN, SEEN, KNOWN = 0, 1, 2
+
+
+class Frame(NamedTuple):
+    """What the twin knows of the frame on side e of its normal."""
+
+    e: float  # 1 front, -1 rear
+    known: int
+    model: int
+    k: float  # N/m
+    c: float  # N·s/m
+    q: float  # N^(2/3)/m
+    surface: float  # ŝ along the normal, m
 
 
 @jit
@@ -23,43 +36,47 @@ def place_of(e):
 
 @jit
 def frame_of(sig, e):
-    """(e, known, model, k, c, q, ŝ) of the frame on side e."""
+    """The frame on side e, as the row shows it."""
     i = place_of(e)
-    return (
-        float(e), sig.frame_known[i], sig.frame_model[i], sig.frame_k[i], sig.frame_c[i], sig.frame_q[i], sig.frame_s[i],
-    )  # fmt: skip
+    k, c, q, surface = sig.frame_k[i], sig.frame_c[i], sig.frame_q[i], sig.frame_s[i]
+    return Frame(float(e), sig.frame_known[i], sig.frame_model[i], k, c, q, surface)
+
+
+@jit
+def depth_in(frame, x):
+    """How deep x is inside the frame; 0 in front of it, and where nothing has been touched yet."""
+    depth = (x - frame.surface) * frame.e
+    return depth if frame.known != UNSEEN and depth > 0.0 else 0.0
 
 
 @jit
 def force(frame, x, v):
     """f̂ along e, never negative."""
-    e, known, model, k, c, q, surface = frame
-    depth = (x - surface) * e
-    if known == UNSEEN or not depth > 0.0:
+    depth = depth_in(frame, x)
+    if depth == 0.0:
         return 0.0
-    if model == HERTZ:
-        root = math.sqrt(q * depth)
+    if frame.model == HERTZ:
+        root = math.sqrt(frame.q * depth)
         return root * root * root
-    return max(0.0, k * depth + c * v * e)
+    return max(0.0, frame.k * depth + frame.c * v * frame.e)
 
 
 @jit
 def slope(frame, x):
     """∂f̂/∂x along e."""
-    e, known, model, k, _, q, surface = frame
-    depth = (x - surface) * e
-    if known == UNSEEN or not depth > 0.0:
+    depth = depth_in(frame, x)
+    if depth == 0.0:
         return 0.0
-    return 1.5 * q * math.sqrt(q * depth) if model == HERTZ else k
+    return 1.5 * frame.q * math.sqrt(frame.q * depth) if frame.model == HERTZ else frame.k
 
 
 @jit
 def force_rate(frame, x, v, a):
     """df̂/dt along a motion with velocity v and acceleration a."""
-    e, known, model, k, c, q, surface = frame
-    depth = (x - surface) * e
-    if known == UNSEEN or not depth > 0.0:
+    depth = depth_in(frame, x)
+    if depth == 0.0:
         return 0.0
-    if model == HERTZ:
-        return 1.5 * q * math.sqrt(q * depth) * v * e
-    return (k * v + c * a) * e if k * depth + c * v * e > 0.0 else 0.0
+    if frame.model == HERTZ:
+        return slope(frame, x) * v * frame.e
+    pressed = frame.k * depth + frame.c * v * frame.e > 0.0
+    return (frame.k * v + frame.c * a) * frame.e if pressed else 0.0

@@ -12,13 +12,13 @@ from hilt.systems.docking.twin import model
 
 @jit
 def acceleration(frame, mass, x, v):
-    return -frame[0] * model.force(frame, x, v) / mass
+    return -frame.e * model.force(frame, x, v) / mass
 
 
 @jit
 def ahead(frame, mass, x, v, horizon, steps):
     """(x, v, a) of the twin after `horizon` of virtual time."""
-    if (x + v * horizon - frame[6]) * frame[0] <= 0.0 and (x - frame[6]) * frame[0] <= 0.0:
+    if (x + v * horizon - frame.surface) * frame.e <= 0.0 and (x - frame.surface) * frame.e <= 0.0:
         return x + v * horizon, v, 0.0  # nothing can be met
     h = horizon / steps
     a = acceleration(frame, mass, x, v)
@@ -33,7 +33,7 @@ def ahead(frame, mass, x, v, horizon, steps):
 @jit
 def in_real_time(frame, mass, x, v, a, rate, slope):
     """(r, ṙ, r̈, r⃛)"""
-    jerk = -frame[0] * model.force_rate(frame, x, v, a) / mass
+    jerk = -frame.e * model.force_rate(frame, x, v, a) / mass
     return x, rate * v, rate * rate * a + slope * v, rate * rate * rate * jerk + 3.0 * rate * slope * a
 
 

@@ -24,7 +24,7 @@ def felt(sig, give):
     sig.x_late -= give * sig.F_n
     sig.v_late = tip_speed(frame, give, sig.x_late, sig.v_late)
     if not sig.fresh:
-        sig.F_n = frame[0] * model.force(frame, sig.x_late, sig.v_late)
+        sig.F_n = frame.e * model.force(frame, sig.x_late, sig.v_late)
 
 
 @jit

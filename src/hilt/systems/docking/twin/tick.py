@@ -8,13 +8,12 @@ from hilt.core.stage import Block, StageKind
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
 from hilt.systems.docking.twin.bias import TWIN_BIAS
 from hilt.systems.docking.twin.body import TWIN_BODY
-from hilt.systems.docking.twin.clock import TWIN_CLOCK
+from hilt.systems.docking.twin.clock import CLOCK_IN_SPACE, CLOCK_ON_A_LINE
 from hilt.systems.docking.twin.command import TWIN_COMMAND
 from hilt.systems.docking.twin.contact import TWIN_CONTACT
 from hilt.systems.docking.twin.robot import TWIN_ROBOT
 from hilt.systems.docking.twin.sense import TWIN_SENSE
 from hilt.systems.docking.twin.six.body import SIX_BODY
-from hilt.systems.docking.twin.six.clock import SIX_CLOCK
 from hilt.systems.docking.twin.six.command import SIX_COMMAND
 from hilt.systems.docking.twin.six.sense import SIX_SENSE
 from hilt.systems.docking.two_bodies import TWO_BODIES, relative_motion, two_bodies_step
@@ -62,8 +61,8 @@ TWIN_BLOCKS = (
     Block("twin_robot", TWIN_ROBOT, when=uses_twin),  # 7; in six 10
     Block("twin_contact", TWIN_CONTACT, when=uses_twin),  # 2, 3
     Block("twin_balance", TWIN_BALANCE, when=uses_twin),  # 5: exit
-    Block("twin_clock", TWIN_CLOCK, when=_on_a_line),  # 6
-    Block("twin_clock", SIX_CLOCK, when=_in_space),  # 7, 8
+    Block("twin_clock", CLOCK_ON_A_LINE, when=_on_a_line),  # 6
+    Block("twin_clock", CLOCK_IN_SPACE, when=_in_space),  # 6
     Block("twin_body", TWIN_BODY, when=_on_a_line),  # 4, 5
     Block("twin_body", SIX_BODY, when=_in_space),  # 2, 4, 5, 10
     Block("bodies", SLOWED_BODIES, when=uses_twin, starts_first=True),

@@ -77,7 +77,7 @@ def body_step(sig, x, p, dt):
     vec.store(x.across, (0.0, 0.0, 0.0))
     if x.on:
         sig.v2_twin += v * v * step if size > 0.0 else 0.0
-        kept = frame[4] * sig.v2_twin
+        kept = frame.c * sig.v2_twin
         if p.rubs and sig.touch != 0 and size > 0.0:
             v = vec.dot(n, rub(sig, x, p, model.place_of(side), q, n, v_tip, kept, step))
         v_next = v - step * size * e * inverse

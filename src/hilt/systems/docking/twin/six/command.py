@@ -40,7 +40,7 @@ def command_step(sig, x, p, dt):
     frame = model.frame_of(sig, side)
     T1, T2, rate, slope, aim = sig.T1_hat, sig.T2_hat, sig.clock_rate, sig.clock_slope, sig.clock_aim
     if sig.touch == 0 or x.preview == 0.0:
-        x.preview = preview_of(rate**3 * T2, frame[3], v, mass, p.A)  # what a touch asks at once is T2 r⃛, r⃛ = β³ j
+        x.preview = preview_of(rate**3 * T2, frame.k, v, mass, p.A)  # what a touch asks at once is T2 r⃛, r⃛ = β³ j
 
     # The bodies' velocities belong to the middle of the tick that ends here.
     v_here = v + 0.5 * rate * dt * acceleration(frame, mass, at, v)
