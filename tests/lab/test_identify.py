@@ -3,7 +3,6 @@
 import math
 import socket
 import tomllib
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from hilt.core import signals
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
+from hilt.core.stage import Cycle
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.rigfile import RigFile, RigLimits
@@ -19,7 +19,7 @@ from hilt.device.rsi.response import Response
 from hilt.lab import identify as identify_robot
 from hilt.lab.gentle import Track
 from hilt.lab.identify import excitation, identify
-from hilt.plant.robot import ROBOT, Robot
+from hilt.plant.robot import ROBOT, Robot, RobotResponse
 
 T = 0.004
 REACH, SPEED, ACCELERATION = 0.01, 0.05, 5.0
@@ -37,10 +37,7 @@ def simulated(robot, places, period=T):
     """The loop's order: the plant moves to what the last tick sent, then the tick sends the next."""
     row = np.zeros(1, signals.row_type([*ROBOT.reads, *ROBOT.writes]))
     x, p = np.zeros(1, ROBOT.state), np.zeros(1, ROBOT.params)
-    values = SimpleNamespace(
-        robot=robot, loop=SimpleNamespace(period=period), robot_lag=robot.delay, rotates=False, noise_key=lambda _: 1
-    )
-    ROBOT.pack(p[0], values)
+    ROBOT.pack(p[0], RobotResponse(robot, robot.delay, rotates=False), Cycle(period))
     row[0].X_WB_cmd.q[0] = 1.0
     ROBOT.reset(row[0], x[0], p[0])
     measured = []

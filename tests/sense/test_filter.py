@@ -1,7 +1,6 @@
 """The low-pass on the measured wrench: its delay, its corner, its swing, and that none is none."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from scipy import signal
 from hilt import job
 from hilt.core import signals
 from hilt.core.faults import InputError
+from hilt.core.stage import Cycle
 from hilt.sense.filter import LOW_PASS, LowPass, low_pass_step
 
 KINDS = ("first-order", "butterworth")
@@ -21,7 +21,7 @@ def respond(low_pass, period, inputs):
     """The force along y and the torque about z that come out for the same input on both."""
     row = np.zeros(1, signals.row_type([*LOW_PASS.reads, *LOW_PASS.writes]))
     x, p = np.zeros(1, LOW_PASS.state), np.zeros(1, LOW_PASS.params)
-    LOW_PASS.pack(p[0], SimpleNamespace(force_filter=low_pass, loop=SimpleNamespace(period=period)))
+    LOW_PASS.pack(p[0], low_pass, Cycle(period))
     sig, out = row[0], []
     for u in inputs:
         sig.F_So_S.f[1] = sig.F_So_S.tau[2] = u

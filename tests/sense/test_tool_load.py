@@ -1,7 +1,6 @@
 """The load on a moving sensor: weight and inertia forces come off, a contact stays."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from hilt.core import scenario, signals
 from hilt.core.faults import InputError
-from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, ToolLoad, pack_load, tool_load_step, unload
+from hilt.core.stage import Cycle
+from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, Mounting, ToolLoad, pack_load, tool_load_step, unload
 
 INERTIA = ((0.02, 0.001, 0.0), (0.001, 0.03, 0.002), (0.0, 0.002, 0.025))
 TOOL = ToolLoad(
@@ -78,14 +78,11 @@ def test_the_stage_follows_a_prescribed_motion():
     The lag is the low-pass plus half a tick; of an inertia force that changes by at most m r A ω³ per second.
     """
     dt, A, omega = 0.001, 0.3, 4.0
-    values = SimpleNamespace(
-        tool=TOOL.model_copy(update={"smooth": 0.005}),
-        sensor=SimpleNamespace(position=(0.0, 0.0, 0.2), attitude=(1.0, 0.0, 0.0, 0.0)),
-        loop=SimpleNamespace(period=dt),
-    )
+    tool = TOOL.model_copy(update={"smooth": 0.005})
+    mounting = Mounting((0.0, 0.0, 0.2), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), tool)
     row = np.zeros(1, signals.row_type([*TOOL_LOAD.reads, *TOOL_LOAD.writes]))
     x, p = np.zeros(1, TOOL_LOAD.state), np.zeros(1, TOOL_LOAD.params)
-    TOOL_LOAD.pack(p[0], values)
+    TOOL_LOAD.pack(p[0], mounting, Cycle(dt))
     sig, arm = row[0], 0.2 + TOOL.centre_of_mass[2]
     left = []
     for k in range(600):

@@ -17,6 +17,7 @@ from hilt.maths import so3, vec
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
 from hilt.systems.aerial.cable import CABLE, Cable, cable_step
 from hilt.systems.aerial.estimator import ESTIMATOR, Estimator, estimator_step
@@ -38,6 +39,7 @@ from hilt.systems.aerial.rotors import MOTORS, Rotors, motors_step
 from hilt.systems.aerial.servo import SERVO, Servo
 from hilt.systems.aerial.tank import Tank
 from hilt.systems.aerial.task import BACK, FAILED, INSTALLED, RECOVER, RETREAT, RISE, STATES, TASK, Task, Tool, task_step
+from tests.packing import pack
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -143,7 +145,7 @@ def fly(duration=40.0, noise=0.0, **cable):
     p.L1 = lead_times(0.7, 100.0, 0.015, DT)[0]
     quadrotor_start(x.vehicle, p.vehicle)
     for name, kind in STAGES.items():
-        kind.pack(p[name], scenario)
+        pack(AERIAL, kind, p[name], scenario)
         kind.reset(sig, x[name], p[name])
     log = np.zeros(round(duration / DT), ROW)
     run(row, state, params, log)

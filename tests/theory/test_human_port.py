@@ -15,6 +15,7 @@ from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.systems.aerial.admittance import midpoint
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.analysis.hand_limit import LAG_ONLY, PortLoop, largest_mass, loop_of, stiffest_hand, warning
 from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, filter_share, force_filter_step
 from hilt.systems.aerial.gains import Gains, GainSet
@@ -22,6 +23,7 @@ from hilt.systems.aerial.hand import HAND, Hand, hand_step
 from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, hardware_admittance_step
 from hilt.systems.aerial.port_guard import PortPassivity, lead_times
 from hilt.systems.aerial.servo import SERVO, Servo
+from tests.packing import pack
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -227,7 +229,7 @@ def held(stiffness, guard, **more):
     row, state, params = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
     row[0].X_HT_rest.p, row[0].X_HT_rest.q = values.start_of_tool
     for key, kind in KINDS.items():
-        kind.pack(params[0][key], values)
+        pack(AERIAL, kind, params[0][key], values)
     for key, kind in {**TICK, **PLANT}.items():
         kind.reset(row[0], state[0][key], params[0][key])
     log = np.zeros(round(values.loop.duration / values.loop.period), ROW)

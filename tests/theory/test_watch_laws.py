@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilt.core import faults
-from hilt.core.guard import GUARD
+from hilt.core.guard import GUARD, Guarded
 from hilt.core.signals import POSE, TWIST
+from hilt.core.stage import Cycle
 from hilt.device import rigfile, watch
 from hilt.device.rsi.response import Response
 from hilt.device.watch import Watch
@@ -24,7 +25,7 @@ UNIT = st.floats(-1.0, 1.0)
 
 def limits_of(rig):
     limits = np.zeros(1, GUARD.params)[0]
-    GUARD.pack(limits, rig)
+    GUARD.pack(limits, Guarded(rig.limits), Cycle(T))
     return limits
 
 

@@ -3,9 +3,13 @@
 x + τ v + ½ τ² a
 """
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import vec
 
 
@@ -20,9 +24,16 @@ def lead_step(sig, x, p, dt):
     vec.store(sig.V_WB_cmd.v, vec.add(v, vec.scale(p.tau, a)))
 
 
-def _pack(p, scenario):
-    p.tau = scenario.robot.delay if scenario.robot.lead else 0.0
-    p.mass = scenario.body.mass
+@dataclass(frozen=True)
+class Lead:
+    """How far the command is ahead of the body, and the mass that the force accelerates meanwhile."""
+
+    time: float  # s, 0 for no lead
+    mass: float  # kg
+
+
+def _pack(p: np.record, lead: Lead, loop: Cycle) -> None:
+    p.tau, p.mass = lead.time, lead.mass
 
 
 @jit

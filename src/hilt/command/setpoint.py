@@ -3,9 +3,12 @@
 p_WB = p_WBcm - R_WB c
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
+from hilt.dynamics.body import Body
 from hilt.maths import so3, vec
 
 
@@ -20,8 +23,8 @@ def setpoint_step(sig, x, p, dt):
     vec.store(sig.V_WB_cmd.w, w_W)
 
 
-def _pack(p, scenario):
-    p.p_BoBcm_B = scenario.body.centre_of_mass
+def _pack(p: np.record, body: Body, loop: Cycle) -> None:
+    p.p_BoBcm_B = body.centre_of_mass
 
 
 @jit

@@ -5,14 +5,16 @@ other: from the set-point's velocity at the beginning of the scenario, or from r
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core import faults
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import (
     Joule,
     Metre3,
@@ -119,11 +121,19 @@ def guard_step(sig, x, p, dt):
     x.blind = 0
 
 
-def _pack(p, scenario):
+@dataclass(frozen=True)
+class Guarded:
+    """Limits, and whether the first set-point is one of a robot that stands."""
+
+    limits: Limits
+    at_rest: bool = True
+
+
+def _pack(p: np.record, guarded: Guarded, loop: Cycle) -> None:
     for name in Limits.model_fields:
-        limit = getattr(scenario.limits, name)
+        limit = getattr(guarded.limits, name)
         p[name] = NEVER if limit is None else limit
-    p.at_rest = bool(getattr(getattr(scenario, "robot", None), "start_at_rest", True))
+    p.at_rest = guarded.at_rest
 
 
 @jit

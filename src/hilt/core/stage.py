@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hilt.core import signals
+from hilt.maths import noise
 
 EMPTY = signals.record()
 
@@ -20,8 +21,24 @@ def _nothing(*_: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Cycle:
+    """What every stage may know of the loop: its period and where its random numbers come from."""
+
+    period: float  # s
+    seed: int = 1
+
+    def noise_key(self, name: str) -> int:
+        """Key of the generator for the noise called `name`."""
+        return noise.key_of(self.seed, name)
+
+
+@dataclass(frozen=True)
 class StageKind:
-    """One block. `pack(p, scenario)` fills the parameters once; `reset(sig, x, p)` sets state and first outputs."""
+    """One block. `pack(p, config, loop)` fills the parameters once; `reset(sig, x, p)` sets state and first outputs.
+
+    `config` is what the stage needs of a scenario and nothing else: a section, or a small dataclass defined beside the stage.
+    The system says where it comes from (`Block.section`). `loop` is a Cycle.
+    """
 
     name: str
     step: Callable[..., None]
@@ -43,6 +60,7 @@ class Block:
 
     name: str
     kind: StageKind
+    section: Callable[[Any], Any] | None = None  # of a scenario: what the stage is packed from
     when: Callable[[Any], bool] = always  # of a scenario: whether it has this block
     starts_first: bool = False  # the others start from what it starts with
     shares: str = ""  # the block whose state and parameters it uses

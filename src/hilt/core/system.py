@@ -18,7 +18,7 @@ from hilt.compiled import interpreted
 from hilt.core import diagram, signals
 from hilt.core.diagram import Code
 from hilt.core.meter import Meter
-from hilt.core.stage import Block, Blocks, StageKind
+from hilt.core.stage import Block, Blocks, Cycle, StageKind
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,7 @@ class System:
         sig, params = row[0], p[0]
         sig.fault_axis = -1
         params.dt = scenario.loop.period
-        for block in _once((*tick, *plant, *observe)):
-            block.kind.pack(params[block.name], scenario)
+        pack((*tick, *plant, *observe), params, scenario)
         for blocks, state in ((_once(tick), x), (_once((*plant, *observe)), w)):
             for block in sorted(blocks, key=lambda block: not block.starts_first):
                 interpreted(block.kind.reset)(sig, state[0][block.name], params[block.name])
@@ -153,10 +152,12 @@ class System:
             )
         return self._diagrams[key]
 
-    def with_block(self, kind: StageKind, after: str, name: str | None = None) -> "System":
+    def with_block(
+        self, kind: StageKind, after: str, name: str | None = None, section: Callable[[Any], Any] | None = None
+    ) -> "System":
         """The same system with one more block in its tick, behind that of the name `after`."""
         place = self._place(after) + 1
-        return replace(self, tick=(*self.tick[:place], Block(name or kind.name, kind), *self.tick[place:]))
+        return replace(self, tick=(*self.tick[:place], Block(name or kind.name, kind, section), *self.tick[place:]))
 
     def replace_block(self, name: str, kind: StageKind) -> "System":
         """The same system with another stage in the place of a block of its tick or its plant."""
@@ -172,6 +173,16 @@ class System:
         if name not in names:
             raise ValueError(f"{self.name} has no block {name!r}; it has {', '.join(dict.fromkeys(names))}")
         return len(names) - 1 - names[::-1].index(name)
+
+
+def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
+    """Fill the parameters of blocks, each from its own section of a scenario."""
+    loop = Cycle(scenario.loop.period, scenario.seed)
+    for block in _once(blocks):
+        if block.section is None:  # until every stage of the twin has a section: these read a whole scenario
+            block.kind.pack(params[block.name], scenario)
+        else:
+            block.kind.pack(params[block.name], block.section(scenario), loop)
 
 
 def _used(blocks: Blocks, scenario: Any) -> Blocks:

@@ -19,8 +19,9 @@ import numpy as np
 from hilt.core import clock, faults, registry
 from hilt.core.clock import DeviceClock
 from hilt.core.faults import InputError
-from hilt.core.guard import GUARD, NEVER, overload
+from hilt.core.guard import GUARD, NEVER, Guarded, overload
 from hilt.core.signals import POSE, TWIST, WRENCH
+from hilt.core.stage import Cycle
 from hilt.core.system import Bench, System
 from hilt.device import drivers
 from hilt.device.course import Course, check_first
@@ -239,7 +240,7 @@ class LabRig:
         assert self._sensor is not None
         self._take_over(self._check_place)
         limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], np.zeros(1, GUARD.params)[0]
-        GUARD.pack(packed, self.file)
+        GUARD.pack(packed, Guarded(limits), Cycle(self.cycle))
         packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
         way = StraightWay(self._course.last, end, self.cycle, limits, min(speed, limits.speed))
         self._begin(packed, self._course.last, boxed=False)

@@ -1,5 +1,6 @@
 """The simulated body, as a scenario describes it."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -77,3 +78,11 @@ class Integrator(Section):
 
     kind: Kind = "passive"
     force_threshold: Newton = Field(default=1e-9, ge=0, description="|F| below it counts as 0 in the controller")
+
+
+@dataclass(frozen=True)
+class SimulatedBody:
+    """A body and how its motion is computed."""
+
+    body: Body
+    integrator: Integrator

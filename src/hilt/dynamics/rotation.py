@@ -19,7 +19,8 @@ import numpy as np
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
+from hilt.dynamics.body import SimulatedBody
 from hilt.dynamics.integrators import CODES, EULER, EXPLICIT
 from hilt.maths import so3, vec
 
@@ -121,13 +122,13 @@ def rotation_step(sig, x, p, dt):
     vec.store(sig.V_WBcm_next.w, w_W)
 
 
-def _pack(p, scenario):
-    body = scenario.body
+def _pack(p: np.record, simulated: SimulatedBody, loop: Cycle) -> None:
+    body = simulated.body
     inertia = np.array(body.inertia)
     p.inertia = inertia
     p.inverse_inertia = np.linalg.inv(inertia)
     p.rotates = body.dof == 6
-    p.kind = CODES[scenario.integrator.kind]
+    p.kind = CODES[simulated.integrator.kind]
     p.q0 = body.attitude
     p.w0_B = body.angular_velocity
 

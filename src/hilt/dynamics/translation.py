@@ -13,10 +13,13 @@ divides by nearly zero at every change of sign and takes the force one tick late
 zero, |v_pc| is at most T |F*|/m, and the rest stays in E. The uncorrected v is the state.
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
+from hilt.dynamics.body import SimulatedBody
 from hilt.dynamics.integrators import CODES, EXPLICIT, MOMENTUM, PASSIVE, PASSIVE_LITERAL, TRAPEZOID
 
 
@@ -84,13 +87,14 @@ def translation_step(sig, x, p, dt):
         sig.V_WBcm_next.v[i] = x.v[i]
 
 
-def _pack(p, scenario):
-    p.mass = scenario.body.mass
-    p.axes = 1 if scenario.body.dof == 1 else 3
-    p.kind = CODES[scenario.integrator.kind]
-    p.threshold = scenario.integrator.force_threshold
-    p.p0 = scenario.body.position
-    p.v0 = scenario.body.velocity
+def _pack(p: np.record, simulated: SimulatedBody, loop: Cycle) -> None:
+    body, integrator = simulated.body, simulated.integrator
+    p.mass = body.mass
+    p.axes = 1 if body.dof == 1 else 3
+    p.kind = CODES[integrator.kind]
+    p.threshold = integrator.force_threshold
+    p.p0 = body.position
+    p.v0 = body.velocity
 
 
 @jit

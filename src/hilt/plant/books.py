@@ -4,10 +4,13 @@ Over the tick from t - T to t the world gives ½(F⁻ + F)·Δx of the true moti
 commanded. The difference is split on the way: holding the wrench, the robot's answer, the sensor.
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
+from hilt.dynamics.body import Body
 from hilt.maths import so3, vec
 
 
@@ -47,8 +50,8 @@ def books_step(sig, x, p, dt):
     ledger.publish(sig.W_sensor, x.sensor)
 
 
-def _pack(p, scenario):
-    p.p_BoBcm_B = scenario.body.centre_of_mass
+def _pack(p: np.record, body: Body, loop: Cycle) -> None:
+    p.p_BoBcm_B = body.centre_of_mass
 
 
 BOOKS = StageKind(

@@ -1,11 +1,12 @@
 """The robot's encoders: where the mock-up is and how it moves, with noise on position and velocity."""
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, MetrePerSecond
 from hilt.maths import noise, so3, vec
 
@@ -30,9 +31,9 @@ def encoder_step(sig, x, p, dt):
     vec.store(sig.V_WB_meas.w, vec.load(sig.V_WB_true.w))
 
 
-def _pack(p, scenario):
-    p.position_noise, p.velocity_noise = scenario.encoder.position_noise, scenario.encoder.velocity_noise
-    p.key = scenario.noise_key("encoder.noise")
+def _pack(p: np.record, encoder: Encoder, loop: Cycle) -> None:
+    p.position_noise, p.velocity_noise = encoder.position_noise, encoder.velocity_noise
+    p.key = loop.noise_key("encoder.noise")
 
 
 @jit

@@ -12,7 +12,7 @@ import numpy as np
 
 from hilt.compiled import jit, memcpy
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.host.shared import Segment
 
 NUMBERS = 8
@@ -62,9 +62,10 @@ def joystick_step(sig, x, p, dt):
             sig.joystick[i] = 0.0
 
 
-def _pack(p, scenario):
-    if scenario.operator.kind == "live":
-        numbers = _memory(scenario.operator.joystick)
+def _pack(p: np.record, name: str | None, loop: Cycle) -> None:
+    """`name` is that of the shared memory; none without a person at a joystick."""
+    if name is not None:
+        numbers = _memory(name)
         p.address, p.beat = numbers.ctypes.data, numbers[BEAT]
 
 

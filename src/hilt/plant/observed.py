@@ -1,12 +1,12 @@
 """What a lab knows of the truth: what it measures. The ledger and the counts of the simulated world go on from there."""
 
-from dataclasses import replace
+import numpy as np
 
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
-from hilt.sense.tool_load import MOTION, TOOL_LOAD, take_off
+from hilt.sense.tool_load import MOTION, TOOL_LOAD, Mounting, take_off
 
 
 @jit
@@ -32,14 +32,9 @@ def wrench_observed_step(sig, x, p, dt):
     vec.store(sig.F_Bcm_true_W.tau, vec.add(so3.rotate(q_WS, tau_S), vec.cross(arm_W, f)))
 
 
-def _pack_loaded(p, scenario):
-    TOOL_LOAD.pack(p.tool, scenario)
-    _pack(p, scenario)
-
-
-def _pack(p, scenario):
-    p.tool.q_BS = scenario.sensor.attitude
-    p.p_BcmSo_B = [a - c for a, c in zip(scenario.sensor.position, scenario.body.centre_of_mass, strict=True)]
+def _pack(p: np.record, mounting: Mounting, loop: Cycle) -> None:
+    TOOL_LOAD.pack(p.tool, mounting, loop)
+    p.p_BcmSo_B = mounting.from_centre
 
 
 MOTION_OBSERVED = StageKind(
@@ -54,4 +49,3 @@ WRENCH_OBSERVED = StageKind(
     params=record(tool=TOOL_LOAD.params, p_BcmSo_B=3),
     pack=_pack,
 )
-LOADED_WRENCH_OBSERVED = replace(WRENCH_OBSERVED, name="loaded-wrench-observed", pack=_pack_loaded)

@@ -6,6 +6,7 @@ tangent space of the present attitude.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,13 +15,13 @@ from pydantic import Field, model_validator
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import MetrePerSecond, MetrePerSecond2, Number, Second
 from hilt.maths import delay, noise, so3, vec
 
 
 class Robot(Section):
-    """Response of the robot to set-points."""
+    """RobotResponse of the robot to set-points."""
 
     kind: Literal["ideal", "delay", "second-order", "delay+second-order"] = "delay"
     delay: Second = Field(default=0.0, ge=0, description="whole lag: pure delay plus 2ζ/ω_n")
@@ -155,13 +156,22 @@ def second_order_matrices(omega: float, zeta: float, dt: float) -> tuple[np.ndar
     return step[:2, :2], np.column_stack([step[:2, 2] - slope, slope])
 
 
-def _pack(p, scenario):
-    robot, dt, own = scenario.robot, scenario.loop.period, scenario.robot_lag
+@dataclass(frozen=True)
+class RobotResponse:
+    """A robot, and what the system makes of it."""
+
+    robot: Robot
+    lag: float  # s, the robot's own
+    rotates: bool
+
+
+def _pack(p: np.record, response: RobotResponse, loop: Cycle) -> None:
+    robot, own, dt = response.robot, response.lag, loop.period
     p.dt = dt
     p.samples = robot.pure(own) / dt
     p.jitter = robot.jitter / dt
-    p.key = scenario.noise_key("robot.jitter")
-    p.rotates = scenario.rotates
+    p.key = loop.noise_key("robot.jitter")
+    p.rotates = response.rotates
     p.at_rest = robot.start_at_rest
     p.limited = robot.speed_limit > 0 or robot.acceleration_limit > 0
     p.speed_limit = robot.speed_limit or 1e12

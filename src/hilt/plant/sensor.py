@@ -6,13 +6,15 @@ some of its samples may be lost, then the last one stays.
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import (
     Count,
     Hertz,
@@ -142,8 +144,17 @@ def target_sensor_step(sig, x, p, dt):
     measure(sig, x, p, so3.rotate_back(q_WS, f_W), so3.rotate_back(q_WS, vec.cross(arm_W, f_W)), dt)
 
 
-def _pack_channel(p, scenario):
-    sensor, dt = scenario.sensor, scenario.loop.period
+@dataclass(frozen=True)
+class MountedSensor:
+    """A sensor, and what the system makes of it."""
+
+    sensor: Sensor
+    rotates: bool
+    centre_of_mass: Metre3 = (0.0, 0.0, 0.0)  # of the body that carries it, in its frame
+
+
+def _pack_channel(p: np.record, mounted: MountedSensor, loop: Cycle) -> None:
+    sensor, dt = mounted.sensor, loop.period
     p.samples = sensor.lateness / dt
     p.share = sensor.share(dt)
     for name in (
@@ -161,23 +172,24 @@ def _pack_channel(p, scenario):
     ):
         p[name] = getattr(sensor, name)
     p.q_BS = sensor.attitude
-    p.rotates = scenario.rotates
-    p.key, p.loss_key = scenario.noise_key("sensor.noise"), scenario.noise_key("sensor.dropout")
+    p.rotates = mounted.rotates
+    p.key, p.loss_key = loop.noise_key("sensor.noise"), loop.noise_key("sensor.dropout")
 
 
-def _pack(p, scenario):
-    _pack_channel(p, scenario)
-    p.position = scenario.sensor.position
-    p.loaded = scenario.sensor.load is not None
-    if scenario.sensor.load is not None:
+def _pack(p: np.record, mounted: MountedSensor, loop: Cycle) -> None:
+    _pack_channel(p, mounted, loop)
+    sensor = mounted.sensor
+    p.position = sensor.position
+    p.loaded = sensor.load is not None
+    if sensor.load is not None:
         for name in ("mass", "centre_of_mass", "inertia", "gravity"):
-            p.load[name] = getattr(scenario.sensor.load, name)
-    p.p_BcmSo_B = [a - c for a, c in zip(scenario.sensor.position, scenario.body.centre_of_mass, strict=True)]
+            p.load[name] = getattr(sensor.load, name)
+    p.p_BcmSo_B = [a - c for a, c in zip(sensor.position, mounted.centre_of_mass, strict=True)]
 
 
-def _pack_target(p, scenario):
-    _pack_channel(p, scenario)
-    p.p_BcmSo_B = scenario.sensor.position
+def _pack_target(p: np.record, mounted: MountedSensor, loop: Cycle) -> None:
+    _pack_channel(p, mounted, loop)
+    p.p_BcmSo_B = mounted.sensor.position
 
 
 @jit

@@ -12,12 +12,13 @@ Butterworth filter at S d e^(-θ) cos θ with d its delay and θ = ω_c t/√2: 
 import math
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Hertz
 from hilt.maths import vec
 
@@ -103,10 +104,9 @@ def low_pass_step(sig, x, p, dt):
     vec.store(sig.F_So_filt_S.tau, tau)
 
 
-def _pack(p, scenario):
-    low_pass = scenario.force_filter
+def _pack(p: np.record, low_pass: LowPass, loop: Cycle) -> None:
     p.order = ORDER[low_pass.kind]
-    p.b, p.a = low_pass.coefficients(scenario.loop.period)
+    p.b, p.a = low_pass.coefficients(loop.period)
 
 
 LOW_PASS = StageKind(

@@ -10,13 +10,16 @@ what is left then answers later by m/M (t_s - the delay of sensor and filter). T
 robot; by the small gain that loop is stable while m < M/2 and the robot does not overshoot.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
-from hilt.core.units import Inertia, Kilogram, Metre3, MetrePerSecond2, Newton3, NewtonMetre3, Second
+from hilt.core.stage import Cycle, StageKind
+from hilt.core.units import Inertia, Kilogram, Metre3, MetrePerSecond2, Newton3, NewtonMetre3, Quaternion, Second
 from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.maths import so3, vec
 
@@ -39,8 +42,6 @@ class Load(Section):
     @model_validator(mode="after")
     def _possible(self) -> "Load":
         if any(part for row in self.inertia for part in row):
-            import numpy as np
-
             check_inertia(np.array(self.inertia), "tool.inertia")
         return self
 
@@ -114,19 +115,34 @@ def tool_load_step(sig, x, p, dt):
     vec.store(sig.F_So_net_S.tau, tau)
 
 
+@dataclass(frozen=True)
+class Mounting:
+    """Where a sensor sits on the body that carries it, and the load that is taken off its readings."""
+
+    position: Metre3  # of the sensor's origin, in the body frame
+    attitude: Quaternion  # of the sensor, in the body frame
+    centre_of_mass: Metre3  # of the body, in its frame
+    tool: ToolLoad | None = None
+
+    @property
+    def from_centre(self) -> tuple[float, ...]:
+        """From the body's centre of mass to the sensor's origin, in the body frame [m]."""
+        return tuple(a - c for a, c in zip(self.position, self.centre_of_mass, strict=True))
+
+
 def pack_load(p, load: ToolLoad) -> None:
     """The part of the parameters that `unload` needs."""
     for name in ("mass", "centre_of_mass", "inertia", "gravity", "force_bias", "torque_bias"):
         p[name] = getattr(load, name)
 
 
-def _pack(p, scenario):
-    p.position, p.q_BS = scenario.sensor.position, scenario.sensor.attitude
-    if scenario.tool is not None:
-        p.present = scenario.tool.shows
-        pack_load(p, scenario.tool)
-        dt = scenario.loop.period
-        p.share = dt / (scenario.tool.smooth + dt)
+def _pack(p: np.record, mounting: Mounting, loop: Cycle) -> None:
+    p.position, p.q_BS = mounting.position, mounting.attitude
+    tool = mounting.tool
+    if tool is not None:
+        p.present = tool.shows
+        pack_load(p, tool)
+        p.share = loop.period / (tool.smooth + loop.period)
 
 
 TOOL_LOAD = StageKind(

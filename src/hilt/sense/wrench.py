@@ -3,10 +3,13 @@
 f_W = R_WB R_BS f_S        tau_Bcm = R_WB R_BS tau_So + (R_WB (s - c)) × f_W
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
+from hilt.sense.tool_load import Mounting
 
 
 @jit
@@ -19,10 +22,8 @@ def wrench_at_com_step(sig, x, p, dt):
     vec.store(sig.F_Bcm_W.tau, vec.add(so3.rotate(q_WS, vec.load(sig.F_So_net_S.tau)), vec.cross(arm_W, f_W)))
 
 
-def _pack(p, scenario):
-    p.q_BS = scenario.sensor.attitude
-    for i in range(3):
-        p.p_BcmSo_B[i] = scenario.sensor.position[i] - scenario.body.centre_of_mass[i]
+def _pack(p: np.record, mounting: Mounting, loop: Cycle) -> None:
+    p.q_BS, p.p_BcmSo_B = mounting.attitude, mounting.from_centre
 
 
 WRENCH_AT_COM = StageKind(

@@ -20,6 +20,7 @@ from hilt.plant.books import BOOKS, books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, force_filter_step
 from hilt.systems.aerial.gains import GainSet
 from hilt.systems.aerial.hand import HAND, Hand, hand_step
@@ -37,6 +38,7 @@ from hilt.systems.aerial.hardware_arm import (
 from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, Link, interface_step
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
+from tests.packing import pack
 
 DT = 0.005
 DOWN = (0.0, 0.0, 1.0, 0.0)
@@ -71,7 +73,7 @@ def make(kind, **sections):
     for name in row.dtype.names:
         if "q" in (row.dtype[name].names or ()):
             sig[name].q = (1.0, 0.0, 0.0, 0.0)
-    kind.pack(p, SimpleNamespace(**given_))
+    pack(AERIAL, kind, p, SimpleNamespace(**given_))
     kind.reset(sig, x, p)
     return sig, x, p
 
@@ -384,7 +386,7 @@ def held(busy=3, ticks=TICKS, **sections):
     row, state, params = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
     row[0].X_HT_rest.p, row[0].X_HT_rest.q = START
     for key, kind in KINDS.items():
-        kind.pack(params[0][key], values)
+        pack(AERIAL, kind, params[0][key], values)
     for key, kind in {**TICK, **PLANT}.items():
         kind.reset(row[0], state[0][key], params[0][key])
     log = np.zeros(ticks, ROW)

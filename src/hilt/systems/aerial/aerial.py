@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from hilt.core.guard import GUARD, Limits
+from hilt.core.guard import GUARD, Guarded, Limits
 from hilt.core.scenario import Scenario
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
@@ -20,7 +20,8 @@ from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import check_fits
-from hilt.plant.sensor import SENSOR, Sensor
+from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
+from hilt.sense.tool_load import Mounting
 from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
 from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE
 from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
@@ -135,21 +136,21 @@ AERIAL = System(
         Block("motors", MOTORS),
         Block("hardware", HARDWARE_ADMITTANCE),
         Block("hardware_ik", HARDWARE_IK),
-        Block("guard", GUARD),
+        Block("guard", GUARD, lambda s: Guarded(s.limits)),
         Block("airframe", AIRFRAME),
     ),
     plant=(
         Block("servo", SERVO),
-        Block("encoder", ENCODER),
+        Block("encoder", ENCODER, lambda s: s.encoder),
         Block("hand", HAND),
         Block("cable", CABLE),
-        Block("books", BOOKS),
-        Block("sensor", SENSOR),
+        Block("books", BOOKS, lambda s: s.body),
+        Block("sensor", SENSOR, lambda s: MountedSensor(s.sensor, s.rotates, s.body.centre_of_mass)),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
-        Block("felt", WRENCH_OBSERVED),
-        Block("books", BOOKS),
+        Block("felt", WRENCH_OBSERVED, lambda s: Mounting(s.sensor.position, s.sensor.attitude, s.body.centre_of_mass)),
+        Block("books", BOOKS, lambda s: s.body),
     ),
     metrics=AerialMeter,
     metric_words=METRIC_WORDS,

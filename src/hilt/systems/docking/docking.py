@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
-from hilt.core.guard import GUARD
+from hilt.core.guard import GUARD, Guarded
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
@@ -20,8 +20,8 @@ from hilt.core.system import Live, System
 from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Second
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED
-from hilt.plant.robot import ROBOT, check_fits
-from hilt.plant.sensor import TARGET_SENSOR, Sensor
+from hilt.plant.robot import ROBOT, RobotResponse, check_fits
+from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
 from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod
@@ -216,20 +216,20 @@ DOCKING = System(
     summary="a servicer hits a target through a slow robot: contact identified and compensated, energy controlled",
     scenario=Docking,
     tick=(
-        Block("filter", LOW_PASS),
+        Block("filter", LOW_PASS, lambda s: s.force_filter),
         Block("sense", CONTACT_SENSE),
         Block("identify", IDENTIFY, when=_without_twin),
         Block("compensate", COMPENSATE, when=_without_twin),
         Block("bodies", TWO_BODIES, when=_without_twin),
         *TWIN_BLOCKS,  # with the two bodies in them
-        Block("guard", GUARD),
+        Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
-        Block("robot", ROBOT),
-        Block("encoder", ENCODER),
+        Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates)),
+        Block("encoder", ENCODER, lambda s: s.encoder),
         Block("contact", CONTACT),
         Block("books", CONTACT_BOOKS),
-        Block("sensor", TARGET_SENSOR),
+        Block("sensor", TARGET_SENSOR, lambda s: MountedSensor(s.sensor, s.rotates)),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),

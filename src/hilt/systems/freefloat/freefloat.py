@@ -9,31 +9,31 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from hilt.command.lead import LEAD
+from hilt.command.lead import LEAD, Lead
 from hilt.command.setpoint import SETPOINT
-from hilt.core.guard import GUARD, Limits
+from hilt.core.guard import GUARD, Guarded, Limits
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
 from hilt.core.units import Count
-from hilt.dynamics.body import Body, Integrator
+from hilt.dynamics.body import Body, Integrator, SimulatedBody
 from hilt.dynamics.rotation import ROTATION
 from hilt.dynamics.translation import TRANSLATION
 from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
-from hilt.plant.observed import LOADED_WRENCH_OBSERVED, MOTION_OBSERVED
-from hilt.plant.robot import ROBOT, Robot, check_fits
-from hilt.plant.sensor import SENSOR, Sensor
+from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
+from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
+from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
-from hilt.sense.tool_load import TOOL_LOAD, ToolLoad
+from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
 from hilt.systems.freefloat import push as pushes
 from hilt.systems.freefloat.metrics import METRIC_WORDS, FreeFloatMeter
 from hilt.systems.freefloat.metrics import drift as drift
 from hilt.systems.freefloat.metrics import held_force_position as held_force_position
-from hilt.systems.freefloat.push import PUSH, Push
-from hilt.systems.freefloat.wall import WALL, Wall
+from hilt.systems.freefloat.push import PUSH, Push, Pushes
+from hilt.systems.freefloat.wall import WALL, Wall, Walls
 
 
 class FreeFloat(Scenario):
@@ -61,6 +61,27 @@ class FreeFloat(Scenario):
     def rotates(self) -> bool:
         return self.body.dof == 6
 
+    @property
+    def mounting(self) -> Mounting:
+        sensor = self.sensor
+        return Mounting(sensor.position, sensor.attitude, self.body.centre_of_mass, self.tool)
+
+    @property
+    def simulated_body(self) -> SimulatedBody:
+        return SimulatedBody(self.body, self.integrator)
+
+    @property
+    def lead(self) -> Lead:
+        return Lead(self.robot.delay if self.robot.lead else 0.0, self.body.mass)
+
+    @property
+    def response(self) -> RobotResponse:
+        return RobotResponse(self.robot, self.robot_lag, self.rotates)
+
+    @property
+    def mounted_sensor(self) -> MountedSensor:
+        return MountedSensor(self.sensor, self.rotates, self.body.centre_of_mass)
+
     @model_validator(mode="after")
     def _delays_fit(self) -> "FreeFloat":
         self.robot.check(self.robot_lag, self.loop.period)
@@ -74,27 +95,27 @@ FREEFLOAT = System(
     summary="a free-floating body rendered by a robot: integrators, passivity observer and controller",
     scenario=FreeFloat,
     tick=(
-        Block("filter", LOW_PASS),
-        Block("tool", TOOL_LOAD),
-        Block("wrench", WRENCH_AT_COM),
-        Block("translation", TRANSLATION),
-        Block("rotation", ROTATION),
-        Block("setpoint", SETPOINT),
-        Block("lead", LEAD),
-        Block("guard", GUARD),
+        Block("filter", LOW_PASS, lambda s: s.force_filter),
+        Block("tool", TOOL_LOAD, lambda s: s.mounting),
+        Block("wrench", WRENCH_AT_COM, lambda s: s.mounting),
+        Block("translation", TRANSLATION, lambda s: s.simulated_body),
+        Block("rotation", ROTATION, lambda s: s.simulated_body),
+        Block("setpoint", SETPOINT, lambda s: s.body),
+        Block("lead", LEAD, lambda s: s.lead),
+        Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
-        Block("robot", ROBOT),
-        Block("encoder", ENCODER),
-        Block("push", PUSH),
-        Block("wall", WALL),
-        Block("books", BOOKS),
-        Block("sensor", SENSOR),
+        Block("robot", ROBOT, lambda s: s.response),
+        Block("encoder", ENCODER, lambda s: s.encoder),
+        Block("push", PUSH, lambda s: Pushes(s.push, s.body.centre_of_mass)),
+        Block("wall", WALL, lambda s: Walls(s.wall, s.body, s.collisions)),
+        Block("books", BOOKS, lambda s: s.body),
+        Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
-        Block("felt", LOADED_WRENCH_OBSERVED),
-        Block("books", BOOKS),
+        Block("felt", WRENCH_OBSERVED, lambda s: s.mounting),
+        Block("books", BOOKS, lambda s: s.body),
     ),
     metrics=FreeFloatMeter,
     metric_words=METRIC_WORDS,

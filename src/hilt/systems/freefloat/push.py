@@ -4,13 +4,15 @@ The pulse of 32 s and the one of 18 s of the scenario `paper` give the drifts of
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, Newton3, Second
 from hilt.maths import so3, vec
 
@@ -44,13 +46,21 @@ def push_step(sig, x, p, dt):
     vec.store(sig.F_Bcm_true_W.tau, tau)
 
 
-def _pack(p, scenario):
-    p.count = len(scenario.push)
-    for pulse, push in zip(p.pulses, scenario.push, strict=False):
+@dataclass(frozen=True)
+class Pushes:
+    """The pulses, and the body that they push."""
+
+    pushes: tuple[Push, ...]
+    centre_of_mass: Metre3
+
+
+def _pack(p: np.record, config: Pushes, loop: Cycle) -> None:
+    p.count = len(config.pushes)
+    for pulse, push in zip(p.pulses, config.pushes, strict=False):
         pulse.start, pulse.duration = push.start, push.duration
         pulse.force = push.force
         if push.point is not None:
-            pulse.arm_B = [a - c for a, c in zip(push.point, scenario.body.centre_of_mass, strict=True)]
+            pulse.arm_B = [a - c for a, c in zip(push.point, config.centre_of_mass, strict=True)]
 
 
 PUSH = StageKind(

@@ -3,13 +3,17 @@
 f = -max(0, k δ + c δ')        δ' from the last two positions; a wall only pushes
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre
+from hilt.dynamics.body import Body
 from hilt.maths import so3, vec
 
 
@@ -56,17 +60,26 @@ def wall_step(sig, x, p, dt):
     vec.store(sig.F_Bcm_true_W.tau, vec.add(vec.load(sig.F_Bcm_true_W.tau), vec.cross(arm_W, f)))
 
 
-def _pack(p, scenario):
-    wall = scenario.wall
+@dataclass(frozen=True)
+class Walls:
+    """The walls, the body between them, and the contacts after which the run ends."""
+
+    wall: Wall | None
+    body: Body
+    collisions: int
+
+
+def _pack(p: np.record, config: Walls, loop: Cycle) -> None:
+    wall, body = config.wall, config.body
     p.present = wall is not None
     if wall is None:
         return
-    start = scenario.body.position[0] - scenario.body.centre_of_mass[0] + wall.point[0]
+    start = body.position[0] - body.centre_of_mass[0] + wall.point[0]
     p.front, p.rear = start + wall.gap, start - wall.gap
     p.stiffness, p.damping = wall.stiffness, wall.damping
     p.point_B = wall.point
-    p.p_BcmPoint_B = [a - c for a, c in zip(wall.point, scenario.body.centre_of_mass, strict=True)]
-    p.collisions = scenario.collisions
+    p.p_BcmPoint_B = [a - c for a, c in zip(wall.point, body.centre_of_mass, strict=True)]
+    p.collisions = config.collisions
 
 
 WALL = StageKind(

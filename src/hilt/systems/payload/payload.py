@@ -9,23 +9,23 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from hilt.command.lead import LEAD
+from hilt.command.lead import LEAD, Lead
 from hilt.command.setpoint import SETPOINT
-from hilt.core.guard import GUARD, Limits
+from hilt.core.guard import GUARD, Guarded, Limits
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
-from hilt.dynamics.body import Body, Integrator
+from hilt.dynamics.body import Body, Integrator, SimulatedBody
 from hilt.dynamics.rotation import ROTATION
 from hilt.dynamics.translation import TRANSLATION
 from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.joystick import JOYSTICK
-from hilt.plant.robot import ROBOT, Robot, check_fits
-from hilt.plant.sensor import SENSOR, Sensor
+from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
+from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
-from hilt.sense.tool_load import TOOL_LOAD, ToolLoad
+from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
 from hilt.systems.payload.arm import ARM, Arm
 from hilt.systems.payload.bilateral import (
@@ -101,6 +101,32 @@ class Payload(Scenario):
         return self.payload.dof == 6
 
     @property
+    def mounting(self) -> Mounting:
+        sensor = self.sensor
+        return Mounting(sensor.position, sensor.attitude, self.payload.centre_of_mass, self.tool)
+
+    @property
+    def simulated_body(self) -> SimulatedBody:
+        return SimulatedBody(self.payload, self.integrator)
+
+    @property
+    def lead(self) -> Lead:
+        return Lead(self.table.delay if self.table.lead else 0.0, self.payload.mass)
+
+    @property
+    def response(self) -> RobotResponse:
+        return RobotResponse(self.table, self.robot_lag, self.rotates)
+
+    @property
+    def mounted_sensor(self) -> MountedSensor:
+        return MountedSensor(self.sensor, self.rotates, self.payload.centre_of_mass)
+
+    @property
+    def joystick(self) -> str | None:
+        """Name of the shared memory that a person steers through; nobody else does."""
+        return self.operator.joystick if self.operator.kind == "live" else None
+
+    @property
     def transport_start(self) -> float:
         """When the operator begins: after the identification push and its report, if there is one."""
         pushes = self.virtual.identify and self.identify.push
@@ -168,26 +194,26 @@ PAYLOAD = System(
         Block("bilateral_orbit", BILATERAL_ORBIT),
         Block("resolved_rate", RESOLVED_RATE),
         Block("downlink", DOWNLINK),
-        Block("filter", LOW_PASS),
-        Block("tool", TOOL_LOAD),
-        Block("wrench", WRENCH_AT_COM),
-        Block("translation", TRANSLATION),
-        Block("rotation", ROTATION),
-        Block("setpoint", SETPOINT),
-        Block("lead", LEAD),
+        Block("filter", LOW_PASS, lambda s: s.force_filter),
+        Block("tool", TOOL_LOAD, lambda s: s.mounting),
+        Block("wrench", WRENCH_AT_COM, lambda s: s.mounting),
+        Block("translation", TRANSLATION, lambda s: s.simulated_body),
+        Block("rotation", ROTATION, lambda s: s.simulated_body),
+        Block("setpoint", SETPOINT, lambda s: s.body),
+        Block("lead", LEAD, lambda s: s.lead),
         Block("hexa", HEXA),
-        Block("guard", GUARD),
+        Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
-        Block("robot", ROBOT),
-        Block("encoder", ENCODER),
-        Block("joystick", JOYSTICK),
+        Block("robot", ROBOT, lambda s: s.response),
+        Block("encoder", ENCODER, lambda s: s.encoder),
+        Block("joystick", JOYSTICK, lambda s: s.joystick),
         Block("master", MASTER),
         Block("arm", ARM),
         Block("grip", GRIP),
         Block("hindrance", HINDRANCE),
-        Block("books", BOOKS),
-        Block("sensor", SENSOR),
+        Block("books", BOOKS, lambda s: s.body),
+        Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),
     metrics=meter,
     metric_words=METRIC_WORDS,
