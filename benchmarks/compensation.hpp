@@ -21,7 +21,7 @@ template <class F> void fields(CompensateState& a, F f) { FIELD(on) FIELD(observ
 inline double effective_mass(const Row& row, const CompensateParameters& p, const Vec& e) {
     double inverse = p.inverse_masses;
     if (p.rotates) {
-        const Vec turn_s = cross(p.p_AcmC_B, rotate_back(row.X_WB_cmd.q, e)), turn_t = cross(row.p_C_des_W - p.p_Bcm_W, e);
+        const Vec turn_s = cross(p.p_AcmC_B, rotate_back(row.X_WB_sim.q, e)), turn_t = cross(row.p_C_des_W - p.p_Bcm_W, e);
         inverse += dot(turn_s, p.inverse_inertia_A * turn_s) + dot(turn_t, p.inverse_inertia_B * turn_t);
     }
     return 1.0 / inverse;

@@ -33,18 +33,18 @@ template <class F> void fields(IdentifyState& a, F f) {
 inline double square(double a) { return a * a; }
 
 inline void contact_sense(Row& row, SenseState& x, const SenseParameters& p, double dt) {
-    Vec tip = p.tip_B, tip_des = p.tip_B, v = row.V_WB_meas.v, v_des = row.V_WB_cmd.v;
+    Vec tip = p.tip_B, tip_des = p.tip_B, v = row.V_WB_meas.v, v_des = row.V_WB_sim.v;
     Vec f = {row.F_So_S.f[0], 0.0, 0.0};
     if (p.rotates) {
         tip = rotate(row.X_WB_meas.q, tip);
-        tip_des = rotate(row.X_WB_cmd.q, tip_des);
+        tip_des = rotate(row.X_WB_sim.q, tip_des);
         v = v + cross(row.V_WB_meas.w, tip);
-        v_des = v_des + cross(row.V_WB_cmd.w, tip_des);
+        v_des = v_des + cross(row.V_WB_sim.w, tip_des);
         f = rotate(p.q_WS, row.F_So_S.f);
     }
     row.p_C_W = row.X_WB_meas.p + tip;
     row.v_C_W = v;
-    row.p_C_des_W = row.X_WB_cmd.p + tip_des;
+    row.p_C_des_W = row.X_WB_sim.p + tip_des;
     row.v_C_des_W = v_des;
 
     const Vec raw = x.started ? (1.0 / dt) * (f - x.f) : Vec{}, slope = x.slope + p.share * (raw - x.slope);

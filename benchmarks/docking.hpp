@@ -45,6 +45,8 @@ inline void tick(Row& row, State& x, const Parameters& p) {
         identify(row, x.identify, p.identify);
         compensate(row, x.compensate, p.compensate, p.dt);
         two_bodies(row, x.bodies, p.bodies, p.dt);
+        row.X_WB_cmd = row.X_WB_sim;
+        row.V_WB_cmd = row.V_WB_sim;
     }
     guard(row, x.guard, p.guard, p.dt);
 }

@@ -69,9 +69,6 @@ inline void sense(Row& row, SenseState& x, const SenseParameters& p) {
         row.v_late = row.v_late / (1.0 + p.give * slope(frame, row.x_late));
         if (!row.fresh) row.F_n = frame.e * force(frame, row.x_late, row.v_late);
     }
-    row.p_C_des_W = row.p_C_des_W + (row.x_twin - dot(n, row.p_C_des_W)) * n;
-    row.v_C_des_W = row.v_C_des_W + (row.v_twin - dot(n, row.v_C_des_W)) * n;
-    row.V_WB_cmd.v = row.v_C_des_W;
 }
 
 // Step 7: the robot's dead time and inertia, by recursive prediction error.

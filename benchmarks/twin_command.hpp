@@ -93,7 +93,7 @@ inline void command(Row& row, CommandState& x, const CommandParameters& p, doubl
     constexpr double SHORTEST = 0.010, LONGEST = 0.025;
     row.W_twin = x.port;
     const Vec& n = p.n_W;
-    const double at = dot(n, row.X_WB_cmd.p) + dot(n, p.tip_B), v = dot(n, row.V_WB_cmd.v), T1 = row.T1_hat, T2 = row.T2_hat;
+    const double at = dot(n, row.X_WB_sim.p) + dot(n, p.tip_B), v = dot(n, row.V_WB_sim.v), T1 = row.T1_hat, T2 = row.T2_hat;
     const Frame frame = frame_of(row, row.touch != 0 ? double(row.touch) : v > 0.0 ? 1.0 : -1.0);
     if (row.touch == 0 || x.preview == 0.0)
         x.preview = within(1.8 * T2 * frame.k / p.mass * std::abs(v) / p.A, SHORTEST, LONGEST);
@@ -108,8 +108,8 @@ inline void command(Row& row, CommandState& x, const CommandParameters& p, doubl
     const auto [u, du] = steer({row.u_twin, row.du_twin}, now, inverse(now, T1, T2), inverse(later, T1, T2), T1, x.preview, p.A,
                                p.V, dt);
     book(x.port, -dot(n, row.F_hat_W), (at - row.x_twin) - (u - row.u_twin), 1.0);
-    row.X_WB_cmd.p = row.X_WB_cmd.p + (u - at) * n;
-    row.V_WB_cmd.v = row.V_WB_cmd.v + (du - v) * n;
+    row.X_WB_cmd.p = row.X_WB_sim.p + (u - at) * n;
+    row.V_WB_cmd.v = row.V_WB_sim.v + (du - v) * n;
     row.r_twin = now.r;
     row.u_twin = u;
     row.du_twin = du;

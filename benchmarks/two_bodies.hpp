@@ -27,15 +27,15 @@ inline Vec velocity_in_W(const BodiesState& x, const BodiesParameters& p, const 
 }
 
 inline void relative_position(Row& row, const BodiesState& x, const BodiesParameters& p) {
-    row.X_WB_cmd.p = rotate_back(p.B.q_assembly, x.A.p - x.B.p + p.apart_N);
-    row.V_WB_cmd.v = rotate_back(p.B.q_assembly, p.A.inverse_mass * x.A.P - p.B.inverse_mass * x.B.P);
+    row.X_WB_sim.p = rotate_back(p.B.q_assembly, x.A.p - x.B.p + p.apart_N);
+    row.V_WB_sim.v = rotate_back(p.B.q_assembly, p.A.inverse_mass * x.A.P - p.B.inverse_mass * x.B.P);
 }
 
 inline void relative_motion(Row& row, const BodiesState& x, const BodiesParameters& p) {
     const Quat q_NW = x.B.q * p.B.q_assembly, q_NU = x.A.q * p.A.q_assembly;
     const Vec origin = x.B.p + rotate(x.B.q, p.B.assembly), o_U = point_on_A(x, p, {});
-    row.X_WB_cmd = {rotate_back(q_NW, o_U - origin), inverse(q_NW) * q_NU};
-    row.V_WB_cmd = {velocity_in_W(x, p, o_U, q_NW, x.A.w, x.B.w), rotate_back(q_NW, x.A.w - x.B.w)};
+    row.X_WB_sim = {rotate_back(q_NW, o_U - origin), inverse(q_NW) * q_NU};
+    row.V_WB_sim = {velocity_in_W(x, p, o_U, q_NW, x.A.w, x.B.w), rotate_back(q_NW, x.A.w - x.B.w)};
 }
 
 inline void publish(Row& row, const BodiesState& x, const BodiesParameters& p) {
@@ -79,13 +79,13 @@ inline Vec kick(BodiesState& x, const BodiesParameters& p, const Vec& force, dou
 }
 
 inline Vec kick_and_slide(Row& row, BodiesState& x, const BodiesParameters& p, const Vec& force, double dt) {
-    const Vec before = row.V_WB_cmd.v, J = dt * rotate(p.B.q_assembly, force);
+    const Vec before = row.V_WB_sim.v, J = dt * rotate(p.B.q_assembly, force);
     x.A.P = x.A.P - J;
     x.B.P = x.B.P + J;
     x.A.p = x.A.p + (dt * p.A.inverse_mass) * x.A.P;
     x.B.p = x.B.p + (dt * p.B.inverse_mass) * x.B.P;
     relative_position(row, x, p);
-    return 0.5 * (before + row.V_WB_cmd.v);
+    return 0.5 * (before + row.V_WB_sim.v);
 }
 
 inline void two_bodies(Row& row, BodiesState& x, const BodiesParameters& p, double dt) {
@@ -102,7 +102,7 @@ inline void two_bodies(Row& row, BodiesState& x, const BodiesParameters& p, doub
         mean = kick_and_slide(row, x, p, force, dt);
     }
     if (acts) {
-        const Vec tip = p.rotates ? rotate(row.X_WB_cmd.q, p.tip_U) : p.tip_U, way = row.X_WB_cmd.p + tip - row.p_C_des_W;
+        const Vec tip = p.rotates ? rotate(row.X_WB_sim.q, p.tip_U) : p.tip_U, way = row.X_WB_sim.p + tip - row.p_C_des_W;
         book(x.integrator, dot(force, way) - dt * dot(force, mean), 1.0, 1.0);
     }
 }

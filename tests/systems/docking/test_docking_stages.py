@@ -148,10 +148,10 @@ def test_the_tip_moves_as_a_point_of_a_rigid_body(turn, v, w):
     q = so3.exp(turn)
     places = []
     for step in (-h, 0.0, h):
-        for pose in (sig.X_WB_meas, sig.X_WB_cmd):
+        for pose in (sig.X_WB_meas, sig.X_WB_sim):
             pose.p[:] = np.array(v) * step
             pose.q[:] = so3.multiply(so3.exp(tuple(step * a for a in w)), q)
-        for twist in (sig.V_WB_meas, sig.V_WB_cmd):
+        for twist in (sig.V_WB_meas, sig.V_WB_sim):
             twist.v[:], twist.w[:] = v, w
         contact_sense_step(sig, x.sense, p.sense, DT)
         places.append((sig.p_C_W.copy(), sig.p_C_des_W.copy(), sig.v_C_W.copy(), sig.v_C_des_W.copy()))
@@ -283,7 +283,7 @@ def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
     A, B = x.bodies.A, x.bodies.B
     X_NU = matrix(A.p, A.q) @ matrix(values.servicer.assembly_position, values.servicer.assembly_attitude)
     X_NW = matrix(B.p, B.q) @ matrix(values.target.assembly_position, values.target.assembly_attitude)
-    assert matrix(sig.X_WB_cmd.p, sig.X_WB_cmd.q) == pytest.approx(np.linalg.inv(X_NW) @ X_NU, abs=1e-9)
+    assert matrix(sig.X_WB_sim.p, sig.X_WB_sim.q) == pytest.approx(np.linalg.inv(X_NW) @ X_NU, abs=1e-9)
 
 
 @given(st.floats(-500, 500))
@@ -296,7 +296,7 @@ def test_one_axis_is_the_special_case_of_six(force):
             contact_sense_step(sig, x.sense, p.sense, DT)
             sig.F_hat_W[:] = (force, 0, 0)
             two_bodies_step(sig, x.bodies, p.bodies, DT)
-        ends.append((*sig.X_WB_cmd.p, *sig.V_WB_cmd.v, sig.H, ledger.energy(x.bodies.integrator)))
+        ends.append((*sig.X_WB_sim.p, *sig.V_WB_sim.v, sig.H, ledger.energy(x.bodies.integrator)))
     assert ends[0] == pytest.approx(ends[1], abs=1e-12)
 
 

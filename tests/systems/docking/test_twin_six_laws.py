@@ -69,14 +69,14 @@ def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
     sig.F_hat_W[:] = 0
     two_bodies_step(sig, x, p, 1e-12)
     tip, v = tip_of(made)
-    w = sig.V_WB_cmd.w.copy()
-    G_q, G_w = mobility.answers(made.p[0].twin_body.levers, so3.load(sig.X_WB_cmd.q), tuple(tip), n)
+    w = sig.V_WB_sim.w.copy()
+    G_q, G_w = mobility.answers(made.p[0].twin_body.levers, so3.load(sig.X_WB_sim.q), tuple(tip), n)
     assert np.dot(n, G_q) == pytest.approx(1.0 / effective_mass(sig, of_other_methods(), n), rel=1e-12)
     sig.F_hat_W[:] = 1e9 * np.array(n)
     two_bodies_step(sig, x, p, 1e-9)
     _, v_after = tip_of(made)
     assert v - v_after == pytest.approx(np.array(G_q), rel=1e-6, abs=1e-9)
-    assert w - sig.V_WB_cmd.w == pytest.approx(np.array(G_w), rel=1e-6, abs=1e-9)
+    assert w - sig.V_WB_sim.w == pytest.approx(np.array(G_w), rel=1e-6, abs=1e-9)
 
 
 def test_the_effective_mass_in_closed_form():
@@ -102,7 +102,7 @@ def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
     _, made = bench(*changes)
     sig, x, p = made.row[0], made.x[0].bodies, made.p[0]
     tip, v = tip_of(made)
-    n, q, w = np.array(p.twin_sense.n_W), so3.load(sig.X_WB_cmd.q), sig.V_WB_cmd.w.copy()
+    n, q, w = np.array(p.twin_sense.n_W), so3.load(sig.X_WB_sim.q), sig.V_WB_sim.w.copy()
     surface = float(n @ tip) - start
     frame = model.Frame(1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, surface)
     G_q, G_w = (np.array(G) for G in mobility.answers(p.twin_body.levers, q, tuple(tip), tuple(n)))
@@ -117,7 +117,7 @@ def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
         two_bodies_step(sig, x, p.bodies, 1e-5)
     there, _ = tip_of(made)
     assert np.linalg.norm(tip_ahead - there) <= 1e-3 * np.linalg.norm(there - tip) + 1e-6
-    turned = np.array(so3.between(q, so3.load(sig.X_WB_cmd.q)))
+    turned = np.array(so3.between(q, so3.load(sig.X_WB_sim.q)))
     assert np.linalg.norm(turn_ahead - turned) <= 1e-3 * np.linalg.norm(turned) + 1e-6
 
 

@@ -67,8 +67,11 @@ declare("E_obs", FLOAT, "energy observed with the controller", size=3, unit="J",
 declare("E_obs_free", FLOAT, "energy observed as if there were no controller", size=3, unit="J", frame="W")
 
 # Command
-declare("X_WB_cmd", POSE, "set-point: pose of the mock-up for t + T", frame="W")
-declare("V_WB_cmd", TWIST, "twist of the mock-up at the set-point", frame="W")
+declare("X_WB_sim", POSE, "simulated body: pose of the frame that its mock-up has, for t + T", frame="W")
+declare("V_WB_sim", TWIST, "its twist", frame="W")
+declare("X_WB_cmd", POSE, "command: pose of the mock-up for t + T", frame="W")
+declare("V_WB_cmd", TWIST, "twist of the mock-up at the command", frame="W")
+declare("X_WB_sent", POSE, "what was really sent for t + T; of a tick with a fault, what was sent last", frame="W")
 declare("hexa_angles", FLOAT, "crank angles of the motion table for the set-point", size=6, unit="rad")
 declare("stage_xy", FLOAT, "place of the X-Y stage under it, from its middle", size=2, unit="m", frame="W")
 

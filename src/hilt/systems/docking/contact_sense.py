@@ -19,15 +19,15 @@ from hilt.maths import so3, vec
 @jit
 def contact_sense_step(sig, x, p, dt):
     tip, tip_des = vec.load(p.tip_B), vec.load(p.tip_B)
-    v, v_des = vec.load(sig.V_WB_meas.v), vec.load(sig.V_WB_cmd.v)
+    v, v_des = vec.load(sig.V_WB_meas.v), vec.load(sig.V_WB_sim.v)
     if p.rotates:
         tip = so3.rotate(so3.load(sig.X_WB_meas.q), tip)
-        tip_des = so3.rotate(so3.load(sig.X_WB_cmd.q), tip_des)
+        tip_des = so3.rotate(so3.load(sig.X_WB_sim.q), tip_des)
         v = vec.add(v, vec.cross(vec.load(sig.V_WB_meas.w), tip))  # [He2022, eq. 4]
-        v_des = vec.add(v_des, vec.cross(vec.load(sig.V_WB_cmd.w), tip_des))  # [He2022, eq. 26]
+        v_des = vec.add(v_des, vec.cross(vec.load(sig.V_WB_sim.w), tip_des))  # [He2022, eq. 26]
     vec.store(sig.p_C_W, vec.add(vec.load(sig.X_WB_meas.p), tip))  # [He2022, eq. 3]
     vec.store(sig.v_C_W, v)
-    vec.store(sig.p_C_des_W, vec.add(vec.load(sig.X_WB_cmd.p), tip_des))  # [He2022, eq. 25]
+    vec.store(sig.p_C_des_W, vec.add(vec.load(sig.X_WB_sim.p), tip_des))  # [He2022, eq. 25]
     vec.store(sig.v_C_des_W, v_des)
 
     f = vec.load(sig.F_So_filt_S.f)
@@ -58,7 +58,7 @@ def _pack(p, scenario):
 CONTACT_SENSE = StageKind(
     "contact-sense",
     contact_sense_step,
-    reads=("X_WB_meas", "V_WB_meas", "X_WB_cmd", "V_WB_cmd", "F_So_filt_S", "in_contact"),
+    reads=("X_WB_meas", "V_WB_meas", "X_WB_sim", "V_WB_sim", "F_So_filt_S", "in_contact"),
     writes=("p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "F_mea_W", "F_act_W", "in_contact", "e_W"),
     state=record(f=3, slope=3, started="i8"),
     params=record(tip_B=3, q_WS=4, rotates="i8", threshold="f8", sensor_delay="f8", share="f8"),

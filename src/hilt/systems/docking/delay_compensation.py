@@ -33,7 +33,7 @@ def effective_mass(sig, p, e):
     """Mass that a force along e at the tip feels: 1/m = 1/m_s + 1/m_t + Σ (r×e)·I⁻¹(r×e); geometry relative to the target."""
     inverse = p.inverse_masses
     if p.rotates:
-        q = so3.load(sig.X_WB_cmd.q)
+        q = so3.load(sig.X_WB_sim.q)
         turn_s = vec.cross(vec.load(p.p_AcmC_B), so3.rotate_back(q, e))
         turn_t = vec.cross(vec.sub(vec.load(sig.p_C_des_W), vec.load(p.p_Bcm_W)), e)
         inverse += vec.dot(turn_s, vec.matvec(p.inverse_inertia_A, turn_s)) + vec.dot(
@@ -124,7 +124,7 @@ COMPENSATE = StageKind(
     compensate_step,
     reads=(
         "in_contact", "e_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "F_mea_W", "F_act_W", "k_hat", "c_hat", "identified",
-        "X_WB_cmd",
+        "X_WB_sim",
     ),
     writes=("F_comp_W", "F_alpha_W", "F_hat_W", "E_contact", "m_eff"),
     state=record(on="i8", observer=PORT, alpha=3, v=3),

@@ -24,6 +24,7 @@ from hilt.plant.robot import ROBOT, RobotResponse, check_fits
 from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
+from hilt.systems.docking.as_simulated import AS_SIMULATED
 from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod
 from hilt.systems.docking.contact_ledger import CONTACT_BOOKS
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED
@@ -221,6 +222,7 @@ DOCKING = System(
         Block("identify", IDENTIFY, when=_without_twin),
         Block("compensate", COMPENSATE, when=_without_twin),
         Block("bodies", TWO_BODIES, when=_without_twin),
+        Block("command", AS_SIMULATED, when=_without_twin),
         *TWIN_BLOCKS,  # with the two bodies in them
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),

@@ -4,8 +4,8 @@
 
 A force kicks momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals stay to the
 last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the
-exponential map with a rule that makes no energy at any rate. The robot renders the pose of A's assembly frame in B's: X_WB_cmd,
-with W fixed to the target's mock-up.
+exponential map with a rule that makes no energy at any rate. The pose of A's assembly frame in B's is X_WB_sim, with
+W fixed to the target's mock-up; the command that makes the robot show it is another signal.
 """
 
 import numpy as np
@@ -73,8 +73,8 @@ def relative_position(sig, x, p):
     """What the robot has to show while nothing turns: differences of positions and velocities."""
     apart = vec.add(vec.sub(vec.load(x.A.p), vec.load(x.B.p)), vec.load(p.apart_N))
     closing = vec.sub(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.scale(p.B.inverse_mass, vec.load(x.B.P)))
-    vec.store(sig.X_WB_cmd.p, so3.rotate_back(so3.load(p.B.q_assembly), apart))
-    vec.store(sig.V_WB_cmd.v, so3.rotate_back(so3.load(p.B.q_assembly), closing))
+    vec.store(sig.X_WB_sim.p, so3.rotate_back(so3.load(p.B.q_assembly), apart))
+    vec.store(sig.V_WB_sim.v, so3.rotate_back(so3.load(p.B.q_assembly), closing))
 
 
 @jit
@@ -84,11 +84,11 @@ def relative_motion(sig, x, p):
     q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
     origin = vec.add(vec.load(x.B.p), so3.rotate(so3.load(x.B.q), vec.load(p.B.assembly)))
     o_U = _point_on_A(x, p, (0.0, 0.0, 0.0))
-    vec.store(sig.X_WB_cmd.p, so3.rotate_back(q_NW, vec.sub(o_U, origin)))
+    vec.store(sig.X_WB_sim.p, so3.rotate_back(q_NW, vec.sub(o_U, origin)))
     q_NU = so3.multiply(so3.load(x.A.q), so3.load(p.A.q_assembly))
-    so3.store(sig.X_WB_cmd.q, so3.multiply(so3.inverse(q_NW), q_NU))
-    vec.store(sig.V_WB_cmd.v, _velocity_in_W(x, p, o_U, q_NW, w_A, w_B))
-    vec.store(sig.V_WB_cmd.w, so3.rotate_back(q_NW, vec.sub(w_A, w_B)))
+    so3.store(sig.X_WB_sim.q, so3.multiply(so3.inverse(q_NW), q_NU))
+    vec.store(sig.V_WB_sim.v, _velocity_in_W(x, p, o_U, q_NW, w_A, w_B))
+    vec.store(sig.V_WB_sim.w, so3.rotate_back(q_NW, vec.sub(w_A, w_B)))
 
 
 @jit
@@ -161,7 +161,7 @@ def _kick_and_fly(sig, x, p, force, dt):
 @jit
 def _kick_and_slide(sig, x, p, force, dt):
     """The same where nothing turns."""
-    before = vec.load(sig.V_WB_cmd.v)
+    before = vec.load(sig.V_WB_sim.v)
     J = vec.scale(dt, so3.rotate(so3.load(p.B.q_assembly), force))
     P_A, P_B = vec.sub(vec.load(x.A.P), J), vec.add(vec.load(x.B.P), J)
     vec.store(x.A.P, P_A)
@@ -169,7 +169,7 @@ def _kick_and_slide(sig, x, p, force, dt):
     vec.store(x.A.p, vec.add(vec.load(x.A.p), vec.scale(dt * p.A.inverse_mass, P_A)))
     vec.store(x.B.p, vec.add(vec.load(x.B.p), vec.scale(dt * p.B.inverse_mass, P_B)))
     relative_position(sig, x, p)
-    return vec.scale(0.5, vec.add(before, vec.load(sig.V_WB_cmd.v)))
+    return vec.scale(0.5, vec.add(before, vec.load(sig.V_WB_sim.v)))
 
 
 @jit
@@ -178,11 +178,11 @@ def two_bodies_step(sig, x, p, dt):
     force = vec.load(sig.F_hat_W)
     mean = _kick_and_fly(sig, x, p, force, dt) if p.rotates else _kick_and_slide(sig, x, p, force, dt)
     if _acts(force):
-        # A kick changes the energy by -T F̂·(mean velocity) exactly; the ledger books -F̂·(way of the set-point).
+        # A kick changes the energy by -T F̂·(mean velocity) exactly; the ledger books -F̂·(way of the body).
         tip = vec.load(p.tip_U)
         if p.rotates:
-            tip = so3.rotate(so3.load(sig.X_WB_cmd.q), tip)
-        way = vec.sub(vec.add(vec.load(sig.X_WB_cmd.p), tip), vec.load(sig.p_C_des_W))
+            tip = so3.rotate(so3.load(sig.X_WB_sim.q), tip)
+        way = vec.sub(vec.add(vec.load(sig.X_WB_sim.p), tip), vec.load(sig.p_C_des_W))
         ledger.book(x.integrator, vec.dot(force, way) - dt * vec.dot(force, mean), 1.0, 1.0)
 
 
@@ -232,7 +232,7 @@ TWO_BODIES = StageKind(
     two_bodies_step,
     reads=("F_hat_W", "p_C_des_W"),
     writes=(
-        "X_NA", "V_NA", "X_NB", "V_NB", "P_N", "L_N", "H", "H_rot", "X_WB_cmd", "V_WB_cmd", "W_integrator", "W_rotation",
+        "X_NA", "V_NA", "X_NB", "V_NB", "P_N", "L_N", "H", "H_rot", "X_WB_sim", "V_WB_sim", "W_integrator", "W_rotation",
     ),
     state=record(A=_BODY, B=_BODY, integrator=PORT, rotation=PORT),
     params=record(rotates="i8", apart_N=3, tip_U=3, v0=3, X0=3, w0_A=3, w0_B=3, A=_FIGURES, B=_FIGURES),

@@ -9,6 +9,7 @@ from hilt.core import ledger
 from hilt.core.signals import PORT, record
 from hilt.core.stage import StageKind
 from hilt.maths import vec
+from hilt.systems.docking.as_simulated import command_the_body
 from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.give_way import stretched
 from hilt.systems.docking.twin.governor import inverse, steer
@@ -30,7 +31,7 @@ def command_step(sig, x, p, dt):
     ledger.publish(sig.W_twin, x.port)
     n = vec.load(p.n_W)
     tip = vec.load(p.tip_B)
-    at, v = vec.dot(n, sig.X_WB_cmd.p) + vec.dot(n, tip), vec.dot(n, sig.V_WB_cmd.v)
+    at, v = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip), vec.dot(n, sig.V_WB_sim.v)
     side = sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1
     frame = model.frame_of(sig, side)
     rate, slope, aim = sig.clock_rate, sig.clock_slope, sig.clock_aim
@@ -51,8 +52,8 @@ def command_step(sig, x, p, dt):
     u, du = steer(sig.u_twin, sig.du_twin, now, inverse(now, T1, T2), inverse(later, T1, T2), T1, x.preview, p.A, p.V, dt)
     # -F̂·(way of the body - way of the command)
     ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_twin) - (u - sig.u_twin), 1.0)
-    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_cmd.p), vec.scale(u - at, n)))
-    vec.store(sig.V_WB_cmd.v, vec.add(vec.load(sig.V_WB_cmd.v), vec.scale(du - v, n)))
+    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_sim.p), vec.scale(u - at, n)))
+    vec.store(sig.V_WB_cmd.v, vec.add(vec.load(sig.V_WB_sim.v), vec.scale(du - v, n)))
     sig.r_twin, sig.u_twin, sig.du_twin = now[0], u, du
     sig.x_twin, sig.v_twin = at, v
 
@@ -68,9 +69,10 @@ def _pack(p, scenario):
 @jit
 def start_on_line(sig, p):
     """Body and command begin at the same place on the line through the frames."""
+    command_the_body(sig)
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
-    sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_cmd.p) + vec.dot(n, tip)
-    sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_cmd.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_cmd.w), tip))
+    sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip)
+    sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_sim.v) + vec.dot(n, vec.cross(vec.load(sig.V_WB_sim.w), tip))
     if p.at_rest:
         sig.du_twin = 0.0
 
@@ -85,7 +87,7 @@ TWIN_COMMAND = StageKind(
     "twin-command",
     command_step,
     reads=(
-        "X_WB_cmd", "V_WB_cmd", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat",
+        "X_WB_sim", "V_WB_sim", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat",
         "x_twin", "v_twin", "u_twin", "du_twin",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),

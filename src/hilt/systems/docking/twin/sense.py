@@ -40,11 +40,6 @@ def sense_step(sig, x, p, dt):
     sig.x_late, _ = line.read(x.line, p.samples, 0)
     sig.v_late, _ = line.read(x.line, p.samples, 1)
     felt(sig, p.give)
-    # Back to the simulated motion: the set-point of the last tick was the command.
-    p_C, v_C = vec.load(sig.p_C_des_W), vec.load(sig.v_C_des_W)
-    vec.store(sig.p_C_des_W, vec.add(p_C, vec.scale(sig.x_twin - vec.dot(n, p_C), n)))
-    vec.store(sig.v_C_des_W, vec.add(v_C, vec.scale(sig.v_twin - vec.dot(n, v_C), n)))
-    vec.store(sig.V_WB_cmd.v, vec.load(sig.v_C_des_W))
 
 
 def _pack(p, scenario):
@@ -68,10 +63,10 @@ TWIN_SENSE = StageKind(
     "twin-sense",
     sense_step,
     reads=(
-        "F_mea_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "x_twin", "v_twin", "V_WB_cmd", "touch", "fresh",
+        "F_mea_W", "p_C_W", "v_C_W", "touch", "fresh",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
-    writes=("F_n", "x_late", "v_late", "p_C_des_W", "v_C_des_W", "V_WB_cmd"),
+    writes=("F_n", "x_late", "v_late"),
     state=record(line=line.PAIR_LINE, force="f8", at="f8", rate="f8"),
     params=record(n_W=3, samples="f8", give="f8", dt="f8", x0="f8", v0="f8", behind="f8"),
     pack=_pack,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from hilt.compiled import jit
-from hilt.core.stage import Block, StageKind
+from hilt.core.stage import Block
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
 from hilt.systems.docking.twin.bias import TWIN_BIAS
 from hilt.systems.docking.twin.body import TWIN_BODY
@@ -16,7 +16,7 @@ from hilt.systems.docking.twin.sense import TWIN_SENSE
 from hilt.systems.docking.twin.six.body import SIX_BODY
 from hilt.systems.docking.twin.six.command import SIX_COMMAND
 from hilt.systems.docking.twin.six.sense import SIX_SENSE
-from hilt.systems.docking.two_bodies import TWO_BODIES, relative_motion, two_bodies_step
+from hilt.systems.docking.two_bodies import TWO_BODIES, two_bodies_step
 
 
 def uses_twin(scenario: Any) -> bool:
@@ -37,24 +37,9 @@ def _slowed_step(sig, x, p, dt):
     two_bodies_step(sig, x, p, sig.clock_rate * dt)
 
 
-@jit
-def _back_to_the_bodies_step(sig, x, p, dt):
-    """The set-point of the last tick was the command; what follows needs the bodies."""
-    relative_motion(sig, x, p)
-
-
 SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, reads=(*TWO_BODIES.reads, "clock_rate"))
-BACK_TO_THE_BODIES = StageKind(
-    "back-to-the-bodies",
-    _back_to_the_bodies_step,
-    reads=("X_WB_cmd",),
-    writes=("X_WB_cmd", "V_WB_cmd"),
-    state=TWO_BODIES.state,
-    params=TWO_BODIES.params,
-)
 
 TWIN_BLOCKS = (
-    Block("back_to_the_bodies", BACK_TO_THE_BODIES, when=_in_space, shares="bodies"),
     Block("twin_bias", TWIN_BIAS, when=uses_twin),
     Block("twin_sense", TWIN_SENSE, when=_on_a_line),  # 1
     Block("twin_sense", SIX_SENSE, when=_in_space),  # 1, 3, 9

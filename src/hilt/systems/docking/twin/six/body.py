@@ -58,7 +58,7 @@ def rub(sig, x, p, i, q, n, v, kept, step):
 @jit
 def body_step(sig, x, p, dt):
     step = sig.clock_rate * dt
-    n, q, v_tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_cmd.q), vec.load(sig.v_C_des_W)
+    n, q, v_tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), vec.load(sig.v_C_des_W)
     inverse = vec.dot(n, answers(p.levers, q, vec.load(sig.p_C_des_W), n)[0])
     side = sig.touch
     if side == 0:
@@ -115,7 +115,7 @@ SIX_BODY = StageKind(
     "twin-six-body",
     body_step,
     reads=(
-        "clock_rate", "X_WB_cmd", "p_C_des_W", "v_C_des_W", "n_hat_W", "x_twin", "v_twin", "touch", "touch_event", "F_n",
+        "clock_rate", "X_WB_sim", "p_C_des_W", "v_C_des_W", "n_hat_W", "x_twin", "v_twin", "touch", "touch_event", "F_n",
         "F_mea_W", "x_late", "v_late", "loss", "v_entry", "v2_twin", "E_exit",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),

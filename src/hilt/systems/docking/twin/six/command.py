@@ -26,10 +26,10 @@ SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point so far away, 
 @jit
 def command_step(sig, x, p, dt):
     ledger.publish(sig.W_twin, x.port)
-    n, q = vec.load(sig.n_hat_W), so3.load(sig.X_WB_cmd.q)
+    n, q = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q)
     rod = so3.rotate(q, vec.load(p.tip_B))
-    tip, turning = vec.add(vec.load(sig.X_WB_cmd.p), rod), vec.load(sig.V_WB_cmd.w)
-    flow = vec.add(vec.load(sig.V_WB_cmd.v), vec.cross(turning, rod))
+    tip, turning = vec.add(vec.load(sig.X_WB_sim.p), rod), vec.load(sig.V_WB_sim.w)
+    flow = vec.add(vec.load(sig.V_WB_sim.v), vec.cross(turning, rod))
     way = vec.sub(tip, vec.load(sig.p_C_des_W))
     at, v = sig.x_twin + vec.dot(n, way), vec.dot(n, flow)
     G_q, G_w = answers(p.levers, q, tip, n)
@@ -95,11 +95,11 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     """The first command is where the bodies are; the lead is engaged in free flight."""
-    rod = so3.rotate(so3.load(sig.X_WB_cmd.q), vec.load(p.tip_B))
-    vec.store(x.tip, vec.add(vec.load(sig.X_WB_cmd.p), rod))
-    vec.store(x.rate, vec.add(vec.load(sig.V_WB_cmd.v), vec.cross(vec.load(sig.V_WB_cmd.w), rod)))
-    so3.store(x.q, so3.load(sig.X_WB_cmd.q))
-    vec.store(x.turning, vec.load(sig.V_WB_cmd.w))
+    rod = so3.rotate(so3.load(sig.X_WB_sim.q), vec.load(p.tip_B))
+    vec.store(x.tip, vec.add(vec.load(sig.X_WB_sim.p), rod))
+    vec.store(x.rate, vec.add(vec.load(sig.V_WB_sim.v), vec.cross(vec.load(sig.V_WB_sim.w), rod)))
+    so3.store(x.q, so3.load(sig.X_WB_sim.q))
+    vec.store(x.turning, vec.load(sig.V_WB_sim.w))
     if p.at_rest:
         vec.store(x.rate, (0.0, 0.0, 0.0))
         vec.store(x.turning, (0.0, 0.0, 0.0))
@@ -110,7 +110,7 @@ SIX_COMMAND = StageKind(
     "twin-six-command",
     command_step,
     reads=(
-        "X_WB_cmd", "V_WB_cmd", "p_C_des_W", "n_hat_W", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat",
+        "X_WB_sim", "V_WB_sim", "p_C_des_W", "n_hat_W", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat",
         "T1_hat", "T2_hat", "x_twin", "v_entry", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
     ),
     writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),

@@ -49,10 +49,7 @@ def sense_step(sig, x, p, dt):
         arm = vec.sub(late, vec.load(p.sensor_W))
         vec.store(sig.tip_offset_B, point.learn(x.point, force, tau, arm, so3.load(sig.X_WB_meas.q)))
 
-    rod = so3.rotate(so3.load(sig.X_WB_cmd.q), vec.load(p.tip_B))
-    tip, v = vec.add(vec.load(sig.X_WB_cmd.p), rod), vec.add(vec.load(sig.V_WB_cmd.v), vec.cross(vec.load(sig.V_WB_cmd.w), rod))
-    vec.store(sig.p_C_des_W, tip)
-    vec.store(sig.v_C_des_W, v)
+    tip, v = vec.load(sig.p_C_des_W), vec.load(sig.v_C_des_W)
     x.side = sig.touch if sig.touch != 0 else 1 if planes.along(x.planes[model.place_of(x.side)], tip) > p.middle else -1
     plane = x.planes[model.place_of(x.side)]
     n = vec.load(plane.n)
@@ -82,8 +79,8 @@ def _pack(p, scenario):
 @jit
 def _reset(sig, x, p):
     rod = vec.load(p.tip_B)
-    tip = vec.add(vec.load(sig.X_WB_cmd.p), rod)
-    v = vec.add(vec.load(sig.V_WB_cmd.v), vec.cross(vec.load(sig.V_WB_cmd.w), rod))
+    tip = vec.add(vec.load(sig.X_WB_sim.p), rod)
+    v = vec.add(vec.load(sig.V_WB_sim.v), vec.cross(vec.load(sig.V_WB_sim.w), rod))
     if p.at_rest:
         v = (0.0, 0.0, 0.0)
     for i in range(2):
@@ -103,11 +100,11 @@ SIX_SENSE = StageKind(
     "twin-six-sense",
     sense_step,
     reads=(
-        "F_mea_W", "F_So_filt_S", "X_WB_meas", "p_C_W", "v_C_W", "X_WB_cmd", "V_WB_cmd", "touch", "touch_event", "F_n",
+        "F_mea_W", "F_So_filt_S", "X_WB_meas", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "touch", "touch_event", "F_n",
         "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s", "tip_offset_B", "fresh",
     ),
     writes=(
-        "F_n", "x_late", "v_late", "x_twin", "v_twin", "p_C_des_W", "v_C_des_W", "n_hat_W", "doubt", "tip_offset_B",
+        "F_n", "x_late", "v_late", "x_twin", "v_twin", "n_hat_W", "doubt", "tip_offset_B",
     ),
     state=record(line=delay.WRENCH_LINE, force=3, at=3, rate=3, side="i8", planes=(planes.PLANE, (2,)), point=point.POINT),
     params=record(
