@@ -37,14 +37,14 @@ struct Row {
     Pose X_WB_meas; Wrench F_So_S, F_Bcm_W;
     Pose X_WBcm; Twist V_WBcm; Pose X_WBcm_next; Twist V_WBcm_next; Vec L_W; double H, H_rot;
     Vec v_pc, v_c, beta, E_obs, E_obs_free;
-    Pose X_WB_cmd; Twist V_WB_cmd; Port W_controller, W_integrator, W_rotation;
+    Pose X_WB_sim; Twist V_WB_sim; Pose X_WB_cmd; Twist V_WB_cmd; Pose X_WB_sent; Port W_controller, W_integrator, W_rotation;
 };
 template <class F> void fields(Row& a, F f) {
     FIELD(fault) FIELD(fault_axis) FIELD(fault_value) FIELD(fault_limit)
     FIELD(X_WB_meas) FIELD(F_So_S) FIELD(F_Bcm_W)
     FIELD(X_WBcm) FIELD(V_WBcm) FIELD(X_WBcm_next) FIELD(V_WBcm_next) FIELD(L_W) FIELD(H) FIELD(H_rot)
     FIELD(v_pc) FIELD(v_c) FIELD(beta) FIELD(E_obs) FIELD(E_obs_free)
-    FIELD(X_WB_cmd) FIELD(V_WB_cmd) FIELD(W_controller) FIELD(W_integrator) FIELD(W_rotation)
+    FIELD(X_WB_sim) FIELD(V_WB_sim) FIELD(X_WB_cmd) FIELD(V_WB_cmd) FIELD(X_WB_sent) FIELD(W_controller) FIELD(W_integrator) FIELD(W_rotation)
 }
 
 enum Kind { EULER, EXPLICIT, PASSIVE, PASSIVE_LITERAL, TRAPEZOID, MOMENTUM };
@@ -123,8 +123,10 @@ inline void rotation(Row& row, RotationState& x, const RotationParameters& p, do
 inline void setpoint(Row& row, const SetpointParameters& p) {
     const Quat q_WB = row.X_WBcm_next.q;
     const Vec c_W = rotate(q_WB, p.p_BoBcm_B), w_W = row.V_WBcm_next.w;
-    row.X_WB_cmd = {row.X_WBcm_next.p - c_W, q_WB};
-    row.V_WB_cmd = {row.V_WBcm_next.v - cross(w_W, c_W), w_W};
+    row.X_WB_sim = {row.X_WBcm_next.p - c_W, q_WB};
+    row.V_WB_sim = {row.V_WBcm_next.v - cross(w_W, c_W), w_W};
+    row.X_WB_cmd = row.X_WB_sim;  // nothing leads
+    row.V_WB_cmd = row.V_WB_sim;
 }
 
 inline void tick(Row& row, State& x, const Parameters& p) {

@@ -62,4 +62,5 @@ template <class Row> void guard(Row& row, GuardState& x, const GuardLimits& p, d
     x.q = q;
     x.w = turn;
     x.blind = 0;
+    if (row.fault == NONE) row.X_WB_sent = row.X_WB_cmd;
 }

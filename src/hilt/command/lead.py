@@ -1,6 +1,8 @@
-"""A set-point that leads: a table that answers τ late stands where the body is if it is told where the body will be.
+"""The command: where the simulated body is, or ahead of it.
 
-x + τ v + ½ τ² a
+A robot that answers τ late stands where the body is if it is sent to where the body will be:
+
+    x + τ v + ½ τ² a
 """
 
 from dataclasses import dataclass
@@ -10,18 +12,25 @@ import numpy as np
 from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.maths import vec
+from hilt.maths import so3, vec
 
 
 @jit
 def lead_step(sig, x, p, dt):
-    if p.tau == 0.0:
-        return
-    v = vec.load(sig.V_WB_cmd.v)
-    a = vec.scale(1.0 / p.mass, vec.load(sig.F_Bcm_W.f))
-    ahead = vec.add(vec.scale(p.tau, v), vec.scale(0.5 * p.tau * p.tau, a))
-    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_cmd.p), ahead))
-    vec.store(sig.V_WB_cmd.v, vec.add(v, vec.scale(p.tau, a)))
+    position, v = vec.load(sig.X_WB_sim.p), vec.load(sig.V_WB_sim.v)
+    if p.tau != 0.0:
+        a = vec.scale(1.0 / p.mass, vec.load(sig.F_Bcm_W.f))
+        position = vec.add(position, vec.add(vec.scale(p.tau, v), vec.scale(0.5 * p.tau * p.tau, a)))
+        v = vec.add(v, vec.scale(p.tau, a))
+    _command(sig, position, v)
+
+
+@jit
+def _command(sig, position, v):
+    vec.store(sig.X_WB_cmd.p, position)
+    so3.store(sig.X_WB_cmd.q, so3.load(sig.X_WB_sim.q))
+    vec.store(sig.V_WB_cmd.v, v)
+    vec.store(sig.V_WB_cmd.w, vec.load(sig.V_WB_sim.w))
 
 
 @dataclass(frozen=True)
@@ -39,14 +48,14 @@ def _pack(p: np.record, lead: Lead, loop: Cycle) -> None:
 @jit
 def _reset(sig, x, p):
     """A robot that is led has been led before: no jump in the first tick."""
-    v = vec.load(sig.V_WB_cmd.v)
-    vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_cmd.p), vec.scale(p.tau, v)))
+    v = vec.load(sig.V_WB_sim.v)
+    _command(sig, vec.add(vec.load(sig.X_WB_sim.p), vec.scale(p.tau, v)), v)
 
 
 LEAD = StageKind(
     "lead",
     lead_step,
-    reads=("X_WB_cmd", "V_WB_cmd", "F_Bcm_W"),
+    reads=("X_WB_sim", "V_WB_sim", "F_Bcm_W"),
     writes=("X_WB_cmd", "V_WB_cmd"),
     params=record(tau="f8", mass="f8"),
     pack=_pack,

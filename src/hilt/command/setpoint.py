@@ -1,4 +1,4 @@
-"""The set-point: from the simulated centre of mass to the frame of the mock-up that the robot carries.
+"""From the simulated centre of mass to the frame that the mock-up has on the simulated body.
 
 p_WB = p_WBcm - R_WB c
 """
@@ -17,10 +17,10 @@ def setpoint_step(sig, x, p, dt):
     q_WB = so3.load(sig.X_WBcm_next.q)
     c_W = so3.rotate(q_WB, vec.load(p.p_BoBcm_B))
     w_W = vec.load(sig.V_WBcm_next.w)
-    vec.store(sig.X_WB_cmd.p, vec.sub(vec.load(sig.X_WBcm_next.p), c_W))
-    so3.store(sig.X_WB_cmd.q, q_WB)
-    vec.store(sig.V_WB_cmd.v, vec.sub(vec.load(sig.V_WBcm_next.v), vec.cross(w_W, c_W)))
-    vec.store(sig.V_WB_cmd.w, w_W)
+    vec.store(sig.X_WB_sim.p, vec.sub(vec.load(sig.X_WBcm_next.p), c_W))
+    so3.store(sig.X_WB_sim.q, q_WB)
+    vec.store(sig.V_WB_sim.v, vec.sub(vec.load(sig.V_WBcm_next.v), vec.cross(w_W, c_W)))
+    vec.store(sig.V_WB_sim.w, w_W)
 
 
 def _pack(p: np.record, body: Body, loop: Cycle) -> None:
@@ -36,7 +36,7 @@ SETPOINT = StageKind(
     "setpoint",
     setpoint_step,
     reads=("X_WBcm_next", "V_WBcm_next"),
-    writes=("X_WB_cmd", "V_WB_cmd"),
+    writes=("X_WB_sim", "V_WB_sim"),
     params=record(p_BoBcm_B=3),
     pack=_pack,
     reset=_reset,

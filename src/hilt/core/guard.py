@@ -1,7 +1,9 @@
-"""The guard: the last call of every tick. It trusts nobody: it looks at the set-point itself, not at what made it.
+"""The guard: the last call of every tick. It trusts nobody: it looks at the command itself, not at what made it.
 
-A fault stops the run before the set-point is sent. All limits come from the scenario. The first set-point counts like any
-other: from the set-point's velocity at the beginning of the scenario, or from rest if the robot starts at rest.
+A fault stops the run before the command is sent. All limits come from the scenario. The first command counts like any other:
+from the command's velocity at the beginning of the scenario, or from rest if the robot starts at rest.
+
+Without a fault the command is what is sent, X_WB_sent; a rig with devices writes over it what really went out.
 """
 
 import math
@@ -119,6 +121,9 @@ def guard_step(sig, x, p, dt):
     so3.store(x.q, q)
     vec.store(x.w, turn)
     x.blind = 0
+    if sig.fault == faults.NONE:
+        vec.store(sig.X_WB_sent.p, position)
+        so3.store(sig.X_WB_sent.q, q)
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,8 @@ def start(x, position, q, v, w, blind):
 @jit
 def _reset(sig, x, p):
     position, q, zero = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q), (0.0, 0.0, 0.0)
+    vec.store(sig.X_WB_sent.p, position)
+    so3.store(sig.X_WB_sent.q, q)
     if p.at_rest:
         start(x, position, q, zero, zero, 0)
     else:
@@ -160,7 +167,7 @@ GUARD = StageKind(
     "guard",
     guard_step,
     reads=("F_So_S", "X_WB_cmd", "V_WB_cmd", "H", "H_rot", "fault"),
-    writes=("fault", "fault_axis", "fault_value", "fault_limit"),
+    writes=("fault", "fault_axis", "fault_value", "fault_limit", "X_WB_sent"),
     state=record(p=3, v=3, a=3, q=4, w=3, blind="i8"),
     params=record(
         force="f8", torque="f8", speed="f8", angular_speed="f8", acceleration="f8", angular_acceleration="f8", jerk="f8",

@@ -14,7 +14,7 @@ class Rig(Protocol):
         """Fill in the measured signals; 0 or a fault code; may block if the device is the clock."""
 
     def write(self, row: np.ndarray) -> int:
-        """Send the set-point; 0 or a fault code."""
+        """Send the command, and leave in `X_WB_sent` what was really sent; 0 or a fault code."""
 
     def stop(self) -> None:
         """Stop the robot. Never raises, never waits, safe to call twice."""
@@ -31,7 +31,7 @@ class SimulatedRig:
         return 0
 
     def write(self, row: np.ndarray) -> int:
-        return 0  # the plant reads the set-point from the same record
+        return 0  # the plant reads the command from the same record
 
     def stop(self) -> None:
         pass
@@ -45,7 +45,7 @@ class ReplayRig:
         self._chunks = chunks
         self.chunk: np.ndarray = np.zeros(0, system.row)  # where the row of now lies
         self._next = 0
-        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next set-point: what a device answered then
+        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next command: what a device answered then
 
     def read(self, row: np.ndarray) -> int:
         while self._next >= len(self.chunk):
@@ -57,6 +57,7 @@ class ReplayRig:
         return 0
 
     def write(self, row: np.ndarray) -> int:
+        row["X_WB_sent"][0] = self.chunk[self._next - 1]["X_WB_sent"]  # a device may have been sent something else
         faults.trip(row[0], *self.refusal)
         return self.refusal[0]
 

@@ -192,6 +192,12 @@ class LabRig:
             faults.trip(row[0], faults.ROBOT_GAP, -1, float(missed - self._missed), float(self.file.lab.missed))
 
     def write(self, row: np.ndarray) -> int:
+        code = self._answer(row)
+        row["X_WB_sent"][0] = self._course.last  # rounded as in the packet; if nothing was sent, the one before
+        return code
+
+    def _answer(self, row: np.ndarray) -> int:
+        """Answer the packet with the row's command, as far as the course allows it."""
         if self._robot is None or self.state != LIVE:
             return faults.DEVICE
         if code := self._course.next(row["X_WB_cmd"][0]):

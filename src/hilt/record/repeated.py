@@ -1,7 +1,7 @@
 """What came into a run from outside, for its replay: changes of live values, and the fault of a device, a person or a signal.
 
 The tick cannot compute a fault that came from outside, so it is fed in again, where it came in: before the last tick (a device
-that was read, a request, a signal, the recorder) or behind it (a device that refused the set-point). Which of them it was is
+that was read, a request, a signal, the recorder) or behind it (a device that refused the command). Which of them it was is
 not written down; the last tick tells, computed on a copy.
 """
 
@@ -37,7 +37,7 @@ class Repeated:
         own = trial["fault"][0]
         if own == fault[0]:
             return  # its own
-        for name in (*_FAULT, "tick_time"):
+        for name in (*_FAULT, "tick_time", "X_WB_sent"):
             trial[name] = self._last[name]
         # A tick that has a fault of its own writes nothing that could be refused: the other one came before it.
         if own == faults.NONE and trial.tobytes() == self._last.tobytes():
