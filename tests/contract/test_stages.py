@@ -8,6 +8,7 @@ from numba.core.runtime import rtsys
 
 from hilt.core import registry, scenario
 from hilt.core.signals import LOOP
+from tests.spoiling import spoil
 
 # In the scenario that shows most of a system; with HILT_STAGES=all in every one. The two large systems are not compiled again
 # for the bounds checks, which takes minutes, the other two only for them.
@@ -43,15 +44,6 @@ def stage_of(system, name, bench, key):
     key = next(block.shares or key for block in system.blocks if block.name == key)
     state = (bench.x if key in bench.x.dtype.names else bench.w)[0][key]
     return kind, state, bench.p[0][key], float(bench.p[0].dt)
-
-
-def spoil(column):
-    """NaN in every number, whatever it is nested in; -1 in integers, which have no NaN."""
-    if column.dtype.names:
-        for part in column.dtype.names:
-            spoil(column[part])
-    else:
-        column[...] = np.nan if column.dtype.kind == "f" else -1
 
 
 def finite(column):

@@ -1,5 +1,6 @@
 """What every system promises, in every scenario it ships."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,6 +11,7 @@ from hilt.core import ledger, registry
 from hilt.core.clock import FreeClock
 from hilt.core.rig import ReplayRig, SimulatedRig
 from hilt.record import recording
+from tests.spoiling import Poison, spoil
 
 CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 
@@ -58,25 +60,62 @@ def test_the_ledger_closes_in_every_row(result):
 
 
 def test_the_tick_never_sees_the_truth(result):
-    """All that no stage of the tick reads is NaN while the tick runs; it must compute the same bytes."""
+    """What no stage of the tick reads, and every parameter of the plant, is spoiled while the tick runs: it computes the same
+    bytes."""
     system, rows = result.system, result.rows[:300]
     bench = system.set_up(result.scenario)
     rig = ReplayRig(system, iter([rows]))
-    used = [block.kind for block in system.tick if block.when(result.scenario)]
+    used = [block.kind for block in system.tick if block.when(result.scenario.believed)]
     read = {signal for kind in used for signal in kind.reads}
     written = {signal for kind in used for signal in kind.writes}
-    hidden = [signal for signal in system.inputs - read if system.row[signal].names]
+    hidden = system.inputs - read
     assert hidden, "a simulated world without a secret"
+    for block in system.plant:
+        if not block.shares:
+            spoil(bench.p[block.name])
     for k in range(len(rows)):
         rig.read(bench.row)
         for signal in ("tick", "t"):
             bench.row[signal] = rows[signal][k]
         for signal in hidden:
-            for part in system.row[signal].names:
-                bench.row[signal][part] = np.nan
+            spoil(bench.row[signal])
         bench.code.tick(bench.row, bench.x, bench.p)
         for signal in written:
             assert bench.row[signal].tobytes() == rows[signal][k].tobytes(), (k, signal)
+
+
+# What a rig can measure. Everything else that a plant writes, only a simulated world can know.
+MEASURED = {
+    *("X_WB_meas", "V_WB_meas", "F_So_S"),  # encoders of the robot, force/torque sensor
+    *("joystick", "x_m", "v_m", "f_m"),  # operator, and the master device with its drives
+    *("x_s", "q_s", "v_s", "w_s", "q_arm", "f_sm"),  # encoders and drives of the slave arms
+    *("f_s", "tau_s", "f_hands"),  # their wrist sensors
+}
+
+
+@pytest.mark.parametrize("name", registry.names("systems"))
+def test_the_tick_reads_only_what_a_rig_can_measure(name):
+    system = registry.system(name)
+    read = {signal for block in system.tick for signal in block.kind.reads}
+    assert system.inputs & read <= MEASURED
+
+
+def test_the_tick_is_packed_without_a_look_at_the_world(found):
+    """Every section is poison and all of it is believed: the tick, and what observes a lab, get the same parameters."""
+    system, values, _ = found
+    common = {"system", "summary", "seed", "loop", "belief"}
+    sections = {name: getattr(values, name) for name in type(values).model_fields if name not in common}
+    blind = values.model_copy(update={**dict.fromkeys(sections, Poison()), "belief": sections})
+    bench, blind_bench = system.set_up(values), dataclasses.replace(system, plant=()).set_up(blind)
+    packed = [name for name in blind_bench.p.dtype.names if blind_bench.p[name].nbytes]
+    assert {"dt", "guard"} < set(packed)
+    for name in packed:
+        assert blind_bench.p[name].tobytes() == bench.p[name].tobytes(), name
+
+
+def test_what_can_be_believed_is_a_section_of_the_scenario(found):
+    _, values, _ = found
+    assert set(values.WORLD) <= set(type(values).model_fields)
 
 
 def test_metrics_have_words_and_fit_into_json(result):

@@ -7,10 +7,11 @@ import types
 import typing
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hilt.core import belief as beliefs
 from hilt.core import toml
 from hilt.core.faults import InputError, shortened
 from hilt.core.units import Second, Seed, Unit
@@ -34,12 +35,26 @@ class Loop(Section):
 
 
 class Scenario(Section):
-    """What every scenario has."""
+    """What every scenario has. Its sections are the world and the settings of the controller; `belief` is what the controller
+    is told of the world where it is not so."""
+
+    WORLD: ClassVar[tuple[str, ...]] = ()  # sections that a controller can only believe
 
     system: str
     summary: str = ""
     seed: Seed = Field(default=1, description="all random numbers of the run come from it")
     loop: Loop
+    belief: dict[str, Any] = Field(
+        default={}, description="keys of the world's sections, with what the controller is told instead of the truth"
+    )
+
+    @property
+    def believed(self) -> Self:
+        """The scenario as the controller is told it is."""
+        if not self.belief:
+            return self
+        told: Self = beliefs.applied(self, self.belief)
+        return told.model_copy(update={"belief": {}})
 
     def noise_key(self, name: str) -> int:
         """Key of the generator for the noise called `name`."""
@@ -47,7 +62,8 @@ class Scenario(Section):
 
     def canonical(self) -> str:
         """The values that decide the run, as one line of JSON."""
-        return json.dumps(self.model_dump(mode="json", exclude={"summary"}), sort_keys=True, separators=(",", ":"))
+        unimportant = {"summary"} if self.belief else {"summary", "belief"}  # scenarios keep the hash they had before beliefs
+        return json.dumps(self.model_dump(mode="json", exclude=unimportant), sort_keys=True, separators=(",", ":"))
 
     def hash(self) -> str:
         return hashlib.sha256(self.canonical().encode()).hexdigest()[:16]
@@ -109,21 +125,45 @@ def _child(node: Any, key: str, shown: str) -> Any:
 
 
 def build(model: type[S], tree: dict[str, Any]) -> S:
-    """Check a tree; bad input becomes one sentence."""
+    """Check a tree, and what is believed of it; bad input becomes one sentence."""
+    belief = tree.get("belief") if issubclass(model, Scenario) else None
+    if not belief:
+        return _checked(model, tree)
+    plain = {key: value for key, value in tree.items() if key != "belief"}
+    world = _checked(model, plain)
+    _check_names(model, belief)
+    believed = _checked(model, beliefs.merged(plain, belief), "belief.")
+    return world.model_copy(update={"belief": beliefs.checked(believed, world, belief)})
+
+
+def _checked(model: type[S], tree: dict[str, Any], prefix: str = "") -> S:
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        raise InputError(_sentence(model, error)) from None
+        raise InputError(_sentence(model, error, prefix)) from None
 
 
-def _sentence(model: type[BaseModel], error: ValidationError) -> str:
+def _check_names(model: type[Scenario], belief: Any) -> None:
+    """Only the world is a matter of belief: what a controller does and how the loop runs is the scenario's own."""
+    example = next((f"belief.{key}" for key, _ in keys(model) if key.partition(".")[0] in model.WORLD), "belief.robot.delay")
+    if not isinstance(belief, dict):
+        raise InputError(f"belief is {shortened(_text(belief))}; it must be a table with keys, such as {example}")
+    for name in belief:
+        if name in model.model_fields and name not in model.WORLD:
+            raise InputError(
+                f"belief.{name} cannot differ: {name} is a setting and not the world; set {name} itself, "
+                f"or believe something of {', '.join(model.WORLD) or 'nothing, for this system has no such section'}"
+            )
+
+
+def _sentence(model: type[BaseModel], error: ValidationError, prefix: str = "") -> str:
     # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
     weights = {"extra_forbidden": 0, "missing": 2}
     first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
-    key = shortened(".".join(str(part) for part in first["loc"]))
+    key = shortened(prefix + ".".join(str(part) for part in first["loc"]))
     kind, context = first["type"], first.get("ctx", {})
-    known = dict(keys(model))
-    unit = known.get(".".join(str(part) for part in first["loc"] if not isinstance(part, int)), "").replace("1", "")
+    known = {prefix + name: unit for name, unit in keys(model)}
+    unit = known.get(prefix + ".".join(str(part) for part in first["loc"] if not isinstance(part, int)), "").replace("1", "")
     given = first["input"]
     shown = repr(shortened(given)) if isinstance(given, str) else f"{shortened(_text(given))} {unit}".strip()
     if kind == "extra_forbidden":
@@ -148,7 +188,9 @@ def _sentence(model: type[BaseModel], error: ValidationError) -> str:
         return f"{key} is {shown}; it must be one of {context['expected'].replace(' or ', ', ')}; choose one"
     if kind == "value_error":
         text = str(context["error"])
-        return f"{key} is {shown}; {text}" if (key and text.startswith("it ")) or text.startswith("its ") else text
+        if (key and text.startswith("it ")) or text.startswith("its "):
+            return f"{key} is {shown}; {text}"
+        return f"as the controller believes, {text}" if prefix else text
     return f"{key} is {shown}; {first['msg'][0].lower()}{first['msg'][1:]}; change it"
 
 

@@ -124,17 +124,20 @@ class System:
 
     def kinds(self, scenario: Any) -> dict[str, StageKind]:
         """The stages of tick and plant that a scenario uses, by the names of their blocks."""
-        return {block.name: block.kind for block in _used((*self.plant, *self.tick), scenario)}
+        used = (*_used(self.plant, scenario), *_used(self.tick, scenario.believed))
+        return {block.name: block.kind for block in used}
 
     def set_up(self, scenario: Any) -> Bench:
-        """Memory and start values for one run of a scenario."""
-        tick, plant, observe = (_used(blocks, scenario) for blocks in (self.tick, self.plant, self.observe))
+        """Memory and start values for one run of a scenario: the plant's from the world, all others from what is believed."""
+        believed = scenario.believed
+        tick, plant, observe = _used(self.tick, believed), _used(self.plant, scenario), _used(self.observe, believed)
         made = self._diagram(tick, plant, observe)
         row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w, made.p))
         sig, params = row[0], p[0]
         sig.fault_axis = -1
         params.dt = scenario.loop.period
-        pack((*tick, *plant, *observe), params, scenario)
+        pack((*tick, *observe), params, believed)
+        pack(plant, params, scenario)  # last: a block that it shares with `observe` belongs to the world here
         for blocks, state in ((_once(tick), x), (_once((*plant, *observe)), w)):
             for block in sorted(blocks, key=lambda block: not block.starts_first):
                 interpreted(block.kind.reset)(sig, state[0][block.name], params[block.name])

@@ -75,6 +75,7 @@ class Session:
     def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile | None = None) -> None:
         job.check_folder(folder)
         if file is not None:
+            values = values.believed  # devices are the world: all that a scenario says of it is belief
             _check_fits(values, file)
         self.system, self.values, self.name, self.folder = system, values, name, folder
         self.lab = _SIMULATED if file is None else file.lab

@@ -50,6 +50,8 @@ TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and 
 class Aerial(Scenario):
     """Everything a run of `aerial` depends on."""
 
+    WORLD = ("servo", "encoder", "sensor", "hand", "cable")
+
     system: Literal["aerial"] = "aerial"
     task: Task
     tool: Tool = Tool(position=HOME)

@@ -73,7 +73,7 @@ class Compensate(Section):
     method: Literal["none", "pic", "dac", "pida", "pida-literal", "twin"] = "pida"
     mode: Literal["realtime", "guarded"] = Field(default="guarded", description="of twin: slower clock before new frames")
     sensor_delay: Second | None = Field(
-        default=None, ge=0, description="assumed, of sensor and force_filter together; the true one if not given"
+        default=None, ge=0, description="assumed, of sensor and force_filter together; the believed one if not given"
     )
     lead_filter: Second | None = Field(default=None, ge=0, description="of the force's derivative; 2 ms if the sensor is noisy")
 
@@ -82,6 +82,8 @@ class Docking(Scenario):
     """Everything a run of `docking` depends on."""
 
     ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` is that of robot and sensor together
+
+    WORLD = ("frames", "rod", "contact", "robot", "encoder", "sensor")
 
     system: Literal["docking"] = "docking"
     dof: Literal[1, 6] = 1
@@ -122,15 +124,16 @@ class Docking(Scenario):
 
     @property
     def force_threshold(self) -> float:
+        """Of the controller, which knows its sensor's noise by belief only."""
         # A filter that swings through after a contact must not be taken for the next one.
         swing = 2.0 * self.force_filter.swing * self.identify.stiffness * self.approach.speed
         deviations = 6.0 if self.compensate.method == "twin" else 8.0
-        return self.detect.threshold or max(deviations * self.sensor.noise, 1e-3, swing)
+        return self.detect.threshold or max(deviations * self.believed.sensor.noise, 1e-3, swing)
 
     @property
     def guarded_clock(self) -> float:
         """β of the twin near frames that are not known."""
-        return rehearsed_clock(DOCKING, self)
+        return rehearsed_clock(DOCKING, self.believed)
 
     @property
     def force_delay(self) -> float:
@@ -139,20 +142,21 @@ class Docking(Scenario):
 
     @property
     def assumed_sensor_delay(self) -> float:
-        told = self.compensate.sensor_delay
-        return self.force_delay if told is None else told
+        """By the controller."""
+        assumed = self.compensate.sensor_delay
+        return self.believed.force_delay if assumed is None else assumed
 
     @property
     def lead_filter(self) -> float:
-        told = self.compensate.lead_filter
-        return (0.002 if self.sensor.noise > 0 else 0.0) if told is None else told
+        given = self.compensate.lead_filter
+        return (0.002 if self.believed.sensor.noise > 0 else 0.0) if given is None else given
 
     @property
     def lead_noise(self) -> float:
-        """rms of the noise of F_act: the lead amplifies what the sensor has."""
+        """rms of the noise of F_act: the lead amplifies what the sensor is believed to have."""
         a = self.loop.period / (self.lead_filter + self.loop.period)
         g = self.assumed_sensor_delay * a / self.loop.period
-        return self.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
+        return self.believed.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
 
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise in W."""
@@ -168,6 +172,7 @@ class Docking(Scenario):
         """The same bodies and contact with nothing between them: perfect robot and sensor, no guard, a finer tick."""
         return self.model_copy(
             update={
+                "belief": {},
                 "robot": GivingRobot(kind="ideal"),
                 "frames": self.frames.model_copy(update={"shift": 0.0}),
                 "encoder": Encoder(),

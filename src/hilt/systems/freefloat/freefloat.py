@@ -39,6 +39,8 @@ from hilt.systems.freefloat.wall import WALL, Wall, Walls
 class FreeFloat(Scenario):
     """Everything a run of `freefloat` depends on."""
 
+    WORLD = ("robot", "encoder", "sensor", "push", "wall")
+
     system: Literal["freefloat"] = "freefloat"
     body: Body
     integrator: Integrator = Integrator()

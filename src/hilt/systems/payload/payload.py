@@ -57,6 +57,8 @@ class Table(Robot):
 class Payload(Scenario):
     """Everything a run of `payload` depends on."""
 
+    WORLD = ("arm", "hand", "master", "force_arm", "grip", "hindrance", "table", "encoder", "sensor")
+
     system: Literal["payload"] = "payload"
     operator: Operator
     virtual: Virtual = Virtual()
