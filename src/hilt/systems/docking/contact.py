@@ -7,14 +7,16 @@ a robot that gives way under load, K_r: K_r (d - δ) = F(δ), d: depth by its en
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3
 from hilt.maths import so3, vec
 from hilt.plant.robot import Robot
@@ -149,18 +151,31 @@ def contact_step(sig, x, p, dt):
     sig.penetration = depth
 
 
-def _pack(p, scenario):
-    contact, frames, rod = scenario.contact, scenario.frames, scenario.rod
+@dataclass(frozen=True)
+class Meeting:
+    """What meets what, where, and how often."""
+
+    contact: Contact
+    frames: Frames
+    rod: Rod
+    start_of_tip: tuple[float, ...]  # m, in W
+    robot_stiffness: float  # N/m, 0 for rigid
+    rotates: bool
+    collisions: int  # after which the run ends
+
+
+def _pack(p: np.record, meeting: Meeting, loop: Cycle) -> None:
+    contact, frames, rod = meeting.contact, meeting.frames, meeting.rod
     p.hertz = contact.kind == "hertz"
     p.stiffness, p.damping, p.rear_ratio = contact.stiffness, contact.damping, contact.rear_stiffness_ratio
     p.hertz_stiffness, p.friction = contact.hertz_coefficient, contact.friction
     p.n_W = frames.n_W
     p.tip_B = rod.tip
-    p.rotates = scenario.rotates
+    p.rotates = meeting.rotates
     p.free = frames.gap - rod.radius
-    p.middle = sum(n * a for n, a in zip(frames.n_W, scenario.start_of_tip, strict=True))
-    p.collisions = scenario.collisions
-    p.robot_stiffness = scenario.robot.stiffness
+    p.middle = sum(n * a for n, a in zip(frames.n_W, meeting.start_of_tip, strict=True))
+    p.collisions = meeting.collisions
+    p.robot_stiffness = meeting.robot_stiffness
     p.shift, p.shift_after = frames.shift, frames.shift_after
 
 

@@ -5,10 +5,14 @@ The bodies gain -F·Δx. Over the tick from t - T to t the world gives -½(F⁻ 
 energy controller; the last two are known from what the last tick wrote.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
 
 
@@ -41,9 +45,16 @@ def contact_books_step(sig, x, p, dt):
     ledger.publish(sig.W_controller, x.controller)
 
 
-def _pack(p, scenario):
-    p.tip_B = scenario.rod.tip
-    p.rotates = scenario.rotates
+@dataclass(frozen=True)
+class Tip:
+    """The rod's tip, whose motion the work is counted with."""
+
+    position: tuple[float, ...]  # m, in the frame that the robot moves
+    rotates: bool
+
+
+def _pack(p: np.record, tip: Tip, loop: Cycle) -> None:
+    p.tip_B, p.rotates = tip.position, tip.rotates
 
 
 CONTACT_BOOKS = StageKind(

@@ -1,11 +1,15 @@
 """What a lab knows of a docking contact: what its sensor measures."""
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
-from hilt.systems.docking.contact import CONTACT, count_collision
-from hilt.systems.docking.contact_sense import CONTACT_SENSE
+from hilt.systems.docking.contact import CONTACT, Meeting, count_collision
+from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 
 
 @jit
@@ -30,9 +34,17 @@ def contact_observed_step(sig, x, p, dt):
     count_collision(sig, x, contact, side, along)
 
 
-def _pack(p, scenario):
-    CONTACT.pack(p.contact, scenario)
-    CONTACT_SENSE.pack(p.sense, scenario)
+@dataclass(frozen=True)
+class ObservedMeeting:
+    """The same on devices, seen by the sensor alone."""
+
+    meeting: Meeting
+    sensing: ContactSensing
+
+
+def _pack(p: np.record, observed: ObservedMeeting, loop: Cycle) -> None:
+    CONTACT.pack(p.contact, observed.meeting, loop)
+    CONTACT_SENSE.pack(p.sense, observed.sensing, loop)
 
 
 CONTACT_OBSERVED = StageKind(

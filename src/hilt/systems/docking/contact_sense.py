@@ -9,10 +9,13 @@ is noisy. Assuming too long a delay is dangerous, too short a one is safe.
 """
 
 import math
+from dataclasses import dataclass
+
+import numpy as np
 
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
 
 
@@ -45,14 +48,22 @@ def contact_sense_step(sig, x, p, dt):
     vec.store(sig.e_W, vec.scale(1.0 / size, f) if sig.in_contact else (0.0, 0.0, 0.0))
 
 
-def _pack(p, scenario):
-    p.tip_B = scenario.rod.tip
-    p.q_WS = scenario.sensor.attitude
-    p.rotates = scenario.rotates
-    p.threshold = scenario.force_threshold
-    p.sensor_delay = scenario.assumed_sensor_delay
-    dt = scenario.loop.period
-    p.share = dt / (scenario.lead_filter + dt)
+@dataclass(frozen=True)
+class ContactSensing:
+    """Where the rod's tip and the sensor are, and what the controller assumes of the sensor."""
+
+    tip: tuple[float, ...]  # m, in the frame that the robot moves
+    attitude: tuple[float, ...]  # of the sensor in W, w x y z
+    rotates: bool
+    threshold: float  # N, above which a force is a contact
+    sensor_delay: float  # s
+    lead_filter: float  # s, time constant of the force's derivative
+
+
+def _pack(p: np.record, sensing: ContactSensing, loop: Cycle) -> None:
+    p.tip_B, p.q_WS, p.rotates = sensing.tip, sensing.attitude, sensing.rotates
+    p.threshold, p.sensor_delay = sensing.threshold, sensing.sensor_delay
+    p.share = loop.period / (sensing.lead_filter + loop.period)
 
 
 CONTACT_SENSE = StageKind(

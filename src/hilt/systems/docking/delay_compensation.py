@@ -12,11 +12,14 @@ which as printed gives energy), and it fails when the contact is oblique. The mo
 """
 
 import math
+from dataclasses import dataclass
+
+import numpy as np
 
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
 
 NONE = 0
@@ -112,11 +115,21 @@ def compensate_step(sig, x, p, dt):
     sig.E_contact = ledger.energy(x.observer)
 
 
-def _pack(p, scenario):
-    p.method = CODES[scenario.compensate.method]
-    p.inverse_masses = 1.0 / scenario.reduced_mass
-    p.rotates = scenario.rotates
-    p.p_AcmC_B, p.inverse_inertia_A, p.p_Bcm_W, p.inverse_inertia_B = scenario.lever_arms()
+@dataclass(frozen=True)
+class Compensation:
+    """The method, and the bodies whose energy it watches."""
+
+    method: str
+    reduced_mass: float  # kg
+    rotates: bool
+    lever_arms: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as Docking.lever_arms has them
+
+
+def _pack(p: np.record, config: Compensation, loop: Cycle) -> None:
+    p.method = CODES[config.method]
+    p.inverse_masses = 1.0 / config.reduced_mass
+    p.rotates = config.rotates
+    p.p_AcmC_B, p.inverse_inertia_A, p.p_Bcm_W, p.inverse_inertia_B = config.lever_arms
 
 
 COMPENSATE = StageKind(

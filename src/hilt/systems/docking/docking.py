@@ -17,7 +17,7 @@ from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
-from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, NewtonPerMetre, Second
+from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, Second
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED
 from hilt.plant.robot import ROBOT, RobotResponse, check_fits
@@ -25,16 +25,16 @@ from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
 from hilt.systems.docking.as_simulated import AS_SIMULATED
-from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Rod
-from hilt.systems.docking.contact_ledger import CONTACT_BOOKS
-from hilt.systems.docking.contact_observed import CONTACT_OBSERVED
-from hilt.systems.docking.contact_sense import CONTACT_SENSE
-from hilt.systems.docking.delay_compensation import COMPENSATE
-from hilt.systems.docking.identify import IDENTIFY
+from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Meeting, Rod
+from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
+from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
+from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
+from hilt.systems.docking.delay_compensation import COMPENSATE, Compensation
+from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
 from hilt.systems.docking.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
 from hilt.systems.docking.twin.tick import TWIN_BLOCKS, uses_twin
-from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody
+from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, TwoBodies
 
 
 class Approach(Section):
@@ -60,13 +60,6 @@ class Detect(Section):
         gt=0,
         description="8 σ of the sensor's noise if not given (twin 6 σ), at least 1 mN and above a filter's swing",
     )
-
-
-class Identify(Section):
-    """How the contact is identified."""
-
-    kind: Literal["absolute", "akf"] = "absolute"
-    stiffness: NewtonPerMetre = Field(default=200e3, gt=0, description="order of magnitude to expect; sets the first doubts")
 
 
 class Compensate(Section):
@@ -158,6 +151,30 @@ class Docking(Scenario):
         g = self.assumed_sensor_delay * a / self.loop.period
         return self.believed.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
 
+    @property
+    def contact_sensing(self) -> ContactSensing:
+        figures = self.force_threshold, self.assumed_sensor_delay, self.lead_filter
+        return ContactSensing(self.rod.tip, self.sensor.attitude, self.rotates, *figures)
+
+    @property
+    def identification(self) -> Identification:
+        figures = self.force_threshold, self.assumed_sensor_delay, self.reduced_mass
+        return Identification(self.identify, *figures, self.encoder, self.lead_noise)
+
+    @property
+    def compensation(self) -> Compensation:
+        return Compensation(self.compensate.method, self.reduced_mass, self.rotates, self.lever_arms())
+
+    @property
+    def two_bodies(self) -> TwoBodies:
+        approach = self.approach
+        return TwoBodies(self.servicer, self.target, approach.velocity, approach.position, self.rod.tip, self.rotates)
+
+    @property
+    def meeting(self) -> Meeting:
+        where = self.contact, self.frames, self.rod, self.start_of_tip
+        return Meeting(*where, self.robot.stiffness, self.rotates, self.collisions)
+
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise in W."""
         arms = []
@@ -223,10 +240,10 @@ DOCKING = System(
     scenario=Docking,
     tick=(
         Block("filter", LOW_PASS, lambda s: s.force_filter),
-        Block("sense", CONTACT_SENSE),
-        Block("identify", IDENTIFY, when=_without_twin),
-        Block("compensate", COMPENSATE, when=_without_twin),
-        Block("bodies", TWO_BODIES, when=_without_twin),
+        Block("sense", CONTACT_SENSE, lambda s: s.contact_sensing),
+        Block("identify", IDENTIFY, lambda s: s.identification, when=_without_twin),
+        Block("compensate", COMPENSATE, lambda s: s.compensation, when=_without_twin),
+        Block("bodies", TWO_BODIES, lambda s: s.two_bodies, when=_without_twin),
         Block("command", AS_SIMULATED, when=_without_twin),
         *TWIN_BLOCKS,  # with the two bodies in them
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
@@ -234,14 +251,14 @@ DOCKING = System(
     plant=(
         Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates)),
         Block("encoder", ENCODER, lambda s: s.encoder),
-        Block("contact", CONTACT),
-        Block("books", CONTACT_BOOKS),
+        Block("contact", CONTACT, lambda s: s.meeting),
+        Block("books", CONTACT_BOOKS, lambda s: Tip(s.rod.tip, s.rotates)),
         Block("sensor", TARGET_SENSOR, lambda s: MountedSensor(s.sensor, s.rotates)),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
-        Block("touch", CONTACT_OBSERVED),
-        Block("books", CONTACT_BOOKS),
+        Block("touch", CONTACT_OBSERVED, lambda s: ObservedMeeting(s.meeting, s.contact_sensing)),
+        Block("books", CONTACT_BOOKS, lambda s: Tip(s.rod.tip, s.rotates)),
     ),
     metrics=DockingMeter,
     metric_words=METRIC_WORDS,

@@ -8,11 +8,19 @@ Both skip the first samples of a contact and the weak ends of it.
 """
 
 import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
 
 from hilt.compiled import jit
+from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
+from hilt.core.units import NewtonPerMetre
 from hilt.maths import vec
+from hilt.plant.encoder import Encoder
 
 AKF = 0
 ABSOLUTE = 1
@@ -20,6 +28,13 @@ CODES = {"akf": AKF, "absolute": ABSOLUTE}
 
 FORGETTING = 0.98  # b of the amnesic factor
 _SURFACE = record(known="i8", e=3, k="f8", c="f8", P=("f8", (3, 3)))
+
+
+class Identify(Section):
+    """How the contact is identified."""
+
+    kind: Literal["absolute", "akf"] = "absolute"
+    stiffness: NewtonPerMetre = Field(default=200e3, gt=0, description="order of magnitude to expect; sets the first doubts")
 
 
 @jit
@@ -146,20 +161,32 @@ def identify_step(sig, x, p, dt):
     sig.c_hat = surface.c if significant else 0.0
 
 
-def _pack(p, scenario):
-    p.kind = CODES[scenario.identify.kind]
-    p.threshold = scenario.force_threshold
+@dataclass(frozen=True)
+class Identification:
+    """The method, and what the controller knows of bodies, encoders and sensor."""
+
+    identify: Identify
+    threshold: float  # N, above which a force is a contact
+    sensor_delay: float  # s, assumed
+    reduced_mass: float  # kg
+    encoder: Encoder
+    force_noise: float  # N, rms of F_act
+
+
+def _pack(p: np.record, config: Identification, loop: Cycle) -> None:
+    p.kind = CODES[config.identify.kind]
+    p.threshold = config.threshold
     # The lead needs so long to see the contact, and one more sample if the delay ends between two; increments need two of it.
-    late = scenario.assumed_sensor_delay / scenario.loop.period
+    late = config.sensor_delay / loop.period
     p.skipped = math.ceil(late - 1e-9) + (abs(late - round(late)) > 1e-6) + (2 if p.kind == AKF else 0)
-    p.mass = scenario.reduced_mass
-    p.position_noise, p.velocity_noise = scenario.encoder.position_noise, scenario.encoder.velocity_noise
-    p.force_variance = 1e-4 + scenario.lead_noise**2
-    p.stiffness = scenario.identify.stiffness
+    p.mass = config.reduced_mass
+    p.position_noise, p.velocity_noise = config.encoder.position_noise, config.encoder.velocity_noise
+    p.force_variance = 1e-4 + config.force_noise**2
+    p.stiffness = config.identify.stiffness
     critical = 2.0 * math.sqrt(p.stiffness * p.mass)
     p.P_k, p.P_c = (10.0 * p.stiffness) ** 2, (0.1 * critical) ** 2
-    p.sensor_delay = scenario.assumed_sensor_delay
-    p.b_deviation = 2.0 * scenario.lead_noise + 0.3 * p.threshold + p.stiffness * p.position_noise
+    p.sensor_delay = config.sensor_delay
+    p.b_deviation = 2.0 * config.force_noise + 0.3 * p.threshold + p.stiffness * p.position_noise
     p.doubt = 0.2
 
 

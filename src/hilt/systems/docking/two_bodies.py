@@ -8,6 +8,8 @@ exponential map with a rule that makes no energy at any rate. The pose of A's as
 W fixed to the target's mock-up; the command that makes the robot show it is another signal.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
@@ -16,7 +18,7 @@ from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Inertia, Kilogram, Metre3, Quaternion, RadianPerSecond3
 from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.dynamics.rotation import angular_velocity, free_rule
@@ -186,27 +188,37 @@ def two_bodies_step(sig, x, p, dt):
         ledger.book(x.integrator, vec.dot(force, way) - dt * vec.dot(force, mean), 1.0, 1.0)
 
 
-def _apart(scenario):
+@dataclass(frozen=True)
+class TwoBodies:
+    """The two satellites and how they come together."""
+
+    servicer: FreeBody
+    target: FreeBody
+    velocity: tuple[float, ...]  # m/s, of the approach, in W
+    position: tuple[float, ...]  # m, of the servicer's assembly frame in the target's, at the start
+    tip: tuple[float, ...]  # m, of the rod in the servicer's assembly frame
+    rotates: bool
+
+
+def _apart(bodies: TwoBodies) -> np.ndarray:
     """From B's assembly frame to A's, less that from B's to A's centre of mass, in N, while nothing turns."""
-    to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (scenario.target, scenario.servicer))
-    in_N = (to_W * to_U.inv()).apply(scenario.servicer.assembly_position)
-    return in_N - np.array(scenario.target.assembly_position)
+    to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (bodies.target, bodies.servicer))
+    in_N: np.ndarray = (to_W * to_U.inv()).apply(bodies.servicer.assembly_position)
+    return in_N - np.array(bodies.target.assembly_position)
 
 
-def _pack(p, scenario):
-    p.rotates = scenario.rotates
-    p.tip_U = scenario.rod.tip
-    p.v0 = scenario.approach.velocity
-    p.X0 = scenario.approach.position
-    for figures, body, rate in ((p.A, scenario.servicer, p.w0_A), (p.B, scenario.target, p.w0_B)):
+def _pack(p: np.record, bodies: TwoBodies, loop: Cycle) -> None:
+    p.rotates = bodies.rotates
+    p.tip_U, p.v0, p.X0 = bodies.tip, bodies.velocity, bodies.position
+    for figures, body, rate in ((p.A, bodies.servicer, p.w0_A), (p.B, bodies.target, p.w0_B)):
         figures.mass = body.mass
         figures.inverse_mass = 1.0 / body.mass
         figures.inertia = np.array(body.inertia)
         figures.inverse_inertia = np.linalg.inv(np.array(body.inertia))
         figures.assembly = body.assembly_position
         figures.q_assembly = body.assembly_attitude
-        rate[:] = body.angular_velocity if scenario.rotates else 0.0
-    p.apart_N = _apart(scenario)
+        rate[:] = body.angular_velocity if bodies.rotates else 0.0
+    p.apart_N = _apart(bodies)
 
 
 @jit

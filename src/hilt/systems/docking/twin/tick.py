@@ -50,7 +50,7 @@ TWIN_BLOCKS = (
     Block("twin_clock", CLOCK_IN_SPACE, when=_in_space),  # 6
     Block("twin_body", TWIN_BODY, when=_on_a_line),  # 4, 5
     Block("twin_body", SIX_BODY, when=_in_space),  # 2, 4, 5, 10
-    Block("bodies", SLOWED_BODIES, when=uses_twin, starts_first=True),
+    Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, when=uses_twin, starts_first=True),
     Block("twin_command", TWIN_COMMAND, when=_on_a_line, starts_first=True),  # 8, 9, 10
     Block("twin_command", SIX_COMMAND, when=_in_space, starts_first=True),  # 6
 )
