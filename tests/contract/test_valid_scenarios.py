@@ -1,5 +1,5 @@
-"""Random valid scenarios of every system: every figure has a number or a reason, the books close, loop and replay compute equal
-bytes, no set-point is beyond a limit, the twin makes no energy.
+"""Random valid scenarios of every system: every figure has a number or a reason, the ledger closes, loop and replay compute
+equal bytes, no set-point is beyond a limit, the twin makes no energy.
 
 40 of each system; `HILT_SCENARIOS=2000` asks for more.
 """
@@ -13,6 +13,7 @@ from tests.contract.valid_laws import examine
 from tests.contract.valid_scenarios import GENERATORS, scenario_of
 
 COUNT = int(os.environ.get("HILT_SCENARIOS", "40"))
+ONCE_BROKEN = {"payload": (237, 1370)}
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 @pytest.mark.parametrize("system", GENERATORS)
 def test_every_valid_scenario_keeps_every_promise(system):
     refused, broken, ended = [], {}, {}
-    for number in range(COUNT):
+    for number in sorted({*range(COUNT), *ONCE_BROKEN.get(system, ())}):
         try:
             how = examine(system, scenario_of(system, number))
             ended[how] = ended.get(how, 0) + 1

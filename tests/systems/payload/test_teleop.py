@@ -1,5 +1,7 @@
 """Link, operator and slave arm, each on its own."""
 
+import math
+
 import numba
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilt import job
+from hilt.core import faults
 from hilt.plant.joystick import PATIENCE, Joystick, joystick_step
 from hilt.systems.payload.arm import arm_step
 from hilt.systems.payload.grip import grip_step
@@ -107,6 +110,16 @@ def test_the_slave_law(force, reference, away):
     sig.f_s[0], sig.v_r_orbit[0], sig.x_vir_orbit[0] = force, reference, away
     slave_step(sig, x.slave, p.slave, DT)
     assert sig.v_sc[0] == pytest.approx(reference - force / 1400 + 0.08 * away, abs=1e-12)
+
+
+@pytest.mark.parametrize("signal", ["v_r_orbit", "x_vir_orbit", "f_s"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_the_slave_arm_is_never_sent_what_is_not_a_number(signal, value):
+    """A virtual arm that has diverged on the ground arrives with the link's delay: a fault in the tick of its arrival."""
+    _, sig, x, _, p = bench("hils-2")
+    sig[signal][0] = value
+    slave_step(sig, x.slave, p.slave, DT)
+    assert sig.fault in (faults.NOT_FINITE, faults.WRIST_FORCE)
 
 
 def test_play_in_the_grip():

@@ -95,15 +95,19 @@ def slave_step(sig, x, p, dt):
             x.v_out[i] = follow(sig, x, p, reference + x.pull[i], i, left, force)
     known = p.feed_forward and sig.pushed and sig.link_state != SILENT and sig.m_var < (TRUST_DOUBT * sig.m_hat) ** 2
     x.trust = min(max(x.trust + (dt if known else -dt) / TRUST_TIME, 0.0), 1.0)
+    total = 0.0
     for i in range(6):
         v_s, F_s = (sig.v_s[i], sig.f_s[i]) if i < 3 else (sig.w_s[i - 3], sig.tau_s[i - 3])
         damping = p.D[i] * (v_s - x.v_before[i])
         x.v_before[i] = v_s
         command = x.v_out[i] - p.K_f[i] * (F_s - _expected(sig, x, p, i)) - damping  # [Yang2018, eq. 2]
+        total += command
         if i < 3:
             sig.v_sc[i] = command
         else:
             sig.w_sc[i - 3] = command
+    if not math.isfinite(total):  # what the ground sends may be anything; the arm is not told that
+        faults.trip(sig, faults.NOT_FINITE, -1, total, 0.0)
 
 
 def _pack(p, scenario):
