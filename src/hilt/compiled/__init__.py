@@ -123,20 +123,47 @@ class _Place(caching._CacheLocator):
         return str(self._line)
 
 
+class _InnerPlace(_Place):
+    """The same for code that only compiled code calls."""
+
+    def get_disambiguator(self) -> str:
+        return f"{self._line}-inner"
+
+
 class _Results(caching.CompileResultCacheImpl):
     _locator_classes = [_Place]  # noqa: RUF012  (as Numba has it)
+
+
+class _InnerResults(caching.CompileResultCacheImpl):
+    _locator_classes = [_InnerPlace]  # noqa: RUF012
 
 
 class _Cache(caching.FunctionCache):
     _impl_class = _Results
 
 
-def _kept(dispatcher: Any) -> Any:
+class _InnerCache(caching.FunctionCache):
+    _impl_class = _InnerResults
+
+
+def _kept(dispatcher: Any, cache: type) -> Any:
     """Have the code of a function kept, if it has a source file and there is a folder."""
-    function = getattr(dispatcher, "py_func", None)
-    if function is not None and ROOT is not None and os.path.exists(function.__code__.co_filename):
-        dispatcher._cache = _Cache(function)
+    if ROOT is not None and os.path.exists(dispatcher.py_func.__code__.co_filename):
+        dispatcher._cache = cache(dispatcher.py_func)
     return dispatcher
+
+
+def _compiled(function: Any, **options: Any) -> Any:
+    """Two ways into a function: from Python, and from compiled code, which needs no wrapper for Python and compiles without
+    one in two thirds of the time. What is never called from Python, as most of a tick, never gets one."""
+    outer = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    if not hasattr(outer, "py_func"):  # NUMBA_DISABLE_JIT
+        return outer
+    inner = numba.njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)(function)
+    outer = _kept(outer, _Cache)
+    outer.inner = _kept(inner, _InnerCache)
+    outer.get_call_template, outer.get_overload = inner.get_call_template, inner.get_overload
+    return outer
 
 
 def jit(function: Any) -> Any:
@@ -145,12 +172,12 @@ def jit(function: Any) -> Any:
     error_model="numpy": a division by zero is inf, which the guard sees, and not an exception inside a tick.
     forceinline: left alone, LLVM stops inlining half-way through a tick, which costs a third of its speed.
     """
-    return _kept(numba.njit(error_model="numpy", forceinline=True)(function))
+    return _compiled(function, forceinline=True)
 
 
 def jit_apart(function: Any) -> Any:
     """For a big function that is called from several places: copied into each of them it would cost seconds of compiling."""
-    return _kept(numba.njit(error_model="numpy")(function))
+    return _compiled(function)
 
 
 def plain(function: Any) -> Any:

@@ -55,3 +55,9 @@ def interpreted(function: Any) -> Any:
         return _rebuilt(function.py_func)
     except _Foreign:
         return function
+
+
+def interpreted_module(module: ModuleType) -> Any:
+    """A module of compiled functions, run without the compiler."""
+    found = {name: value for name, value in vars(module).items() if isinstance(value, Dispatcher)}
+    return SimpleNamespace(**{**vars(module), **{name: interpreted(value) for name, value in found.items()}})

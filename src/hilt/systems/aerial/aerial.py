@@ -15,7 +15,7 @@ from hilt.core.scenario import Scenario
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
 from hilt.dynamics.body import Body
-from hilt.maths import so3, vec
+from hilt.maths import once
 from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
@@ -102,8 +102,9 @@ class Aerial(Scenario):
     def start_of_simulated_tool(self) -> Pose:
         """In W."""
         place, yaw = self.start_of_base
-        turn = so3.exp((0.0, 0.0, yaw))
-        return vec.add(place, so3.rotate(turn, self.tool.position)), so3.multiply(turn, self.tool.attitude)
+        turn = once.so3.exp((0.0, 0.0, yaw))
+        place = once.vec.add(place, once.so3.rotate(turn, self.tool.position))
+        return place, once.so3.multiply(turn, self.tool.attitude)
 
     @property
     def start_of_tool(self) -> Pose:

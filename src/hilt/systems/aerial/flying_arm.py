@@ -28,8 +28,9 @@ from hilt.core.units import (
     Second,
 )
 from hilt.dynamics.body import check_inertia
-from hilt.maths import chain, so3, vec
+from hilt.maths import chain
 from hilt.maths.chain import CHAIN, CHAIN_WORK
+from hilt.maths.once import so3, vec
 from hilt.systems.aerial.quadrotor import GRAVITY
 
 JOINTS = 6

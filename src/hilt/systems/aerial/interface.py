@@ -24,7 +24,7 @@ from hilt.core.scenario import Section
 from hilt.core.signals import POSE, record
 from hilt.core.stage import StageKind
 from hilt.core.units import Metre3, Number, Quaternion, Second
-from hilt.maths import channel, so3, spatial, vec
+from hilt.maths import channel, once, so3, spatial, vec
 
 SILENCE = 0.1  # s without news, beyond delay and jitter, after which the wrench fades
 FADE = 0.2  # s in which it goes, and comes back
@@ -70,11 +70,11 @@ class Frames(Section):
         """X_WH from the places at which both tools start."""
         if self.position is not None:
             return self.position, self.attitude
-        return vec.sub(p_WE, so3.rotate(self.attitude, p_HT)), self.attitude
+        return once.vec.sub(p_WE, once.so3.rotate(self.attitude, p_HT)), self.attitude
 
     def start_in_hardware(self, p_HT: Metre3, p_WE: Metre3) -> Metre3:
         """Where the hardware's tool has to start: at p_HT, or where the chosen base sees the simulated tool."""
-        place: Metre3 = spatial.place(spatial.inverse(self.hardware_in_world(p_HT, p_WE)), p_WE)
+        place: Metre3 = once.spatial.place(once.spatial.inverse(self.hardware_in_world(p_HT, p_WE)), p_WE)
         return p_HT if self.position is None else place
 
 
@@ -154,9 +154,9 @@ def _pack(p, scenario):
     p.show_flight = frames.show_flight
     (p_HT, q_HT), (p_WE, q_WE) = scenario.start_of_tool, scenario.start_of_simulated_tool
     p_Wb, yaw = scenario.start_of_base
-    spatial.store(p.X_WH, frames.hardware_in_world(p_HT, p_WE))
-    spatial.store(p.X_Wb_start, (p_Wb, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))))
-    p.q_ET = so3.multiply(so3.inverse(q_WE), so3.multiply(frames.attitude, q_HT))
+    once.spatial.store(p.X_WH, frames.hardware_in_world(p_HT, p_WE))
+    once.spatial.store(p.X_Wb_start, (p_Wb, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))))
+    p.q_ET = once.so3.multiply(once.so3.inverse(q_WE), once.so3.multiply(frames.attitude, q_HT))
     p.X_HT_start.p, p.X_HT_start.q = p_HT, q_HT
 
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 from pydantic import Field, model_validator
 
-from hilt.compiled import jit
+from hilt.compiled import interpreted, jit
 from hilt.core import faults
 from hilt.core.scenario import Section
 from hilt.core.signals import record
@@ -193,7 +193,7 @@ def pack_hexa(p, hexa: Hexa) -> None:
         p.joints[i] = hexa.plate_radius * outwards + side * hexa.plate_half_spacing * tangent
     for name in ("crank", "rod", "height", "angle_min", "angle_max", "rate_max", "centre", "plate_radius", "hold_min"):
         p[name] = getattr(hexa, name)
-    p.neutral = determinant(
+    p.neutral = interpreted(determinant)(
         np.zeros((LEGS, LEGS)), p, (0.0, 0.0, hexa.height), (1.0, 0.0, 0.0, 0.0), np.full(LEGS, hexa.neutral_angle)
     )
     p.present = 1
