@@ -156,10 +156,11 @@ def _kept(dispatcher: Any, cache: type) -> Any:
 def _compiled(function: Any, **options: Any) -> Any:
     """Two ways into a function: from Python, and from compiled code, which needs no wrapper for Python and compiles without
     one in two thirds of the time. What is never called from Python, as most of a tick, never gets one."""
-    outer = numba.njit(error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    njit: Any = functools.partial(numba.njit, error_model="numpy", no_cfunc_wrapper=True, **options)
+    outer = njit()(function)
     if not hasattr(outer, "py_func"):  # NUMBA_DISABLE_JIT
         return outer
-    inner = numba.njit(error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True, **options)(function)
+    inner = njit(no_cpython_wrapper=True)(function)
     outer = _kept(outer, _Cache)
     outer.inner = _kept(inner, _InnerCache)
     outer.get_call_template, outer.get_overload = inner.get_call_template, inner.get_overload
