@@ -27,10 +27,10 @@ from hilt.systems.docking.analysis.bound import (
     touch_of,
 )
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp, least_peak_lp
+from hilt.systems.docking.analysis.methods import all_methods
 from hilt.systems.docking.metrics import damped_contact, ideal_of
 from hilt.systems.docking.views.advice import least_loss, needed, section, warnings
 from hilt.systems.docking.views.bound import bound as bound_for
-from hilt.systems.docking.views.methods import all_methods
 
 whole_runs = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 

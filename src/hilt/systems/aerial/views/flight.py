@@ -6,12 +6,7 @@ from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
 from hilt.report.words import si
-from hilt.systems.aerial.views.traces import changed, legend, scenario_of, stage, stop_of, three
-
-
-def other_estimator(result: Result) -> Result:
-    """The same run with the estimator off if it was on, and the other way round."""
-    return changed(result, estimator={"enabled": not scenario_of(result).estimator.enabled})
+from hilt.systems.aerial.views.traces import legend, scenario_of, stage, stop_of, three
 
 
 def displacement(result: Result, title: str = "Displacement of the base") -> Picture:

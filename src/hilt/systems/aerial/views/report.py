@@ -9,7 +9,8 @@ from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
 from hilt.systems.aerial.aerial import Aerial
-from hilt.systems.aerial.views.flight import displacement, estimate, joints, other_estimator, with_and_without
+from hilt.systems.aerial.analysis.estimator import other_estimator
+from hilt.systems.aerial.views.flight import displacement, estimate, joints, with_and_without
 from hilt.systems.aerial.views.port import guard_words, hand_words, limit_picture, port_picture
 from hilt.systems.aerial.views.task import concluded, contact_words, forces, gains, has_gains_to_show, snap, tank, tank_words
 from hilt.systems.aerial.views.traces import scenario_of, stop_of

@@ -7,7 +7,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hilt import job
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, line
@@ -23,13 +22,6 @@ LARGEST = 1e30
 def scenario_of(result: Result) -> Aerial:
     assert isinstance(result.scenario, Aerial)
     return result.scenario
-
-
-def changed(result: Result, **sections: dict[str, object]) -> Result:
-    """The same scenario with some settings of some sections changed; it takes milliseconds."""
-    scenario = scenario_of(result)
-    updates = {name: getattr(scenario, name).model_copy(update=update) for name, update in sections.items()}
-    return job.simulate(result.system, scenario.model_copy(update=updates), result.name)
 
 
 def stop_of(result: Result) -> float | None:

@@ -7,9 +7,10 @@ import numpy as np
 
 from hilt import job
 from hilt.job import Result
+from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import speeds_after
-from hilt.systems.docking.views.contacts import along, collisions_of, ideal_run, scenario_of, simulated_touch
+from hilt.systems.docking.views.contacts import along, collisions_of, scenario_of, simulated_touch
 
 PAPER = "identify.kind=akf"  # increments, as in the paper
 NOISE = "sensor.noise=0.5 N"

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from hilt.report import figure
 from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line
 from hilt.systems.docking.analysis.bound import least_cof, touch_of
+from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.paper import twin_grid as grid
 from hilt.systems.docking.paper import twin_runs
 from hilt.systems.docking.views.contacts import (
@@ -16,7 +17,6 @@ from hilt.systems.docking.views.contacts import (
     COLOUR_OF_METHOD,
     along,
     collisions_of,
-    ideal_run,
     scenario_of,
     simulated_touch,
 )

@@ -10,12 +10,12 @@ from hilt.job import Result
 from hilt.report.table import table
 from hilt.report.words import si
 from hilt.systems.docking.analysis.bound import WITHIN, touch_of
+from hilt.systems.docking.analysis.methods import SPEED_WITHIN, Prediction, name_of
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import ideal_of
 from hilt.systems.docking.twin.balance import TWIN_BALANCE, close
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import scenario_of
-from hilt.systems.docking.views.methods import SPEED_WITHIN, Prediction, name_of
 
 TURNED_BACK, TOO_LATE = 2.0, 2.2  # ω τ: for pida, for twin
 ROUGH = 0.1  # coefficient of friction

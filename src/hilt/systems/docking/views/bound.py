@@ -5,24 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from hilt.core.faults import InputError
 from hilt.report.words import si
 from hilt.systems.docking.analysis.bound import WITHIN, Touch, clock_for, least_cof_of, stiffness_for, touch_of
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
+from hilt.systems.docking.analysis.methods import with_method
 from hilt.systems.docking.docking import Docking
 
 PARTS = {"robot_dead_time": "robot's dead time", "sensor": "sensor and filter", "felt": "until the force is felt"}
-
-
-def with_method(scenario: Docking, method: str, mode: str = "guarded") -> Docking | None:
-    """The scenario with another method; None where that method does not take it."""
-    changed = scenario.compensate.model_copy(update={"method": method, "mode": mode})
-    try:
-        return Docking.model_validate(scenario.model_copy(update={"compensate": changed}).model_dump())
-    except ValidationError:
-        return None
 
 
 @dataclass(frozen=True)

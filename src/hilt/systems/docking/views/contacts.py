@@ -9,11 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hilt import job
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture
-from hilt.systems.docking.docking import DOCKING, Docking
+from hilt.systems.docking.docking import Docking
 
 BOUND = "#6a1b9a"  # colour of what physics allows
 SHOWN = 9  # collisions with a panel of their own
@@ -62,11 +61,6 @@ def tip_position(result: Result, signal: str) -> np.ndarray:
 
 def free_way(scenario: Docking) -> float:
     return scenario.frames.gap - scenario.rod.radius
-
-
-def ideal_run(scenario: Docking) -> Result:
-    """The contact as it would be in space."""
-    return job.simulate(DOCKING, scenario.in_space(4))
 
 
 def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> tuple[Figure, list[Axes]]:

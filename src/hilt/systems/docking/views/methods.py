@@ -1,22 +1,19 @@
 """All methods on one scenario of `docking`, and one picture that shows how they differ."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from hilt import job
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import IDEAL, Picture, line
 from hilt.report.words import si
-from hilt.systems.docking.analysis.bound import WITHIN
-from hilt.systems.docking.docking import DOCKING, Docking
-from hilt.systems.docking.views.bound import bound_of, with_method
+from hilt.systems.docking.analysis.methods import Prediction
+from hilt.systems.docking.analysis.space import ideal_run
+from hilt.systems.docking.docking import Docking
+from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import (
     COLOUR_OF_METHOD,
     along,
@@ -24,96 +21,15 @@ from hilt.systems.docking.views.contacts import (
     capped_bars,
     collisions_of,
     ideal_force,
-    ideal_run,
     scenario_of,
     window,
 )
 
-METHODS = {
-    "none": ("none", "guarded"),
-    "pic": ("pic", "guarded"),
-    "dac": ("dac", "guarded"),
-    "pida": ("pida", "guarded"),
-    "twin realtime": ("twin", "realtime"),
-    "twin guarded": ("twin", "guarded"),
-}  # the simpler first
-SPEED_WITHIN = 0.01  # CoV - 1 that is asked for; WITHIN is that of CoF
-SEEDS = 3  # where there is chance
 CAP = 2.0  # of the bars
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A method on a scenario: the metrics of one run for each seed."""
-
-    runs: tuple[dict[str, Any], ...]
-    collisions: int
-
-    @property
-    def came_through(self) -> bool:
-        return all(not run["diverged"] and len(run["cov"]) == self.collisions for run in self.runs)
-
-    def _worst(self, name: str, part: slice) -> float:
-        found = [value for run in self.runs for value in run[name][part]]
-        return float(max(found, key=lambda value: abs(value - 1.0), default=math.nan))
-
-    @property
-    def cov(self) -> float:
-        """The farthest from 1, of all collisions; not a number without a completed one."""
-        return self._worst("cov", slice(None))
-
-    @property
-    def first_cof(self) -> float:
-        """Of the first touch."""
-        return self._worst("cof", slice(1))
-
-    @property
-    def later_cof(self) -> float:
-        return self._worst("cof", slice(1, None))
-
-    @property
-    def force_error(self) -> float:
-        return abs(self._worst("cof", slice(None)) - 1.0)
-
-    @property
-    def meets(self) -> bool:
-        return self.came_through and abs(self.cov - 1.0) <= SPEED_WITHIN and self.force_error <= WITHIN
-
-    @property
-    def cost(self) -> float:
-        """Errors of speed and force, in parts of what is asked for."""
-        return abs(self.cov - 1.0) / SPEED_WITHIN + self.force_error / WITHIN
 
 
 def as_run(result: Result) -> Prediction:
     return Prediction((result.metrics,), scenario_of(result).collisions)
-
-
-def name_of(scenario: Docking) -> str:
-    method = scenario.compensate.method
-    return f"twin {scenario.compensate.mode}" if method == "twin" else method
-
-
-def all_methods(scenario: Docking) -> dict[str, Prediction]:
-    """Every method that takes the scenario, and the one it names; simulated, with the robot as the scenario has it."""
-    return dict(_all_methods(scenario.model_dump_json()))
-
-
-@lru_cache(maxsize=4)
-def _all_methods(text: str) -> Mapping[str, Prediction]:
-    scenario = Docking.model_validate_json(text)
-    chance = scenario.sensor.noise + scenario.encoder.position_noise + scenario.encoder.velocity_noise + scenario.robot.jitter
-    seeds = range(scenario.seed, scenario.seed + (SEEDS if chance > 0 else 1))
-    found = {}
-    for choice, (method, mode) in {
-        **METHODS,
-        name_of(scenario): (scenario.compensate.method, scenario.compensate.mode),
-    }.items():
-        changed = with_method(scenario, method, mode)
-        if changed is not None:
-            runs = (job.simulate(DOCKING, changed.model_copy(update={"seed": seed})).metrics for seed in seeds)
-            found[choice] = Prediction(tuple(runs), scenario.collisions)
-    return found
 
 
 def colours_of(names: Mapping[str, Any]) -> dict[str, str]:

@@ -12,6 +12,8 @@ from hilt.report import figure
 from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
+from hilt.systems.docking.analysis.methods import all_methods
+from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.metrics import Ideal, ideal_of
 from hilt.systems.docking.views.advice import section, warnings
 from hilt.systems.docking.views.bound import bound_of
@@ -24,13 +26,12 @@ from hilt.systems.docking.views.contacts import (
     flights,
     forces,
     free_way,
-    ideal_run,
     identified,
     scenario_of,
     tip_position,
     velocity_in_contact,
 )
-from hilt.systems.docking.views.methods import all_methods, as_run, comparison_picture, methods_picture
+from hilt.systems.docking.views.methods import as_run, comparison_picture, methods_picture
 from hilt.systems.docking.views.still import side_view
 
 __all__ = ["advice", "comparison_picture", "comparison_sentence", "pictures"]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import numpy as np
 from matplotlib.axes import Axes
 
-from hilt import job
 from hilt.dynamics.integrators import CODES, EXTRA_DELAY
 from hilt.job import Result
 from hilt.report import figure
@@ -14,8 +13,9 @@ from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture,
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
+from hilt.systems.freefloat.analysis.integrators import with_integrator
 from hilt.systems.freefloat.analysis.reference import continuous
-from hilt.systems.freefloat.freefloat import FREEFLOAT, FreeFloat, drift, held_force_position
+from hilt.systems.freefloat.freefloat import FreeFloat, drift, held_force_position
 
 
 def predicted_gain(scenario: FreeFloat, kind: str) -> float:
@@ -26,12 +26,6 @@ def predicted_gain(scenario: FreeFloat, kind: str) -> float:
         scenario.robot.delay + scenario.sensor.lateness + scenario.force_filter.delay + EXTRA_DELAY[kind] * scenario.loop.period
     )
     return math.exp(0.5 * math.pi * omega * tau)
-
-
-def with_integrator(scenario: FreeFloat, kind: str) -> Result:
-    """The same scenario with another integrator; it takes milliseconds."""
-    integrator = scenario.integrator.model_copy(update={"kind": kind})
-    return job.simulate(FREEFLOAT, scenario.model_copy(update={"integrator": integrator}))
 
 
 def compare_integrators(scenario: FreeFloat) -> tuple[str, str, list[tuple[str, float]], list[str]]:

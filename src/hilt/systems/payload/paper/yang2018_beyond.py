@@ -6,10 +6,10 @@ import numpy as np
 
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim
+from hilt.systems.payload.analysis.variations import end_of_silence, resynchronised, settling_times
 from hilt.systems.payload.metrics import STANDS, position_errors
 from hilt.systems.payload.paper.yang2018_figures import run
-from hilt.systems.payload.views.bilateral import USABLE, longest_usable, settling_times
-from hilt.systems.payload.views.link import end_of_silence, resynchronised
+from hilt.systems.payload.views.bilateral import USABLE, longest_usable
 from hilt.systems.payload.views.traces import scenario_of
 
 NOISY = ("arm.force_noise=0.5 N", "arm.force_bias=[0.1, 0, 0]", "loop.duration=60 s")

@@ -1,26 +1,24 @@
 """What a report of a bilateral run shows: hand and slave arm, felt and applied force, the link's books, and how much delay is
 too much."""
 
-import functools
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from hilt import job
 from hilt.job import Result
 from hilt.maths.quintic import quintic
 from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.pictures import lateness
 from hilt.report.words import si
-from hilt.systems.payload.bilateral import check_damping, gains
+from hilt.systems.payload.analysis.variations import settling_times
+from hilt.systems.payload.bilateral import gains
 from hilt.systems.payload.bilateral_metrics import books
-from hilt.systems.payload.payload import PAYLOAD, Payload
+from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.link import statistics_table
 from hilt.systems.payload.views.traces import distance, legend, part, scenario_of, shade
 
-DELAYS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5)  # s, one way
 USABLE = 5.0  # s: who waits longer for a force to settle does not feel it any more
 GUARD = "#f6c98a"
 
@@ -42,32 +40,6 @@ def ideal_force(result: Result) -> np.ndarray:
 
 def has_wall(scenario: Payload) -> bool:
     return scenario.force_arm.wall_stiffness > 0 and scenario.hand.distance > scenario.force_arm.wall_distance
-
-
-def at_delay(scenario: Payload, delay: float) -> Result | None:
-    """The same scenario at another delay, long enough to settle; none where the devices cannot do the damping."""
-    link = scenario.link.model_copy(update={"delay": delay})
-    patience = 60.0 if scenario.gripped else 10.0
-    hand_stands = scenario.operator.start + scenario.hand.time
-    loop = scenario.loop.model_copy(update={"duration": hand_stands + patience + 20.0 * (delay + link.jitter)})
-    values = scenario.model_copy(update={"link": link, "loop": loop})
-    try:
-        check_damping(values)
-    except ValueError:
-        return None
-    return job.simulate(PAYLOAD, values)
-
-
-@functools.lru_cache(maxsize=4)
-def settling_times(scenario: Payload) -> dict[float, float]:
-    """By delay, each run takes milliseconds; infinite where it does not settle, missing where it cannot be run."""
-    found = {}
-    for delay in sorted({*DELAYS, float(scenario.link.delay)}):
-        run = at_delay(scenario, delay)
-        if run is not None:
-            time = run.metrics["settling_time_s"]
-            found[delay] = time if run.fault is None and math.isfinite(time) else math.inf
-    return found
 
 
 def longest_usable(times: dict[float, float]) -> float:

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from hilt import job
 from hilt.job import Result
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.words import si
+from hilt.systems.payload.analysis.variations import end_of_silence
 from hilt.systems.payload.link import playout_delay
 from hilt.systems.payload.metrics import position_errors, shift
-from hilt.systems.payload.outage import POLICIES, SILENT
-from hilt.systems.payload.payload import PAYLOAD, Payload
+from hilt.systems.payload.outage import SILENT
+from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.traces import (
     distance,
     drawable,
@@ -24,7 +24,6 @@ from hilt.systems.payload.views.traces import (
     scenario_of,
     virtual,
 )
-from hilt.systems.payload.virtual_arm import RESYNC_REST
 
 POLICY_COLOURS = (*AXES, CONTROLLER)
 
@@ -58,25 +57,6 @@ def ports_picture(result: Result, stop: float | None) -> Picture:
     shown = ", shifted by the play-out delay" if late else ""
     caption = f"Work of the virtual arm on the virtual payload{shown}, and of the slave arm on the real one."
     return Picture("The link's two ports", caption, fig)
-
-
-def with_policies(result: Result) -> dict[str, Result]:
-    """The same scenario with every outage policy; each takes milliseconds."""
-    scenario = scenario_of(result)
-    runs: dict[str, Result] = {}
-    for policy in POLICIES:
-        if policy == scenario.link.outage_policy:
-            runs[policy] = result
-            continue
-        link = scenario.link.model_copy(update={"outage_policy": policy})
-        runs[policy] = job.simulate(PAYLOAD, scenario.model_copy(update={"link": link}), result.name)
-    return runs
-
-
-def end_of_silence(result: Result) -> int | None:
-    """The last row in which the link is silent."""
-    silent = np.flatnonzero(result.rows["link_state"] == SILENT)
-    return int(silent[-1]) if len(silent) else None
 
 
 def policy_rows(runs: dict[str, Result], scenario: Payload) -> list[tuple[str, ...]]:
@@ -160,18 +140,6 @@ def policies_picture(runs: dict[str, Result], scenario: Payload) -> Picture:
     legend(axes[0])
     caption = "The same outage with each policy: speed of the payload, way of the slave hand, force of the arm."
     return Picture("Outage policies", caption, fig)
-
-
-def resynchronised(result: Result) -> tuple[Result, float | None]:
-    """The same scenario, run on until the virtual arm has been put where the slave arm is, and when that was."""
-    scenario = scenario_of(result)
-    settle = 10.0 * scenario.payload.mass * scenario.virtual.mass_ratio * scenario.slave.compliance
-    end = scenario.transport_start + scenario.operator.duration + scenario.operator.shaper + settle
-    longer = max(scenario.loop.duration, end + RESYNC_REST + 4.0 * playout_delay(scenario))
-    loop = scenario.loop.model_copy(update={"duration": longer})
-    run = job.simulate(PAYLOAD, scenario.model_copy(update={"loop": loop}), result.name)
-    shifted = np.linalg.norm(run.rows["x_vir"] - run.rows["x_vir_up"], axis=1) > 1e-6
-    return run, float(run.rows["t"][np.argmax(shifted)]) if shifted.any() else None
 
 
 def resync_words(run: Result, when: float | None) -> str:

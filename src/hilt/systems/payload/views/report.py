@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator
 
-from hilt import job
 from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
+from hilt.systems.payload.analysis.variations import end_of_silence, resynchronised, with_feedback, with_policies
 from hilt.systems.payload.link import playout_delay
 from hilt.systems.payload.metrics import position_errors
 from hilt.systems.payload.payload import Payload
@@ -25,16 +25,13 @@ from hilt.systems.payload.views.arms import (
 )
 from hilt.systems.payload.views.identify import hindered, hindrance_picture, hindrance_words, identified_words, identify_picture
 from hilt.systems.payload.views.link import (
-    end_of_silence,
     link_picture,
     policies_picture,
     policy_rows,
     ports_picture,
     resync_picture,
     resync_words,
-    resynchronised,
     statistics_table,
-    with_policies,
 )
 from hilt.systems.payload.views.traces import (
     distance,
@@ -246,15 +243,6 @@ def _positions(result: Result, stop: float | None) -> Picture:
     mark_fault(axes, stop)
     caption = "Ways from the start, the virtual hand shifted by the play-out delay, and the distance between the hands."
     return Picture("Position", caption, fig)
-
-
-def with_feedback(result: Result, on: bool) -> Result:
-    """The same scenario with or without force feedback; it takes milliseconds."""
-    scenario = scenario_of(result)
-    if scenario.slave.force_feedback == on:
-        return result
-    slave = scenario.slave.model_copy(update={"force_feedback": on})
-    return job.simulate(result.system, scenario.model_copy(update={"slave": slave}), result.name)
 
 
 def feedback_picture(result: Result) -> Picture:
