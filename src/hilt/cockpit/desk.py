@@ -1,8 +1,6 @@
 """The desk: systems and their scenarios, values checked key by key, and stations started."""
 
-import json
 import math
-import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ RIGS = Path("rigs")
 MOST_STATIONS = 8
 MOST_KEY, MOST_LETTERS, MOST_DEPTH = 100, 2000, 5  # of a setting in a form
 MOST_ERRORS = 20  # that one order is told of: each costs a check of the whole
-_WORD = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 Error = dict[str, str]
 
 
@@ -111,42 +108,25 @@ def sheet(name: str, scenario_name: str) -> dict[str, Any]:
     }
 
 
-def text_of(value: Any) -> str:
-    """A value as the right side of `--set`: words as they were typed, everything else as TOML."""
-    return value if isinstance(value, str) else _toml(value)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(each)}' for key, each in value.items() if each is not None)}}}"
-    return json.dumps(value)
-
-
 def check(order: Order) -> list[Error]:
     """What is wrong with an order: each wrong value is put aside in turn, so that all of them are told at once."""
-    system = _system(order.system, order.scenario)
+    _system(order.system, order.scenario)
     _, shipped, _ = job.find(order.system, order.scenario, [])
     settings, errors = dict(order.settings), []
     for key in [key for key, value in settings.items() if value is None]:
         del settings[key]
         if _value_at(shipped.model_dump(), key) is not None:
             errors.append({"key": key, "sentence": f"{key} is empty; give a value"})
-    known = dict(scenario.keys(system.scenario))
     try:  # what the rig decides comes first, as on the command line
         rig = [] if order.rig is None else rigfile.load(_rig(order.rig), drivers=False).settings(order.system)
     except InputError as error:
         return [*errors, {"key": "rig", "sentence": without_paths(str(error))}]
     while True:
         try:
-            job.find(order.system, order.scenario, [*rig, *_lines(settings)])
+            job.find(order.system, order.scenario, [*rig, *_given(settings)])
         except InputError as error:
-            sentence = without_paths(str(error))
-            key = key_of(sentence, [*settings], known)
-            errors.append({"key": key, "sentence": sentence})
+            key = _field(error, settings)
+            errors.append({"key": key, "sentence": without_paths(str(error))})
             if key not in settings or len(errors) >= MOST_ERRORS:
                 return errors
             del settings[key]
@@ -154,9 +134,16 @@ def check(order: Order) -> list[Error]:
             return errors
 
 
-def _lines(settings: dict[str, Any]) -> list[str]:
-    """Settings as `--set` would have them."""
-    return [f"{key}={text_of(value)}" for key, value in settings.items()]
+def _given(settings: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Settings of a form: what was typed as words is read as `--set` reads it."""
+    return [(key, scenario.value(each.strip()) if isinstance(each, str) else _filled(each)) for key, each in settings.items()]
+
+
+def _filled(value: Any) -> Any:
+    """A value without those of its fields that were left empty."""
+    if isinstance(value, dict):
+        return {key: _filled(each) for key, each in value.items() if each is not None}
+    return [_filled(each) for each in value] if isinstance(value, list) else value
 
 
 def _value_at(tree: Any, key: str) -> Any:
@@ -168,15 +155,12 @@ def _value_at(tree: Any, key: str) -> Any:
     return tree
 
 
-def key_of(sentence: str, given: list[str], known: dict[str, str]) -> str:
-    """The key that a sentence is about: the first of the given ones that it names, else the first that the scenario knows."""
-    words = _WORD.findall(sentence)
-    for word in words:
-        for key in given:
-            if word == key or word.startswith(f"{key}.") or key.startswith(f"{word}."):
-                return key
-    plain = {word: re.sub(r"\.\d+", "", word) for word in words}
-    return next((word for word in words if plain[word] in known), "")
+def _field(error: InputError, settings: dict[str, Any]) -> str:
+    """The field that an error stands beside: of the given ones the first that it is about, else what it is about."""
+    about = [
+        given for key in error.keys for given in settings if f"{key}.".startswith(f"{given}.") or given.startswith(f"{key}.")
+    ]
+    return about[0] if about else error.key
 
 
 def _rig(path: str) -> Path:
@@ -202,7 +186,7 @@ class Desk:
         config = {
             "system": order.system,
             "scenario": order.scenario,
-            "settings": _lines(settings),
+            "settings": _given(settings),
             "rig": None if order.rig is None else str(_rig(order.rig)),
             "out": str(self._out),
             "go": False,
@@ -211,5 +195,4 @@ class Desk:
             try:
                 return station.launch(config)
             except InputError as error:
-                sentence = without_paths(str(error))
-                raise Wrong([{"key": key_of(sentence, [*settings], {}), "sentence": sentence}]) from None
+                raise Wrong([{"key": _field(error, settings), "sentence": without_paths(str(error))}]) from None

@@ -50,7 +50,23 @@ QUOTED = 80  # characters of somebody's text in a sentence
 
 
 class InputError(Exception):
-    """Bad input: one sentence for the user, exit code 2."""
+    """Bad input: one sentence for the user, exit code 2, and the keys of the values that it is about, the worst first."""
+
+    def __init__(self, sentence: str, key: str = "", *others: str) -> None:
+        super().__init__(sentence)
+        self.keys = tuple(each for each in (key, *others) if each)
+
+    @property
+    def key(self) -> str:
+        return self.keys[0] if self.keys else ""
+
+
+class Unfit(ValueError):
+    """For checks of a scenario's sections: values that do not fit together, as a sentence with their keys."""
+
+    def __init__(self, sentence: str, *keys: str) -> None:
+        super().__init__(sentence)
+        self.keys = keys
 
 
 def shortened(text: str) -> str:

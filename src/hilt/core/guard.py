@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core import faults
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
@@ -51,9 +52,11 @@ class Limits(Section):
     def _box(self) -> "Limits":
         for axis, low, high in zip("xyz", self.workspace_min, self.workspace_max, strict=True):
             if not low < high:
-                raise ValueError(
+                raise Unfit(
                     f"limits.workspace_min {axis} is {low:g} m and limits.workspace_max {axis} is {high:g} m; "
-                    "the first must be the smaller one; exchange them"
+                    "the first must be the smaller one; exchange them",
+                    "limits.workspace_min",
+                    "limits.workspace_max",
                 )
         return self
 

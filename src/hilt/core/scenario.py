@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hilt.core import belief as beliefs
 from hilt.core import toml
-from hilt.core.faults import InputError, shortened
+from hilt.core.faults import InputError, Unfit, shortened
 from hilt.core.units import Second, Seed, Unit
 from hilt.maths import noise
 
@@ -76,7 +76,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     return toml.read(path)
 
 
-def _value(text: str) -> Any:
+Setting = str | tuple[str, Any] | list[Any]  # "a.b=value" as --set has it, or a key and its value
+
+
+def value(text: str) -> Any:
     """The right side of --set: TOML where it is TOML, else plain text ("20 ms", pida)."""
     try:
         tree = toml.parse(f"value = {text}")
@@ -85,42 +88,52 @@ def _value(text: str) -> Any:
     return tree["value"] if len(tree) == 1 else text  # not so if a second line follows
 
 
-def apply_settings(tree: dict[str, Any], settings: Iterable[str]) -> None:
-    """Change a tree in place by `a.b=value`; a number in the path counts the entries of a list."""
+def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> None:
+    """Change a tree in place, setting after setting; a number in a key counts the entries of a list."""
     for number, setting in enumerate(settings):
-        shown = shortened(setting)
         if number == MOST_SETTINGS:
             raise InputError(f"there are more than {MOST_SETTINGS} settings; write a scenario file instead")
-        if len(setting) > LONGEST_SETTING:
-            raise InputError(
-                f"--set {shown!r} is too long; at most {LONGEST_SETTING} characters are read; write a scenario file"
-            )
-        path, equals, text = setting.partition("=")
-        keys = path.strip().split(".")
-        if not equals or not all(keys):
-            raise InputError(f"--set {shown!r} has no form of key=value; write for example --set loop.period='10 ms'")
+        path, new = _typed(setting) if isinstance(setting, str) else setting
+        shown, keys = shortened(setting if isinstance(setting, str) else path), path.split(".")
+        if not all(keys):
+            raise InputError(f"{shown!r} is not a key; name one of the scenario's keys, such as loop.period", key=path)
         if len(keys) > toml.DEEPEST:
-            raise InputError(f"--set {shown!r} names a key {len(keys)} levels deep; no scenario has one; name one of its keys")
+            raise InputError(
+                f"--set {shown!r} names a key {len(keys)} levels deep; no scenario has one; name one of its keys", key=path
+            )
         node: Any = tree
         for key in keys[:-1]:
-            node = _child(node, key, shown)
+            node = _child(node, key, shown, path)
         if isinstance(node, list):
-            node[_entry(node, keys[-1], shown)] = _value(text.strip())
+            node[_entry(node, keys[-1], shown, path)] = new
         else:
-            node[keys[-1]] = _value(text.strip())
+            node[keys[-1]] = new
 
 
-def _entry(node: list[Any], key: str, shown: str) -> int:
+def _typed(setting: str) -> tuple[str, Any]:
+    """Key and value of a setting that somebody has typed."""
+    shown = shortened(setting)
+    if len(setting) > LONGEST_SETTING:
+        raise InputError(f"--set {shown!r} is too long; at most {LONGEST_SETTING} characters are read; write a scenario file")
+    path, equals, text = setting.partition("=")
+    if not equals or not all(path.strip().split(".")):
+        raise InputError(f"--set {shown!r} has no form of key=value; write for example --set loop.period='10 ms'")
+    return path.strip(), value(text.strip())
+
+
+def _entry(node: list[Any], key: str, shown: str, path: str) -> int:
     # Not isdigit: it takes '²', which no number is made of.
     if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
-        raise InputError(f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; give one of them")
+        raise InputError(
+            f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; give one of them", key=path
+        )
     return int(key)
 
 
-def _child(node: Any, key: str, shown: str) -> Any:
-    child = node[_entry(node, key, shown)] if isinstance(node, list) else node.setdefault(key, {})
+def _child(node: Any, key: str, shown: str, path: str) -> Any:
+    child = node[_entry(node, key, shown, path)] if isinstance(node, list) else node.setdefault(key, {})
     if not isinstance(child, dict | list):
-        raise InputError(f"--set {shown!r}: {key} is a value and has no keys below it; leave out what follows it")
+        raise InputError(f"--set {shown!r}: {key} is a value and has no keys below it; leave out what follows it", key=path)
     return child
 
 
@@ -140,26 +153,42 @@ def _checked(model: type[S], tree: dict[str, Any], prefix: str = "") -> S:
     try:
         return model.model_validate(tree)
     except ValidationError as error:
-        raise InputError(_sentence(model, error, prefix)) from None
+        # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
+        weights = {"extra_forbidden": 0, "missing": 2}
+        first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
+        raise InputError(_sentence(model, first, prefix), *(prefix + key for key in _keys_of(model, first) if key)) from None
 
 
 def _check_names(model: type[Scenario], belief: Any) -> None:
     """Only the world is a matter of belief: what a controller does and how the loop runs is the scenario's own."""
     example = next((f"belief.{key}" for key, _ in keys(model) if key.partition(".")[0] in model.WORLD), "belief.robot.delay")
     if not isinstance(belief, dict):
-        raise InputError(f"belief is {shortened(_text(belief))}; it must be a table with keys, such as {example}")
+        raise InputError(f"belief is {shortened(_text(belief))}; it must be a table with keys, such as {example}", key="belief")
     for name in belief:
         if name in model.model_fields and name not in model.WORLD:
             raise InputError(
                 f"belief.{name} cannot differ: {name} is a setting and not the world; set {name} itself, "
-                f"or believe something of {', '.join(model.WORLD) or 'nothing, for this system has no such section'}"
+                f"or believe something of {', '.join(model.WORLD) or 'nothing, for this system has no such section'}",
+                key=f"belief.{name}",
             )
 
 
-def _sentence(model: type[BaseModel], error: ValidationError, prefix: str = "") -> str:
-    # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
-    weights = {"extra_forbidden": 0, "missing": 2}
-    first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
+def _keys_of(model: type[BaseModel], problem: Any) -> list[str]:
+    """What an error is about. A check of several values names their keys itself, from its own section or from the top."""
+    place, cause = ".".join(map(str, problem["loc"])), problem.get("ctx", {}).get("error")
+    if not isinstance(cause, Unfit):
+        return [place]
+    known = dict(keys(model))
+    inside = [f"{place}.{key}" if place else key for key in cause.keys]
+    return [one if _plain(one) in known else key for one, key in zip(inside, cause.keys, strict=True)]
+
+
+def _plain(key: str) -> str:
+    """Without the numbers that count the entries of lists."""
+    return ".".join(part for part in key.split(".") if not part.isdigit())
+
+
+def _sentence(model: type[BaseModel], first: Any, prefix: str = "") -> str:
     key = shortened(prefix + ".".join(str(part) for part in first["loc"]))
     kind, context = first["type"], first.get("ctx", {})
     known = {prefix + name: unit for name, unit in keys(model)}

@@ -55,7 +55,7 @@ def find(name: str, beside: Path | None) -> Any:
     module, _, attribute = name.partition(":")
     parts = module.split(".")
     if not all(part.isidentifier() for part in (*parts, attribute)):
-        raise InputError(f"driver {name!r} is not module:Class; write for example my_robot:Robot")
+        raise InputError(f"driver {name!r} is not module:Class; write for example my_robot:Robot", key="driver")
     path = _files.get(module) or _beside(parts, beside)
     if path is not None:
         found = _load(name, module, path)
@@ -64,11 +64,14 @@ def find(name: str, beside: Path | None) -> Any:
     else:
         raise InputError(
             f"driver {name!r} was not found: put {parts[0]}.py beside the rig file, or name it: --driver {parts[0]}.py, or "
-            f"--driver {name} for an installed package"
+            f"--driver {name} for an installed package",
+            key="driver",
         )
     made = getattr(found, attribute, None)
     if not (isinstance(made, type) and issubclass(made, BaseModel) and hasattr(made, "connect")):
-        raise InputError(f"driver {name!r}: {attribute} must be a hilt.scenario.Section with connect(); see docs/lab.md")
+        raise InputError(
+            f"driver {name!r}: {attribute} must be a hilt.scenario.Section with connect(); see docs/lab.md", key="driver"
+        )
     return made
 
 
@@ -86,7 +89,9 @@ def _check(name: str, path: Path) -> None:
     objections = [private.objection(each, file=True, roots=True) for each in places]
     objections += [private.objection(each, roots=True) for each in folders]
     if objection := next(filter(None, objections), ""):
-        raise InputError(f"driver {name!r} is not loaded: {objection}; only you (and root) may be able to write there")
+        raise InputError(
+            f"driver {name!r} is not loaded: {objection}; only you (and root) may be able to write there", key="driver"
+        )
 
 
 def _load(name: str, module: str, path: Path) -> ModuleType:
@@ -95,7 +100,7 @@ def _load(name: str, module: str, path: Path) -> ModuleType:
     if known is not None:
         if Path(str(getattr(known, "__file__", ""))).absolute() == path.absolute():
             return known
-        raise InputError(f"driver {name!r}: another module is called {module} as well; rename {path.name}")
+        raise InputError(f"driver {name!r}: another module is called {module} as well; rename {path.name}", key="driver")
     folder = str(path.absolute().parents[module.count(".") + (path.name == "__init__.py")])
     if folder not in sys.path:
         sys.path.append(folder)  # for what it imports from beside it; last, so that it hides nobody's modules
@@ -129,4 +134,4 @@ def _import(name: str, module: str) -> ModuleType:
 
 def _broken(name: str, error: Exception) -> InputError:
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    return InputError(f"driver {name!r} cannot be loaded: {words}; mend its module")
+    return InputError(f"driver {name!r} cannot be loaded: {words}; mend its module", key="driver")

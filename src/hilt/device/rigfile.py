@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from hilt.core import registry, scenario
-from hilt.core.faults import InputError, shortened
+from hilt.core.faults import InputError, Unfit, shortened
 from hilt.core.guard import NEVER, Limits
 from hilt.core.scenario import Section
 from hilt.core.units import (
@@ -98,9 +98,10 @@ class RigLimits(Limits):
     def _complete(cls, given: Any) -> Any:
         for key, typical in (("angular_acceleration", "30 rad/s^2"), ("jerk", "2500 m/s^3")):
             if isinstance(given, dict) and key not in given:
-                raise ValueError(
+                raise Unfit(
                     f"limits.{key} is missing, and on devices nothing may go without a limit; add it to [limits] of the rig "
-                    f'file, typically {key} = "{typical}"'
+                    f'file, typically {key} = "{typical}"',
+                    key,
                 )
         return given
 
@@ -140,13 +141,16 @@ class RigFile(Section):
             raise InputError(f"robot.delay of [scenario] in the rig file cannot be read: {error}") from None
         return max(found) + float(self.robot_section.cycle) if found else TRACKING_DELAY
 
-    def settings(self, system: str) -> list[str]:
-        """What the rig decides of a scenario of a system, as settings: keys for all, keys for this one, tool and limits."""
+    def settings(self, system: str) -> list[tuple[str, Any]]:
+        """What the rig decides of a scenario of a system, key by key: those for all, those for this one, tool and limits."""
         keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}
         named = self.scenario.get(system, {})
         if not isinstance(named, dict):
-            raise InputError(f"scenario.{system} of the rig file is {shortened(str(named))!r}; make it a table of settings")
-        own = [f"{key}={_toml(value)}" for key, value in {**keys, **named}.items()]
+            raise InputError(
+                f"scenario.{system} of the rig file is {shortened(str(named))!r}; make it a table of settings",
+                f"scenario.{system}",
+            )
+        own = list({**keys, **named}.items())
         tool = self.tool if self.tool is not None and _carries(system) else None
         if tool is not None and self.lab.bias:
             raise InputError(
@@ -167,7 +171,8 @@ def check_limits(values: Any, file: RigFile) -> None:
             if not fits:
                 raise InputError(
                     f"limits.{key}{axis} is {one:g} {unit} but the rig allows {bound:g} {unit} at {end}; "
-                    "leave it to the rig, make it tighter, or change [limits] of the rig file"
+                    "leave it to the rig, make it tighter, or change [limits] of the rig file",
+                    key=f"limits.{key}",
                 )
 
 
@@ -182,12 +187,8 @@ def _carries(system: str) -> bool:
     return field is not None and ToolLoad in (field.annotation, *typing.get_args(field.annotation))
 
 
-def _keys(name: str, section: Section) -> list[str]:
-    return [f"{name}.{key}={_toml(value)}" for key, value in section.model_dump(mode="json").items()]
-
-
-def _toml(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+def _keys(name: str, section: Section) -> list[tuple[str, Any]]:
+    return [(f"{name}.{key}", value) for key, value in section.model_dump(mode="json").items()]
 
 
 def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -> Any:
@@ -198,8 +199,7 @@ def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -
     try:
         return scenario.build(own.driver(group, str(name), folder), dict(table))
     except InputError as error:
-        text = str(error)
-        raise InputError(text if text.startswith(f"{name!r}") else f"{key}.{text}") from None
+        raise InputError(f"{key}.{error}" if error.key else str(error), *(f"{key}.{each}" for each in error.keys)) from None
 
 
 def _foreign(group: str, table: dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.units import Inertia, Kilogram, Metre3, MetrePerSecond3, Newton, Quaternion, RadianPerSecond3
 
@@ -25,14 +26,15 @@ diagonal_inertia = field_validator("inertia", mode="before")(_diagonal)
 def check_inertia(inertia: np.ndarray, key: str) -> None:
     """Refuse a tensor that no body has."""
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0):
-        raise ValueError(f"{key} is not symmetric; give Ixy = Iyx, Ixz = Izx and Iyz = Izy")
+        raise Unfit(f"{key} is not symmetric; give Ixy = Iyx, Ixz = Izx and Iyz = Izy", key)
     small, middle, large = np.linalg.eigvalsh(inertia)
     if small <= 0:
-        raise ValueError(f"{key} has the principal moment {small:g} kg·m²; all three must be greater than 0; mend the tensor")
+        raise Unfit(f"{key} has the principal moment {small:g} kg·m²; all three must be greater than 0; mend the tensor", key)
     if large > (small + middle) * (1 + 1e-9):
-        raise ValueError(
+        raise Unfit(
             f"{key} has principal moments {small:g}, {middle:g} and {large:g} kg·m², which no body has; "
-            "the largest may be at most the sum of the others; mend the tensor"
+            "the largest may be at most the sum of the others; mend the tensor",
+            key,
         )
 
 
@@ -58,9 +60,17 @@ class Body(Section):
     def _possible(self) -> "Body":
         check_inertia(np.array(self.inertia), "body.inertia")
         if self.dof != 6 and any(self.angular_velocity):
-            raise ValueError(f"body.angular_velocity is given but body.dof is {self.dof}; set body.dof = 6 to let it turn")
+            raise Unfit(
+                f"body.angular_velocity is given but body.dof is {self.dof}; set body.dof = 6 to let it turn",
+                "body.angular_velocity",
+                "body.dof",
+            )
         if self.dof == 1 and any(self.velocity[1:]):
-            raise ValueError("body.velocity has parts along y or z but body.dof is 1; set body.dof = 3 or leave them 0 m/s")
+            raise Unfit(
+                "body.velocity has parts along y or z but body.dof is 1; set body.dof = 3 or leave them 0 m/s",
+                "body.velocity",
+                "body.dof",
+            )
         return self
 
 

@@ -149,10 +149,10 @@ def launch(config: dict[str, Any]) -> str:
             child.kill()
             raise InputError(f"the station did not start within {START_LIMIT:g} s; look at the machine's load")
         answer = child.stdout.readline()
-    found: dict[str, str] = json.loads(answer or b'{"error": "the station ended before it was ready; try hilt run"}')
+    found: dict[str, Any] = json.loads(answer or b'{"error": "the station ended before it was ready; try hilt run"}')
     if "error" in found:
-        raise InputError(found["error"])
-    return found["name"]
+        raise InputError(found["error"], *found.get("keys", ()))
+    return str(found["name"])
 
 
 def main() -> None:
@@ -161,7 +161,8 @@ def main() -> None:
             config = json.loads(sys.stdin.readline())
             session = open_session(config)
         except (InputError, Interrupted) as error:
-            print(json.dumps({"error": getattr(error, "sentence", str(error))}), flush=True)
+            told = {"error": getattr(error, "sentence", str(error)), "keys": getattr(error, "keys", ())}
+            print(json.dumps(told), flush=True)
             raise SystemExit(2) from None
         try:
             print(json.dumps({"name": session.box.name}), flush=True)

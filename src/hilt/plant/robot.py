@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
@@ -36,10 +37,15 @@ class Robot(Section):
     @model_validator(mode="after")
     def _consistent(self) -> "Robot":
         if self.kind == "ideal" and self.delay > 0:
-            raise ValueError(f"robot.delay is {self.delay:g} s but an ideal robot has none; set robot.kind = 'delay'")
+            raise Unfit(
+                f"robot.delay is {self.delay:g} s but an ideal robot has none; set robot.kind = 'delay'",
+                "robot.delay",
+                "robot.kind",
+            )
         if self.jitter > 0 and self.jitter > self.pure(self.delay):
-            raise ValueError(
-                f"robot.jitter is {self.jitter:g} s; it must be at most the pure delay of {self.pure(self.delay):g} s; lower it"
+            raise Unfit(
+                f"robot.jitter is {self.jitter:g} s; it may be at most the pure delay of {self.pure(self.delay):g} s; lower it",
+                "robot.jitter",
             )
         return self
 
@@ -56,9 +62,10 @@ class Robot(Section):
     def check(self, own: float, period: float) -> None:
         """`own` is the robot's own lag, which the scenario may have to share with the sensor."""
         if "second-order" in self.kind and own <= self.pure(own):
-            raise ValueError(
+            raise Unfit(
                 f"robot.delay leaves {own:g} s for a {self.kind} robot, which needs more than its pure delay of "
-                f"{self.pure(own):g} s; raise robot.delay"
+                f"{self.pure(own):g} s; raise robot.delay",
+                "robot.delay",
             )
         check_fits(self.pure(own) + self.jitter, period, "robot.delay")
 
@@ -67,9 +74,11 @@ def check_fits(seconds: float, period: float, key: str) -> None:
     """A delay must fit into the delay line."""
     longest = (delay.CAPACITY - 2) * period
     if seconds > longest:
-        raise ValueError(
+        raise Unfit(
             f"{key} is {seconds:g} s; at loop.period = {period:g} s the delay line holds at most {longest:g} s; "
-            f"shorten {key} or lengthen loop.period"
+            f"shorten {key} or lengthen loop.period",
+            key,
+            "loop.period",
         )
 
 

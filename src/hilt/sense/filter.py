@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
@@ -34,11 +35,15 @@ class LowPass(Section):
     @model_validator(mode="after")
     def _whole(self) -> "LowPass":
         if self.kind != "none" and self.cutoff is None:
-            raise ValueError(f"force_filter.cutoff is missing; a {self.kind} filter needs its corner in Hz; add it")
+            raise Unfit(
+                f"force_filter.cutoff is missing; a {self.kind} filter needs its corner in Hz; add it", "force_filter.cutoff"
+            )
         if self.kind == "none" and self.cutoff is not None:
-            raise ValueError(
+            raise Unfit(
                 f"force_filter.cutoff is {self.cutoff:g} Hz but force_filter.kind is 'none'; "
-                "choose 'first-order' or 'butterworth', or leave it out"
+                "choose 'first-order' or 'butterworth', or leave it out",
+                "force_filter.cutoff",
+                "force_filter.kind",
             )
         return self
 
@@ -57,9 +62,11 @@ class LowPass(Section):
     def check(self, period: float) -> None:
         """A corner beyond half the sampling rate is none."""
         if self.cutoff is not None and self.cutoff >= 0.5 / period:
-            raise ValueError(
+            raise Unfit(
                 f"force_filter.cutoff is {self.cutoff:g} Hz; at loop.period = {period:g} s it must be below "
-                f"{0.5 / period:g} Hz; lower it or shorten loop.period"
+                f"{0.5 / period:g} Hz; lower it or shorten loop.period",
+                "force_filter.cutoff",
+                "loop.period",
             )
 
     def coefficients(self, period: float) -> tuple[tuple[float, ...], tuple[float, ...]]:

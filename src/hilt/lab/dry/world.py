@@ -58,7 +58,7 @@ def netft_of(rig: RigFile) -> NetFTRig:
 def bench_of(rig: RigFile, settings: list[str]) -> tuple[System, Bench]:
     """The facility's scenario at the sensor's own rate and with the sensor's own noise."""
     facility = facility_of(rig)
-    own = [f"loop.period={1.0 / facility.sensor_rate!r}", f"sensor.noise={facility.sensor_noise!r}", "sensor.sample_age=0"]
+    own = [("loop.period", 1.0 / facility.sensor_rate), ("sensor.noise", facility.sensor_noise), ("sensor.sample_age", 0.0)]
     system, values, _ = job.find(facility.system, facility.scenario, [*rig.settings(facility.system), *settings, *own])
     return system, system.set_up(values)
 

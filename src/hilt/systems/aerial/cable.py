@@ -21,6 +21,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
@@ -58,9 +59,12 @@ class Cable(Section):
     @model_validator(mode="after")
     def _in_order(self) -> "Cable":
         if not self.gate_peak < self.gate_latch < self.bottom:
-            raise ValueError(
+            raise Unfit(
                 f"cable.gate_peak, gate_latch and bottom are {self.gate_peak:g}, {self.gate_latch:g} and {self.bottom:g} m; "
-                "each must be deeper than the one before; change them"
+                "each must be deeper than the one before; change them",
+                "cable.gate_peak",
+                "cable.gate_latch",
+                "cable.bottom",
             )
         return self
 

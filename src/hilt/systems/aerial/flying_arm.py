@@ -16,6 +16,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.units import (
     Kilogram,
@@ -111,9 +112,10 @@ def posture_for(place: Vector, attitude: Vector = (1.0, 0.0, 0.0, 0.0)) -> np.nd
     down = math.hypot(left, up)
     distance = math.hypot(ahead, down)
     if not abs(upper - fore) < distance < upper + fore:
-        raise ValueError(
+        raise Unfit(
             f"tool.position is {shown} m, which puts the wrist {distance:.3g} m from the flying arm's shoulder; it must be "
-            f"less than {upper + fore:g} m; bring the tool nearer to the base"
+            f"less than {upper + fore:g} m; bring the tool nearer to the base",
+            "tool.position",
         )
     swing = math.atan2(left, -up)
     elbow = math.acos((distance**2 - upper**2 - fore**2) / (2.0 * upper * fore))
@@ -125,9 +127,10 @@ def posture_for(place: Vector, attitude: Vector = (1.0, 0.0, 0.0, 0.0)) -> np.nd
     posture = np.array((swing, shoulder, elbow, *wrist))
     for i, (angle, link) in enumerate(zip(posture, LINKS, strict=True)):
         if not link.lower <= angle <= link.upper:
-            raise ValueError(
+            raise Unfit(
                 f"tool.position is {shown} m, which puts joint {i + 1} of the flying arm at {angle:.3g} rad; allowed are "
-                f"{link.lower:g} to {link.upper:g} rad; move or turn the tool"
+                f"{link.lower:g} to {link.upper:g} rad; move or turn the tool",
+                "tool.position",
             )
     return posture
 

@@ -12,6 +12,7 @@ import math
 from pydantic import Field
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
@@ -32,9 +33,11 @@ class ForceFilter(Section):
         """A filter faster than half the sampling rate is none."""
         nyquist = math.pi / period
         if self.bandwidth > nyquist:
-            raise ValueError(
+            raise Unfit(
                 f"force_filter.bandwidth is {self.bandwidth:g} rad/s; at loop.period = {period:g} s it must be at most the "
-                f"Nyquist frequency of {nyquist:g} rad/s; lower it or shorten loop.period"
+                f"Nyquist frequency of {nyquist:g} rad/s; lower it or shorten loop.period",
+                "force_filter.bandwidth",
+                "loop.period",
             )
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core import ledger
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
 from hilt.core.stage import StageKind
@@ -62,9 +63,13 @@ class Hand(Section):
     @model_validator(mode="after")
     def _consistent(self) -> "Hand":
         if math.hypot(*self.direction) < 1e-9:
-            raise ValueError("hand.direction is 0, 0, 0; it must point where the hand goes; give a direction")
+            raise Unfit("hand.direction is 0, 0, 0; it must point where the hand goes; give a direction", "hand.direction")
         if self.release <= self.start:
-            raise ValueError(f"hand.release is {self.release:g} s; it must come after hand.start = {self.start:g} s; raise it")
+            raise Unfit(
+                f"hand.release is {self.release:g} s; it must come after hand.start = {self.start:g} s; raise it",
+                "hand.release",
+                "hand.start",
+            )
         return self
 
 

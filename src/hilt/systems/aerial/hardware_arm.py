@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core import faults, ledger
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, POSE, record
 from hilt.core.stage import StageKind
@@ -60,9 +61,11 @@ class HardwareArm(Section):
     def _box(self) -> "HardwareArm":
         for axis, low, high in zip("xyz", self.box_min, self.box_max, strict=True):
             if not low < high:
-                raise ValueError(
+                raise Unfit(
                     f"hardware_arm.box_min {axis} is {low:g} m and hardware_arm.box_max {axis} is {high:g} m; the first must "
-                    "be the smaller one; exchange them"
+                    "be the smaller one; exchange them",
+                    "hardware_arm.box_min",
+                    "hardware_arm.box_max",
                 )
         return self
 
@@ -71,21 +74,27 @@ class HardwareArm(Section):
         distance = math.dist(p_HT, SHOULDER)
         place = ", ".join(f"{part:g}" for part in p_HT)
         if distance > self.reach:
-            raise ValueError(
+            raise Unfit(
                 f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder; allowed are "
-                f"{self.reach:g} m; choose a nearer hardware_arm.start"
+                f"{self.reach:g} m; choose a nearer hardware_arm.start",
+                "hardware_arm.start",
             )
         for axis, low, at, high in zip("xyz", self.box_min, p_HT, self.box_max, strict=True):
             if not low <= at <= high:
-                raise ValueError(
+                raise Unfit(
                     f"the hardware's tool starts at {place} m; its box goes from {low:g} m to {high:g} m in {axis}; widen "
-                    "hardware_arm.box_min and hardware_arm.box_max or start inside"
+                    "hardware_arm.box_min and hardware_arm.box_max or start inside",
+                    "hardware_arm.box_min",
+                    "hardware_arm.box_max",
                 )
         _, left = start_posture(self, p_HT, q_HT)
         if left > FOUND:
-            raise ValueError(
+            raise Unfit(
                 f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder, in an attitude that its "
-                f"joints miss by {left:.2g} (m, rad); allowed are {FOUND:g}; change hardware_arm.start or hardware_arm.attitude"
+                f"joints miss by {left:.2g} (m, rad); allowed are {FOUND:g}; change hardware_arm.start or "
+                "hardware_arm.attitude",
+                "hardware_arm.start",
+                "hardware_arm.attitude",
             )
 
 

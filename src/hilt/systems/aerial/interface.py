@@ -20,6 +20,7 @@ import math
 from pydantic import Field
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import POSE, record
 from hilt.core.stage import StageKind
@@ -49,9 +50,12 @@ class Link(Section):
         """What is under way must fit into the memory of a channel."""
         longest, asked = channel.CAPACITY // 2 * period, self.delay + self.jitter
         if asked > longest:
-            raise ValueError(
+            raise Unfit(
                 f"link.delay and link.jitter are {asked:g} s together; at loop.period = {period:g} s the link holds at most "
-                f"{longest:g} s; shorten them or lengthen loop.period"
+                f"{longest:g} s; shorten them or lengthen loop.period",
+                "link.delay",
+                "link.jitter",
+                "loop.period",
             )
 
 

@@ -8,6 +8,7 @@ Yaw goes from number to number, so 0 to 2π is a whole turn. Before the first an
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
@@ -33,9 +34,10 @@ class Planner(Section):
     def _in_order(self) -> "Planner":
         for number, (a, b) in enumerate(zip(self.waypoints, self.waypoints[1:], strict=False), 1):
             if b.arrival <= a.arrival:
-                raise ValueError(
+                raise Unfit(
                     f"planner.waypoints.{number}.arrival is {b.arrival:g} s, not later than the {a.arrival:g} s of the "
-                    "way-point before; give arrivals that grow"
+                    "way-point before; give arrivals that grow",
+                    f"planner.waypoints.{number}.arrival",
                 )
         return self
 

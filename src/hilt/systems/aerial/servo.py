@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.stage import StageKind
 from hilt.core.units import Number, RadianPerSecond, Second
@@ -32,9 +33,12 @@ class Servo(Section):
     @model_validator(mode="after")
     def _consistent(self) -> "Servo":
         if self.kind == "lag" and self.lag == 0.0:
-            raise ValueError("servo.lag is 0 s; a servo of kind lag needs more than 0 s; give its time constant")
+            raise Unfit("servo.lag is 0 s; a servo of kind lag needs more than 0 s; give its time constant", "servo.lag")
         if self.kind == "second-order" and self.natural_frequency == 0.0:
-            raise ValueError("servo.natural_frequency is 0 rad/s; a second-order servo needs more; give the identified one")
+            raise Unfit(
+                "servo.natural_frequency is 0 rad/s; a second-order servo needs more; give the identified one",
+                "servo.natural_frequency",
+            )
         return self
 
     @property

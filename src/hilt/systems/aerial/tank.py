@@ -24,6 +24,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.units import Joule, Number
@@ -49,9 +50,12 @@ class Tank(Section):
     @model_validator(mode="after")
     def _bounds(self) -> "Tank":
         if not self.low <= self.start <= self.high or self.low == self.high:
-            raise ValueError(
+            raise Unfit(
                 f"tank.start is {self.start:g} J with tank.low = {self.low:g} J and tank.high = {self.high:g} J; "
-                "it must lie between two bounds that differ; change it"
+                "it must lie between two bounds that differ; change it",
+                "tank.start",
+                "tank.low",
+                "tank.high",
             )
         return self
 

@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
@@ -90,7 +91,10 @@ class Task(Section):
         for name in ("contact", "weight"):
             low, high = getattr(self.handover, name)
             if low >= high:
-                raise ValueError(f"task.handover.{name} is {low:g} to {high:g} N; the first must be lower; swap them")
+                raise Unfit(
+                    f"task.handover.{name} is {low:g} to {high:g} N; the first must be lower; swap them",
+                    f"task.handover.{name}",
+                )
         return self
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
@@ -56,7 +57,9 @@ class Frames(Section):
     @model_validator(mode="after")
     def _direction(self) -> "Frames":
         if math.hypot(*self.normal) < 1e-9:
-            raise ValueError("frames.normal is 0, 0, 0; it must point from the rear to the front frame; give a direction")
+            raise Unfit(
+                "frames.normal is 0, 0, 0; it must point from the rear to the front frame; give a direction", "frames.normal"
+            )
         return self
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
+from hilt.core.faults import Unfit
 from hilt.core.guard import GUARD, Guarded
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario, Section
@@ -204,28 +205,41 @@ class Docking(Scenario):
     @model_validator(mode="after")
     def _consistent(self) -> "Docking":
         if self.frames.gap <= self.rod.radius:
-            raise ValueError(
+            raise Unfit(
                 f"frames.gap is {self.frames.gap:g} m but the rod has a radius of {self.rod.radius:g} m; "
-                "the gap must be larger, or the rod touches both frames at once; widen frames.gap"
+                "the gap must be larger, or the rod touches both frames at once; widen frames.gap",
+                "frames.gap",
+                "rod.radius",
             )
         if self.robot_lag < 0:
-            raise ValueError(
+            raise Unfit(
                 f"robot.delay is {self.robot.delay:g} s in all, of which sensor.delay takes {self.sensor.delay:g} s; "
-                "the whole must be at least the part; raise robot.delay"
+                "the whole must be at least the part; raise robot.delay",
+                "robot.delay",
+                "sensor.delay",
             )
         if self.dof == 1 and (any(self.frames.n_W[1:]) or any(self.approach.velocity[1:])):
-            raise ValueError(
-                "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions"
+            raise Unfit(
+                "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions",
+                "frames.normal",
+                "approach.direction",
+                "dof",
             )
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
-            raise ValueError("approach.direction is along the frames and never meets them; turn it towards frames.normal")
+            raise Unfit(
+                "approach.direction is along the frames and never meets them; turn it towards frames.normal",
+                "approach.direction",
+                "frames.normal",
+            )
         self.robot.check(self.robot_lag, self.loop.period)
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         if self.sensor.load is not None:
-            raise ValueError(
+            raise Unfit(
                 "sensor.load is given, but the sensor of docking stands under the target and carries nothing that moves; "
-                "leave it out, and give a constant weight as sensor.bias"
+                "leave it out, and give a constant weight as sensor.bias",
+                "sensor.load",
+                "sensor.bias",
             )
         return self
 

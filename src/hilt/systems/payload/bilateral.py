@@ -27,6 +27,7 @@ from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core import ledger
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
 from hilt.core.stage import StageKind
@@ -101,10 +102,13 @@ def check_damping(scenario) -> None:
     for name, damping, device, speed_lag in sides:
         most = most_damping(device.mass, device.motor_lag, speed_lag, period)
         if damping > most:
-            raise ValueError(
+            raise Unfit(
                 f"bilateral mode needs {damping:.3g} N·s/m of damping for this delay and jitter; {name} of {device.mass:g} kg "
                 f"with a motor_lag of {device.motor_lag:g} s can do at most {most:.3g} N·s/m; shorten {name}.motor_lag or "
-                "link.delay, or lower bilateral.stiffness"
+                "link.delay, or lower bilateral.stiffness",
+                f"{name}.motor_lag",
+                "link.delay",
+                "bilateral.stiffness",
             )
 
 

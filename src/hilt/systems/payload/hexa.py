@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 
 from hilt.compiled import interpreted, jit
 from hilt.core import faults
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
@@ -61,14 +62,19 @@ class Hexa(Section):
     def _consistent(self) -> "Hexa":
         angle = self.neutral_angle
         if math.isnan(angle):
-            raise ValueError(
+            raise Unfit(
                 f"hexa.height is {self.height:g} m; no crank of {self.crank:g} m with a rod of {self.rod:g} m holds the plate "
-                "there; change hexa.height or hexa.rod"
+                "there; change hexa.height or hexa.rod",
+                "hexa.height",
+                "hexa.rod",
             )
         if not self.angle_min < angle < self.angle_max:
-            raise ValueError(
+            raise Unfit(
                 f"hexa.height is {self.height:g} m, for which the cranks stand at {angle:.3g} rad; it must lie between "
-                f"hexa.angle_min of {self.angle_min:g} rad and hexa.angle_max of {self.angle_max:g} rad; change hexa.height"
+                f"hexa.angle_min of {self.angle_min:g} rad and hexa.angle_max of {self.angle_max:g} rad; change hexa.height",
+                "hexa.height",
+                "hexa.angle_min",
+                "hexa.angle_max",
             )
         return self
 

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
@@ -56,13 +57,14 @@ class Operator(Section):
     def _possible(self) -> "Operator":
         for name in ("direction", "turn_axis"):
             if math.hypot(*getattr(self, name)) < 1e-9:
-                raise ValueError(f"operator.{name} is 0, 0, 0; it must point somewhere; give a direction")
+                raise Unfit(f"operator.{name} is 0, 0, 0; it must point somewhere; give a direction", f"operator.{name}")
         if self.kind == "profile":
             times = [time for time, _ in self.profile]
             if not 2 <= len(times) <= POINTS or any(b <= a for a, b in itertools.pairwise(times)):
-                raise ValueError(
+                raise Unfit(
                     f"operator.profile has {len(times)} points; it must have 2 to {POINTS}, each later than the one before; "
-                    "write [[time, speed], ...]"
+                    "write [[time, speed], ...]",
+                    "operator.profile",
                 )
         return self
 

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from hilt.command.lead import LEAD, Lead
 from hilt.command.setpoint import SETPOINT
+from hilt.core.faults import Unfit
 from hilt.core.guard import GUARD, Guarded, Limits
 from hilt.core.ledger import kinetic_energy
 from hilt.core.scenario import Scenario
@@ -166,19 +167,26 @@ class Payload(Scenario):
         check_fits(self.arm.delay, self.loop.period, "arm.delay")
         longest = (CAPACITY - 8192) * self.loop.period
         if playout_delay(self) > longest:
-            raise ValueError(
+            raise Unfit(
                 f"link.delay and link.jitter are {playout_delay(self):g} s together; at loop.period = {self.loop.period:g} s "
-                f"the link holds at most {longest:g} s; shorten them or lengthen loop.period"
+                f"the link holds at most {longest:g} s; shorten them or lengthen loop.period",
+                "link.delay",
+                "link.jitter",
+                "loop.period",
             )
         if self.bilateral_mode:
             check_damping(self)
         if self.operator.shaper > TAPS * self.loop.period:
-            raise ValueError(
+            raise Unfit(
                 f"operator.shaper is {self.operator.shaper:g} s; at loop.period = {self.loop.period:g} s it may be at most "
-                f"{TAPS * self.loop.period:g} s; shorten it or lengthen loop.period"
+                f"{TAPS * self.loop.period:g} s; shorten it or lengthen loop.period",
+                "operator.shaper",
+                "loop.period",
             )
         if any(self.payload.attitude[1:]):
-            raise ValueError("payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out")
+            raise Unfit(
+                "payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out", "payload.attitude"
+            )
         return self
 
 
