@@ -1,7 +1,7 @@
 """A job: one scenario run once, from its file to its result."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from hilt.core import clock, missing, registry, scenario
 from hilt.core.clock import Clock, FreeClock
 from hilt.core.faults import Fault, InputError, shortened
 from hilt.core.rig import ReplayRig, Rig, SimulatedRig
-from hilt.core.scenario import Scenario
+from hilt.core.scenario import Scenario, Setting
 from hilt.core.signals import leaves
 from hilt.core.system import Bench, System
 from hilt.core.tuning import Change, RepeatedChanges, Tuning, knobs
@@ -21,9 +21,18 @@ from hilt.host.interrupts import Interrupted
 from hilt.metrics import delays
 from hilt.metrics.survey import KEPT_BYTES, Survey
 from hilt.metrics.tally import Tally, Timing
+from hilt.record import fitting, told
 from hilt.record.reading import no_rows
 from hilt.record.recording import Recorder, Recording, stored
 from hilt.record.repeated import Repeated
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What analysis found to show beside a run: other runs by name, with the signals that are drawn, and plain figures."""
+
+    runs: dict[str, "Result"]
+    figures: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,7 @@ class Result:
     changes: list[Change] | None = None  # of live values
     who: list[dict[str, Any]] | None = None  # armed, started, steered, changed and stopped it (deeds.py)
     survey: Survey | None = None  # of a long run, whose `rows` are only some of its rows
+    beside: Beside | None = None  # computed when it is asked for: see analysis/beside.py
 
     def as_json(self) -> dict[str, Any]:
         lab: dict[str, Any] = {}
@@ -75,7 +85,7 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def find(target: str, scenario_name: str | None, settings: list[str]) -> tuple[System, Scenario, str]:
+def find(target: str, scenario_name: str | None, settings: Sequence[Setting]) -> tuple[System, Scenario, str]:
     """A system with the name of a shipped scenario, or the path of a scenario file; with settings applied."""
     if target.endswith(".toml"):
         path = Path(target)
@@ -212,19 +222,27 @@ class Difference:
 def scenario_of(recording: Recording) -> tuple[System, Scenario]:
     """Its system and its scenario; both are checked as if a stranger had written them."""
     system = registry.system(recording.system)
-    if system.row != recording.dtype:
-        raise InputError(
-            f"{recording.path} was made by hilt {recording.version} with other signals; use that version to open it"
-        )
     try:
         return system, scenario.build(system.scenario, recording.scenario)
     except InputError as error:
         raise InputError(f"the scenario in {recording.path} cannot be used: {str(error)[:300]}") from None
 
 
+def reopened(recording: Recording) -> Result:
+    """The result of a recording, computed again from its rows; what rows do not tell is what the recording says of the run."""
+    system, values = scenario_of(recording)
+    name = recording.result.get("scenario", "") if recording.result else "cut recording"
+    found = finish_recorded(system, values, name, fitting.fitted(recording, system.row))
+    metrics = found.metrics if system.row == recording.dtype else told.completed(found.metrics, recording.result)
+    fault = found.fault or told.fault(recording.result)  # the row with it may be missing
+    outside = told.outside(recording.result)
+    return replace(found, metrics=metrics, fault=fault, **outside)
+
+
 def replay(recording: Recording) -> Difference | None:
     """Run the tick over the recorded inputs; None if every byte of every row comes out the same."""
     system, values = scenario_of(recording)
+    fitting.check_same(recording, system.row)
     bench = system.set_up(values)
     if not recording.count:
         raise no_rows(recording)

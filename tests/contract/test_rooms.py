@@ -19,7 +19,7 @@ ORDER = (
     "compiled", "maths", "core", "host",                     # what everything stands on
     "dynamics", "sense", "command", "plant",                 # blocks of a tick and of the world
     "loop", "metrics", "record", "preflight", "job",         # one run
-    "report", "reproduce", "scene",                          # what views share
+    "analysis", "report", "reproduce", "scene",              # what views share
     "sweep", "device", "live", "lab",                        # many runs; runs in wall time
     "systems", "cockpit", "cli",
 )

@@ -46,7 +46,7 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
     from hilt import job
     from hilt.device import rigfile
     from hilt.live import session
-    from hilt.report import page, terminal
+    from hilt.report import terminal
 
     file = rigfile.load(rig)
     system, _, _ = job.find(target, scenario, [])
@@ -74,8 +74,18 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
             console.print(note, highlight=False)
         if result.recording is not None:
             console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
-            console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
+            console.print(f"report     {report(result)}", highlight=False, soft_wrap=True)
     end(result, as_json)
+
+
+def report(result: "Result") -> Path:
+    """The report of a run that has ended, with what is simulated beside it, which is kept for the next time."""
+    from hilt.analysis import beside
+    from hilt.report import page
+
+    result = beside.computed(result)
+    beside.keep(result)
+    return page.write(result)
 
 
 def end(result: "Result", as_json: bool) -> None:

@@ -132,13 +132,13 @@ def run(
         result = job.run(system, values, name, out, pace, make_rig)
         _print_json(result.as_json())
     else:
-        from hilt.report import page, terminal
+        from hilt.report import terminal
 
         with terminal.progress(status, values.loop.duration, values.loop.period) as watch:
             result = job.run(system, values, name, out, pace, make_rig, watch)
         terminal.print_result(console, result)
         console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
-        console.print(f"report     {page.write(result)}", highlight=False, soft_wrap=True)
+        console.print(f"report     {cli_lab.report(result)}", highlight=False, soft_wrap=True)
     cli_lab.end(result, as_json)
 
 
@@ -206,8 +206,12 @@ def compare(
     if as_json:
         _print_json({choice: result.as_json() for choice, result in results.items()})
         return
+    from hilt.analysis import beside
     from hilt.report import comparison, page
 
+    for choice, result in results.items():
+        results[choice] = beside.computed(result)
+        beside.keep(results[choice])
     comparison.print_comparison(console, results)
     for choice, result in results.items():
         console.print(f"{choice:10s} {page.write(result)}", highlight=False, soft_wrap=True)
@@ -218,22 +222,30 @@ def compare(
 
 
 @app.command()
-def show(recording: Path, as_json: AsJson = False) -> None:
-    """Print the summary of a recording and write its report again."""
+def show(
+    recording: Path,
+    as_json: AsJson = False,
+    advice: Annotated[
+        bool, typer.Option("--advice", help="also simulate what the report shows beside the run, if it is not kept yet")
+    ] = False,
+) -> None:
+    """Print the summary of a recording and write its report again; nothing is simulated unless --advice is given."""
     from hilt import job
-    from hilt.record import deeds
+    from hilt.analysis import beside
     from hilt.record.reading import rows_of_a_stranger, stored
     from hilt.report import page, terminal
 
     found = stored(recording)
-    system, values = job.scenario_of(found)
-    name = found.result.get("scenario", "") if found.result else "cut recording"
     with rows_of_a_stranger(recording):
-        result = deeds.added(job.finish_recorded(system, values, name, found), found.result)
+        result = job.reopened(found)
         if as_json:
             _print_json(result.as_json())
             return
-        report = page.write(result)
+        result = beside.kept(result)
+        if advice and result.beside is None:
+            result = beside.computed(result)
+            beside.keep(result)
+        report = page.write_again(result)
     terminal.print_result(console, result)
     if found.result is None:
         console.print(f"The run did not end in order: its rows up to t = {result.rows['t'][-1]:.4g} s are whole.")

@@ -18,6 +18,7 @@ from hilt.cockpit.columns import column, columns_of, lowest_highest
 from hilt.cockpit.history import Range
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
+from hilt.record.fitting import fitted
 from hilt.record.reading import no_rows
 
 KEPT_BYTES = 2 << 30  # of rows, in all
@@ -39,11 +40,11 @@ class Film:
         if not len(found.rows):
             raise no_rows(found)
         self.name = path.stem
-        self.rows: np.ndarray = found.rows
         self.result: dict[str, Any] | None = found.result
         self.system: System
         self.values: Scenario
         self.system, self.values = job.scenario_of(found)
+        self.rows: np.ndarray = fitted(found, self.system.row).rows
         self.times = np.ascontiguousarray(self.rows["t"])
         self.columns = columns_of(self.rows.dtype)
         self.first_contact = first_contact(self.rows)

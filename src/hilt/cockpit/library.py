@@ -114,7 +114,10 @@ class Library:
             raise InputError(f"the report of {name} would be written through a link out of the folder; take the link away")
         with self._reports:  # by a process of its own: drawing it takes seconds
             done = subprocess.run(
-                child.command("hilt.cli.main", "show", str(path)), capture_output=True, text=True, timeout=REPORT_PATIENCE
+                child.command("hilt.cli.main", "show", "--advice", str(path)),
+                capture_output=True,
+                text=True,
+                timeout=REPORT_PATIENCE,
             )
         if done.returncode or not page.is_file():
             raise InputError(f"the report of {name} cannot be made: {done.stderr.strip().removeprefix('hilt: ')}")

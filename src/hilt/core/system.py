@@ -67,6 +67,7 @@ class System:
         views.presets     PRESETS: plots of the cockpit
         views.delays      table(scenario) -> seconds by name: where the loop loses time
         views.bound       bound(scenario): what no method can better, for `hilt bound`
+        analysis.beside   beside(result) -> job.Beside: what its report shows beside a run, simulated
         paper             PAPERS: modules with reproduce(), by the key of their paper
     """
 

@@ -3,7 +3,6 @@
 Kept by the mailbox as it answers, so that it costs the loop nothing more than an answer does. Names are the senders' own word.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hilt.core import clock
@@ -63,11 +62,6 @@ def read(told: Any) -> list[dict[str, Any]] | None:
     if not isinstance(told, list):
         return None
     return [deed for deed in told[: MOST + 1] if _is_deed(deed)]
-
-
-def added(result: Any, told: dict[str, Any] | None) -> Any:
-    """A result that was worked out again, with the deeds that its recording tells of."""
-    return replace(result, who=read((told or {}).get("who")))
 
 
 def _is_deed(deed: Any) -> bool:

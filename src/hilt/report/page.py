@@ -79,6 +79,8 @@ def render(result: Result) -> str:
         parts.append(f"<div class='fault'><b>Fault.</b> {html.escape(result.fault.sentence)}</div>")
     advice = own.advice(result) if result.survey is None else [long.sentence(result)]
     parts += [f"<div class='advice'>{sentence}</div>" for sentence in advice]
+    if result.beside is None and result.survey is None and result.system.part("analysis.beside"):
+        parts.append("<p class='sub'>Without what is simulated beside a run; hilt show --advice adds it.</p>")
     shown = [
         (html.escape(result.system.metric_words.get(name, name)), html.escape(words.metric(name, v)))
         for name, v in result.metrics.items()
@@ -96,8 +98,21 @@ def render(result: Result) -> str:
 def write(result: Result) -> Path:
     """Write the report beside the recording."""
     assert result.recording is not None
-    path = result.recording.with_suffix(".html")
-    text = render(result)
+    return _write(result.recording.with_suffix(".html"), render(result))
+
+
+def write_again(result: Result) -> Path:
+    """Write the report of a recording. One that was written after it and says something else is kept: this goes beside it."""
+    assert result.recording is not None
+    path, text = result.recording.with_suffix(".html"), render(result)
+    if path.is_file() and path.stat().st_mtime >= result.recording.stat().st_mtime:
+        if path.read_text(encoding="utf-8") == text:
+            return path
+        path = path.with_name(f"{path.stem}-shown.html")
+    return _write(path, text)
+
+
+def _write(path: Path, text: str) -> Path:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -36,7 +36,7 @@ def lateness(rows: np.ndarray, t: np.ndarray) -> Picture:
     if late.any():
         line(left, t, late, color=MEASURED)
         right.hist(late, bins=60, color=MEASURED, log=True, label="lateness")
-        if rows["tick_time"].any():
+        if np.nan_to_num(rows["tick_time"]).any():  # recordings of older versions have none
             right.hist(rows["tick_time"] * 1e6, bins=60, color=MADE, log=True, alpha=0.5, label="duration")
             right.legend(fontsize=8)
         median, p99 = np.percentile(late, [50, 99])

@@ -63,7 +63,10 @@ def section(result: Result) -> str:
         ("taken by the host", _taken(timing)),
         ("rights", html.escape("; ".join(rights["granted"].values()) or "none")),
         ("not permitted", html.escape(refused or "nothing was refused")),
-        *((name, ", ".join(f"{key} {value}" for key, value in counts.items())) for name, counts in timing["devices"].items()),
+        *(
+            (html.escape(name), html.escape(", ".join(f"{key} {value}" for key, value in counts.items())))
+            for name, counts in timing["devices"].items()
+        ),
         *(("beside it", html.escape(note)) for note in result.notes or ()),
     ]
     percentiles = table(

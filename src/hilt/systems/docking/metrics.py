@@ -133,11 +133,16 @@ def _slim_rows(scenario: Any) -> np.ndarray:
     return np.concatenate(kept)
 
 
-def ideal_of(scenario: Any) -> Ideal:
+def closed_form(scenario: Any) -> bool:
+    """Whether its ideal has one; all others are simulated."""
     contact = scenario.contact
     softest = contact.stiffness * min(1.0, contact.rear_stiffness_ratio)
     rings = contact.damping < 1.8 * math.sqrt(softest * scenario.reduced_mass)  # below 0.9 of critical
-    return ideal_line(scenario) if scenario.dof == 1 and contact.kind == "linear" and rings else ideal_fine(scenario)
+    return scenario.dof == 1 and contact.kind == "linear" and rings
+
+
+def ideal_of(scenario: Any) -> Ideal:
+    return ideal_line(scenario) if closed_form(scenario) else ideal_fine(scenario)
 
 
 class DockingMeter:

@@ -9,7 +9,7 @@ from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
 from hilt.systems.aerial.aerial import Aerial
-from hilt.systems.aerial.analysis.estimator import other_estimator
+from hilt.systems.aerial.analysis.beside import OTHER
 from hilt.systems.aerial.views.flight import displacement, estimate, joints, with_and_without
 from hilt.systems.aerial.views.port import guard_words, hand_words, limit_picture, port_picture
 from hilt.systems.aerial.views.task import concluded, contact_words, forces, gains, has_gains_to_show, snap, tank, tank_words
@@ -114,7 +114,8 @@ def pictures(result: Result) -> Iterator[Picture]:
         yield gains(result)
         yield tank(result)
     if scenario.task.kind == "hover":
-        yield with_and_without(result, other_estimator(result))
+        if result.beside is not None:
+            yield with_and_without(result, result.beside.runs[OTHER])
         yield estimate(result)
     yield limit_picture(result)
     if held(scenario):

@@ -1,4 +1,4 @@
-"""Which method a scenario of `docking` needs: every one is run on it, and what none can do is said."""
+"""Which method a scenario of `docking` needs, by what each of them makes of it, and what none of them can do."""
 
 import html
 import math
@@ -12,7 +12,7 @@ from hilt.report.words import si
 from hilt.systems.docking.analysis.bound import WITHIN, touch_of
 from hilt.systems.docking.analysis.methods import SPEED_WITHIN, Prediction, name_of
 from hilt.systems.docking.docking import Docking
-from hilt.systems.docking.metrics import ideal_of
+from hilt.systems.docking.metrics import Ideal
 from hilt.systems.docking.twin.balance import TWIN_BALANCE, close
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import scenario_of
@@ -121,7 +121,7 @@ def least_loss(scenario: Docking) -> float:
     return high
 
 
-def warnings(scenario: Docking) -> Iterator[str]:
+def warnings(scenario: Docking, wanted: Ideal) -> Iterator[str]:
     assumed, true = scenario.assumed_sensor_delay, scenario.force_delay
     if assumed > true:
         yield (
@@ -130,7 +130,7 @@ def warnings(scenario: Docking) -> Iterator[str]:
             "short a delay is safe, too long a one is not; lower compensate.sensor_delay."
         )
     yield from _too_late(scenario)
-    yield from _loss_unseen(scenario)
+    yield from _loss_unseen(scenario, wanted)
     if scenario.contact.friction > ROUGH:
         yield (
             f"<b>Friction.</b> contact.friction is {scenario.contact.friction:g}, beyond {ROUGH:g}: twin knows forces along "
@@ -151,12 +151,11 @@ def _too_late(scenario: Docking) -> Iterator[str]:
         )
 
 
-def _loss_unseen(scenario: Docking) -> Iterator[str]:
+def _loss_unseen(scenario: Docking, wanted: Ideal) -> Iterator[str]:
     """The energy that the frame keeps is a small difference of works: a late or noisy force hides it."""
     least = least_loss(scenario)
     by = f"sensor delay {si(scenario.assumed_sensor_delay, 's', 3)}, noise {si(scenario.sensor.noise, 'N', 3)}"
     if scenario.contact.damping > 0.0:
-        wanted = ideal_of(scenario)
         speeds = (scenario.approach.speed, *wanted.speeds)
         loss = 1.0 - (speeds[1] / speeds[0]) ** 2 if scenario.dof == 1 and len(speeds) > 1 else math.nan
         noisy = scenario.sensor.noise > NOISY * wanted.peaks[0] if wanted.peaks else False

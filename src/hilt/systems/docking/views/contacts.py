@@ -123,7 +123,7 @@ def coefficients(result: Result, bound: float | None) -> Picture:
     return Picture("CoV and CoF", caption, fig)
 
 
-def forces(result: Result, ideal: Result) -> Picture:
+def forces(result: Result, ideal: Result | None) -> Picture:
     """[He2022, Fig. 6d, Fig. 11, Fig. 16 to Fig. 18]"""
     every = collisions_of(result)
     found = every[:SHOWN]
@@ -132,7 +132,8 @@ def forces(result: Result, ideal: Result) -> Picture:
     fig, panels = grid(len(found), 2.0, sharey=shared)
     for axes, collision in zip(panels, found, strict=True):
         force_panel(axes, result, collision)
-        ideal_force(axes, result, ideal, collision)
+        if ideal is not None:
+            ideal_force(axes, result, ideal, collision)
         axes.set_title(f"collision {collision.number}, {'front' if collision.side > 0 else 'rear'} frame", fontsize=8.5)
     for axes in panels:
         if axes.get_subplotspec().is_first_col():  # type: ignore[union-attr]
@@ -191,15 +192,16 @@ def ideal_force(axes: Axes, result: Result, ideal: Result, collision: Collision)
     axes.plot(ms, collision.side * along(ideal, "F_C_true_W")[part], label="ideal", **IDEAL)
 
 
-def velocity_in_contact(axes: Axes, result: Result, ideal: Result) -> None:
+def velocity_in_contact(axes: Axes, result: Result, ideal: Result | None) -> None:
     """Contact after contact, the flights left out.  [He2022, Fig. 6c, Fig. 9, Fig. 14]"""
     t, begin = result.rows["t"], 0.0
     for collision in collisions_of(result):
         part = window(result, collision)
         s = t[part] - t[part][0] + begin
-        at, same = ideal_contact(result, ideal, collision)
         axes.plot(s, 1e3 * along(result, "v_C_des_W")[part], color=MEASURED)
-        axes.plot(at - t[part][0] + begin, 1e3 * along(ideal, "v_C_des_W")[same], **IDEAL)
+        if ideal is not None:
+            at, same = ideal_contact(result, ideal, collision)
+            axes.plot(at - t[part][0] + begin, 1e3 * along(ideal, "v_C_des_W")[same], **IDEAL)
         axes.text(
             0.5 * (s[0] + s[-1]), 1.01, str(collision.number), transform=axes.get_xaxis_transform(), ha="center", fontsize=8
         )

@@ -10,8 +10,8 @@ from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import IDEAL, Picture, line
 from hilt.report.words import si
+from hilt.systems.docking.analysis.beside import space_of
 from hilt.systems.docking.analysis.methods import Prediction
-from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import (
@@ -72,8 +72,7 @@ def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Pictu
 def comparison_picture(results: Mapping[str, Result]) -> Picture:
     """At a glance: velocity over time, forces of the first two collisions, CoV and CoF of each method."""
     first = next(iter(results.values()))
-    scenario = scenario_of(first)
-    ideal = ideal_run(scenario)
+    ideal = space_of(first)
     fig = figure.plt.figure(figsize=(10.0, 6.4))
     places = fig.add_gridspec(2, 4, height_ratios=(1.1, 1.0))
     top = fig.add_subplot(places[0, :])
@@ -105,9 +104,10 @@ def _physics(result: Result) -> str:
     return str((scenario.servicer, scenario.target, scenario.approach, scenario.frames, scenario.rod, scenario.contact))
 
 
-def _velocities(axes: Axes, results: Mapping[str, Result], ideal: Result) -> None:
-    speed = 1e3 * max(abs(along(ideal, "v_C_des_W")[0]), 1e-9)
-    end = max((float(r.rows["t"][-1]) for r in results.values() if not r.metrics["diverged"]), default=ideal.rows["t"][-1])
+def _velocities(axes: Axes, results: Mapping[str, Result], ideal: Result | None) -> None:
+    longest = ideal or max(results.values(), key=lambda result: float(result.rows["t"][-1]))
+    speed = 1e3 * max(abs(along(longest, "v_C_des_W")[0]), 1e-9)
+    end = max((float(r.rows["t"][-1]) for r in results.values() if not r.metrics["diverged"]), default=longest.rows["t"][-1])
     for method, result in results.items():
         v = 1e3 * along(result, "v_C_des_W")
         inside = result.rows["t"] <= end
@@ -117,13 +117,14 @@ def _velocities(axes: Axes, results: Mapping[str, Result], ideal: Result) -> Non
             else f"{method}: up to {si(1e-3 * float(np.abs(v).max()), 'm/s', 3)}"
         )
         line(axes, result.rows["t"][inside], v[inside], label, color=colours_of(results)[method])
-    shown = ideal.rows["t"] <= end
-    line(axes, ideal.rows["t"][shown], 1e3 * along(ideal, "v_C_des_W")[shown], "ideal", **IDEAL)
+    if ideal is not None:
+        shown = ideal.rows["t"] <= end
+        line(axes, ideal.rows["t"][shown], 1e3 * along(ideal, "v_C_des_W")[shown], "ideal", **IDEAL)
     axes.set(xlabel="time [s]", ylabel="velocity along the normal [mm/s]", ylim=(-2.2 * speed, 2.2 * speed))
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(results) + 1)
 
 
-def _forces(axes: Axes, results: Mapping[str, Result], ideal: Result, number: int) -> None:
+def _forces(axes: Axes, results: Mapping[str, Result], ideal: Result | None, number: int) -> None:
     drawn: Result | None = None
     for method, result in results.items():
         for collision in collisions_of(result):
@@ -133,7 +134,7 @@ def _forces(axes: Axes, results: Mapping[str, Result], ideal: Result, number: in
                 force = collision.side * along(result, "F_C_true_W")[part]
                 axes.plot(ms, force, color=colours_of(results)[method])
                 drawn = result
-    if drawn is not None:
+    if drawn is not None and ideal is not None:
         touch = collisions_of(ideal)
         if len(touch) >= number:
             ideal_force(axes, ideal, ideal, touch[number - 1])

@@ -12,9 +12,8 @@ from hilt.report import figure
 from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line, mark_fault, panels
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
-from hilt.systems.docking.analysis.methods import all_methods
-from hilt.systems.docking.analysis.space import ideal_run
-from hilt.systems.docking.metrics import Ideal, ideal_of
+from hilt.systems.docking.analysis.beside import ideal_beside, methods_of, space_of
+from hilt.systems.docking.metrics import Ideal
 from hilt.systems.docking.views.advice import section, warnings
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.comparison import comparison_sentence
@@ -42,8 +41,10 @@ RUNAWAY = 10.0  # times the ideal speed: from here on a logarithmic axis
 def advice(result: Result) -> Iterator[str]:
     scenario = scenario_of(result)
     yield f"<b>Seen.</b> {_seen(result)} {_made_where(result)}"
-    yield section(result, all_methods(scenario))
-    yield from warnings(scenario)
+    methods = methods_of(result)
+    if methods:
+        yield section(result, methods)
+    yield from warnings(scenario, ideal_beside(result))
 
 
 def _seen(result: Result) -> str:
@@ -80,8 +81,7 @@ def pictures(result: Result) -> Iterator[Picture]:
     if len(t) < 3:  # stopped at once: nothing moved
         return
     stop = result.fault.t if result.fault else None
-    found, wanted = collisions_of(result), ideal_of(scenario)
-    ideal = ideal_run(scenario)
+    found, wanted, ideal = collisions_of(result), ideal_beside(result), space_of(result)
     yield _velocities(result, ideal, found, wanted, stop)
     if found:
         yield forces(result, ideal)
@@ -90,7 +90,7 @@ def pictures(result: Result) -> Iterator[Picture]:
             yield known
     if result.metrics["cov"]:
         yield coefficients(result, bound_of(scenario))
-    found_by = all_methods(scenario)
+    found_by = methods_of(result)
     if any(math.isfinite(prediction.first_cof) for prediction in found_by.values()):
         yield methods_picture(scenario, found_by)
     yield _phase_plane(result, ideal)
@@ -118,7 +118,7 @@ def ideal_levels(axes: Axes, t: np.ndarray, found: list[Collision], levels: list
         axes.plot([t[begin], t[end]], [level, level], label="ideal" if n == 0 else None, zorder=3, **IDEAL)
 
 
-def _velocities(result: Result, ideal: Result, found: list[Collision], wanted: Ideal, stop: float | None) -> Picture:
+def _velocities(result: Result, ideal: Result | None, found: list[Collision], wanted: Ideal, stop: float | None) -> Picture:
     t, v = result.rows["t"], 1e3 * along(result, "v_C_des_W")
     fig, spread = figure.plt.subplots(2 if found else 1, 1, figsize=(7.2, 4.6 if found else 2.8), squeeze=False)
     axes = [spread[0][0]]
@@ -141,7 +141,7 @@ def _velocities(result: Result, ideal: Result, found: list[Collision], wanted: I
     return Picture("Contact velocity", caption, fig)
 
 
-def _phase_plane(result: Result, ideal: Result) -> Picture:
+def _phase_plane(result: Result, ideal: Result | None) -> Picture:
     rows, scenario = result.rows, scenario_of(result)
     normal = np.array(scenario.frames.n_W)
     arm = rows["p_C_true_W"] - rows["X_WB_true"]["p"]
@@ -149,6 +149,8 @@ def _phase_plane(result: Result, ideal: Result) -> Picture:
     fig, axes = figure.plt.subplots(figsize=(7.2, 3.6))
     axes.plot(1e3 * tip_position(result, "p_C_true_W"), 1e3 * true_v, color=CONTROLLER, linewidth=3.5, alpha=0.5, label="robot")
     for run, label, style in ((result, "simulated", {"color": MEASURED, "linewidth": 1.2}), (ideal, "ideal", IDEAL)):
+        if run is None:
+            continue
         axes.plot(1e3 * tip_position(run, "p_C_des_W"), 1e3 * along(run, "v_C_des_W"), label=label, **style)
     free = 1e3 * free_way(scenario)
     for side, name, place in ((-1, "rear frame", "right"), (1, "front frame", "left")):

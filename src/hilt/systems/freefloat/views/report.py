@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +14,6 @@ from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture,
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
-from hilt.systems.freefloat.analysis.integrators import with_integrator
 from hilt.systems.freefloat.analysis.reference import continuous
 from hilt.systems.freefloat.freefloat import FreeFloat, drift, held_force_position
 
@@ -28,9 +28,8 @@ def predicted_gain(scenario: FreeFloat, kind: str) -> float:
     return math.exp(0.5 * math.pi * omega * tau)
 
 
-def compare_integrators(scenario: FreeFloat) -> tuple[str, str, list[tuple[str, float]], list[str]]:
+def compare_integrators(scenario: FreeFloat, results: dict[str, Any]) -> tuple[str, str, list[tuple[str, float]], list[str]]:
     """What counts in this scenario, its unit, that figure for every integrator (best first), and which are best."""
-    results = {kind: with_integrator(scenario, kind).metrics for kind in CODES}
     rivals = list(CODES)
     if scenario.wall is not None:
         words, unit, floor = "energy made per contact, share of the kinetic energy", "", 1e-4
@@ -58,14 +57,15 @@ def _pushed_only_in_translation(scenario: FreeFloat) -> bool:
 
 def advice(result: Result) -> Iterator[str]:
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
-    words, unit, order, best = compare_integrators(scenario)
-    rows = [(kind, si(value, unit) if unit else f"{value:+.2%}") for kind, value in order]
-    chosen = scenario.integrator.kind
-    verdict = "is among them" if chosen in best else "is not among them"
-    yield (
-        f"<b>Integrator.</b> All of them were run on this scenario. Best here: <b>{', '.join(best)}</b>; the chosen "
-        f"<b>{chosen}</b> {verdict}.<br>{table(('integrator', words), rows)}"
-    )
+    if result.beside is not None:
+        words, unit, order, best = compare_integrators(scenario, result.beside.figures["integrators"])
+        rows = [(kind, si(value, unit) if unit else f"{value:+.2%}") for kind, value in order]
+        chosen = scenario.integrator.kind
+        verdict = "is among them" if chosen in best else "is not among them"
+        yield (
+            f"<b>Integrator.</b> All of them were run on this scenario. Best here: <b>{', '.join(best)}</b>; the chosen "
+            f"<b>{chosen}</b> {verdict}.<br>{table(('integrator', words), rows)}"
+        )
     if scenario.wall is not None:
         yield (
             "<b>Contact.</b> The controller of De Stefano 2017 makes the integrator passive at its own port, not the loop: "

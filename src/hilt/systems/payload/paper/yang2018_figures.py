@@ -7,6 +7,7 @@ import numpy as np
 from hilt import job
 from hilt.job import Result
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, panels
+from hilt.systems.payload.analysis.variations import with_feedback
 from hilt.systems.payload.metrics import position_errors
 from hilt.systems.payload.views.report import feedback_picture
 from hilt.systems.payload.views.traces import distance, legend, part, projected, virtual
@@ -70,7 +71,7 @@ def _fig9() -> Picture:
 
 
 def _fig10() -> Picture:
-    shown = feedback_picture(run("feedback-500"))
+    shown = feedback_picture(run("feedback-500"), with_feedback(run("feedback-500"), False))
     return Picture("Figs. 10, 11", f"500 kg pulled for a minute. {shown.caption}", shown.figure)
 
 

@@ -12,7 +12,7 @@ from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, line,
 from hilt.report.page import table
 from hilt.report.pictures import lateness
 from hilt.report.words import si
-from hilt.systems.payload.analysis.variations import settling_times
+from hilt.systems.payload.analysis.beside import settling
 from hilt.systems.payload.bilateral import gains
 from hilt.systems.payload.bilateral_metrics import books
 from hilt.systems.payload.payload import Payload
@@ -56,11 +56,11 @@ def longest_usable(times: dict[float, float]) -> float:
 def advice(result: Result) -> Iterator[str]:
     m, scenario = result.metrics, scenario_of(result)
     yield f"<b>Seen.</b> {_seen(result)}"
-    times = settling_times(scenario)
-    own = scenario.link.delay
+    times, own = settling(result), scenario.link.delay
     head = ("delay, one way", *(_bold(si(delay, "s", 3), delay == own) for delay in times))
     row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in the run" for time in times.values()))
-    yield (f"<b>Delay.</b> {_limit(times, own)} {_damped(scenario)}<br>{table(head, [row])}")
+    if times:
+        yield (f"<b>Delay.</b> {_limit(times, own)} {_damped(scenario)}<br>{table(head, [row])}")
     yield f"<b>Link.</b> Both directions, {si(scenario.link.jitter, 's', 3)} of jitter.<br>{statistics_table(result)}"
     if scenario.bilateral.books != "measured":
         yield (
@@ -134,7 +134,8 @@ def pictures(result: Result) -> Iterator[Picture]:
     yield _forces(result, stop)
     yield _books(result, stop)
     yield _link(result, stop)
-    yield _delays(result)
+    if settling(result):
+        yield _delays(result)
     yield lateness(result.rows, t)
 
 
@@ -214,7 +215,7 @@ def _link(result: Result, stop: float | None) -> Picture:
 
 def _delays(result: Result) -> Picture:
     scenario = scenario_of(result)
-    times = settling_times(scenario)
+    times = settling(result)
     shown = {delay: time for delay, time in times.items() if math.isfinite(time)}
     fig, axes = panels(1, 2.6)
     axes[0].plot(list(shown), list(shown.values()), "o-", color=MEASURED, label="this scenario")

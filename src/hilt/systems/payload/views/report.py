@@ -9,7 +9,8 @@ from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture,
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
-from hilt.systems.payload.analysis.variations import end_of_silence, resynchronised, with_feedback, with_policies
+from hilt.systems.payload.analysis.beside import policies, with_feedback
+from hilt.systems.payload.analysis.variations import end_of_silence
 from hilt.systems.payload.link import playout_delay
 from hilt.systems.payload.metrics import position_errors
 from hilt.systems.payload.payload import Payload
@@ -60,7 +61,8 @@ def advice(result: Result) -> Iterator[str]:
     yield f"<b>Seen.</b> {_seen(result)}"
     if scenario.link.outage_duration > 0 and end_of_silence(result) is None:
         yield "<b>Outage.</b> The run ended before the outage reached orbit."
-    elif scenario.link.outage_duration > 0:
+    elif policies(result):
+        assert result.beside is not None
         head = (
             "policy",
             "net way in the silence",
@@ -68,12 +70,13 @@ def advice(result: Result) -> Iterator[str]:
             "largest force from then on",
             "off the virtual hand at the end",
         )
+        again = result.beside.runs["resynchronised"], result.beside.figures["resynchronised_s"]
         yield (
             "<b>Outage.</b> All policies were run on this scenario; way and speed are the payload's. "
             f"<b>{scenario.link.outage_policy}</b> was run."
-            f"<br>{table(head, policy_rows(with_policies(result), scenario))}"
+            f"<br>{table(head, policy_rows(policies(result), scenario))}"
             "After a stop the slave keeps the way it stayed behind; it does not catch up by itself. "
-            f"{resync_words(*resynchronised(result))}"
+            f"{resync_words(*again)}"
         )
     if rough(scenario):
         yield f"<b>Link.</b> Both directions to the end of the run.<br>{statistics_table(result)}"
@@ -159,12 +162,12 @@ def pictures(result: Result) -> Iterator[Picture]:
         yield hindrance_picture(result, stop)
     if rough(scenario):
         yield link_picture(result, stop)
-    if scenario.link.outage_duration > 0 and end_of_silence(result) is not None:
-        yield policies_picture(with_policies(result), scenario)
-        yield resync_picture(*resynchronised(result))
+    if result.beside is not None and policies(result):
+        yield policies_picture(policies(result), scenario)
+        yield resync_picture(result.beside.runs["resynchronised"], result.beside.figures["resynchronised_s"])
     yield ports_picture(result, stop)
-    if playout_delay(scenario) == 0 and not scenario.virtual.identify:
-        yield feedback_picture(result)
+    if result.beside is not None and with_feedback(result):
+        yield feedback_picture(result, result.beside.runs["other feedback"])
     if result.ledger["exchanged_J"] > 0:
         yield energy_made(result, t, stop)
     yield lateness(rows, t)
@@ -245,12 +248,13 @@ def _positions(result: Result, stop: float | None) -> Picture:
     return Picture("Position", caption, fig)
 
 
-def feedback_picture(result: Result) -> Picture:
+def feedback_picture(result: Result, other: Result) -> Picture:
     """Force and way, without and with force feedback."""
+    own = scenario_of(result).slave.force_feedback
     fig, spread = figure.plt.subplots(2, 2, figsize=(7.2, 4.2), sharex=True, sharey="row")
     said = []
     for column, on in enumerate((False, True)):
-        run, axes = with_feedback(result, on), [spread[0][column], spread[1][column]]
+        run, axes = result if on == own else other, [spread[0][column], spread[1][column]]
         t, m, name = run.rows["t"], run.metrics, "with feedback" if on else "without feedback"
         line(axes[0], t, part(run, "f_s"), color=MEASURED if on else MADE)
         line(axes[1], t, 1e3 * distance(run, "x_s"), color=MEASURED if on else MADE)

@@ -1,0 +1,99 @@
+"""Recordings of other versions: their rows with the signals of this one, so that they open, show and plot.
+
+A signal that has been renamed is found by its old name. One that the recording does not have, or has in another shape, is not a
+number (0 where it is a whole number); one that this version does not know is left out. Such rows can be looked at and not
+replayed: a tick cannot be compared with one that had other signals.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from hilt.core.faults import InputError
+from hilt.core.signals import leaves
+from hilt.record.reading import Recording
+
+RENAMED = {"X_WB_cmd": "X_WB_des", "V_WB_cmd": "V_WB_des"}  # today's name: the one before
+NAMED = 4  # signals in a sentence
+
+
+class Fitted(Recording):
+    """A recording whose rows get the signals of this version when they are read."""
+
+    def __init__(self, found: Recording, row: np.dtype) -> None:
+        self.path, self.origin, self.result, self.dtype = found.path, found.origin, found.result, row
+        self._found, self._rows = found, None
+        self._sources = _sources(row, found.dtype)
+        self.damage = found.damage
+
+    @property
+    def rows(self) -> np.ndarray:
+        if self._rows is None:
+            self._rows = self._fit(self._found.rows)
+            self.damage = self._found.damage
+        return self._rows
+
+    @property
+    def nbytes(self) -> int:
+        return self._found.nbytes * self.dtype.itemsize // self._found.dtype.itemsize
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        for rows in self._found.chunks():
+            yield self._fit(rows)
+        self.damage = self._found.damage
+
+    @property
+    def missing(self) -> list[str]:
+        """Signals of this version that the recording does not have."""
+        return [name for name, source in self._sources.items() if source is None]
+
+    def _fit(self, rows: np.ndarray) -> np.ndarray:
+        fitted = np.zeros(len(rows), self.dtype)
+        for name, source in self._sources.items():
+            target, last = _column(fitted, name)
+            if source is not None:
+                origin, field = _column(rows, source)
+                target[last] = origin[field]
+            elif target[last].dtype.kind == "f":
+                target[last] = np.nan
+        return fitted
+
+
+def _column(rows: np.ndarray, leaf: str) -> tuple[np.ndarray, str]:
+    """The record that a leaf such as `X_WB_cmd.p` lies in, and its name there."""
+    *outer, last = leaf.split(".")
+    for name in outer:
+        rows = rows[name]
+    return rows, last
+
+
+def _sources(row: np.dtype, recorded: np.dtype) -> dict[str, str | None]:
+    """Of every leaf of a row the one of the recording that it is taken from."""
+    there = leaves(recorded)
+    found: dict[str, str | None] = {}
+    for name, (_, number, shape) in leaves(row).items():
+        head, dot, rest = name.partition(".")
+        names = (name, f"{RENAMED.get(head, head)}{dot}{rest}")
+        found[name] = next((each for each in names if each in there and there[each][1:] == (number, shape)), None)
+    return found
+
+
+def fitted(found: Recording, row: np.dtype) -> Recording:
+    """The recording itself if its signals are those of this version."""
+    return found if found.dtype == row else Fitted(found, row)
+
+
+def check_same(found: Recording, row: np.dtype) -> None:
+    """Refuse to replay what had other signals."""
+    if found.dtype == row:
+        return
+    here, there = ({name.partition(".")[0] for name in leaves(kind)} for kind in (row, found.dtype))
+    parts = [
+        f"{words} {', '.join(sorted(names)[:NAMED])}{' …' if len(names) > NAMED else ''}"
+        for words, names in (("it lacks", here - there), ("this version has no", there - here))
+        if names
+    ]
+    raise InputError(
+        f"{found.path} was made by hilt {found.version} with other signals ({'; '.join(parts) or 'in another order'}), so its "
+        "ticks cannot be compared with those of this version; replay it with the version that made it, or use hilt show"
+    )

@@ -1,0 +1,88 @@
+"""`hilt show`: the report of a run again, with everything that the run was told to have been."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from hilt import job
+from hilt.analysis import beside
+from hilt.record.recording import Recorder
+from hilt.report import page
+from tests.e2e.command import here as hilt
+
+FIGURES = {"p50": 20.0, "p99": 73.0, "p999": 90.0, "max": 321.0}
+TIMING = {
+    "rate_hz": 250.0, "lateness_us": FIGURES, "tick_us": FIGURES, "overruns": 1, "oversleeps": 2, "missed": 3, "stolen_s": 0.1,
+    "rows": 400, "rows_lost": 0, "rights": {"granted": {"core": "core 1"}, "refused": {}},
+    "clock": {}, "devices": {"robot": {"cycles": 400}},
+}  # fmt: skip
+NOTE = "the sensor was biased before the run"
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """A run as one on devices leaves it: timing, a note and who did what stand in its result, and its report is written."""
+    folder = tmp_path_factory.mktemp("runs")
+    found = job.simulate(*job.find("docking", "table1", ["collisions=1"]))
+    recorder = Recorder(folder / "lab.mcap", found.system, found.scenario)
+    for n in range(len(found.rows)):
+        recorder.append(found.rows[n : n + 1])
+    who = [{"what": "start", "who": "the command line", "first": None, "last": None}]
+    result = replace(found, recording=recorder.path, timing=TIMING, notes=[NOTE], changes=[], who=who, name="table1")
+    recorder.close(result.as_json())
+    result = beside.computed(result)
+    beside.keep(result)
+    page.write(result)
+    return result
+
+
+def test_timing_notes_and_deeds_are_shown_again(ran, tmp_path):
+    told = json.loads(hilt(tmp_path, "show", str(ran.recording), "--json").stdout)
+    assert told == ran.as_json()
+    assert told["timing"]["missed"] == 3
+    assert {"name": "note", "t": None, "sentence": NOTE} in told["faults"]
+
+
+def test_the_report_stays_what_it_was(ran, tmp_path):
+    before = ran.recording.with_suffix(".html").read_text()
+    done = hilt(tmp_path, "show", str(ran.recording))
+    assert done.returncode == 0, done.stderr
+    assert "3 missed" in " ".join(done.stdout.split())
+    assert ran.recording.with_suffix(".html").read_text() == before
+    assert all(words in before for words in ("<h2>Timing</h2>", NOTE, "Predicted by running each of them"))
+
+
+def test_another_report_goes_beside_the_one_there_is(ran, tmp_path):
+    """Such as one of an older version: it is what somebody saw after the run."""
+    report = ran.recording.with_suffix(".html")
+    before = report.read_text()
+    report.write_text("as it was seen then")
+    done = hilt(tmp_path, "show", str(ran.recording))
+    assert "lab-shown.html" in "".join(done.stdout.split())
+    assert report.read_text() == "as it was seen then"
+    assert report.with_name("lab-shown.html").read_text() == before
+    report.write_text(before)
+
+
+def test_advice_that_was_not_kept_is_computed_when_it_is_asked_for(ran, tmp_path):
+    path = beside.path_of(ran.recording)
+    path.rename(path.with_suffix(".away"))
+    report = ran.recording.with_suffix(".html")
+    before = report.read_text()
+    report.unlink()
+    hilt(tmp_path, "show", str(ran.recording))
+    assert "Which method" not in report.read_text()
+    report.unlink()
+    hilt(tmp_path, "show", str(ran.recording), "--advice")
+    assert report.read_text() == before
+    assert path.is_file()
+
+
+@pytest.mark.parametrize("timing", [{}, [], {**TIMING, "rights": {}}, {**TIMING, "devices": 3}, {**TIMING, "rows": "<b>"}])
+def test_timing_of_a_stranger_is_left_out(ran, tmp_path, timing):
+    path = tmp_path / "odd.mcap"
+    recorder = Recorder(path, ran.system, ran.scenario)
+    recorder.append(ran.rows[:1])
+    recorder.close({**ran.as_json(), "timing": timing})
+    assert "timing" not in json.loads(hilt(tmp_path, "show", str(path), "--json").stdout)
