@@ -73,7 +73,7 @@ TWIN_BALANCE = StageKind(
     balance_step,
     reads=(
         "touch", "touch_event", "F_n", "x_late", "v_late", "x_twin", "v_twin", "v_entry", "v2_twin", "loss", "m_eff",
-        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+        *model.SIGNALS,
     ),
     writes=("W_measured", "loss"),
     state=record(

@@ -1,12 +1,17 @@
-"""Steps 4 and 5: the force on the simulated body, and the bound on what a contact gives back.
+"""Steps 4 and 5: the force on the simulated bodies, and the bound on what a contact gives back.
 
     F̂ = max(0, F_m + f̂(x, v) - f̂(x', v'))                   Smith form: the measured force, moved from the robot to the twin
-    v⁺ = v - T_b F̂ e/m;   E = ½ m (v_in² - v⁺²);   D = c ∫v² dt_b          T_b = βT
-    if E < D on the way out:  v⁺ = -e √(v_in² - 2D/m), never faster than without it
-    at the exit:              v⁺ = -e min(√(v_in² (1 - λ)), √(v² + 0.1 v_in²))
+    J = T_b F̂;   v⁺ = v - J e/m;   s² = v² + 2E/m;   E⁺ = ½ m (s² - v⁺²);   D = c ∫v² dt_b         T_b = βT
+    if E < D on the way out:  v⁺ = -e √(s² - 2D/m), never faster than without it
+    at the exit:              v⁺ = -e min(√(s² - 2(λK + W_t)/m), √(v² + 0.1 v_in²)),         K = ½ m v_in²
 
-|v| never exceeds v_in, whatever the estimates are: F̂ ≥ 0 only brakes on the way in, E ≥ D ≥ 0 on the way out, λ ≥ 0 at the
-exit. Every change of speed is a force on both bodies, so momentum is kept and the ledger knows of it.
+All along the normal n; m is the mass that the contact feels: the reduced mass on a line, m_eff of mobility.py in space. s is the
+speed at which the bodies would have all the kinetic energy of the entry; on a line it is v_in. W_t is the work of friction, in
+space only (friction.py).
+
+±J n acts on both bodies at one common point and between impulses they are free, so momentum is exact for any J and E is exactly
+the kinetic energy that both have lost since the entry. F̂ ≥ 0 only brakes on the way in, E ≥ D ≥ 0 on the way out, λ ≥ 0 at the
+exit: the *total* kinetic energy is never above that at the entry, whatever n, m, the estimates and the measured force are.
 """
 
 import math
@@ -14,89 +19,160 @@ import math
 from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
-from hilt.maths import vec
+from hilt.maths import so3, vec
 from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.contact import ABSENT, ENDS
+from hilt.systems.docking.twin.space import friction
+from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_levers
 
 CLOSED_BY_AT_MOST = 0.1  # of the kinetic energy at the entry
 
 
 @jit
-def bounded(v, v_next, v_entry, dissipated, e, mass):
-    """The way out: no more kinetic energy than came in, less what the damping took. `v_next` if it is slower."""
-    if v_next * e >= 0.0:
-        return v_next
-    fastest = math.sqrt(max(0.0, v_entry * v_entry - 2.0 * dissipated / mass))
-    return -e * min(-v_next * e, fastest)
-
-
-@jit
-def closed(v, v_entry, loss, e):
-    """The exit: what was measured at the real port decides, within a tenth of the energy."""
-    wanted = v_entry * math.sqrt(max(0.0, 1.0 - loss))
-    return -e * min(wanted, math.sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry))
-
-
-@jit
-def body_step(sig, x, p, dt):
-    step = sig.clock_rate * dt
-    at, v = sig.x_twin, sig.v_twin
+def smith(sig, x, middle):
+    """Step 4: the frame that acts, F̂ along its e, and whether twin and robot are both outside it."""
     side = sig.touch
     if side == 0:
-        side = int(x.e) if sig.touch_event == ENDS else 1 if at > p.middle else -1
-    e, frame = float(side), model.frame_of(sig, side)
-    here, late = model.force(frame, at, v), model.force(frame, sig.x_late, sig.v_late)
-    felt = sig.F_n * e if sig.touch != 0 or late > 0.0 else 0.0
-    size = max(0.0, felt + here - late)
+        side = int(x.e) if sig.touch_event == ENDS else 1 if sig.x_twin > middle else -1
+    frame = model.frame_of(sig, side)
+    here, late = model.force(frame, sig.x_twin, sig.v_twin), model.force(frame, sig.x_late, sig.v_late)
+    felt = sig.F_n * frame.e if sig.touch != 0 or late > 0.0 else 0.0
+    return frame, max(0.0, felt + here - late), here == 0.0 and late == 0.0
 
-    if (sig.touch != 0 or size > 0.0) and (not x.on or e != x.e):
-        x.on, x.e, sig.v_entry, sig.v2_twin = 1, e, abs(v), 0.0
 
-    if not x.on:
+@jit
+def enter(sig, x, frame, size, step):
+    """Whether a contact begins with this tick: with the speed that the bodies have now."""
+    new = (sig.touch != 0 or size > 0.0) and (not x.on or frame.e != x.e)
+    if new:
+        x.on, x.e, x.energy, sig.v_entry = 1, frame.e, 0.0, abs(sig.v_twin)
+    if new or not x.on:
         sig.v2_twin = 0.0
-    v_free = v - step * size * e / p.mass
-    v_next = v_free
-    if x.on:
-        sig.v2_twin += v * v * step if size > 0.0 else 0.0
-        v_next = bounded(v, v_free, sig.v_entry, frame.c * sig.v2_twin, e, p.mass)
-        before = v_next
-        if sig.touch_event == ENDS:
-            v_next = closed(v_next, sig.v_entry, sig.loss, e)
-            sig.E_exit = 0.5 * p.mass * (v_next * v_next - before * before)
-        elif sig.touch_event == ABSENT:
-            v_next = e * sig.v_entry
-        if sig.touch == 0 and (sig.touch_event != 0 or (size == 0.0 and here == 0.0 and late == 0.0)):
-            x.on = 0
-    n = vec.load(p.n_W)
-    total = p.mass * (v - v_next) / step
-    vec.store(sig.F_comp_W, vec.scale(size * e, n))
-    vec.store(sig.F_alpha_W, vec.scale(total - size * e, n))
+    if size > 0.0:
+        sig.v2_twin += sig.v_twin * sig.v_twin * step
+    return new
+
+
+@jit
+def left_of(square, kept, mass):
+    """Speed at which the bodies have `kept` less than at the entry; `square` is s²."""
+    return math.sqrt(max(0.0, square - 2.0 * kept / mass))
+
+
+@jit
+def bounded(v_next, square, dissipated, e, mass):
+    """The way out: no more kinetic energy than came in, less what the damping took; `v_next` if it is slower."""
+    return v_next if v_next * e >= 0.0 else -e * min(-v_next * e, left_of(square, dissipated, mass))
+
+
+@jit
+def closed(v, v_entry, square, loss, e, mass):
+    """The exit: what was measured at the real port decides, within a tenth of the energy."""
+    return -e * min(left_of(square, loss, mass), math.sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry))
+
+
+@jit
+def after(sig, x, frame, size, outside, v, square, rubbed, mass, step):
+    """Step 5: v⁺."""
+    if not x.on:
+        return v
+    e = frame.e
+    v_next = bounded(v - step * size * e / mass, square, frame.c * sig.v2_twin, e, mass)
+    if sig.touch_event == ENDS:
+        before, loss = v_next, sig.loss * 0.5 * mass * sig.v_entry * sig.v_entry
+        v_next = closed(before, sig.v_entry, square, max(0.0, loss + rubbed), e, mass)
+        sig.E_exit = 0.5 * mass * (v_next * v_next - before * before)
+    elif sig.touch_event == ABSENT:
+        v_next = e * left_of(square, 0.0, mass)
+    x.energy = 0.5 * mass * (square - v_next * v_next)
+    if sig.touch == 0 and (sig.touch_event != 0 or (size == 0.0 and outside)):
+        x.on = 0
+    return v_next
+
+
+@jit
+def push(sig, x, n, force, total, mass):
+    """Every change of speed is a force on both bodies, so momentum is kept and the ledger sees it."""
+    vec.store(sig.F_comp_W, vec.scale(force, n))
+    vec.store(sig.F_alpha_W, vec.scale(total - force, n))
     vec.store(sig.F_hat_W, vec.scale(total, n))
-    sig.E_contact = 0.5 * p.mass * (sig.v_entry * sig.v_entry - v_next * v_next) if x.on else 0.0
-    sig.m_eff = p.mass
+    sig.E_contact = x.energy if x.on else 0.0
+    sig.m_eff = mass
 
 
-def _pack(p, scenario):
+@jit
+def body_on_a_line_step(sig, x, p, dt):
+    step, v = sig.clock_rate * dt, sig.v_twin
+    frame, size, outside = smith(sig, x, p.middle)
+    enter(sig, x, frame, size, step)
+    v_next = after(sig, x, frame, size, outside, v, sig.v_entry * sig.v_entry, 0.0, p.mass, step)
+    push(sig, x, vec.load(p.n_W), size * frame.e, p.mass * (v - v_next) / step, p.mass)
+
+
+@jit
+def body_in_space_step(sig, x, p, dt):
+    step, v_tip, across = sig.clock_rate * dt, vec.load(sig.v_C_des_W), friction.NOTHING
+    n, q, tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), vec.load(sig.p_C_des_W)
+    mass = 1.0 / vec.dot(n, answers(p.levers, q, tip, n)[0])
+    frame, size, outside = smith(sig, x, p.middle)
+    if enter(sig, x, frame, size, step):
+        friction.begin(x.friction)
+    if p.rubs and sig.touch != 0 and size > 0.0:
+        i, room = model.place_of(frame.e), x.energy - frame.c * sig.v2_twin
+        force = vec.load(sig.F_mea_W)
+        across, v_tip, taken = friction.rub(x.friction, i, force, p.force_noise, n, p.levers, q, tip, v_tip, room, step)
+        x.energy += taken
+    v = vec.dot(n, v_tip)
+    square = v * v + 2.0 * x.energy / mass  # the mass that the contact feels changes while it lasts, and friction takes its part
+    v_next = after(sig, x, frame, size, outside, v, square, friction.work(x.friction), mass, step)
+    push(sig, x, n, size * frame.e, mass * (v - v_next) / step, mass)
+    vec.store(sig.F_comp_W, vec.add(vec.load(sig.F_comp_W), across))
+    vec.store(sig.F_hat_W, vec.add(vec.load(sig.F_hat_W), across))
+
+
+def _pack_on_a_line(p, scenario):
     p.n_W = scenario.frames.n_W
     p.mass = scenario.reduced_mass
     p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
 
 
+def _pack_in_space(p, scenario):
+    pack_levers(p.levers, scenario)
+    p.mass = scenario.reduced_mass
+    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+    p.force_noise = max(scenario.sensor.noise, 1e-3)
+    p.rubs = scenario.prior.normal_doubt == 0.0  # else a force across n may be the normal's error
+
+
 @jit
-def start_mass(sig, x, p):
+def _reset(sig, x, p):
     sig.m_eff = p.mass
 
 
-TWIN_BODY = StageKind(
+_READS = (
+    *("clock_rate", "x_twin", "v_twin", "touch", "touch_event", "F_n", "x_late", "v_late", "loss", "v_entry", "v2_twin"),
+    *("E_exit", *model.SIGNALS),
+)
+_WRITES = ("F_comp_W", "F_alpha_W", "F_hat_W", "E_contact", "m_eff", "v_entry", "v2_twin", "E_exit")
+
+BODY_ON_A_LINE = StageKind(
     "twin-body",
-    body_step,
-    reads=(
-        "clock_rate", "x_twin", "v_twin", "touch", "touch_event", "F_n", "x_late", "v_late", "loss", "v_entry", "v2_twin",
-        "E_exit", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
-    ),
-    writes=("F_comp_W", "F_alpha_W", "F_hat_W", "E_contact", "m_eff", "v_entry", "v2_twin", "E_exit"),
-    state=record(on="i8", e="f8"),
+    body_on_a_line_step,
+    reads=_READS,
+    writes=_WRITES,
+    state=record(on="i8", e="f8", energy="f8"),
     params=record(n_W=3, mass="f8", middle="f8"),
-    pack=_pack,
-    reset=start_mass,
-)  # fmt: skip
+    pack=_pack_on_a_line,
+    reset=_reset,
+)
+
+BODY_IN_SPACE = StageKind(
+    "twin-body-in-space",
+    body_in_space_step,
+    reads=(*_READS, "X_WB_sim", "p_C_des_W", "v_C_des_W", "n_hat_W", "F_mea_W"),
+    writes=_WRITES,
+    state=record(on="i8", e="f8", energy="f8", friction=friction.FRICTION),
+    params=record(levers=LEVERS, mass="f8", middle="f8", force_noise="f8", rubs="i8"),
+    pack=_pack_in_space,
+    reset=_reset,
+)

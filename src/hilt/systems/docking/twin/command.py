@@ -89,7 +89,7 @@ TWIN_COMMAND = StageKind(
     reads=(
         "X_WB_sim", "V_WB_sim", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat",
         "x_twin", "v_twin", "u_twin", "du_twin",
-        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+        *model.SIGNALS,
     ),
     writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(port=PORT, preview="f8"),

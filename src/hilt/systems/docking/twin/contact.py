@@ -200,7 +200,7 @@ TWIN_CONTACT = StageKind(
     contact_step,
     reads=(
         "F_n", "x_late", "v_late", "x_twin", "v_twin", "touch", "fresh",
-        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+        *model.SIGNALS,
     ),
     writes=(
         "touch", "touch_event", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",

@@ -14,6 +14,7 @@ from hilt.compiled import jit
 
 LINEAR, HERTZ = 0, 1
 UNSEEN, SEEN, KNOWN = 0, 1, 2
+SIGNALS = ("frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s")  # a frame, as the row shows it
 
 
 class Frame(NamedTuple):

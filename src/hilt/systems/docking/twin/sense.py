@@ -63,8 +63,8 @@ TWIN_SENSE = StageKind(
     "twin-sense",
     sense_step,
     reads=(
-        "F_mea_W", "p_C_W", "v_C_W", "touch", "fresh",
-        "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+        *("F_mea_W", "p_C_W", "v_C_W", "touch", "fresh"),
+        *model.SIGNALS,
     ),
     writes=("F_n", "x_late", "v_late"),
     state=record(line=line.PAIR_LINE, force="f8", at="f8", rate="f8"),

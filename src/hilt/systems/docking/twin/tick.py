@@ -7,15 +7,14 @@ from hilt.compiled import jit
 from hilt.core.stage import Block
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
 from hilt.systems.docking.twin.bias import TWIN_BIAS
-from hilt.systems.docking.twin.body import TWIN_BODY
+from hilt.systems.docking.twin.body import BODY_IN_SPACE, BODY_ON_A_LINE
 from hilt.systems.docking.twin.clock import CLOCK_IN_SPACE, CLOCK_ON_A_LINE
 from hilt.systems.docking.twin.command import TWIN_COMMAND
 from hilt.systems.docking.twin.contact import TWIN_CONTACT
 from hilt.systems.docking.twin.robot import TWIN_ROBOT
 from hilt.systems.docking.twin.sense import TWIN_SENSE
-from hilt.systems.docking.twin.six.body import SIX_BODY
-from hilt.systems.docking.twin.six.command import SIX_COMMAND
-from hilt.systems.docking.twin.six.sense import SIX_SENSE
+from hilt.systems.docking.twin.space.command import SIX_COMMAND
+from hilt.systems.docking.twin.space.sense import SIX_SENSE
 from hilt.systems.docking.two_bodies import TWO_BODIES, two_bodies_step
 
 
@@ -48,8 +47,8 @@ TWIN_BLOCKS = (
     Block("twin_balance", TWIN_BALANCE, when=uses_twin),  # 5: exit
     Block("twin_clock", CLOCK_ON_A_LINE, when=_on_a_line),  # 6
     Block("twin_clock", CLOCK_IN_SPACE, when=_in_space),  # 6
-    Block("twin_body", TWIN_BODY, when=_on_a_line),  # 4, 5
-    Block("twin_body", SIX_BODY, when=_in_space),  # 2, 4, 5, 10
+    Block("twin_body", BODY_ON_A_LINE, when=_on_a_line),  # 4, 5
+    Block("twin_body", BODY_IN_SPACE, when=_in_space),  # 4, 5
     Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, when=uses_twin, starts_first=True),
     Block("twin_command", TWIN_COMMAND, when=_on_a_line, starts_first=True),  # 8, 9, 10
     Block("twin_command", SIX_COMMAND, when=_in_space, starts_first=True),  # 6

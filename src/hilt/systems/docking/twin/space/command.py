@@ -16,9 +16,9 @@ from hilt.systems.docking.twin.command import PREVIEW_STEPS, STEPS, preview_of, 
 from hilt.systems.docking.twin.give_way import stretched_tip
 from hilt.systems.docking.twin.predict import acceleration, ahead, clock_ahead, in_real_time
 from hilt.systems.docking.twin.prior import limits_of
-from hilt.systems.docking.twin.six.govern import steer_tip, steer_turn
-from hilt.systems.docking.twin.six.lead import bend, motion_ahead
-from hilt.systems.docking.twin.six.mobility import LEVERS, answers, pack_levers
+from hilt.systems.docking.twin.space.govern import steer_tip, steer_turn
+from hilt.systems.docking.twin.space.lead import bend, motion_ahead
+from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_levers
 
 SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point so far away, at least
 
@@ -111,7 +111,7 @@ SIX_COMMAND = StageKind(
     command_step,
     reads=(
         "X_WB_sim", "V_WB_sim", "p_C_des_W", "n_hat_W", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat",
-        "T1_hat", "T2_hat", "x_twin", "v_entry", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
+        "T1_hat", "T2_hat", "x_twin", "v_entry", *model.SIGNALS,
     ),
     writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(port=PORT, preview="f8", tip=3, rate=3, q=4, turning=3),

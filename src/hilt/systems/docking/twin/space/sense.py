@@ -13,7 +13,7 @@ from hilt.maths import delay, so3, vec
 from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.sense import felt
-from hilt.systems.docking.twin.six import planes, point
+from hilt.systems.docking.twin.space import planes, point
 
 
 @jit
