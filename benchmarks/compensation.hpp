@@ -5,8 +5,6 @@
 
 #include "docking_row.hpp"
 
-constexpr int64_t TWIN = 5;  // code of a method
-
 struct CompensateParameters {
     int64_t method; double inverse_masses; int64_t rotates;
     Vec p_AcmC_B; Mat inverse_inertia_A; Vec p_Bcm_W; Mat inverse_inertia_B;

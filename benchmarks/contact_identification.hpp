@@ -48,7 +48,7 @@ inline void contact_sense(Row& row, SenseState& x, const SenseParameters& p, dou
     row.v_C_des_W = v_des;
 
     const Vec raw = x.started ? (1.0 / dt) * (f - x.f) : Vec{}, slope = x.slope + p.share * (raw - x.slope);
-    row.F_mea_W = f;
+    row.F_mea_W = f - row.F_bias_W;
     row.F_act_W = f + p.sensor_delay * slope;
     x.f = f;
     x.slope = slope;

@@ -38,8 +38,10 @@ inline void plant(Row& row, World& w, const Parameters& p) {
 }
 
 inline void tick(Row& row, State& x, const Parameters& p) {
+    const bool has_twin = p.twin.twin_body.mass > 0.0;
+    if (has_twin) twin::bias(row, x.twin.twin_bias, p.twin.twin_bias, p.dt);
     contact_sense(row, x.sense, p.sense, p.dt);
-    if (p.compensate.method == TWIN) {
+    if (has_twin) {
         twin::tick(row, x.twin, x.bodies, p.twin, p.bodies, p.dt);
     } else {
         identify(row, x.identify, p.identify);

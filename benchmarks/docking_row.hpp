@@ -7,13 +7,13 @@ struct TwinSignals {
     Vec F_bias_W; int64_t fresh; double F_n, x_late, v_late; int64_t touch, touch_event;
     std::array<int64_t, 2> frame_known, frame_model; std::array<double, 2> frame_k, frame_c, frame_q, frame_s;
     double t_d_hat, T1_hat, T2_hat, clock_rate, clock_slope, clock_aim, time_slip;
-    double x_twin, v_twin, v_entry, v2_twin, W_measured, loss, E_exit, r_twin, u_twin, du_twin; Port W_twin;
+    double x_sim, v_sim, x_twin, v_twin, v_entry, v2_twin, W_measured, loss, E_exit, r_twin, u_twin, du_twin; Port W_twin;
 };
 template <class F> void fields(TwinSignals& a, F f) {
     FIELD(F_bias_W) FIELD(fresh) FIELD(F_n) FIELD(x_late) FIELD(v_late) FIELD(touch) FIELD(touch_event)
     FIELD(frame_known) FIELD(frame_model) FIELD(frame_k) FIELD(frame_c) FIELD(frame_q) FIELD(frame_s)
     FIELD(t_d_hat) FIELD(T1_hat) FIELD(T2_hat) FIELD(clock_rate) FIELD(clock_slope) FIELD(clock_aim) FIELD(time_slip)
-    FIELD(x_twin) FIELD(v_twin) FIELD(v_entry) FIELD(v2_twin) FIELD(W_measured) FIELD(loss) FIELD(E_exit)
+    FIELD(x_sim) FIELD(v_sim) FIELD(x_twin) FIELD(v_twin) FIELD(v_entry) FIELD(v2_twin) FIELD(W_measured) FIELD(loss) FIELD(E_exit)
     FIELD(r_twin) FIELD(u_twin) FIELD(du_twin) FIELD(W_twin)
 }
 

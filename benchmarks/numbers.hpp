@@ -40,9 +40,18 @@ template <class F> struct EachNumber {
     }
 };
 
+// Whether any number of the record `top.block` is given: a diagram has the blocks of its scenario only.
+inline bool has_block(const Numbers& numbers, const std::string& part) {
+    const std::string block = part.substr(0, part.find('.', part.find('.') + 1)) + '.';
+    const auto first = numbers.lower_bound(block);
+    return first != numbers.end() && first->first.compare(0, block.size(), block) == 0;
+}
+
 template <class T> T load(const Numbers& numbers, const std::string& name) {
     std::map<std::string, size_t> used;
-    auto take = [&](const std::string& part, double& value) { value = numbers.at(part).at(used[part]++); };
+    auto take = [&](const std::string& part, double& value) {
+        if (numbers.count(part) || has_block(numbers, part)) value = numbers.at(part).at(used[part]++);
+    };
     T record{};
     EachNumber<decltype(take)>{take}(name, record);
     return record;

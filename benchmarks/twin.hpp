@@ -1,4 +1,4 @@
-// The twin of one degree of freedom, stage by stage in the order of its tick; the same expressions as hilt.compensate.twin.
+// The twin of one degree of freedom, stage by stage in the order of its tick; the same expressions as hilt.systems.docking.twin.
 #pragma once
 #include "delay_line.hpp"
 #include "twin_command.hpp"
@@ -18,7 +18,7 @@ inline Reading read(const PairLine& line, double samples, size_t which) {
     return {newer + late.share * (older - newer), newer - older};
 }
 
-// Bias of the sensor, and whether its sample is a new one.
+// Step 0: bias of the sensor, and whether its sample is a new one.
 struct BiasParameters { double threshold; };
 struct BiasState { Vec last, bias; int64_t count; };
 template <class F> void fields(BiasParameters& a, F f) { FIELD(threshold) }
@@ -33,7 +33,7 @@ inline bool in_flight(const Row& row) {
 
 inline void bias(Row& row, BiasState& x, const BiasParameters& p, double dt) {
     constexpr double FIRST = 0.05, WINDOW = 0.5;
-    const Vec raw = row.F_mea_W, off = raw - x.bias;
+    const Vec raw = {row.F_So_S.f[0], 0.0, 0.0}, off = raw - x.bias;
     const double square = dot(off, off);
     row.fresh = !(x.count > 0 && raw == x.last);
     x.last = raw;
@@ -41,7 +41,6 @@ inline void bias(Row& row, BiasState& x, const BiasParameters& p, double dt) {
         x.count += 1;
         x.bias = x.bias + (1.0 / std::min(double(x.count), std::max(WINDOW / dt, 1.0))) * off;
     }
-    row.F_mea_W = raw - x.bias;
     row.F_bias_W = x.bias;
 }
 
@@ -69,6 +68,8 @@ inline void sense(Row& row, SenseState& x, const SenseParameters& p) {
         row.v_late = row.v_late / (1.0 + p.give * slope(frame, row.x_late));
         if (!row.fresh) row.F_n = frame.e * force(frame, row.x_late, row.v_late);
     }
+    row.x_sim = dot(n, row.p_C_des_W);
+    row.v_sim = dot(n, row.v_C_des_W);
 }
 
 // Step 7: the robot's dead time and inertia, by recursive prediction error.
@@ -153,8 +154,8 @@ inline void balance(Row& row, BalanceState& x, const BalanceParameters& p, doubl
         x.speed = std::abs(row.v_late);
         x.force = std::abs(row.F_n);
         x.W = x.variance = x.v2 = 0.0;
-        x.body_at = row.x_twin;
-        x.body_speed = row.v2_twin == 0.0 ? std::abs(row.v_twin) : 0.0;
+        x.body_at = row.x_sim;
+        x.body_speed = row.v2_twin == 0.0 ? std::abs(row.v_sim) : 0.0;
     } else if (row.touch != 0 || row.touch_event == ENDS) {
         const double moved = row.x_late - x.last_at, step = row.F_n - x.last_force;
         x.W += 0.5 * (row.F_n + x.last_force) * moved;
@@ -185,8 +186,8 @@ template <class F> void fields(ClockState& a, F f) { FIELD(slip) }
 inline void clock(Row& row, ClockState& x, const ClockParameters& p, double dt) {
     constexpr double IN_FLIGHT = 8.0, AFTER_TOUCH = 3.0, TOLERANCE = 1e-3, NOTICE = 0.070;
     x.slip += (1.0 - row.clock_rate) * dt;
-    const size_t i = place_of(row.v_twin);
-    const bool near = std::abs(row.x_twin - p.surfaces[i]) < TOLERANCE + NOTICE * std::abs(row.v_twin);
+    const size_t i = place_of(row.v_sim);
+    const bool near = std::abs(row.x_sim - p.surfaces[i]) < TOLERANCE + NOTICE * std::abs(row.v_sim);
     const double aim = near && row.frame_known[i] != KNOWN && row.touch == 0 ? p.guarded : 1.0;
     const double most = (row.touch != 0 ? AFTER_TOUCH : IN_FLIGHT) * dt;
     const double change = within(aim - row.clock_rate, -most, most);
@@ -198,54 +199,60 @@ inline void clock(Row& row, ClockState& x, const ClockParameters& p, double dt) 
 
 // Steps 4 and 5: the force on the simulated body, and the bound on what a contact gives back.
 struct BodyParameters { Vec n_W; double mass, middle; };
-struct BodyState { int64_t on; double e; };
+struct BodyState { int64_t on; double e, energy; };
 template <class F> void fields(BodyParameters& a, F f) { FIELD(n_W) FIELD(mass) FIELD(middle) }
-template <class F> void fields(BodyState& a, F f) { FIELD(on) FIELD(e) }
+template <class F> void fields(BodyState& a, F f) { FIELD(on) FIELD(e) FIELD(energy) }
 
-inline double bounded(double v_next, double v_entry, double dissipated, double e, double mass) {
-    if (v_next * e >= 0.0) return v_next;
-    return -e * std::min(-v_next * e, std::sqrt(std::max(0.0, v_entry * v_entry - 2.0 * dissipated / mass)));
+// At a speed of sqrt(square) the bodies have lost `lost` of the kinetic energy that they had at the entry.
+struct Account { double square, lost, mass, inverse; };
+
+inline double left_of(const Account& account, double kept) {
+    return std::sqrt(std::max(0.0, account.square + 2.0 * (account.lost - kept) * account.inverse));
 }
-inline double closed(double v, double v_entry, double loss, double e) {
+inline double bounded(double v_next, const Account& account, double dissipated, double e) {
+    return v_next * e >= 0.0 ? v_next : -e * std::min(-v_next * e, left_of(account, dissipated));
+}
+inline double closed(double v, double v_entry, const Account& account, double loss, double e) {
     constexpr double CLOSED_BY_AT_MOST = 0.1;
-    const double wanted = v_entry * std::sqrt(std::max(0.0, 1.0 - loss));
-    return -e * std::min(wanted, std::sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry));
+    return -e * std::min(left_of(account, loss), std::sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry));
 }
 
 inline void body(Row& row, BodyState& x, const BodyParameters& p, double dt) {
-    const double step = row.clock_rate * dt, at = row.x_twin, v = row.v_twin;
+    const double step = row.clock_rate * dt, at = row.x_sim, v = row.v_sim;
     double e = double(row.touch);
     if (row.touch == 0) e = row.touch_event == ENDS ? x.e : at > p.middle ? 1.0 : -1.0;
     const Frame frame = frame_of(row, e);
     const double here = force(frame, at, v), late = force(frame, row.x_late, row.v_late);
     const double felt = row.touch != 0 || late > 0.0 ? row.F_n * e : 0.0, size = std::max(0.0, felt + here - late);
 
-    if ((row.touch != 0 || size > 0.0) && (!x.on || e != x.e)) {
+    const bool begins = (row.touch != 0 || size > 0.0) && (!x.on || e != x.e);
+    if (begins) {
         x.on = 1;
         x.e = e;
+        x.energy = 0.0;
         row.v_entry = std::abs(v);
-        row.v2_twin = 0.0;
     }
-    double v_next = v - step * size * e / p.mass;
+    if (begins || !x.on) row.v2_twin = 0.0;
+    if (size > 0.0) row.v2_twin += v * v * step;
+    const Account account = {row.v_entry * row.v_entry, 0.0, p.mass, 1.0 / p.mass};
+    double v_next = v;
     if (x.on) {
-        row.v2_twin += size > 0.0 ? v * v * step : 0.0;
-        v_next = bounded(v_next, row.v_entry, frame.c * row.v2_twin, e, p.mass);
+        v_next = bounded(v - step * size * e / p.mass, account, frame.c * row.v2_twin, e);
         if (row.touch_event == ENDS) {
-            const double before = v_next;
-            v_next = closed(v_next, row.v_entry, row.loss, e);
+            const double before = v_next, loss = row.loss * 0.5 / account.inverse * squared(row.v_entry);
+            v_next = closed(v, row.v_entry, account, std::max(0.0, loss), e);
             row.E_exit = 0.5 * p.mass * (v_next * v_next - before * before);
         } else if (row.touch_event == ABSENT) {
-            v_next = e * row.v_entry;
+            v_next = e * left_of(account, 0.0);
         }
+        x.energy = account.lost + 0.5 * p.mass * (account.square - v_next * v_next);
         if (row.touch == 0 && (row.touch_event != NOTHING || (size == 0.0 && here == 0.0 && late == 0.0))) x.on = 0;
-    } else {
-        row.v2_twin = 0.0;
     }
     const double total = p.mass * (v - v_next) / step;
     row.F_comp_W = (size * e) * p.n_W;
     row.F_alpha_W = (total - size * e) * p.n_W;
     row.F_hat_W = total * p.n_W;
-    row.E_contact = x.on ? 0.5 * p.mass * (row.v_entry * row.v_entry - v_next * v_next) : 0.0;
+    row.E_contact = x.on ? x.energy : 0.0;
     row.m_eff = p.mass;
 }
 
@@ -262,8 +269,8 @@ template <class Stages, class F> void stages(Stages& a, F f) {
     FIELD(twin_body) FIELD(twin_command)
 }
 
+// After the bias, which stands before the sense of contact.
 inline void tick(Row& row, State& x, BodiesState& bodies, const Parameters& p, const BodiesParameters& bodies_p, double dt) {
-    bias(row, x.twin_bias, p.twin_bias, dt);
     sense(row, x.twin_sense, p.twin_sense);
     robot(row, x.twin_robot, p.twin_robot, dt);
     contact(row, x.twin_contact, p.twin_contact, dt);

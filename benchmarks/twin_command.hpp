@@ -1,5 +1,5 @@
 // Steps 8 to 10 of the twin: run ahead of the robot by its dead time, invert the robot, stay within its limits; the same
-// expressions as predict, governor and command of hilt.compensate.twin.
+// expressions as predict, governor and command of hilt.systems.docking.twin.
 #pragma once
 #include "twin_frames.hpp"
 
@@ -107,7 +107,7 @@ inline void command(Row& row, CommandState& x, const CommandParameters& p, doubl
 
     const auto [u, du] = steer({row.u_twin, row.du_twin}, now, inverse(now, T1, T2), inverse(later, T1, T2), T1, x.preview, p.A,
                                p.V, dt);
-    book(x.port, -dot(n, row.F_hat_W), (at - row.x_twin) - (u - row.u_twin), 1.0);
+    book(x.port, -dot(n, row.F_hat_W), (at - row.x_sim) - (u - row.u_twin), 1.0);
     row.X_WB_cmd.p = row.X_WB_sim.p + (u - at) * n;
     row.V_WB_cmd.v = row.V_WB_sim.v + (du - v) * n;
     row.r_twin = now.r;

@@ -1,5 +1,5 @@
 // The twin's frames: what they are made of, and when a contact with them begins and ends; the same expressions as model, fit,
-// give_way and contact of hilt.compensate.twin.
+// give_way and contact of hilt.systems.docking.twin.
 #pragma once
 #include <algorithm>
 
@@ -177,9 +177,9 @@ inline void publish(Row& row, const FrameState& frame, size_t i) {
 inline Event event_of(const Row& row, const ContactParameters& p, double e, const Frame& shown) {
     const double F = row.F_n, size = std::abs(F), told = force(shown, row.x_late, row.v_late);
     if (row.touch != 0) {
-        const bool inside = told > 0.0, leaving = row.v_twin * e < 0.0;
+        const bool inside = told > 0.0, leaving = row.v_sim * e < 0.0;
         if (F * e < -p.threshold) return CAME_TO_NOTHING;
-        if (leaving && !inside && size < p.threshold && force(shown, row.x_twin, row.v_twin) == 0.0) return ENDS;
+        if (leaving && !inside && size < p.threshold && force(shown, row.x_sim, row.v_sim) == 0.0) return ENDS;
         return !leaving && !inside && size < 0.5 * p.threshold ? CAME_TO_NOTHING : NOTHING;
     }
     if (size > p.threshold) return BEGINS;

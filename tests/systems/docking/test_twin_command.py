@@ -53,7 +53,7 @@ def test_derivatives_in_real_time():
         return SPEED / OMEGA * math.sin(OMEGA * (tau + 0.02))
 
     x, v = SPEED / OMEGA * math.sin(OMEGA * 0.02), SPEED * math.cos(OMEGA * 0.02)
-    found = predict.in_real_time(FRAME, MASS, x, v, -(OMEGA**2) * x, beta, slope)
+    found = predict.in_real_time(FRAME, MASS, predict.Ahead(0.0, beta, slope, x, v, -(OMEGA**2) * x))
     h = 1e-3
     r = [place(i * h) for i in (-2, -1, 0, 1, 2)]
     wanted = (
@@ -89,7 +89,7 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 
 
 @given(
-    st.floats(-1, 1), st.floats(-0.03, 0.03), st.tuples(*[anything] * 4), st.tuples(anything, anything),
+    st.floats(-1, 1), st.floats(-0.03, 0.03), st.builds(predict.Motion, *[anything] * 4), st.tuples(anything, anything),
     st.tuples(anything, anything), st.floats(0.01, 0.025),
 )  # fmt: skip
 def test_the_governor_keeps_its_limits_whatever_comes(u, du, now, U, U2, preview):
@@ -107,7 +107,7 @@ def test_the_governor_catches_up_with_a_flight():
     for k in range(200):
         r = 0.8e-3 + SPEED * (k + 1) * dt
         later = (r + SPEED * 0.01, SPEED)
-        u, du = governor.steer(u, du, (r, SPEED, 0.0, 0.0), (r, SPEED), later, 0.0, 0.01, A, V, dt)
+        u, du = governor.steer(u, du, predict.Motion(r, SPEED, 0.0, 0.0), (r, SPEED), later, 0.0, 0.01, A, V, dt)
         speeds.append(du)
     assert u == pytest.approx(r, abs=1e-9)
     assert max(speeds) <= V

@@ -31,7 +31,7 @@ def press(sig, x, p, force, surface, e=1, ticks=160, speed=SPEED, k=176275.0):
         if omega * t > math.pi:
             depth, rate = -speed * (t - math.pi / omega), -speed
         sig.x_late, sig.v_late = surface + e * depth, e * rate
-        sig.x_twin, sig.v_twin = sig.x_late, sig.v_late
+        sig.x_sim, sig.v_sim = sig.x_late, sig.v_late
         sig.F_n, sig.fresh = e * max(0.0, force(depth, rate)) if depth > 0 else 0.0, 1
         contact.contact_step(sig, x, p, DT)
 
@@ -112,7 +112,7 @@ def test_a_frame_that_is_gone_is_forgotten():
 
 def test_one_odd_sample_in_flight_comes_to_nothing():
     sig, x, p = bench("sensor.noise=0.5 N")
-    sig.x_late, sig.v_late, sig.x_twin, sig.v_twin, sig.F_n = 2e-3, SPEED, 2e-3, SPEED, 4.0
+    sig.x_late, sig.v_late, sig.x_sim, sig.v_sim, sig.F_n = 2e-3, SPEED, 2e-3, SPEED, 4.0
     contact.contact_step(sig, x, p, DT)
     assert sig.touch == 1
     sig.F_n, sig.x_late = 0.1, 1.9e-3

@@ -16,9 +16,9 @@ from hilt.systems.docking.analysis import bound
 from hilt.systems.docking.contact_sense import contact_sense_step
 from hilt.systems.docking.delay_compensation import effective_mass
 from hilt.systems.docking.docking import DOCKING
-from hilt.systems.docking.twin import clock, model, predict
+from hilt.systems.docking.twin import body, clock, model, predict
 from hilt.systems.docking.twin.contact import ENDS
-from hilt.systems.docking.twin.six import body, govern, lead, mobility, planes, point
+from hilt.systems.docking.twin.space import govern, lead, mobility, planes, point
 from hilt.systems.docking.two_bodies import relative_motion, two_bodies_step
 from tests.systems.docking import spoiled
 
@@ -107,10 +107,10 @@ def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
     frame = model.Frame(1.0, model.KNOWN, model.LINEAR, K, 0.0, 33000.0, surface)
     G_q, G_w = (np.array(G) for G in mobility.answers(p.twin_body.levers, q, tuple(tip), tuple(n)))
     mass, at, v_n, ahead = 1.0 / float(n @ G_q), float(n @ tip), float(n @ v), 0.04
-    curve = predict.ahead(frame, mass, at, v_n, ahead, 60)
-    add = lead.bend((0.0, 0.0, 0.0, 0.0), curve, at, v_n, ahead, 1.0)
-    tip_ahead = np.array(lead.motion_ahead(tuple(tip), tuple(v), tuple(mass * G_q), add, ahead, 1.0, 0.0)[0])
-    turn_ahead = np.array(lead.motion_ahead((0.0, 0.0, 0.0), tuple(w), tuple(mass * G_w), add, ahead, 1.0, 0.0)[0])
+    there = predict.foresee(frame, mass, predict.Ahead(0.0, 1.0, 0.0, at, v_n, 0.0), 1.0, ahead, 60)
+    y = lead.bend(frame, mass, there, at, v_n)
+    tip_ahead = np.array(lead.motion_ahead(tuple(tip), tuple(v), tuple(mass * G_q), y, there).r)
+    turn_ahead = np.array(lead.motion_ahead((0.0, 0.0, 0.0), tuple(w), tuple(mass * G_w), y, there).r)
     for _ in range(4000):
         here, _ = tip_of(made)
         sig.F_hat_W[:] = K * max(0.0, float(n @ here) - surface) * n
@@ -146,10 +146,10 @@ def test_nothing_makes_energy_or_momentum(front, rear, told, rubs):
     for force, n, late, rate, touch, event, loss, beta in told:
         tip, v = tip_of(made)
         sig.n_hat_W[:], sig.F_mea_W[:] = n, force
-        sig.F_n, sig.x_twin, sig.v_twin = np.dot(n, force), np.dot(n, tip), np.dot(n, v)
+        sig.F_n, sig.x_sim, sig.v_sim = np.dot(n, force), np.dot(n, tip), np.dot(n, v)
         sig.x_late, sig.v_late, sig.touch, sig.touch_event, sig.loss, sig.clock_rate = late, rate, touch, event, loss, beta
         here = kinetic_energy(made)
-        body.body_step(sig, x.twin_body, p.twin_body, DT)
+        body.body_in_space_step(sig, x.twin_body, p.twin_body, DT)
         two_bodies_step(sig, x.bodies, p.bodies, beta * DT)
         if not was[0] or was[1] != x.twin_body.e:  # it was free, or this is another contact
             entry = here
@@ -168,13 +168,13 @@ def test_the_exit_closes_the_total_kinetic_energy():
     def moment(force, touch, event):
         tip, v = tip_of(made)
         sig.n_hat_W[:] = p.twin_sense.n_W
-        sig.x_twin, sig.v_twin = sig.n_hat_W @ tip, sig.n_hat_W @ v
+        sig.x_sim, sig.v_sim = sig.n_hat_W @ tip, sig.n_hat_W @ v
         sig.x_late, sig.F_n, sig.touch, sig.touch_event, sig.loss = -1.0, force, touch, event, 0.0
-        body.body_step(sig, x.twin_body, p.twin_body, DT)
+        body.body_in_space_step(sig, x.twin_body, p.twin_body, DT)
         two_bodies_step(sig, x.bodies, p.bodies, DT)
 
     moment(100.0, 1, 0)
-    while sig.v_twin > -0.97 * sig.v_entry:
+    while sig.v_sim > -0.97 * sig.v_entry:
         moment(100.0, 1, 0)
     assert kinetic_energy(made) < 0.999 * start
     moment(0.0, 0, ENDS)

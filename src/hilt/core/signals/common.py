@@ -27,7 +27,14 @@ declare("p_C_W", FLOAT, "tip of the rod by the encoders", size=3, unit="m", fram
 declare("v_C_W", FLOAT, "its velocity by the encoders", size=3, unit="m/s", frame="W")
 declare("p_C_des_W", FLOAT, "tip of the simulated rod at t, relative to the target", size=3, unit="m", frame="W")
 declare("v_C_des_W", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
-declare("F_mea_W", FLOAT, "measured contact force on the target", size=3, unit="N", frame="W")
+declare(
+    "F_mea_W",
+    FLOAT,
+    "measured contact force on the target, less the sensor's bias where that is known",
+    size=3,
+    unit="N",
+    frame="W",
+)
 declare("F_act_W", FLOAT, "measured force, the sensor's delay taken off", size=3, unit="N", frame="W")
 declare("in_contact", INTEGER, "1 while the measured force says so", unit="1")
 declare("e_W", FLOAT, "direction of the measured force while in contact, else 0", size=3, unit="1", frame="W")

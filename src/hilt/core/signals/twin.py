@@ -8,6 +8,8 @@ declare("fresh", INTEGER, "1 where the force is a new sample, 0 where one was lo
 declare("F_n", FLOAT, "measured force along the frames' normal", unit="N")
 declare("x_late", FLOAT, "measured tip along the normal, when the force was felt", unit="m")
 declare("v_late", FLOAT, "its velocity", unit="m/s")
+declare("x_sim", FLOAT, "simulated tip along the normal, at t", unit="m")
+declare("v_sim", FLOAT, "its velocity", unit="m/s")
 
 # Contact (steps 2, 3)
 declare("touch", INTEGER, "frame that is felt: 1 front, -1 rear, 0 none", unit="1")

@@ -20,6 +20,13 @@ from hilt.maths import so3, vec
 
 
 @jit
+def force_in_W(sig, p):
+    """What the sensor shows; on a line only what is along it."""
+    f = vec.load(sig.F_So_filt_S.f)
+    return so3.rotate(so3.load(p.q_WS), f) if p.rotates else (f[0], 0.0, 0.0)
+
+
+@jit
 def contact_sense_step(sig, x, p, dt):
     tip, tip_des = vec.load(p.tip_B), vec.load(p.tip_B)
     v, v_des = vec.load(sig.V_WB_meas.v), vec.load(sig.V_WB_sim.v)
@@ -33,11 +40,10 @@ def contact_sense_step(sig, x, p, dt):
     vec.store(sig.p_C_des_W, vec.add(vec.load(sig.X_WB_sim.p), tip_des))  # [He2022, eq. 25]
     vec.store(sig.v_C_des_W, v_des)
 
-    f = vec.load(sig.F_So_filt_S.f)
-    f = so3.rotate(so3.load(p.q_WS), f) if p.rotates else (f[0], 0.0, 0.0)
+    f = force_in_W(sig, p)
     slope = vec.scale(1.0 / dt, vec.sub(f, vec.load(x.f))) if x.started else (0.0, 0.0, 0.0)
     slope = vec.add(vec.load(x.slope), vec.scale(p.share, vec.sub(slope, vec.load(x.slope))))
-    vec.store(sig.F_mea_W, f)
+    vec.store(sig.F_mea_W, vec.sub(f, vec.load(sig.F_bias_W)))
     vec.store(sig.F_act_W, vec.add(f, vec.scale(p.sensor_delay, slope)))  # [He2022, eq. 6], read rightly
     vec.store(x.f, f)
     vec.store(x.slope, slope)
@@ -69,7 +75,7 @@ def _pack(p: np.record, sensing: ContactSensing, loop: Cycle) -> None:
 CONTACT_SENSE = StageKind(
     "contact-sense",
     contact_sense_step,
-    reads=("X_WB_meas", "V_WB_meas", "X_WB_sim", "V_WB_sim", "F_So_filt_S", "in_contact"),
+    reads=("X_WB_meas", "V_WB_meas", "X_WB_sim", "V_WB_sim", "F_So_filt_S", "F_bias_W", "in_contact"),
     writes=("p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "F_mea_W", "F_act_W", "in_contact", "e_W"),
     state=record(f=3, slope=3, started="i8"),
     params=record(tip_B=3, q_WS=4, rotates="i8", threshold="f8", sensor_delay="f8", share="f8"),

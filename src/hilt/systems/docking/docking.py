@@ -33,6 +33,7 @@ from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 from hilt.systems.docking.delay_compensation import COMPENSATE, Compensation
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
+from hilt.systems.docking.twin.bias import TWIN_BIAS
 from hilt.systems.docking.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
 from hilt.systems.docking.twin.tick import TWIN_BLOCKS, uses_twin
 from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, TwoBodies
@@ -254,6 +255,7 @@ DOCKING = System(
     scenario=Docking,
     tick=(
         Block("filter", LOW_PASS, lambda s: s.force_filter),
+        Block("twin_bias", TWIN_BIAS, when=uses_twin),
         Block("sense", CONTACT_SENSE, lambda s: s.contact_sensing),
         Block("identify", IDENTIFY, lambda s: s.identification, when=_without_twin),
         Block("compensate", COMPENSATE, lambda s: s.compensation, when=_without_twin),

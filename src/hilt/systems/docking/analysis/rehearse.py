@@ -42,7 +42,7 @@ def plan_of(system: Any, scenario: Any) -> Plan:
 def closing_speed(system: Any, scenario: Any) -> float:
     """Of the tip along the believed normal, at the start; both bodies may turn."""
     still = scenario.model_copy(update={"compensate": scenario.compensate.model_copy(update={"mode": "realtime"})})
-    start = system.set_up(still).row[0].V_WB_cmd
+    start = system.set_up(still).row[0].V_WB_sim
     speed = abs(float(np.dot(scenario.prior.normal(scenario), start.v + np.cross(start.w, scenario.rod.tip))))
     if not speed > 1e-6 * scenario.approach.speed:
         raise InputError(

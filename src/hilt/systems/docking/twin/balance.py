@@ -43,7 +43,7 @@ def balance_step(sig, x, p, dt):
         x.e, x.at, x.speed, x.force = float(sig.touch), sig.x_late, abs(sig.v_late), abs(sig.F_n)
         x.W = x.variance = x.v2 = 0.0
         # A body that met a frame which was not known counts from here on; how far it had come is known at the end.
-        x.body_at, x.body_speed = sig.x_twin, abs(sig.v_twin) if sig.v2_twin == 0.0 else 0.0
+        x.body_at, x.body_speed = sig.x_sim, abs(sig.v_sim) if sig.v2_twin == 0.0 else 0.0
     elif sig.touch != 0 or sig.touch_event == ENDS:
         moved, step = sig.x_late - x.last_at, sig.F_n - x.last_force
         x.W += 0.5 * (sig.F_n + x.last_force) * moved
@@ -72,7 +72,7 @@ TWIN_BALANCE = StageKind(
     "twin-balance",
     balance_step,
     reads=(
-        "touch", "touch_event", "F_n", "x_late", "v_late", "x_twin", "v_twin", "v_entry", "v2_twin", "loss", "m_eff",
+        "touch", "touch_event", "F_n", "x_late", "v_late", "x_sim", "v_sim", "v_entry", "v2_twin", "loss", "m_eff",
         *model.SIGNALS,
     ),
     writes=("W_measured", "loss"),

@@ -1,6 +1,6 @@
-"""Before step 1: what the sensor shows in free flight is its bias; and whether its sample is a new one.
+"""Step 0: what the sensor shows in free flight is its bias; and whether its sample is a new one.
 
-    F <- F - b;      b += (F_raw - b)/min(i, N) in flight, well away from both frames
+    b += (F - b)/min(i, N) in flight, well away from both frames;      what follows takes F - b
 
 The rod starts in free flight, so the first samples count whatever they are; later ones that look like a touch do not. A sample
 that repeats the last one in every axis was lost on its way: steps 1 to 3 then take the twin's force for it.
@@ -10,6 +10,7 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
 from hilt.maths import vec
+from hilt.systems.docking.contact_sense import force_in_W
 
 AWAY = 2e-3  # m from where a frame is or should be
 FIRST, WINDOW = 0.05, 0.5  # s
@@ -26,7 +27,7 @@ def _in_flight(sig):
 
 @jit
 def bias_step(sig, x, p, dt):
-    raw, last, bias = vec.load(sig.F_mea_W), vec.load(x.last), vec.load(x.bias)
+    raw, last, bias = force_in_W(sig, p), vec.load(x.last), vec.load(x.bias)
     sig.fresh = 0 if x.count > 0 and raw[0] == last[0] and raw[1] == last[1] and raw[2] == last[2] else 1
     vec.store(x.last, raw)
     off = vec.sub(raw, bias)
@@ -35,20 +36,20 @@ def bias_step(sig, x, p, dt):
         x.count += 1
         bias = vec.add(bias, vec.scale(1.0 / min(float(x.count), max(WINDOW / dt, 1.0)), off))
         vec.store(x.bias, bias)
-    vec.store(sig.F_mea_W, vec.sub(raw, bias))
     vec.store(sig.F_bias_W, bias)
 
 
 def _pack(p, scenario):
     p.threshold = scenario.force_threshold
+    p.q_WS, p.rotates = scenario.sensor.attitude, scenario.rotates
 
 
 TWIN_BIAS = StageKind(
     "twin-bias",
     bias_step,
-    reads=("F_mea_W", "touch", "x_twin", "x_late", "frame_s"),
-    writes=("F_mea_W", "F_bias_W", "fresh"),
+    reads=("F_So_filt_S", "touch", "x_twin", "x_late", "frame_s"),
+    writes=("F_bias_W", "fresh"),
     state=record(last=3, bias=3, count="i8"),
-    params=record(threshold="f8"),
+    params=record(threshold="f8", q_WS=4, rotates="i8"),
     pack=_pack,
 )

@@ -1,13 +1,12 @@
 """Steps 4 and 5: the force on the simulated bodies, and the bound on what a contact gives back.
 
     F̂ = max(0, F_m + f̂(x, v) - f̂(x', v'))                   Smith form: the measured force, moved from the robot to the twin
-    J = T_b F̂;   v⁺ = v - J e/m;   s² = v² + 2E/m;   E⁺ = ½ m (s² - v⁺²);   D = c ∫v² dt_b         T_b = βT
-    if E < D on the way out:  v⁺ = -e √(s² - 2D/m), never faster than without it
-    at the exit:              v⁺ = -e min(√(s² - 2(λK + W_t)/m), √(v² + 0.1 v_in²)),         K = ½ m v_in²
+    J = T_b F̂;   v⁺ = v - J e/m;   E⁺ = E + ½ m (v² - v⁺²);   D = c ∫v² dt_b                       T_b = βT
+    if E < D on the way out:  v⁺ = -e √(v² + 2(E - D)/m), never faster than without it
+    at the exit:              v⁺ = -e min(√(v² + 2(E - λK - W_t)/m), √(v² + 0.1 v_in²)),         K = ½ m v_in²
 
-All along the normal n; m is the mass that the contact feels: the reduced mass on a line, m_eff of mobility.py in space. s is the
-speed at which the bodies would have all the kinetic energy of the entry; on a line it is v_in. W_t is the work of friction, in
-space only (friction.py).
+All along the normal n; m is the mass that the contact feels: the reduced mass on a line, m_eff of mobility.py in space. W_t is
+the work of friction, in space only (friction.py).
 
 ±J n acts on both bodies at one common point and between impulses they are free, so momentum is exact for any J and E is exactly
 the kinetic energy that both have lost since the entry. F̂ ≥ 0 only brakes on the way in, E ≥ D ≥ 0 on the way out, λ ≥ 0 at the
@@ -15,6 +14,7 @@ exit: the *total* kinetic energy is never above that at the entry, whatever n, m
 """
 
 import math
+from typing import NamedTuple
 
 from hilt.compiled import jit
 from hilt.core.signals import record
@@ -28,14 +28,23 @@ from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_lever
 CLOSED_BY_AT_MOST = 0.1  # of the kinetic energy at the entry
 
 
+class Account(NamedTuple):
+    """At a speed of √square along n the bodies have lost `lost` of the kinetic energy that they had at the entry."""
+
+    square: float
+    lost: float
+    mass: float  # m
+    inverse: float  # 1/m
+
+
 @jit
 def smith(sig, x, middle):
     """Step 4: the frame that acts, F̂ along its e, and whether twin and robot are both outside it."""
     side = sig.touch
     if side == 0:
-        side = int(x.e) if sig.touch_event == ENDS else 1 if sig.x_twin > middle else -1
+        side = int(x.e) if sig.touch_event == ENDS else 1 if sig.x_sim > middle else -1
     frame = model.frame_of(sig, side)
-    here, late = model.force(frame, sig.x_twin, sig.v_twin), model.force(frame, sig.x_late, sig.v_late)
+    here, late = model.force(frame, sig.x_sim, sig.v_sim), model.force(frame, sig.x_late, sig.v_late)
     felt = sig.F_n * frame.e if sig.touch != 0 or late > 0.0 else 0.0
     return frame, max(0.0, felt + here - late), here == 0.0 and late == 0.0
 
@@ -45,46 +54,46 @@ def enter(sig, x, frame, size, step):
     """Whether a contact begins with this tick: with the speed that the bodies have now."""
     new = (sig.touch != 0 or size > 0.0) and (not x.on or frame.e != x.e)
     if new:
-        x.on, x.e, x.energy, sig.v_entry = 1, frame.e, 0.0, abs(sig.v_twin)
+        x.on, x.e, x.energy, sig.v_entry = 1, frame.e, 0.0, abs(sig.v_sim)
     if new or not x.on:
         sig.v2_twin = 0.0
     if size > 0.0:
-        sig.v2_twin += sig.v_twin * sig.v_twin * step
+        sig.v2_twin += sig.v_sim * sig.v_sim * step
     return new
 
 
 @jit
-def left_of(square, kept, mass):
-    """Speed at which the bodies have `kept` less than at the entry; `square` is s²."""
-    return math.sqrt(max(0.0, square - 2.0 * kept / mass))
+def left_of(account, kept):
+    """Speed at which the bodies have `kept` less than at the entry."""
+    return math.sqrt(max(0.0, account.square + 2.0 * (account.lost - kept) * account.inverse))
 
 
 @jit
-def bounded(v_next, square, dissipated, e, mass):
+def bounded(v_next, account, dissipated, e):
     """The way out: no more kinetic energy than came in, less what the damping took; `v_next` if it is slower."""
-    return v_next if v_next * e >= 0.0 else -e * min(-v_next * e, left_of(square, dissipated, mass))
+    return v_next if v_next * e >= 0.0 else -e * min(-v_next * e, left_of(account, dissipated))
 
 
 @jit
-def closed(v, v_entry, square, loss, e, mass):
+def closed(v, v_entry, account, loss, e):
     """The exit: what was measured at the real port decides, within a tenth of the energy."""
-    return -e * min(left_of(square, loss, mass), math.sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry))
+    return -e * min(left_of(account, loss), math.sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry))
 
 
 @jit
-def after(sig, x, frame, size, outside, v, square, rubbed, mass, step):
-    """Step 5: v⁺."""
+def after(sig, x, frame, size, outside, v, v_next, account, rubbed):
+    """Step 5: v⁺; v_next is what F̂ alone makes of v."""
     if not x.on:
         return v
     e = frame.e
-    v_next = bounded(v - step * size * e / mass, square, frame.c * sig.v2_twin, e, mass)
+    v_next = bounded(v_next, account, frame.c * sig.v2_twin, e)
     if sig.touch_event == ENDS:
-        before, loss = v_next, sig.loss * 0.5 * mass * sig.v_entry * sig.v_entry
-        v_next = closed(before, sig.v_entry, square, max(0.0, loss + rubbed), e, mass)
-        sig.E_exit = 0.5 * mass * (v_next * v_next - before * before)
+        before, loss = v_next, sig.loss * 0.5 / account.inverse * sig.v_entry**2
+        v_next = closed(v, sig.v_entry, account, max(0.0, loss + rubbed), e)
+        sig.E_exit = 0.5 * account.mass * (v_next * v_next - before * before)
     elif sig.touch_event == ABSENT:
-        v_next = e * left_of(square, 0.0, mass)
-    x.energy = 0.5 * mass * (square - v_next * v_next)
+        v_next = e * left_of(account, 0.0)
+    x.energy = account.lost + 0.5 * account.mass * (account.square - v_next * v_next)
     if sig.touch == 0 and (sig.touch_event != 0 or (size == 0.0 and outside)):
         x.on = 0
     return v_next
@@ -102,10 +111,11 @@ def push(sig, x, n, force, total, mass):
 
 @jit
 def body_on_a_line_step(sig, x, p, dt):
-    step, v = sig.clock_rate * dt, sig.v_twin
+    step, v = sig.clock_rate * dt, sig.v_sim
     frame, size, outside = smith(sig, x, p.middle)
     enter(sig, x, frame, size, step)
-    v_next = after(sig, x, frame, size, outside, v, sig.v_entry * sig.v_entry, 0.0, p.mass, step)
+    account = Account(sig.v_entry * sig.v_entry, 0.0, p.mass, 1.0 / p.mass)
+    v_next = after(sig, x, frame, size, outside, v, v - step * size * frame.e / p.mass, account, 0.0)
     push(sig, x, vec.load(p.n_W), size * frame.e, p.mass * (v - v_next) / step, p.mass)
 
 
@@ -113,7 +123,7 @@ def body_on_a_line_step(sig, x, p, dt):
 def body_in_space_step(sig, x, p, dt):
     step, v_tip, across = sig.clock_rate * dt, vec.load(sig.v_C_des_W), friction.NOTHING
     n, q, tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), vec.load(sig.p_C_des_W)
-    mass = 1.0 / vec.dot(n, answers(p.levers, q, tip, n)[0])
+    inverse = vec.dot(n, answers(p.levers, q, tip, n)[0])
     frame, size, outside = smith(sig, x, p.middle)
     if enter(sig, x, frame, size, step):
         friction.begin(x.friction)
@@ -123,9 +133,10 @@ def body_in_space_step(sig, x, p, dt):
         across, v_tip, taken = friction.rub(x.friction, i, force, p.force_noise, n, p.levers, q, tip, v_tip, room, step)
         x.energy += taken
     v = vec.dot(n, v_tip)
-    square = v * v + 2.0 * x.energy / mass  # the mass that the contact feels changes while it lasts, and friction takes its part
-    v_next = after(sig, x, frame, size, outside, v, square, friction.work(x.friction), mass, step)
-    push(sig, x, n, size * frame.e, mass * (v - v_next) / step, mass)
+    account = Account(v * v, x.energy, 1.0 / inverse, inverse)  # the mass changes during a contact, and friction takes its part
+    v_next = v - step * size * frame.e * inverse
+    v_next = after(sig, x, frame, size, outside, v, v_next, account, friction.work(x.friction))
+    push(sig, x, n, size * frame.e, (v - v_next) / (inverse * step), 1.0 / inverse)
     vec.store(sig.F_comp_W, vec.add(vec.load(sig.F_comp_W), across))
     vec.store(sig.F_hat_W, vec.add(vec.load(sig.F_hat_W), across))
 
@@ -150,7 +161,7 @@ def _reset(sig, x, p):
 
 
 _READS = (
-    *("clock_rate", "x_twin", "v_twin", "touch", "touch_event", "F_n", "x_late", "v_late", "loss", "v_entry", "v2_twin"),
+    *("clock_rate", "x_sim", "v_sim", "touch", "touch_event", "F_n", "x_late", "v_late", "loss", "v_entry", "v2_twin"),
     *("E_exit", *model.SIGNALS),
 )
 _WRITES = ("F_comp_W", "F_alpha_W", "F_hat_W", "E_contact", "m_eff", "v_entry", "v2_twin", "E_exit")

@@ -44,8 +44,8 @@ def go_on(sig, x, aim, dt):
 
 @jit
 def _aim_on_a_line(sig, p):
-    i = model.place_of(1 if sig.v_twin > 0.0 else -1)
-    near = abs(sig.x_twin - p.surfaces[i]) < TOLERANCE + NOTICE * abs(sig.v_twin)
+    i = model.place_of(1 if sig.v_sim > 0.0 else -1)
+    near = abs(sig.x_sim - p.surfaces[i]) < TOLERANCE + NOTICE * abs(sig.v_sim)
     return p.guarded if near and sig.frame_known[i] != model.KNOWN and sig.touch == 0 else 1.0
 
 
@@ -75,19 +75,19 @@ def notice(b):
 @jit
 def _aim_at_frame(sig, p):
     """For the sake of the frame that is felt or ahead."""
-    e = sig.touch if sig.touch != 0 else 1 if sig.x_twin > p.middle else -1
+    e = sig.touch if sig.touch != 0 else 1 if sig.x_sim > p.middle else -1
     i = model.place_of(e)
-    speed, mass = abs(sig.v_twin), sig.m_eff if sig.m_eff > 0.0 else p.mass
+    speed, mass = abs(sig.v_sim), sig.m_eff if sig.m_eff > 0.0 else p.mass
     omega = math.sqrt(sig.frame_k[i] / mass)
     if sig.touch != 0:
         return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V)
-    if not sig.v_twin * e > 0.0:
+    if not sig.v_sim * e > 0.0:
         return 1.0  # on its way to the other frame, which is far
     if sig.frame_known[i] == model.KNOWN and sig.doubt <= IN_DOUBT * speed / omega:
-        near = (sig.frame_s[i] - sig.x_twin) * e < FOLLOWED * speed
+        near = (sig.frame_s[i] - sig.x_sim) * e < FOLLOWED * speed
         return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V) if near else 1.0
     b = p.guarded * min(1.0, p.omega / omega)
-    return b if abs(sig.frame_s[i] - sig.x_twin) < TOLERANCE + 2.0 * sig.doubt + notice(b) * speed else 1.0
+    return b if abs(sig.frame_s[i] - sig.x_sim) < TOLERANCE + 2.0 * sig.doubt + notice(b) * speed else 1.0
 
 
 @jit
@@ -137,7 +137,7 @@ _STATE = record(slip="f8")
 CLOCK_ON_A_LINE = StageKind(
     "twin-clock",
     clock_on_a_line_step,
-    reads=("x_twin", "v_twin", "frame_known", "touch", "clock_rate"),
+    reads=("x_sim", "v_sim", "frame_known", "touch", "clock_rate"),
     writes=_WRITES,
     state=_STATE,
     params=record(guarded="f8", realtime="i8", surfaces=2),
@@ -149,7 +149,7 @@ CLOCK_IN_SPACE = StageKind(
     "twin-clock-in-space",
     clock_in_space_step,
     reads=(
-        *("x_twin", "v_twin", "v_C_des_W", "v_entry", "m_eff", "doubt", "frame_known", "frame_k", "frame_s", "touch"),
+        *("x_sim", "v_sim", "v_C_des_W", "v_entry", "m_eff", "doubt", "frame_known", "frame_k", "frame_s", "touch"),
         *("clock_rate", "T1_hat", "T2_hat"),
     ),
     writes=_WRITES,

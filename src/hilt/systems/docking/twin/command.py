@@ -1,74 +1,131 @@
-"""Steps 8 to 10 as a stage: from the simulated body at t + T to the robot's set-point.
+"""Steps 8 to 10 as a stage: from the simulated bodies at t + T to the robot's command.
 
-The set-point is ahead of the body along the normal. The bodies feel F̂ on their own way, the books of the contact book F̂ on the
-command's way: the difference is the twin's port.
+On a line the command is ahead of the body along the normal. In space it is the tip's position and the attitude; the flange
+follows from both, only here. The bodies feel F̂ on their own way, the ledger of the contact books F̂ on the command's way: the
+difference is the twin's port.
 """
+
+import math
 
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
 from hilt.core.stage import StageKind
-from hilt.maths import vec
+from hilt.maths import so3, vec
 from hilt.systems.docking.as_simulated import command_the_body
 from hilt.systems.docking.twin import model
-from hilt.systems.docking.twin.give_way import stretched
+from hilt.systems.docking.twin.give_way import stretched, stretched_tip
 from hilt.systems.docking.twin.governor import inverse, steer
-from hilt.systems.docking.twin.predict import acceleration, ahead, clock_ahead, in_real_time
+from hilt.systems.docking.twin.predict import Ahead, acceleration, foresee, in_real_time
 from hilt.systems.docking.twin.prior import limits_of
+from hilt.systems.docking.twin.space.govern import steer_tip, steer_turn
+from hilt.systems.docking.twin.space.lead import bend, motion_ahead
+from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_levers
 
 STEPS, PREVIEW_STEPS = 6, 3
 SHORTEST, LONGEST = 0.010, 0.025  # of the preview, s
+SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point so far away, at least
 
 
 @jit
-def preview_of(T2, k, v, mass, A):
-    """Long enough to brake what a contact of stiffness k asks of the inverse robot."""
-    return min(max(1.8 * T2 * k / mass * abs(v) / A, SHORTEST), LONGEST)
+def look_ahead(sig, x, frame, mass, at, v, T2, A, dt):
+    """Step 8: the twin when a command of now arrives, and a preview later; it is held during a contact.
 
-
-@jit
-def command_step(sig, x, p, dt):
-    ledger.publish(sig.W_twin, x.port)
-    n = vec.load(p.n_W)
-    tip = vec.load(p.tip_B)
-    at, v = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip), vec.dot(n, sig.V_WB_sim.v)
-    side = sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1
-    frame = model.frame_of(sig, side)
-    rate, slope, aim = sig.clock_rate, sig.clock_slope, sig.clock_aim
-    T1, T2 = sig.T1_hat, sig.T2_hat
+    The preview is long enough to brake what a contact of this stiffness asks of the inverse robot.
+    """
     if sig.touch == 0 or x.preview == 0.0:
-        x.preview = preview_of(T2, frame.k, v, p.mass, p.A)
+        x.preview = min(max(1.8 * T2 * frame.k / mass * abs(v) / A, SHORTEST), LONGEST)
+    # The velocity of the bodies belongs to the middle of the tick that ends here.
+    v_here = v + 0.5 * sig.clock_rate * dt * acceleration(frame, mass, at, v)
+    here = Ahead(0.0, sig.clock_rate, sig.clock_slope, at, v_here, 0.0)
+    there = foresee(frame, mass, here, sig.clock_aim, sig.t_d_hat, STEPS)
+    return there, foresee(frame, mass, there, sig.clock_aim, x.preview, PREVIEW_STEPS)
 
-    # The body's velocity belongs to the middle of the tick that ends here.
-    v_here = v + 0.5 * rate * dt * acceleration(frame, p.mass, at, v)
-    horizon, rate, slope = clock_ahead(rate, slope, aim, sig.t_d_hat)
-    y, dy, ddy = ahead(frame, p.mass, at, v_here, horizon, STEPS)
-    now = in_real_time(frame, p.mass, y, dy, ddy, rate, slope)
-    horizon, rate, slope = clock_ahead(rate, slope, aim, x.preview)
-    y, dy, ddy = ahead(frame, p.mass, y, dy, horizon, PREVIEW_STEPS)
-    later = in_real_time(frame, p.mass, y, dy, ddy, rate, slope)
-    now, later = stretched(frame, p.give, now), stretched(frame, p.give, later)
 
-    u, du = steer(sig.u_twin, sig.du_twin, now, inverse(now, T1, T2), inverse(later, T1, T2), T1, x.preview, p.A, p.V, dt)
+@jit
+def command_on_a_line_step(sig, x, p, dt):
+    ledger.publish(sig.W_twin, x.port)
+    n, tip, T1, T2 = vec.load(p.n_W), vec.load(p.tip_B), sig.T1_hat, sig.T2_hat
+    at, v = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip), vec.dot(n, sig.V_WB_sim.v)
+    frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1)
+    there, later = look_ahead(sig, x, frame, p.mass, at, v, T2, p.A, dt)
+    now = stretched(frame, p.give, in_real_time(frame, p.mass, there))
+    then = inverse(stretched(frame, p.give, in_real_time(frame, p.mass, later)), T1, T2)
+    u, du = steer(sig.u_twin, sig.du_twin, now, inverse(now, T1, T2), then, T1, x.preview, p.A, p.V, dt)
+
     # -F̂·(way of the body - way of the command)
-    ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_twin) - (u - sig.u_twin), 1.0)
+    ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_sim) - (u - sig.u_twin), 1.0)
     vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_sim.p), vec.scale(u - at, n)))
     vec.store(sig.V_WB_cmd.v, vec.add(vec.load(sig.V_WB_sim.v), vec.scale(du - v, n)))
-    sig.r_twin, sig.u_twin, sig.du_twin = now[0], u, du
+    sig.r_twin, sig.u_twin, sig.du_twin = now.r, u, du
     sig.x_twin, sig.v_twin = at, v
 
 
+@jit
+def command_in_space_step(sig, x, p, dt):
+    ledger.publish(sig.W_twin, x.port)
+    n, q, T1, T2 = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), sig.T1_hat, sig.T2_hat
+    rod = so3.rotate(q, vec.load(p.tip_B))
+    tip, turning = vec.add(vec.load(sig.X_WB_sim.p), rod), vec.load(sig.V_WB_sim.w)
+    flow = vec.add(vec.load(sig.V_WB_sim.v), vec.cross(turning, rod))
+    way = vec.sub(tip, vec.load(sig.p_C_des_W))
+    at, v = sig.x_sim + vec.dot(n, way), vec.dot(n, flow)
+    G_q, G_w = answers(p.levers, q, tip, n)
+    mass = 1.0 / vec.dot(n, G_q)
+    G_q, G_w = vec.scale(mass, G_q), vec.scale(mass, G_w)
+    frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if at > p.middle else -1)
+    # What a touch asks at once is T2 r⃛, r⃛ = β³ j.
+    there, later = look_ahead(sig, x, frame, mass, at, v, sig.clock_rate**3 * T2, p.A, dt)
+
+    Q = so3.load(x.q)
+    off = so3.between(Q, q)  # the command turns from where it is
+    y, y2 = bend(frame, mass, there, at, v), bend(frame, mass, later, at, v)
+    tip_now = stretched_tip(frame, p.give, n, there.x, motion_ahead(tip, flow, G_q, y, there))
+    tip_later = stretched_tip(frame, p.give, n, later.x, motion_ahead(tip, flow, G_q, y2, later))
+    turn_now, turn_later = motion_ahead(off, turning, G_w, y, there), motion_ahead(off, turning, G_w, y2, later)
+    c = vec.load(x.tip)
+    closing = sig.clock_rate * max(abs(v), sig.v_entry if sig.touch != 0 else 0.0)
+    c_next, dc = steer_tip(n, c, vec.load(x.rate), tip_now, tip_later, closing, T1, T2, x.preview, p.A, p.V, dt)
+    Q, W = steer_turn(Q, vec.load(x.turning), turn_now, turn_later, T1, T2, x.preview, p.A_turn, p.V_turn, dt)
+
+    # -F̂·(way of the bodies' tip - way of the command's)
+    ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(way, vec.sub(c_next, c))), 1.0, 1.0)
+    vec.store(x.tip, c_next)
+    vec.store(x.rate, dc)
+    so3.store(x.q, Q)
+    vec.store(x.turning, W)
+    rod = so3.rotate(Q, vec.load(p.tip_B))
+    vec.store(sig.X_WB_cmd.p, vec.sub(c_next, rod))
+    so3.store(sig.X_WB_cmd.q, Q)
+    vec.store(sig.V_WB_cmd.v, vec.sub(dc, vec.cross(W, rod)))
+    vec.store(sig.V_WB_cmd.w, W)
+    sig.r_twin, sig.x_twin, sig.v_twin = there.x, at, v
+    sig.u_twin, sig.du_twin = vec.dot(vec.load(p.n_W), c_next), vec.dot(vec.load(p.n_W), dc)
+
+
 def _pack(p, scenario):
-    p.n_W = scenario.frames.n_W
+    p.n_W = scenario.frames.n_W  # one fixed direction in which the robot is identified
     p.tip_B = scenario.rod.tip
-    p.mass = scenario.reduced_mass
     p.A, p.V = limits_of(scenario)
     p.give, p.at_rest = scenario.prior.give(scenario), scenario.robot.start_at_rest
 
 
+def _pack_on_a_line(p, scenario):
+    _pack(p, scenario)
+    p.mass = scenario.reduced_mass
+
+
+def _pack_in_space(p, scenario):
+    _pack(p, scenario)
+    pack_levers(p.levers, scenario)
+    arm = max(SHORTEST_ARM, math.hypot(*scenario.rod.tip))
+    p.A_turn, p.V_turn = p.A / arm, p.V / arm
+    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+
+
 @jit
-def start_on_line(sig, p):
-    """Body and command begin at the same place on the line through the frames."""
+def _reset_on_a_line(sig, x, p):
+    """The first command is where the bodies are; the lead is engaged in free flight."""
     command_the_body(sig)
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
     sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip)
@@ -78,22 +135,47 @@ def start_on_line(sig, p):
 
 
 @jit
-def _reset(sig, x, p):
-    """The first command is where the body is; the lead is engaged in free flight."""
-    start_on_line(sig, p)
+def _reset_in_space(sig, x, p):
+    _reset_on_a_line(sig, x, p)
+    rod = so3.rotate(so3.load(sig.X_WB_sim.q), vec.load(p.tip_B))
+    vec.store(x.tip, vec.add(vec.load(sig.X_WB_sim.p), rod))
+    vec.store(x.rate, vec.add(vec.load(sig.V_WB_sim.v), vec.cross(vec.load(sig.V_WB_sim.w), rod)))
+    so3.store(x.q, so3.load(sig.X_WB_sim.q))
+    vec.store(x.turning, vec.load(sig.V_WB_sim.w))
+    if p.at_rest:
+        vec.store(x.rate, (0.0, 0.0, 0.0))
+        vec.store(x.turning, (0.0, 0.0, 0.0))
 
 
-TWIN_COMMAND = StageKind(
+_READS = (
+    *("X_WB_sim", "V_WB_sim", "x_sim", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim"),
+    *("t_d_hat", "T1_hat", "T2_hat", *model.SIGNALS),
+)
+_WRITES = ("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin")
+
+COMMAND_ON_A_LINE = StageKind(
     "twin-command",
-    command_step,
-    reads=(
-        "X_WB_sim", "V_WB_sim", "F_hat_W", "touch", "clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat",
-        "x_twin", "v_twin", "u_twin", "du_twin",
-        *model.SIGNALS,
-    ),
-    writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
+    command_on_a_line_step,
+    reads=(*_READS, "u_twin", "du_twin"),
+    writes=_WRITES,
     state=record(port=PORT, preview="f8"),
     params=record(n_W=3, tip_B=3, mass="f8", A="f8", V="f8", give="f8", at_rest="i8"),
-    pack=_pack,
-    reset=_reset,
-)  # fmt: skip
+    pack=_pack_on_a_line,
+    reset=_reset_on_a_line,
+)
+
+COMMAND_IN_SPACE = StageKind(
+    "twin-command-in-space",
+    command_in_space_step,
+    reads=(*_READS, "p_C_des_W", "n_hat_W", "v_entry"),
+    writes=_WRITES,
+    state=record(port=PORT, preview="f8", tip=3, rate=3, q=4, turning=3),
+    params=record(
+        **dict.fromkeys(("n_W", "tip_B"), 3),
+        **dict.fromkeys(("A", "V", "A_turn", "V_turn", "middle", "give"), "f8"),
+        levers=LEVERS,
+        at_rest="i8",
+    ),
+    pack=_pack_in_space,
+    reset=_reset_in_space,
+)

@@ -135,10 +135,10 @@ def contact_step(sig, x, p, dt):
         frame = x.frames[model.place_of(e)]
         shown = model.frame_of(sig, e)
         inside = model.force(shown, at, rate) > 0.0
-        leaving = sig.v_twin * e < 0.0
+        leaving = sig.v_sim * e < 0.0
         if F * e < -p.threshold:
             sig.touch_event, sig.touch = CAME_TO_NOTHING, 0
-        elif leaving and not inside and size < p.threshold and model.force(shown, sig.x_twin, sig.v_twin) == 0.0:
+        elif leaving and not inside and size < p.threshold and model.force(shown, sig.x_sim, sig.v_sim) == 0.0:
             sig.touch_event, sig.touch = ENDS, 0
             end(x, frame, e)
         elif not leaving and not inside and size < 0.5 * p.threshold:
@@ -199,7 +199,7 @@ TWIN_CONTACT = StageKind(
     "twin-contact",
     contact_step,
     reads=(
-        "F_n", "x_late", "v_late", "x_twin", "v_twin", "touch", "fresh",
+        "F_n", "x_late", "v_late", "x_sim", "v_sim", "touch", "fresh",
         *model.SIGNALS,
     ),
     writes=(

@@ -1,14 +1,15 @@
-"""A robot that gives way under load by C metres per newton: its encoders do not see it, so it is reckoned with.
+"""A robot that gives way under load by C metres per newton: its encoders do not see it, so we model it.
 
     x = x_enc - C F,      v (1 + C f') = v_enc             where the real tip is; f': stiffness of the frame there
-    r <- r + C f̂(r),      ṙ, r̈, r⃛ <- (1 + C f') ×          where the robot must be told to be, so that the tip is at r
+    r <- r + C f̂(r),      ṙ, r̈, r⃛ <- (1 + C f') ×          where the robot must be sent, so that the tip is at r
 
-Of the frame's stiffness, not of the force's slope in time: no derivative of the force anywhere. C = 0 changes nothing.
+The frame's stiffness is used, not the slope of the force in time: no derivative of the force anywhere. C = 0 changes nothing.
 """
 
 from hilt.compiled import jit
 from hilt.maths import vec
 from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.predict import Motion
 
 
 @jit
@@ -17,21 +18,27 @@ def tip_speed(frame, C, x, v):
 
 
 @jit
-def stretched(frame, C, reference):
-    """What the robot must do so that its tip does (r, ṙ, r̈, r⃛) against the frame."""
-    r, dr, ddr, dddr = reference
-    g = 1.0 + C * model.slope(frame, r)
-    return r + C * frame.e * model.force(frame, r, 0.0), g * dr, g * ddr, g * dddr
+def bent(frame, C, x):
+    """(C f̂, C f') of a tip at x along the normal."""
+    return C * frame.e * model.force(frame, x, 0.0), C * model.slope(frame, x)
+
+
+@jit
+def stretched(frame, C, motion):
+    """What the robot must do so that its tip moves as `motion` against the frame, along the normal."""
+    give, slope = bent(frame, C, motion.r)
+    g = 1.0 + slope
+    return Motion(motion.r + give, g * motion.dr, g * motion.ddr, g * motion.dddr)
+
+
+@jit
+def _along(n, slope, a):
+    return vec.add(a, vec.scale(slope * vec.dot(n, a), n))
 
 
 @jit
 def stretched_tip(frame, C, n, x, motion):
     """The same for a tip in space that is at x along the normal n."""
-    r, dr, ddr, dddr = motion
-    g, give = C * model.slope(frame, x), C * frame.e * model.force(frame, x, 0.0)
-    return (
-        vec.add(r, vec.scale(give, n)),
-        vec.add(dr, vec.scale(g * vec.dot(n, dr), n)),
-        vec.add(ddr, vec.scale(g * vec.dot(n, ddr), n)),
-        vec.add(dddr, vec.scale(g * vec.dot(n, dddr), n)),
-    )
+    give, slope = bent(frame, C, x)
+    tip = vec.add(motion.r, vec.scale(give, n))
+    return Motion(tip, _along(n, slope, motion.dr), _along(n, slope, motion.ddr), _along(n, slope, motion.dddr))

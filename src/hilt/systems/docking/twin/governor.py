@@ -19,9 +19,9 @@ def clip(value, most):
 
 
 @jit
-def inverse(reference, T1, T2):
-    """(U, U̇): what the robot must be told so that it does (r, ṙ, r̈, r⃛)."""
-    r, dr, ddr, dddr = reference
+def inverse(motion, T1, T2):
+    """(U, U̇): what must be sent to the robot so that it moves as `motion`."""
+    r, dr, ddr, dddr = motion
     return r + T1 * dr + T2 * ddr, dr + T1 * ddr + T2 * dddr
 
 
@@ -45,7 +45,7 @@ def steer(u, du, now, now_inverse, later_inverse, T1, preview, A, V, dt):
     a = 6.0 * (U2 - u) / (span * span) - (4.0 * du + 2.0 * dU2) / span
     if not abs(a) <= A:
         U, dU = now_inverse
-        a = clip(now[2] + T1 * now[3], 0.8 * A) + catch_up(u + dt * du - U, du - dU, A)
+        a = clip(now.ddr + T1 * now.dddr, 0.8 * A) + catch_up(u + dt * du - U, du - dU, A)
     a = clip(a, A) if math.isfinite(a) else 0.0
     du_next = clip(du + dt * a, V)
     return u + 0.5 * dt * (du + du_next), du_next

@@ -6,8 +6,30 @@ The robot's reference and its derivatives in real time, with virtual time runnin
     r = x,   ṙ = β v,   r̈ = β² a + β̇ v,   r⃛ = β³ j + 3 β β̇ a
 """
 
-from hilt.compiled import jit
+from typing import Any, NamedTuple
+
+from hilt.compiled import jit, jit_apart
 from hilt.systems.docking.twin import model
+
+
+class Ahead(NamedTuple):
+    """The twin along the normal after `horizon` of virtual time, and the clock then."""
+
+    horizon: float
+    rate: float  # β
+    slope: float  # β̇
+    x: float
+    v: float
+    a: float
+
+
+class Motion(NamedTuple):
+    """Where the robot has to be, and its derivatives in real time: numbers along the normal, or vectors."""
+
+    r: Any
+    dr: Any
+    ddr: Any
+    dddr: Any
 
 
 @jit
@@ -31,13 +53,6 @@ def ahead(frame, mass, x, v, horizon, steps):
 
 
 @jit
-def in_real_time(frame, mass, x, v, a, rate, slope):
-    """(r, ṙ, r̈, r⃛)"""
-    jerk = -frame.e * model.force_rate(frame, x, v, a) / mass
-    return x, rate * v, rate * rate * a + slope * v, rate * rate * rate * jerk + 3.0 * rate * slope * a
-
-
-@jit
 def clock_ahead(rate, slope, aim, time):
     """Virtual time that passes in `time`, and β and β̇ then: the clock goes on to where it is going."""
     if slope == 0.0:
@@ -48,3 +63,20 @@ def clock_ahead(rate, slope, aim, time):
     if time < ramp:
         return (rate + 0.5 * slope * time) * time, rate + slope * time, slope
     return aim * time - 0.5 * (aim - rate) * ramp, aim, 0.0
+
+
+@jit_apart
+def foresee(frame, mass, start, aim, time, steps):
+    """The twin `time` of real time after `start`; the clock goes to `aim`."""
+    further, rate, slope = clock_ahead(start.rate, start.slope, aim, time)
+    x, v, a = ahead(frame, mass, start.x, start.v, further, steps)
+    return Ahead(start.horizon + further, rate, slope, x, v, a)
+
+
+@jit
+def in_real_time(frame, mass, there):
+    """The motion along the normal."""
+    rate, slope = there.rate, there.slope
+    jerk = -frame.e * model.force_rate(frame, there.x, there.v, there.a) / mass
+    ddr = rate * rate * there.a + slope * there.v
+    return Motion(there.x, rate * there.v, ddr, rate * rate * rate * jerk + 3.0 * rate * slope * there.a)

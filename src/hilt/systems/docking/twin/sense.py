@@ -1,8 +1,10 @@
-"""Step 1: the force along the frames' normal, and where the tip was when it was felt.
+"""Step 1: the force along the frames' normal, where the tip was when it was felt, and where the simulated tip is.
 
 The sensor is late by τ_p, so the encoder is read at t - τ_p, between two samples: no derivative of the force anywhere.
-A number that is not finite is not taken over; the guard stops the run. The row's simulated tip is the twin's, not the
-command's.
+A number that is not finite is not taken over; the guard stops the run.
+
+In space the line holds the whole tip, and the normals are learnt here (step 3): every number along a normal must belong to one
+and the same n for a tick.
 """
 
 import math
@@ -10,9 +12,11 @@ import math
 from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.core.stage import StageKind
-from hilt.maths import vec
+from hilt.maths import delay, so3, vec
 from hilt.systems.docking.twin import line, model
+from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.give_way import tip_speed
+from hilt.systems.docking.twin.space import planes, point
 
 
 @jit
@@ -28,7 +32,7 @@ def felt(sig, give):
 
 
 @jit
-def sense_step(sig, x, p, dt):
+def sense_on_a_line_step(sig, x, p, dt):
     n = vec.load(p.n_W)
     force, at, rate = vec.dot(n, sig.F_mea_W), vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W)
     if math.isfinite(force):
@@ -40,35 +44,134 @@ def sense_step(sig, x, p, dt):
     sig.x_late, _ = line.read(x.line, p.samples, 0)
     sig.v_late, _ = line.read(x.line, p.samples, 1)
     felt(sig, p.give)
-
-
-def _pack(p, scenario):
-    p.n_W = scenario.frames.n_W
-    p.samples = scenario.assumed_sensor_delay / scenario.loop.period
-    p.dt = scenario.loop.period
-    p.give = scenario.prior.give(scenario)
-    p.x0 = sum(n * a for n, a in zip(scenario.frames.n_W, scenario.start_of_tip, strict=True))
-    under_way = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
-    p.v0 = 0.0 if scenario.robot.start_at_rest else under_way
-    p.behind = scenario.prior.robot(scenario).lag
+    sig.x_sim, sig.v_sim = vec.dot(n, sig.p_C_des_W), vec.dot(n, sig.v_C_des_W)
 
 
 @jit
-def _reset(sig, x, p):
+def _finite(a):
+    return math.isfinite(a[0]) and math.isfinite(a[1]) and math.isfinite(a[2])
+
+
+@jit
+def learn_normal(sig, x, p, late):
+    """From what the last tick made of the contact."""
+    if sig.touch != 0:
+        plane = x.planes[model.place_of(sig.touch)]
+        if sig.touch_event == BEGINS:
+            planes.anchor(plane, late)
+        planes.turn_to_force(plane, vec.load(x.force), p.force_noise, p.threshold)
+    elif sig.touch_event == ENDS:
+        i = model.place_of(x.side)
+        planes.turn_to_places(x.planes[i], sig.frame_s[i])
+
+
+@jit
+def sense_in_space_step(sig, x, p, dt):
+    if _finite(sig.F_mea_W):
+        vec.store(x.force, vec.load(sig.F_mea_W))
+    if _finite(sig.p_C_W) and _finite(sig.v_C_W):
+        vec.store(x.at, vec.load(sig.p_C_W))
+        vec.store(x.rate, vec.load(sig.v_C_W))
+    delay.push_wrench(x.line, vec.load(x.at), vec.load(x.rate))
+    late = delay.read(x.line, p.samples, 0)
+    learn_normal(sig, x, p, late)
+    force, tau = vec.load(x.force), so3.rotate(so3.load(p.q_WS), vec.load(sig.F_So_filt_S.tau))
+    if sig.touch != 0 and abs(sig.F_n) > planes.FELT * p.threshold and _finite(tau):
+        arm = vec.sub(late, vec.load(p.sensor_W))
+        vec.store(sig.tip_offset_B, point.learn(x.point, force, tau, arm, so3.load(sig.X_WB_meas.q)))
+
+    tip = vec.load(sig.p_C_des_W)
+    x.side = sig.touch if sig.touch != 0 else 1 if planes.along(x.planes[model.place_of(x.side)], tip) > p.middle else -1
+    plane = x.planes[model.place_of(x.side)]
+    n = vec.load(plane.n)
+    vec.store(sig.n_hat_W, n)
+    sig.F_n = vec.dot(n, force)
+    sig.x_late, sig.v_late = planes.along(plane, late), vec.dot(n, delay.read(x.line, p.samples, 3))
+    felt(sig, p.give)
+    sig.x_sim, sig.v_sim = planes.along(plane, tip), vec.dot(n, vec.load(sig.v_C_des_W))
+    away = vec.sub(tip, vec.load(plane.a))
+    sig.doubt = math.sqrt(plane.variance * vec.dot(away, away))
+
+
+def _pack(p, scenario):
+    p.samples = scenario.assumed_sensor_delay / scenario.loop.period
+    p.dt = scenario.loop.period
+    p.give = scenario.prior.give(scenario)
+    p.behind = scenario.prior.robot(scenario).lag
+
+
+def _pack_on_a_line(p, scenario):
+    _pack(p, scenario)
+    p.n_W = scenario.frames.n_W
+    p.x0 = sum(n * a for n, a in zip(scenario.frames.n_W, scenario.start_of_tip, strict=True))
+    under_way = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
+    p.v0 = 0.0 if scenario.robot.start_at_rest else under_way
+
+
+def _pack_in_space(p, scenario):
+    _pack(p, scenario)
+    p.tip_B = scenario.rod.tip
+    p.sensor_W, p.q_WS = scenario.sensor.position, scenario.sensor.attitude
+    p.n_W = scenario.prior.normal(scenario)
+    p.variance = scenario.prior.normal_doubt**2
+    p.at_rest = scenario.robot.start_at_rest
+    p.force_noise, p.threshold = max(scenario.sensor.noise, 1e-3), scenario.force_threshold
+    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+    p.side = 1 if sum(n * a for n, a in zip(p.n_W, scenario.approach.velocity, strict=True)) > 0 else -1
+
+
+@jit
+def _reset_on_a_line(sig, x, p):
     x.at, x.rate = p.x0 - (p.dt + p.behind) * p.v0, p.v0
     line.fill(x.line, x.at, x.rate, p.dt)
 
 
-TWIN_SENSE = StageKind(
+@jit
+def _reset_in_space(sig, x, p):
+    rod = vec.load(p.tip_B)
+    tip = vec.add(vec.load(sig.X_WB_sim.p), rod)
+    v = vec.add(vec.load(sig.V_WB_sim.v), vec.cross(vec.load(sig.V_WB_sim.w), rod))
+    if p.at_rest:
+        v = (0.0, 0.0, 0.0)
+    for i in range(2):
+        plane = x.planes[i]
+        vec.store(plane.n, vec.load(p.n_W))
+        vec.store(plane.a, tip)
+        plane.h, plane.variance = p.middle, p.variance
+    vec.store(sig.n_hat_W, vec.load(p.n_W))
+    x.side = p.side
+    vec.store(x.at, vec.sub(tip, vec.scale(p.dt + p.behind, v)))
+    vec.store(x.rate, v)
+    for age in range(delay.CAPACITY - 1, -1, -1):
+        delay.push_wrench(x.line, vec.sub(vec.load(x.at), vec.scale(age * p.dt, v)), v)
+
+
+_READS = ("F_mea_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "touch", "fresh", *model.SIGNALS)
+_WRITES = ("F_n", "x_late", "v_late", "x_sim", "v_sim")
+
+SENSE_ON_A_LINE = StageKind(
     "twin-sense",
-    sense_step,
-    reads=(
-        *("F_mea_W", "p_C_W", "v_C_W", "touch", "fresh"),
-        *model.SIGNALS,
-    ),
-    writes=("F_n", "x_late", "v_late"),
+    sense_on_a_line_step,
+    reads=_READS,
+    writes=_WRITES,
     state=record(line=line.PAIR_LINE, force="f8", at="f8", rate="f8"),
     params=record(n_W=3, samples="f8", give="f8", dt="f8", x0="f8", v0="f8", behind="f8"),
-    pack=_pack,
-    reset=_reset,
-)  # fmt: skip
+    pack=_pack_on_a_line,
+    reset=_reset_on_a_line,
+)
+
+SENSE_IN_SPACE = StageKind(
+    "twin-sense-in-space",
+    sense_in_space_step,
+    reads=(*_READS, "F_So_filt_S", "X_WB_meas", "touch_event", "F_n", "tip_offset_B"),
+    writes=(*_WRITES, "n_hat_W", "doubt", "tip_offset_B"),
+    state=record(line=delay.WRENCH_LINE, force=3, at=3, rate=3, side="i8", planes=(planes.PLANE, (2,)), point=point.POINT),
+    params=record(
+        **dict.fromkeys(("tip_B", "sensor_W", "n_W"), 3),
+        **dict.fromkeys(("variance", "samples", "force_noise", "threshold", "middle", "give", "dt", "behind"), "f8"),
+        **dict.fromkeys(("at_rest", "side"), "i8"),
+        q_WS=4,
+    ),
+    pack=_pack_in_space,
+    reset=_reset_in_space,
+)

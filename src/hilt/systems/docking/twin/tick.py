@@ -6,15 +6,12 @@ from typing import Any
 from hilt.compiled import jit
 from hilt.core.stage import Block
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
-from hilt.systems.docking.twin.bias import TWIN_BIAS
 from hilt.systems.docking.twin.body import BODY_IN_SPACE, BODY_ON_A_LINE
 from hilt.systems.docking.twin.clock import CLOCK_IN_SPACE, CLOCK_ON_A_LINE
-from hilt.systems.docking.twin.command import TWIN_COMMAND
+from hilt.systems.docking.twin.command import COMMAND_IN_SPACE, COMMAND_ON_A_LINE
 from hilt.systems.docking.twin.contact import TWIN_CONTACT
 from hilt.systems.docking.twin.robot import TWIN_ROBOT
-from hilt.systems.docking.twin.sense import TWIN_SENSE
-from hilt.systems.docking.twin.space.command import SIX_COMMAND
-from hilt.systems.docking.twin.space.sense import SIX_SENSE
+from hilt.systems.docking.twin.sense import SENSE_IN_SPACE, SENSE_ON_A_LINE
 from hilt.systems.docking.two_bodies import TWO_BODIES, two_bodies_step
 
 
@@ -39,10 +36,9 @@ def _slowed_step(sig, x, p, dt):
 SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, reads=(*TWO_BODIES.reads, "clock_rate"))
 
 TWIN_BLOCKS = (
-    Block("twin_bias", TWIN_BIAS, when=uses_twin),
-    Block("twin_sense", TWIN_SENSE, when=_on_a_line),  # 1
-    Block("twin_sense", SIX_SENSE, when=_in_space),  # 1, 3, 9
-    Block("twin_robot", TWIN_ROBOT, when=uses_twin),  # 7; in six 10
+    Block("twin_sense", SENSE_ON_A_LINE, when=_on_a_line),  # 1
+    Block("twin_sense", SENSE_IN_SPACE, when=_in_space),  # 1, 3: normals
+    Block("twin_robot", TWIN_ROBOT, when=uses_twin),  # 7
     Block("twin_contact", TWIN_CONTACT, when=uses_twin),  # 2, 3
     Block("twin_balance", TWIN_BALANCE, when=uses_twin),  # 5: exit
     Block("twin_clock", CLOCK_ON_A_LINE, when=_on_a_line),  # 6
@@ -50,6 +46,6 @@ TWIN_BLOCKS = (
     Block("twin_body", BODY_ON_A_LINE, when=_on_a_line),  # 4, 5
     Block("twin_body", BODY_IN_SPACE, when=_in_space),  # 4, 5
     Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, when=uses_twin, starts_first=True),
-    Block("twin_command", TWIN_COMMAND, when=_on_a_line, starts_first=True),  # 8, 9, 10
-    Block("twin_command", SIX_COMMAND, when=_in_space, starts_first=True),  # 6
+    Block("twin_command", COMMAND_ON_A_LINE, when=_on_a_line, starts_first=True),  # 8, 9, 10
+    Block("twin_command", COMMAND_IN_SPACE, when=_in_space, starts_first=True),  # 8, 9, 10
 )

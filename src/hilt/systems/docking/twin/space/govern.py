@@ -1,4 +1,4 @@
-"""The governor of one degree of freedom for the whole tip and the attitude, with limits on vectors.
+"""Steps 9 and 10 in space: the governor for the whole tip and the attitude, with limits on vectors.
 
 Along the normal first, with all of A and with what the motion across it leaves of V; across it with what is left of both. Both
 ends of a change of velocity are inside the ball |ċ| ≤ V, so all of it is; a part of the speed is always kept for the normal.
@@ -9,13 +9,15 @@ import math
 from hilt.compiled import jit, jit_apart
 from hilt.maths import so3, vec
 from hilt.systems.docking.twin.governor import inverse, steer
+from hilt.systems.docking.twin.predict import Motion
 
 RESERVE = 1.2  # times the speed along the normal is kept for it
 
 
 @jit
 def _component(motion, axis):
-    return vec.dot(axis, motion[0]), vec.dot(axis, motion[1]), vec.dot(axis, motion[2]), vec.dot(axis, motion[3])
+    r, dr, ddr, dddr = motion
+    return Motion(vec.dot(axis, r), vec.dot(axis, dr), vec.dot(axis, ddr), vec.dot(axis, dddr))
 
 
 @jit_apart

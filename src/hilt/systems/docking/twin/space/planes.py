@@ -1,4 +1,4 @@
-"""Steps 3 and 9: each frame as a plane whose normal may have been told wrong.
+"""Step 3 in space: each frame as a plane whose believed normal may be wrong.
 
     x(q) = h + n·(q - a)                                   the tip along the plane's normal; a: where it was touched last
     in contact:   n <- unit(n + g (F/F_n)_t),              g = σ_n²/(σ_n² + (σ/F_n)²),   σ_n² <- (1 - g) σ_n²

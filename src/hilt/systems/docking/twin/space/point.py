@@ -1,4 +1,4 @@
-"""Where the force acts: the point of contact against the tip as it is told, from force and torque.
+"""Step 3 in space, where the force acts: the point of contact against the tip as it is told, from force and torque.
 
     τ - r_tip × f = d × f,      d_⊥ = f × (τ - r_tip × f)/f²
 
