@@ -31,9 +31,9 @@ def _drive(x, p, first, dt, newest, played, reordered):
         reordered[i] = x.reordered
 
 
-def send(ticks=400, first=0, bench=None, **figures):
+def send(ticks=400, first=0, bench=None, memory=MEMORY, **figures):
     if bench is None:
-        bench = np.zeros(1, MEMORY), np.zeros(1, channel.PARAMS)
+        bench = np.zeros(1, memory), np.zeros(1, channel.PARAMS)
         channel.pack(bench[1][0], Link(**figures), T, noise.key_of(1, "up"), noise.key_of(1, "again"))
         channel.reset(bench[0][0], bench[1][0])
     out = SimpleNamespace(newest=np.zeros(ticks), played=np.zeros(ticks), reordered=np.zeros(ticks), bench=bench, x=bench[0][0])
@@ -121,6 +121,20 @@ def test_the_memory_comes_round():
     assert np.abs(out.played - np.arange(ticks) + 350)[settled].max() <= 20, "packets that were lost last have no neighbour yet"
     assert out.x.due.max() <= 2 * channel.CAPACITY
     assert np.count_nonzero(out.x.due) <= 351, "only what is under way is on a list"
+
+
+@settings(max_examples=15)
+@given(delays, jitters, shares, shares, st.floats(0.0, 3.0))
+def test_a_memory_of_the_right_size_is_as_good_as_a_large_one(delay, jitter, loss, duplication, outage):
+    link = {"delay": delay, "jitter": jitter, "loss": loss, "duplication": duplication}
+    link |= {"outage_start": 4.0, "outage_duration": outage}
+    size = channel.size_for(Link(**link), T)
+    assert size < channel.CAPACITY
+    large, small = (send(3000, memory=channel.memory(1, each), **link) for each in (channel.CAPACITY, size))
+    for name in ("newest", "played", "reordered"):
+        assert (getattr(large, name) == getattr(small, name)).all(), name
+    for name in ("lost", "arrived", "duplicated", "delay_max", "silence"):
+        assert large.x[name] == small.x[name], name
 
 
 def test_a_tick_done_twice_sends_once():

@@ -19,10 +19,11 @@ from hilt.compiled import jit
 from hilt.compiled.records import record
 from hilt.maths import noise, so3
 
-CAPACITY = 32768  # packets and ticks to come, a power of two
-_MASK = CAPACITY - 1
+SIZES = (1024, 4096, 32768)  # packets and ticks to come, powers of two
+CAPACITY = SIZES[-1]
 _NEVER = 1e300
-_SEARCH = 4096  # packets that may be missing in a row before it counts as silence
+_SEARCH = 4096  # packets that may be missing in a row before it counts as silence, if the memory holds as many
+_SPARE = 256  # packets more than a link needs while nothing is lost
 _ROUNDING = 1e-9  # s: rounding must not make a packet late
 
 PARAMS = record(
@@ -31,13 +32,13 @@ PARAMS = record(
 )  # fmt: skip
 
 
-def memory(numbers: int) -> np.dtype:
-    """The state of a channel whose packets hold so many numbers."""
+def memory(numbers: int, size: int = CAPACITY) -> np.dtype:
+    """The state of a channel whose packets hold `numbers` numbers each."""
     return record(
-        packets=("f8", (CAPACITY, numbers)),
-        arrival=("f8", (CAPACITY,)),
-        due=("i8", (CAPACITY,)),  # one plus the first entry that arrives in a tick; 0 for nobody
-        behind=("i8", (2 * CAPACITY,)),  # the same for the next entry; the upper half is for second copies
+        packets=("f8", (size, numbers)),
+        arrival=("f8", (size,)),
+        due=("i8", (size,)),  # one plus the first entry that arrives in a tick; 0 for nobody
+        behind=("i8", (2 * size,)),  # the same for the next entry; the upper half is for second copies
         noise=noise.NOISE,
         repeats=noise.NOISE,  # apart, so that duplicates change nobody's delay
         looked="i8",  # ticks whose arrivals have been taken
@@ -56,6 +57,12 @@ def pack(p, link, period: float, key: int, repeat_key: int) -> None:
     p.key, p.repeat_key = key, repeat_key
 
 
+def size_for(link, period: float) -> int:
+    """The smallest memory that holds what is under way and what an outage leaves out."""
+    needed = playout_ticks(link, period) + math.ceil((link.jitter + 1.1 * link.outage_duration) / period) + 64 + _SPARE
+    return next((size for size in SIZES if needed <= size), CAPACITY)
+
+
 def playout_ticks(link, period: float) -> int:
     """From sending to the moment at which a packet is played out, in whole ticks."""
     return math.ceil((link.delay + link.jitter) / period - 1e-9)
@@ -68,15 +75,20 @@ def reset(x, p):
 
 
 @jit
+def _slot(x, tick):
+    return tick & (len(x.arrival) - 1)
+
+
+@jit
 def packet(x, tick):
     """The numbers of the packet that is sent in a tick; fill it before `send`."""
-    return x.packets[tick & _MASK]
+    return x.packets[_slot(x, tick)]
 
 
 @jit
 def _expect(x, entry, arrival, dt):
     """Put an entry on the list of the tick that will be the first to see it."""
-    seen = max(math.ceil((arrival - _ROUNDING) / dt), x.looked) & _MASK
+    seen = _slot(x, max(math.ceil((arrival - _ROUNDING) / dt), x.looked))
     x.behind[entry] = x.due[seen]
     x.due[seen] = entry + 1
 
@@ -85,7 +97,7 @@ def _expect(x, entry, arrival, dt):
 def send(x, p, tick, t, dt):
     if tick < x.looked:
         return  # the packet of this tick is under way
-    slot = tick & _MASK
+    slot = _slot(x, tick)
     lost = p.loss > 0.0 and noise.uniform(x.noise) <= p.loss
     late = p.jitter * noise.uniform(x.noise) if p.jitter > 0.0 else 0.0
     if p.outage_duration > 0.0 and p.outage_start <= t < p.outage_start + p.outage_duration:
@@ -100,16 +112,16 @@ def send(x, p, tick, t, dt):
     _expect(x, slot, x.arrival[slot], dt)
     if again:
         later = late + (p.jitter - late) * noise.uniform(x.repeats)
-        _expect(x, CAPACITY + slot, t + p.delay + later + dt, dt)
+        _expect(x, len(x.arrival) + slot, t + p.delay + later + dt, dt)
 
 
 @jit
 def _arrive(x, entry, tick, before, dt):
-    slot = entry & _MASK
-    if entry >= CAPACITY:
+    slot = _slot(x, entry)
+    if entry >= len(x.arrival):
         x.duplicated += 1
         return
-    stamp = tick - ((tick - slot) & _MASK)
+    stamp = tick - _slot(x, tick - slot)
     delay = x.arrival[slot] - stamp * dt
     x.arrived += 1
     x.delay_sum += delay
@@ -123,7 +135,7 @@ def _arrive(x, entry, tick, before, dt):
 def receive(x, tick, dt):
     """Take in what has arrived up to now; a packet counts as reordered if a newer one was there a tick before it."""
     while x.looked <= tick:
-        place, before = x.looked & _MASK, x.newest
+        place, before = _slot(x, x.looked), x.newest
         entry = x.due[place]
         x.due[place] = 0
         while entry > 0:
@@ -135,7 +147,7 @@ def receive(x, tick, dt):
 @jit
 def newest(x):
     """The newest packet; only if something has arrived, x.newest >= 0."""
-    return x.packets[x.newest & _MASK]
+    return x.packets[_slot(x, x.newest)]
 
 
 @jit
@@ -157,18 +169,18 @@ def play_out(x, p, tick, t, dt):
         return False  # nothing was sent so early
     now = t + _ROUNDING
     older = wanted
-    last = max(0, older - _SEARCH)
-    while older > last and x.arrival[older & _MASK] > now:
+    last = max(0, older - _SEARCH, tick - len(x.arrival) + 1)  # what is older has been written over
+    while older > last and x.arrival[_slot(x, older)] > now:
         older -= 1
-    if x.arrival[older & _MASK] > now:
+    if x.arrival[_slot(x, older)] > now:
         x.silence = (wanted - x.played) * dt
         return False
     x.played = older
     newer = wanted + 1
     end = min(tick, wanted + p.ahead)
-    while newer < end and x.arrival[newer & _MASK] > now:
+    while newer < end and x.arrival[_slot(x, newer)] > now:
         newer += 1
-    known = newer <= tick and x.arrival[newer & _MASK] <= now
+    known = newer <= tick and x.arrival[_slot(x, newer)] <= now
     x.older, x.newer = older, newer
     x.share = (wanted - older) / (newer - older) if known else 0.0
     x.silence = 0.0 if known else (wanted - older) * dt
@@ -178,7 +190,7 @@ def play_out(x, p, tick, t, dt):
 @jit
 def played(x, i):
     """Number i as it is played out."""
-    a, b = x.packets[x.older & _MASK], x.packets[x.newer & _MASK]
+    a, b = x.packets[_slot(x, x.older)], x.packets[_slot(x, x.newer)]
     return a[i] + x.share * (b[i] - a[i])
 
 
@@ -190,6 +202,6 @@ def played_vector(x, first):
 @jit
 def played_attitude(x, first):
     """Four numbers as a quaternion, turned evenly between its neighbours."""
-    a, b = x.packets[x.older & _MASK], x.packets[x.newer & _MASK]
+    a, b = x.packets[_slot(x, x.older)], x.packets[_slot(x, x.newer)]
     q = (a[first], a[first + 1], a[first + 2], a[first + 3])
     return so3.interpolate(q, (b[first], b[first + 1], b[first + 2], b[first + 3]), x.share) if x.share > 0.0 else q
