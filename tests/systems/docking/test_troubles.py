@@ -57,10 +57,11 @@ def test_robot_and_frame_together_make_no_energy(ways, stiffness, kind):
     for way in [*ways, -1e-3]:
         for at in np.linspace(last, way, 40):
             force = press(sig, w, p, at) if at > 0 else press(sig, w, p, -1e-3)
-            work += 0.5 * (force + before) * (at - last)
+            work += 0.5 * (force + before) * (max(at, 0.0) - max(last, 0.0))  # outside nothing is done
             last, before = at, force
-    # 40 chords of a curved path: what they cut off is of second order in their length.
-    assert work >= -0.02 * 0.5 * K * max(0.0, *ways) ** 2
+    # 40 chords of a curved path: what they cut off is of second order in their length. And a place is known to one rounding.
+    deepest = max(0.0, *ways)
+    assert work >= -0.02 * 0.5 * K * deepest**2 - 40 * K * np.spacing(FREE) * deepest
 
 
 def test_a_frame_moves_after_its_collisions():
