@@ -12,6 +12,8 @@ from hilt.compiled import jit
 from hilt.core.signals import row_type
 from hilt.maths import channel, noise
 from hilt.systems.payload.link import DOWNLINK, LINK, Link, downlink_step, link_step
+from hilt.systems.payload.payload import PAYLOAD
+from tests.packing import pack
 
 T = 0.01
 MEMORY = channel.memory(1)
@@ -156,7 +158,7 @@ def test_up_and_down_are_alike_but_for_their_noise():
     sig.q_vir[0] = 1.0
     for kind in (LINK, DOWNLINK):
         x, p = np.zeros(1, kind.state), np.zeros(1, kind.params)
-        kind.pack(p[0], scenario)
+        pack(PAYLOAD, kind, p[0], scenario)
         kind.reset(sig, x[0], p[0])
         states.append((x[0], p[0]))
     (up, up_p), (down, down_p) = states

@@ -25,6 +25,8 @@ from hilt.systems.payload.bilateral import (
 from hilt.systems.payload.force_arm import ForceArm, force_arm_move
 from hilt.systems.payload.link import DOWNLINK, LINK, Link, downlink_step, link_step
 from hilt.systems.payload.master import MASTER, Hand, Master, master_step
+from hilt.systems.payload.payload import PAYLOAD
+from tests.packing import pack
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -97,7 +99,7 @@ def run(seconds, *, seed=1, direction=(1.0, 0.0, 0.0), swing=0.0, rate=0.0, payl
     normal = np.array(direction) / np.linalg.norm(direction)
     force_arm.pack(p[0].arm, values.force_arm, normal, values.start_of_grip, T)
     for name, kind in STAGES.items():
-        kind.pack(p[0][name], values)
+        pack(PAYLOAD, kind, p[0][name], values)
         kind.reset(row[0], x[0][name], p[0][name])
     trace = np.zeros(round(seconds / T), TRACE)
     loop(row, x, p, T, swing, rate, payload, trace)

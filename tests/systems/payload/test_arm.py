@@ -27,7 +27,9 @@ from hilt.systems.payload.arm_model import (
     pack_arm,
     stands,
 )
+from hilt.systems.payload.payload import PAYLOAD
 from hilt.systems.payload.resolved_rate import RESOLVED_RATE, ResolvedRate, resolved_rate_step
+from tests.packing import pack
 
 DT = 0.002
 NOTHING = (0.0, 0.0, 0.0)
@@ -252,7 +254,7 @@ def rates(count=1, model="jointed", **settings):
         start_of_grip=(1.0, 0.5, 0.0), grips=offsets, grip=SimpleNamespace(position=(0.0, 0.0, 0.0)),
     )  # fmt: skip
     sig, x, p = (np.zeros(1, kind)[0] for kind in (SIGNALS, RESOLVED_RATE.state, RESOLVED_RATE.params))
-    RESOLVED_RATE.pack(p, scenario)
+    pack(PAYLOAD, RESOLVED_RATE, p, scenario)
     hands = [tuple(np.array(offset) + scenario.start_of_grip) for offset in offsets]
     sig.q_arm[: JOINTS * count] = np.ravel([stand.posture for stand in stands(scenario.arm.jointed, hands)])
     return sig, x, p

@@ -10,6 +10,8 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths import noise
 from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload, payload_identify_step, push_reference
+from hilt.systems.payload.payload import PAYLOAD
+from tests.packing import pack
 
 COMPILED = not numba.config.DISABLE_JIT
 PERIOD = 1e-3 if COMPILED else 4e-3  # one short case shows that the plain Python does the same
@@ -67,7 +69,7 @@ def set_up(enabled=False, **told):
     )
     kind = PAYLOAD_IDENTIFY
     row, x, p = (np.zeros(1, dtype) for dtype in (ROW, kind.state, kind.params))
-    kind.pack(p[0], scenario)
+    pack(PAYLOAD, kind, p[0], scenario)
     kind.reset(row[0], x[0], p[0])
     return row, x[0], p[0]
 

@@ -8,6 +8,7 @@ In bilateral mode the arm is driven by force, not by velocity: a mass that may m
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from pydantic import Field
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Newton, Newton3, Second
 from hilt.maths import delay, so3, vec
 from hilt.systems.payload import force_arm
@@ -32,7 +33,8 @@ from hilt.systems.payload.arm_model import (
     pack_arm,
     stands,
 )
-from hilt.systems.payload.force_arm import force_arm_move
+from hilt.systems.payload.force_arm import ForceArm, force_arm_move
+from hilt.systems.payload.grip import Grip
 
 POINT, JOINTED, FORCE = range(3)
 
@@ -121,21 +123,35 @@ def arm_step(sig, x, p, dt):
     _measure(sig, p)
 
 
-def _pack(p, scenario):
-    arm, grip, dt = scenario.arm, scenario.grip, scenario.loop.period
-    p.kind = FORCE if scenario.bilateral_mode else JOINTED if arm.model == "jointed" else POINT
+@dataclass(frozen=True)
+class HoldingArms:
+    """The arms, what they hold, and what is in their way."""
+
+    arm: Arm
+    force_arm: ForceArm
+    grip: Grip
+    grips: tuple[tuple[float, ...], ...]  # m, one for each hand, in the payload's frame
+    start: tuple[float, ...]  # m, of the grip, in W
+    direction: tuple[float, ...]  # towards the wall of a force-controlled arm, of any length
+    bilateral: bool
+    gripped: bool
+
+
+def _pack(p: np.record, config: HoldingArms, loop: Cycle) -> None:
+    arm, grip, dt = config.arm, config.grip, loop.period
+    p.kind = FORCE if config.bilateral else JOINTED if arm.model == "jointed" else POINT
     p.count = arm.count
     p.samples = arm.delay / dt
-    p.x0 = scenario.start_of_grip
-    p.apart[: arm.count] = np.array(scenario.grips) - grip.position
+    p.x0 = config.start
+    p.apart[: arm.count] = np.array(config.grips) - grip.position
     if p.kind == JOINTED:
         hands = [tuple(p.x0 + p.apart[i]) for i in range(arm.count)]
         for i, stand in enumerate(stands(arm.jointed, hands)):
             pack_arm(p.arms[i], arm.jointed, stand, dt)
-    size = math.hypot(*scenario.operator.direction)
-    direction = tuple(part / size for part in scenario.operator.direction)
-    force_arm.pack(p.driven, scenario.force_arm, direction, scenario.start_of_grip, dt)
-    if scenario.gripped:
+    size = math.hypot(*config.direction)
+    direction = tuple(part / size for part in config.direction)
+    force_arm.pack(p.driven, config.force_arm, direction, config.start, dt)
+    if config.gripped:
         p.k_grip, p.d_grip = grip.stiffness, grip.damping
 
 

@@ -21,8 +21,9 @@ the virtual payload goes in on the ground, work of the slave arm on the real one
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
@@ -30,9 +31,10 @@ from hilt.core import ledger
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Joule, NewtonPerMetre, NewtonSecondPerMetre
 from hilt.maths import so3, vec
+from hilt.systems.payload.link import Link
 
 PATIENCE = 0.3  # s of silence beyond delay and jitter before the law fades
 FADE_OUT = 0.5  # s
@@ -92,7 +94,7 @@ def most_damping(mass: float, motor_lag: float, speed_lag: float, period: float)
     return SAFE * mass * (1.0 / max(motor_lag, period) + 1.0 / (speed_lag + 0.5 * period))
 
 
-def check_damping(scenario) -> None:
+def check_damping(scenario: Any) -> None:
     """Refuse laws that master device or slave arm cannot do: they would tremble on their own, whatever the link."""
     found, period = gains(scenario.bilateral, scenario.link), scenario.loop.period
     sides = (
@@ -194,24 +196,34 @@ def bilateral_orbit_step(sig, x, p, dt):
     sig.slave_guard, sig.slave_fade = cut, x.fade
 
 
-def _pack(p, scenario, motor_lag):
-    found = gains(scenario.bilateral, scenario.link)
-    p.enabled = scenario.operator.kind == "hand"
+@dataclass(frozen=True)
+class BilateralEnd:
+    """The laws of both ends, and the device at one of them."""
+
+    bilateral: Bilateral
+    link: Link
+    motor_lag: float  # s, of the device
+    enabled: bool
+
+
+def _pack(p: np.record, config: BilateralEnd, loop: Cycle) -> Gains:
+    found = gains(config.bilateral, config.link)
+    p.enabled = config.enabled
     p.K = found.K
-    p.energy = 0.5 * (1.0 - KEPT) * scenario.bilateral.energy
-    p.books = BOOKS[scenario.bilateral.books]
-    p.patience = scenario.link.delay + scenario.link.jitter + PATIENCE
-    p.dies, p.horizon = 2.0 * motor_lag, scenario.loop.period + LAGS * motor_lag
+    p.energy = 0.5 * (1.0 - KEPT) * config.bilateral.energy
+    p.books = BOOKS[config.bilateral.books]
+    p.patience = config.link.delay + config.link.jitter + PATIENCE
+    p.dies, p.horizon = 2.0 * config.motor_lag, loop.period + LAGS * config.motor_lag
     return found
 
 
-def _pack_ground(p, scenario):
-    found = _pack(p, scenario, scenario.master.motor_lag)
+def _pack_ground(p: np.record, config: BilateralEnd, loop: Cycle) -> None:
+    found = _pack(p, config, loop)
     p.R, p.B, p.B_silent = found.R_m, found.B_m, max(found.B_m, found.R_m)
 
 
-def _pack_orbit(p, scenario):
-    found = _pack(p, scenario, scenario.force_arm.motor_lag)
+def _pack_orbit(p: np.record, config: BilateralEnd, loop: Cycle) -> None:
+    found = _pack(p, config, loop)
     p.R, p.B, p.B_silent = found.R_s, found.B_s, max(found.B_s, found.R_s)
 
 

@@ -8,13 +8,15 @@ also feels a wall that its hand leans on.
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Metre3, NewtonMetrePerRadian, NewtonMetreSecond, NewtonPerMetre, NewtonSecondPerMetre
 from hilt.maths import noise, so3, vec
 
@@ -75,16 +77,28 @@ def grip_step(sig, x, p, dt):
     vec.store(sig.tau_s, tau_all)
 
 
-def _pack(p, scenario):
-    grip, arm = scenario.grip, scenario.arm
+@dataclass(frozen=True)
+class GrippedPayload:
+    """The joint, the payload and the wrist sensors of the hands."""
+
+    grip: Grip
+    grips: tuple[tuple[float, ...], ...]  # m, one for each hand, in the payload's frame
+    centre_of_mass: tuple[float, ...]  # m, in the same frame
+    force_noise: float  # N
+    force_bias: tuple[float, ...]  # N
+    gripped: bool
+
+
+def _pack(p: np.record, config: GrippedPayload, loop: Cycle) -> None:
+    grip, count = config.grip, len(config.grips)
     p.stiffness, p.damping, p.play = grip.stiffness, grip.damping, grip.play
     p.K_r, p.D_r = grip.rotational_stiffness, grip.rotational_damping
-    p.grip_B, p.com_B = grip.position, scenario.payload.centre_of_mass
-    p.hands = arm.count
-    p.grips_B[: arm.count] = scenario.grips
-    p.noise, p.bias = arm.force_noise, arm.force_bias
-    p.key = scenario.noise_key("arm.force_noise")
-    if not scenario.gripped:
+    p.grip_B, p.com_B = grip.position, config.centre_of_mass
+    p.hands = count
+    p.grips_B[:count] = config.grips
+    p.noise, p.bias = config.force_noise, config.force_bias
+    p.key = loop.noise_key("arm.force_noise")
+    if not config.gripped:
         p.stiffness = p.damping = p.K_r = p.D_r = 0.0
 
 

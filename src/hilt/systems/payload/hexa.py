@@ -15,6 +15,7 @@ the rest. At the end of its travel the stage stands and the table takes all.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -24,7 +25,7 @@ from hilt.core import faults
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Metre3, Number, Radian, RadianPerSecond, Second
 from hilt.maths import linear, so3, vec
 
@@ -214,10 +215,18 @@ def pack_stage(p, stage: XYStage, dt: float) -> None:
     p.travel = (stage.travel_x, stage.travel_y)
 
 
-def _pack(p, scenario):
-    if scenario.hexa is not None:  # else the table is taken as it comes, without a look at its legs
-        pack_hexa(p, scenario.hexa)
-        pack_stage(p, scenario.xy_stage, scenario.loop.period)
+@dataclass(frozen=True)
+class MotionTable:
+    """The table on its stage."""
+
+    hexa: Hexa | None  # none: the table is taken as it comes, without a look at its legs
+    xy_stage: XYStage
+
+
+def _pack(p: np.record, table: MotionTable, loop: Cycle) -> None:
+    if table.hexa is not None:
+        pack_hexa(p, table.hexa)
+        pack_stage(p, table.xy_stage, loop.period)
 
 
 @jit

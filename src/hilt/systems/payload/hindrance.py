@@ -4,14 +4,17 @@ f = -c v - e max(0, k δ + d δ')        δ: how deep the centre of mass is beyo
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, NewtonPerMetre, NewtonSecondPerMetre
+from hilt.dynamics.body import Body
 from hilt.maths import so3, vec
 
 
@@ -39,14 +42,23 @@ def hindrance_step(sig, x, p, dt):
     vec.store(sig.F_Bcm_true_W.f, vec.add(vec.load(sig.F_Bcm_true_W.f), f))
 
 
-def _pack(p, scenario):
-    hindrance = scenario.hindrance
+@dataclass(frozen=True)
+class HinderedPayload:
+    """What is in the way of what, in which direction."""
+
+    hindrance: Hindrance
+    payload: Body
+    direction: tuple[float, ...]  # of any length
+
+
+def _pack(p: np.record, config: HinderedPayload, loop: Cycle) -> None:
+    hindrance = config.hindrance
     p.present = hindrance.drag > 0 or hindrance.obstacle_distance is not None
-    size = math.hypot(*scenario.operator.direction)
-    p.direction = [part / size for part in scenario.operator.direction]
-    p.com_B = scenario.payload.centre_of_mass
+    size = math.hypot(*config.direction)
+    p.direction = [part / size for part in config.direction]
+    p.com_B = config.payload.centre_of_mass
     p.drag, p.stiffness, p.damping = hindrance.drag, hindrance.obstacle_stiffness, hindrance.obstacle_damping
-    start = sum(a * b for a, b in zip(p.direction, scenario.payload.position, strict=True))
+    start = sum(a * b for a, b in zip(p.direction, config.payload.position, strict=True))
     distance = hindrance.obstacle_distance
     p.wall = start + (math.inf if distance is None else distance)
 

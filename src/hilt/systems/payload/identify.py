@@ -15,13 +15,15 @@ A gain error g of the wrist sensor gives m_hat = g m: right for moving the paylo
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, MetrePerSecond, Newton, NewtonPerMetre, NewtonSecondPerMetre, Number, Second
 from hilt.maths import vec
 
@@ -201,12 +203,21 @@ def _publish(sig, x):
     sig.identify_frozen = x.frozen
 
 
-def _pack(p, scenario):
-    told, operator, dt = scenario.identify, scenario.operator, scenario.loop.period
-    size = math.hypot(*operator.direction)
-    p.direction = [part / size for part in operator.direction]
-    p.enabled = scenario.virtual.identify
-    mass = scenario.virtual.mass_ratio * scenario.payload.mass  # what the ground believes
+@dataclass(frozen=True)
+class PayloadBelief:
+    """What is believed of the payload before, and the direction in which it is pushed."""
+
+    section: IdentifyPayload
+    enabled: bool
+    mass: float  # kg
+    direction: tuple[float, ...]  # of any length
+
+
+def _pack(p: np.record, config: PayloadBelief, loop: Cycle) -> None:
+    told, mass, dt = config.section, config.mass, loop.period
+    size = math.hypot(*config.direction)
+    p.direction = [part / size for part in config.direction]
+    p.enabled = config.enabled
     p.theta0, p.kappa0 = 1.0 / mass, 1.0 / told.grip_stiffness
     p.P0[V], p.P0[KAPPA] = told.speed_deviation**2, told.kappa_deviation**2
     p.P0[THETA:KAPPA] = [(part / mass) ** 2 for part in (told.mass_error, told.bias_deviation, told.drag_deviation)]

@@ -5,14 +5,16 @@ References and reports are played out evenly; what the bilateral laws read is th
 A packet sent in a tick holds what the row held when the link's turn came.
 """
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Number, Second
 from hilt.maths import channel, so3, vec
 from hilt.maths.channel import CAPACITY as CAPACITY
@@ -121,26 +123,32 @@ def downlink_step(sig, x, p, dt):
     sig.down_delay_mean, sig.down_delay_max = channel.mean_delay(x), x.delay_max
 
 
-def playout_ticks(scenario) -> int:
+def playout_ticks(scenario: Any) -> int:
     """From the ground to the moment at which a packet is used on orbit, in whole ticks; the same on the way back."""
     return channel.playout_ticks(scenario.link, scenario.loop.period)
 
 
-def playout_delay(scenario) -> float:
+def playout_delay(scenario: Any) -> float:
     """The same in seconds."""
     return playout_ticks(scenario) * float(scenario.loop.period)
 
 
-def _pack(p, scenario):
-    keys = scenario.noise_key("link"), scenario.noise_key("link.duplication")
-    channel.pack(p.channel, scenario.link, scenario.loop.period, *keys)
-    p.x0 = scenario.start_of_grip
+@dataclass(frozen=True)
+class LinkedHands:
+    """A link, and where both ends believe the hand to be before the first packet."""
+
+    link: Link
+    start: tuple[float, ...]  # m, in W
 
 
-def _pack_down(p, scenario):
-    keys = scenario.noise_key("downlink"), scenario.noise_key("downlink.duplication")
-    channel.pack(p.channel, scenario.link, scenario.loop.period, *keys)
-    p.x0 = scenario.start_of_grip
+def _pack(p: np.record, config: LinkedHands, loop: Cycle) -> None:
+    channel.pack(p.channel, config.link, loop.period, loop.noise_key("link"), loop.noise_key("link.duplication"))
+    p.x0 = config.start
+
+
+def _pack_down(p: np.record, config: LinkedHands, loop: Cycle) -> None:
+    channel.pack(p.channel, config.link, loop.period, loop.noise_key("downlink"), loop.noise_key("downlink.duplication"))
+    p.x0 = config.start
 
 
 @jit

@@ -7,13 +7,15 @@ tick; the hand is solved at its end (backward Euler). Encoders measure the place
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Kilogram, Metre, NewtonPerMetre, NewtonSecondPerMetre, Second
 from hilt.maths import vec
 from hilt.maths.quintic import quintic
@@ -63,17 +65,28 @@ def master_step(sig, x, p, dt):
     x.started = 1
 
 
-def _pack(p, scenario):
-    hand, device, operator, dt = scenario.hand, scenario.master, scenario.operator, scenario.loop.period
-    size = math.hypot(*operator.direction)
+@dataclass(frozen=True)
+class HeldMaster:
+    """The device, and the hand that leads it."""
+
+    hand: Hand
+    device: Master
+    direction: tuple[float, ...]  # that the hand takes, of any length
+    start: float  # s, when it begins
+    position: tuple[float, ...]  # m, of the hand at the start
+    held: bool  # else the operator has a joystick
+
+
+def _pack(p: np.record, master: HeldMaster, loop: Cycle) -> None:
+    hand, device, dt = master.hand, master.device, loop.period
+    size = math.hypot(*master.direction)
     p.K, p.B = hand.stiffness, hand.damping
-    p.way = [hand.distance * part / size for part in operator.direction]
-    p.start, p.time = operator.start, hand.time
+    p.way = [hand.distance * part / size for part in master.direction]
+    p.start, p.time = master.start, hand.time
     p.mass, p.friction, p.resolution = device.mass, device.friction, device.resolution
     p.motor_share = 1.0 - math.exp(-dt / device.motor_lag) if device.motor_lag > 0.0 else 1.0
     p.speed_share = 1.0 - math.exp(-dt / device.speed_filter) if device.speed_filter > 0.0 else 1.0
-    p.x0 = scenario.start_of_grip
-    p.held = scenario.bilateral_mode
+    p.x0, p.held = master.position, master.held
 
 
 @jit

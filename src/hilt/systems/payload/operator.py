@@ -11,6 +11,7 @@ The shaper smooths whatever is asked with a minimum-jerk bell: a step becomes a 
 
 import itertools
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from hilt.compiled import jit
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import MetrePerSecond, Number, Number3, RadianPerSecond, Second
 from hilt.maths import noise, vec
 
@@ -147,24 +148,33 @@ def bell(length: float, period: float) -> np.ndarray:
     return weights / weights.sum() if len(s) else weights
 
 
-def _pack(p, scenario):
-    operator = scenario.operator
+@dataclass(frozen=True)
+class OperatorTask:
+    """The operator, and what there is to move."""
+
+    operator: Operator
+    start: float  # s, when the transport begins
+    lag: float  # s, by which the payload follows the hand
+    position: tuple[float, ...]  # m, of the hand at the start, in W
+
+
+def _pack(p: np.record, task: OperatorTask, loop: Cycle) -> None:
+    operator = task.operator
     p.kind = CODES[operator.kind]
     p.direction = np.array(operator.direction) / math.hypot(*operator.direction)
     p.turn_axis = np.array(operator.turn_axis) / math.hypot(*operator.turn_axis)
     for name in ("speed", "duration", "turn_rate", "reaction", "correction", "clumsiness", "smoothness"):
         p[name] = getattr(operator, name)
-    p.start = scenario.transport_start
+    p.start = task.start
     p.distance = operator.speed * operator.duration
     # Slow down early enough for a mass that the force feedback lets follow with m K_s.
-    lag = scenario.virtual.mass_ratio * scenario.payload.mass * scenario.slave.compliance
-    p.horizon = 2.0 * (operator.reaction + operator.correction) + lag + operator.shaper
-    p.origin = sum(d * a for d, a in zip(p.direction, scenario.start_of_grip, strict=True))
-    p.key = scenario.noise_key("operator")
+    p.horizon = 2.0 * (operator.reaction + operator.correction) + task.lag + operator.shaper
+    p.origin = sum(d * a for d, a in zip(p.direction, task.position, strict=True))
+    p.key = loop.noise_key("operator")
     p.points = len(operator.profile)
     for k, (time, speed) in enumerate(operator.profile):
         p.times[k], p.speeds[k] = time, speed
-    weights = bell(operator.shaper, scenario.loop.period)
+    weights = bell(operator.shaper, loop.period)
     p.taps = len(weights)
     p.bell[: p.taps] = weights
 

@@ -28,25 +28,26 @@ from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
-from hilt.systems.payload.arm import ARM, Arm
+from hilt.systems.payload.arm import ARM, Arm, HoldingArms
 from hilt.systems.payload.bilateral import (
     BILATERAL_GROUND,
     BILATERAL_ORBIT,
     Bilateral,
+    BilateralEnd,
     check_damping,
 )
 from hilt.systems.payload.force_arm import ForceArm
-from hilt.systems.payload.grip import GRIP, Grip
-from hilt.systems.payload.hexa import HEXA, Hexa, XYStage
-from hilt.systems.payload.hindrance import HINDRANCE, Hindrance
-from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload
-from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, Link, playout_delay
-from hilt.systems.payload.master import MASTER, Hand, Master
+from hilt.systems.payload.grip import GRIP, Grip, GrippedPayload
+from hilt.systems.payload.hexa import HEXA, Hexa, MotionTable, XYStage
+from hilt.systems.payload.hindrance import HINDRANCE, HinderedPayload, Hindrance
+from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload, PayloadBelief
+from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, Link, LinkedHands, playout_delay
+from hilt.systems.payload.master import MASTER, Hand, HeldMaster, Master
 from hilt.systems.payload.metrics import METRIC_WORDS, meter
-from hilt.systems.payload.operator import OPERATOR, TAPS, Operator
-from hilt.systems.payload.resolved_rate import RESOLVED_RATE, ResolvedRate
-from hilt.systems.payload.slave import SLAVE, Slave
-from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, Virtual
+from hilt.systems.payload.operator import OPERATOR, TAPS, Operator, OperatorTask
+from hilt.systems.payload.resolved_rate import RESOLVED_RATE, RatesOfArms, ResolvedRate
+from hilt.systems.payload.slave import SLAVE, Slave, SlaveTask
+from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, GroundModel, Virtual
 
 
 class Table(Robot):
@@ -190,20 +191,77 @@ class Payload(Scenario):
         return self
 
 
+# What each stage is told of a scenario.
+
+
+def _believed_mass(s: Payload) -> float:
+    return s.virtual.mass_ratio * s.payload.mass
+
+
+def _operator(s: Payload) -> OperatorTask:
+    return OperatorTask(s.operator, s.transport_start, _believed_mass(s) * s.slave.compliance, s.start_of_grip)
+
+
+def _virtual(s: Payload) -> GroundModel:
+    grip, start = s.grip.position, s.start_of_grip
+    return GroundModel(s.virtual, s.slave, s.payload, grip, start, s.identify.push, playout_delay(s))
+
+
+def _ground(s: Payload) -> BilateralEnd:
+    return BilateralEnd(s.bilateral, s.link, s.master.motor_lag, s.bilateral_mode)
+
+
+def _orbit(s: Payload) -> BilateralEnd:
+    return BilateralEnd(s.bilateral, s.link, s.force_arm.motor_lag, s.bilateral_mode)
+
+
+def _linked(s: Payload) -> LinkedHands:
+    return LinkedHands(s.link, s.start_of_grip)
+
+
+def _identify(s: Payload) -> PayloadBelief:
+    return PayloadBelief(s.identify, s.virtual.identify, _believed_mass(s), s.operator.direction)
+
+
+def _slave(s: Payload) -> SlaveTask:
+    task = s.identify, s.virtual.identify, s.link.outage_policy, _believed_mass(s), s.operator.direction
+    return SlaveTask(s.slave, *task, s.start_of_grip, s.limits.force)
+
+
+def _rates(s: Payload) -> RatesOfArms:
+    jointed = s.arm.jointed if s.arm.model == "jointed" else None
+    return RatesOfArms(s.resolved_rate, jointed, s.grips, s.grip.position, s.start_of_grip)
+
+
+def _master(s: Payload) -> HeldMaster:
+    path = s.operator.direction, s.operator.start, s.start_of_grip
+    return HeldMaster(s.hand, s.master, *path, s.bilateral_mode)
+
+
+def _arms(s: Payload) -> HoldingArms:
+    held = s.grip, s.grips, s.start_of_grip, s.operator.direction
+    return HoldingArms(s.arm, s.force_arm, *held, s.bilateral_mode, s.gripped)
+
+
+def _gripped(s: Payload) -> GrippedPayload:
+    sensors = s.arm.force_noise, s.arm.force_bias
+    return GrippedPayload(s.grip, s.grips, s.payload.centre_of_mass, *sensors, s.gripped)
+
+
 PAYLOAD = System(
     name="payload",
     summary="a massive payload moved from the ground through a long delay: virtual arm, slave arm, motion table",
     scenario=Payload,
     tick=(
-        Block("operator", OPERATOR),
-        Block("virtual", VIRTUAL_ARM),
-        Block("bilateral_ground", BILATERAL_GROUND),
-        Block("link", LINK),
-        Block("identify", PAYLOAD_IDENTIFY),
-        Block("slave", SLAVE),
-        Block("bilateral_orbit", BILATERAL_ORBIT),
-        Block("resolved_rate", RESOLVED_RATE),
-        Block("downlink", DOWNLINK),
+        Block("operator", OPERATOR, _operator),
+        Block("virtual", VIRTUAL_ARM, _virtual),
+        Block("bilateral_ground", BILATERAL_GROUND, _ground),
+        Block("link", LINK, _linked),
+        Block("identify", PAYLOAD_IDENTIFY, _identify),
+        Block("slave", SLAVE, _slave),
+        Block("bilateral_orbit", BILATERAL_ORBIT, _orbit),
+        Block("resolved_rate", RESOLVED_RATE, _rates),
+        Block("downlink", DOWNLINK, _linked),
         Block("filter", LOW_PASS, lambda s: s.force_filter),
         Block("tool", TOOL_LOAD, lambda s: s.mounting),
         Block("wrench", WRENCH_AT_COM, lambda s: s.mounting),
@@ -211,17 +269,17 @@ PAYLOAD = System(
         Block("rotation", ROTATION, lambda s: s.simulated_body),
         Block("setpoint", SETPOINT, lambda s: s.body),
         Block("lead", LEAD, lambda s: s.lead),
-        Block("hexa", HEXA),
+        Block("hexa", HEXA, lambda s: MotionTable(s.hexa, s.xy_stage)),
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
         Block("robot", ROBOT, lambda s: s.response),
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("joystick", JOYSTICK, lambda s: s.joystick),
-        Block("master", MASTER),
-        Block("arm", ARM),
-        Block("grip", GRIP),
-        Block("hindrance", HINDRANCE),
+        Block("master", MASTER, _master),
+        Block("arm", ARM, _arms),
+        Block("grip", GRIP, _gripped),
+        Block("hindrance", HINDRANCE, lambda s: HinderedPayload(s.hindrance, s.payload, s.operator.direction)),
         Block("books", BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),

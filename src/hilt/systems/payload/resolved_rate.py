@@ -12,18 +12,20 @@ that is a fault.
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core import faults
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, MetrePerSecond, Number, Radian, Second
 from hilt.maths import chain, so3, vec
 from hilt.maths.chain import CHAIN, CHAIN_WORK
-from hilt.systems.payload.arm_model import JOINTS, pack_arm_chain, stands
+from hilt.systems.payload.arm_model import JOINTS, JointedArm, pack_arm_chain, stands
 
 ARMS = 2
 
@@ -86,16 +88,26 @@ def pack_rates(p, section: ResolvedRate) -> None:
     p.near, p.damping, p.band, p.centring = section.near**2, section.damping, section.band, section.centring
 
 
-def _pack(p, scenario):
-    arm, section = scenario.arm, scenario.resolved_rate
-    if arm.model != "jointed":  # a point arm takes the twist as it is
+@dataclass(frozen=True)
+class RatesOfArms:
+    """How the joints are asked, and of which arms."""
+
+    section: ResolvedRate
+    jointed: JointedArm | None  # none: a point arm takes the twist as it is
+    grips: tuple[tuple[float, ...], ...]  # m, one for each hand, in the payload's frame
+    middle: tuple[float, ...]  # m, between them, in the same frame
+    start: tuple[float, ...]  # m, of the middle in W
+
+
+def _pack(p: np.record, config: RatesOfArms, loop: Cycle) -> None:
+    section, jointed, count = config.section, config.jointed, len(config.grips)
+    if jointed is None:
         return
-    p.arms = arm.count
-    middle = scenario.start_of_grip
-    p.offset[: arm.count] = [vec.sub(grip, scenario.grip.position) for grip in scenario.grips]
-    hands = [vec.add(middle, vec.load(offset)) for offset in p.offset[: arm.count]]
-    for i, stand in enumerate(stands(arm.jointed, hands)):
-        pack_arm_chain(p.chain[i], arm.jointed, stand.tool_q)
+    p.arms = count
+    p.offset[:count] = [vec.sub(grip, config.middle) for grip in config.grips]
+    hands = [vec.add(config.start, vec.load(offset)) for offset in p.offset[:count]]
+    for i, stand in enumerate(stands(jointed, hands)):
+        pack_arm_chain(p.chain[i], jointed, stand.tool_q)
         pack_rates(p.chain[i], section)
         p.base_p[i], p.base_q[i] = stand.p, stand.q
     p.relief = section.relief

@@ -10,17 +10,19 @@ need, because its mass is wrong or it has no drag, is fed forward, with no loop 
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core import faults
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Number
 from hilt.maths import so3, vec
-from hilt.systems.payload.identify import push_reference
+from hilt.systems.payload.identify import IdentifyPayload, push_reference
 from hilt.systems.payload.outage import POLICIES, SILENT, brake, follow, watch_link
 
 PUSH_GAIN = 0.3  # 1/s, back to the way of the identification push
@@ -110,21 +112,34 @@ def slave_step(sig, x, p, dt):
         faults.trip(sig, faults.NOT_FINITE, -1, total, 0.0)
 
 
-def _pack(p, scenario):
-    slave, told = scenario.slave, scenario.identify
-    size = math.hypot(*scenario.operator.direction)
-    p.direction = [part / size for part in scenario.operator.direction]
+@dataclass(frozen=True)
+class SlaveTask:
+    """The slave's gains, and what it knows of link, payload and identification."""
+
+    slave: Slave
+    identify: IdentifyPayload
+    identifies: bool
+    outage_policy: str
+    mass: float  # kg, of the payload, as the ground believes
+    direction: tuple[float, ...]  # of the identification push, of any length
+    start: tuple[float, ...]  # m, of the grip in W
+    force_limit: float  # N
+
+
+def _pack(p: np.record, task: SlaveTask, loop: Cycle) -> None:
+    slave, told = task.slave, task.identify
+    size = math.hypot(*task.direction)
+    p.direction = [part / size for part in task.direction]
     if slave.force_feedback:
         p.K_f[:3], p.K_f[3:] = slave.compliance, slave.rotational_compliance
     p.K_c[:3], p.K_c[3:] = slave.coupling, slave.rotational_coupling
     p.D[:3], p.D[3:] = slave.damping, slave.rotational_damping
-    p.policy = POLICIES[scenario.link.outage_policy]
-    p.identify, p.feed_forward = scenario.virtual.identify, slave.feed_forward
-    p.mass = scenario.virtual.mass_ratio * scenario.payload.mass
+    p.policy = POLICIES[task.outage_policy]
+    p.identify, p.feed_forward = task.identifies, slave.feed_forward
+    p.mass = task.mass
     p.push_distance, p.push_time, p.push_rest = told.push_distance, told.push_time, told.push_rest
     p.push_end = told.push_end
-    p.x0 = scenario.start_of_grip
-    p.force_limit = scenario.limits.force
+    p.x0, p.force_limit = task.start, task.force_limit
 
 
 @jit

@@ -14,6 +14,7 @@ between them. After an outage the hand on orbit has gone its own way; when every
 where orbit says the hand is. Orbit is not told: it counts on without the shift, so nothing moves there.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,12 +23,13 @@ from pydantic import Field
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, NewtonMetrePerRadian, NewtonMetreSecond, NewtonPerMetre, NewtonSecondPerMetre, Number
+from hilt.dynamics.body import Body
 from hilt.dynamics.rotation import momentum_rule
 from hilt.maths import linear, so3, vec
 from hilt.systems.payload.identify import GRIP_TIME
-from hilt.systems.payload.link import playout_delay
+from hilt.systems.payload.slave import Slave
 
 IMPLICIT = 0
 EXPLICIT = 1
@@ -198,20 +200,33 @@ def _publish(sig, x, p):
     sig.m_vir = x.mass
 
 
-def _pack(p, scenario):
-    virtual, slave, body = scenario.virtual, scenario.slave, scenario.payload
+@dataclass(frozen=True)
+class GroundModel:
+    """The slave arm and its payload as the ground models them."""
+
+    virtual: Virtual
+    slave: Slave
+    payload: Body
+    grip: tuple[float, ...]  # m, in the payload's frame
+    start: tuple[float, ...]  # m, of the grip in W
+    push: bool  # whether the payload is pushed to identify it
+    playout_delay: float  # s, of the link, one way
+
+
+def _pack(p: np.record, model: GroundModel, loop: Cycle) -> None:
+    virtual, slave, body = model.virtual, model.slave, model.payload
     p.mass = virtual.mass_ratio * body.mass
     p.inverse_inertia = np.linalg.inv(virtual.inertia_ratio * np.array(body.inertia))
     p.rotates = body.dof == 6
-    p.grip_com_B = np.array(scenario.grip.position) - body.centre_of_mass - virtual.centre_of_mass_error
+    p.grip_com_B = np.array(model.grip) - body.centre_of_mass - virtual.centre_of_mass_error
     p.K_t, p.D_t = virtual.grip_stiffness, virtual.grip_damping
     p.K_r, p.D_r = virtual.grip_rotational_stiffness, virtual.grip_rotational_damping
     p.K_s[:3], p.K_s[3:] = slave.compliance, slave.rotational_compliance
     p.D[:3], p.D[3:] = slave.damping, slave.rotational_damping
     p.step = CODES[virtual.step]
-    p.x0 = scenario.start_of_grip
-    p.identify, p.push = virtual.identify, scenario.identify.push
-    p.rest = RESYNC_REST + 2.0 * playout_delay(scenario)
+    p.x0 = model.start
+    p.identify, p.push = virtual.identify, model.push
+    p.rest = RESYNC_REST + 2.0 * model.playout_delay
 
 
 @jit
