@@ -16,6 +16,7 @@ import pytest
 from hilt.compiled import jit
 from hilt.core import signals
 from hilt.maths import noise, so3, vec
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
 from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE
 from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
@@ -27,6 +28,7 @@ from hilt.systems.aerial.planner import PLANNER, Planner
 from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
 from hilt.systems.aerial.rotors import MOTORS, Rotors
 from hilt.systems.aerial.tank import Tank
+from tests.packing import pack
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -34,6 +36,7 @@ STAGES = {
     "admittance": ARM_ADMITTANCE, "ik": ARM_IK, "planner": PLANNER, "estimator": ESTIMATOR, "flight": FLIGHT,
     "motors": MOTORS, "airframe": AIRFRAME,
 }  # fmt: skip
+SYSTEM = AERIAL.with_block(PLANNER, after="task", section=lambda s: s.planner)  # which has it within
 ROW = signals.row_type({name for kind in STAGES.values() for name in (*kind.reads, *kind.writes)})
 STATE = signals.record(**{key: kind.state for key, kind in STAGES.items()})
 PARAMS = signals.record(**{key: kind.params for key, kind in STAGES.items()})
@@ -84,7 +87,7 @@ def fly(rate, duration, *, estimator=True, push=(0.0, 0.0, 0.0), start=0.0, load
     sig.gain_set, sig.F_E_W.f = gains, load
     sig.X_bE_des.p, sig.X_bE_des.q[0] = place, 1.0
     for key, stage in STAGES.items():
-        stage.pack(p[key], values)
+        pack(SYSTEM, stage, p[key], values)
         stage.reset(sig, x[key], p[key])
     log = np.zeros(round(duration * rate) + 1, ROW)
     loop(sig, x, p, 1.0 / rate, log)

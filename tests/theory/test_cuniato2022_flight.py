@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 from hilt.core import signals
 from hilt.maths import so3
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
 from hilt.systems.aerial.flight import FLIGHT, Flight
 from hilt.systems.aerial.planner import PLANNER, Planner
@@ -25,10 +26,12 @@ from hilt.systems.aerial.quadrotor import (
     quadrotor_start,
 )
 from hilt.systems.aerial.rotors import MOTORS, Rotors
+from tests.packing import pack
 
 MASS, INERTIA = 12.685, (0.777, 0.777, 1.112)
 WEIGHT = MASS * GRAVITY
 STAGES = (PLANNER, ESTIMATOR, FLIGHT, MOTORS)
+SYSTEM = AERIAL.with_block(PLANNER, after="task", section=lambda s: s.planner)  # which has it within
 ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.writes)})
 NONE = (0.0, 0.0, 0.0)
 RATES = (100, 200, 500, 1000)
@@ -58,7 +61,7 @@ def fly(rate, duration, *, estimator=True, push=lambda t: NONE, lever=0.0, torqu
     sig = np.zeros(1, ROW)[0]
     stages = [(kind.step, np.zeros(1, kind.state)[0], np.zeros(1, kind.params)[0]) for kind in STAGES]
     for kind, (_, x, p) in zip(STAGES, stages, strict=True):
-        kind.pack(p, values)
+        pack(SYSTEM, kind, p, values)
         kind.reset(sig, x, p)
     vehicle, params = body(attitude=so3.exp(turn))
     log = np.zeros(round(duration * rate) + 1, ROW)

@@ -14,11 +14,13 @@ from hilt import job
 from hilt.core import faults, signals
 from hilt.maths import chain, noise, so3
 from hilt.maths.chain import CHAIN, CHAIN_WORK
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
 from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
 from hilt.systems.aerial.flying_arm import HOME, JOINTS, LINKS, FlyingArm, flying_xml, lump, pack_flying_chain, posture_for
 from hilt.systems.aerial.planner import Planner
 from hilt.systems.aerial.quadrotor import GRAVITY
+from tests.packing import pack
 
 STAGES = (ARM_IK, AIRFRAME)
 ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.writes)})
@@ -51,7 +53,7 @@ def values(dt, place=HOME, attitude=EASY, seed=1, yaw=0.0, **changes):
 def ready(kind, scenario):
     sig, x, p = (np.zeros(1, dtype)[0] for dtype in (ROW, kind.state, kind.params))
     sig.q_uam_c = posture_for(scenario.tool.position, scenario.tool.attitude)
-    kind.pack(p, scenario)
+    pack(AERIAL, kind, p, scenario)
     kind.reset(sig, x, p)
     return sig, x, p
 

@@ -2,7 +2,6 @@
 
 import math
 import os
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from hilt.core.faults import InputError
 from hilt.core.scenario import Section, build
 from hilt.core.signals import row_type
+from hilt.core.stage import Cycle
 from hilt.systems.aerial.cable import (
     ABOVE,
     BESIDE,
@@ -19,6 +19,7 @@ from hilt.systems.aerial.cable import (
     INSIDE,
     LATCHED,
     Cable,
+    HungCable,
     cable_energy,
     cable_step,
     free_way,
@@ -212,7 +213,7 @@ def stage(cable, q=(1.0, 0.0, 0.0, 0.0), start=(0.5, 0.1, 0.4)):
     row = np.zeros(1, row_type({*CABLE.reads, *CABLE.writes}))
     state, params = np.zeros(1, CABLE.state), np.zeros(1, CABLE.params)
     sig, x, p = row[0], state[0], params[0]
-    CABLE.pack(p, SimpleNamespace(cable=cable, start_of_tool=(start, q)))
+    CABLE.pack(p, HungCable(cable, start), Cycle(0.005))
     sig.X_WB_true.p, sig.X_WB_true.q = start, q
     return sig, x, p
 

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hilt.core import signals
+from hilt.core.stage import Cycle
 from hilt.maths import so3
 from hilt.systems.aerial import rotors
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
 from hilt.systems.aerial.flight import FLIGHT, LEAST_LIFT, Flight, attitude_error, attitude_for, within_cone
 from hilt.systems.aerial.planner import CAPACITY, PLANNER, Planner, minimum_jerk
@@ -26,9 +28,11 @@ from hilt.systems.aerial.quadrotor import (
     quadrotor_start,
 )
 from hilt.systems.aerial.rotors import MOTORS, ROTORS, Rotors
+from tests.packing import pack
 
 WEIGHT = 12.685 * GRAVITY
 STAGES = (PLANNER, ESTIMATOR, FLIGHT, MOTORS)
+SYSTEM = AERIAL.with_block(PLANNER, after="task", section=lambda s: s.planner)  # which has it within
 ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.writes)})
 EZ = (0.0, 0.0, 1.0)
 
@@ -52,14 +56,14 @@ def scenario(**changes):
 def ready(kind, values):
     """Signals, state and parameters of one stage."""
     sig, x, p = (np.zeros(1, dtype)[0] for dtype in (ROW, kind.state, kind.params))
-    kind.pack(p, values)
+    pack(SYSTEM, kind, p, values)
     kind.reset(sig, x, p)
     return sig, x, p
 
 
 def rotor_params():
     p = np.zeros(1, ROTORS)[0]
-    rotors.pack_rotors(p, scenario())
+    rotors.pack_rotors(p, rotors.LiftingRotors(Rotors(), 12.685), Cycle(0.005))
     return p
 
 

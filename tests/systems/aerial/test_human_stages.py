@@ -14,6 +14,7 @@ from hilt.core.signals import row_type
 from hilt.maths import so3
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import Sensor
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
 from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, force_filter_step
 from hilt.systems.aerial.gains import HOOKED, Gains
@@ -22,6 +23,7 @@ from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardwar
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
 from hilt.systems.aerial.tank import Tank
+from tests.packing import pack
 
 DT = 0.005
 TURNED = so3.exp((0.4, -0.7, 1.1))
@@ -56,7 +58,7 @@ def make(kind, **sections):
     for name in row.dtype.names:
         if "q" in (row.dtype[name].names or ()):
             sig[name].q = (1.0, 0.0, 0.0, 0.0)
-    kind.pack(p, SimpleNamespace(**given_))
+    pack(AERIAL, kind, p, SimpleNamespace(**given_))
     kind.reset(sig, x, p)
     return sig, x, p
 

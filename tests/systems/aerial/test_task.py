@@ -8,7 +8,9 @@ import pytest
 from hilt.core.faults import InputError
 from hilt.core.scenario import Section, build
 from hilt.core.signals import row_type
+from hilt.core.stage import Cycle
 from hilt.maths import so3
+from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.cable import Cable
 from hilt.systems.aerial.gains import HOOKED, IMPACT, NORMAL
 from hilt.systems.aerial.planner import PLANNER, Planner, WayPoint, planner_step
@@ -36,6 +38,7 @@ from hilt.systems.aerial.task import (
     Tool,
     task_step,
 )
+from tests.packing import pack
 
 DT = 0.01
 LEVEL = (1.0, 0.0, 0.0, 0.0)
@@ -64,7 +67,7 @@ class Run:
             frames=SimpleNamespace(attitude=q_WH),
             cable=self.cable,
         )
-        TASK.pack(self.p, scenario)
+        pack(AERIAL, TASK, self.p, scenario)
         TASK.reset(self.sig, self.x, self.p)
         self.passed = [int(self.sig.task_state)]
         self.rows = []
@@ -99,7 +102,7 @@ def test_hover_flies_the_path_of_the_planner():
     run = Run("hover")
     row = np.zeros(1, row_type({*PLANNER.reads, *PLANNER.writes}))
     state, params = np.zeros(1, PLANNER.state), np.zeros(1, PLANNER.params)
-    PLANNER.pack(params[0], SimpleNamespace(planner=PATH))
+    PLANNER.pack(params[0], PATH, Cycle(DT))
     for n in range(150):
         run.step((5.0, 0.0, 0.0))
         row[0].t = n * DT

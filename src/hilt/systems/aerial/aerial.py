@@ -14,6 +14,7 @@ from hilt.core.guard import GUARD, Guarded, Limits
 from hilt.core.scenario import Scenario
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
+from hilt.core.units import Metre3
 from hilt.dynamics.body import Body
 from hilt.maths import once
 from hilt.plant.books import BOOKS
@@ -22,27 +23,27 @@ from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import check_fits
 from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
 from hilt.sense.tool_load import Mounting
-from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
-from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE
-from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
-from hilt.systems.aerial.cable import CABLE, Cable
-from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
-from hilt.systems.aerial.flight import FLIGHT, Flight
+from hilt.systems.aerial.airframe import AIRFRAME, FlyingVehicle, Simulator, ToolPush, Wind
+from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE, CompliantArm
+from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk, JointsOfArm
+from hilt.systems.aerial.cable import CABLE, Cable, HungCable
+from hilt.systems.aerial.estimator import ESTIMATOR, EstimatedVehicle, Estimator
+from hilt.systems.aerial.flight import FLIGHT, Flight, FlightControl
 from hilt.systems.aerial.flying_arm import HOME, FlyingArm, posture_for
-from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter
+from hilt.systems.aerial.force_filter import FORCE_FILTER, FilteredSensor, ForceFilter
 from hilt.systems.aerial.gains import Gains
-from hilt.systems.aerial.hand import HAND, Hand
-from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware
-from hilt.systems.aerial.hardware_arm import HARDWARE_IK, HardwareArm
-from hilt.systems.aerial.interface import INTERFACE, Frames, Link, Pose
+from hilt.systems.aerial.hand import HAND, Hand, HandAtTool
+from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, YieldingArm
+from hilt.systems.aerial.hardware_arm import HARDWARE_IK, ArmAtStart, HardwareArm
+from hilt.systems.aerial.interface import INTERFACE, Frames, Link, LinkedTools, Pose
 from hilt.systems.aerial.metrics import METRIC_WORDS, AerialMeter, compliance_energy
 from hilt.systems.aerial.planner import Planner
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.quadrotor import Vehicle
-from hilt.systems.aerial.rotors import MOTORS, Rotors
+from hilt.systems.aerial.rotors import MOTORS, LiftingRotors, Rotors
 from hilt.systems.aerial.servo import SERVO, Servo
 from hilt.systems.aerial.tank import Tank
-from hilt.systems.aerial.task import TASK, Task, Tool
+from hilt.systems.aerial.task import TASK, Task, TaskInPlace, Tool
 
 TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and the wrench there is all that counts
 
@@ -93,7 +94,7 @@ class Aerial(Scenario):
         return True
 
     @property
-    def start_of_base(self) -> tuple[tuple[float, ...], float]:
+    def start_of_base(self) -> tuple[Metre3, float]:
         """Place and yaw in W."""
         first = self.planner.waypoints[0]
         return first.position, first.yaw
@@ -124,29 +125,54 @@ class Aerial(Scenario):
         return self
 
 
+# What each stage is told of a scenario.
+
+
+def _task(s: Aerial) -> TaskInPlace:
+    return TaskInPlace(s.task, s.planner, s.tool, s.frames.attitude, s.cable.position, s.cable.mouth_height)
+
+
+def _interface(s: Aerial) -> LinkedTools:
+    return LinkedTools(s.link, s.frames, s.start_of_tool, s.start_of_simulated_tool, *s.start_of_base)
+
+
+def _hardware(s: Aerial) -> YieldingArm:
+    around = s.port_passivity, s.force_filter.bandwidth, s.servo.whole_lag
+    return YieldingArm(s.hardware, *around, *s.start_of_tool)
+
+
+def _airframe(s: Aerial) -> FlyingVehicle:
+    first, tool = s.planner.waypoints[0], s.tool
+    return FlyingVehicle(s.simulator, s.flying_arm, first, tool.position, tool.attitude, s.push, s.wind)
+
+
+def _hand(s: Aerial) -> HandAtTool:
+    return HandAtTool(s.hand, s.force_filter.load_mass, s.force_filter.load_centre)
+
+
 AERIAL = System(
     name="aerial",
     summary="a human works with a simulated flying arm through a real one: admittance, energy tank, wrench estimator",
     scenario=Aerial,
     tick=(
-        Block("force_filter", FORCE_FILTER),
-        Block("task", TASK),
-        Block("interface", INTERFACE),
-        Block("arm_admittance", ARM_ADMITTANCE),
-        Block("arm_ik", ARM_IK),
-        Block("estimator", ESTIMATOR),
-        Block("flight", FLIGHT),
-        Block("motors", MOTORS),
-        Block("hardware", HARDWARE_ADMITTANCE),
-        Block("hardware_ik", HARDWARE_IK),
+        Block("force_filter", FORCE_FILTER, lambda s: FilteredSensor(s.force_filter, s.sensor.position, s.sensor.attitude)),
+        Block("task", TASK, _task),
+        Block("interface", INTERFACE, _interface),
+        Block("arm_admittance", ARM_ADMITTANCE, lambda s: CompliantArm(s.gains, s.tank)),
+        Block("arm_ik", ARM_IK, lambda s: JointsOfArm(s.arm_ik, s.flying_arm, s.tool.position, s.tool.attitude)),
+        Block("estimator", ESTIMATOR, lambda s: EstimatedVehicle(s.estimator, s.vehicle)),
+        Block("flight", FLIGHT, lambda s: FlightControl(s.flight, s.vehicle, s.rotors)),
+        Block("motors", MOTORS, lambda s: LiftingRotors(s.rotors, s.vehicle.mass)),
+        Block("hardware", HARDWARE_ADMITTANCE, _hardware),
+        Block("hardware_ik", HARDWARE_IK, lambda s: ArmAtStart(s.hardware_arm, *s.start_of_tool)),
         Block("guard", GUARD, lambda s: Guarded(s.limits)),
-        Block("airframe", AIRFRAME),
+        Block("airframe", AIRFRAME, _airframe),
     ),
     plant=(
-        Block("servo", SERVO),
+        Block("servo", SERVO, lambda s: s.servo),
         Block("encoder", ENCODER, lambda s: s.encoder),
-        Block("hand", HAND),
-        Block("cable", CABLE),
+        Block("hand", HAND, _hand),
+        Block("cable", CABLE, lambda s: HungCable(s.cable, s.start_of_tool[0])),
         Block("books", BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: MountedSensor(s.sensor, s.rotates, s.body.centre_of_mass)),
     ),

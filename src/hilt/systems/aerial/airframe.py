@@ -16,6 +16,7 @@ Gusts are a first-order Gauss-Markov process in each direction, exact at any T: 
 """
 
 import math
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Literal
 
@@ -26,13 +27,14 @@ from hilt.compiled import jit
 from hilt.core import faults
 from hilt.core.scenario import Section
 from hilt.core.signals import POSE, TWIST, record
-from hilt.core.stage import StageKind
-from hilt.core.units import Newton, Newton3, Second
+from hilt.core.stage import Cycle, StageKind
+from hilt.core.units import Metre3, Newton, Newton3, Quaternion, Second
 from hilt.maths import so3, vec
 from hilt.maths.noise import NOISE, normal_vector
 from hilt.systems.aerial import flying_body
-from hilt.systems.aerial.flying_arm import JOINTS, lump, posture_for
+from hilt.systems.aerial.flying_arm import JOINTS, FlyingArm, lump, posture_for
 from hilt.systems.aerial.flying_body import FLYING_ARM, FLYING_ARM_PARAMS, LOST
+from hilt.systems.aerial.planner import WayPoint
 from hilt.systems.aerial.quadrotor import (
     QUADROTOR_PARAMS,
     QUADROTOR_STATE,
@@ -156,23 +158,36 @@ def airframe_step(sig, x, p, dt):
     _weather(sig, x, p, sig.t + dt, dt)
 
 
-def _pack(p, scenario):
-    simulator, section, dt = scenario.simulator, scenario.flying_arm, scenario.loop.period
-    first = scenario.planner.waypoints[0]
+@dataclass(frozen=True)
+class FlyingVehicle:
+    """The vehicle, how it starts, and what disturbs it."""
+
+    simulator: Simulator
+    flying_arm: FlyingArm
+    start: WayPoint
+    tool_position: Metre3  # in the frame of the base
+    tool_attitude: Quaternion
+    push: ToolPush
+    wind: Wind
+
+
+def _pack(p: np.record, config: FlyingVehicle, loop: Cycle) -> None:
+    simulator, section, dt = config.simulator, config.flying_arm, loop.period
+    first, tool = config.start, (config.tool_position, config.tool_attitude)
     attitude = so3.exp((0.0, 0.0, first.yaw))
     p.kind = KINDS[simulator.kind]
-    posture = posture_for(scenario.tool.position, scenario.tool.attitude)
+    posture = posture_for(*tool)
     flying_body.pack_flying_arm(p.arm, section, (first.position, attitude), posture, simulator.locked, dt)
     whole = lump(section, posture)
     centre_W = vec.add(first.position, so3.rotate(attitude, tuple(whole.centre)))
     body = SimpleNamespace(mass=whole.mass, inertia=whole.inertia)
     pack_quadrotor(p.rigid.body, body, centre_W, attitude, flying_body.LONGEST_STEP)
     p.rigid.centre, p.rigid.posture = whole.centre, posture
-    p.rigid.tool.p, p.rigid.tool.q = scenario.tool.position, scenario.tool.attitude
-    push, wind = scenario.push, scenario.wind
+    p.rigid.tool.p, p.rigid.tool.q = tool
+    push, wind = config.push, config.wind
     p.push, p.push_start, p.push_end = push.force, push.start, push.start + push.duration
     p.wind, p.gust, p.gust_time = wind.mean, wind.gust, wind.gust_time
-    p.key, p.dt = np.uint64(scenario.noise_key("wind")), dt
+    p.key, p.dt = np.uint64(loop.noise_key("wind")), dt
 
 
 @jit

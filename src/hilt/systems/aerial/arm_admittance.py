@@ -5,9 +5,13 @@
 Damping follows its ramp unchecked: it stores nothing.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
 from hilt.systems.aerial import admittance, gains, tank
 
@@ -39,9 +43,17 @@ def arm_admittance_step(sig, x, p, dt):
     _publish(sig, x, p)
 
 
-def _pack(p, scenario):
-    p.table, p.ramp = scenario.gains.table(), scenario.gains.ramp
-    tank.pack_tank(p.tank, scenario.tank)
+@dataclass(frozen=True)
+class CompliantArm:
+    """The gains, and the tank that pays for their rise."""
+
+    gains: gains.Gains
+    tank: tank.Tank
+
+
+def _pack(p: np.record, config: CompliantArm, loop: Cycle) -> None:
+    p.table, p.ramp = config.gains.table(), config.gains.ramp
+    tank.pack_tank(p.tank, config.tank)
 
 
 @jit

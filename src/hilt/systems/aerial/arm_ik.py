@@ -6,17 +6,20 @@ far from its compliant pose for long is a fault: the pose is out of reach, or as
 10 N on the soft arm asks for 0.6 m/s, twice what the joints can do: for the best part of a second that is no fault.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core import faults
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
-from hilt.core.units import Metre, Second
+from hilt.core.stage import Cycle, StageKind
+from hilt.core.units import Metre, Metre3, Quaternion, Second
 from hilt.maths import chain, so3, vec
 from hilt.maths.chain import CHAIN, CHAIN_WORK
-from hilt.systems.aerial.flying_arm import JOINTS, pack_flying_chain, posture_for
+from hilt.systems.aerial.flying_arm import JOINTS, FlyingArm, pack_flying_chain, posture_for
 
 
 class ArmIk(Section):
@@ -40,10 +43,21 @@ def arm_ik_step(sig, x, p, dt):
         faults.trip(sig, faults.FLYING_ARM_ERROR, -1, sig.ik_error, p.max_error)
 
 
-def _pack(p, scenario):
-    pack_flying_chain(p.chain, scenario.flying_arm)
-    p.posture = posture_for(scenario.tool.position, scenario.tool.attitude)
-    p.iterations, p.max_error, p.patience = scenario.arm_ik.iterations, scenario.arm_ik.max_error, scenario.arm_ik.patience
+@dataclass(frozen=True)
+class JointsOfArm:
+    """The arm, and where it holds its tool at the start."""
+
+    section: ArmIk
+    flying_arm: FlyingArm
+    tool_position: Metre3  # in the frame of the base
+    tool_attitude: Quaternion
+
+
+def _pack(p: np.record, config: JointsOfArm, loop: Cycle) -> None:
+    section = config.section
+    pack_flying_chain(p.chain, config.flying_arm)
+    p.posture = posture_for(config.tool_position, config.tool_attitude)
+    p.iterations, p.max_error, p.patience = section.iterations, section.max_error, section.patience
 
 
 @jit

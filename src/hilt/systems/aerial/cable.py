@@ -16,15 +16,17 @@ Over a tick the tool moves in a straight line. The force published is the mean o
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Kilogram, Metre, Metre3, Newton, NewtonPerMetre, NewtonSecondPerMetre, Number, Radian, Second
 from hilt.maths import so3, vec
 
@@ -236,8 +238,16 @@ def pack_cable(p, cable, start=(0.0, 0.0, 0.0)) -> None:
     p.substep = cable.substep
 
 
-def _pack(p, scenario):
-    pack_cable(p, scenario.cable, scenario.start_of_tool[0])
+@dataclass(frozen=True)
+class HungCable:
+    """The cable, and where the hardware's tool starts, in H."""
+
+    cable: Cable
+    start: Metre3
+
+
+def _pack(p: np.record, config: HungCable, loop: Cycle) -> None:
+    pack_cable(p, config.cable, config.start)
 
 
 CABLE = StageKind(

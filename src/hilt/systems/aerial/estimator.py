@@ -11,6 +11,7 @@ exactly. So the answer is the filter's own at any rate, and no momentum is diffe
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field
@@ -18,10 +19,10 @@ from pydantic import Field
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import RadianPerSecond
 from hilt.maths import so3, vec
-from hilt.systems.aerial.quadrotor import GRAVITY
+from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
 
 
 class Estimator(Section):
@@ -66,11 +67,19 @@ def estimator_step(sig, x, p, dt):
     vec.store(sig.tau_hat_b, vec.load(x.tau))
 
 
-def _pack(p, scenario):
-    p.enabled = scenario.estimator.enabled
-    p.mass = scenario.vehicle.mass
-    p.inertia = np.array(scenario.vehicle.inertia)
-    p.w, p.w_yaw = scenario.estimator.bandwidth, scenario.estimator.yaw_bandwidth
+@dataclass(frozen=True)
+class EstimatedVehicle:
+    """The estimator, and the vehicle as it knows it."""
+
+    estimator: Estimator
+    vehicle: Vehicle
+
+
+def _pack(p: np.record, config: EstimatedVehicle, loop: Cycle) -> None:
+    p.enabled = config.estimator.enabled
+    p.mass = config.vehicle.mass
+    p.inertia = np.array(config.vehicle.inertia)
+    p.w, p.w_yaw = config.estimator.bandwidth, config.estimator.yaw_bandwidth
 
 
 ESTIMATOR = StageKind(

@@ -14,6 +14,7 @@ a tenth of the weight, since rotors that stand still have no torque.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -22,11 +23,11 @@ from pydantic import Field
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import NewtonMetre, NewtonPerMetre, NewtonSecondPerMetre, Radian, Unit
 from hilt.maths import so3, vec
 from hilt.systems.aerial import rotors
-from hilt.systems.aerial.quadrotor import GRAVITY
+from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
 
 LEAST_LIFT = 0.1  # of the weight
 
@@ -124,15 +125,24 @@ def flight_step(sig, x, p, dt):
     rotors.command(sig, u_T, tau, p.rotors)
 
 
-def _pack(p, scenario):
-    flight = scenario.flight
-    p.mass = scenario.vehicle.mass
-    p.inertia = np.array(scenario.vehicle.inertia)
+@dataclass(frozen=True)
+class FlightControl:
+    """Gains and limits, and the vehicle and its rotors as flight control knows them."""
+
+    flight: Flight
+    vehicle: Vehicle
+    rotors: rotors.Rotors
+
+
+def _pack(p: np.record, config: FlightControl, loop: Cycle) -> None:
+    flight = config.flight
+    p.mass = config.vehicle.mass
+    p.inertia = np.array(config.vehicle.inertia)
     p.K_p, p.K_v = flight.stiffness, flight.damping
     p.K_R, p.K_w = flight.attitude_stiffness, flight.attitude_damping
     p.tan_tilt = math.tan(flight.max_tilt)
     p.max_yaw = flight.max_yaw_torque
-    rotors.pack_rotors(p.rotors, scenario)
+    rotors.pack_rotors(p.rotors, rotors.LiftingRotors(config.rotors, config.vehicle.mass), loop)
 
 
 FLIGHT = StageKind(

@@ -8,15 +8,17 @@ hangs on the sensor from the start (flange, gripper); a tool that the human moun
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
-from hilt.core.units import Count, Kilogram, Metre3, RadianPerSecond
+from hilt.core.stage import Cycle, StageKind
+from hilt.core.units import Count, Kilogram, Metre3, Quaternion, RadianPerSecond
 from hilt.maths import so3, vec
 from hilt.systems.aerial.quadrotor import GRAVITY
 
@@ -98,11 +100,20 @@ def force_filter_step(sig, x, p, dt):
         sig.F_h_H.tau[i] = x.tau[i]
 
 
-def _pack(p, scenario):
-    given = scenario.force_filter
+@dataclass(frozen=True)
+class FilteredSensor:
+    """The filter, and where the sensor sits, in the tool's frame."""
+
+    section: ForceFilter
+    position: Metre3
+    attitude: Quaternion
+
+
+def _pack(p: np.record, config: FilteredSensor, loop: Cycle) -> None:
+    given = config.section
     p.samples, p.load_mass, p.load_centre = given.bias_samples, given.load_mass, given.load_centre
-    p.share = filter_share(given.bandwidth, scenario.loop.period)
-    p.q_TS, p.p_ToSo_T = scenario.sensor.attitude, scenario.sensor.position
+    p.share = filter_share(given.bandwidth, loop.period)
+    p.q_TS, p.p_ToSo_T = config.attitude, config.position
 
 
 @jit

@@ -9,7 +9,9 @@ the sensor, weight and inertia: m (g - a). Before `handover` the hand carries it
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
@@ -17,7 +19,7 @@ from hilt.core import ledger
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import (
     Hertz,
     Kilogram,
@@ -160,8 +162,17 @@ def hand_step(sig, x, p, dt):
     sig.hand_state = x.state
 
 
-def _pack(p, scenario):
-    hand = scenario.hand
+@dataclass(frozen=True)
+class HandAtTool:
+    """The hand, and what hangs on the sensor from the start."""
+
+    hand: Hand
+    load_mass: float  # kg
+    load_centre: Metre3  # in the tool's frame
+
+
+def _pack(p: np.record, config: HandAtTool, loop: Cycle) -> None:
+    hand = config.hand
     size = math.hypot(*hand.direction)
     p.direction = [part / size for part in hand.direction]
     for name in (
@@ -172,9 +183,9 @@ def _pack(p, scenario):
     if hand.stiffness == 0.0:  # nobody holds the tool
         p.damping = p.turning_stiffness = p.turning_damping = 0.0
     p.grip_T = hand.grip
-    p.own_mass, p.own_centre = scenario.force_filter.load_mass, scenario.force_filter.load_centre
+    p.own_mass, p.own_centre = config.load_mass, config.load_centre
     p.omega, p.tremor_omega = 2.0 * math.pi * hand.frequency, 2.0 * math.pi * hand.tremor_frequency
-    p.key = scenario.noise_key("hand.tremor")
+    p.key = loop.noise_key("hand.tremor")
 
 
 @jit

@@ -13,14 +13,17 @@ The wrench works on the whole motion asked for, F · Δx_cmd; what is not `suppl
 lead, and has a port of its own. Row k has the sums up to the state at t = kT.
 """
 
+from dataclasses import dataclass
+
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
-from hilt.core.units import Metre, RadianPerSecond
+from hilt.core.stage import Cycle, StageKind
+from hilt.core.units import Metre, Metre3, Quaternion, RadianPerSecond
 from hilt.maths import so3, vec
 from hilt.systems.aerial import admittance, port_guard
 from hilt.systems.aerial.force_filter import filter_share
@@ -120,16 +123,28 @@ def hardware_admittance_step(sig, x, p, dt):
         sig.z_hw[i], sig.v_hw[i] = x.compliance.z[i], x.compliance.v[i]
 
 
-def _pack(p, scenario):
-    given = scenario.hardware
+@dataclass(frozen=True)
+class YieldingArm:
+    """How the arm gives way, where it starts, and what lies before and behind it."""
+
+    hardware: Hardware
+    port: port_guard.PortPassivity
+    filter_bandwidth: float  # rad/s, of the force filter
+    servo_lag: float  # s
+    position: Metre3  # of the tool at the start, in H
+    attitude: Quaternion
+
+
+def _pack(p: np.record, config: YieldingArm, loop: Cycle) -> None:
+    given = config.hardware
     scale = [1.0] * 3 + [given.radius**2] * 3
     for name, figure in zip("MDK", given.gains.figures, strict=True):
         p[name] = [figure * s for s in scale]
     p.follow_gains, p.base_box = given.follow_gains, given.base_box
-    p.base_share = filter_share(given.base_bandwidth, scenario.loop.period)
-    p.servo_share = filter_share(1.0 / scenario.servo.whole_lag, scenario.loop.period)
-    p.p0, p.q0 = scenario.start_of_tool
-    port_guard.pack_port_guard(p.guard, scenario)
+    p.base_share = filter_share(given.base_bandwidth, loop.period)
+    p.servo_share = filter_share(1.0 / config.servo_lag, loop.period)
+    p.p0, p.q0 = config.position, config.attitude
+    port_guard.pack_port_guard(p.guard, config.port, config.filter_bandwidth, config.servo_lag, loop.period)
 
 
 @jit

@@ -11,6 +11,7 @@ here, the wrench on the motion asked for minus the commanded one, and the pair t
 import functools
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,7 +21,7 @@ from hilt.core import faults, ledger
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, POSE, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Metre3, Quaternion, Radian, Second
 from hilt.maths import chain, once, so3, spatial, vec
 from hilt.maths.chain import CHAIN, CHAIN_WORK
@@ -187,14 +188,23 @@ def hardware_ik_step(sig, x, p, dt):
     vec.store(sig.F_Bcm_W.tau, vec.load(sig.F_h_H.tau))
 
 
-def _pack(p, scenario):
-    given = scenario.hardware_arm
+@dataclass(frozen=True)
+class ArmAtStart:
+    """The arm, and where its tool starts, in H."""
+
+    arm: HardwareArm
+    position: Metre3
+    attitude: Quaternion
+
+
+def _pack(p: np.record, config: ArmAtStart, loop: Cycle) -> None:
+    given, start = config.arm, (config.position, config.attitude)
     pack_iiwa(p.chain, given.tool_length)
     for name in ("box_min", "box_max", "reach", "error_limit", "turn_error_limit", "patience"):
         p[name] = getattr(given, name)
     p.shoulder = BASE_TO_SHOULDER
-    p.start.p, p.start.q = scenario.start_of_tool
-    p.q0, _ = start_posture(given, *scenario.start_of_tool)
+    p.start.p, p.start.q = start
+    p.q0, _ = start_posture(given, *start)
 
 
 @jit

@@ -16,14 +16,16 @@ wrench fades out; the displacement and the rest pose are held.
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import POSE, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, Number, Quaternion, Second
 from hilt.maths import channel, once, so3, spatial, vec
 
@@ -150,14 +152,26 @@ def interface_step(sig, x, p, dt):
     sig.motion_delay_mean = channel.mean_delay(x.down)
 
 
-def _pack(p, scenario):
-    link, frames, period = scenario.link, scenario.frames, scenario.loop.period
-    channel.pack(p.up, link, period, scenario.noise_key("link"), scenario.noise_key("link.duplication"))
-    channel.pack(p.down, link, period, scenario.noise_key("downlink"), scenario.noise_key("downlink.duplication"))
+@dataclass(frozen=True)
+class LinkedTools:
+    """The link between hardware and simulation, and where both sides start."""
+
+    link: Link
+    frames: Frames
+    tool: Pose  # of the hardware, in H
+    simulated_tool: Pose  # in W
+    base: Metre3  # of the vehicle, in W
+    yaw: float  # rad
+
+
+def _pack(p: np.record, config: LinkedTools, loop: Cycle) -> None:
+    link, frames, period = config.link, config.frames, loop.period
+    channel.pack(p.up, link, period, loop.noise_key("link"), loop.noise_key("link.duplication"))
+    channel.pack(p.down, link, period, loop.noise_key("downlink"), loop.noise_key("downlink.duplication"))
     p.patience = link.delay + link.jitter + SILENCE
     p.show_flight = frames.show_flight
-    (p_HT, q_HT), (p_WE, q_WE) = scenario.start_of_tool, scenario.start_of_simulated_tool
-    p_Wb, yaw = scenario.start_of_base
+    (p_HT, q_HT), (p_WE, q_WE) = config.tool, config.simulated_tool
+    p_Wb, yaw = config.base, config.yaw
     once.spatial.store(p.X_WH, frames.hardware_in_world(p_HT, p_WE))
     once.spatial.store(p.X_Wb_start, (p_Wb, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))))
     p.q_ET = once.so3.multiply(once.so3.inverse(q_WE), once.so3.multiply(frames.attitude, q_HT))

@@ -5,13 +5,14 @@
 Yaw goes from number to number, so 0 to 2π is a whole turn. Before the first and after the last arrival the base stays.
 """
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, Radian, Second
 
 CAPACITY = 32  # way-points
@@ -74,8 +75,8 @@ def planner_step(sig, x, p, dt):
     sig.yaw_acc_bd = acceleration * turn
 
 
-def _pack(p, scenario):
-    waypoints = scenario.planner.waypoints
+def _pack(p: np.record, planner: Planner, loop: Cycle) -> None:
+    waypoints = planner.waypoints
     p.count = len(waypoints)
     for k, point in enumerate(waypoints):
         p.arrival[k] = point.arrival

@@ -21,6 +21,7 @@ the other has N/m, lies two orders of magnitude above.
 
 import math
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
@@ -58,11 +59,11 @@ PORT_GUARD = record(f=3, y=3, v=3, S=3, P=3, V=3, F=3, added=3, quiet=3)
 PORT_GUARD_PARAMS = record(enabled="i8", L1="f8", L2="f8", smooth="f8", average="f8", allowance="f8", release="f8")
 
 
-def pack_port_guard(p, scenario) -> None:
-    given, dt = scenario.port_passivity, scenario.loop.period
+def pack_port_guard(p: np.record, given: PortPassivity, bandwidth: float, servo_lag: float, dt: float) -> None:
+    """For a force filter of this bandwidth [rad/s] before it, and a servo of this lag [s] behind it."""
     p.enabled = given.enabled
     if given.enabled:
-        p.L1, p.L2 = lead_times(given.lead, scenario.force_filter.bandwidth, scenario.servo.whole_lag, dt)
+        p.L1, p.L2 = lead_times(given.lead, bandwidth, servo_lag, dt)
     p.smooth = 1.0 - math.exp(-OBSERVER_BANDWIDTH * dt)
     p.average = 1.0 - math.exp(-dt / WINDOW)
     p.allowance = 3.0 * given.force_noise * math.sqrt(dt / NOISE_WINDOW)

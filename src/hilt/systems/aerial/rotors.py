@@ -10,13 +10,15 @@ A motor follows its commanded speed as a lag of first order. What acts over a ti
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Number, RadianPerSecond, Second
 from hilt.maths import vec
 from hilt.systems.aerial.quadrotor import GRAVITY
@@ -34,12 +36,20 @@ class Rotors(Section):
     lag: Second = Field(default=0.0, ge=0, description="time constant of the motors, 0 for none")
 
 
-def pack_rotors(p, scenario):
+@dataclass(frozen=True)
+class LiftingRotors:
+    """The rotors, and the mass that they carry."""
+
+    rotors: Rotors
+    mass: float  # kg
+
+
+def pack_rotors(p: np.record, config: LiftingRotors, loop: Cycle) -> None:
     """Fill ROTORS; the rotors start with the speed that carries the vehicle."""
-    rotors = scenario.rotors
+    rotors = config.rotors
     p.arm, p.thrust_factor, p.moment, p.lag = rotors.arm, rotors.thrust_factor, rotors.moment, rotors.lag
     p.most = rotors.thrust_factor * rotors.max_speed**2
-    p.start = math.sqrt(0.25 * scenario.vehicle.mass * GRAVITY / rotors.thrust_factor)
+    p.start = math.sqrt(0.25 * config.mass * GRAVITY / rotors.thrust_factor)
 
 
 @jit

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Number, RadianPerSecond, Second
 from hilt.plant.robot import ROBOT, check_fits, robot_step, second_order_matrices
 
@@ -65,8 +65,8 @@ class Servo(Section):
         return phi, gamma
 
 
-def _pack(p, scenario):
-    servo, dt = scenario.servo, scenario.loop.period
+def _pack(p: np.record, servo: Servo, loop: Cycle) -> None:
+    dt = loop.period
     p.dt = dt
     p.samples = servo.delay / dt
     p.rotates = 1

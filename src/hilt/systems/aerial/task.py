@@ -11,20 +11,22 @@ fed forward exactly. The tool keeps its pose in b.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Metre3, MetrePerSecond, MetrePerSecond2, Newton, Number, Quaternion, Second
 from hilt.maths import so3, vec
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 from hilt.systems.aerial.gains import HOOKED, IMPACT, NORMAL
-from hilt.systems.aerial.planner import PLANNER, minimum_jerk, planner_step
+from hilt.systems.aerial.planner import PLANNER, Planner, minimum_jerk, planner_step
 
 KINDS = {"hover": 0, "handover": 1, "diverter": 2}
 HOVERING = 0
@@ -261,18 +263,30 @@ def _publish(sig, x, p):
     sig.task_state, sig.hooked = x.state, x.hooked
 
 
-def _pack(p, scenario):
-    task = scenario.task
-    PLANNER.pack(p.path, scenario)
+@dataclass(frozen=True)
+class TaskInPlace:
+    """What to do, along which path, and where."""
+
+    task: Task
+    planner: Planner
+    tool: Tool
+    attitude: Quaternion  # of the hardware's base in W
+    cable: Metre3  # from where the hardware's tool rests to where the cable is believed to be, in H
+    mouth_height: float  # m, of the hook
+
+
+def _pack(p: np.record, config: TaskInPlace, loop: Cycle) -> None:
+    task = config.task
+    PLANNER.pack(p.path, config.planner, loop)
     p.kind = KINDS[task.kind]
-    p.q_WH = scenario.frames.attitude
-    p.tool_p, p.tool_q = scenario.tool.position, scenario.tool.attitude
+    p.q_WH = config.attitude
+    p.tool_p, p.tool_q = config.tool.position, config.tool.attitude
     for section in (task.handover, task.diverter):
         for name in type(section).model_fields:
             p[name] = getattr(section, name)
-    way = so3.rotate(tuple(p.q_WH), scenario.cable.position)
-    below = (0.0, 0.0, task.diverter.gap + scenario.cable.mouth_height)
-    p.under = vec.sub(vec.add(scenario.planner.waypoints[0].position, way), below)
+    way = so3.rotate(tuple(p.q_WH), config.cable)
+    below = (0.0, 0.0, task.diverter.gap + config.mouth_height)
+    p.under = vec.sub(vec.add(config.planner.waypoints[0].position, way), below)
 
 
 @jit
