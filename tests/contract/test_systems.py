@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import typing
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hilt import job, loop
 from hilt.core import ledger, registry
 from hilt.core.clock import FreeClock
 from hilt.core.rig import ReplayRig, SimulatedRig
+from hilt.core.stage import EMPTY, Cycle
 from hilt.record import recording
 from tests.spoiling import Poison, spoil
 
@@ -111,6 +113,21 @@ def test_the_tick_is_packed_without_a_look_at_the_world(found):
     assert {"dt", "guard"} < set(packed)
     for name in packed:
         assert blind_bench.p[name].tobytes() == bench.p[name].tobytes(), name
+
+
+def test_every_stage_gets_its_own_section(found):
+    """The table gives each stage what its `pack` asks for by its types; whoever has parameters asks for something."""
+    system, values, _ = found
+    for block in system.blocks:
+        if block.kind.pack.__module__.startswith("hilt.systems.docking.twin") and block.section is None:
+            continue  # these are packed from a whole scenario, the believed one
+        if block.section is None:
+            assert block.shares or block.kind.params == EMPTY, f"{block.name} has parameters and no section"
+        else:
+            _, config, loop, nothing = typing.get_type_hints(block.kind.pack).values()
+            assert (loop, nothing) == (Cycle, type(None)), block.name
+            assert config is not typing.Any
+            assert isinstance(block.section(values), config), block.name
 
 
 def test_what_can_be_believed_is_a_section_of_the_scenario(found):
