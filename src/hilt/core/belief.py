@@ -20,7 +20,10 @@ def merged(world: Any, belief: Any, key: str = "belief") -> Any:
         entries = list(world)
         for name, each in belief.items():
             if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < len(entries)):
-                raise InputError(f"{key}.{name} is not an entry; there are {len(entries)}, counted from 0; give one of them")
+                raise InputError(
+                    f"{key}.{name} is not an entry; there are {len(entries)}, counted from 0; give one of them",
+                    key=f"{key}.{name}",
+                )
             entries[int(name)] = merged(entries[int(name)], each, f"{key}.{name}")
         return entries
     return belief
