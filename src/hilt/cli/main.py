@@ -7,6 +7,8 @@ Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing writ
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -304,9 +306,21 @@ def schema(system: str) -> None:
     print(json.dumps(registry.system(system).scenario.model_json_schema(), indent=2))  # type: ignore[attr-defined]
 
 
+@contextmanager
+def _compiling_shown() -> Iterator[None]:
+    """Say what is compiled, unless the output is for a program."""
+    if "--json" in sys.argv or not {"run", "compare", "show", "replay", "reproduce", "emulate"} & set(sys.argv[1:2]):
+        yield
+        return
+    from hilt.report import compiling
+
+    with compiling.shown(status):
+        yield
+
+
 def main() -> None:
     try:
-        with interrupts.raising():
+        with interrupts.raising(), _compiling_shown():
             app()
     except InputError as error:
         print(f"hilt: {error}", file=sys.stderr)

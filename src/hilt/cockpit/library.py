@@ -120,8 +120,13 @@ class Library:
                 timeout=REPORT_PATIENCE,
             )
         if done.returncode or not page.is_file():
-            raise InputError(f"the report of {name} cannot be made: {done.stderr.strip().removeprefix('hilt: ')}")
+            raise InputError(f"the report of {name} cannot be made: {_last_line(done.stderr)}")
         return page.read_text(encoding="utf-8")
+
+
+def _last_line(said: str) -> str:
+    """What a command ended with; before it stands what it compiled."""
+    return said.strip().rpartition("\n")[2].removeprefix("hilt: ")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hilt.compiled import jit, keep_source, plain, reach
+from hilt.compiled import jit, keep_source, plain, progress, reach
 from hilt.core.stage import Blocks
 
 HEAD = '''"""The block diagram of {name}, written by hilt/core/diagram.py from the system's table."""
@@ -89,6 +89,7 @@ def build(name: str, tick: Blocks, plant: Blocks, observe: Blocks) -> Code:
     module = ModuleType(f"hilt_diagram_{name.replace('-', '_')}_{short}_{stamp or id(blocks)}")
     sys.modules[module.__name__] = module  # compiled code is found again by the name of its module
     made = vars(module)
+    made[progress.DIAGRAM] = name
     made.update({f"{block.name}_step": block.kind.step for block in blocks})
     exec(compile(text, shown, "exec"), made)
     for each in ("tick", "plant", "observe", "batch"):  # the batch finds the compiled ones

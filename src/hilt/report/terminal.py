@@ -9,25 +9,36 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from hilt.compiled.progress import Step
 from hilt.core import clock
 from hilt.job import Result
 from hilt.report import timing, words
+from hilt.report.compiling import in_bar
 
 
 class _SpeedColumn(ProgressColumn):
-    """Simulated seconds per second of wall time, from the first tick on."""
+    """Simulated seconds per second of wall time, from the first tick on; before it what is compiled."""
 
     def render(self, task: Task) -> Text:
-        return Text(f"{task.fields['speed']:.3g} × real time" if task.fields["speed"] else "compiling")
+        return Text(f"{task.fields['speed']:.3g} × real time" if task.fields["speed"] else task.fields["compiling"])
+
+
+class _Running(ProgressColumn):
+    """A column that gives its room to the line of the compiler."""
+
+    def __init__(self, column: ProgressColumn) -> None:
+        super().__init__()
+        self._column = column
+
+    def render(self, task: Task) -> Any:
+        return Text("") if task.fields["compiling"] else self._column.render(task)
 
 
 @contextmanager
 def progress(console: Console, duration: float, period: float, what: str = "simulating") -> Iterator[Callable[[int], None]]:
     """A bar with simulated time and speed factor; gives the loop's `watch`."""
-    bar = Progress(
-        TextColumn(f"{what:10s}"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:.6g} s"), _SpeedColumn(),
-        console=console,
-    )  # fmt: skip
+    columns = (TextColumn(f"{what:10s}"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:.6g} s"))
+    bar = Progress(*map(_Running, columns), _SpeedColumn(), console=console)
     started: list[float] = []
 
     def watch(k: int) -> None:
@@ -36,8 +47,11 @@ def progress(console: Console, duration: float, period: float, what: str = "simu
         elif (elapsed := clock.now() - started[0]) > 0.0:
             bar.update(task, completed=k * period, speed=k * period / elapsed)
 
-    with bar:
-        task = bar.add_task("run", total=duration, speed=0.0)
+    def compiling(step: Step | None) -> None:
+        bar.update(task, compiling="" if step is None else step.words)
+
+    with bar, in_bar(compiling):
+        task = bar.add_task("run", total=duration, speed=0.0, compiling="")
         yield watch
         bar.update(task, total=bar.tasks[0].completed)  # a run may end before its longest duration
 

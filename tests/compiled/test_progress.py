@@ -1,0 +1,123 @@
+"""While functions are compiled it is told which, and how many of those that can be reached have code."""
+
+import importlib.util
+import io
+import uuid
+
+import pytest
+from numba.core.dispatcher import Dispatcher
+from rich.console import Console
+
+from hilt import job
+from hilt.compiled import progress
+from hilt.compiled.progress import Step
+from hilt.core import registry
+from hilt.maths import vec
+from hilt.report import compiling, terminal
+
+SOURCE = """
+from hilt.compiled import jit
+from hilt.maths import vec
+
+NUMBER = {number}
+
+@jit
+def lowest(a): return a + NUMBER
+
+@jit
+def middle(a): return lowest(a) * 2.0
+
+@jit
+def apart(a): return a - 1.0
+
+@jit
+def called(a): return middle(a) + apart(a) + vec.dot((a, a, a), (a, a, a))
+"""
+
+
+def module(folder, number):
+    """A file of one's own with functions that call each other; code of the same file is found in the cache."""
+    path = folder / f"own_{number}.py"
+    path.write_text(SOURCE.format(number=number))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    return module(tmp_path, uuid.uuid4().int % 10**9)
+
+
+def told_of(call):
+    told = []
+    with progress.watched(told.append):
+        call()
+    return told
+
+
+def test_each_function_is_told_once_and_then_the_end(fresh):
+    vec.dot((1.0, 1.0, 1.0), (1.0, 1.0, 1.0))
+    steps = told_of(lambda: fresh.called(1.0))
+    assert steps.pop() is None
+    assert {step.function for step in steps} >= {"called", "middle", "lowest", "apart"}
+    assert (steps[0].what, steps[0].function) == ("called", "called")
+    assert {step.total for step in steps} == {len(progress.reachable([fresh.called]))}
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    kept = 1  # of hilt itself, vec.dot has been compiled before
+    assert (steps[0].done, steps[-1].done, steps[0].total) == (kept, kept + 2, 5)  # `called` is the last to end
+
+
+def test_what_can_be_reached_is_what_is_called_and_no_more(fresh):
+    names = {each.py_func.__name__ for each in progress.reachable([fresh.middle])}
+    assert names == {"middle", "lowest"}
+
+
+def test_nothing_is_told_of_what_is_in_the_cache(tmp_path):
+    number = uuid.uuid4().int % 10**9
+    assert told_of(lambda: module(tmp_path, number).called(1.0))
+    assert told_of(lambda: module(tmp_path, number).called(1.0)) == []
+
+
+@pytest.mark.parametrize("name", registry.names("systems"))
+def test_every_block_of_a_diagram_is_counted(name):
+    system = registry.system(name)
+    values = job.find(name, None, [])[1]
+    bench = system.set_up(values)
+    counted = {each.py_func for each in progress.reachable([bench.code.tick])}
+    blocks = [block for block in system.tick if block.when(values)]
+    steps = [block.kind.step for block in blocks if isinstance(block.kind.step, Dispatcher)]
+    assert {step.py_func for step in steps} <= counted
+    assert bench.code.tick.py_func.__globals__[progress.DIAGRAM] == name
+
+
+STEP = Step("docking", 41, 118, "contact_step")
+
+
+def test_a_terminal_has_one_line_that_goes_again():
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    line = compiling._Line(console)
+    line.tell(STEP)
+    line.tell(None)
+    said = console.file.getvalue()
+    assert "compiling docking: 41 of 118 functions (contact_step)" in said
+    assert said.endswith("\x1b[2K") or "\x1b[2K" in said.rpartition("contact_step")[2]  # wiped off
+
+
+def test_elsewhere_it_is_a_plain_line_every_few_seconds(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(compiling.clock, "now", lambda: now[0])
+    console = Console(file=io.StringIO(), force_terminal=False)
+    line = compiling._Line(console)
+    for now[0] in (101.0, 104.0, 106.0, 108.0, 112.0):
+        line.tell(STEP)
+    line.tell(None)
+    assert console.file.getvalue() == 2 * "compiling docking: 41 of 118 functions (contact_step)\n"
+
+
+def test_a_bar_that_is_shown_says_it_itself():
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with terminal.progress(console, 1.0, 0.001):
+        compiling._Line(console).tell(STEP)
+    assert "41 of 118" in console.file.getvalue()
