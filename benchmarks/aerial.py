@@ -72,7 +72,7 @@ def measure(name: str) -> dict[str, Any]:
         alone = _stretches(lambda first, r=row, s=x: ticks(r, s, bench.p, log, first, STRETCH), count)
         passes.append((statistics.median(whole), statistics.median(alone), max(whole)))
     step, tick_alone, worst = (min(column) for column in zip(*passes[1:], strict=True))  # the first one compiles
-    same = ("X_WB_cmd", "X_Wb_meas", "q_uam", "q_hw", "E_tank", "task_state")
+    same = ("X_WB_cmd", "X_Nb_meas", "q_uam", "q_hw", "E_tank", "task_state")
     agrees = all(row[field].tobytes() == log[-1:][field].tobytes() for field in same)
     fault = int(log[-1]["fault"])
     return {

@@ -308,11 +308,11 @@ def test_aerial_shows_both_tools_where_the_row_has_them(case):
     values, rows = scenario("aerial", case), run("aerial", case)
     for k in (1, len(rows) - 1):
         row, seen = rows[k], picture("aerial", case, k)
-        assert near(seen.at("vehicle"), row["X_Wb_meas"]["p"])
-        assert near(seen.at("tool"), row["X_WE"]["p"])
-        assert same_turn(seen.turn("tool"), row["X_WE"]["q"])
+        assert near(seen.at("vehicle"), row["X_Nb_meas"]["p"])
+        assert near(seen.at("tool"), row["X_NE"]["p"])
+        assert same_turn(seen.turn("tool"), row["X_NE"]["q"])
         assert near(seen.at("hardware-tool"), seen.at("hardware-base", tuple(row["X_WB_cmd"]["p"])))
-        for arrow, signal in (("applied", row["F_E_W"]["f"]), ("estimate", row["f_hat_W"]), ("push", row["push_W"])):
+        for arrow, signal in (("applied", row["F_E_N"]["f"]), ("estimate", row["f_hat_N"]), ("push", row["push_N"])):
             _, force, shown = seen.arrow(arrow)
             assert near(force, signal, 1e-4) if shown else np.linalg.norm(signal) <= 0.05
     # Both tools start at one place; the hardware is drawn beside it, across the plane in which it reaches out.
@@ -328,7 +328,7 @@ def test_rotors_turn_a_hundredth_as_fast_as_they_do():
     angles = []
     for row in rows[:20]:
         q = so3.multiply(
-            so3.inverse(tuple(row["X_Wb_meas"]["q"])), tuple(Picture("aerial", values, row, poser).turn("rotor-2"))
+            so3.inverse(tuple(row["X_Nb_meas"]["q"])), tuple(Picture("aerial", values, row, poser).turn("rotor-2"))
         )
         angles.append(2.0 * math.atan2(q[3], q[0]))
     rate = np.diff(np.unwrap(angles)) / values.loop.period

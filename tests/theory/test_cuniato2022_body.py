@@ -49,8 +49,8 @@ WEIGHT = 12.685 * GRAVITY
 def loop(sig, x, p, dt, log):
     for k in range(log.size):
         sig.tick, sig.t = k, k * dt
-        f = vec.add(vec.load(sig.F_E_W.f), vec.load(sig.push_W))
-        vec.store(sig.F_E_b.f, so3.rotate_back(so3.load(sig.X_Wb_meas.q), f))
+        f = vec.add(vec.load(sig.F_E_N.f), vec.load(sig.push_N))
+        vec.store(sig.F_E_b.f, so3.rotate_back(so3.load(sig.X_Nb_meas.q), f))
         admit(sig, x.admittance, p.admittance, dt)
         find_joints(sig, x.ik, p.ik, dt)
         plan(sig, x.planner, p.planner, dt)
@@ -84,7 +84,7 @@ def fly(rate, duration, *, estimator=True, push=(0.0, 0.0, 0.0), start=0.0, load
         noise_key=lambda name: noise.key_of(1, name),
     )
     sig, x, p = (np.zeros(1, dtype)[0] for dtype in (ROW, STATE, PARAMS))
-    sig.gain_set, sig.F_E_W.f = gains, load
+    sig.gain_set, sig.F_E_N.f = gains, load
     sig.X_bE_des.p, sig.X_bE_des.q[0] = place, 1.0
     for key, stage in STAGES.items():
         pack(SYSTEM, stage, p[key], values)
@@ -96,13 +96,13 @@ def fly(rate, duration, *, estimator=True, push=(0.0, 0.0, 0.0), start=0.0, load
 
 def displaced(rate=200, **changes):
     """Largest displacement of the base in x by 10 N at the tool for 0.5 s, once hover has settled."""
-    return float(np.abs(fly(rate, 11.0, push=(10.0, 0.0, 0.0), start=6.0, **changes)["e_p_W"][:, 0]).max())
+    return float(np.abs(fly(rate, 11.0, push=(10.0, 0.0, 0.0), start=6.0, **changes)["e_p_N"][:, 0]).max())
 
 
 def in_base(log):
     """The tool's place in b."""
-    away = log["X_WE"]["p"] - log["X_Wb_meas"]["p"]
-    return np.array([so3.rotate_back(tuple(q), tuple(r)) for q, r in zip(log["X_Wb_meas"]["q"], away, strict=True)])
+    away = log["X_NE"]["p"] - log["X_Nb_meas"]["p"]
+    return np.array([so3.rotate_back(tuple(q), tuple(r)) for q, r in zip(log["X_Nb_meas"]["q"], away, strict=True)])
 
 
 # Hover
@@ -112,15 +112,15 @@ def in_base(log):
 def test_hover_stays_within_a_millimetre_with_the_estimator(rate):
     """From the first tick on, when the estimator does not yet know of the arm's weight beside the middle."""
     log = fly(rate, 12.0)
-    assert np.abs(log["e_p_W"]).max() < 1e-3
-    assert np.abs(log["e_p_W"][-1]).max() < 1e-5
+    assert np.abs(log["e_p_N"]).max() < 1e-3
+    assert np.abs(log["e_p_N"][-1]).max() < 1e-5
     assert not log["fault"].any()
 
 
 def test_without_it_hover_is_off_by_what_the_weight_of_the_arm_says():
     """[Cuniato2022, eq. 6, eq. 7] at rest: K_p e = m g tan(asin(τ/K_R)), τ the weight of 1.005 kg 19 mm beside the middle."""
     expected = WEIGHT * math.tan(math.asin(1.005 * GRAVITY * 0.019 / 120.0)) / 20.0
-    off = fly(200, 12.0, estimator=False)["e_p_W"][-1]
+    off = fly(200, 12.0, estimator=False)["e_p_N"][-1]
     assert expected == pytest.approx(0.010, abs=5e-4)
     assert off[1] == pytest.approx(expected, rel=0.02)  # the base tilts a little, which moves the arm's lever
     assert abs(off[0]) < 1e-3
@@ -153,7 +153,7 @@ def test_a_push_is_the_same_at_all_rates(estimator):
 def test_a_push_is_nearly_that_of_the_rigid_vehicle_when_the_arm_does_not_give_way():
     """Impact gains: 30 kg, 800 N·s/m, across the soft axis, so the push goes along y. Servos and 6 mm/s of give make 2 %."""
     side = [
-        np.abs(fly(200, 11.0, push=(0.0, 10.0, 0.0), start=6.0, gains=IMPACT, kind=kind)["e_p_W"][:, 1]).max()
+        np.abs(fly(200, 11.0, push=(0.0, 10.0, 0.0), start=6.0, gains=IMPACT, kind=kind)["e_p_N"][:, 1]).max()
         for kind in ("mujoco", "rigid")
     ]
     assert side[0] == pytest.approx(side[1], rel=0.02)
@@ -175,7 +175,7 @@ def test_a_push_breaks_no_limit_of_the_arm():
 def answer(log, start, axis):
     """t63, t90 and overshoot of the estimated force against the 10 N that push the tool."""
     pushed = (log["t"] >= start - 1e-9) & (log["t"] <= start + 0.5)
-    t, seen = log["t"][pushed] - start, log["f_hat_W"][pushed, axis] / 10.0
+    t, seen = log["t"][pushed] - start, log["f_hat_N"][pushed, axis] / 10.0
     seen = seen - seen[0]
     rising = np.maximum.accumulate(seen)
     return (*(float(np.interp(level, rising, t)) for level in (1.0 - math.exp(-1.0), 0.9)), float(seen.max() - 1.0))
@@ -208,7 +208,7 @@ def test_a_tool_of_1_4_newtons_sags_by_its_weight_over_the_stiffness():
     assert place[-1] - place[0] == pytest.approx((0.0, 0.0, -0.070), abs=5e-4)
     assert log["ik_error"].max() < 1e-3
     assert np.abs(log["tau_uam"]).max() < 5.0
-    assert np.abs(log["e_p_W"][-1]).max() < 1e-3
+    assert np.abs(log["e_p_N"][-1]).max() < 1e-3
     assert log["E_audit"].min() > -1e-9
 
 

@@ -67,14 +67,14 @@ def fly(rate, duration, *, estimator=True, push=lambda t: NONE, lever=0.0, torqu
     log = np.zeros(round(duration * rate) + 1, ROW)
     for k in range(len(log)):
         sig.tick, sig.t = k, k * dt
-        quadrotor_show(sig.X_Wb_meas, sig.V_Wb_meas, vehicle, params)
+        quadrotor_show(sig.X_Nb_meas, sig.V_Nb_meas, vehicle, params)
         for step, x, p in stages:
             step(sig, x, p, dt)
         log[k] = sig
-        f_W = push(sig.t)
-        f_B = so3.rotate_back(tuple(vehicle.q), f_W)
+        f_N = push(sig.t)
+        f_B = so3.rotate_back(tuple(vehicle.q), f_N)
         tau_B = (torque[0] + lever * f_B[1], torque[1] - lever * f_B[0], torque[2])
-        quadrotor_move(vehicle, params, sig.u_T_acting, sig.tau_b_acting, f_W, tau_B, dt)
+        quadrotor_move(vehicle, params, sig.u_T_acting, sig.tau_b_acting, f_N, tau_B, dt)
     return log
 
 
@@ -85,7 +85,7 @@ def ten_newtons(t):
 @functools.cache
 def pushed(rate, estimator, lever):
     """Largest displacement of the base in x after 10 N for 0.5 s."""
-    return float(np.abs(fly(rate, 5.0, estimator=estimator, push=ten_newtons, lever=lever)["e_p_W"][:, 0]).max())
+    return float(np.abs(fly(rate, 5.0, estimator=estimator, push=ten_newtons, lever=lever)["e_p_N"][:, 0]).max())
 
 
 # The body  [Cuniato2022, eq. 1]
@@ -98,11 +98,11 @@ def test_without_torque_angular_momentum_stays_and_energy_drifts_with_the_square
     for substep in (2e-3, 1e-3):
         x, p = body(tuple(inertia), substep=substep)
         L = inertia * (1.0, 3.0, -0.8)
-        x.L_W[:] = L
+        x.L_N[:] = L
         for _ in range(1000):
             quadrotor_move(x, p, 0.0, NONE, NONE, NONE, 0.01)
-        assert pytest.approx(L, abs=1e-12) == x.L_W
-        w_B = np.array(so3.rotate_back(tuple(x.q), tuple(x.L_W))) / inertia
+        assert pytest.approx(L, abs=1e-12) == x.L_N
+        w_B = np.array(so3.rotate_back(tuple(x.q), tuple(x.L_N))) / inertia
         energy = 0.5 * inertia @ w_B**2
         drift.append(abs(energy / (0.5 * L @ (L / inertia)) - 1.0))
     assert drift[1] < 1e-5
@@ -153,7 +153,7 @@ def test_free_flight_agrees_with_mujoco_and_the_rest_shrinks_with_the_square_of_
 @pytest.mark.parametrize("estimator", [True, False])
 def test_hover_is_an_equilibrium(estimator):
     log = fly(200, 2.0, estimator=estimator)
-    assert np.abs(log["e_p_W"]).max() < 1e-12
+    assert np.abs(log["e_p_N"]).max() < 1e-12
     assert log["rotor_speed"] == pytest.approx(math.sqrt(WEIGHT / 4.0 / 11.549e-5), rel=1e-12)
 
 
@@ -171,9 +171,9 @@ def test_a_small_unknown_load_holds_hover_ten_millimetres_off_or_not_at_all_with
     """[Cuniato2022, eq. 6, eq. 7] at rest: the closed form of the stationary error."""
     load, axis, expected = UNKNOWN[name]
     assert abs(expected) == pytest.approx(0.010, abs=3e-4)
-    off = fly(200, 12.0, estimator=False, **load)["e_p_W"][-1]
+    off = fly(200, 12.0, estimator=False, **load)["e_p_N"][-1]
     assert off[axis] == pytest.approx(expected, rel=2e-3)
-    held = fly(200, 12.0, **load)["e_p_W"]
+    held = fly(200, 12.0, **load)["e_p_N"]
     assert np.abs(held[800:]).max() < 1e-3
     assert np.abs(held[-1]).max() < 1e-5  # the slow mode decays with K_v/2m: 10 mm · e^{-0.66·12} is 4 µm
 
@@ -186,17 +186,17 @@ def test_the_vehicle_comes_back_from_sixty_degrees_of_tilt_and_sees_no_wrench_th
     wished, got = log["tau_b"][0, :2], log["tau_b_clamped"][0, :2]
     assert np.linalg.norm(wished) > 80.0 > 10.0 > np.linalg.norm(got)
     assert np.abs(log["tau_hat_b"]).max() < 0.02
-    assert np.abs(log["f_hat_W"]).max() < 0.02
-    up = np.array([so3.rotate(tuple(q), (0.0, 0.0, 1.0))[2] for q in log["X_Wb_meas"]["q"]])
+    assert np.abs(log["f_hat_N"]).max() < 0.02
+    up = np.array([so3.rotate(tuple(q), (0.0, 0.0, 1.0))[2] for q in log["X_Nb_meas"]["q"]])
     assert np.degrees(np.arccos(np.minimum(up[400:], 1.0))).max() < 15.0  # in the cone after two seconds
-    assert np.abs(log["e_p_W"][-1]).max() < 1e-3
+    assert np.abs(log["e_p_N"][-1]).max() < 1e-3
 
 
 def test_a_planned_flight_is_followed_with_its_acceleration_fed_forward():
     """Thrust must tilt for an acceleration, which takes the attitude loop 0.2 s; nothing is left after arrival."""
     log = fly(200, 9.0, to=(1.0, -0.5, 0.4))
-    assert np.abs(log["e_p_W"]).max() < 0.1
-    assert np.abs(log["e_p_W"][-1]).max() < 1e-3
+    assert np.abs(log["e_p_N"]).max() < 0.1
+    assert np.abs(log["e_p_N"][-1]).max() < 1e-3
 
 
 # The estimator
@@ -208,13 +208,13 @@ def test_the_estimator_is_its_second_order_filter_at_any_rate(rate):
     log = fly(rate, 1.0, push=lambda t: (10.0, 0.0, 0.0), lever=0.2, torque=(0.0, 0.0, 0.5))
     t = log["t"]
     for seen, true, w in (
-        (log["f_hat_W"][:, 0], 10.0, 20.0),
+        (log["f_hat_N"][:, 0], 10.0, 20.0),
         (log["tau_hat_b"][:, 1], -2.0, 20.0),
         (log["tau_hat_b"][:, 2], 0.5, 10.0),
     ):
         # the push turns with the body and the thrust bends over a tick: 1 % at most, at every rate
         assert seen / true == pytest.approx(1.0 - (1.0 + w * t) * np.exp(-w * t), abs=0.01)
-    share = log["f_hat_W"][:, 0] / 10.0
+    share = log["f_hat_N"][:, 0] / 10.0
     t63, t90 = (np.interp(level, share[: rate // 2], t[: rate // 2]) for level in (1.0 - math.exp(-1.0), 0.9))
     assert t63 == pytest.approx(0.105, abs=0.010)
     assert t90 == pytest.approx(0.200, abs=0.020)
@@ -223,7 +223,7 @@ def test_the_estimator_is_its_second_order_filter_at_any_rate(rate):
 
 def test_switched_off_it_says_nothing():
     log = fly(200, 1.0, estimator=False, push=ten_newtons, lever=0.3)
-    assert not log["f_hat_W"].any()
+    assert not log["f_hat_N"].any()
     assert not log["tau_hat_b"].any()
 
 

@@ -50,7 +50,7 @@ STAGES = {
 }  # fmt: skip
 ROW = row_type(
     {name for kind in STAGES.values() for name in (*kind.reads, *kind.writes)}
-    | {"F_E_W", "X_Wb_meas", "V_Wb_meas", "X_WB_cmd", "V_WB_cmd"}
+    | {"F_E_N", "X_Nb_meas", "V_Nb_meas", "X_WB_cmd", "V_WB_cmd"}
 )
 LOOP_STATE = record(vehicle=QUADROTOR_STATE, shown=3, **{name: kind.state for name, kind in STAGES.items()})
 LOOP_PARAMS = record(
@@ -73,9 +73,9 @@ def plant(sig, x, p):
 def show(sig, x, p):
     """Set-point of the hardware's tool."""
     for i in range(3):
-        shown = min(max(sig.e_p_W[i], -p.box), p.box)
+        shown = min(max(sig.e_p_N[i], -p.box), p.box)
         x.shown[i] += p.share * (shown - x.shown[i])
-        way = sig.p_bd_W[i] - p.from_[i] + x.shown[i] + sig.z_arm[i] + p.L1 * sig.v_arm[i]
+        way = sig.p_bd_N[i] - p.from_[i] + x.shown[i] + sig.z_arm[i] + p.L1 * sig.v_arm[i]
         sig.V_WB_cmd.v[i] = (p.start[i] + way - sig.X_WB_cmd.p[i]) / DT
         sig.X_WB_cmd.p[i] = p.start[i] + way
 
@@ -84,7 +84,7 @@ def show(sig, x, p):
 def tick(sig, x, p):
     force_filter_step(sig, x.force_filter, p.force_filter, DT)
     task_step(sig, x.task, p.task, DT)
-    q = so3.load(sig.X_Wb_meas.q)
+    q = so3.load(sig.X_Nb_meas.q)
     f_b, tau_b = so3.rotate_back(q, vec.load(sig.F_h_H.f)), so3.rotate_back(q, vec.load(sig.F_h_H.tau))
     vec.store(sig.F_E_b.f, f_b)
     vec.store(sig.F_E_b.tau, tau_b)
@@ -102,7 +102,7 @@ def run(row, state, params, log):
     sig, x, p = row[0], state[0], params[0]
     for n in range(len(log)):
         sig.tick, sig.t = n, n * DT
-        quadrotor_show(sig.X_Wb_meas, sig.V_Wb_meas, x.vehicle, p.vehicle)
+        quadrotor_show(sig.X_Nb_meas, sig.V_Nb_meas, x.vehicle, p.vehicle)
         plant(sig, x, p)
         tick(sig, x, p)
         log[n] = sig
@@ -175,7 +175,7 @@ def passed(log):
 
 
 def base_error(log):
-    return np.linalg.norm(log["e_p_W"], axis=1)
+    return np.linalg.norm(log["e_p_N"], axis=1)
 
 
 def figures(log):
@@ -201,7 +201,7 @@ def test_hooks_with_every_contact_parameter_scattered(seed):
 def test_no_load_and_no_swing_are_left_when_it_hangs():
     end = fly(offset=0.01)[-1]
     assert abs(end.F_h_H.f[2]) < 0.1
-    assert np.linalg.norm(end.e_p_W) < 1e-3
+    assert np.linalg.norm(end.e_p_N) < 1e-3
     assert end.gain_set == HOOKED
 
 
@@ -248,7 +248,7 @@ def test_gains_soften_only_after_the_load_has_gone():
 def test_planned_flight_is_consistent_and_gentle():
     """v and a are the derivatives of the plan (a is held over a tick where the plan is a trapezium), |a| ≤ 0.2 m/s²."""
     log = fly()
-    p, v, a = log["p_bd_W"], log["v_bd_W"], log["a_bd_W"]
+    p, v, a = log["p_bd_N"], log["v_bd_N"], log["a_bd_N"]
     assert np.abs(a).max() <= 0.2 + 1e-9
     assert np.abs(v[:, 2]).max() == pytest.approx(0.05, rel=1e-6)
     # The trapezium rule: exact where a is held; minimum jerk leaves T²/12 of its jerk, below 0.3 m/s³.

@@ -227,7 +227,7 @@ def held(stiffness, guard, **more):
     """Rows of its run."""
     values = scenario_of(stiffness, guard, **more)
     row, state, params = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
-    row[0].X_HT_rest.p, row[0].X_HT_rest.q = values.start_of_tool
+    row[0].X_HB_rest.p, row[0].X_HB_rest.q = values.start_of_tool
     for key, kind in KINDS.items():
         pack(AERIAL, kind, params[0][key], values)
     for key, kind in {**TICK, **PLANT}.items():

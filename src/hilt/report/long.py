@@ -12,7 +12,7 @@ from hilt.report.pictures import energy_made
 
 # What is drawn, of those signals that the system has.
 SIGNALS = (
-    ("Where it is", ("X_WBcm.p", "p_C_des_W", "x_s", "e_p_W")),
+    ("Where it is", ("X_WBcm.p", "p_C_des_W", "x_s", "e_p_N")),
     ("How fast it moves", ("V_WBcm.v", "v_C_des_W")),
     ("Forces", ("F_Bcm_W.f", "F_mea_W", "f_s", "f_vir", "f_m", "F_h_raw_H.f")),
     ("Energies", ("H", "E_obs", "E_tank", "E_audit")),

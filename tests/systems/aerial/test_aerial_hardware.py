@@ -94,16 +94,16 @@ def exchange(stage, ticks, before=lambda sig: None):
 
 @settings(max_examples=20 if QUICK else 60)
 @given(turns, turns, places, places)
-def test_the_wrench_is_turned_and_keeps_its_power(q_WH, q_Wb, f, tau):
+def test_the_wrench_is_turned_and_keeps_its_power(q_NH, q_Nb, f, tau):
     """About the tool's own origin: h_e = Ad⁻ᵀ h_h with no lever; what it does on a motion seen from H, it does in W and b."""
-    sig, x, p = make(INTERFACE, frames=Frames(attitude=q_WH))
-    sig.X_Wb_meas.q, sig.F_h_H.f, sig.F_h_H.tau = q_Wb, f, tau
+    sig, x, p = make(INTERFACE, frames=Frames(attitude=q_NH))
+    sig.X_Nb_meas.q, sig.F_h_H.f, sig.F_h_H.tau = q_Nb, f, tau
     interface_step(sig, x, p, DT)
     v, w = (0.3, -0.2, 0.5), (1.0, 0.4, -0.7)
-    v_W, w_W = spatial.express(q_WH, v, w)
-    v_b, w_b = spatial.express(so3.inverse(q_Wb), v_W, w_W)
+    v_N, w_N = spatial.express(q_NH, v, w)
+    v_b, w_b = spatial.express(so3.inverse(q_Nb), v_N, w_N)
     there = np.dot(f, v) + np.dot(tau, w)
-    assert np.dot(sig.F_E_W.f, v_W) + np.dot(sig.F_E_W.tau, w_W) == pytest.approx(there, abs=1e-13)
+    assert np.dot(sig.F_E_N.f, v_N) + np.dot(sig.F_E_N.tau, w_N) == pytest.approx(there, abs=1e-13)
     assert np.dot(sig.F_E_b.f, v_b) + np.dot(sig.F_E_b.tau, w_b) == pytest.approx(there, abs=1e-13)
 
 
@@ -112,21 +112,21 @@ def test_a_link_without_delay_is_a_wire():
 
     def move(sig):
         sig.F_h_H.f = (math.sin(sig.t), 0.1 * sig.t, 1.0 / 3.0)
-        sig.e_p_W = (0.01 * math.cos(sig.t), 0.0, 0.02)
+        sig.e_p_N = (0.01 * math.cos(sig.t), 0.0, 0.02)
 
     log = exchange(make(INTERFACE), 200, move)
-    assert (log["F_E_W"]["f"] == log["F_h_H"]["f"]).all()
-    assert (log["e_p_H"] == log["e_p_W"]).all()
+    assert (log["F_E_N"]["f"] == log["F_h_H"]["f"]).all()
+    assert (log["e_p_H"] == log["e_p_N"]).all()
     assert (log["wrench_share"] == 1.0).all()
 
 
 def test_both_ways_are_late_by_the_delay():
     def move(sig):
-        sig.F_h_H.f[0] = sig.e_p_W[1] = 1.0 + sig.t
+        sig.F_h_H.f[0] = sig.e_p_N[1] = 1.0 + sig.t
 
     log = exchange(make(INTERFACE, link=Link(delay=0.030)), 100, move)
-    assert (log["F_E_W"]["f"][:6] == 0.0).all()
-    assert (log["F_E_W"]["f"][6:, 0] == 1.0 + log["t"][:-6]).all()
+    assert (log["F_E_N"]["f"][:6] == 0.0).all()
+    assert (log["F_E_N"]["f"][6:, 0] == 1.0 + log["t"][:-6]).all()
     assert (log["e_p_H"][6:, 1] == 1.0 + log["t"][:-6]).all()
     assert log["wrench_delay_mean"][-1] == log["motion_delay_mean"][-1] == pytest.approx(0.030, abs=1e-12)
 
@@ -141,20 +141,20 @@ def test_losses_are_counted_and_the_newest_is_used():
     assert log["wrench_lost"][-1] == pytest.approx(200, abs=50)
     assert log["motion_lost"][-1] == pytest.approx(200, abs=50)
     assert (log["wrench_lost"] != log["motion_lost"]).any()
-    assert (np.diff(log["F_E_W"]["f"][:, 0]) >= 0.0).all()
+    assert (np.diff(log["F_E_N"]["f"][:, 0]) >= 0.0).all()
     # With nothing lost in a tick, it is that tick's.
     fresh = np.diff(log["wrench_lost"], prepend=0) == 0
-    assert (log["F_E_W"]["f"][fresh, 0] == log["tick"][fresh]).all()
+    assert (log["F_E_N"]["f"][fresh, 0] == log["tick"][fresh]).all()
 
 
 def test_in_an_outage_the_wrench_fades_and_the_displacement_is_held():
     def move(sig):
         sig.F_h_H.f[0] = 4.0
-        sig.e_p_W[0] = 0.01 * math.sin(sig.t)
+        sig.e_p_N[0] = 0.01 * math.sin(sig.t)
 
     link = Link(delay=0.020, outage_start=0.5, outage_duration=1.0)
     log = exchange(make(INTERFACE, link=link), 500, move)
-    t, f = log["t"], log["F_E_W"]["f"][:, 0]
+    t, f = log["t"], log["F_E_N"]["f"][:, 0]
     gone = 0.5 + 0.020 + SILENCE  # the last packet was sent a tick before the outage
     assert (f[(t > 0.03) & (t < gone - DT)] == 4.0).all()
     assert (f[(t > gone + FADE) & (t < 1.51)] == 0.0).all()
@@ -167,19 +167,19 @@ def test_in_an_outage_the_wrench_fades_and_the_displacement_is_held():
 
 @settings(max_examples=20 if QUICK else 60)
 @given(turns, turns, places)
-def test_the_hardware_rests_where_the_simulated_tool_is_wanted(q_WH, q_WE, p_WE):
+def test_the_hardware_rests_where_the_simulated_tool_is_wanted(q_NH, q_NE, p_NE):
     """At the start at its own start pose whatever the frames; then it moves as the desired tool does, seen from H."""
-    sig, x, p = make(INTERFACE, frames=Frames(attitude=q_WH), start_of_simulated_tool=(p_WE, q_WE))
-    X_bE = spatial.compose(((0.0, 0.0, -2.0), (1.0, 0.0, 0.0, 0.0)), (p_WE, q_WE))
+    sig, x, p = make(INTERFACE, frames=Frames(attitude=q_NH), start_of_simulated_tool=(p_NE, q_NE))
+    X_bE = spatial.compose(((0.0, 0.0, -2.0), (1.0, 0.0, 0.0, 0.0)), (p_NE, q_NE))
     spatial.store(sig.X_bE_des, X_bE)
     interface_step(sig, x, p, DT)
-    assert sig.X_HT_rest.p == pytest.approx(START[0], abs=1e-12)
-    assert abs(np.dot(sig.X_HT_rest.q, DOWN)) == pytest.approx(1.0, abs=1e-12)
+    assert sig.X_HB_rest.p == pytest.approx(START[0], abs=1e-12)
+    assert abs(np.dot(sig.X_HB_rest.q, DOWN)) == pytest.approx(1.0, abs=1e-12)
     sig.tick, sig.t, step = 1, DT, (0.05, -0.02, 0.1)
     sig.X_bE_des.p = np.add(X_bE[0], step)
-    sig.p_bd_W = (7.0, 7.0, 7.0)  # the flight is not shown
+    sig.p_bd_N = (7.0, 7.0, 7.0)  # the flight is not shown
     interface_step(sig, x, p, DT)
-    assert sig.X_HT_rest.p == pytest.approx(np.add(START[0], so3.rotate_back(q_WH, step)), abs=1e-12)
+    assert sig.X_HB_rest.p == pytest.approx(np.add(START[0], so3.rotate_back(q_NH, step)), abs=1e-12)
 
 
 def test_the_flight_is_shown_if_wanted():
@@ -187,11 +187,11 @@ def test_the_flight_is_shown_if_wanted():
     sig, x, p = make(INTERFACE, frames=Frames(show_flight=True))
     sig.X_bE_des.p = (0.1, 0.0, -0.3)
     interface_step(sig, x, p, DT)
-    assert sig.X_HT_rest.p == pytest.approx(START[0], abs=1e-12)
-    sig.tick, sig.t, sig.p_bd_W, sig.yaw_bd = 1, DT, (0.2, 0.0, 2.0), 0.5 * math.pi
+    assert sig.X_HB_rest.p == pytest.approx(START[0], abs=1e-12)
+    sig.tick, sig.t, sig.p_bd_N, sig.yaw_bd = 1, DT, (0.2, 0.0, 2.0), 0.5 * math.pi
     interface_step(sig, x, p, DT)
-    assert sig.X_HT_rest.p == pytest.approx(np.add(START[0], (0.1, 0.1, 0.0)), abs=1e-12)
-    turned = so3.between(DOWN, tuple(sig.X_HT_rest.q))
+    assert sig.X_HB_rest.p == pytest.approx(np.add(START[0], (0.1, 0.1, 0.0)), abs=1e-12)
+    turned = so3.between(DOWN, tuple(sig.X_HB_rest.q))
     assert turned == pytest.approx((0.0, 0.0, 0.5 * math.pi), abs=1e-12)
 
 
@@ -351,8 +351,8 @@ def simulated_side(sig, busy):
         sig.D_arm_des[i] = 10.0 + 5.0 * change * s
         sig.K_arm[i] = 5.0 + 20.0 * change * s
     sig.e_p_H[1] = 0.04 * motion * math.sin(5.0 * sig.t)
-    sig.X_HT_rest.p[2] = 0.4 + 0.03 * motion * (1.0 - math.cos(0.7 * sig.t))
-    so3.store(sig.X_HT_rest.q, so3.multiply(so3.exp((0.0, 0.1 * motion * s, 0.0)), (0.0, 0.0, 1.0, 0.0)))
+    sig.X_HB_rest.p[2] = 0.4 + 0.03 * motion * (1.0 - math.cos(0.7 * sig.t))
+    so3.store(sig.X_HB_rest.q, so3.multiply(so3.exp((0.0, 0.1 * motion * s, 0.0)), (0.0, 0.0, 1.0, 0.0)))
 
 
 @jit
@@ -384,7 +384,7 @@ def held(busy=3, ticks=TICKS, **sections):
     }  # fmt: skip
     values = Held(loop={"period": DT, "duration": 1.0}, **{"hand": hand, **sections})
     row, state, params = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
-    row[0].X_HT_rest.p, row[0].X_HT_rest.q = START
+    row[0].X_HB_rest.p, row[0].X_HB_rest.q = START
     for key, kind in KINDS.items():
         pack(AERIAL, kind, params[0][key], values)
     for key, kind in {**TICK, **PLANT}.items():
@@ -436,7 +436,7 @@ def test_the_ledger_closes_while_the_arm_is_at_its_limits():
 def test_gains_change_the_stored_energy_by_what_is_booked():
     """A tool held at z = f/K: raising K by dK at rest adds ½ z² dK at once, and nothing else."""
     sig, x, p = make(HARDWARE_ADMITTANCE)
-    sig.X_HT_rest.p, sig.X_HT_rest.q = START
+    sig.X_HB_rest.p, sig.X_HB_rest.q = START
     sig.M_arm, sig.D_arm_des, sig.K_arm, sig.F_h_H.f[0] = 1.0, 20.0, 100.0, 5.0
     for _ in range(800):
         hardware_admittance_step(sig, x, p, DT)
@@ -454,7 +454,7 @@ def test_the_hardware_follows_the_gains_of_the_arm_only_if_told():
     own = GainSet(mass=1.0, damping=20.0, stiffness=100.0)
     for follow, way in ((True, 0.0025), (False, 0.01)):
         sig, x, p = make(HARDWARE_ADMITTANCE, hardware=Hardware(follow_gains=follow, gains=own))
-        sig.X_HT_rest.p, sig.X_HT_rest.q = START
+        sig.X_HB_rest.p, sig.X_HB_rest.q = START
         sig.M_arm, sig.D_arm_des, sig.K_arm, sig.F_h_H.f[0] = 1.0, 40.0, 400.0, 1.0
         for _ in range(800):
             hardware_admittance_step(sig, x, p, DT)

@@ -184,10 +184,10 @@ def commanded(yaw, q, motion, values):
     """Thrust and torques for a vehicle and its task, all turned by yaw about the vertical."""
     sig, x, p = ready(FLIGHT, values)
     turn = so3.exp((0.0, 0.0, yaw))
-    fields = (sig.X_Wb_meas.p, sig.V_Wb_meas.v, sig.V_Wb_meas.w, sig.p_bd_W, sig.v_bd_W, sig.a_bd_W, sig.f_hat_W)
+    fields = (sig.X_Nb_meas.p, sig.V_Nb_meas.v, sig.V_Nb_meas.w, sig.p_bd_N, sig.v_bd_N, sig.a_bd_N, sig.f_hat_N)
     for field, vector in zip(fields, motion, strict=True):
         field[:] = so3.rotate(turn, tuple(vector))
-    sig.X_Wb_meas.q[:] = so3.multiply(turn, q)
+    sig.X_Nb_meas.q[:] = so3.multiply(turn, q)
     sig.tau_hat_b[:] = (0.1, -0.2, 0.05)
     sig.yaw_bd, sig.yaw_rate_bd, sig.yaw_acc_bd = 0.3 + yaw, 0.2, -0.1
     FLIGHT.step(sig, x, p, 0.005)
@@ -204,7 +204,7 @@ def test_flight_does_not_depend_on_where_north_is(yaw, q, seed):
 
 def test_at_rest_in_its_place_the_vehicle_carries_its_weight_and_nothing_else():
     sig, x, p = ready(FLIGHT, scenario())
-    sig.X_Wb_meas.q[0] = 1.0
+    sig.X_Nb_meas.q[0] = 1.0
     FLIGHT.step(sig, x, p, 0.005)
     assert sig.u_T == pytest.approx(WEIGHT, rel=1e-15)
     assert sig.tau_b.tolist() == [0.0, 0.0, 0.0]
@@ -214,7 +214,7 @@ def test_at_rest_in_its_place_the_vehicle_carries_its_weight_and_nothing_else():
 @given(st.floats(-3.0, 3.0))
 def test_yaw_torque_is_limited(yaw):
     sig, x, p = ready(FLIGHT, scenario())
-    sig.X_Wb_meas.q[:] = so3.exp((0.0, 0.0, yaw))
+    sig.X_Nb_meas.q[:] = so3.exp((0.0, 0.0, yaw))
     FLIGHT.step(sig, x, p, 0.005)
     assert sig.tau_b[2] == pytest.approx(-min(max(80.0 * math.sin(yaw), -1.5), 1.5), abs=1e-12)
 
@@ -247,7 +247,7 @@ def test_the_path_rests_in_every_way_point_and_stays_at_the_last():
     for k in range(101):
         sig.t = 0.05 * k
         PLANNER.step(sig, x, p, 0.05)
-        seen[k] = (*sig.p_bd_W, sig.yaw_bd), (*sig.v_bd_W, sig.yaw_rate_bd), (*sig.a_bd_W, sig.yaw_acc_bd)
+        seen[k] = (*sig.p_bd_N, sig.yaw_bd), (*sig.v_bd_N, sig.yaw_rate_bd), (*sig.a_bd_N, sig.yaw_acc_bd)
     for k, point in ((0, points[0]), (20, points[0]), (60, points[1]), (80, points[2]), (100, points[2])):
         place, speed, acceleration = seen[k]
         assert place == pytest.approx((*point["position"], point.get("yaw", 0.0)), abs=1e-12)
@@ -300,8 +300,8 @@ def test_a_thrown_quadrotor_flies_a_parabola(dt):
 def test_pose_and_twist_are_shown_in_the_world_frame():
     x, p = body(attitude=so3.exp((0.4, -0.3, 0.2)))
     w_B = (0.5, 1.0, -0.7)
-    x.L_W[:] = so3.rotate(tuple(x.q), tuple(np.array((0.777, 0.6, 1.112)) * w_B))
+    x.L_N[:] = so3.rotate(tuple(x.q), tuple(np.array((0.777, 0.6, 1.112)) * w_B))
     sig = np.zeros(1, ROW)[0]
-    quadrotor_show(sig.X_Wb_meas, sig.V_Wb_meas, x, p)
-    assert sig.V_Wb_meas.w == pytest.approx(so3.rotate(tuple(x.q), w_B), abs=1e-14)
-    assert sig.X_Wb_meas.q.tolist() == x.q.tolist()
+    quadrotor_show(sig.X_Nb_meas, sig.V_Nb_meas, x, p)
+    assert sig.V_Nb_meas.w == pytest.approx(so3.rotate(tuple(x.q), w_B), abs=1e-14)
+    assert sig.X_Nb_meas.q.tolist() == x.q.tolist()

@@ -71,14 +71,14 @@ def test_bias_and_load_are_told_apart():
     sig, x, p = make(FORCE_FILTER, force_filter=filter_, sensor=sensor)
     bias_f, bias_tau = np.array([3.0, -2.0, 1.0]), np.array([0.1, 0.2, -0.3])
 
-    def measure(q_HT, f, tau):
+    def measure(q_HB, f, tau):
         """A wrench at the tool's origin and the load, as the sensor says it."""
         weight = np.array([0.0, 0.0, -mass * 9.81])
-        arm = np.array(so3.rotate(q_HT, sensor.position))
+        arm = np.array(so3.rotate(q_HB, sensor.position))
         f_all = f + weight
-        tau_all = tau + np.cross(so3.rotate(q_HT, tuple(centre)), weight) - np.cross(arm, f_all)
-        q_HS = so3.multiply(q_HT, sensor.attitude)
-        sig.X_WB_meas.q = q_HT
+        tau_all = tau + np.cross(so3.rotate(q_HB, tuple(centre)), weight) - np.cross(arm, f_all)
+        q_HS = so3.multiply(q_HB, sensor.attitude)
+        sig.X_WB_meas.q = q_HB
         sig.F_So_S.f = np.array(so3.rotate_back(q_HS, tuple(f_all))) + bias_f
         sig.F_So_S.tau = np.array(so3.rotate_back(q_HS, tuple(tau_all))) + bias_tau
         force_filter_step(sig, x, p, DT)
@@ -221,7 +221,7 @@ def test_a_hand_that_lets_go_before_it_holds_is_refused():
 def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
     """[Cuniato2022, eq. 5] as a displacement: x_cmd = x_rest + LPF(clamp(e_p')); no force is made of it."""
     sig, x, p = make(HARDWARE_ADMITTANCE)
-    sig.X_HT_rest.p = sig.X_WB_meas.p = (0.5, 0.0, 0.4)
+    sig.X_HB_rest.p = sig.X_WB_meas.p = (0.5, 0.0, 0.4)
     sig.e_p_H[1] = away
     for n in range(1, 30):
         hardware_admittance_step(sig, x, p, DT)
@@ -234,7 +234,7 @@ def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
 def test_the_hardware_gives_way_along_the_force():
     """To f/K and τ/K at rest; K 5 N/m, M 1 kg, D 10 N·s/m settle with 1.9 s."""
     sig, x, p = make(HARDWARE_ADMITTANCE)
-    sig.X_HT_rest.p, sig.X_HT_rest.q = (0.5, 0.0, 0.4), TURNED
+    sig.X_HB_rest.p, sig.X_HB_rest.q = (0.5, 0.0, 0.4), TURNED
     sig.F_h_H.f[2], sig.F_h_H.tau[0] = -1.0, 0.5
     for _ in range(6000):
         hardware_admittance_step(sig, x, p, DT)

@@ -54,17 +54,17 @@ PLACE = (0.2, 0.1, 0.15)
 class Run:
     """One task; forces on the tool are given in W."""
 
-    def __init__(self, kind, q_WH=LEVEL, planner=PATH, **diverter):
+    def __init__(self, kind, q_NH=LEVEL, planner=PATH, **diverter):
         self.row = np.zeros(1, row_type({*TASK.reads, *TASK.writes}))
         self.state, self.params = np.zeros(1, TASK.state), np.zeros(1, TASK.params)
         self.sig, self.x, self.p = self.row[0], self.state[0], self.params[0]
-        self.cable = Cable(position=so3.rotate_back(q_WH, PLACE))
-        self.q_WH = q_WH
+        self.cable = Cable(position=so3.rotate_back(q_NH, PLACE))
+        self.q_NH = q_NH
         scenario = SimpleNamespace(
             task=Task(kind=kind, diverter=diverter),
             tool=Tool(position=(0.0, 0.0, -0.35), attitude=so3.exp((0.1, 0.0, 0.0))),
             planner=planner,
-            frames=SimpleNamespace(attitude=q_WH),
+            frames=SimpleNamespace(attitude=q_NH),
             cable=self.cable,
         )
         pack(AERIAL, TASK, self.p, scenario)
@@ -76,7 +76,7 @@ class Run:
 
     def step(self, f=(0.0, 0.0, 0.0)):
         self.sig.t = self.n * DT
-        self.sig.F_h_H.f = so3.rotate_back(self.q_WH, f)
+        self.sig.F_h_H.f = so3.rotate_back(self.q_NH, f)
         task_step(self.sig, self.x, self.p, DT)
         self.n += 1
         if self.sig.task_state != self.passed[-1]:
@@ -166,17 +166,17 @@ def to_rise(**keys):
     return run
 
 
-@pytest.mark.parametrize("q_WH", [LEVEL, so3.exp((0.0, 0.0, 0.7))])
-def test_the_diverter_waits_under_the_cable(q_WH):
+@pytest.mark.parametrize("q_NH", [LEVEL, so3.exp((0.0, 0.0, 0.7))])
+def test_the_diverter_waits_under_the_cable(q_NH):
     """Mouth 30 mm below the cable, throat below that by the mouth's height; counted from the first way-point, in W."""
-    run = to_rise(q_WH=q_WH)
+    run = to_rise(q_NH=q_NH)
     assert run.passed == [WAITING, APPROACH, UNDER, RISE]
     below = 0.03 + 0.03 / np.tan(np.radians(40.0))
-    assert run.sig.p_bd_W == pytest.approx((0.2, 0.1, 1.5 + 0.15 - below), abs=1e-9)
+    assert run.sig.p_bd_N == pytest.approx((0.2, 0.1, 1.5 + 0.15 - below), abs=1e-9)
     assert run.sig.yaw_bd == 0.2
     gains = {int(row.task_state): int(row.gain_set) for row in run.rows}
     assert gains == {WAITING: NORMAL, APPROACH: NORMAL, UNDER: IMPACT, RISE: IMPACT}
-    speed = max(np.linalg.norm(row.v_bd_W) for row in run.rows if row.task_state == APPROACH)
+    speed = max(np.linalg.norm(row.v_bd_N) for row in run.rows if row.task_state == APPROACH)
     assert speed <= 0.06 * (1 + 1e-9)
 
 
@@ -212,7 +212,7 @@ def test_a_snap_a_fall_of_the_load_and_a_tug_are_a_hook():
     run.step((0.0, 0.0, -0.5))
     assert run.sig.task_state == BACK, "just after the snap the load rings"
     run.hold(0.5, (0.0, 0.0, -30.0))
-    assert run.sig.v_bd_W[2] == pytest.approx(-0.04)
+    assert run.sig.v_bd_N[2] == pytest.approx(-0.04)
     run.step((0.0, 0.0, -1.4))
     assert run.sig.task_state == TUG
     assert run.sig.hooked == 0
@@ -224,15 +224,15 @@ def test_a_snap_a_fall_of_the_load_and_a_tug_are_a_hook():
     assert run.sig.gain_set == IMPACT, "gains soften below 1.5 N only"
     run.step((0.0, 0.0, 1.0))
     assert run.sig.gain_set == HOOKED
-    run.sig.e_p_W = (0.0, 0.0, 0.03)
+    run.sig.e_p_N = (0.0, 0.0, 0.03)
     run.hold(3.0)
     assert run.sig.task_state == RECOVER, "the base is 3 cm off"
-    run.sig.e_p_W = (0.0, 0.0, 0.01)
+    run.sig.e_p_N = (0.0, 0.0, 0.01)
     run.until(INSTALLED)
     run.hold(1.0)
     assert run.passed == [WAITING, APPROACH, UNDER, RISE, BACK, TUG, RECOVER, INSTALLED]
     assert run.sig.gain_set == HOOKED
-    assert run.sig.v_bd_W.tolist() == [0.0, 0.0, 0.0]
+    assert run.sig.v_bd_N.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_no_pull_on_the_tug_is_no_hook():
@@ -247,15 +247,15 @@ def test_no_pull_on_the_tug_is_no_hook():
 def test_a_rise_that_meets_nothing_fails_and_returns():
     """Given up at 12 cm; the way back ends where it began, with no speed left, within the acceleration allowed."""
     run = to_rise()
-    start = np.array(run.sig.p_bd_W)
+    start = np.array(run.sig.p_bd_N)
     run.until(FAILED, most=30.0)
     run.hold(0.1)
     assert run.passed[-3:] == [RISE, RETREAT, FAILED]
-    height = np.array([row.p_bd_W[2] for row in run.rows]) - start[2]
+    height = np.array([row.p_bd_N[2] for row in run.rows]) - start[2]
     assert 0.12 < height.max() < 0.12 + 0.05**2 / (2 * 0.2) + 0.05 * DT  # and the way to brake
-    assert run.sig.p_bd_W == pytest.approx(start, abs=1e-3)
-    assert run.sig.v_bd_W.tolist() == [0.0, 0.0, 0.0]
-    assert max(np.abs(row.a_bd_W).max() for row in run.rows if row.task_state >= APPROACH) <= 0.2 + 1e-9
+    assert run.sig.p_bd_N == pytest.approx(start, abs=1e-3)
+    assert run.sig.v_bd_N.tolist() == [0.0, 0.0, 0.0]
+    assert max(np.abs(row.a_bd_N).max() for row in run.rows if row.task_state >= APPROACH) <= 0.2 + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_too_much_force_or_way_ends_the_rise(f, z):
 def test_a_long_rise_under_load_without_a_snap_fails():
     run = to_rise()
     run.until(RETREAT, (0.0, 0.0, -15.0), most=30.0)
-    assert run.sig.p_bd_W[2] - run.p.under[2] == pytest.approx(0.30, abs=1e-3)
+    assert run.sig.p_bd_N[2] - run.p.under[2] == pytest.approx(0.30, abs=1e-3)
 
 
 def test_a_snap_that_was_not_seen_is_found_out_by_the_way_back():

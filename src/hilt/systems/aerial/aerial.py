@@ -95,13 +95,13 @@ class Aerial(Scenario):
 
     @property
     def start_of_base(self) -> tuple[Metre3, float]:
-        """Place and yaw in W."""
+        """Place and yaw in N."""
         first = self.planner.waypoints[0]
         return first.position, first.yaw
 
     @property
     def start_of_simulated_tool(self) -> Pose:
-        """In W."""
+        """In N."""
         place, yaw = self.start_of_base
         turn = once.so3.exp((0.0, 0.0, yaw))
         place = once.vec.add(place, once.so3.rotate(turn, self.tool.position))

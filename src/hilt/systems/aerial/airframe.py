@@ -75,18 +75,18 @@ class Wind(Section):
 
 
 @jit
-def _rigid_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, steps, dt):
+def _rigid_move(x, p, u_T, tau, wind_N, f_E_N, tau_E_N, steps, dt):
     """The levers turn with the body, so the wrench is taken anew in every substep, half-way through it."""
     c, e = vec.load(p.centre), vec.load(p.tool.p)
-    f_W = vec.add(wind_W, f_E_W)
+    f_N = vec.add(wind_N, f_E_N)
     thrust = vec.cross(c, (0.0, 0.0, u_T))
     h = dt / steps
-    vec.store(x.f, f_W)
+    vec.store(x.f, f_N)
     quadrotor_show(x.X, x.V, x.body, p.body)
     for _ in range(steps):
         q = so3.multiply(so3.exp(vec.scale(0.5 * h, vec.load(x.V.w))), so3.load(x.body.q))
-        outside = vec.add(vec.cross(vec.sub(e, c), so3.rotate_back(q, f_E_W)), so3.rotate_back(q, tau_E_W))
-        wind = vec.cross(c, so3.rotate_back(q, wind_W))
+        outside = vec.add(vec.cross(vec.sub(e, c), so3.rotate_back(q, f_E_N)), so3.rotate_back(q, tau_E_N))
+        wind = vec.cross(c, so3.rotate_back(q, wind_N))
         vec.store(x.tau, vec.sub(outside, vec.add(thrust, wind)))
         quadrotor_move(x.body, p.body, u_T, tau, x.f, x.tau, h)
         quadrotor_show(x.X, x.V, x.body, p.body)
@@ -113,9 +113,9 @@ def _rigid_flies(x):
 def _rigid_show(sig, x, p):
     c = vec.load(p.centre)
     quadrotor_show(x.X, x.V, x.body, p.body)
-    _point(sig.X_Wb_meas, sig.V_Wb_meas, (0.0, 0.0, 0.0), x, c)
-    _point(sig.X_WE, sig.V_WE, vec.load(p.tool.p), x, c)
-    so3.store(sig.X_WE.q, so3.multiply(so3.load(x.X.q), so3.load(p.tool.q)))
+    _point(sig.X_Nb_meas, sig.V_Nb_meas, (0.0, 0.0, 0.0), x, c)
+    _point(sig.X_NE, sig.V_NE, vec.load(p.tool.p), x, c)
+    so3.store(sig.X_NE.q, so3.multiply(so3.load(x.X.q), so3.load(p.tool.q)))
     for i in range(JOINTS):
         sig.q_uam[i], sig.qd_uam[i], sig.tau_uam[i] = p.posture[i], 0.0, 0.0
 
@@ -135,21 +135,21 @@ def _weather(sig, x, p, t, dt):
     n = normal_vector(x.noise)
     for i in range(3):
         x.gust[i] = a * x.gust[i] + p.gust * math.sqrt(1.0 - a * a) * n[i]
-        sig.push_W[i] = share * p.push[i]
-        sig.wind_W[i] = p.wind[i] + x.gust[i]
+        sig.push_N[i] = share * p.push[i]
+        sig.wind_N[i] = p.wind[i] + x.gust[i]
 
 
 @jit
 def airframe_step(sig, x, p, dt):
-    f_E_W = vec.add(vec.load(sig.F_E_W.f), vec.load(sig.push_W))
-    tau_E_W, wind_W = vec.load(sig.F_E_W.tau), vec.load(sig.wind_W)
+    f_E_N = vec.add(vec.load(sig.F_E_N.f), vec.load(sig.push_N))
+    tau_E_N, wind_N = vec.load(sig.F_E_N.tau), vec.load(sig.wind_N)
     if p.kind == MUJOCO:
-        flies = flying_body.flying_move(x.arm, p.arm, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, sig.q_uam_c, dt)
+        flies = flying_body.flying_move(x.arm, p.arm, sig.u_T_acting, sig.tau_b_acting, wind_N, f_E_N, tau_E_N, sig.q_uam_c, dt)
         if flies:
             flying_body.flying_show(sig, x.arm, p.arm)
     else:
         steps = p.arm.substeps
-        _rigid_move(x.rigid, p.rigid, sig.u_T_acting, sig.tau_b_acting, wind_W, f_E_W, tau_E_W, steps, dt)
+        _rigid_move(x.rigid, p.rigid, sig.u_T_acting, sig.tau_b_acting, wind_N, f_E_N, tau_E_N, steps, dt)
         flies = _rigid_flies(x.rigid)
         if flies:
             _rigid_show(sig, x.rigid, p.rigid)
@@ -179,9 +179,9 @@ def _pack(p: np.record, config: FlyingVehicle, loop: Cycle) -> None:
     posture = posture_for(*tool)
     flying_body.pack_flying_arm(p.arm, section, (first.position, attitude), posture, simulator.locked, dt)
     whole = lump(section, posture)
-    centre_W = vec.add(first.position, so3.rotate(attitude, tuple(whole.centre)))
+    centre_N = vec.add(first.position, so3.rotate(attitude, tuple(whole.centre)))
     body = SimpleNamespace(mass=whole.mass, inertia=whole.inertia)
-    pack_quadrotor(p.rigid.body, body, centre_W, attitude, flying_body.LONGEST_STEP)
+    pack_quadrotor(p.rigid.body, body, centre_N, attitude, flying_body.LONGEST_STEP)
     p.rigid.centre, p.rigid.posture = whole.centre, posture
     p.rigid.tool.p, p.rigid.tool.q = tool
     push, wind = config.push, config.wind
@@ -209,9 +209,9 @@ def _reset(sig, x, p):
 AIRFRAME = StageKind(
     "airframe",
     airframe_step,
-    reads=("fault", "t", "u_T_acting", "tau_b_acting", "F_E_W", "q_uam_c", "push_W", "wind_W"),
+    reads=("fault", "t", "u_T_acting", "tau_b_acting", "F_E_N", "q_uam_c", "push_N", "wind_N"),
     writes=(
-        "X_Wb_meas", "V_Wb_meas", "X_WE", "V_WE", "q_uam", "qd_uam", "tau_uam", "wind_W", "push_W",
+        "X_Nb_meas", "V_Nb_meas", "X_NE", "V_NE", "q_uam", "qd_uam", "tau_uam", "wind_N", "push_N",
         "fault", "fault_axis", "fault_value", "fault_limit",
     ),
     state=record(

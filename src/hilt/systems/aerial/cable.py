@@ -203,7 +203,7 @@ def move_cable(x, p, s, z, dt):
 
 @jit
 def cable_step(sig, x, p, dt):
-    arm = so3.rotate(so3.load(sig.X_WB_true.q), vec.load(p.hook_T))
+    arm = so3.rotate(so3.load(sig.X_WB_true.q), vec.load(p.hook_B))
     throat = vec.add(vec.load(sig.X_WB_true.p), arm)
     s, z = throat[p.side] - p.place[p.side], throat[2] - p.place[2]
     if not x.started:
@@ -228,7 +228,7 @@ def pack_cable(p, cable, start=(0.0, 0.0, 0.0)) -> None:
     p.present, p.side = cable.present, 0 if cable.along == "y" else 1
     p.place = [a + b for a, b in zip(start, cable.position, strict=True)]
     p.place[p.side] += cable.offset
-    p.hook_T = cable.hook
+    p.hook_B = cable.hook
     p.mass, p.stiffness = cable.mass, cable.stiffness
     p.damping = 2.0 * cable.damping_ratio * math.sqrt(cable.mass * cable.stiffness)
     p.height, p.sin, p.cos = cable.mouth_height, math.sin(cable.half_angle), math.cos(cable.half_angle)
@@ -257,7 +257,7 @@ CABLE = StageKind(
     writes=("F_Bcm_true_W", "F_cable_true_H", "p_cable_true_H", "latched_true"),
     state=record(started="i8", place="i8", y=2, v=2, hook=2, work="f8", lost="f8"),
     params=record(
-        present="i8", side="i8", place=3, hook_T=3, mass="f8", stiffness="f8", damping="f8", height="f8", sin="f8", cos="f8",
+        present="i8", side="i8", place=3, hook_B=3, mass="f8", stiffness="f8", damping="f8", height="f8", sin="f8", cos="f8",
         k="f8", c="f8", mu="f8", F_s="f8", gate_friction="f8", hold="f8", peak="f8", latch="f8", bottom="f8", substep="f8",
     ),
     pack=_pack,

@@ -1,6 +1,6 @@
 """What pushes the vehicle: the wrench from outside, from its momentum, without force sensor or accelerometer.
 
-    p = m v (in W),   p' = u_T R e3 - m g e3 + f        l = I ω (in b),   l' = τ - ω × Iω + τ_ext
+    p = m v (in N),   p' = u_T R e3 - m g e3 + f        l = I ω (in b),   l' = τ - ω × Iω + τ_ext
     f̂' = K1 (K2 (p - p̂) - f̂),   p̂' = known + f̂;       K1 = 2w,  K2 = w/2:     f̂ = w²/(s + w)² f
 
 A step of f is so seen as 1 - (1 + wt) e^{-wt}: 63 % after 2.15/w, 90 % after 3.89/w, no overshoot. `known` is what the mixer
@@ -44,9 +44,9 @@ def second_order(first, second, i, seen, turn):
 
 @jit
 def estimator_step(sig, x, p, dt):
-    q = so3.load(sig.X_Wb_meas.q)
-    w_B = so3.rotate_back(q, vec.load(sig.V_Wb_meas.w))
-    momentum = vec.scale(p.mass, vec.load(sig.V_Wb_meas.v))
+    q = so3.load(sig.X_Nb_meas.q)
+    w_B = so3.rotate_back(q, vec.load(sig.V_Nb_meas.w))
+    momentum = vec.scale(p.mass, vec.load(sig.V_Nb_meas.v))
     spin = vec.matvec(p.inertia, w_B)
     axis = so3.rotate(q, (0.0, 0.0, 1.0))
     gyro = vec.cross(w_B, spin)
@@ -63,7 +63,7 @@ def estimator_step(sig, x, p, dt):
     vec.store(x.spin, spin)
     vec.store(x.axis, axis)
     vec.store(x.gyro, gyro)
-    vec.store(sig.f_hat_W, vec.load(x.f))
+    vec.store(sig.f_hat_N, vec.load(x.f))
     vec.store(sig.tau_hat_b, vec.load(x.tau))
 
 
@@ -85,8 +85,8 @@ def _pack(p: np.record, config: EstimatedVehicle, loop: Cycle) -> None:
 ESTIMATOR = StageKind(
     "estimator",
     estimator_step,
-    reads=("X_Wb_meas", "V_Wb_meas", "u_T_clamped", "tau_b_clamped"),
-    writes=("f_hat_W", "tau_hat_b"),
+    reads=("X_Nb_meas", "V_Nb_meas", "u_T_clamped", "tau_b_clamped"),
+    writes=("f_hat_N", "tau_hat_b"),
     state=record(started="i8", momentum=3, spin=3, axis=3, gyro=3, f_first=3, f=3, tau_first=3, tau=3),
     params=record(enabled="i8", mass="f8", inertia=("f8", (3, 3)), w="f8", w_yaw="f8"),
     pack=_pack,

@@ -54,7 +54,7 @@ class Flight(Section):
 
 @jit
 def wanted_force(e_p, e_v, a_d, f_hat, p):
-    """F in W, without limits.  [Cuniato2022, eq. 6]"""
+    """F in N, without limits.  [Cuniato2022, eq. 6]"""
     return (
         -p.K_p[0] * e_p[0] - p.K_v[0] * e_v[0] + p.mass * a_d[0] - f_hat[0],
         -p.K_p[1] * e_p[1] - p.K_v[1] * e_v[1] + p.mass * a_d[1] - f_hat[1],
@@ -73,7 +73,7 @@ def within_cone(F, p):
 
 @jit
 def attitude_for(z, yaw):
-    """q_Wd with R_d e3 along z and y_d = z × x(ψ): turn by ψ about z, then about the new x, then about the new y."""
+    """q_Nd with R_d e3 along z and y_d = z × x(ψ): turn by ψ about z, then about the new x, then about the new y."""
     c, s = math.cos(yaw), math.sin(yaw)
     ahead, left = c * z[0] + s * z[1], c * z[1] - s * z[0]
     roll = math.atan2(-left, z[2])
@@ -89,10 +89,10 @@ def attitude_error(q, q_d):
 
 
 @jit
-def attitude_torque(q, w_B, q_d, w_d_W, a_d_W, p):
-    """τ in b; w_d_W and a_d_W are the desired rate and its derivative, in W.  [Cuniato2022, eq. 7]"""
+def attitude_torque(q, w_B, q_d, w_d_N, a_d_N, p):
+    """τ in b; w_d_N and a_d_N are the desired rate and its derivative, in N.  [Cuniato2022, eq. 7]"""
     e_R = attitude_error(q, q_d)
-    w_d = so3.rotate_back(q, w_d_W)
+    w_d = so3.rotate_back(q, w_d_N)
     e_w = vec.sub(w_B, w_d)
     push = (
         -p.K_R[0] * e_R[0] - p.K_w[0] * e_w[0],
@@ -100,26 +100,26 @@ def attitude_torque(q, w_B, q_d, w_d_W, a_d_W, p):
         -p.K_R[2] * e_R[2] - p.K_w[2] * e_w[2],
     )
     gyro = vec.cross(w_B, vec.matvec(p.inertia, w_B))
-    ahead = vec.matvec(p.inertia, vec.sub(so3.rotate_back(q, a_d_W), vec.cross(w_B, w_d)))
+    ahead = vec.matvec(p.inertia, vec.sub(so3.rotate_back(q, a_d_N), vec.cross(w_B, w_d)))
     return vec.add(push, vec.add(gyro, ahead))
 
 
 @jit
 def flight_step(sig, x, p, dt):
-    q = so3.load(sig.X_Wb_meas.q)
-    w_B = so3.rotate_back(q, vec.load(sig.V_Wb_meas.w))
-    e_p = vec.sub(vec.load(sig.X_Wb_meas.p), vec.load(sig.p_bd_W))
-    e_v = vec.sub(vec.load(sig.V_Wb_meas.v), vec.load(sig.v_bd_W))
+    q = so3.load(sig.X_Nb_meas.q)
+    w_B = so3.rotate_back(q, vec.load(sig.V_Nb_meas.w))
+    e_p = vec.sub(vec.load(sig.X_Nb_meas.p), vec.load(sig.p_bd_N))
+    e_v = vec.sub(vec.load(sig.V_Nb_meas.v), vec.load(sig.v_bd_N))
 
-    F = within_cone(wanted_force(e_p, e_v, vec.load(sig.a_bd_W), vec.load(sig.f_hat_W), p), p)
+    F = within_cone(wanted_force(e_p, e_v, vec.load(sig.a_bd_N), vec.load(sig.f_hat_N), p), p)
     q_d = attitude_for(F, sig.yaw_bd)
     u_T = max(vec.dot(F, so3.rotate(q, (0.0, 0.0, 1.0))), LEAST_LIFT * p.mass * GRAVITY)
     tau = attitude_torque(q, w_B, q_d, (0.0, 0.0, sig.yaw_rate_bd), (0.0, 0.0, sig.yaw_acc_bd), p)
     tau = vec.sub(tau, vec.load(sig.tau_hat_b))
     tau = (tau[0], tau[1], min(max(tau[2], -p.max_yaw), p.max_yaw))
 
-    vec.store(sig.e_p_W, e_p)
-    so3.store(sig.q_Wbd, q_d)
+    vec.store(sig.e_p_N, e_p)
+    so3.store(sig.q_Nbd, q_d)
     sig.u_T = u_T
     vec.store(sig.tau_b, tau)
     rotors.command(sig, u_T, tau, p.rotors)
@@ -149,9 +149,9 @@ FLIGHT = StageKind(
     "flight",
     flight_step,
     reads=(
-        "X_Wb_meas", "V_Wb_meas", "p_bd_W", "v_bd_W", "a_bd_W", "yaw_bd", "yaw_rate_bd", "yaw_acc_bd", "f_hat_W", "tau_hat_b",
+        "X_Nb_meas", "V_Nb_meas", "p_bd_N", "v_bd_N", "a_bd_N", "yaw_bd", "yaw_rate_bd", "yaw_acc_bd", "f_hat_N", "tau_hat_b",
     ),
-    writes=("e_p_W", "q_Wbd", "u_T", "tau_b", "rotor_speed", "u_T_clamped", "tau_b_clamped"),
+    writes=("e_p_N", "q_Nbd", "u_T", "tau_b", "rotor_speed", "u_T_clamped", "tau_b_clamped"),
     params=record(
         mass="f8", inertia=("f8", (3, 3)), K_p=3, K_v=3, K_R=3, K_w=3, tan_tilt="f8", max_yaw="f8", rotors=rotors.ROTORS,
     ),

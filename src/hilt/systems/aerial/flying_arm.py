@@ -193,7 +193,7 @@ def flying_xml(section: FlyingArm, step: float, locked: np.ndarray | None = None
         )
     gears = [_numbers(row) for row in np.eye(6)]
     actuators = [f'<general site="b" gear="{gears[i]}"/>' for i in (2, 3, 4, 5)]
-    actuators += [f'<general site="E" refsite="W" gear="{gear}"/>' for gear in gears]
+    actuators += [f'<general site="E" refsite="N" gear="{gear}"/>' for gear in gears]
     if locked is None:
         limit = f'forcelimited="true" forcerange="{_numbers((-section.torque, section.torque))}"'
         for i, (k, d) in enumerate(zip(*section.servo_gains, strict=True)):
@@ -201,7 +201,7 @@ def flying_xml(section: FlyingArm, step: float, locked: np.ndarray | None = None
     # Implicit in the servos' damping; without servos the best there is.
     return (
         f'<mujoco><compiler angle="radian"/><option timestep="{step!r}" gravity="0 0 {-GRAVITY!r}" '
-        f'integrator="{"implicitfast" if locked is None else "RK4"}"/><worldbody><site name="W"/><body name="base"><freejoint/>'
+        f'integrator="{"implicitfast" if locked is None else "RK4"}"/><worldbody><site name="N"/><body name="base"><freejoint/>'
         f'<inertial pos="0 0 0" mass="{section.base_mass!r}" diaginertia="{_numbers(section.base_inertia)}"/>'
         f'<site name="b"/>{inner}</body></worldbody><actuator>{"".join(actuators)}</actuator></mujoco>'
     )

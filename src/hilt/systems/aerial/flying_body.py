@@ -46,7 +46,7 @@ _SERVO = 10  # first actuator of the joints, after thrust, torques and the wrenc
 
 
 def pack_flying_arm(p, section: FlyingArm, base: tuple[Vector, Vector], posture: np.ndarray, locked: bool, dt: float) -> None:
-    """Parameters of a vehicle that starts at rest, its base at a pose in W; its loop ticks every dt."""
+    """Parameters of a vehicle that starts at rest, its base at a pose in N; its loop ticks every dt."""
     p.substeps = max(2, math.ceil(dt / LONGEST_STEP - 1e-9))
     body = multibody.load(flying_xml(section, dt / float(p.substeps), posture if locked else None))
     body.pack(p.body)
@@ -93,8 +93,8 @@ def _flies(x):
 
 
 @jit
-def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
-    """One tick with thrust and torques held in b, the wind on the base and a wrench at the tool in W; dt is that of `pack`.
+def flying_move(x, p, u_T, tau, wind_N, f_E_N, tau_E_N, q_c, dt):
+    """One tick with thrust and torques held in b, the wind on the base and a wrench at the tool in N; dt is that of `pack`.
 
     Returns whether it still flies.
     """
@@ -102,9 +102,9 @@ def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
     multibody.set_ctrl(p.body, 0, u_T)
     for i in range(3):
         multibody.set_ctrl(p.body, 1 + i, tau[i])
-        multibody.set_ctrl(p.body, 4 + i, f_E_W[i])
-        multibody.set_ctrl(p.body, 7 + i, tau_E_W[i])
-    multibody.push_body(p.body, p.base_body, wind_W, (0.0, 0.0, 0.0))
+        multibody.set_ctrl(p.body, 4 + i, f_E_N[i])
+        multibody.set_ctrl(p.body, 7 + i, tau_E_N[i])
+    multibody.push_body(p.body, p.base_body, wind_N, (0.0, 0.0, 0.0))
     for k in range(p.substeps):
         for i in range(p.joints):
             _servo(x, p, i, q_c, p.substeps - k, dt / p.substeps)
@@ -117,16 +117,16 @@ def flying_move(x, p, u_T, tau, wind_W, f_E_W, tau_E_W, q_c, dt):
 def flying_show(sig, x, p):
     """Write base, tool and joints of the state that `flying_move` or `flying_start` left in the scratch."""
     multibody.place(p.body)
-    vec.store(sig.X_Wb_meas.p, multibody.body_position(p.body, p.base_body))
-    so3.store(sig.X_Wb_meas.q, multibody.body_attitude(p.body, p.base_body))
+    vec.store(sig.X_Nb_meas.p, multibody.body_position(p.body, p.base_body))
+    so3.store(sig.X_Nb_meas.q, multibody.body_attitude(p.body, p.base_body))
     v, w = multibody.velocity(p.body, multibody.XBODY, p.base_body, x.six)
-    vec.store(sig.V_Wb_meas.v, v)
-    vec.store(sig.V_Wb_meas.w, w)
-    vec.store(sig.X_WE.p, multibody.site_position(p.body, p.tool))
-    so3.store(sig.X_WE.q, multibody.body_attitude(p.body, p.tool_body))
+    vec.store(sig.V_Nb_meas.v, v)
+    vec.store(sig.V_Nb_meas.w, w)
+    vec.store(sig.X_NE.p, multibody.site_position(p.body, p.tool))
+    so3.store(sig.X_NE.q, multibody.body_attitude(p.body, p.tool_body))
     v, w = multibody.velocity(p.body, multibody.SITE, p.tool, x.six)
-    vec.store(sig.V_WE.v, v)
-    vec.store(sig.V_WE.w, w)
+    vec.store(sig.V_NE.v, v)
+    vec.store(sig.V_NE.w, w)
     for i in range(JOINTS):
         sig.q_uam[i], sig.qd_uam[i], sig.tau_uam[i] = p.posture[i], 0.0, 0.0
     for i in range(p.joints):

@@ -75,11 +75,11 @@ def force_filter_step(sig, x, p, dt):
     if sig.bias_request == 1 and x.request != 1 and p.samples > 0:
         _forget_bias(sig, x)
     x.request = sig.bias_request
-    q_HT = so3.load(sig.X_WB_meas.q)
-    q_HS = so3.multiply(q_HT, so3.load(p.q_TS))
+    q_HB = so3.load(sig.X_WB_meas.q)
+    q_HS = so3.multiply(q_HB, so3.load(p.q_BS))
     weight = (0.0, 0.0, -p.load_mass * GRAVITY)
-    arm = so3.rotate(q_HT, vec.load(p.p_ToSo_T))
-    lever = so3.rotate(q_HT, vec.load(p.load_centre))
+    arm = so3.rotate(q_HB, vec.load(p.p_BoSo_B))
+    lever = so3.rotate(q_HB, vec.load(p.load_centre))
     f_S, tau_S = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
     f, tau = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if not sig.bias_ready:
@@ -113,7 +113,7 @@ def _pack(p: np.record, config: FilteredSensor, loop: Cycle) -> None:
     given = config.section
     p.samples, p.load_mass, p.load_centre = given.bias_samples, given.load_mass, given.load_centre
     p.share = filter_share(given.bandwidth, loop.period)
-    p.q_TS, p.p_ToSo_T = config.attitude, config.position
+    p.q_BS, p.p_BoSo_B = config.attitude, config.position
 
 
 @jit
@@ -127,7 +127,7 @@ FORCE_FILTER = StageKind(
     reads=("F_So_S", "X_WB_meas", "bias_request", "bias_ready"),
     writes=("F_h_raw_H", "F_h_H", "bias_ready"),
     state=record(f=3, tau=3, bias_f=3, bias_tau=3, sum_f=3, sum_tau=3, count="i8", request="i8"),
-    params=record(samples="i8", share="f8", load_mass="f8", load_centre=3, q_TS=4, p_ToSo_T=3),
+    params=record(samples="i8", share="f8", load_mass="f8", load_centre=3, q_BS=4, p_BoSo_B=3),
     pack=_pack,
     reset=_reset,
 )

@@ -100,7 +100,7 @@ def _tremor(x, p, dt):
 @jit
 def hand_wrench(x, p, t, place, v, q, w, dt):
     """Force and torque of the hand on the tool, at the tool's origin."""
-    arm = so3.rotate(q, vec.load(p.grip_T))
+    arm = so3.rotate(q, vec.load(p.grip_B))
     at, rate = vec.add(place, arm), vec.add(v, vec.cross(w, arm))
     if t < p.start or t >= p.release + p.grasp:
         x.state = AWAY if t < p.start else GONE
@@ -124,10 +124,10 @@ def hand_wrench(x, p, t, place, v, q, w, dt):
 
 
 @jit
-def _load(mass, centre_T, q, a):
+def _load(mass, centre_B, q, a):
     """Weight and inertia of what hangs on the sensor, at the tool's origin."""
     f = (-mass * a[0], -mass * a[1], -mass * (GRAVITY + a[2]))
-    return f, vec.cross(so3.rotate(q, vec.load(centre_T)), f)
+    return f, vec.cross(so3.rotate(q, vec.load(centre_B)), f)
 
 
 @jit
@@ -182,7 +182,7 @@ def _pack(p: np.record, config: HandAtTool, loop: Cycle) -> None:
         p[name] = getattr(hand, name)
     if hand.stiffness == 0.0:  # nobody holds the tool
         p.damping = p.turning_stiffness = p.turning_damping = 0.0
-    p.grip_T = hand.grip
+    p.grip_B = hand.grip
     p.own_mass, p.own_centre = config.load_mass, config.load_centre
     p.omega, p.tremor_omega = 2.0 * math.pi * hand.frequency, 2.0 * math.pi * hand.tremor_frequency
     p.key = loop.noise_key("hand.tremor")
@@ -203,7 +203,7 @@ HAND = StageKind(
     ),
     params=record(
         stiffness="f8", damping="f8", turning_stiffness="f8", turning_damping="f8", amplitude="f8", omega="f8", direction=3,
-        grip_T=3, start="f8", grasp="f8", handover="f8", release="f8", tremor="f8", tremor_omega="f8", tool_mass="f8",
+        grip_B=3, start="f8", grasp="f8", handover="f8", release="f8", tremor="f8", tremor_omega="f8", tool_mass="f8",
         tool_centre=3, own_mass="f8", own_centre=3, key="u8",
     ),
     pack=_pack,

@@ -92,13 +92,13 @@ def _ask(sig, x, p, dt):
         x.shown[i] += p.base_share * (shown - x.shown[i])
         z, v = x.compliance.z[i], x.compliance.v[i]
         ahead = port_guard.lead(p.guard, sig.F_h_H.f[i], z, v, x.M[i], x.D[i], x.K[i])
-        rest = sig.X_HT_rest.p[i] + x.shown[i]
+        rest = sig.X_HB_rest.p[i] + x.shown[i]
         x.followed[i] += p.servo_share * (rest - x.followed[i])
         place = rest + z + ahead
         work += sig.F_h_H.f[i] * (place - x.place[i])
         sig.V_WB_cmd.v[i] = (place - x.place[i]) / dt if x.started else 0.0
         sig.X_WB_cmd.p[i] = x.place[i] = place
-    q = admittance.compliant_attitude(x.compliance, so3.load(sig.X_HT_rest.q))
+    q = admittance.compliant_attitude(x.compliance, so3.load(sig.X_HB_rest.q))
     work += vec.dot(vec.load(sig.F_h_H.tau), so3.between(so3.load(x.q), q))
     so3.store(sig.X_WB_cmd.q, q)
     so3.store(x.q, q)
@@ -162,7 +162,7 @@ def _reset(sig, x, p):
 HARDWARE_ADMITTANCE = StageKind(
     "hardware-admittance",
     hardware_admittance_step,
-    reads=("F_h_raw_H", "F_h_H", "X_WB_meas", "X_HT_rest", "e_p_H", "M_arm", "D_arm_des", "K_arm"),
+    reads=("F_h_raw_H", "F_h_H", "X_WB_meas", "X_HB_rest", "e_p_H", "M_arm", "D_arm_des", "K_arm"),
     writes=(
         "X_WB_cmd", "V_WB_cmd", "z_hw", "v_hw", "e_p_shown_H", "D_port", "P_port", "E_hw", "W_damping", "W_gains",
         "W_lead_and_base",

@@ -70,17 +70,17 @@ class HardwareArm(Section):
                 )
         return self
 
-    def check(self, p_HT: Metre3, q_HT: Quaternion) -> None:
+    def check(self, p_HB: Metre3, q_HB: Quaternion) -> None:
         """The pose at which the tool starts must be possible."""
-        distance = math.dist(p_HT, SHOULDER)
-        place = ", ".join(f"{part:g}" for part in p_HT)
+        distance = math.dist(p_HB, SHOULDER)
+        place = ", ".join(f"{part:g}" for part in p_HB)
         if distance > self.reach:
             raise Unfit(
                 f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder; allowed are "
                 f"{self.reach:g} m; choose a nearer hardware_arm.start",
                 "hardware_arm.start",
             )
-        for axis, low, at, high in zip("xyz", self.box_min, p_HT, self.box_max, strict=True):
+        for axis, low, at, high in zip("xyz", self.box_min, p_HB, self.box_max, strict=True):
             if not low <= at <= high:
                 raise Unfit(
                     f"the hardware's tool starts at {place} m; its box goes from {low:g} m to {high:g} m in {axis}; widen "
@@ -88,7 +88,7 @@ class HardwareArm(Section):
                     "hardware_arm.box_min",
                     "hardware_arm.box_max",
                 )
-        _, left = start_posture(self, p_HT, q_HT)
+        _, left = start_posture(self, p_HB, q_HB)
         if left > FOUND:
             raise Unfit(
                 f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder, in an attitude that its "
@@ -112,17 +112,17 @@ def pack_iiwa(p, tool_length: float) -> None:
 
 
 @functools.lru_cache(maxsize=32)
-def start_posture(section: HardwareArm, p_HT: Metre3, q_HT: Quaternion) -> tuple[tuple[float, ...], float]:
+def start_posture(section: HardwareArm, p_HB: Metre3, q_HB: Quaternion) -> tuple[tuple[float, ...], float]:
     """Joint angles for a pose of the tool, and what they miss it by [m, rad]: the first with ample room to all
     joint limits, or else the one with the most."""
     work, table = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
     pack_iiwa(table, section.tool_length)
     best, room, least = np.zeros(JOINTS), -math.inf, math.inf
-    towards = math.atan2(p_HT[1], p_HT[0])
+    towards = math.atan2(p_HB[1], p_HB[0])
     for spin, shoulder, elbow, wrist in SEEDS:
         q, left = np.array([towards, shoulder, spin, elbow, 0.0, wrist, 0.0]), math.inf
         for _ in range(15):
-            left = max(once.chain.ik(work, table, q, p_HT, q_HT, *spatial.UNMOVED, 0.2, 4))
+            left = max(once.chain.ik(work, table, q, p_HB, q_HB, *spatial.UNMOVED, 0.2, 4))
             if left <= 0.01 * FOUND:
                 break
         spare = float(np.min(np.array(LIMITS) - np.abs(q))) if left <= FOUND else -math.inf

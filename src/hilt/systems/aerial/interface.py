@@ -1,15 +1,15 @@
 """The communication interface between hardware and simulation: wrenches one way, motion the other.
 
-    F_h_H ──► link ──► h_e = Ad⁻ᵀ h_h: F_E_W, F_E_b        the human's wrench on the simulated tool, about its own origin
-    e_p' = R_HW e_p, X_HT_rest ◄── link ◄── e_p_W, plan    what the hardware has to show                [Cuniato2022, eq. 5]
+    F_h_H ──► link ──► h_e = Ad⁻ᵀ h_h: F_E_N, F_E_b        the human's wrench on the simulated tool, about its own origin
+    e_p' = R_HN e_p, X_HB_rest ◄── link ◄── e_p_N, plan    what the hardware has to show                [Cuniato2022, eq. 5]
 
-The user chooses where the hardware's base H stands in the simulated world W. The wrench acts at the simulated tool's origin as
+The user chooses where the hardware's base H stands in the simulated world N. The wrench acts at the simulated tool's origin as
 it acts at the real one, so only the attitude between the frames turns it: the tools are apart by what one side shows late or
 not at all, and a lever of that length would be an artefact.
 
 The hardware's tool rests where the simulated one would be with the base exactly where it is planned,
 
-    X_HT_rest = X_HW · X_Wb_planned · X_bE_des · X_ET        X_ET: a turn, the tools' frames against each other
+    X_HB_rest = X_HN · X_Nb_planned · X_bE_des · X_EB        X_EB: a turn, the tools' frames against each other
 
 or, without `show_flight`, where it was planned at the start. When nothing has come for longer than the link explains, the
 wrench fades out; the displacement and the rest pose are held.
@@ -65,23 +65,23 @@ class Frames(Section):
     """Where the hardware stands in the simulated world, and what of the flight it shows."""
 
     position: Metre3 | None = Field(
-        default=None, description="of the hardware's base in W; left out, both tools start at the same place"
+        default=None, description="of the hardware's base in N; left out, both tools start at the same place"
     )
     attitude: Quaternion = Field(
-        default=(1.0, 0.0, 0.0, 0.0), description="of the hardware's base in W, w x y z; tilted, weights pull askew"
+        default=(1.0, 0.0, 0.0, 0.0), description="of the hardware's base in N, w x y z; tilted, weights pull askew"
     )
     show_flight: bool = Field(default=False, description="show the planned motion of the base too, not only its displacement")
 
-    def hardware_in_world(self, p_HT: Metre3, p_WE: Metre3) -> Pose:
-        """X_WH from the places at which both tools start."""
+    def hardware_in_world(self, p_HB: Metre3, p_NE: Metre3) -> Pose:
+        """X_NH from the places at which both tools start."""
         if self.position is not None:
             return self.position, self.attitude
-        return once.vec.sub(p_WE, once.so3.rotate(self.attitude, p_HT)), self.attitude
+        return once.vec.sub(p_NE, once.so3.rotate(self.attitude, p_HB)), self.attitude
 
-    def start_in_hardware(self, p_HT: Metre3, p_WE: Metre3) -> Metre3:
-        """Where the hardware's tool has to start: at p_HT, or where the chosen base sees the simulated tool."""
-        place: Metre3 = once.spatial.place(once.spatial.inverse(self.hardware_in_world(p_HT, p_WE)), p_WE)
-        return p_HT if self.position is None else place
+    def start_in_hardware(self, p_HB: Metre3, p_NE: Metre3) -> Metre3:
+        """Where the hardware's tool has to start: at p_HB, or where the chosen base sees the simulated tool."""
+        place: Metre3 = once.spatial.place(once.spatial.inverse(self.hardware_in_world(p_HB, p_NE)), p_NE)
+        return p_HB if self.position is None else place
 
 
 @jit
@@ -102,25 +102,25 @@ def _carry_wrench(sig, x, p, dt):
 
 @jit
 def _apply_wrench(sig, p, f_H, tau_H):
-    """h_e: at the simulated tool's origin, in W and in b."""
-    f, tau = spatial.express(so3.load(p.X_WH.q), f_H, tau_H)
-    vec.store(sig.F_E_W.f, f)
-    vec.store(sig.F_E_W.tau, tau)
-    felt = vec.add(f, vec.load(sig.push_W))  # a push of the scenario is felt as well
-    f, tau = spatial.express(so3.inverse(so3.load(sig.X_Wb_meas.q)), felt, tau)
+    """h_e: at the simulated tool's origin, in N and in b."""
+    f, tau = spatial.express(so3.load(p.X_NH.q), f_H, tau_H)
+    vec.store(sig.F_E_N.f, f)
+    vec.store(sig.F_E_N.tau, tau)
+    felt = vec.add(f, vec.load(sig.push_N))  # a push of the scenario is felt as well
+    f, tau = spatial.express(so3.inverse(so3.load(sig.X_Nb_meas.q)), felt, tau)
     vec.store(sig.F_E_b.f, f)
     vec.store(sig.F_E_b.tau, tau)
 
 
 @jit
 def _rest_pose(sig, x, p):
-    """X_HT_rest as the simulation knows it."""
-    X_Wb = spatial.load(p.X_Wb_start)
+    """X_HB_rest as the simulation knows it."""
+    X_Nb = spatial.load(p.X_Nb_start)
     if p.show_flight and x.started:  # the first plan is made after the interface's first turn
         half = 0.5 * sig.yaw_bd
-        X_Wb = vec.load(sig.p_bd_W), (math.cos(half), 0.0, 0.0, math.sin(half))
-    X_WT = spatial.compose(X_Wb, spatial.compose(spatial.load(sig.X_bE_des), ((0.0, 0.0, 0.0), so3.load(p.q_ET))))
-    return spatial.compose(spatial.inverse(spatial.load(p.X_WH)), X_WT)
+        X_Nb = vec.load(sig.p_bd_N), (math.cos(half), 0.0, 0.0, math.sin(half))
+    X_NB = spatial.compose(X_Nb, spatial.compose(spatial.load(sig.X_bE_des), ((0.0, 0.0, 0.0), so3.load(p.q_EB))))
+    return spatial.compose(spatial.inverse(spatial.load(p.X_NH)), X_NB)
 
 
 @jit
@@ -128,7 +128,7 @@ def _carry_motion(sig, x, p, dt):
     """From the simulation to the hardware: displacement and rest pose; what has not arrived leaves the last."""
     packet = channel.packet(x.down, sig.tick)
     rest = _rest_pose(sig, x, p)
-    vec.store(packet[E_P:REST_P], so3.rotate_back(so3.load(p.X_WH.q), vec.load(sig.e_p_W)))  # [Cuniato2022, eq. 5], e_p'
+    vec.store(packet[E_P:REST_P], so3.rotate_back(so3.load(p.X_NH.q), vec.load(sig.e_p_N)))  # [Cuniato2022, eq. 5], e_p'
     vec.store(packet[REST_P:REST_Q], rest[0])
     so3.store(packet[REST_Q:DOWN_NUMBERS], rest[1])
     channel.send(x.down, p.down, sig.tick, sig.t, dt)
@@ -136,8 +136,8 @@ def _carry_motion(sig, x, p, dt):
     if x.down.newest >= 0:
         packet = channel.newest(x.down)
         vec.store(sig.e_p_H, vec.load(packet[E_P:REST_P]))
-        vec.store(sig.X_HT_rest.p, vec.load(packet[REST_P:REST_Q]))
-        so3.store(sig.X_HT_rest.q, so3.load(packet[REST_Q:DOWN_NUMBERS]))
+        vec.store(sig.X_HB_rest.p, vec.load(packet[REST_P:REST_Q]))
+        so3.store(sig.X_HB_rest.q, so3.load(packet[REST_Q:DOWN_NUMBERS]))
 
 
 @jit
@@ -159,8 +159,8 @@ class LinkedTools:
     link: Link
     frames: Frames
     tool: Pose  # of the hardware, in H
-    simulated_tool: Pose  # in W
-    base: Metre3  # of the vehicle, in W
+    simulated_tool: Pose  # in N
+    base: Metre3  # of the vehicle, in N
     yaw: float  # rad
 
 
@@ -170,12 +170,12 @@ def _pack(p: np.record, config: LinkedTools, loop: Cycle) -> None:
     channel.pack(p.down, link, period, loop.noise_key("downlink"), loop.noise_key("downlink.duplication"))
     p.patience = link.delay + link.jitter + SILENCE
     p.show_flight = frames.show_flight
-    (p_HT, q_HT), (p_WE, q_WE) = config.tool, config.simulated_tool
-    p_Wb, yaw = config.base, config.yaw
-    once.spatial.store(p.X_WH, frames.hardware_in_world(p_HT, p_WE))
-    once.spatial.store(p.X_Wb_start, (p_Wb, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))))
-    p.q_ET = once.so3.multiply(once.so3.inverse(q_WE), once.so3.multiply(frames.attitude, q_HT))
-    p.X_HT_start.p, p.X_HT_start.q = p_HT, q_HT
+    (p_HB, q_HB), (p_NE, q_NE) = config.tool, config.simulated_tool
+    p_Nb, yaw = config.base, config.yaw
+    once.spatial.store(p.X_NH, frames.hardware_in_world(p_HB, p_NE))
+    once.spatial.store(p.X_Nb_start, (p_Nb, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))))
+    p.q_EB = once.so3.multiply(once.so3.inverse(q_NE), once.so3.multiply(frames.attitude, q_HB))
+    p.X_HB_start.p, p.X_HB_start.q = p_HB, q_HB
 
 
 @jit
@@ -183,21 +183,21 @@ def _reset(sig, x, p):
     channel.reset(x.up, p.up)
     channel.reset(x.down, p.down)
     x.share = 1.0
-    spatial.store(sig.X_HT_rest, spatial.load(p.X_HT_start))
+    spatial.store(sig.X_HB_rest, spatial.load(p.X_HB_start))
 
 
 INTERFACE = StageKind(
     "interface",
     interface_step,
-    reads=("t", "tick", "F_h_H", "push_W", "X_Wb_meas", "e_p_W", "p_bd_W", "yaw_bd", "X_bE_des", "e_p_H", "X_HT_rest"),
+    reads=("t", "tick", "F_h_H", "push_N", "X_Nb_meas", "e_p_N", "p_bd_N", "yaw_bd", "X_bE_des", "e_p_H", "X_HB_rest"),
     writes=(
-        "F_E_W", "F_E_b", "e_p_H", "X_HT_rest", "wrench_share", "wrench_age", "wrench_lost", "wrench_delay_mean", "motion_age",
+        "F_E_N", "F_E_b", "e_p_H", "X_HB_rest", "wrench_share", "wrench_age", "wrench_lost", "wrench_delay_mean", "motion_age",
         "motion_lost", "motion_delay_mean",
     ),
     state=record(up=channel.memory(UP_NUMBERS), down=channel.memory(DOWN_NUMBERS), share="f8", started="i8"),
     params=record(
-        up=channel.PARAMS, down=channel.PARAMS, patience="f8", show_flight="i8", X_WH=POSE,
-        X_Wb_start=POSE, X_HT_start=POSE, q_ET=4,
+        up=channel.PARAMS, down=channel.PARAMS, patience="f8", show_flight="i8", X_NH=POSE,
+        X_Nb_start=POSE, X_HB_start=POSE, q_EB=4,
     ),
     pack=_pack,
     reset=_reset,

@@ -47,7 +47,7 @@ def compliance_energy(rows: np.ndarray) -> np.ndarray:
 
 def tool_in_base(rows: np.ndarray) -> np.ndarray:
     """Place of the simulated tool in b."""
-    q, r = rows["X_Wb_meas"]["q"], rows["X_WE"]["p"] - rows["X_Wb_meas"]["p"]
+    q, r = rows["X_Nb_meas"]["q"], rows["X_NE"]["p"] - rows["X_Nb_meas"]["p"]
     u = -q[:, 1:]
     side = 2.0 * np.cross(u, r)
     place: np.ndarray = r + q[:, :1] * side + np.cross(u, side)
@@ -78,7 +78,7 @@ class AerialMeter:
         self._late.take(force)
         for part in self._parts:
             part.take(rows)
-        self._displacement = np.maximum(self._displacement, np.abs(rows["e_p_W"]).max(axis=0))
+        self._displacement = np.maximum(self._displacement, np.abs(rows["e_p_N"]).max(axis=0))
         highs = {"force": np.linalg.norm(force, axis=1), "tau_uam": np.abs(rows["tau_uam"])}
         lows = {"port": rows["W_human"]["into"] - rows["W_human"]["out"]}
         for name, before in self._highs.items():
@@ -92,7 +92,7 @@ class AerialMeter:
         estimator, recovery = (part.figures() for part in self._parts)
         return {
             "base_displacement_m": self._displacement.tolist(),
-            "base_final_error_m": float(np.linalg.norm(self._last["e_p_W"][0])),
+            "base_final_error_m": float(np.linalg.norm(self._last["e_p_N"][0])),
             **estimator,
             "tool_force_final_N": float(np.linalg.norm(force.mean(axis=0))),
             "peak_force_N": self._highs["force"],
@@ -150,7 +150,7 @@ class _Estimator:
         inside = (t >= 0) & (t <= self._push.duration)
         if not self._wanted or not inside.any():
             return
-        seen, when = (rows["f_hat_W"] @ self._force)[inside] / self._size**2, t[inside]
+        seen, when = (rows["f_hat_N"] @ self._force)[inside] / self._size**2, t[inside]
         for share in SHARES.values():
             above = np.flatnonzero(seen >= share)
             if share not in self._reached and len(above):
@@ -185,7 +185,7 @@ class _Recovery:
         snapped = np.flatnonzero(rows["task_state"] == BACK)
         if self._snapped is None and len(snapped):
             self._snapped = float(rows["t"][snapped[0]])
-        away = np.linalg.norm(rows["e_p_W"], axis=1) > RECOVERED
+        away = np.linalg.norm(rows["e_p_N"], axis=1) > RECOVERED
         if away.any():
             self._away = float(rows["t"][np.flatnonzero(away)[-1]])
         self._far = bool(away[-1])

@@ -22,7 +22,7 @@ class WayPoint(Section):
     """Where the base is to be at rest, and when."""
 
     arrival: Second = Field(ge=0)
-    position: Metre3 = Field(description="of the base, in W")
+    position: Metre3 = Field(description="of the base, in N")
     yaw: Radian = 0.0
 
 
@@ -66,9 +66,9 @@ def planner_step(sig, x, p, dt):
     place, speed, acceleration = minimum_jerk(sig.t, p.arrival[a], p.arrival[b])
     for i in range(3):
         way = p.place[b, i] - p.place[a, i]
-        sig.p_bd_W[i] = p.place[a, i] + place * way
-        sig.v_bd_W[i] = speed * way
-        sig.a_bd_W[i] = acceleration * way
+        sig.p_bd_N[i] = p.place[a, i] + place * way
+        sig.v_bd_N[i] = speed * way
+        sig.a_bd_N[i] = acceleration * way
     turn = p.place[b, 3] - p.place[a, 3]
     sig.yaw_bd = p.place[a, 3] + place * turn
     sig.yaw_rate_bd = speed * turn
@@ -87,7 +87,7 @@ PLANNER = StageKind(
     "planner",
     planner_step,
     reads=("t",),
-    writes=("p_bd_W", "v_bd_W", "a_bd_W", "yaw_bd", "yaw_rate_bd", "yaw_acc_bd"),
+    writes=("p_bd_N", "v_bd_N", "a_bd_N", "yaw_bd", "yaw_rate_bd", "yaw_acc_bd"),
     state=record(leg="i8"),
     params=record(count="i8", arrival=CAPACITY, place=("f8", (CAPACITY, 4))),
     pack=_pack,

@@ -157,12 +157,12 @@ def _judge_rise(sig, x, p, f):
 def _judge(sig, x, p, f, dt):
     """The diverter's next state."""
     after = sig.t - x.since
-    height = x.z + sig.e_p_W[2] + sig.z_arm[2]  # of the tool, over where the rise began
+    height = x.z + sig.e_p_N[2] + sig.z_arm[2]  # of the tool, over where the rise began
     eased = abs(f[2]) < p.eased
     if x.state == WAITING:
         if sig.bias_ready and sig.t >= p.path.arrival[p.path.count - 1]:
             _enter(sig, x, APPROACH)
-            vec.store(x.start, vec.load(sig.p_bd_W))
+            vec.store(x.start, vec.load(sig.p_bd_N))
             way = vec.sub(vec.load(p.under), vec.load(x.start))
             length = math.sqrt(vec.dot(way, way))
             slow = PEAK_SPEED * length / p.approach_speed
@@ -187,7 +187,7 @@ def _judge(sig, x, p, f, dt):
             _enter(sig, x, RETREAT)
     elif x.state == RECOVER:
         x.soft = 1 if eased else x.soft
-        e = vec.load(sig.e_p_W)
+        e = vec.load(sig.e_p_N)
         near = x.soft and x.v == 0.0 and vec.dot(e, e) < p.recovered * p.recovered
         if _lasts(x, near, dt) > p.recovered_time:
             _enter(sig, x, INSTALLED)
@@ -220,14 +220,14 @@ def _fly(sig, x, p, dt):
         share, speed, acceleration = 1.0, 0.0, 0.0
     for i in range(3):
         way = p.under[i] - x.start[i]
-        sig.p_bd_W[i] = x.start[i] + share * way
-        sig.v_bd_W[i] = speed * way
-        sig.a_bd_W[i] = acceleration * way
+        sig.p_bd_N[i] = x.start[i] + share * way
+        sig.v_bd_N[i] = speed * way
+        sig.a_bd_N[i] = acceleration * way
     most = p.acceleration * dt
     change = min(max(_speed_wanted(x, p) - x.v, -most), most)
-    sig.p_bd_W[2] += x.z
-    sig.v_bd_W[2] += x.v
-    sig.a_bd_W[2] += change / dt
+    sig.p_bd_N[2] += x.z
+    sig.v_bd_N[2] += x.v
+    sig.a_bd_N[2] += change / dt
     x.z += dt * (x.v + 0.5 * change)
     x.v += change
     sig.yaw_bd, sig.yaw_rate_bd, sig.yaw_acc_bd = p.path.place[p.path.count - 1, 3], 0.0, 0.0
@@ -248,7 +248,7 @@ def task_step(sig, x, p, dt):
     if x.state <= WAITING:
         planner_step(sig, x.path, p.path, dt)
     sig.gain_set, sig.bias_request = NORMAL, 0
-    f = so3.rotate(so3.load(p.q_WH), vec.load(sig.F_h_H.f))
+    f = so3.rotate(so3.load(p.q_NH), vec.load(sig.F_h_H.f))
     if p.kind == 1:
         _handover(sig, x, p, f, dt)
     elif p.kind == 2:
@@ -270,7 +270,7 @@ class TaskInPlace:
     task: Task
     planner: Planner
     tool: Tool
-    attitude: Quaternion  # of the hardware's base in W
+    attitude: Quaternion  # of the hardware's base in N
     cable: Metre3  # from where the hardware's tool rests to where the cable is believed to be, in H
     mouth_height: float  # m, of the hook
 
@@ -279,12 +279,12 @@ def _pack(p: np.record, config: TaskInPlace, loop: Cycle) -> None:
     task = config.task
     PLANNER.pack(p.path, config.planner, loop)
     p.kind = KINDS[task.kind]
-    p.q_WH = config.attitude
+    p.q_NH = config.attitude
     p.tool_p, p.tool_q = config.tool.position, config.tool.attitude
     for section in (task.handover, task.diverter):
         for name in type(section).model_fields:
             p[name] = getattr(section, name)
-    way = so3.rotate(tuple(p.q_WH), config.cable)
+    way = so3.rotate(tuple(p.q_NH), config.cable)
     below = (0.0, 0.0, task.diverter.gap + config.mouth_height)
     p.under = vec.sub(vec.add(config.planner.waypoints[0].position, way), below)
 
@@ -299,14 +299,14 @@ def _reset(sig, x, p):
 TASK = StageKind(
     "task",
     task_step,
-    reads=("t", "F_h_H", "bias_ready", "z_arm", "e_p_W"),
+    reads=("t", "F_h_H", "bias_ready", "z_arm", "e_p_N"),
     writes=(*PLANNER.writes, "gain_set", "X_bE_des", "bias_request", "task_state", "hooked"),
     state=record(
         path=PLANNER.state, state="i8", since="f8", held="f8", hooked="i8", soft="i8", start=3, duration="f8", z="f8", v="f8",
         peak="f8", mark="f8",
     ),
     params=record(
-        path=PLANNER.params, kind="i8", q_WH=4, tool_p=3, tool_q=4, under=3,
+        path=PLANNER.params, kind="i8", q_NH=4, tool_p=3, tool_q=4, under=3,
         **{name: 2 if name in ("contact", "weight") else "f8" for name in (*Handover.model_fields, *Diverter.model_fields)},
     ),
     pack=_pack,

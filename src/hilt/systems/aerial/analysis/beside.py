@@ -11,4 +11,4 @@ OTHER = "other estimator"
 def beside(result: Result) -> Beside:
     scenario = result.scenario
     assert isinstance(scenario, Aerial)
-    return Beside({OTHER: slim(other_estimator(result), ("e_p_W",))} if scenario.task.kind == "hover" else {}, {})
+    return Beside({OTHER: slim(other_estimator(result), ("e_p_N",))} if scenario.task.kind == "hover" else {}, {})

@@ -11,7 +11,7 @@ from hilt.systems.aerial.views.traces import legend, scenario_of, stage, stop_of
 
 def displacement(result: Result, title: str = "Displacement of the base") -> Picture:
     """[Fig. 2, Fig. 7] of the paper."""
-    t, e = result.rows["t"], 1e3 * result.rows["e_p_W"]
+    t, e = result.rows["t"], 1e3 * result.rows["e_p_N"]
     fig, axes = stage(result, 1, 2.6)
     three(axes[0], t, e)
     box = 1e3 * scenario_of(result).hardware.base_box
@@ -30,7 +30,7 @@ def _along(result: Result) -> tuple[np.ndarray, str]:
     """The direction that the disturbance has most of."""
     force = np.array(scenario_of(result).push.force)
     if not force.any():
-        axis = int(np.abs(result.rows["e_p_W"]).max(axis=0).argmax())
+        axis = int(np.abs(result.rows["e_p_N"]).max(axis=0).argmax())
         return np.eye(3)[axis], "xyz"[axis]
     return force / np.linalg.norm(force), "along the push"
 
@@ -42,7 +42,7 @@ def with_and_without(result: Result, other: Result) -> Picture:
     for run, enabled in ((result, on), (other, not on)):
         label, colour = ("with the\nestimator", MEASURED) if enabled else ("without", MADE)
         for i, panel in enumerate(axes):
-            line(panel, run.rows["t"], 1e3 * run.rows["e_p_W"][:, i], label, color=colour)
+            line(panel, run.rows["t"], 1e3 * run.rows["e_p_N"][:, i], label, color=colour)
     for name, panel in zip("xyz", axes, strict=True):
         panel.set(ylabel=f"e_p, {name} [mm]")
         hide_rounding(panel, 0.1)
@@ -70,10 +70,10 @@ def estimate(result: Result) -> Picture:
     rows, scenario = result.rows, scenario_of(result)
     direction, name = _along(result)
     t, push = rows["t"], scenario.push
-    true = (rows["push_W"] + rows["F_E_W"]["f"] + rows["wind_W"]) @ direction
+    true = (rows["push_N"] + rows["F_E_N"]["f"] + rows["wind_N"]) @ direction
     fig, axes = panels(2)
     line(axes[0], t, true, "true force\nfrom outside", color="0.6", linewidth=2.2)
-    line(axes[0], t, rows["f_hat_W"] @ direction, "estimated", color=MEASURED)
+    line(axes[0], t, rows["f_hat_N"] @ direction, "estimated", color=MEASURED)
     if any(push.force) and scenario.estimator.enabled:
         w, size = scenario.estimator.bandwidth, float(np.linalg.norm(push.force))
 

@@ -29,7 +29,7 @@ ROTORS = 4
 
 PARAMS = record(
     nodes="i8", body="i8", rotor="i8", arm="i8", planned="i8", hardware="i8", hand="i8", mounted="i8", real_mounted="i8",
-    cable="i8", box="i8", rotor_arm="f8", flying=CHAIN, iiwa=CHAIN, X_WH=7, X_VH=7, grip_T=3, hook_T=3, q_ET=4, q_hook=4,
+    cable="i8", box="i8", rotor_arm="f8", flying=CHAIN, iiwa=CHAIN, X_NH=7, X_VH=7, grip_B=3, hook_B=3, q_EB=4, q_hook=4,
     handover="f8", carries="i8", somebody="i8", human="i8", applied="i8", estimate="i8", wind="i8", push="i8", pull="i8",
 )  # fmt: skip
 STATE = record(t="f8", angle=ROTORS)
@@ -37,8 +37,8 @@ STATE = record(t="f8", angle=ROTORS)
 
 @jit_apart
 def _put_vehicle(out, sig, x, p):
-    X_Wb = spatial.load(sig.X_Wb_meas)
-    put(out, p.body, X_Wb[0], X_Wb[1])
+    X_Nb = spatial.load(sig.X_Nb_meas)
+    put(out, p.body, X_Nb[0], X_Nb[1])
     dt = sig.t - x.t
     if math.isfinite(sig.t):
         x.t = sig.t
@@ -49,34 +49,34 @@ def _put_vehicle(out, sig, x, p):
             x.angle[i] = (x.angle[i] + turn) % (2.0 * math.pi)
         quarter = 0.5 * math.pi * i
         at = (p.rotor_arm * math.cos(quarter), p.rotor_arm * math.sin(quarter), 0.06)
-        X_Wr = spatial.compose(X_Wb, (at, so3.exp((0.0, 0.0, x.angle[i]))))
-        put(out, p.rotor + i, X_Wr[0], X_Wr[1])
-    put_chain(out, p.arm, p.flying, sig.q_uam, X_Wb[0], X_Wb[1])
-    put(out, p.planned, vec.load(sig.p_bd_W), so3.exp((0.0, 0.0, sig.yaw_bd)))
+        X_Nr = spatial.compose(X_Nb, (at, so3.exp((0.0, 0.0, x.angle[i]))))
+        put(out, p.rotor + i, X_Nr[0], X_Nr[1])
+    put_chain(out, p.arm, p.flying, sig.q_uam, X_Nb[0], X_Nb[1])
+    put(out, p.planned, vec.load(sig.p_bd_N), so3.exp((0.0, 0.0, sig.yaw_bd)))
 
 
 @jit_apart
-def _put_cable(out, sig, p, X_WH, X_VH, X_WE, X_VT):
-    """In the simulated world W and beside it, V."""
+def _put_cable(out, sig, p, X_NH, X_VH, X_NE, X_VB):
+    """In the simulated world N and beside it, V."""
     at = vec.load(sig.p_cable_true_H)
-    turned = so3.multiply(X_WH[1], so3.load(p.q_hook))
-    put(out, p.cable, spatial.place(X_WH, at), turned)
-    put(out, p.cable + 1, spatial.place((X_WE[0], so3.multiply(X_WE[1], so3.load(p.q_ET))), vec.load(p.hook_T)), turned)
+    turned = so3.multiply(X_NH[1], so3.load(p.q_hook))
+    put(out, p.cable, spatial.place(X_NH, at), turned)
+    put(out, p.cable + 1, spatial.place((X_NE[0], so3.multiply(X_NE[1], so3.load(p.q_EB))), vec.load(p.hook_B)), turned)
     put(out, p.cable + 2, spatial.place(X_VH, at), turned)
-    put(out, p.cable + 3, spatial.place(X_VT, vec.load(p.hook_T)), turned)
+    put(out, p.cable + 3, spatial.place(X_VB, vec.load(p.hook_B)), turned)
 
 
 @jit_apart
-def _put_human(out, sig, p, X_VT, X_WE):
+def _put_human(out, sig, p, X_VB, X_NE):
     holds = sig.hand_state == HOLDS and p.somebody
     if holds:
-        put(out, p.hand, spatial.place(X_VT, vec.load(p.grip_T)), so3.load(p.X_VH[3:]))
+        put(out, p.hand, spatial.place(X_VB, vec.load(p.grip_B)), so3.load(p.X_VH[3:]))
     else:
         hide(out, p.hand)
     if p.mounted >= 0:
         left = sig.t >= p.handover and p.carries
-        put(out, p.mounted, X_WE[0], X_WE[1])
-        put(out, p.real_mounted, X_VT[0], so3.load(p.X_VH[3:]))
+        put(out, p.mounted, X_NE[0], X_NE[1])
+        put(out, p.real_mounted, X_VB[0], so3.load(p.X_VH[3:]))
         if not left:
             hide(out, p.mounted)
             if not holds:
@@ -86,23 +86,23 @@ def _put_human(out, sig, p, X_VT, X_WE):
 @jit_apart
 def pose(row, x, p, out):
     sig, x, p = row[0], x[0], p[0]
-    X_WH, X_VH = (vec.load(p.X_WH), so3.load(p.X_WH[3:])), (vec.load(p.X_VH), so3.load(p.X_VH[3:]))
-    X_WE, X_Wb = spatial.load(sig.X_WE), spatial.load(sig.X_Wb_meas)
+    X_NH, X_VH = (vec.load(p.X_NH), so3.load(p.X_NH[3:])), (vec.load(p.X_VH), so3.load(p.X_VH[3:]))
+    X_NE, X_Nb = spatial.load(sig.X_NE), spatial.load(sig.X_Nb_meas)
     _put_vehicle(out, sig, x, p)
     put(out, p.hardware, X_VH[0], X_VH[1])
     put_chain(out, p.hardware + 1, p.iiwa, sig.q_hw, X_VH[0], X_VH[1])
-    X_VT = spatial.compose(X_VH, spatial.load(sig.X_WB_cmd))
+    X_VB = spatial.compose(X_VH, spatial.load(sig.X_WB_cmd))
     if p.box >= 0:
         put(out, p.box, X_VH[0], X_VH[1])
-    _put_human(out, sig, p, X_VT, X_WE)
+    _put_human(out, sig, p, X_VB, X_NE)
     if p.cable >= 0:
-        _put_cable(out, sig, p, X_WH, X_VH, X_WE, X_VT)
-    put_arrow(out, p.nodes, p.human, X_VT[0], so3.rotate(X_VH[1], vec.load(sig.F_h_H.f)), LEAST)
-    put_arrow(out, p.nodes, p.applied, X_WE[0], vec.load(sig.F_E_W.f), LEAST)
-    put_arrow(out, p.nodes, p.estimate, X_Wb[0], vec.load(sig.f_hat_W), LEAST)
-    put_arrow(out, p.nodes, p.wind, vec.add(X_Wb[0], (0.0, 0.0, 0.2)), vec.load(sig.wind_W), LEAST)
-    put_arrow(out, p.nodes, p.push, X_WE[0], vec.load(sig.push_W), LEAST)
-    put_arrow(out, p.nodes, p.pull, X_VT[0], so3.rotate(X_VH[1], vec.load(sig.F_cable_true_H)), LEAST)
+        _put_cable(out, sig, p, X_NH, X_VH, X_NE, X_VB)
+    put_arrow(out, p.nodes, p.human, X_VB[0], so3.rotate(X_VH[1], vec.load(sig.F_h_H.f)), LEAST)
+    put_arrow(out, p.nodes, p.applied, X_NE[0], vec.load(sig.F_E_N.f), LEAST)
+    put_arrow(out, p.nodes, p.estimate, X_Nb[0], vec.load(sig.f_hat_N), LEAST)
+    put_arrow(out, p.nodes, p.wind, vec.add(X_Nb[0], (0.0, 0.0, 0.2)), vec.load(sig.wind_N), LEAST)
+    put_arrow(out, p.nodes, p.push, X_NE[0], vec.load(sig.push_N), LEAST)
+    put_arrow(out, p.nodes, p.pull, X_VB[0], so3.rotate(X_VH[1], vec.load(sig.F_cable_true_H)), LEAST)
 
 
 def _frame_parts(arm: float) -> list[Part]:
@@ -150,7 +150,7 @@ def _add_vehicle(scene: Scene, p, values: Aerial) -> None:
 
 def _add_human(scene: Scene, p, values: Aerial) -> None:
     p.hand = scene.node("hand", "human hand", "solid", "hand", *hand_parts())
-    p.grip_T, p.handover, p.carries = values.hand.grip, values.hand.handover, values.hand.tool_mass > 0.0
+    p.grip_B, p.handover, p.carries = values.hand.grip, values.hand.handover, values.hand.tool_mass > 0.0
     p.somebody = values.hand.stiffness > 0.0
     p.mounted = p.real_mounted = -1
     if values.hand.tool_mass > 0.0:
@@ -161,19 +161,19 @@ def _add_human(scene: Scene, p, values: Aerial) -> None:
 def draw(values: Aerial) -> Drawing:
     scene, p = Scene(scale_bar=0.1), np.zeros(1, PARAMS)
     figures = p[0]
-    (p_HT, q_HT), (p_WE, q_WE) = values.start_of_tool, values.start_of_simulated_tool
-    p_WH, q_WH = values.frames.hardware_in_world(p_HT, p_WE)
-    p_VH = vec.add(p_WH, so3.rotate(q_WH, BESIDE))
-    figures.X_WH[:3], figures.X_WH[3:], figures.X_VH[:3], figures.X_VH[3:] = p_WH, q_WH, p_VH, q_WH
-    figures.q_ET = so3.multiply(so3.inverse(q_WE), so3.multiply(q_WH, q_HT))
+    (p_HB, q_HB), (p_NE, q_NE) = values.start_of_tool, values.start_of_simulated_tool
+    p_NH, q_NH = values.frames.hardware_in_world(p_HB, p_NE)
+    p_VH = vec.add(p_NH, so3.rotate(q_NH, BESIDE))
+    figures.X_NH[:3], figures.X_NH[3:], figures.X_VH[:3], figures.X_VH[3:] = p_NH, q_NH, p_VH, q_NH
+    figures.q_EB = so3.multiply(so3.inverse(q_NE), so3.multiply(q_NH, q_HB))
     figures.q_hook = (1.0, 0.0, 0.0, 0.0) if values.cable.along == "y" else so3.exp((0.0, 0.0, 0.5 * math.pi))
-    figures.hook_T = values.cable.hook
+    figures.hook_B = values.cable.hook
     _add_vehicle(scene, figures, values)
     figures.hardware = add_hardware(scene, values.hardware_arm.tool_length)
     pack_iiwa(figures.iiwa, values.hardware_arm.tool_length)
     _add_human(scene, figures, values)
     figures.cable = add_cable(scene, values.cable) if values.cable.present else -1
-    figures.box = _add_box(scene, values, p_VH, q_WH)
+    figures.box = _add_box(scene, values, p_VH, q_NH)
     for name, key, label, colour in (
         ("human", "human", "measured force on the hardware's tool", "force"),
         ("applied", "applied", "the same on the simulated tool", "force"),
@@ -186,23 +186,23 @@ def draw(values: Aerial) -> Drawing:
     figures.nodes = len(scene.nodes)
     scene.trail("tool", "virtual")
     scene.trail("hardware-tool", "robot")
-    _views(scene, values, p_WE, p_VH, q_WH, p_HT)
+    _views(scene, values, p_NE, p_VH, q_NH, p_HB)
     return Drawing(scene, pose, np.zeros(1, STATE), p)
 
 
-def _add_box(scene: Scene, values: Aerial, p_VH, q_WH) -> int:
-    """Where the hardware's tool may go: the scene's box, or edges when the hardware does not stand straight in W."""
+def _add_box(scene: Scene, values: Aerial, p_VH, q_NH) -> int:
+    """Where the hardware's tool may go: the scene's box, or edges when the hardware does not stand straight in N."""
     low, high = np.array(values.hardware_arm.box_min), np.array(values.hardware_arm.box_max)
-    if abs(q_WH[0]) > 1.0 - 1e-12:
+    if abs(q_NH[0]) > 1.0 - 1e-12:
         scene.workspace(low + p_VH, high + p_VH, 10.0)
         return -1
     return scene.node("workspace", "workspace", "wire", "ground", *edges(high - low, 0.003, 0.5 * (low + high)))
 
 
-def _views(scene: Scene, values: Aerial, p_WE, p_VH, q_WH, p_HT) -> None:
+def _views(scene: Scene, values: Aerial, p_NE, p_VH, q_NH, p_HB) -> None:
     """Both arms in three, the simulated tool in the fourth."""
     places = np.array([point.position for point in values.planner.waypoints])
-    tool, real = np.array(p_WE), np.array(vec.add(p_VH, so3.rotate(q_WH, p_HT)))
+    tool, real = np.array(p_NE), np.array(vec.add(p_VH, so3.rotate(q_NH, p_HB)))
     middle = 0.5 * (tool + real) + 0.5 * (places.min(axis=0) + places.max(axis=0)) - places[0]
     way = float(np.max(places.max(axis=0) - places.min(axis=0)))
     span = 2.1 + way + (0.2 * CABLE_LENGTH if values.cable.present else 0.0)

@@ -20,7 +20,7 @@ def forces(result: Result) -> Picture:
     fig, axes = stage(result, 1, 2.6)
     three(axes[0], t, human_force(result))
     if scenario.link.delay > 0.0:
-        line(axes[0], t, rows["F_E_W"]["f"][:, 0], "x, as it\nreaches the\nsimulation", color="0.5", linewidth=0.9)
+        line(axes[0], t, rows["F_E_N"]["f"][:, 0], "x, as it\nreaches the\nsimulation", color="0.5", linewidth=0.9)
     if scenario.hand.tool_mass > 0.0:
         weight = -scenario.hand.tool_mass * GRAVITY
         axes[0].axhline(weight, label=f"tool's weight,\n{-weight:.2f} N", **IDEAL)
