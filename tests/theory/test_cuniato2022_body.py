@@ -49,6 +49,7 @@ WEIGHT = 12.685 * GRAVITY
 def loop(sig, x, p, dt, log):
     for k in range(log.size):
         sig.tick, sig.t = k, k * dt
+        move(sig, x.airframe, p.airframe, dt)
         f = vec.add(vec.load(sig.F_E_N.f), vec.load(sig.push_N))
         vec.store(sig.F_E_b.f, so3.rotate_back(so3.load(sig.X_Nb_meas.q), f))
         admit(sig, x.admittance, p.admittance, dt)
@@ -58,13 +59,12 @@ def loop(sig, x, p, dt, log):
         control(sig, x.flight, p.flight, dt)
         spin(sig, x.motors, p.motors, dt)
         log[k] = sig
-        move(sig, x.airframe, p.airframe, dt)
 
 
 @functools.cache
 def fly(rate, duration, *, estimator=True, push=(0.0, 0.0, 0.0), start=0.0, load=(0.0, 0.0, 0.0), gains=NORMAL, depth=-HOME[2],
         kind="mujoco", gust=0.0):  # fmt: skip
-    """Log of the loop; `push` for half a second and `load` for ever, both at the tool in W."""
+    """Log of the loop; `push` for half a second and `load` for ever, both at the tool in N."""
     place = (HOME[0], HOME[1], -depth)
     values = SimpleNamespace(
         vehicle=Vehicle(mass=12.685, inertia=(0.777, 0.777, 1.112)),

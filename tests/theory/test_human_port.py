@@ -11,6 +11,7 @@ from hilt.compiled import jit
 from hilt.core.scenario import Scenario
 from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
+from hilt.maths import so3, spatial, vec
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
@@ -195,6 +196,15 @@ PARAMS = record(**{key: kind.params for key, kind in KINDS.items()})
 
 
 @jit
+def reach(sig, dt):
+    """An arm without limits, in place of inverse kinematics: the command is the pose asked for."""
+    asked, before = spatial.load(sig.X_WB_asked), spatial.load(sig.X_WB_cmd)
+    vec.store(sig.V_WB_cmd.v, vec.scale(1.0 / dt, vec.sub(asked[0], before[0])))
+    vec.store(sig.V_WB_cmd.w, vec.scale(1.0 / dt, so3.between(before[1], asked[1])))
+    spatial.store(sig.X_WB_cmd, asked)
+
+
+@jit
 def run_stages(row, state, params, dt, log):
     sig, x, p = row[0], state[0], params[0]
     for k in range(len(log)):
@@ -206,6 +216,7 @@ def run_stages(row, state, params, dt, log):
         sensor_step(sig, x.sensor, p.sensor, dt)
         force_filter_step(sig, x.filter, p.filter, dt)
         hardware_admittance_step(sig, x.hardware, p.hardware, dt)
+        reach(sig, dt)
         log[k] = sig
         if abs(sig.F_Bcm_true_W.f[0]) > 1e9:  # diverged: the rest of the log says so too
             log[k:] = row[0]
@@ -227,7 +238,8 @@ def held(stiffness, guard, **more):
     """Rows of its run."""
     values = scenario_of(stiffness, guard, **more)
     row, state, params = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
-    row[0].X_HB_rest.p, row[0].X_HB_rest.q = values.start_of_tool
+    for pose in (row[0].X_HB_rest, row[0].X_WB_cmd):
+        pose.p, pose.q = values.start_of_tool
     for key, kind in KINDS.items():
         pack(AERIAL, kind, params[0][key], values)
     for key, kind in {**TICK, **PLANT}.items():

@@ -21,18 +21,23 @@ def _com(pose, c_B):
 
 @jit
 def books_step(sig, x, p, dt):
+    # What the body did since the last tick, which the command may lead, and the wrench that the last tick worked with.
+    body = vec.load(sig.X_WBcm_next.p), so3.load(sig.X_WBcm_next.q)
+    book_world(sig, x, p, body, (vec.load(sig.F_Bcm_W.f), vec.load(sig.F_Bcm_W.tau)))
+
+
+@jit
+def book_world(sig, x, p, asked_pose, felt):
+    """Book the world's side of a tick that asked for a motion of the centre of mass and worked with the wrench it felt."""
     p_true, q_true = _com(sig.X_WB_true, p.p_BoBcm_B), so3.load(sig.X_WB_true.q)
-    # What the body did since the last tick; the set-point may also lead it.
-    p_des, q_des = vec.load(sig.X_WBcm_next.p), so3.load(sig.X_WBcm_next.q)
+    p_des, q_des = asked_pose
     f, tau = vec.load(sig.F_Bcm_true_W.f), vec.load(sig.F_Bcm_true_W.tau)
     if x.started:
         moved, turned = vec.sub(p_true, vec.load(x.p_true)), so3.between(so3.load(x.q_true), q_true)
         asked, asked_turn = vec.sub(p_des, vec.load(x.p_des)), so3.between(so3.load(x.q_des), q_des)
         f_held, tau_held = vec.load(x.f), vec.load(x.tau)
         f_mean, tau_mean = vec.scale(0.5, vec.add(f_held, f)), vec.scale(0.5, vec.add(tau_held, tau))
-        # F_Bcm_W is still what the last tick worked with.
-        f_error = vec.sub(vec.load(sig.F_Bcm_W.f), f_held)
-        tau_error = vec.sub(vec.load(sig.F_Bcm_W.tau), tau_held)
+        f_error, tau_error = vec.sub(felt[0], f_held), vec.sub(felt[1], tau_held)
         ledger.book_wrench(x.environment, f_mean, tau_mean, moved, turned)
         ledger.book_wrench(x.sampling, vec.sub(f_held, f_mean), vec.sub(tau_held, tau_mean), moved, turned)
         ledger.book_wrench(x.delay, f_held, tau_held, vec.sub(asked, moved), vec.sub(asked_turn, turned))

@@ -16,7 +16,6 @@ from hilt.core.scenario import Loop, Scenario
 from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
 from hilt.maths import chain, so3, spatial
-from hilt.plant.books import BOOKS, books_step
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
@@ -35,6 +34,7 @@ from hilt.systems.aerial.hardware_arm import (
     pack_iiwa,
     start_posture,
 )
+from hilt.systems.aerial.hardware_books import HARDWARE_BOOKS, hardware_books_step
 from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, Link, interface_step
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
@@ -260,7 +260,7 @@ def test_a_slow_pose_is_followed_to_a_micrometre():
         angle = 2.0 * k * DT
         asked = (0.5 + 0.1 * (1.0 - math.cos(angle)), 0.1 * math.sin(angle), 0.4 + 0.02 * math.sin(2.0 * angle))
         q = so3.multiply(so3.exp((0.2 * math.sin(angle), 0.0, 0.0)), DOWN)
-        sig.X_WB_cmd.p, sig.X_WB_cmd.q = asked, q
+        sig.X_WB_asked.p, sig.X_WB_asked.q = asked, q
         hardware_ik_step(sig, x, p, DT)
         assert sig.X_WB_cmd.p == pytest.approx(asked, abs=1e-6)
         assert sig.ik_hw_error < 1e-6
@@ -273,7 +273,7 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(patience=10.0))
     last, seen = sig.q_hw.copy(), []
     for _ in range(150):
-        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5, 0.3, 0.5), DOWN
+        sig.X_WB_asked.p, sig.X_WB_asked.q = (0.5, 0.3, 0.5), DOWN
         hardware_ik_step(sig, x, p, DT)
         assert (np.abs(sig.q_hw - last) <= np.array(SPEEDS) * DT * (1 + 1e-9)).all()
         last = sig.q_hw.copy()
@@ -285,7 +285,7 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
     sig, x, p = make(HARDWARE_IK)
     ticks = 0
     while sig.fault == 0 and ticks < 150:
-        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5, 0.3 if ticks % 80 < 40 else -0.3, 0.5), DOWN
+        sig.X_WB_asked.p, sig.X_WB_asked.q = (0.5, 0.3 if ticks % 80 < 40 else -0.3, 0.5), DOWN
         hardware_ik_step(sig, x, p, DT)
         ticks += 1
     assert sig.fault == faults.HARDWARE_ERROR
@@ -296,13 +296,13 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
 def test_the_tool_stays_in_its_box_and_out_of_reach_is_a_fault():
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(box_max=(0.55, 0.6, 1.0)))
     for k in range(100):
-        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
+        sig.X_WB_asked.p, sig.X_WB_asked.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
         hardware_ik_step(sig, x, p, DT)
     assert sig.X_WB_cmd.p[0] == pytest.approx(0.55, abs=1e-9)
     assert sig.fault == 0
     sig, x, p = make(HARDWARE_IK)
     for k in range(200):
-        sig.X_WB_cmd.p, sig.X_WB_cmd.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
+        sig.X_WB_asked.p, sig.X_WB_asked.q = (0.5 + 0.002 * k, 0.0, 0.4), DOWN
         hardware_ik_step(sig, x, p, DT)
         if sig.fault:
             break
@@ -331,7 +331,7 @@ class Held(Scenario):
 
 
 TICK = {"filter": FORCE_FILTER, "hardware": HARDWARE_ADMITTANCE, "ik": HARDWARE_IK}
-PLANT = {"servo": SERVO, "encoder": ENCODER, "hand": HAND, "books": BOOKS, "sensor": SENSOR}
+PLANT = {"servo": SERVO, "encoder": ENCODER, "hand": HAND, "books": HARDWARE_BOOKS, "sensor": SENSOR}
 KINDS = {**PLANT, **TICK}
 ROW = row_type({name for kind in KINDS.values() for name in (*kind.reads, *kind.writes)})
 STATE = record(**{key: kind.state for key, kind in KINDS.items()})
@@ -364,7 +364,7 @@ def run_stages(row, state, params, dt, busy, log):
         robot_step(sig, x.servo, p.servo, dt)
         encoder_step(sig, x.encoder, p.encoder, dt)
         hand_step(sig, x.hand, p.hand, dt)
-        books_step(sig, x.books, p.books, dt)
+        hardware_books_step(sig, x.books, p.books, dt)
         sensor_step(sig, x.sensor, p.sensor, dt)
         force_filter_step(sig, x.filter, p.filter, dt)
         simulated_side(sig, busy)

@@ -65,11 +65,11 @@ def fly(dt, duration, rotors, command=None, wrench=None, **changes):
     log = np.zeros(round(duration / dt) + 1, ROW)
     for k in range(len(log)):
         sig.tick, sig.t = k, k * dt
+        AIRFRAME.step(sig, x, p, dt)
         sig.u_T_acting, sig.tau_b_acting = rotors(sig.t)
         sig.q_uam_c = home + (command(sig.t) if command else 0.0)
         sig.F_E_N.f, sig.F_E_N.tau = wrench(sig.t) if wrench else ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         log[k] = sig
-        AIRFRAME.step(sig, x, p, dt)
     return log
 
 
@@ -388,3 +388,13 @@ def test_a_vehicle_whose_equations_come_apart_is_a_fault_at_once(kind):
     for name in ("X_Nb_meas", "V_Nb_meas", "X_NE", "V_NE", "X_WB_cmd"):
         assert all(np.isfinite(rows[name][part]).all() for part in rows.dtype[name].names)
     assert all(np.isfinite(rows[name]).all() for name in ("e_p_N", "q_uam", "tau_uam", "f_hat_N"))
+
+
+@slow
+def test_a_row_shows_the_vehicle_where_it_is_at_the_rows_time():
+    """Flight control's displacement is that of the pose in the same row, to the last bit."""
+    rows = job.simulate(*job.find("aerial", "push", ["loop.duration=1.2 s", "push.start=1 s"])).rows
+    assert rows["e_p_N"].tobytes() == (rows["X_Nb_meas"]["p"] - rows["p_bd_N"]).tobytes()
+    assert np.abs(np.diff(rows["X_Nb_meas"]["p"], axis=0)).max() > 1e-4, "it moves, so the row before would differ"
+    pushed = np.flatnonzero(rows["push_N"][:, 0])
+    assert rows["t"][pushed[0]] == pytest.approx(1.0)

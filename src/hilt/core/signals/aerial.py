@@ -24,8 +24,8 @@ declare("rotor_speed_acting", FLOAT, "speeds that act over the tick, after the m
 declare("u_T_acting", FLOAT, "their thrust", unit="N")
 declare("tau_b_acting", FLOAT, "their torques", size=3, unit="N·m", frame="b")
 
-# Aerial: arm and human. H is the base of the hardware arm (b' of the paper), which is the W of its X_WB and F_So_S signals;
-# b is the flying base, E the simulated tool. Six numbers are shifts along and turns about x, y, z.
+# Aerial: arm and human. N is the simulated world, b the flying base, E the simulated tool. H is the base of the hardware arm
+# (b' of the paper), whose tool is B; the laboratory's frame W lies in it. Six numbers are shifts along and turns about x, y, z.
 declare("bias_request", INTEGER, "1 asks for a new bias of the sensor while nothing touches the tool", unit="1")
 declare("bias_ready", INTEGER, "1 when the bias of the sensor is known", unit="1")
 declare("F_h_raw_H", WRENCH, "wrench of the human on the tool: bias and own load taken off", frame="H")
@@ -35,6 +35,7 @@ declare("e_p_H", FLOAT, "displacement of the flying base as it reaches the hardw
 declare("e_p_shown_H", FLOAT, "its part that the hardware shows: inside the box, smoothed", size=3, unit="m", frame="H")
 declare("z_hw", FLOAT, "how far the hardware's tool gives way", size=6, unit="m, rad", frame="H")
 declare("v_hw", FLOAT, "its rate", size=6, unit="m/s, rad/s", frame="H")
+declare("X_WB_asked", POSE, "pose asked of the hardware's tool for t + T, before box and joints", frame="W")
 declare("D_port", FLOAT, "damping that the guard at the human port adds", size=3, unit="N·s/m", frame="H")
 declare("P_port", FLOAT, "power into the hardware that is not stored, as the guard observes it", size=3, unit="W", frame="H")
 declare("W_human", PORT, "true work of the human on the hardware's tool")

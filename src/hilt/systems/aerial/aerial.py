@@ -17,7 +17,6 @@ from hilt.core.system import Live, System
 from hilt.core.units import Metre3
 from hilt.dynamics.body import Body
 from hilt.maths import once
-from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import check_fits
@@ -35,6 +34,7 @@ from hilt.systems.aerial.gains import Gains
 from hilt.systems.aerial.hand import HAND, Hand, HandAtTool
 from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, YieldingArm
 from hilt.systems.aerial.hardware_arm import HARDWARE_IK, ArmAtStart, HardwareArm
+from hilt.systems.aerial.hardware_books import HARDWARE_BOOKS
 from hilt.systems.aerial.interface import INTERFACE, Frames, Link, LinkedTools, Pose
 from hilt.systems.aerial.metrics import METRIC_WORDS, AerialMeter, compliance_energy
 from hilt.systems.aerial.planner import Planner
@@ -155,6 +155,7 @@ AERIAL = System(
     summary="a human works with a simulated flying arm through a real one: admittance, energy tank, wrench estimator",
     scenario=Aerial,
     tick=(
+        Block("airframe", AIRFRAME, _airframe),  # moves on from the last tick
         Block("force_filter", FORCE_FILTER, lambda s: FilteredSensor(s.force_filter, s.sensor.position, s.sensor.attitude)),
         Block("task", TASK, _task),
         Block("interface", INTERFACE, _interface),
@@ -166,20 +167,19 @@ AERIAL = System(
         Block("hardware", HARDWARE_ADMITTANCE, _hardware),
         Block("hardware_ik", HARDWARE_IK, lambda s: ArmAtStart(s.hardware_arm, *s.start_of_tool)),
         Block("guard", GUARD, lambda s: Guarded(s.limits)),
-        Block("airframe", AIRFRAME, _airframe),
     ),
     plant=(
         Block("servo", SERVO, lambda s: s.servo),
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("hand", HAND, _hand),
         Block("cable", CABLE, lambda s: HungCable(s.cable, s.start_of_tool[0])),
-        Block("books", BOOKS, lambda s: s.body),
+        Block("books", HARDWARE_BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: MountedSensor(s.sensor, s.rotates, s.body.centre_of_mass)),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
         Block("felt", WRENCH_OBSERVED, lambda s: Mounting(s.sensor.position, s.sensor.attitude, s.body.centre_of_mass)),
-        Block("books", BOOKS, lambda s: s.body),
+        Block("books", HARDWARE_BOOKS, lambda s: s.body),
     ),
     metrics=AerialMeter,
     metric_words=METRIC_WORDS,

@@ -1,7 +1,7 @@
-"""The simulated vehicle moves: the last stage of a tick.
+"""The simulated vehicle moves: the first stage of a tick, so that a row shows it where it is at the row's time.
 
-Row k holds where it is at t = kT and the wind and push that act from t to t + T; the stage moves it under those, the rotors'
-thrust and torques, the wrench at the tool and the commanded angles of the arm, and writes the same signals for t + T.
+It has moved since the last tick under the wind and the push of that row, the rotors' thrust and torques, the wrench at the tool
+and the commanded angles of the arm, all of which still stand in the row. Then come wind and push for the time from t to t + T.
 
 Two simulators stand behind one interface, `start`, `move` and `show`:
 
@@ -141,6 +141,15 @@ def _weather(sig, x, p, t, dt):
 
 @jit
 def airframe_step(sig, x, p, dt):
+    if x.started:
+        _move(sig, x, p, dt)
+        _weather(sig, x, p, x.now, dt)
+    x.started, x.now = 1, sig.t + dt
+
+
+@jit
+def _move(sig, x, p, dt):
+    """From the last tick to this one, by what that one has left in the row."""
     f_E_N = vec.add(vec.load(sig.F_E_N.f), vec.load(sig.push_N))
     tau_E_N, wind_N = vec.load(sig.F_E_N.tau), vec.load(sig.wind_N)
     if p.kind == MUJOCO:
@@ -155,7 +164,6 @@ def airframe_step(sig, x, p, dt):
             _rigid_show(sig, x.rigid, p.rigid)
     if not flies:  # what is not a number is not shown: boxes and limits on the way to the hardware may hide it
         faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
-    _weather(sig, x, p, sig.t + dt, dt)
 
 
 @dataclass(frozen=True)
@@ -216,6 +224,7 @@ AIRFRAME = StageKind(
     ),
     state=record(
         arm=FLYING_ARM, rigid=record(body=QUADROTOR_STATE, X=POSE, V=TWIST, f=3, tau=3), noise=NOISE, gust=3,
+        started="i8", now="f8",
     ),
     params=record(
         kind="i8", arm=FLYING_ARM_PARAMS, rigid=record(body=QUADROTOR_PARAMS, centre=3, tool=POSE, posture=JOINTS), push=3,

@@ -1,6 +1,6 @@
 """The hardware arm gives way to the human, shows what the flying base does, and is guarded at the human port.
 
-    M x̄'' + D x̄' + K x̄ = h_h,        x_cmd = x_rest + LPF(clamp(e_p')) + x̄ + lead        [Cuniato2022, eq. 4, eq. 5]
+    M x̄'' + D x̄' + K x̄ = h_h,        x_asked = x_rest + LPF(clamp(e_p')) + x̄ + lead        [Cuniato2022, eq. 4, eq. 5]
 
 The paper feeds the base's displacement in as a wrench h_q made of its derivatives; with x̄ = x̃ - e_p' that is the same motion,
 and 0.1 mm of noise on e_p' stays 0.1 mm where h_q would make 2.4 N of it.
@@ -9,8 +9,8 @@ The gains are those of the simulated arm, axis by axis, so that both tools give 
 
     ΔE_hw = hᵀ x̄'_m T  -  x̄'_mᵀ D x̄'_m T  +  ½ x̄ᵀ dK x̄ + ½ x̄'ᵀ dM x̄'        supplied, damping, gains
 
-The wrench works on the whole motion asked for, F · Δx_cmd; what is not `supplied` of that is the work on base, rest motion and
-lead, and has a port of its own. Row k has the sums up to the state at t = kT.
+The wrench works on the whole motion asked for, F · Δx_asked; what is not `supplied` of that is the work on base, rest motion
+and lead, and has a port of its own. Row k has the sums up to the state at t = kT.
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def _give_way(sig, x, dt):
 
 
 @jit
-def _ask(sig, x, p, dt):
+def _ask(sig, x, p):
     """The pose asked for; returns the work of the wrench on the way to it."""
     work = 0.0
     for i in range(3):
@@ -96,14 +96,11 @@ def _ask(sig, x, p, dt):
         x.followed[i] += p.servo_share * (rest - x.followed[i])
         place = rest + z + ahead
         work += sig.F_h_H.f[i] * (place - x.place[i])
-        sig.V_WB_cmd.v[i] = (place - x.place[i]) / dt if x.started else 0.0
-        sig.X_WB_cmd.p[i] = x.place[i] = place
+        sig.X_WB_asked.p[i] = x.place[i] = place
     q = admittance.compliant_attitude(x.compliance, so3.load(sig.X_HB_rest.q))
     work += vec.dot(vec.load(sig.F_h_H.tau), so3.between(so3.load(x.q), q))
-    so3.store(sig.X_WB_cmd.q, q)
+    so3.store(sig.X_WB_asked.q, q)
     so3.store(x.q, q)
-    vec.store(sig.V_WB_cmd.w, admittance.compliant_turn_rate(x.compliance))
-    x.started = 1
     return work
 
 
@@ -115,7 +112,7 @@ def hardware_admittance_step(sig, x, p, dt):
     if p.guard.enabled:
         _watch_port(sig, x, p, dt)
     supplied = _give_way(sig, x, dt)
-    ledger.book(x.lead_and_base, supplied - _ask(sig, x, p, dt), 1.0, 1.0)
+    ledger.book(x.lead_and_base, supplied - _ask(sig, x, p), 1.0, 1.0)
     for i in range(3):
         sig.e_p_shown_H[i] = x.shown[i]
         sig.D_port[i], sig.P_port[i] = x.guard.added[i], x.guard.P[i]
@@ -155,8 +152,8 @@ def _reset(sig, x, p):
     vec.store(x.place, vec.load(p.p0))
     vec.store(x.followed, vec.load(p.p0))
     so3.store(x.q, so3.load(p.q0))
-    vec.store(sig.X_WB_cmd.p, vec.load(p.p0))
-    so3.store(sig.X_WB_cmd.q, so3.load(p.q0))
+    vec.store(sig.X_WB_asked.p, vec.load(p.p0))
+    so3.store(sig.X_WB_asked.q, so3.load(p.q0))
 
 
 HARDWARE_ADMITTANCE = StageKind(
@@ -164,12 +161,12 @@ HARDWARE_ADMITTANCE = StageKind(
     hardware_admittance_step,
     reads=("F_h_raw_H", "F_h_H", "X_WB_meas", "X_HB_rest", "e_p_H", "M_arm", "D_arm_des", "K_arm"),
     writes=(
-        "X_WB_cmd", "V_WB_cmd", "z_hw", "v_hw", "e_p_shown_H", "D_port", "P_port", "E_hw", "W_damping", "W_gains",
+        "X_WB_asked", "z_hw", "v_hw", "e_p_shown_H", "D_port", "P_port", "E_hw", "W_damping", "W_gains",
         "W_lead_and_base",
     ),
     state=record(
         compliance=admittance.COMPLIANCE, guard=port_guard.PORT_GUARD, M=6, D0=6, D=6, K=6, shown=3, place=3, q=4, followed=3,
-        started="i8", damping=PORT, gains=PORT, lead_and_base=PORT,
+        damping=PORT, gains=PORT, lead_and_base=PORT,
     ),
     params=record(
         follow_gains="i8", M=6, D=6, K=6, base_box="f8", base_share="f8", servo_share="f8", p0=3, q0=4,

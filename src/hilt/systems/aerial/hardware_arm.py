@@ -5,7 +5,7 @@ The compliant pose goes into the box, then to joint angles by damped least squar
 the pose asked for is watched: short of it for a moment is a speed limit, short of it for long is a fault.
 
 The steps share the tick, T/3 each: all together no joint goes further than its speed allows. The last port of the ledger is
-here, the wrench on the motion asked for minus the commanded one, and the pair that the world's books compare with.
+here: the wrench on the motion asked for minus the commanded one.
 """
 
 import functools
@@ -167,7 +167,7 @@ def _work(sig, before, after):
 @jit
 def hardware_ik_step(sig, x, p, dt):
     ledger.publish(sig.W_limits, x.limits)  # of the ticks before this one, as the other ports
-    asked, before = spatial.load(sig.X_WB_cmd), spatial.load(x.reached)
+    asked, before = spatial.load(sig.X_WB_asked), spatial.load(x.reached)
     place = _into_box(p, asked[0])
     sig.ik_hw_error, turn_error = chain.ik(
         x.work, p.chain, x.q, place, asked[1], (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), dt / ITERATIONS, ITERATIONS
@@ -182,10 +182,6 @@ def hardware_ik_step(sig, x, p, dt):
     vec.store(sig.V_WB_cmd.w, vec.scale(1.0 / dt, so3.between(before[1], reached[1])))
     for i in range(JOINTS):
         sig.q_hw[i] = x.q[i]
-    # What the world's books compare with: the commanded pose, and the wrench that this tick worked with.
-    spatial.store(sig.X_WBcm_next, reached)
-    vec.store(sig.F_Bcm_W.f, vec.load(sig.F_h_H.f))
-    vec.store(sig.F_Bcm_W.tau, vec.load(sig.F_h_H.tau))
 
 
 @dataclass(frozen=True)
@@ -217,16 +213,14 @@ def _reset(sig, x, p):
     spatial.store(x.asked, spatial.load(p.start))
     spatial.store(x.reached, reached)
     spatial.store(sig.X_WB_cmd, reached)
-    spatial.store(sig.X_WBcm_next, reached)
 
 
 HARDWARE_IK = StageKind(
     "hardware-ik",
     hardware_ik_step,
-    reads=("X_WB_cmd", "F_h_H", "ik_hw_error"),
+    reads=("X_WB_asked", "F_h_H", "ik_hw_error"),
     writes=(
-        "X_WB_cmd", "V_WB_cmd", "q_hw", "ik_hw_error", "X_WBcm_next", "F_Bcm_W", "W_limits", "fault", "fault_axis",
-        "fault_value", "fault_limit",
+        "X_WB_cmd", "V_WB_cmd", "q_hw", "ik_hw_error", "W_limits", "fault", "fault_axis", "fault_value", "fault_limit",
     ),
     state=record(work=CHAIN_WORK, q=JOINTS, asked=POSE, reached=POSE, late="f8", late_turn="f8", limits=PORT),
     params=record(
