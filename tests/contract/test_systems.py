@@ -11,6 +11,7 @@ from hilt import job, loop
 from hilt.core import ledger, registry
 from hilt.core.clock import FreeClock
 from hilt.core.rig import ReplayRig, SimulatedRig
+from hilt.core.signals import whole
 from hilt.core.stage import EMPTY, Cycle
 from hilt.record import recording
 from tests.spoiling import Poison, spoil
@@ -69,7 +70,7 @@ def test_the_tick_never_sees_the_truth(result):
     rig = ReplayRig(system, iter([rows]))
     used = [block.kind for block in system.tick if block.when(result.scenario.believed)]
     read = {signal for kind in used for signal in kind.reads}
-    written = {signal for kind in used for signal in kind.writes}
+    written = {whole(name) for kind in used for name in kind.writes}
     hidden = system.inputs - read
     assert hidden, "a simulated world without a secret"
     for block in system.plant:
@@ -220,3 +221,16 @@ def test_an_exception_in_a_rig_stops_the_robot():
     with pytest.raises(RuntimeError, match="cable cut"):
         loop.run(system, bench, Raising(system, bench), FreeClock(), Counter())
     assert stopped
+
+
+def test_what_was_sent_is_the_command_until_a_fault(result):
+    """In simulation nothing stands between the two; a tick with a fault sends nothing."""
+    rows = result.rows[result.rows["fault"] == 0]
+    assert rows["X_WB_sent"].tobytes() == rows["X_WB_cmd"].tobytes()
+
+
+def test_a_tick_with_a_fault_keeps_what_was_sent_last():
+    rows = job.simulate(*job.find("freefloat", "paper", ["limits.speed=0.5 m/s"])).rows
+    assert rows["fault"][-1]
+    assert rows["X_WB_sent"][-1] == rows["X_WB_sent"][-2] == rows["X_WB_cmd"][-2]
+    assert rows["X_WB_cmd"][-1] != rows["X_WB_cmd"][-2]

@@ -9,9 +9,11 @@ import threading
 import numpy as np
 import pytest
 
+from hilt import job
 from hilt.core.faults import InputError
 from hilt.device import watch
 from hilt.device.course import BLEND
+from hilt.record import recording
 from tests.e2e.lab import PERIOD, Run
 
 WIDE = {"tracking_tolerance": 0.5, "tracking_angle": 1.0}
@@ -128,6 +130,10 @@ def test_a_robot_off_its_start_is_brought_there_within_the_limits(facility, tmp_
     p = np.array([pose["p"] for pose in sent])
     assert abs(p[0, 1]) > 0.0008
     assert abs(p[-1, 1]) == pytest.approx(abs(p[0, 1]) * math.exp(-len(p) * PERIOD / BLEND), rel=0.3)
+    rows = result.rows
+    assert np.abs(rows["X_WB_sent"]["p"] - p[: len(rows)]).max() < 1e-6, "recorded is what went out, rounded as in its packet"
+    assert abs(rows["X_WB_sent"]["p"][0, 1] - rows["X_WB_cmd"]["p"][0, 1]) > 0.0008
+    assert job.replay(recording.load(result.recording)) is None
     limits = result.scenario.limits
     late = result.timing["missed"] + result.timing["devices"]["robot"]["delay"]
     for n, limit in ((1, limits.speed), (2, limits.acceleration), (3, limits.jerk)):

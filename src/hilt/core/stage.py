@@ -36,6 +36,8 @@ class Cycle:
 class StageKind:
     """One block. `pack(p, config, loop)` fills the parameters once; `reset(sig, x, p)` sets state and first outputs.
 
+    `writes` may name a part of a signal: `X_WBcm.q`.
+
     `config` is what the stage needs of a scenario and nothing else: a section, or a small dataclass defined beside the stage.
     The system says where it comes from (`Block.section`). `loop` is a Cycle.
     """

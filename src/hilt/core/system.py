@@ -121,7 +121,7 @@ class System:
     @property
     def inputs(self) -> set[str]:
         """Signals that the rig or the simulated world writes: what a replay has to feed in."""
-        return {name for block in self.plant for name in block.kind.writes}
+        return {signals.whole(name) for block in self.plant for name in block.kind.writes}
 
     def kinds(self, scenario: Any) -> dict[str, StageKind]:
         """The stages of tick and plant that a scenario uses, by the names of their blocks."""

@@ -147,7 +147,7 @@ ROTATION = StageKind(
     "rotation",
     rotation_step,
     reads=("F_Bcm_W",),
-    writes=("X_WBcm", "V_WBcm", "X_WBcm_next", "V_WBcm_next", "L_W", "H_rot", "W_rotation"),
+    writes=("X_WBcm.q", "V_WBcm.w", "X_WBcm_next.q", "V_WBcm_next.w", "L_W", "H_rot", "W_rotation"),
     state=record(q=4, L_W=3, made=PORT),
     params=record(inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), rotates="i8", kind="i8", q0=4, w0_B=3),
     pack=_pack,

@@ -110,7 +110,7 @@ TRANSLATION = StageKind(
     translation_step,
     reads=("F_Bcm_W",),
     writes=(
-        "X_WBcm", "V_WBcm", "X_WBcm_next", "V_WBcm_next", "H",
+        "X_WBcm.p", "V_WBcm.v", "X_WBcm_next.p", "V_WBcm_next.v", "H",
         "v_pc", "v_c", "beta", "E_obs", "E_obs_free", "W_integrator", "W_controller"
     ),
     state=record(

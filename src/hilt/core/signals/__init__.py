@@ -18,4 +18,5 @@ from hilt.core.signals.table import (
     record as record,
     row_type as row_type,
     unit_of as unit_of,
+    whole as whole,
 )

@@ -46,9 +46,15 @@ TABLE: dict[str, Signal] = {}
 
 def declare(name: str, kind: np.dtype, meaning: str, *, size: int = 1, unit: str = "", frame: str = "") -> None:
     """Add a signal to the table; another package may add its own."""
-    if name in TABLE:
-        raise ValueError(f"signal {name} is declared already: {TABLE[name].meaning}")
+    same = [other for other in TABLE if other.lower() == name.lower()]  # recordings have lower-case columns
+    if same:
+        raise ValueError(f"signal {same[0]} is declared already: {TABLE[same[0]].meaning}; choose another name than {name}")
     TABLE[name] = Signal(name, kind, size, unit, frame, meaning)
+
+
+def whole(name: str) -> str:
+    """The signal of a name that a stage declares: a stage may write one part of it only, as `X_WBcm.q`."""
+    return name.partition(".")[0]
 
 
 LOOP = ("tick", "t", "lateness", "tick_time", "done", "fault", "fault_axis", "fault_value", "fault_limit")
@@ -56,7 +62,7 @@ LOOP = ("tick", "t", "lateness", "tick_time", "done", "fault", "fault_axis", "fa
 
 def row_type(names: Iterable[str]) -> np.dtype:
     """The record of a system: the loop's signals and those named, in the order of the table."""
-    wanted = set(LOOP) | set(names)
+    wanted = set(LOOP) | {whole(name) for name in names}
     unknown = wanted - set(TABLE)
     if unknown:
         raise ValueError(f"no such signals in the table: {', '.join(sorted(unknown))}")
