@@ -13,7 +13,25 @@ from hilt.core.faults import InputError
 from hilt.core.signals import leaves
 from hilt.record.reading import Recording
 
-RENAMED = {"X_WB_cmd": "X_WB_des", "V_WB_cmd": "V_WB_des"}  # today's name: the one before
+RENAMED = {  # today's name: the one before
+    "X_WB_cmd": "X_WB_des",
+    "V_WB_cmd": "V_WB_des",
+    # aerial: the simulated world was called W; poses of the vehicle were those of the next row
+    "X_Nb_meas": "X_Wb_meas",
+    "V_Nb_meas": "V_Wb_meas",
+    "X_NE": "X_WE",
+    "V_NE": "V_WE",
+    "F_E_N": "F_E_W",
+    "p_bd_N": "p_bd_W",
+    "v_bd_N": "v_bd_W",
+    "a_bd_N": "a_bd_W",
+    "q_Nbd": "q_Wbd",
+    "e_p_N": "e_p_W",
+    "f_hat_N": "f_hat_W",
+    "wind_N": "wind_W",
+    "push_N": "push_W",
+    "X_HB_rest": "X_HT_rest",
+}
 NAMED = 4  # signals in a sentence
 
 
