@@ -14,7 +14,6 @@ from hilt.core.signals import FLOAT, POSE, TABLE, TWIST, declare, leaves, whole
 FAULTS = {"fault", "fault_axis", "fault_value", "fault_limit"}
 # What acts on the mock-up is a sum: the first block begins it, those behind it read it and add to it.
 SUMS = {"F_Bcm_true_W"}
-STILL_TWO = {"F_mea_W", "x_twin", "v_twin"}  # of the twin, to go
 
 SYSTEMS = tuple(registry.systems())
 METHODS = ("none", "pic", "dac", "pida", "pida-literal", "twin")
@@ -48,7 +47,7 @@ def test_every_signal_has_one_writer(system_name, scenario_name, changes, world)
     for name, blocks in found.items():
         if whole(name) in SUMS:
             assert all(whole(name) in block.kind.reads for block in blocks[1:]), name
-        elif name not in FAULTS | STILL_TWO:
+        elif name not in FAULTS:
             assert len(blocks) == 1, f"{name} is written by {', '.join(block.name for block in blocks)}"
 
 
