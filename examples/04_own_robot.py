@@ -9,11 +9,12 @@ from hilt import job
 from hilt.core import clock
 from hilt.core.scenario import Section
 from hilt.device import own, rigfile
+from hilt.device.protocol import Reply
 from hilt.live import session
 
 
 class Lab:
-    """Robot and sensor in one; every method that may fail returns 0 or a code of hilt.faults."""
+    """Robot and sensor in one; every method that may fail returns 0 or a code of hilt.core.faults."""
 
     place, next = (0.0, 0.0, 0.0), 0.0
 
@@ -21,7 +22,7 @@ class Lab:
         self.next = max(self.next, clock.now()) + 0.004
         clock.pause(self.next - clock.now())
         self.sent(X_WB)
-        return 0
+        return Reply(0, round(self.next / 0.004))
 
     def sent(self, X_WB):
         X_WB["p"], X_WB["q"] = self.place, (1, 0, 0, 0)

@@ -94,11 +94,11 @@ class Hilt:
 
     @property
     def packet(self):
-        return self.robot.robot.state
+        return self.robot.state
 
     def tick(self, move=0.0):
         """Answer a packet: move along x."""
-        assert self.robot.wait(self.X_WB, self.V_WB) == 0
+        assert self.robot.wait(self.X_WB, self.V_WB).code == 0
         self.X_WB_cmd["p"][0] += move
         code = self.robot.send(self.X_WB_cmd) if move else self.robot.hold()
         self.sensor.read(self.F)
@@ -214,7 +214,7 @@ def test_faults_come_on_demand_and_go(facility):
         until(lambda: hilt.tick() == 0 and hilt.F["f"][0] > 49.0)
         assert hilt.F["tau"][2] == pytest.approx(2.0, abs=1e-3)
         control.set("sensor.status", "0x80000000")
-        until(lambda: hilt.robot.wait(hilt.X_WB, hilt.V_WB) == hilt.robot.hold() and hilt.sensor.read(hilt.F) != 0)
+        until(lambda: hilt.robot.wait(hilt.X_WB, hilt.V_WB).code == hilt.robot.hold() and hilt.sensor.read(hilt.F) != 0)
         control.clear()
         until(lambda: hilt.tick() == 0 and hilt.sensor.read(hilt.F) == 0 and hilt.F["f"][0] < 1.0)
         with pytest.raises(InputError, match="drop"):

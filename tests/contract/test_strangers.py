@@ -14,18 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilt.core import clock
+from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import drivers, peer
 from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.netft import codec as ft
-from hilt.device.netft import driver as netft
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.netft.jump import LEARNT, Jump
 from hilt.device.rsi import codec, frames
-from hilt.device.rsi import driver as rsi
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import Place, RsiSettings
@@ -112,8 +110,8 @@ def cell(allowed=ROBOT):
 
 def cycles(driver, X, V, count):
     for _ in range(count):
-        assert driver.wait(X, V) == rsi.OK
-        assert driver.hold() == rsi.OK
+        assert driver.wait(X, V).code == faults.NONE
+        assert driver.hold() == faults.NONE
 
 
 def test_a_poser_that_sends_first_from_another_address_is_not_the_robot():
@@ -204,9 +202,9 @@ def test_a_robot_that_comes_after_a_poser_is_heard_of_before_anything_moves(allo
         driver.open("127.0.0.1", driver.port, 0.004, LONG)
         cycles(driver, X, V, 5)
         with controller(driver) as arm:
-            until(lambda: driver.wait(X, V) == rsi.RIVAL and driver.hold() == rsi.OK)
-            assert driver.wait(X, V) == rsi.RIVAL, "and it stays so"
-            assert rsi.SENTENCES[rsi.RIVAL]
+            until(lambda: driver.wait(X, V).code == faults.ROBOT_RIVAL and driver.hold() == faults.NONE)
+            assert driver.wait(X, V).code == faults.ROBOT_RIVAL, "and it stays so"
+            assert "does not know" not in faults.explain(faults.ROBOT_RIVAL)
             assert any(peer.named(arm.address) in note for note in driver.notes())
             assert len(arm.diary) == 0
         driver.close()
@@ -227,16 +225,16 @@ def test_a_strangers_packet_counts_and_changes_nothing(address):
         stranger.bind((address, 0))
         to = ("127.0.0.1", driver.port)
         cycles(driver, X, V, 10)
-        assert driver.wait(X, V) == rsi.OK
-        assert driver.send(X) == rsi.OK  # from here on it is live
+        assert driver.wait(X, V).code == faults.NONE
+        assert driver.send(X) == faults.NONE  # from here on it is live
         for k in range(60):
             now = int(driver.state["ipoc"])
             for ipoc in (now, now + 4, now + 8, now + 40_000, now - 5_000_000, 1000):
                 if k % 6 == 0:
                     stranger.sendto(packet(ipoc, delay=ipoc % 1000), to)
             stranger.sendto(b"<Rob>", to) if k == 0 else None
-            assert driver.wait(X, V) == rsi.OK
-            assert driver.send(X) == rsi.OK
+            assert driver.wait(X, V).code == faults.NONE
+            assert driver.send(X) == faults.NONE
             assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
             assert np.abs(V["v"]).max() < 1e-6
         assert driver.strangers == 61
@@ -255,7 +253,7 @@ def test_a_robot_that_falls_silent_is_silent_also_while_a_stranger_talks():
         with Poser(driver.port, ROBOT) as poser:
             arm.disconnect = True
             codes = []
-            until(lambda: codes.append(driver.wait(X, V)) or codes[-1] == rsi.SILENT)
+            until(lambda: codes.append(driver.wait(X, V).code) or codes[-1] == faults.ROBOT_SILENT)
             assert poser.sent > 10
             assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
             assert driver.restarts == 0
@@ -302,10 +300,10 @@ def test_the_emulated_robot_takes_corrections_from_its_peer_only():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.bind((ROBOT, 0))
             for _ in range(20):
-                assert driver.wait(X, V) == rsi.OK
+                assert driver.wait(X, V).code == faults.NONE
                 for ahead in (0, 4):  # a guess at the next one, too
                     stranger.sendto(codec.encode_sen(correction, int(driver.state["ipoc"]) + ahead), arm.address)
-                assert driver.hold() == rsi.OK
+                assert driver.hold() == faults.NONE
         until(lambda: arm.strangers == 40)
         cycles(driver, X, V, 5)
         assert arm._set["p"].tolist() == before.tolist()
@@ -377,7 +375,7 @@ def test_records_of_a_stranger_are_not_the_sensors():
                     stranger.sendto(ft.encode(record), to)
         used = driver.used
         codes = read_until(driver, out, lambda: driver.used > used + 10)
-        assert set(codes) == {netft.OK}
+        assert set(codes) == {faults.NONE}
         assert out["f"][0] == pytest.approx((216.0, 0.0, 0.0), abs=1e-5)
         assert (driver.late, driver.rejected, driver.gaps) == (0, 0, 0)
 
@@ -386,15 +384,15 @@ def test_records_of_a_stranger_are_not_the_sensors():
 def test_a_bias_set_by_somebody_else_under_load_is_a_fault(key):
     with stream(**{key: 1.0}) as (box, driver, out):
         codes = read_until(driver, out, lambda: driver.used > 10)
-        assert set(codes) == {netft.OK}
+        assert set(codes) == {faults.NONE}
         with client() as other:
             other.sendto(ft.encode_request(ft.BIAS), (box.address, box.port))
         codes = read_until(driver, out, lambda: driver.jumps)
-        assert codes[-1] == netft.JUMP
-        assert netft.SENTENCES[netft.JUMP]
+        assert codes[-1] == faults.SENSOR_JUMP
+        assert "does not know" not in faults.explain(faults.SENSOR_JUMP)
         assert box.biases == 1
         used = driver.used
-        assert set(read_until(driver, out, lambda: driver.used > used + 10)) == {netft.OK}, "told once"
+        assert set(read_until(driver, out, lambda: driver.used > used + 10)) == {faults.NONE}, "told once"
 
 
 def test_our_own_bias_is_no_jump_and_the_next_one_is():
@@ -402,9 +400,9 @@ def test_our_own_bias_is_no_jump_and_the_next_one_is():
         read_until(driver, out, lambda: driver.used > 10)
         driver.bias()
         codes = read_until(driver, out, lambda: abs(out["f"][0, 0]) < 1e-5)
-        assert set(codes) == {netft.OK}
+        assert set(codes) == {faults.NONE}
         box.jump = (5.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        assert read_until(driver, out, lambda: driver.jumps)[-1] == netft.JUMP
+        assert read_until(driver, out, lambda: driver.jumps)[-1] == faults.SENSOR_JUMP
 
 
 def record_of(force, rdt, samples):
@@ -514,7 +512,7 @@ def test_a_sensor_serves_one_run_also_where_the_robots_differ():
         with pytest.raises(InputError, match="is in use by another run"):
             section.model_copy(update={"address": "localhost"}).connect()
         assert box.starts == 1
-        read_until(first.sensor, out, lambda: first.sensor.used > 10)
+        read_until(first, out, lambda: first.used > 10)
         first.stop()
         first.stop()
         again = section.connect()

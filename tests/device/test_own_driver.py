@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from hilt.cockpit import desk
+from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.device import own, rigfile
+from hilt.device.live_rig import LabRig
 from hilt.live import mailbox, station
 from tests.another_user import STRANGER
 
@@ -185,11 +187,14 @@ def test_listing_and_checking_rigs_runs_no_driver(tmp_path, module, mark, monkey
 STATION = """
 from hilt.core.scenario import Section
 from hilt.core import clock
+from hilt.device.protocol import Reply
 class Robot:
+    cycle = 0
     def wait(self, X_WB, V_WB):
         clock.pause(0.004)
         self.sent(X_WB)
-        return 0
+        self.cycle += 1
+        return Reply(0, self.cycle)
     def sent(self, X_WB):
         X_WB["p"], X_WB["q"] = (0, 0, 0), (1, 0, 0, 0)
     send = lambda self, X_WB_cmd: 0
@@ -220,6 +225,16 @@ def test_a_station_finds_the_driver_that_its_starter_was_given(tmp_path, module,
     with contextlib.closing(mailbox.Sender(name)) as sender:
         assert sender.front.state == mailbox.READY
         assert sender.wait(sender.quit(), 10.0).accepted
+
+
+def test_a_robot_whose_wait_returns_a_number_is_refused_before_it_is_armed(tmp_path, module):
+    code = tmp_path / "lab" / f"{module}.py"
+    code.parent.mkdir()
+    code.write_text(STATION.replace("return Reply(0, self.cycle)", "return 0"))
+    rig = LabRig(rigfile.load(write_rig(tmp_path / "lab", f"{module}:Device")), registry.system("docking"))
+    with pytest.raises(InputError, match=r"returned 0; it must return Reply"):
+        rig.open()
+    assert rig.state == mailbox.OFF
 
 
 @pytest.mark.parametrize(

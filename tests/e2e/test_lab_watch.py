@@ -115,7 +115,7 @@ def test_a_robot_off_its_start_is_brought_there_within_the_limits(facility, tmp_
     each = Run(facility, tmp_path, settings=["collisions=1"])
     try:
         each.open()
-        robot = each.session.rig._robot.robot
+        robot = each.session.rig._robot
         robot._X_WR["p"][1] += 0.0009  # seen from hilt it stands aside
         turn = 0.00045
         robot._X_TB["q"][...] = (math.cos(turn), 0.0, 0.0, math.sin(turn))

@@ -25,8 +25,8 @@ from hilt.core.stage import Cycle
 from hilt.core.system import Bench, System
 from hilt.device import drivers
 from hilt.device.course import Course, check_first
-from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.path_to_start import StraightWay, check_near
+from hilt.device.protocol import Reply, RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.device.watch import Watch
 from hilt.maths.quintic import quintic
@@ -61,7 +61,7 @@ class LabRig:
         self._sensor: SensorDriver | None = None
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self._heard, self._unanswered = 0.0, 0
+        self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet of a run, and when it came
         self.cycle = float(file.robot_section.cycle)
         self._course, self._watch = Course(self.cycle), Watch(file)
         self._watch.warm_up(self._course.limits)
@@ -71,10 +71,22 @@ class LabRig:
         try:
             self._robot, self._sensor = drivers.connect(self.file.robot_section, self.file.sensor_section)
             self._robot.sent(self._here)
+            self._check_driver()
         except InputError:
             self.close()
             raise
         self._keep_ready()
+
+    def _check_driver(self) -> None:
+        """A driver of one's own may be older than `Reply`: said here, not by a thread that ends."""
+        assert self._robot is not None
+        found = self._robot.wait(self._here, self._twist)
+        self._robot.hold()
+        if not isinstance(found, Reply):
+            raise InputError(
+                f"wait() of the robot's driver returned {found!r}; it must return Reply(code, cycle, heard) of "
+                "hilt.device.protocol; see docs/lab.md"
+            )
 
     def _keep_ready(self) -> None:
         self.state, self.trouble, self._well = READY, faults.NONE, clock.now()
@@ -88,7 +100,7 @@ class LabRig:
         assert robot is not None
         assert sensor is not None
         while not self._end.is_set():
-            code = robot.wait(self._here, self._twist) or sensor.read(self._wrench)
+            code = robot.wait(self._here, self._twist).code or sensor.read(self._wrench)
             code = robot.hold() or code if code != faults.ROBOT_SILENT else code
             if code == faults.NONE:
                 self.trouble, self._well = code, clock.now()
@@ -172,16 +184,16 @@ class LabRig:
         return code
 
     def _wait(self) -> int:
-        """The robot's next packet, into `place`; whether its set-point has stood since the last one is said by what it counts,
-        and by the time: who comes a whole cycle late answers too late."""
+        """The robot's next packet, into `place`. Its reply says whether its set-point has stood since the last one; so does the
+        time: whoever comes a whole cycle late answers too late."""
         assert self._robot is not None
-        code, before = self._robot.wait(self._here, self._twist), (self._heard, self._unanswered)
-        counted = self._robot.counters()
-        self._heard, self._unanswered = clock.now(), counted.get("lost", 0) + counted.get("delay", 0)
-        if code or self._unanswered != before[1] or self._heard - before[0] > 2.0 * self.cycle:
+        before, came = self.reply, self._came
+        self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
+        stood = not self.reply.heard or self.reply.cycle > before.cycle + 1 or self._came - came > 2.0 * self.cycle
+        if self.reply.code or stood:
             self._robot.sent(self._sent)
             self._course.lose(self._sent)  # it has not gone to a set-point that it has not heard of
-        return code
+        return self.reply.code
 
     def _watch_gaps(self, row: np.ndarray) -> None:
         """Time passes in the lab also when packets do not come: too many of them, and the run is no longer what it claims."""

@@ -33,7 +33,7 @@ from hilt.core.units import (
     to_si,
 )
 from hilt.device import own
-from hilt.device.drivers import RobotSection, SensorSection
+from hilt.device.protocol import RobotSection, SensorSection
 from hilt.sense.tool_load import ToolLoad
 
 TRACKING_DELAY = 0.03  # [s], of a robot that nobody has identified

@@ -18,8 +18,8 @@ from hilt.core import clock, faults
 from hilt.core.faults import Fault, InputError
 from hilt.core.guard import Limits, overload
 from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.device.drivers import RobotDriver, SensorDriver
 from hilt.device.live_rig import MOMENT
+from hilt.device.protocol import RobotDriver, SensorDriver
 from hilt.host import interrupts
 from hilt.maths import so3, vec
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
@@ -146,7 +146,7 @@ def drive(
         path = _checked(robot, offsets, start, period, limits)  # its program may have been started again meanwhile
     n = len(path)
     track = Track(np.zeros(n, int), np.zeros(n, bool), path, np.zeros(n, POSE), np.full((n, 6), np.nan))
-    first = late = 0
+    first = 0
     before = now = start
     due = False  # whether a packet waits for its answer
     if sensor is not None:
@@ -157,25 +157,21 @@ def drive(
         try:
             for k in range(n):
                 t = k * period
-                code = robot.wait(X, V)
-                if code != faults.NONE:
+                reply = robot.wait(X, V)
+                if reply.code != faults.NONE:
                     before = now  # nobody was answered: its set-point stands
-                    _trip(code, t)
-                due, counters = True, robot.counters()
-                # Every cycle of the robot is either a packet that came or one that was lost; other drivers: one at a time.
-                cycle = counters["packets"] + counters["lost"] if {"packets", "lost"} <= counters.keys() else k
-                first = cycle if k == 0 else first
-                track.cycle[k] = cycle - first
+                    _trip(reply.code, t)
+                due = True
+                first = reply.cycle if k == 0 else first
+                track.cycle[k] = reply.cycle - first
                 if k > 0:
-                    unanswered = track.cycle[k] - track.cycle[k - 1] - 1
-                    track.unheard[k - 1] = counters.get("delay", 0) - late > unanswered
-                    if unanswered or counters.get("delay", 0) > late:
+                    track.unheard[k - 1] = not reply.heard
+                    if track.unheard[k - 1] or track.cycle[k] > track.cycle[k - 1] + 1:
                         before = now  # a cycle without an answer moved nothing: there is no speed to take down
                     if track.unheard[k - 1]:  # nor is the lost step made up for, which would be one of twice the speed
                         robot.sent(heard)
                         _go_on_from(path[k:], heard, now)
                         before = now = heard.copy()
-                late = counters.get("delay", 0)
                 track.measured[k] = X
                 fault = _look(sensor, F, limits, t) or _follows(X, now, t) or (_fault(faults.REQUESTED, t) if asked else None)
                 if fault is not None:
@@ -199,7 +195,7 @@ def drive(
 
 
 def _samples(sensor: SensorDriver | None) -> int:
-    return 0 if sensor is None else sensor.counters().get("received", 0)
+    return getattr(sensor, "samples", 0)
 
 
 def _checked(robot: RobotDriver, offsets: np.ndarray, start: Any, period: float, limits: Limits) -> np.ndarray:
@@ -222,7 +218,7 @@ def wait_for_yes(robot: RobotDriver, sensor: SensorDriver | None, ask: Ask) -> N
     X, V, F = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH))
     well = clock.now()
     while (answer := ask()) is None:
-        code = robot.wait(X, V) or robot.hold()
+        code = robot.wait(X, V).code or robot.hold()
         if code == faults.NONE:
             well = clock.now()
         elif clock.now() - well > MOMENT:
@@ -264,7 +260,7 @@ def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceler
     pose, X, V = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
     for i in range(1, ticks + 1):
         share = 1.0 - i / ticks
-        if not due and robot.wait(X, V):
+        if not due and robot.wait(X, V).code:
             return
         robot.sent(pose)  # a step that was not heard was not made
         pose["p"] += vec.scale(share, step)

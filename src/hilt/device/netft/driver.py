@@ -13,24 +13,15 @@ from typing import Any
 
 from pydantic import Field
 
-from hilt.core import clock
+from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.scenario import Section
 from hilt.core.units import Count, Newton, NewtonMetre, Number, Second
 from hilt.device.netft import codec
 from hilt.device.netft.jump import Jump
 
-OK, STALE, STATUS, SATURATED, FROZEN, GAP, JUMP = 0, 1, 2, 3, 4, 5, 6
-SENTENCES = {
-    STALE: "the force sensor has sent nothing new for too long; look at its cable and power",
-    STATUS: "the force sensor reports an error in its status word; look at the words and at the sensor's web page",
-    SATURATED: "the force sensor is saturated; make the contact softer or use a larger sensor",
-    FROZEN: "the force sensor repeats the same counts; restart it",
-    GAP: "too many records of the force sensor are missing in a row; look at the network",
-    JUMP: "the force sensor jumped from one record to the next as no contact can; see who else has set its zero",
-}
-
 _STEP_MAX = 100_000  # a sequence that jumps further is not believed: 14 s of the fastest stream
+_IN_A_ROW = 5  # records: in a row no line brings that many late
 _DRAIN_MAX = 4096  # packets in one tick; a flood must not hold the tick
 _SIZE_MAX = 64
 _PATIENCE = 0.25  # [s] between requests for the stream
@@ -73,6 +64,7 @@ class NetFT:
         self._moved = False
         self._missing = 0  # records lost in a row on the way, the most of this tick
         self._overflowed = 0
+        self._behind, self._last_behind = 0, -1  # records that look old, one after the other, and the last of them
         self._socket: socket.socket | None = None
 
     def open(self, address: str, port: int, time_limit: float) -> None:
@@ -106,7 +98,7 @@ class NetFT:
         raise InputError(f"the force sensor at {peer} sent no record within {time_limit:g} s; {advice}")
 
     def read(self, out: Any) -> int:
-        """Write the newest wrench to `out` (parts f and tau); OK or a fault code. Never blocks."""
+        """Write the newest wrench to `out` (parts f and tau); 0 or a fault code. Never blocks."""
         self._missing, jumps = 0, self.jumps
         fresh = self._drain()
         out["f"][...] = self._newest.f
@@ -114,16 +106,24 @@ class NetFT:
         self.used += fresh
         now, settings = clock.now(), self.settings
         if now - self._arrived > settings.stale:
-            return STALE
+            return faults.SENSOR_STALE
         if self._newest.saturated:
-            return SATURATED
+            return faults.SENSOR_SATURATED
         if self._newest.faulty:
-            return STATUS
+            return faults.SENSOR_STATUS
         if 0 < settings.gap < self._missing:
-            return GAP
+            return faults.SENSOR_GAP
         if self.jumps > jumps:
-            return JUMP
-        return FROZEN if 0.0 < settings.frozen < self._arrived - self._changed else OK
+            return faults.SENSOR_JUMP
+        return faults.SENSOR_FROZEN if 0.0 < settings.frozen < self._arrived - self._changed else faults.NONE
+
+    @property
+    def samples(self) -> int:
+        return self.received
+
+    def counters(self) -> dict[str, int]:
+        names = ("received", "used", "gaps", "late", "rejected", "jumps", "status")
+        return {name: int(getattr(self, name)) for name in names}
 
     @property
     def age(self) -> float:
@@ -179,12 +179,15 @@ class NetFT:
             self.rejected += 1
             return False
         step = (record.rdt_sequence - self._newest.rdt_sequence) & 0xFFFFFFFF  # runs over after 2³² records
-        if step == 0 or step > 0xFFFFFFFF - _STEP_MAX:
+        if (step == 0 or step > 0xFFFFFFFF - _STEP_MAX) and not self._goes_on_behind(record.rdt_sequence):
             self.late += 1
             return False
+        if self._behind == _IN_A_ROW:
+            step = 1
         if step > _STEP_MAX:
             self.rejected += 1
             return False
+        self._behind = 0
         self.gaps += step - 1
         # What came and was not fetched in time is no fault of the sensor: the loop's lateness is watched elsewhere.
         self._missing = max(self._missing, step - 1 - (overflowed - self._overflowed))
@@ -194,6 +197,15 @@ class NetFT:
         self.status = record.status
         self._next, self._newest = self._newest, record
         return True
+
+    def _goes_on_behind(self, sequence: int) -> bool:
+        """Whether records that look old follow each other, with nothing newer between them: then the newest number was wrong.
+
+        A flipped bit may put it ahead by up to _STEP_MAX, and without this no sample would be used until the sensor is there.
+        """
+        self._behind = self._behind + 1 if sequence == self._last_behind + 1 & 0xFFFFFFFF else 1
+        self._last_behind = sequence
+        return self._behind == _IN_A_ROW
 
 
 def _overflows(ancillary: list[tuple[int, int, bytes]]) -> int:

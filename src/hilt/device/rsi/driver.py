@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core import clock
+from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
 from hilt.device.peer import PeerPort, named
+from hilt.device.protocol import Reply
 from hilt.device.rsi import codec, frames
-from hilt.device.rsi.codes import LIMITED, LINE, NOT_SENDABLE, OK, RESTARTED, RIVAL, SENTENCES, SILENT
 from hilt.device.rsi.settings import RsiSettings, pose_of
-
-__all__ = ["LIMITED", "LINE", "NOT_SENDABLE", "OK", "RESTARTED", "RIVAL", "SENTENCES", "SILENT", "RsiRobot"]
 
 _FIRST_PACKETS = 25  # heard before the robot is believed: whoever else sends every 12 ms has sent eight meanwhile
 _JUMP_MAX = 10.0  # times step_limit in a cycle; a measured pose that jumps further is not believed
@@ -67,6 +65,10 @@ class RsiRobot:
     @property
     def strangers(self) -> int:
         return self._line.strangers
+
+    def counters(self) -> dict[str, int]:
+        names = ("packets", "late", "lost", "duplicates", "rejected", "limited", "delay", "restarts", "strangers")
+        return {name: int(getattr(self, name)) for name in names}
 
     def notes(self) -> list[str]:
         """What the user should know besides the figures."""
@@ -159,8 +161,13 @@ class RsiRobot:
             _copy(self.state["X_act"], pose)
         self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
-    def wait(self, X_WB: Any, V_WB: Any) -> int:
+    def wait(self, X_WB: Any, V_WB: Any) -> Reply:
         """Block until the robot's next packet; write where the mock-up is, and its mean twist since the last one."""
+        code = self._wait(X_WB, V_WB)
+        # Every cycle of the robot is either a packet that came or one that was lost.
+        return Reply(code, self.packets + self.lost, code != faults.ROBOT_SILENT and not self._last_was_late())
+
+    def _wait(self, X_WB: Any, V_WB: Any) -> int:
         deadline, before, fresh = clock.now() + self.settings.patience * self._cycle, int(self.state["ipoc"]), 0
         restarts = self.restarts
         for _ in range(_DRAIN_MAX):
@@ -170,19 +177,19 @@ class RsiRobot:
                 break
             fresh += self._take(data)
         if not fresh:
-            return SILENT
+            return faults.ROBOT_SILENT
         self.packets += fresh
         self.late += fresh - 1
         if self.restarts and self.settings.correction == "absolute":
             self._answered = True
-            return RESTARTED
+            return faults.ROBOT_RESTARTED
         self._answered = False
         if self.restarts > restarts:
             self._begin()
             frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
             _copy(self._here, X_WB)
             V_WB["v"][...] = V_WB["w"][...] = 0.0
-            return RESTARTED
+            return faults.ROBOT_RESTARTED
         self._take_back()
         _copy(self._here, self._wanted)
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
@@ -191,13 +198,17 @@ class RsiRobot:
         _copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
         # Who is the robot has to be clear before it moves; once it moves, a stranger must not be able to stop it.
-        return RIVAL if self._line.rival is not None and not self._moving else OK
+        return faults.ROBOT_RIVAL if self._line.rival is not None and not self._moving else faults.NONE
 
     def _take_back(self) -> None:
-        """Of the answers that were due since the last one, that one among them, all were called late: it was not heard."""
-        due = (int(self.state["ipoc"]) - self._answer_ipoc) // self._step
-        if self.settings.correction == "relative" and int(self.state["delay"]) - self._answer_delay >= due:
+        """A relative correction that was not heard was not made."""
+        if self.settings.correction == "relative" and self._last_was_late():
             _copy(self._before, self._sent)
+
+    def _last_was_late(self) -> bool:
+        """Whether all answers that were due since the last one, that one among them, were called late: it was not heard."""
+        due = (int(self.state["ipoc"]) - self._answer_ipoc) // self._step
+        return due > 0 and int(self.state["delay"]) - self._answer_delay >= due
 
     def _take(self, data: bytes) -> bool:
         """Keep a packet if it is newer than the newest."""
@@ -237,9 +248,9 @@ class RsiRobot:
         return True
 
     def send(self, X_WB_cmd: Any) -> int:
-        """Answer the packet: go to this pose within the cycle, as far as the limits of a cycle let it; OK or a fault code."""
+        """Answer the packet: go to this pose within the cycle, as far as the limits of a cycle let it; 0 or a fault code."""
         if self._answered:
-            return LINE
+            return faults.ROBOT_LINE
         _copy(X_WB_cmd, self._twin)
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         origin, settings = self._origin(), self.settings
@@ -249,21 +260,22 @@ class RsiRobot:
         data = codec.encode_sen(self._answer["correction"], self.state["ipoc"], settings.sen_type)
         if codec.decode_sen(data, self._answer) != codec.OK:
             self.hold()
-            return NOT_SENDABLE
+            return faults.ROBOT_NOT_SENDABLE
         if not self._reply(data):
-            return LINE
+            return faults.ROBOT_LINE
         _copy(self._answer["correction"], self._correction)
         frames.apply(origin, self._correction, self._sent)
         self.limited += bool(short)
         self._moving = True
-        return LIMITED if short else OK
+        return faults.ROBOT_LIMITED if short else faults.NONE
 
     def hold(self) -> int:
-        """Answer the packet without moving; OK or a fault code."""
+        """Answer the packet without moving; 0 or a fault code."""
         self._moving = False
         if self.settings.correction == "relative":
             self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-        return OK if self._reply(codec.encode_sen(self._correction, self.state["ipoc"], self.settings.sen_type)) else LINE
+        answered = self._reply(codec.encode_sen(self._correction, self.state["ipoc"], self.settings.sen_type))
+        return faults.NONE if answered else faults.ROBOT_LINE
 
     def sent(self, X_WB: Any) -> None:
         """Write the set-point that the robot has now: from here the next one must start."""
