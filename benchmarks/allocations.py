@@ -79,7 +79,7 @@ def run_loop(ticks: int, measure: Callable[[], int]) -> int:
     rig, clock = SimulatedRig(SYSTEM, bench), FreeClock()
     gc.collect()
     before = measure()
-    loop.run(SYSTEM, bench, rig, clock, sink)
+    loop.run(bench, rig, clock, sink)
     after = measure()
     if sink.rows != ticks:
         raise SystemExit("hilt bench: the run ended early, so its allocations were not counted")

@@ -56,7 +56,7 @@ def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
     reader.stdout.readline()
     clock, rights = PeriodicClock(), realtime.take_rights(core)
     try:
-        fault = loop.run(system, bench, SimulatedRig(system, bench), clock, ring)
+        fault = loop.run(bench, SimulatedRig(system, bench), clock, ring)
         rights.release()
         ring.end()
         recorder.wait_for(WRITTEN, 60.0)

@@ -184,7 +184,7 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values)
     try:
-        fault = loop.run(system, bench, rig, pace or FreeClock(), recorder, watch, recorder)
+        fault = loop.run(bench, rig, pace or FreeClock(), recorder, watch, recorder)
         recorder.end()
         recorded = stored(recorder.path)
         if recorder.trouble and not recorded.count:
@@ -251,7 +251,7 @@ def replay(recording: Recording) -> Difference | None:
     tuning = Tuning(knobs(system, values, bench), values.loop.period)
     changes = RepeatedChanges(tuning, (recording.result or {}).get("changes") or ())
     sink = _Comparison(rig)
-    loop.run(system, bench, rig, FreeClock(), sink, overseer=Repeated(system, bench, rig, changes, recording.last[0]))
+    loop.run(bench, rig, FreeClock(), sink, overseer=Repeated(system, bench, rig, changes, recording.last[0]))
     return sink.end()
 
 

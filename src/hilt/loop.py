@@ -12,7 +12,7 @@ from hilt.core import faults
 from hilt.core.clock import Clock
 from hilt.core.faults import Fault
 from hilt.core.rig import Rig
-from hilt.core.system import Bench, System
+from hilt.core.system import Bench
 
 WATCH_EVERY = 64
 
@@ -27,7 +27,6 @@ class Overseer(Protocol):
 
 
 def run(
-    system: System,
     bench: Bench,
     rig: Rig,
     clock: Clock,

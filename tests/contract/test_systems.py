@@ -186,7 +186,7 @@ def test_a_tick_with_a_fault_sends_no_set_point():
             calls.append("stop")
 
     sink = Counter()
-    fault = loop.run(system, bench, Watched(system, bench), FreeClock(), sink)
+    fault = loop.run(bench, Watched(system, bench), FreeClock(), sink)
     assert fault.name == "speed"
     assert calls.count("write") == sink.rows - 1
     assert calls[sink.rows - 1 :] == ["stop", "stop"]
@@ -201,7 +201,7 @@ def test_a_device_that_fails_ends_the_run():
             return 9 if row["tick"][0] == 20 else super().read(row)
 
     sink = Counter()
-    fault = loop.run(system, bench, Broken(system, bench), FreeClock(), sink)
+    fault = loop.run(bench, Broken(system, bench), FreeClock(), sink)
     assert fault.name == "device"
     assert sink.rows == 21
 
@@ -219,7 +219,7 @@ def test_an_exception_in_a_rig_stops_the_robot():
             stopped.append(True)
 
     with pytest.raises(RuntimeError, match="cable cut"):
-        loop.run(system, bench, Raising(system, bench), FreeClock(), Counter())
+        loop.run(bench, Raising(system, bench), FreeClock(), Counter())
     assert stopped
 
 

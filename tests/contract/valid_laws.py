@@ -56,7 +56,7 @@ class Rows:
 def in_the_loop(system, bench, rows, make_rig):
     """The rows of the same run in the only loop."""
     sink = Rows(np.zeros(len(rows), system.row))
-    loop.run(system, bench, make_rig(bench), FreeClock(), sink)
+    loop.run(bench, make_rig(bench), FreeClock(), sink)
     sink.rows["tick_time"] = rows["tick_time"]  # how fast a machine was is no result
     return sink.rows
 

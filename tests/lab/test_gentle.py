@@ -14,18 +14,22 @@ import pytest
 
 from hilt.core import faults
 from hilt.core.faults import InputError
-from hilt.core.guard import Limits
 from hilt.core.signals import POSE
-from hilt.device.drivers import RsiRig
+from hilt.device.live_rig import LabRig
+from hilt.device.netft.codec import Calibration
+from hilt.device.netft.emulator import NetFTBox
+from hilt.device.rigfile import RigFile
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.lab import gentle
-from hilt.maths.quintic import PEAK_ACCELERATION
+from hilt.live import ready
+from hilt.maths.quintic import quintic_ways
+from hilt.record.letters import READY
 
-T, SPEED, DECELERATION = 0.004, 0.09, 1.0
-LIMITS = Limits(
-    force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
-    workspace_min=(-0.2, -0.2, -0.2), workspace_max=(0.2, 0.2, 0.2),
-)  # fmt: skip
+T, SPEED = 0.004, 0.09
+LIMITS = {
+    "force": 100, "torque": 20, "speed": 0.1, "angular_speed": 0.2, "acceleration": 10, "angular_acceleration": 30,
+    "jerk": 2500, "energy": 2, "workspace_min": (-0.2, -0.2, -0.2), "workspace_max": (0.2, 0.2, 0.2),
+}  # fmt: skip
 HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -1]))
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -34,7 +38,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 def way(length=0.09, turn=0.0):
     """Along x and about z from rest to rest, at SPEED in the middle."""
     ticks = math.ceil(1.875 * length / SPEED / T)
-    share = gentle.quintic(np.arange(1, ticks + 3) / ticks)
+    share = quintic_ways(np.arange(1, ticks + 3) / ticks)
     offsets = np.zeros(ticks + 2, POSE)
     offsets["p"][:, 0] = length * share
     offsets["q"][:, 0], offsets["q"][:, 3] = np.cos(0.5 * turn * share), np.sin(0.5 * turn * share)
@@ -43,23 +47,35 @@ def way(length=0.09, turn=0.0):
 
 @pytest.fixture
 def robot():
-    """A controller on a free port, and the driver on it."""
+    """A controller on a free port, a sensor that feels nothing, and the rig on both, READY."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    gentle.warm_up()
-    with RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller:
-        rig = RsiRig(
-            driver="rsi", address="127.0.0.1", port=port, cycle=T, correction="relative", X_WR=BASE, X_TB=HERE,
-            step_limit="2 mm", turn_limit="0.01 rad", patience=250,
+    with (
+        RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller,
+        NetFTBox(lambda: ((0.0,) * 3, (0.0,) * 3), Calibration(1e6, 1e6), 100.0) as box,
+    ):
+        rig = LabRig(
+            RigFile(
+                robot={
+                    "driver": "rsi", "address": "127.0.0.1", "port": port, "cycle": T, "correction": "relative",
+                    "X_WR": BASE, "X_TB": HERE, "step_limit": "2 mm", "turn_limit": "0.01 rad", "patience": 250,
+                },
+                sensor={
+                    "driver": "netft", "address": "127.0.0.1", "port": box.port, "counts_per_force": 1e6,
+                    "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
+                },
+                lab={"deceleration": 1.0},
+                limits=LIMITS,
+            )
         )  # fmt: skip
-        driver = rig.connect()
-        yield driver, controller
-        driver.close()
+        rig.open()
+        yield rig, controller
+        rig.close()
 
 
-def drive(robot, watch=None, ask=None, length=0.09):
-    return gentle.drive(robot[0], way(length), T, LIMITS, DECELERATION, None, watch, ask)
+def drive(robot, watch=None, length=0.09):
+    return gentle.follow(robot[0], way(length), watch)
 
 
 def went(controller):
@@ -100,7 +116,7 @@ def test_whatever_is_raised_on_the_way_is_a_soft_stop(robot):
 
 
 def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(robot):
-    driver, controller = robot
+    rig, controller = robot
     controller.live = True
 
     def silence(done, of):
@@ -108,10 +124,11 @@ def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(robot):
 
     with pytest.raises(gentle.Stopped, match="no packet"):
         drive(robot, silence)
-    before = went(controller)
+    before, answered = went(controller), len(controller.diary)
     controller.disconnect = False
-    driver.wait(np.zeros(1, POSE)[0], np.zeros(1, [("v", "f8", 3), ("w", "f8", 3)])[0])
-    driver.stop()
+    while len(controller.diary) < answered + 10:  # it is held again
+        time.sleep(T)
+    assert rig.state == READY
     assert went(controller) == before
     assert controller.violations == []
 
@@ -128,44 +145,50 @@ def test_the_robot_is_held_until_the_answer_is_yes(robot):
             controller.live = True  # from here on it may move
         return answer
 
-    drive(robot, ask=ask, length=0.01)
+    ready.wait_for_yes(robot[0], ask)
+    drive(robot, length=0.01)
     assert soft(controller)
-    lost = controller.late * SPEED * T  # at most, to a stalled machine: steps that came too late are not made up for
-    assert 0.01 - lost - 1e-6 <= went(controller) <= 0.01 + 1e-6
+    assert went(controller) == pytest.approx(0.01, abs=1.1e-5), "steps that a stalled machine lost are made up for"
 
 
 def test_no_is_a_refusal_and_nothing_moves(robot):
     with pytest.raises(InputError, match="was not armed"):
-        drive(robot, ask=iter([None, None, False]).__next__)
+        ready.wait_for_yes(robot[0], iter([None, None, False]).__next__)
     assert robot[1].violations == []  # not live: a set-point that moves would be one
 
 
 def test_nobody_to_ask_is_a_refusal():
     with pytest.raises(InputError, match="nobody can be asked"):
-        gentle.check_ask(True, None)
-    assert gentle.check_ask(False, lambda: True) is None, "the command itself is the consent"
+        ready.check_ask("ask", None)
+    assert ready.check_ask("run", lambda: True) is None, "the command itself is the consent"
 
 
 def test_answers_that_come_too_late_make_no_double_steps(robot):
-    """A machine that stalls for one to three cycles, again and again: steps are lost, and none is made up for at twice the
-    speed, which would be 45 m/s² at 0.09 m/s, and 47 rad/s² at 0.19 rad/s where the quintic has 0.4 rad/s²."""
-    driver, controller = robot
+    """A machine that stalls for one to three cycles, again and again. A lost step is not made up for at twice the speed, which
+    would be 45 m/s² at 0.09 m/s and 95 rad/s² at 0.19 rad/s: a robot that stood comes back to speed within the rig's limits,
+    catches up gently, and ends where the path does."""
+    rig, controller = robot
     controller.live = True
     path, rng = way(turn=0.19), np.random.default_rng(1)
-    answers = driver.send
+    answers = rig._robot.send
 
     def send(pose):
         if rng.random() < 0.1:
             time.sleep(rng.uniform(0.003, 0.012))
         return answers(pose)
 
-    driver.send = send
-    track = gentle.drive(driver, path, T, LIMITS, DECELERATION)
+    rig._robot.send = send
+    track = gentle.follow(rig, path)
     assert track.unheard.any()
     assert soft(controller)
-    turns = np.array([2.0 * math.asin(each.correction[6]) for each in controller.diary])
-    most = PEAK_ACCELERATION * 0.19 / (len(path) * T) ** 2
-    rounding = 4.0 * math.radians(1e-6) / T**2  # µ° in a packet
-    cycles = np.diff([each.ipoc for each in controller.diary]) / 4  # the steps that were not heard are left out
-    assert (np.abs(np.diff(turns)) / cycles).max() / T**2 < 1.1 * most + rounding
-    assert turns.max() > 0.9 * 1.875 * 0.19 / len(path), "it was turning"
+    diary = controller.diary
+    stood = np.diff([each.ipoc for each in diary], prepend=diary[0].ipoc - 4) > 4  # cycles before this answer without one
+    rounding = {"turn": 4.0 * math.radians(1e-6), "step": 4e-9}  # µ° and nm in a packet
+    for name, sizes, limit, most in (
+        ("turn", [2.0 * math.asin(each.correction[6]) for each in diary], 30.0, 0.2),
+        ("step", [each.correction[0] for each in diary], 10.0, 0.1),
+    ):
+        before = np.where(stood, 0.0, np.concatenate([[0.0], sizes[:-1]]))
+        assert (np.array(sizes) - before).max() < limit * T**2 + rounding[name], "away from rest, too"
+        assert max(sizes) <= most * T + rounding[name]
+    assert went(controller) == pytest.approx(0.09, abs=1.1e-5)

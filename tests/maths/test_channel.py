@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hilt.compiled import jit
 from hilt.core.signals import row_type
 from hilt.maths import channel, noise
-from hilt.systems.payload.link import DOWNLINK, LINK, Link, downlink_step, link_step
+from hilt.systems.payload.link import DOWNLINK, LINK, OrbitLink, downlink_step, link_step
 from hilt.systems.payload.payload import PAYLOAD
 from tests.packing import pack
 
@@ -36,7 +36,7 @@ def _drive(x, p, first, dt, newest, played, reordered):
 def send(ticks=400, first=0, bench=None, memory=MEMORY, **figures):
     if bench is None:
         bench = np.zeros(1, memory), np.zeros(1, channel.PARAMS)
-        channel.pack(bench[1][0], Link(**figures), T, noise.key_of(1, "up"), noise.key_of(1, "again"))
+        channel.pack(bench[1][0], OrbitLink(**figures), T, noise.key_of(1, "up"), noise.key_of(1, "again"))
         channel.reset(bench[0][0], bench[1][0])
     out = SimpleNamespace(newest=np.zeros(ticks), played=np.zeros(ticks), reordered=np.zeros(ticks), bench=bench, x=bench[0][0])
     _drive(bench[0][0], bench[1][0], first, T, out.newest, out.played, out.reordered)
@@ -148,7 +148,7 @@ def test_a_tick_done_twice_sends_once():
 
 def test_up_and_down_are_alike_but_for_their_noise():
     scenario = SimpleNamespace(
-        link=Link(delay=0.2, jitter=0.1, loss=0.2, duplication=0.1),
+        link=OrbitLink(delay=0.2, jitter=0.1, loss=0.2, duplication=0.1),
         loop=SimpleNamespace(period=T),
         start_of_grip=(1.0, 2.0, 3.0),
         noise_key=lambda name: noise.key_of(5, name),

@@ -25,7 +25,7 @@ from hilt.systems.aerial.flight import FLIGHT, Flight
 from hilt.systems.aerial.flying_arm import HOME, FlyingArm
 from hilt.systems.aerial.gains import HOOKED, IMPACT, NORMAL, Gains
 from hilt.systems.aerial.planner import PLANNER, Planner
-from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
+from hilt.systems.aerial.quadrotor import PAPER_GRAVITY, Vehicle
 from hilt.systems.aerial.rotors import MOTORS, Rotors
 from hilt.systems.aerial.tank import Tank
 from tests.packing import pack
@@ -42,7 +42,7 @@ STATE = signals.record(**{key: kind.state for key, kind in STAGES.items()})
 PARAMS = signals.record(**{key: kind.params for key, kind in STAGES.items()})
 admit, find_joints, plan, estimate, control, spin, move = (kind.step for kind in STAGES.values())
 RATES = (100, 200, 500, 1000)
-WEIGHT = 12.685 * GRAVITY
+WEIGHT = 12.685 * PAPER_GRAVITY
 
 
 @jit
@@ -119,7 +119,7 @@ def test_hover_stays_within_a_millimetre_with_the_estimator(rate):
 
 def test_without_it_hover_is_off_by_what_the_weight_of_the_arm_says():
     """[Cuniato2022, eq. 6, eq. 7] at rest: K_p e = m g tan(asin(τ/K_R)), τ the weight of 1.005 kg 19 mm beside the middle."""
-    expected = WEIGHT * math.tan(math.asin(1.005 * GRAVITY * 0.019 / 120.0)) / 20.0
+    expected = WEIGHT * math.tan(math.asin(1.005 * PAPER_GRAVITY * 0.019 / 120.0)) / 20.0
     off = fly(200, 12.0, estimator=False)["e_p_N"][-1]
     assert expected == pytest.approx(0.010, abs=5e-4)
     assert off[1] == pytest.approx(expected, rel=0.02)  # the base tilts a little, which moves the arm's lever

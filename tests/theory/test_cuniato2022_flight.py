@@ -16,7 +16,7 @@ from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
 from hilt.systems.aerial.flight import FLIGHT, Flight
 from hilt.systems.aerial.planner import PLANNER, Planner
 from hilt.systems.aerial.quadrotor import (
-    GRAVITY,
+    PAPER_GRAVITY,
     QUADROTOR_PARAMS,
     QUADROTOR_STATE,
     Vehicle,
@@ -29,7 +29,7 @@ from hilt.systems.aerial.rotors import MOTORS, Rotors
 from tests.packing import pack
 
 MASS, INERTIA = 12.685, (0.777, 0.777, 1.112)
-WEIGHT = MASS * GRAVITY
+WEIGHT = MASS * PAPER_GRAVITY
 STAGES = (PLANNER, ESTIMATOR, FLIGHT, MOTORS)
 SYSTEM = AERIAL.with_block(PLANNER, after="task", section=lambda s: s.planner)  # which has it within
 ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.writes)})
@@ -161,7 +161,7 @@ UNKNOWN = {
     # A hanging arm whose weight is 19 mm off the middle: K_p e = m g tan(asin(τ/K_R)).
     "torque": ({"torque": (0.0, 0.19, 0.0)}, 0, WEIGHT * math.tan(math.asin(0.19 / 120.0)) / 20.0),
     # The vehicle is 50 g heavier than the control believes.
-    "weight": ({"mass": MASS - 0.05}, 2, -0.05 * GRAVITY / 50.0),
+    "weight": ({"mass": MASS - 0.05}, 2, -0.05 * PAPER_GRAVITY / 50.0),
     "sideways": ({"push": lambda t: (0.2, 0.0, 0.0)}, 0, 0.2 / 20.0),
 }
 
@@ -239,7 +239,7 @@ def linear_push(estimator, lever):
     on = 1.0 if estimator else 0.0
     A = np.zeros((9, 9))
     A[0, 1] = A[2, 3] = 1.0
-    A[1, 2], A[1, 8] = GRAVITY, 1.0 / MASS
+    A[1, 2], A[1, 8] = PAPER_GRAVITY, 1.0 / MASS
     # θ_d = F/(m g), F = -K_p x - K_v v - f̂
     A[3] = np.array((-K_p, -K_v, 0, 0, 0, -on, 0, 0, 0)) * K_R / WEIGHT / inertia
     A[3, 2] -= K_R / inertia

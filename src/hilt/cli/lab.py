@@ -17,7 +17,7 @@ from hilt.core.faults import InputError
 if TYPE_CHECKING:
     from hilt.device.rigfile import RigFile
     from hilt.job import Result
-    from hilt.lab.gentle import Ask
+    from hilt.live.ready import Ask
 
 console = Console()
 status = Console(stderr=True)

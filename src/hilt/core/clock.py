@@ -96,8 +96,10 @@ class _Tally:
             if late > self.worst_oversleep:
                 self.worst_oversleep, self.worst_oversleep_at = late, self._asked
 
-    def as_json(self) -> dict[str, float]:
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+    def counts(self) -> dict[str, Any]:
+        """For the report of a run: what was missed and why, and the worst of it."""
+        everything = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return {"overruns": self.overruns, "oversleeps": self.oversleeps, "missed": self.missed, "clock": everything}
 
 
 class PeriodicClock(_Tally):

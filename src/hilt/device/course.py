@@ -24,6 +24,8 @@ from hilt.maths import so3, vec
 BLEND = 0.3  # s in which most of what is missing is made up for
 SHARE = 0.99  # of a limit that making up may use, so that rounding does not reach it
 TINY = 1e-7  # m, rad: not worth making up for; in one cycle of 4 ms it is 6 mm/s²
+SETTLED = 1e-5  # m, rad: so little behind its course a robot has arrived
+TURN_TOLERANCE = 1e-3  # rad, of a robot that stands where it should
 _COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", guard=GUARD.state)
 _JUDGED = row_type((*GUARD.reads, *GUARD.writes))
 
@@ -125,6 +127,11 @@ class Course:
         self.last["p"], self.last["q"] = heard["p"], heard["q"]
 
     @property
+    def behind(self) -> bool:
+        """Whether there is still something to make up for."""
+        return bool(max(np.abs(self._x["away"]).max(), np.abs(self._x["turned"]).max()) > SETTLED)
+
+    @property
     def moving(self) -> bool:
         return bool(self._x["v"].any() or self._x["w"].any())
 
@@ -144,6 +151,16 @@ class Course:
         self._x["v"] *= self._slower
         self._x["w"] *= self._slower
         self.last["p"], self.last["q"] = self.now["p"], self.now["q"]
+
+
+def check_near(here: Any, there: Any, allowed: float, name: str, advice: str) -> None:
+    """Refuse a robot that stands too far from a pose."""
+    apart, turned = math.dist(here["p"], there["p"]), math.hypot(*so3.between(tuple(here["q"]), tuple(there["q"])))
+    if apart > allowed or turned > TURN_TOLERANCE:
+        raise InputError(
+            f"the robot stands {1e3 * apart:.3g} mm and {turned:.2g} rad from {name}; allowed are "
+            f"{1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; {advice}"
+        )
 
 
 def check_first(bench: Bench) -> None:

@@ -8,6 +8,8 @@ A cycle that the robot had no answer for moved nothing: its set-point stood. So 
 there is no speed to take down: a brake from the speed remembered would set a standing robot going, from 0 to v in one cycle.
 
 While LIVE, what is sent is judged once more (course.py), and where the robot really is is watched (watch.py).
+
+Driving home, calibrating and identifying are paths (path.py), and `follow` runs them in the loop like a scenario.
 """
 
 import threading
@@ -16,39 +18,31 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core import clock, faults, registry
+from hilt import loop
+from hilt.core import clock, faults
 from hilt.core.clock import DeviceClock
-from hilt.core.faults import InputError
-from hilt.core.guard import GUARD, NEVER, Guarded, overload
+from hilt.core.faults import Fault, InputError
+from hilt.core.guard import GUARD, NEVER, Guarded
 from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.core.stage import Cycle
-from hilt.core.system import Bench, System
-from hilt.device import drivers
-from hilt.device.course import Course, check_first
-from hilt.device.path_to_start import StraightWay, check_near
+from hilt.core.system import Bench
+from hilt.device import drivers, path
+from hilt.device.course import Course, check_first, check_near
+from hilt.device.path import NoSink, Path, Plan
 from hilt.device.protocol import Reply, RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.device.watch import Watch
-from hilt.maths.quintic import quintic
+from hilt.loop import Overseer, Sink
 from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
 
-MOMENT = 0.3  # s of trouble that are none: a start, a stall
+MOMENT = 0.3  # s; trouble shorter than this is ignored: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
-
-
-def _warm_up(row: np.ndarray) -> None:
-    """Have compiled what only a fault and a stop need: the first one would find the robot without answers for 50 ms."""
-    faults.trip(row[0], faults.NONE, -1, 0.0, 0.0)
-    quintic(0.0)
 
 
 class LabRig:
     """Real drivers; `open` connects them, `close` lets go of them."""
 
-    def __init__(self, file: RigFile, system: System) -> None:
-        if not system.observe:
-            able = [name for name, other in registry.systems().items() if other.observe]
-            raise InputError(f"{system.name} cannot run on devices; known that can are {', '.join(able)}; choose one")
+    def __init__(self, file: RigFile) -> None:
         self.file, self.state = file, OFF
         self.clock = DeviceClock(float(file.robot_section.cycle))
         self._bench: Bench | None = None  # of the run, once armed
@@ -64,8 +58,9 @@ class LabRig:
         self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet of a run, and when it came
         self.cycle = float(file.robot_section.cycle)
         self._course, self._watch = Course(self.cycle), Watch(file)
+        self._in_time = True  # whether a run must keep up with the robot's clock
         self._watch.warm_up(self._course.limits)
-        _warm_up(np.zeros(1, system.row))
+        path.warm_up()
 
     def open(self) -> None:
         try:
@@ -129,6 +124,16 @@ class LabRig:
         self._sensor.bias()
 
     @property
+    def samples(self) -> int:
+        """Records that the sensor has sent; 0 if its driver does not count them."""
+        return getattr(self._sensor, "samples", 0)
+
+    @property
+    def told(self) -> Any:
+        """The set-point that the robot has."""
+        return self._course.last
+
+    @property
     def place(self) -> Any:
         """Pose of the mock-up by the robot's encoders, as last seen, in every state."""
         return self._here
@@ -153,17 +158,17 @@ class LabRig:
     def arm(self, bench: Bench) -> None:
         """From here on set-points go out."""
         self._take_over(lambda: self.check_start(bench))
-        self._bench = bench
-        self._begin(bench.p[0]["guard"], bench.row[0]["X_WB_cmd"], boxed=True)
+        self._go_live(bench, boxed=True, in_time=True)
+
+    def _go_live(self, bench: Bench, boxed: bool, in_time: bool) -> None:
+        """A course that begins where the bench does, for a robot that stands; live limits are seen where they are changed."""
+        self._bench, self._in_time = bench, in_time
+        limits = self._course.limits = bench.p[0]["guard"]
+        self._course.start(bench.row[0]["X_WB_cmd"])
+        self._watch.start(limits, boxed)
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
         self.state = LIVE
-
-    def _begin(self, limits: Any, start: Any, boxed: bool) -> None:
-        """A course that begins at `start`, for a robot that stands; live limits are seen where they are changed."""
-        self._course.limits = limits
-        self._course.start(start)
-        self._watch.start(limits, boxed)
 
     def read(self, row: np.ndarray) -> int:
         if self._robot is None or self._sensor is None or self._bench is None:
@@ -179,7 +184,7 @@ class LabRig:
         code = code or self._sensor.read(self._wrench)
         row["F_So_S"][0] = self._wrench
         self._bench.code.observe(row, self._bench.w, self._bench.p)
-        if late > self.file.lab.lateness:
+        if self._in_time and late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code
 
@@ -200,7 +205,7 @@ class LabRig:
         now, missed = clock.now(), self.clock.missed
         if now - self._second > 1.0:
             self._second, self._missed = now, missed
-        if missed - self._missed > self.file.lab.missed:
+        if self._in_time and missed - self._missed > self.file.lab.missed:
             faults.trip(row[0], faults.ROBOT_GAP, -1, float(missed - self._missed), float(self.file.lab.missed))
 
     def write(self, row: np.ndarray) -> int:
@@ -251,31 +256,45 @@ class LabRig:
                 break
             self._brake()
 
-    def home(self, bench: Bench, speed: float) -> None:
-        """From READY to where the bench begins, straight and gently; armed on the way like any other motion, and like any other
-        it ends in a soft stop if something is wrong."""
-        assert self._robot is not None
-        assert self._sensor is not None
-        self._take_over(self._check_place)
+    def follow(
+        self,
+        plan: Plan,
+        sink: Sink | None = None,
+        watch: Callable[[int], None] | None = None,
+        overseer: Overseer | None = None,
+    ) -> Fault | None:
+        """From READY along a path, in the loop, and READY again; the fault that ended it, or None."""
+        bench = self._arm_path(plan)
+        try:
+            return loop.run(bench, self, self.clock, sink or NoSink(), watch, overseer)
+        finally:
+            self.rest()
+            self.reset()
+
+    def _arm_path(self, plan: Plan) -> Bench:
+        """Planned anew when nobody else answers any more: the robot's program may have been started again meanwhile."""
+        found: list[Path] = []
+
+        def check() -> None:
+            self._check_place()
+            found[:] = [plan(self._course.last)]
+
+        self._take_over(check)
+        bench = path.bench(found[0], self._course.last, self.cycle, lambda: self._course.behind)
+        self._go_live(bench, found[0].boxed, in_time=False)  # nothing is simulated: a path may take longer
+        return bench
+
+    def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
+        """From READY to where the bench begins, straight and gently."""
         limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], np.zeros(1, GUARD.params)[0]
         GUARD.pack(packed, Guarded(limits), Cycle(self.cycle))
         packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
-        way = StraightWay(self._course.last, end, self.cycle, limits, min(speed, limits.speed))
-        self._begin(packed, self._course.last, boxed=False)
-        self.state, code, pose = LIVE, faults.NONE, np.zeros(1, POSE)[0]
-        for k in range(1, way.ticks + 1):
-            code = self._wait() or self._watch.look(self._here, self._twist, self._course.last)
-            code = code or self._sensor.read(self._wrench) or overload(self._wrench, limits)[0]
-            if code == faults.NONE:
-                way.at(k, pose)
-                code = self._course.next(pose) or self._send()
-            if code != faults.NONE:
-                break
-        self.stop()
-        self.rest()
-        self.reset()
-        if code != faults.NONE:
-            raise InputError(f"the robot was stopped softly on its way back: {faults.explain(code)}")
+        speed = min(speed, limits.speed)
+        fault = self.follow(
+            lambda begin: Path(path.straight(begin, end, self.cycle, limits, speed), packed, boxed=False), overseer=overseer
+        )
+        if fault is not None:
+            raise InputError(f"the robot was stopped softly on its way back: {faults.explain(fault.code)}")
 
     def reset(self) -> None:
         """After a stop: READY again, from where the robot stands."""
@@ -298,8 +317,11 @@ class LabRig:
         """What both drivers have to say besides their figures."""
         return [note for device in (self._robot, self._sensor) for note in getattr(device, "notes", list)()]
 
+    def timing(self) -> dict[str, Any]:
+        """How the last run kept time, and what both drivers have counted, for its report."""
+        return {**self.clock.counts(), "devices": self.counters()}
+
     def counters(self) -> dict[str, dict[str, int]]:
-        """What both drivers have counted."""
         return {
             name: device.counters() for name, device in (("robot", self._robot), ("sensor", self._sensor)) if device is not None
         }

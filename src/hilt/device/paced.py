@@ -9,7 +9,8 @@ from hilt.core.clock import PeriodicClock
 from hilt.core.faults import InputError
 from hilt.core.rig import SimulatedRig
 from hilt.core.system import Bench, System
-from hilt.device.live_rig import LIVE, OFF, READY, STATES, STOPPED
+from hilt.loop import Overseer
+from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
 
 
 class PacedRig:
@@ -53,11 +54,14 @@ class PacedRig:
         if self.state == STOPPED:
             self.state = READY
 
-    def home(self, bench: Bench, speed: float) -> None:
+    def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
         """A new run begins at its start anyway."""
 
     def close(self) -> None:
         self.state = OFF
 
-    def counters(self) -> dict[str, Any]:
-        return {}
+    def timing(self) -> dict[str, Any]:
+        return {**self.clock.counts(), "devices": {}}
+
+    def notes(self) -> list[str]:
+        return []

@@ -11,6 +11,11 @@ All poses are of the mock-up in W. Codes are those of hilt.core.faults, 0 for no
 
 from typing import Any, NamedTuple, Protocol
 
+from hilt.core.clock import Clock
+from hilt.core.rig import Rig
+from hilt.core.system import Bench
+from hilt.loop import Overseer
+
 
 class Reply(NamedTuple):
     """What a robot's packet says beside its pose. A driver that only counts its packets returns Reply(code, count)."""
@@ -66,3 +71,44 @@ class RobotSection(Protocol):
 
 class SensorSection(Protocol):
     def connect(self) -> SensorDriver: ...
+
+
+class LiveRig(Rig, Protocol):
+    """A rig in wall time, on devices or simulated: READY, then LIVE once it is armed, then STOPPED, and READY again."""
+
+    state: int  # OFF, READY, LIVE or STOPPED of hilt.record.letters
+    trouble: int  # while READY: a fault code that arms nobody, 0 for none
+
+    @property
+    def clock(self) -> Clock:
+        """For the run that it is armed for."""
+
+    def open(self) -> None:
+        """Connect; from here on the robot is held."""
+
+    def bias(self) -> None:
+        """Take the sensor's present load for zero. Only ever on the user's word."""
+
+    def check_start(self, bench: Bench) -> None:
+        """Refuse a rig that may not be armed for a run; an InputError says why."""
+
+    def arm(self, bench: Bench) -> None:
+        """From here on the loop's set-points go out."""
+
+    def rest(self) -> None:
+        """After a stop: wait until the robot stands."""
+
+    def reset(self) -> None:
+        """READY again, from where the robot stands."""
+
+    def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
+        """From READY to where a bench begins, at most so fast [m/s]; an InputError if it was stopped on the way."""
+
+    def close(self) -> None:
+        """Let go of the devices, at rest. Never raises."""
+
+    def timing(self) -> dict[str, Any]:
+        """How the last run kept time and what the drivers counted, for its report."""
+
+    def notes(self) -> list[str]:
+        """Sentences for its report."""

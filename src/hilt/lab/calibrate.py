@@ -24,12 +24,13 @@ import numpy as np
 from hilt.core.faults import InputError
 from hilt.core.guard import Limits
 from hilt.core.signals import POSE
-from hilt.device import drivers
 from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
 from hilt.lab import gentle
-from hilt.lab.gentle import Ask, Track, Watch
+from hilt.lab.gentle import Track, Watch
+from hilt.live.ready import Ask
 from hilt.maths import so3
+from hilt.maths.quintic import quintic_ways
 from hilt.sense.tool_load import GRAVITY, ToolLoad
 
 SAMPLES = 250  # averaged in each pose
@@ -152,7 +153,7 @@ def path_of(stops: list[tuple[float, ...]], period: float, limits: Limits, dwell
         ticks = math.ceil(gentle.quintic_time(angle, speed, gentle.ANGULAR_ACCELERATION) / period) + 1
         piece = np.zeros(ticks + (dwell if i < len(stops) else 0), POSE)
         piece["q"] = q_next
-        moving = gentle.quintic(np.arange(1, ticks + 1) / ticks)
+        moving = quintic_ways(np.arange(1, ticks + 1) / ticks)
         piece["q"][:ticks] = [so3.interpolate(q_now, q_next, float(share)) for share in moving]
         rests.append(length + ticks)
         length += len(piece)
@@ -186,14 +187,7 @@ def run(
     period = rig.robot_section.cycle
     rest = math.ceil(settle / period)
     offsets, rests = path_of(tilts(poses, tilt), period, rig.limits, rest + samples)
-    ask = gentle.check_ask(rig.lab.arm == "ask", ask)
-    gentle.warm_up()
-    robot, sensor = drivers.connect(rig.robot_section, rig.sensor_section)
-    try:
-        track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
-    finally:
-        robot.close()
-        sensor.stop()
+    track = gentle.drive(rig, offsets, watch, ask)
     return identify_tool(*means(track, rests, rest, samples, rig.scenario.get("sensor.attitude", _UPRIGHT)))
 
 

@@ -1,36 +1,34 @@
 """Drive a robot gently along a known path, outside of a run: to calibrate, to identify. Nothing is simulated here.
 
-The path is known beforehand, so all of it is checked against the rig's limits before the robot moves. Answer k of the robot's
-packets is place k of the path: after a lost packet the path waits and nothing jumps. Each tick is written down with the cycle
-of the robot's own clock it belongs to, and whether the robot says that it heard the answer.
-
-Whatever ends the way early, an interrupt too, ends it in a soft stop.
+The path is known beforehand, so all of it is checked against the rig's limits before the robot moves. It is run by the loop, on
+the rig of a run: the same guard, watch and soft stop, and the same consent. Each tick is written down with the cycle of the
+robot's own clock that it belongs to, with what was really sent, and whether the robot says that it heard the answer.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hilt.core import clock, faults
+from hilt.core import clock
 from hilt.core.faults import Fault, InputError
-from hilt.core.guard import Limits, overload
-from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.device.live_rig import MOMENT
-from hilt.device.protocol import RobotDriver, SensorDriver
+from hilt.core.guard import GUARD, Limits
+from hilt.core.signals import POSE
+from hilt.device import path
+from hilt.device.live_rig import LabRig
+from hilt.device.path import Path
+from hilt.device.rigfile import RigFile
 from hilt.host import interrupts
-from hilt.maths import so3, vec
+from hilt.live.overseer import Overseer
+from hilt.live.ready import Ask, check_ask, wait_for_yes, watch_ready
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 
 SHARE = 0.5  # of the rig's limits that a calibration uses
 ANGULAR_ACCELERATION = 1.0  # [rad/s²]
-STRAY = 0.02  # [m] that the robot may be away from its set-point before it is stopped
-_WATCH_EVERY = 25
 
 Watch = Callable[[int, int], None]  # ticks done, ticks in all
-Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
 
 class Stopped(Exception):
@@ -51,12 +49,6 @@ class Track:
     measured: np.ndarray  # POSE, where the mock-up was at this cycle
     wrench: np.ndarray  # (n, 6) [N, N·m]; NaN without a sensor
     sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if nobody counts them
-
-
-def quintic(share: np.ndarray) -> np.ndarray:
-    """From 0 to 1 with rate and acceleration 0 at both ends."""
-    s = np.clip(share, 0.0, 1.0)
-    return s * s * s * (10.0 - s * (15.0 - 6.0 * s))
 
 
 def quintic_time(way: float, speed: float, acceleration: float) -> float:
@@ -83,12 +75,6 @@ def _product(first: Any, second: Any) -> np.ndarray:
             w * d + x * c - y * b + z * a,
         ]
     )
-
-
-def _go_on_from(rest: np.ndarray, heard: Any, now: Any) -> None:
-    """The rest of a path, for a robot that is at `heard` and not at `now`: the same steps from another place."""
-    rest["p"] += heard["p"] - now["p"]
-    rest["q"] = _product(so3.exp(so3.between(tuple(now["q"]), tuple(heard["q"]))), rest["q"].T)
 
 
 def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> None:
@@ -118,162 +104,62 @@ def _most(rows: np.ndarray) -> float:
     return float(np.sqrt((rows * rows).sum(axis=1)).max(initial=0.0))
 
 
-def warm_up() -> None:
-    """Have compiled what a stop needs, before the first packet waits for its answer."""
-    so3.multiply(so3.exp(so3.between((1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))), (1.0, 0.0, 0.0, 0.0))
-    vec.scale(1.0, vec.sub((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+class _Diary:
+    """A sink of the loop that writes a track. Its memory is taken before the robot moves."""
+
+    def __init__(self, rig: LabRig, length: int) -> None:
+        self._rig, self.count = rig, 0
+        self.track = Track(
+            np.zeros(length, int), np.zeros(length, bool), np.zeros(length, POSE), np.zeros(length, POSE), np.zeros((length, 6))
+        )
+
+    def append(self, row: np.ndarray) -> None:
+        k, track, reply = self.count, self.track, self._rig.reply
+        track.cycle[k] = reply.cycle
+        if k > 0:
+            track.unheard[k - 1] = not reply.heard
+        track.sent[k], track.measured[k] = self._rig.told, row["X_WB_meas"][0]
+        track.wrench[k, :3], track.wrench[k, 3:] = row["F_So_S"]["f"][0], row["F_So_S"]["tau"][0]
+        self.count = k + 1
+
+    def result(self, sensor_period: float) -> Track:
+        whole = {name: column[: self.count] for name, column in vars(self.track).items() if name != "sensor_period"}
+        return Track(**{**whole, "cycle": whole["cycle"] - whole["cycle"][0]}, sensor_period=sensor_period)
 
 
-def drive(
-    robot: RobotDriver,
-    offsets: np.ndarray,
-    period: float,
-    limits: Limits,
-    deceleration: float,
-    sensor: SensorDriver | None = None,
-    watch: Watch | None = None,
-    ask: Ask | None = None,
-) -> Track:
-    """Send a path (see `from_start`), one pose for each packet; what was sent and measured. The robot is not closed.
-
-    With `ask` the robot is held until the answer is yes. A sensor's fault, a force or torque beyond its limit, a robot that
-    does not follow or does not take a set-point, or an interrupt ends in a soft stop and `Stopped`.
-    """
-    X, V, F, start, heard = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH, POSE, POSE))
-    path = _checked(robot, offsets, start, period, limits)
-    if ask is not None:
-        wait_for_yes(robot, sensor, ask)
-        path = _checked(robot, offsets, start, period, limits)  # its program may have been started again meanwhile
-    n = len(path)
-    track = Track(np.zeros(n, int), np.zeros(n, bool), path, np.zeros(n, POSE), np.full((n, 6), np.nan))
-    first = 0
-    before = now = start
-    due = False  # whether a packet waits for its answer
-    if sensor is not None:
-        sensor.read(F)  # what came while the robot was waited for is old
-    began, samples = clock.now(), _samples(sensor)
-    asked: list[int] = []
-    with interrupts.as_request(asked.append):
-        try:
-            for k in range(n):
-                t = k * period
-                reply = robot.wait(X, V)
-                if reply.code != faults.NONE:
-                    before = now  # nobody was answered: its set-point stands
-                    _trip(reply.code, t)
-                due = True
-                first = reply.cycle if k == 0 else first
-                track.cycle[k] = reply.cycle - first
-                if k > 0:
-                    track.unheard[k - 1] = not reply.heard
-                    if track.unheard[k - 1] or track.cycle[k] > track.cycle[k - 1] + 1:
-                        before = now  # a cycle without an answer moved nothing: there is no speed to take down
-                    if track.unheard[k - 1]:  # nor is the lost step made up for, which would be one of twice the speed
-                        robot.sent(heard)
-                        _go_on_from(path[k:], heard, now)
-                        before = now = heard.copy()
-                track.measured[k] = X
-                fault = _look(sensor, F, limits, t) or _follows(X, now, t) or (_fault(faults.REQUESTED, t) if asked else None)
-                if fault is not None:
-                    raise Stopped(fault)
-                track.wrench[k] = (*F["f"], *F["tau"])
-                code, due = robot.send(path[k]), False
-                before, now = now, path[k]
-                if code == faults.ROBOT_LIMITED:  # it got less than that; what else went wrong left it without an answer
-                    now = path[k].copy()
-                    robot.sent(now)
-                elif code != faults.NONE:
-                    now = before
-                _trip(code, t)
-                if watch is not None and (k % _WATCH_EVERY == 0 or k == n - 1):
-                    watch(k + 1, n)
-        finally:
-            _soft_stop(robot, before, now, period, deceleration, due)  # nothing is left to do at the end of the path
-            robot.stop()
-    came = _samples(sensor) - samples
-    return replace(track, sensor_period=(clock.now() - began) / came if came else 0.0)
+def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: Ask | None = None) -> Track:
+    """Connect, hold the robot until it is armed as a run is, send a path, let go; what was sent and measured."""
+    ask = check_ask(file.lab.arm, ask)
+    rig = LabRig(file)
+    try:
+        rig.open()
+        watch_ready(rig, file.lab.ready)
+        if ask is not None:
+            wait_for_yes(rig, ask)
+        return follow(rig, offsets, watch)
+    finally:
+        rig.close()
 
 
-def _samples(sensor: SensorDriver | None) -> int:
-    return getattr(sensor, "samples", 0)
+def follow(rig: LabRig, offsets: np.ndarray, watch: Watch | None = None) -> Track:
+    """Send a path (see `from_start`) to a robot that is READY. Whatever ends it early ends it in a soft stop and `Stopped`."""
+    limits, count = np.zeros(1, GUARD.params)[0], len(offsets)
+    GUARD.pack(limits, rig.file)
+    diary, overseer = _Diary(rig, path.ticks(count, rig.cycle)), Overseer(rig.file.lab)
 
+    def plan(start: Any) -> Path:
+        poses = from_start(offsets, start)
+        check_path(poses, start, rig.cycle, rig.file.limits)
+        return Path(poses, limits)
 
-def _checked(robot: RobotDriver, offsets: np.ndarray, start: Any, period: float, limits: Limits) -> np.ndarray:
-    """The path from the robot's set-point, which is written to `start`."""
-    robot.sent(start)
-    path = from_start(offsets, start)
-    check_path(path, start, period, limits)
-    return path
+    def tell(k: int) -> None:
+        if watch is not None:
+            watch(min(k + 1, count), count)
 
-
-def check_ask(rig_asks: bool, ask: Ask | None) -> Ask | None:
-    """Who arms: nobody is asked if the command itself is the consent; refused if somebody must be and cannot."""
-    if rig_asks and ask is None:
-        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
-    return ask if rig_asks else None
-
-
-def wait_for_yes(robot: RobotDriver, sensor: SensorDriver | None, ask: Ask) -> None:
-    """Hold the robot, packet by packet, until somebody has answered; anything but yes is a refusal."""
-    X, V, F = (np.zeros(1, kind)[0] for kind in (POSE, TWIST, WRENCH))
-    well = clock.now()
-    while (answer := ask()) is None:
-        code = robot.wait(X, V).code or robot.hold()
-        if code == faults.NONE:
-            well = clock.now()
-        elif clock.now() - well > MOMENT:
-            raise InputError(f"the rig is not ready: {faults.explain(code)}")
-        if sensor is not None:
-            sensor.read(F)
-    if not answer:
-        raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
-
-
-def _look(sensor: SensorDriver | None, F: Any, limits: Limits, t: float) -> Fault | None:
-    """The sensor must be well and the load allowed."""
-    if sensor is None:
-        return None
-    code = sensor.read(F)
-    value = limit = 0.0
-    if code == faults.NONE:
-        code, value, limit = overload(F, limits)
-    return _fault(code, t, value, limit)
-
-
-def _follows(X: Any, wanted: Any, t: float) -> Fault | None:
-    away = math.dist(X["p"], wanted["p"])
-    if away <= STRAY:
-        return None
-    sentence = (
-        f"stopped at t = {t:.4g} s: the robot is {1e3 * away:.3g} mm away from its set-point, {1e3 * STRAY:g} mm are allowed; "
-        "look at its limits and whether robot.correction is as in its program"
-    )
-    return Fault(faults.DEVICE, "stray", round(t), t, "", away, STRAY, sentence)
-
-
-def _soft_stop(robot: RobotDriver, before: Any, now: Any, period: float, deceleration: float, due: bool) -> None:
-    """From the velocity between two set-points to rest; a packet that is due is answered first."""
-    step = vec.sub(tuple(now["p"]), tuple(before["p"]))
-    turn = so3.between(tuple(before["q"]), tuple(now["q"]))
-    ticks = math.ceil(math.hypot(*step) / period / (deceleration * period)) if any(step) else 0
-    ticks = max(ticks, math.ceil(math.hypot(*turn) / period / (ANGULAR_ACCELERATION * period)))
-    pose, X, V = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
-    for i in range(1, ticks + 1):
-        share = 1.0 - i / ticks
-        if not due and robot.wait(X, V).code:
-            return
-        robot.sent(pose)  # a step that was not heard was not made
-        pose["p"] += vec.scale(share, step)
-        pose["q"] = so3.multiply(so3.exp(vec.scale(share, turn)), tuple(pose["q"]))
-        if robot.send(pose):
-            return
-        due = False
-
-
-def _fault(code: int, t: float, value: float = 0.0, limit: float = 0.0) -> Fault | None:
-    return faults.read_fault({"fault": code, "fault_axis": -1, "fault_value": value, "fault_limit": limit, "t": t, "tick": 0})
-
-
-def _trip(code: int, t: float) -> None:
-    if (fault := _fault(code, t)) is not None:
+    with interrupts.as_request(overseer.interrupt):
+        began, samples = clock.now(), rig.samples
+        fault = rig.follow(plan, diary, tell, overseer)
+        came = rig.samples - samples
+    if fault is not None:
         raise Stopped(fault)
+    return diary.result((clock.now() - began) / came if came else 0.0)

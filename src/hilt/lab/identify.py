@@ -29,12 +29,13 @@ from hilt.core import registry, toml
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.core.units import Second
-from hilt.device import drivers
 from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
 from hilt.lab import gentle
 from hilt.lab.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
-from hilt.lab.gentle import Ask, Track, Watch
+from hilt.lab.gentle import Track, Watch
+from hilt.live.ready import Ask
+from hilt.maths.quintic import quintic_ways
 
 LOWEST = 0.5  # [Hz], where the chirp begins
 LEAST_SHARE = 0.5  # of the record that must be of use
@@ -51,14 +52,14 @@ def excitation(period: float, reach: float, speed: float, acceleration: float, c
     pieces, now = [np.zeros(rest)], 0.0
     for place in (reach, -reach, 0.0):
         ticks = math.ceil(gentle.quintic_time(abs(place - now), speed, acceleration) / period) + 1
-        pieces += [now + (place - now) * gentle.quintic(np.arange(1, ticks + 1) / ticks), np.full(rest, place)]
+        pieces += [now + (place - now) * quintic_ways(np.arange(1, ticks + 1) / ticks), np.full(rest, place)]
         now = place
     t = np.arange(1, round(chirp / period) + 1) * period
     ratio = 0.1 / period / LOWEST
     omega = 2.0 * math.pi * LOWEST * ratio ** (t / chirp)
     phase = (omega - 2.0 * math.pi * LOWEST) * chirp / math.log(ratio)
     size = 1.0 / np.sqrt(1.0 / reach**2 + (omega / speed) ** 2 + (omega**2 / acceleration) ** 2)
-    wave = size * np.sin(phase) * gentle.quintic(t / 0.5) * gentle.quintic((chirp - t) / 0.5)
+    wave = size * np.sin(phase) * quintic_ways(t / 0.5) * quintic_ways((chirp - t) / 0.5)
     rate = np.diff(np.concatenate([[0.0, 0.0], wave, [0.0]])) / period
     wave *= min(1.0, speed / np.abs(rate).max(), acceleration / (np.abs(np.diff(rate)).max() / period))
     return np.concatenate([*pieces, wave, np.zeros(2 * rest)])
@@ -211,14 +212,7 @@ def run(
     places = excitation(period, reach, gentle.SHARE * rig.limits.speed, gentle.SHARE * acceleration, chirp)
     offsets = np.zeros(len(places), POSE)
     offsets["p"][:, number], offsets["q"][:, 0] = places, 1.0
-    ask = gentle.check_ask(rig.lab.arm == "ask", ask)
-    gentle.warm_up()
-    robot, sensor = drivers.connect(rig.robot_section, rig.sensor_section)
-    try:
-        track = gentle.drive(robot, offsets, period, rig.limits, rig.lab.deceleration, sensor, watch, ask)
-    finally:
-        robot.close()
-        sensor.stop()
+    track = gentle.drive(rig, offsets, watch, ask)
     return identify(track, period, np.eye(3)[number])
 
 

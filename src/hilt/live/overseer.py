@@ -1,7 +1,9 @@
-"""Who looks after a live loop from outside its tick: requests from the mailbox, the dead man's switch, the recorder.
+"""Who looks after a live loop from outside its tick: signals, requests from the mailbox, the dead man's switch, the recorder.
 
 stop    ends the run softly              set    changes a live value, in a ramp (tuning.py)
 steer   moves the operator's joystick; while its hand holds the switch it must go on saying so
+
+A path has no live values and no recorder; one outside of a session has no mailbox.
 """
 
 import signal
@@ -10,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from hilt.core import clock, faults
-from hilt.core.tuning import Tuning
+from hilt.core.tuning import Change, Tuning
 from hilt.live.mailbox import SET, STEER, STOP, Mailbox, Request
-from hilt.live.recorder import RecorderProcess
-from hilt.live.ring import RingWriter
+from hilt.live.scribe import Scribe
 from hilt.plant.joystick import Joystick
 
 LOOK_EVERY = 32  # ticks between two looks at the recorder
@@ -23,41 +24,53 @@ DEAD_MAN = 0.3  # s that a hand on the switch may be silent
 class Overseer:
     """Called before every tick. It never waits."""
 
-    def __init__(self, box: Mailbox, recorder: RecorderProcess, ring: RingWriter, tuning: Tuning, lab: Any) -> None:
-        self._box, self._recorder, self._ring, self.tuning = box, recorder, ring, tuning
-        self._stops, self._must_hold = lab.recorder == "stop", lab.dead_man
+    def __init__(
+        self, lab: Any, box: Mailbox | None = None, tuning: Tuning | None = None, scribe: Scribe | None = None
+    ) -> None:
+        self._box, self._tuning, self._scribe = box, tuning, scribe
+        self._stops, self._must_hold = lab.recorder == "stop", lab.dead_man and box is not None
         self.joystick: Joystick | None = None
         self.notes: list[str] = []
-        self._interrupted = ""
+        self.interrupted = 0  # by this signal
         self._told = ""
         self._held = self._must_hold
         self._heard = clock.now()
 
+    @property
+    def changes(self) -> list[Change]:
+        """Live values that were changed."""
+        return self._tuning.changes if self._tuning is not None else []
+
     def interrupt(self, number: int) -> None:
         """A signal came; the next tick sees it."""
-        self._interrupted = signal.Signals(number).name
+        self.interrupted = number
 
     def look(self, row: np.ndarray) -> int:
         code = self._hear(row)
-        self.tuning.step(int(row["tick"][0]))  # also in the last tick: a replay makes the changes of all ticks again
+        if self._tuning is not None:  # also in the last tick: a replay makes the changes of all ticks again
+            self._tuning.step(int(row["tick"][0]))
         if code:
             return code
         silence = clock.now() - self._heard
         if self._held and silence > DEAD_MAN:
             faults.trip(row[0], faults.DEAD_MAN, -1, silence, DEAD_MAN)
-            return self._end(row, "the dead man's switch was let go without a word", faults.DEAD_MAN)
-        return 0 if self._ring.count % LOOK_EVERY else self._look_at_recorder(row)
+            return self._end(row, "dead-man signal lost", faults.DEAD_MAN)
+        return self._look_at_recorder(row) if row["tick"][0] % LOOK_EVERY == 0 else faults.NONE
 
     def _hear(self, row: np.ndarray) -> int:
         """Signals and requests."""
-        if self._interrupted:
-            return self._end(row, f"interrupted by {self._interrupted}", faults.REQUESTED)
-        for request in self._box.poll():
+        if self.interrupted:
+            return self._end(row, f"interrupted by {signal.Signals(self.interrupted).name}", faults.REQUESTED)
+        for request in self._box.poll() if self._box is not None else ():
             if request.kind == STOP:
-                self._box.answer(request, True, "stopping softly")
+                self._answer(request, True, "stopping softly")
                 return self._end(row, "somebody asked to stop", faults.REQUESTED)
-            self._box.answer(request, *self._obey(request, row))
+            self._answer(request, *self._obey(request, row))
         return faults.NONE
+
+    def _answer(self, request: Request, accepted: bool, text: str) -> None:
+        assert self._box is not None
+        self._box.answer(request, accepted, text)
 
     def _end(self, row: np.ndarray, what: str, code: int) -> int:
         self.notes.append(f"{what} at t = {row['t'][0]:.4g} s")
@@ -66,12 +79,15 @@ class Overseer:
     def _obey(self, request: Request, row: np.ndarray) -> tuple[bool, str]:
         if request.kind == STEER:
             return self._steer(request)
-        if request.kind == SET:
-            accepted, text = self.tuning.ask(int(row["tick"][0]), request.key, request.value, request.ramp)
+        if request.kind == SET and self._tuning is not None:
+            accepted, text = self._tuning.ask(int(row["tick"][0]), request.key, request.value, request.ramp)
             if accepted:
                 self.notes.append(f"at t = {row['t'][0]:.4g} s: {text}")
             return accepted, text
-        return False, "the loop is live; it takes stop, set and steer"
+        return (
+            False,
+            "the loop is live; it takes stop, set and steer" if self._tuning else "the robot is driven home; it takes stop",
+        )
 
     def _steer(self, request: Request) -> tuple[bool, str]:
         """A hand that lets go says so, and the stick goes back to its middle; one that falls silent is a fault."""
@@ -88,8 +104,8 @@ class Overseer:
         return True, "held" if held else "let go"
 
     def _look_at_recorder(self, row: np.ndarray) -> int:
-        trouble = self._recorder.trouble()
+        trouble = self._scribe.recorder.trouble() if self._scribe is not None else ""
         if trouble and trouble != self._told:
             self._told = trouble
             self.notes.append(f"at t = {row['t'][0]:.4g} s: {trouble}")
-        return faults.RECORDER if trouble and self._stops else 0
+        return faults.RECORDER if trouble and self._stops else faults.NONE

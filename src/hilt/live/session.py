@@ -7,7 +7,6 @@ wait. `go` runs once; `serve` (station.py) does what is asked through the mailbo
 
 import atexit
 import itertools
-import math
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,51 +14,38 @@ from dataclasses import replace
 from pathlib import Path
 
 from hilt import job, loop
-from hilt.core import clock, faults
+from hilt.core import clock, registry
 from hilt.core.faults import Fault, InputError
 from hilt.core.scenario import Scenario
 from hilt.core.system import Bench, System
 from hilt.core.tuning import Tuning, knobs
 from hilt.device.live_rig import LabRig
 from hilt.device.paced import PacedRig
+from hilt.device.protocol import LiveRig
 from hilt.device.rigfile import Lab, RigFile, check_limits
 from hilt.host import interrupts, realtime, shared
 from hilt.host.claims import Claims
+from hilt.host.interrupts import Interrupted
 from hilt.host.realtime import Rights
 from hilt.job import Result
 from hilt.live import cores
 from hilt.live.mailbox import LIVE, OFF, READY, STOPPED, Mailbox
 from hilt.live.overseer import Overseer
+from hilt.live.ready import Ask, check_ask, wait_for_yes, watch_ready
 from hilt.live.ring import RingWriter
 from hilt.live.scribe import START, Scribe
 from hilt.metrics.tally import Timing
 from hilt.plant.joystick import Joystick
 
-LOOK = 0.02  # s between two looks at a rig that is READY
-AnyRig = LabRig | PacedRig
 _SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
 _number = itertools.count(1)
-Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
 
-def _watch_ready(rig: AnyRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
-    """Look for a while and until something has happened, at most so long; trouble here arms nobody."""
-    begin = clock.now()
-    while clock.now() < begin + seconds or (not until() and clock.now() < begin + most):
-        clock.pause(LOOK)
-        if rig.trouble:
-            raise InputError(f"the rig is not ready: {faults.explain(rig.trouble)}")
-
-
-def _wait_for_yes(rig: AnyRig, ask: Ask) -> None:
-    while (answer := ask()) is None:
-        _watch_ready(rig, LOOK)
-    if not answer:
-        raise InputError("the robot was not armed; answer yes to arm it, or set lab.arm = 'run' in the rig file")
-
-
-def _check_fits(values: Scenario, file: RigFile) -> None:
+def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
     """Whether a scenario is one for this rig."""
+    if not system.observe:
+        able = [name for name, other in registry.systems().items() if other.observe]
+        raise InputError(f"{system.name} cannot run on devices; known that can are {', '.join(able)}; choose one")
     cycle = float(file.robot_section.cycle)
     if abs(values.loop.period - cycle) > 1e-9:
         raise InputError(
@@ -76,8 +62,9 @@ class Session:
         job.check_folder(folder)
         if file is not None:
             values = values.believed  # devices are the world: all that a scenario says of it is belief
-            _check_fits(values, file)
+            _check_fits(system, values, file)
         self.system, self.values, self.name, self.folder = system, values, name, folder
+        self._on_devices = file is not None
         self.lab = _SIMULATED if file is None else file.lab
         self._core: int | None = None
         self._rights: realtime.Rights | None = None
@@ -92,7 +79,7 @@ class Session:
 
     def _set_up(self, file: RigFile | None) -> None:
         system, values, name = self.system, self.values, self.name
-        self.rig: AnyRig = PacedRig(system) if file is None else LabRig(file, system)
+        self.rig: LiveRig = PacedRig(system) if file is None else LabRig(file)
         bench = system.set_up(values)
         job.warm_up(system, bench)
         info = {
@@ -112,21 +99,20 @@ class Session:
             atexit.register(self.close)  # whatever happens before somebody else sees to it
 
     def _tuning(self, bench: Bench) -> Tuning:
-        on_devices = isinstance(self.rig, LabRig)
-        return Tuning(knobs(self.system, self.values, bench, on_devices), self.values.loop.period)
+        return Tuning(knobs(self.system, self.values, bench, self._on_devices), self.values.loop.period)
 
     def open(self) -> None:
         """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
         if self.lab.realtime:  # before the robot has to be answered: locking memory takes a while
             self._rights = realtime.take_rights(self._core)
-        elif isinstance(self.rig, PacedRig):
+        elif not self._on_devices:
             self._rights = realtime.stay_ordinary(cores.others())
         try:
             self.rig.open()
-            _watch_ready(self.rig, self.lab.ready)
+            watch_ready(self.rig, self.lab.ready)
             if self.lab.bias:
                 self.rig.bias()
-                _watch_ready(self.rig, 0.1)
+                watch_ready(self.rig, 0.1)
         except BaseException:
             self.close()
             raise
@@ -134,10 +120,8 @@ class Session:
 
     def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
         """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot stands."""
-        if self.lab.arm == "ask":
-            if ask is None:
-                raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
-            _wait_for_yes(self.rig, ask)
+        if (ask := check_ask(self.lab.arm, ask)) is not None:
+            wait_for_yes(self.rig, ask)
         return self.run(watch)
 
     def check_start(self) -> None:
@@ -154,7 +138,7 @@ class Session:
                 stack.callback(scribe.close)
                 unless_armed = stack.enter_context(ExitStack())
                 unless_armed.callback(scribe.withdraw)
-            _watch_ready(self.rig, 0.0, lambda: not scribe.starting, START)
+            watch_ready(self.rig, 0.0, lambda: not scribe.starting, START)
             bench = self.system.set_up(self.values)
             overseer = self._overseer(scribe, bench)
             before = realtime.stolen()
@@ -170,7 +154,7 @@ class Session:
             return result
 
     def _overseer(self, scribe: Scribe, bench: Bench) -> Overseer:
-        overseer = Overseer(self.box, scribe.recorder, scribe.ring, self._tuning(bench), self.lab)
+        overseer = Overseer(self.lab, self.box, self._tuning(bench), scribe)
         operator = getattr(self.values, "operator", None)
         if operator is not None and operator.kind == "live":
             overseer.joystick = Joystick(operator.joystick)
@@ -181,7 +165,7 @@ class Session:
         fault = None
         self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
         try:
-            fault = loop.run(self.system, bench, self.rig, self.rig.clock, ring, watch, overseer)
+            fault = loop.run(bench, self.rig, self.rig.clock, ring, watch, overseer)
         finally:
             self.rig.rest()
             sentence = "; ".join([fault.sentence] if fault else overseer.notes)
@@ -192,26 +176,27 @@ class Session:
 
     def home(self, speed: float = 0.02) -> None:
         """Drive the robot gently back to where the scenario starts, so that it can be armed again."""
-        self.rig.home(self.system.set_up(self.values), speed)
+        overseer = Overseer(self.lab, self.box)
+        try:
+            with interrupts.as_request(overseer.interrupt):
+                self.rig.home(self.system.set_up(self.values), speed, overseer)
+        finally:
+            if overseer.interrupted:
+                raise Interrupted(overseer.interrupted)  # the robot stands; the command ends as at any other time
 
     def _tell(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
-        recorded, counted, ticks, ring = scribe.recorded(overseer.notes), Timing(), self.rig.clock, scribe.ring
+        recorded, counted, ring = scribe.recorded(overseer.notes), Timing(), scribe.ring
         found = replace(job.finish_recorded(self.system, self.values, self.name, recorded, counted), recording=scribe.path)
         timing = {
             "rate_hz": 1.0 / self.values.loop.period,
             **counted.as_json(),
-            "overruns": ticks.overruns,
-            "oversleeps": ticks.oversleeps,
-            "missed": ticks.missed,
+            **self.rig.timing(),
             "stolen_s": round(stolen, 3),
             "rows": ring.count,
             "rows_lost": ring.count - counted.count,
             "rights": (self._rights or Rights(None, refused={"all": "not asked for: lab.realtime is false"})).as_json(),
-            "clock": ticks.as_json(),
-            "devices": self.rig.counters(),
         }
-        changes = overseer.tuning.changes
-        notes = [*overseer.notes, *(self.rig.notes() if isinstance(self.rig, LabRig) else ())]
+        changes, notes = overseer.changes, [*overseer.notes, *self.rig.notes()]
         who = self.box.deeds.take()
         return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be cut
 

@@ -1,5 +1,7 @@
 """Three-vectors as tuples: they live in registers, so a step can use as many as it likes and allocate nothing."""
 
+import math
+
 from hilt.compiled import jit
 
 
@@ -35,6 +37,13 @@ def scale(s, a):
 @jit
 def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@jit
+def shortened(a, most):
+    """`a`, no longer than `most`."""
+    length = math.sqrt(dot(a, a))
+    return scale(most / length, a) if length > most else a
 
 
 @jit

@@ -97,13 +97,6 @@ def _filter(p, row, position, rate, u_before, u_after):
 
 
 @jit
-def _shorten(a, most):
-    """A vector, no longer than `most`."""
-    size = math.sqrt(vec.dot(a, a))
-    return vec.scale(most / size, a) if size > most else a
-
-
-@jit
 def _limit(x, p, u, u_v, dt):
     """Follow u within the limits: towards it no faster than one can still brake."""
     error = vec.sub(u, vec.add(vec.load(x.limited), vec.scale(dt, u_v)))
@@ -112,8 +105,8 @@ def _limit(x, p, u, u_v, dt):
     if distance > 0.0:
         speed = min(distance / dt, math.sqrt(2.0 * p.acceleration_limit * distance))
         u_v = vec.add(u_v, vec.scale(speed / distance, error))
-    v = vec.add(v, _shorten(vec.sub(u_v, v), p.acceleration_limit * dt))
-    v = _shorten(v, p.speed_limit)
+    v = vec.add(v, vec.shortened(vec.sub(u_v, v), p.acceleration_limit * dt))
+    v = vec.shortened(v, p.speed_limit)
     vec.store(x.limited_v, v)
     vec.store(x.limited, vec.add(vec.load(x.limited), vec.scale(dt, v)))
     return vec.load(x.limited), v

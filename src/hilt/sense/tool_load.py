@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
@@ -23,7 +24,7 @@ from hilt.core.units import Inertia, Kilogram, Metre3, MetrePerSecond2, Newton3,
 from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.maths import so3, vec
 
-GRAVITY = (0.0, 0.0, -9.80665)  # [m/s²] in W, whose z points up
+GRAVITY = (0.0, 0.0, -STANDARD_GRAVITY)  # [m/s²] in W, whose z points up
 
 
 class Load(Section):

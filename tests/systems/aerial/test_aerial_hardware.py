@@ -17,6 +17,7 @@ from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
 from hilt.maths import chain, so3, spatial
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
+from hilt.plant.link import Link
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import SENSOR, Sensor, sensor_step
 from hilt.systems.aerial.aerial import AERIAL
@@ -35,7 +36,7 @@ from hilt.systems.aerial.hardware_arm import (
     start_posture,
 )
 from hilt.systems.aerial.hardware_books import HARDWARE_BOOKS, hardware_books_step
-from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, Link, interface_step
+from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, interface_step
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
 from tests.packing import pack

@@ -19,12 +19,12 @@ from hilt.systems.aerial.airframe import AIRFRAME, Simulator, ToolPush, Wind
 from hilt.systems.aerial.arm_ik import ARM_IK, ArmIk
 from hilt.systems.aerial.flying_arm import HOME, JOINTS, LINKS, FlyingArm, flying_xml, lump, pack_flying_chain, posture_for
 from hilt.systems.aerial.planner import Planner
-from hilt.systems.aerial.quadrotor import GRAVITY
+from hilt.systems.aerial.quadrotor import PAPER_GRAVITY
 from tests.packing import pack
 
 STAGES = (ARM_IK, AIRFRAME)
 ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.writes)})
-WEIGHT = 12.685 * GRAVITY
+WEIGHT = 12.685 * PAPER_GRAVITY
 SECTION = FlyingArm()
 EASY = (1.0, 0.0, 0.0, 0.0)
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -115,7 +115,7 @@ def test_the_lump_has_the_mass_centre_and_inertia_of_the_welded_model():
 
 def test_at_home_the_weight_of_the_arm_turns_the_base_about_x_alone_with_0_19_newton_metres():
     whole = lump(SECTION, posture_for(HOME))
-    torque = np.cross(whole.centre, (0.0, 0.0, -whole.mass * GRAVITY))
+    torque = np.cross(whole.centre, (0.0, 0.0, -whole.mass * PAPER_GRAVITY))
     assert abs(torque[0]) == pytest.approx(0.19, abs=0.01)
     assert abs(torque[1]) < 0.002
 

@@ -18,7 +18,7 @@ from hilt.systems.aerial.estimator import ESTIMATOR, Estimator
 from hilt.systems.aerial.flight import FLIGHT, LEAST_LIFT, Flight, attitude_error, attitude_for, within_cone
 from hilt.systems.aerial.planner import CAPACITY, PLANNER, Planner, minimum_jerk
 from hilt.systems.aerial.quadrotor import (
-    GRAVITY,
+    PAPER_GRAVITY,
     QUADROTOR_PARAMS,
     QUADROTOR_STATE,
     Vehicle,
@@ -30,7 +30,7 @@ from hilt.systems.aerial.quadrotor import (
 from hilt.systems.aerial.rotors import MOTORS, ROTORS, Rotors
 from tests.packing import pack
 
-WEIGHT = 12.685 * GRAVITY
+WEIGHT = 12.685 * PAPER_GRAVITY
 STAGES = (PLANNER, ESTIMATOR, FLIGHT, MOTORS)
 SYSTEM = AERIAL.with_block(PLANNER, after="task", section=lambda s: s.planner)  # which has it within
 ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.writes)})
@@ -292,7 +292,7 @@ def test_a_thrown_quadrotor_flies_a_parabola(dt):
     f = np.array((3.0, -2.0, 1.0))
     for _ in range(round(0.5 / dt)):
         quadrotor_move(x, p, 20.0, (0.0, 0.0, 0.0), tuple(f), (0.0, 0.0, 0.0), dt)
-    a = f / 12.685 + np.array((0.0, 0.0, 20.0 / 12.685 - GRAVITY))
+    a = f / 12.685 + np.array((0.0, 0.0, 20.0 / 12.685 - PAPER_GRAVITY))
     assert x.p == pytest.approx(np.array((1.0, 2.0, 3.0)) + 0.5 * np.array((0.5, -1.0, 4.0)) + 0.125 * a, abs=1e-12)
     assert x.v == pytest.approx(np.array((0.5, -1.0, 4.0)) + 0.5 * a, abs=1e-12)
 

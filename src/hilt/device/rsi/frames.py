@@ -36,18 +36,11 @@ def to_robot(X_WR, X_WB, X_TB, X_RT):
 
 
 @jit
-def _shortened(a, limit):
-    """`a`, no longer than `limit`."""
-    length = math.sqrt(vec.dot(a, a))
-    return vec.scale(limit / length, a) if length > limit else a
-
-
-@jit
 def correct(origin, sent, wanted, step_limit, turn_limit, correction):
     """Correction from `origin` that takes the set-point from `sent` towards `wanted`; True if it had to be shortened."""
     step = vec.sub(vec.load(wanted.p), vec.load(sent.p))
     turn = so3.between(so3.load(sent.q), so3.load(wanted.q))
-    short_step, short_turn = _shortened(step, step_limit), _shortened(turn, turn_limit)
+    short_step, short_turn = vec.shortened(step, step_limit), vec.shortened(turn, turn_limit)
     target = so3.multiply(so3.exp(short_turn), so3.load(sent.q))
     vec.store(correction.p, vec.sub(vec.add(vec.load(sent.p), short_step), vec.load(origin.p)))
     so3.store(correction.q, so3.normalise(so3.multiply(target, so3.inverse(so3.load(origin.q)))))

@@ -27,6 +27,7 @@ from hilt.device.rsi.settings import pose_of
 from hilt.lab.dry import child, world
 from hilt.lab.dry.motion import KNOTS, PublishedResponse
 from hilt.maths import so3
+from hilt.maths.quintic import quintic
 
 QUIET = 1.0  # [s] after a stop, before the operator does anything
 AT_ONCE = 0.05  # [s], the same if asked not to wait: the cycle that was under way is over
@@ -178,7 +179,7 @@ class EmulatedRobot(RsiController):
         cycle, begin = self.settings.cycle, clock.now()
         for k in itertools.count(1):
             t = min(k * cycle / duration, 1.0)
-            share = t**3 * (10.0 - 15.0 * t + 6.0 * t * t)
+            share, _ = quintic(t)
             self._set["p"] = p + share * way
             self._set["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), q)
             self._published.settle(clock.now())

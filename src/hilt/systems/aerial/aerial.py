@@ -18,6 +18,8 @@ from hilt.core.units import Metre3
 from hilt.dynamics.body import Body
 from hilt.maths import once
 from hilt.plant.encoder import ENCODER, Encoder
+from hilt.maths.channel import CAPACITY
+from hilt.plant.link import Link
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import check_fits
 from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
@@ -35,7 +37,7 @@ from hilt.systems.aerial.hand import HAND, Hand, HandAtTool
 from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, YieldingArm
 from hilt.systems.aerial.hardware_arm import HARDWARE_IK, ArmAtStart, HardwareArm
 from hilt.systems.aerial.hardware_books import HARDWARE_BOOKS
-from hilt.systems.aerial.interface import INTERFACE, Frames, Link, LinkedTools, Pose
+from hilt.systems.aerial.interface import INTERFACE, Frames, LinkedTools, Pose
 from hilt.systems.aerial.metrics import METRIC_WORDS, AerialMeter, compliance_energy
 from hilt.systems.aerial.planner import Planner
 from hilt.systems.aerial.port_guard import PortPassivity
@@ -118,7 +120,7 @@ class Aerial(Scenario):
         period = self.loop.period
         self.force_filter.check(period)
         self.servo.check(period)
-        self.link.check(period)
+        self.link.check(period, CAPACITY // 2)
         check_fits(self.sensor.lateness, period, "sensor.delay")
         self.hardware_arm.check(*self.start_of_tool)
         posture_for(self.tool.position, self.tool.attitude)  # refuses what the flying arm cannot reach

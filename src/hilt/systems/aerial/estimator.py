@@ -22,7 +22,7 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import RadianPerSecond
 from hilt.maths import so3, vec
-from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
+from hilt.systems.aerial.quadrotor import PAPER_GRAVITY, Vehicle
 
 
 class Estimator(Section):
@@ -53,7 +53,7 @@ def estimator_step(sig, x, p, dt):
     if p.enabled and x.started:
         for i in range(3):
             # Attitude and gyroscopic torque change over a tick: their means, which keep 100 Hz as good as 1 kHz.
-            known = sig.u_T_clamped * 0.5 * (x.axis[i] + axis[i]) - (p.mass * GRAVITY if i == 2 else 0.0)
+            known = sig.u_T_clamped * 0.5 * (x.axis[i] + axis[i]) - (p.mass * PAPER_GRAVITY if i == 2 else 0.0)
             known_turn = sig.tau_b_clamped[i] - 0.5 * (x.gyro[i] + gyro[i])
             second_order(x.f_first, x.f, i, (momentum[i] - x.momentum[i]) / dt - known, p.w * dt)
             w = p.w_yaw if i == 2 else p.w

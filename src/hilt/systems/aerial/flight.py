@@ -27,7 +27,7 @@ from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import NewtonMetre, NewtonPerMetre, NewtonSecondPerMetre, Radian, Unit
 from hilt.maths import so3, vec
 from hilt.systems.aerial import rotors
-from hilt.systems.aerial.quadrotor import GRAVITY, Vehicle
+from hilt.systems.aerial.quadrotor import PAPER_GRAVITY, Vehicle
 
 LEAST_LIFT = 0.1  # of the weight
 
@@ -58,14 +58,14 @@ def wanted_force(e_p, e_v, a_d, f_hat, p):
     return (
         -p.K_p[0] * e_p[0] - p.K_v[0] * e_v[0] + p.mass * a_d[0] - f_hat[0],
         -p.K_p[1] * e_p[1] - p.K_v[1] * e_v[1] + p.mass * a_d[1] - f_hat[1],
-        -p.K_p[2] * e_p[2] - p.K_v[2] * e_v[2] + p.mass * a_d[2] - f_hat[2] + p.mass * GRAVITY,
+        -p.K_p[2] * e_p[2] - p.K_v[2] * e_v[2] + p.mass * a_d[2] - f_hat[2] + p.mass * PAPER_GRAVITY,
     )
 
 
 @jit
 def within_cone(F, p):
     """F with its sideways part shortened to the cone."""
-    lift = max(F[2], LEAST_LIFT * p.mass * GRAVITY)
+    lift = max(F[2], LEAST_LIFT * p.mass * PAPER_GRAVITY)
     side = math.sqrt(F[0] * F[0] + F[1] * F[1])
     share = min(1.0, lift * p.tan_tilt / side) if side > 0.0 else 1.0
     return (share * F[0], share * F[1], lift)
@@ -113,7 +113,7 @@ def flight_step(sig, x, p, dt):
 
     F = within_cone(wanted_force(e_p, e_v, vec.load(sig.a_bd_N), vec.load(sig.f_hat_N), p), p)
     q_d = attitude_for(F, sig.yaw_bd)
-    u_T = max(vec.dot(F, so3.rotate(q, (0.0, 0.0, 1.0))), LEAST_LIFT * p.mass * GRAVITY)
+    u_T = max(vec.dot(F, so3.rotate(q, (0.0, 0.0, 1.0))), LEAST_LIFT * p.mass * PAPER_GRAVITY)
     tau = attitude_torque(q, w_B, q_d, (0.0, 0.0, sig.yaw_rate_bd), (0.0, 0.0, sig.yaw_acc_bd), p)
     tau = vec.sub(tau, vec.load(sig.tau_hat_b))
     tau = (tau[0], tau[1], min(max(tau[2], -p.max_yaw), p.max_yaw))

@@ -32,7 +32,7 @@ from hilt.dynamics.body import check_inertia
 from hilt.maths import chain
 from hilt.maths.chain import CHAIN, CHAIN_WORK
 from hilt.maths.once import so3, vec
-from hilt.systems.aerial.quadrotor import GRAVITY
+from hilt.systems.aerial.quadrotor import PAPER_GRAVITY
 
 JOINTS = 6
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -200,7 +200,7 @@ def flying_xml(section: FlyingArm, step: float, locked: np.ndarray | None = None
             actuators.append(f'<position joint="joint{i}" kp="{float(k)!r}" kv="{float(d)!r}" {limit}/>')
     # Implicit in the servos' damping; without servos the best there is.
     return (
-        f'<mujoco><compiler angle="radian"/><option timestep="{step!r}" gravity="0 0 {-GRAVITY!r}" '
+        f'<mujoco><compiler angle="radian"/><option timestep="{step!r}" gravity="0 0 {-PAPER_GRAVITY!r}" '
         f'integrator="{"implicitfast" if locked is None else "RK4"}"/><worldbody><site name="N"/><body name="base"><freejoint/>'
         f'<inertial pos="0 0 0" mass="{section.base_mass!r}" diaginertia="{_numbers(section.base_inertia)}"/>'
         f'<site name="b"/>{inner}</body></worldbody><actuator>{"".join(actuators)}</actuator></mujoco>'

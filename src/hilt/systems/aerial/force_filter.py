@@ -15,12 +15,12 @@ from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.faults import Unfit
+from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Count, Kilogram, Metre3, Quaternion, RadianPerSecond
 from hilt.maths import so3, vec
-from hilt.systems.aerial.quadrotor import GRAVITY
 
 
 class ForceFilter(Section):
@@ -77,7 +77,7 @@ def force_filter_step(sig, x, p, dt):
     x.request = sig.bias_request
     q_HB = so3.load(sig.X_WB_meas.q)
     q_HS = so3.multiply(q_HB, so3.load(p.q_BS))
-    weight = (0.0, 0.0, -p.load_mass * GRAVITY)
+    weight = (0.0, 0.0, -p.load_mass * STANDARD_GRAVITY)
     arm = so3.rotate(q_HB, vec.load(p.p_BoSo_B))
     lever = so3.rotate(q_HB, vec.load(p.load_centre))
     f_S, tau_S = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)

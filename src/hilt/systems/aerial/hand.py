@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.faults import Unfit
+from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
 from hilt.core.stage import Cycle, StageKind
@@ -34,7 +35,6 @@ from hilt.core.units import (
 )
 from hilt.maths import noise, so3, vec
 from hilt.maths.quintic import quintic
-from hilt.systems.aerial.quadrotor import GRAVITY
 
 AWAY = 0
 HOLDS = 1
@@ -126,7 +126,7 @@ def hand_wrench(x, p, t, place, v, q, w, dt):
 @jit
 def _load(mass, centre_B, q, a):
     """Weight and inertia of what hangs on the sensor, at the tool's origin."""
-    f = (-mass * a[0], -mass * a[1], -mass * (GRAVITY + a[2]))
+    f = (-mass * a[0], -mass * a[1], -mass * (STANDARD_GRAVITY + a[2]))
     return f, vec.cross(so3.rotate(q, vec.load(centre_B)), f)
 
 

@@ -26,7 +26,7 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import POSE, record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Metre3, Number, Quaternion, Second
+from hilt.core.units import Metre3, Quaternion
 from hilt.maths import channel, once, so3, spatial, vec
 
 SILENCE = 0.1  # s without news, beyond delay and jitter, after which the wrench fades
@@ -36,29 +36,6 @@ UP_NUMBERS = 6  # f, τ
 E_P, REST_P, REST_Q, DOWN_NUMBERS = 0, 3, 6, 10
 
 Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
-
-
-class Link(Section):
-    """Between hardware and simulation; both directions alike."""
-
-    delay: Second = Field(default=0.0, ge=0, description="one way")
-    jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
-    loss: Number = Field(default=0.0, ge=0, le=1, description="share of packets that never arrive")
-    duplication: Number = Field(default=0.0, ge=0, le=1, description="share of the packets that arrive which arrive twice")
-    outage_start: Second = Field(default=0.0, ge=0)
-    outage_duration: Second = Field(default=0.0, ge=0, description="nothing arrives that is sent in this time; 0 for no outage")
-
-    def check(self, period: float) -> None:
-        """What is under way must fit into the memory of a channel."""
-        longest, asked = channel.CAPACITY // 2 * period, self.delay + self.jitter
-        if asked > longest:
-            raise Unfit(
-                f"link.delay and link.jitter are {asked:g} s together; at loop.period = {period:g} s the link holds at most "
-                f"{longest:g} s; shorten them or lengthen loop.period",
-                "link.delay",
-                "link.jitter",
-                "loop.period",
-            )
 
 
 class Frames(Section):

@@ -14,6 +14,7 @@ from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, Radian, Second
+from hilt.maths.quintic import quintic, quintic_bend
 
 CAPACITY = 32  # way-points
 
@@ -52,9 +53,8 @@ def minimum_jerk(t, start, end):
         return 1.0, 0.0, 0.0
     rate = 1.0 / (end - start)
     s = (t - start) * rate
-    place = s * s * s * (10.0 - s * (15.0 - 6.0 * s))
-    speed = 30.0 * s * s * (1.0 - s) * (1.0 - s) * rate
-    return place, speed, 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) * rate * rate
+    place, slope = quintic(s)
+    return place, slope * rate, quintic_bend(s) * rate * rate
 
 
 @jit

@@ -21,7 +21,7 @@ from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.dynamics.rotation import angular_velocity, momentum_rule
 from hilt.maths import so3, vec
 
-GRAVITY = 9.81  # m/s²
+PAPER_GRAVITY = 9.81  # m/s², of the simulated vehicle, as in [Cuniato2022]; the real sensor and what hangs on it have their own
 SUBSTEP = 1e-3  # s, the longest step of the physics
 
 QUADROTOR_STATE = record(p=3, v=3, q=4, L_N=3)
@@ -68,7 +68,7 @@ def quadrotor_move(x, p, u_T, tau, f_N, tau_B, dt):
     position, v = vec.load(x.p), vec.load(x.v)
     q, L_N = so3.load(x.q), vec.load(x.L_N)
     torque_B = vec.add(vec.load(tau), vec.load(tau_B))
-    pull_N = vec.add(vec.load(f_N), (0.0, 0.0, -p.mass * GRAVITY))
+    pull_N = vec.add(vec.load(f_N), (0.0, 0.0, -p.mass * PAPER_GRAVITY))
     w_N = angular_velocity(q, L_N, p.inverse_inertia)
     for _ in range(steps):
         q_half = so3.multiply(so3.exp(vec.scale(0.5 * h, w_N)), q)

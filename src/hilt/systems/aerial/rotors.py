@@ -21,7 +21,7 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Number, RadianPerSecond, Second
 from hilt.maths import vec
-from hilt.systems.aerial.quadrotor import GRAVITY
+from hilt.systems.aerial.quadrotor import PAPER_GRAVITY
 
 ROTORS = record(arm="f8", thrust_factor="f8", moment="f8", most="f8", lag="f8", start="f8")
 
@@ -49,7 +49,7 @@ def pack_rotors(p: np.record, config: LiftingRotors, loop: Cycle) -> None:
     rotors = config.rotors
     p.arm, p.thrust_factor, p.moment, p.lag = rotors.arm, rotors.thrust_factor, rotors.moment, rotors.lag
     p.most = rotors.thrust_factor * rotors.max_speed**2
-    p.start = math.sqrt(0.25 * config.mass * GRAVITY / rotors.thrust_factor)
+    p.start = math.sqrt(0.25 * config.mass * PAPER_GRAVITY / rotors.thrust_factor)
 
 
 @jit

@@ -28,7 +28,8 @@ from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 from hilt.systems.aerial.gains import HOOKED, IMPACT, NORMAL
 from hilt.systems.aerial.planner import PLANNER, Planner, minimum_jerk, planner_step
 
-KINDS = {"hover": 0, "handover": 1, "diverter": 2}
+HOVER, HANDOVER, DIVERTER = range(3)
+KINDS = {"hover": HOVER, "handover": HANDOVER, "diverter": DIVERTER}
 HOVERING = 0
 BIASING, AWAITING, TOUCHED, RAISED, MOUNTED, RELEASED = range(10, 16)
 WAITING, APPROACH, UNDER, RISE, BACK, TUG, RECOVER, INSTALLED, RETREAT, FAILED = range(20, 30)
@@ -249,9 +250,9 @@ def task_step(sig, x, p, dt):
         planner_step(sig, x.path, p.path, dt)
     sig.gain_set, sig.bias_request = NORMAL, 0
     f = so3.rotate(so3.load(p.q_NH), vec.load(sig.F_h_H.f))
-    if p.kind == 1:
+    if p.kind == HANDOVER:
         _handover(sig, x, p, f, dt)
-    elif p.kind == 2:
+    elif p.kind == DIVERTER:
         _diverter(sig, x, p, f, dt)
     _publish(sig, x, p)
 
@@ -291,7 +292,7 @@ def _pack(p: np.record, config: TaskInPlace, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    x.state = HOVERING if p.kind == 0 else BIASING if p.kind == 1 else WAITING
+    x.state = HOVERING if p.kind == HOVER else BIASING if p.kind == HANDOVER else WAITING
     sig.gain_set = NORMAL
     _publish(sig, x, p)
 

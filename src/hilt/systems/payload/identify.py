@@ -26,6 +26,7 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, MetrePerSecond, Newton, NewtonPerMetre, NewtonSecondPerMetre, Number, Second
 from hilt.maths import vec
+from hilt.maths.quintic import quintic, quintic_bend
 
 X, V, THETA, BETA, GAMMA, KAPPA = range(6)
 GRIP_TIME = 0.015  # s, d/k of a grip
@@ -72,11 +73,9 @@ def push_reference(t, p):
     size, start = p.push_distance, 0.0
     if share > 1.0:
         share, size, start = share - 1.0, -size, size
-    rate, rest = 1.0 / p.push_time, 1.0 - share
-    x_d = start + size * share * share * share * (10.0 - share * (15.0 - 6.0 * share))
-    v_d = size * rate * 30.0 * share * share * rest * rest
-    a_d = size * rate * rate * 60.0 * share * rest * (1.0 - 2.0 * share)
-    return x_d, v_d, a_d
+    rate = 1.0 / p.push_time
+    way, slope = quintic(share)
+    return start + size * way, size * rate * slope, size * rate * rate * quintic_bend(share)
 
 
 @jit

@@ -12,12 +12,11 @@ import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
-from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Number, Second
 from hilt.maths import channel, so3, vec
 from hilt.maths.channel import CAPACITY as CAPACITY
+from hilt.plant.link import Link
 
 # Where each signal begins in a packet. A new one goes to the end, into the `_load` below and into the reads of its stage.
 V_R, X_VIR, W_R, Q_VIR, V_TVIR, F_VIR, M_VIR, X_M, V_M, E_M = 0, 3, 6, 9, 13, 16, 19, 20, 23, 26
@@ -26,15 +25,9 @@ X_S, V_S, F_S, M_HAT, M_SIGMA, K_GRIP, PUSHED, OFFSET, E_S = 0, 3, 6, 9, 10, 11,
 DOWN_NUMBERS = 17
 
 
-class Link(Section):
-    """Between ground and orbit; both directions alike."""
+class OrbitLink(Link):
+    """Between ground and orbit."""
 
-    delay: Second = Field(default=0.0, ge=0, description="one way")
-    jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
-    loss: Number = Field(default=0.0, ge=0, le=1, description="share of packets that never arrive")
-    duplication: Number = Field(default=0.0, ge=0, le=1, description="share of the packets that arrive which arrive twice")
-    outage_start: Second = Field(default=0.0, ge=0)
-    outage_duration: Second = Field(default=0.0, ge=0, description="nothing arrives that is sent in this time; 0 for no outage")
     outage_policy: Literal["hold", "soft-stop", "freeze", "brake"] = Field(
         default="soft-stop", description="what the slave does then"
     )

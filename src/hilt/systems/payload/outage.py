@@ -19,7 +19,8 @@ from hilt.maths.quintic import quintic
 ALIVE = 0
 SILENT = 1
 BACK = 2
-POLICIES = {"hold": 0, "soft-stop": 1, "freeze": 2, "brake": 3}
+HOLD, SOFT_STOP, FREEZE, BRAKE = range(4)
+POLICIES = {"hold": HOLD, "soft-stop": SOFT_STOP, "freeze": FREEZE, "brake": BRAKE}
 SILENCE = 0.05  # s beyond the play-out delay that count as an outage
 RAMP = 0.5  # s of a soft stop
 BLEND = 2.0  # s of coming back
@@ -78,10 +79,10 @@ def follow(sig, x, p, law, i, left, force):
     if sig.link_state == BACK:
         g = smooth(passed / BLEND)
         return (1.0 - g) * x.v_ref[i] + g * law
-    if p.policy == 0:
+    if p.policy == HOLD:
         return x.v_ref[i]
-    if p.policy == 1:
+    if p.policy == SOFT_STOP:
         return x.v_ref[i] * (1.0 - smooth(passed / RAMP))
-    if p.policy == 2:
+    if p.policy == FREEZE:
         return x.pull[i]
     return x.v_ref[i] * (left - force)

@@ -41,7 +41,7 @@ from hilt.systems.payload.grip import GRIP, Grip, GrippedPayload
 from hilt.systems.payload.hexa import HEXA, Hexa, MotionTable, XYStage
 from hilt.systems.payload.hindrance import HINDRANCE, HinderedPayload, Hindrance
 from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload, PayloadBelief
-from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, Link, LinkedHands, playout_delay
+from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, LinkedHands, OrbitLink, playout_delay
 from hilt.systems.payload.master import MASTER, Hand, HeldMaster, Master
 from hilt.systems.payload.metrics import METRIC_WORDS, meter
 from hilt.systems.payload.operator import OPERATOR, TAPS, Operator, OperatorTask
@@ -64,7 +64,7 @@ class Payload(Scenario):
     system: Literal["payload"] = "payload"
     operator: Operator
     virtual: Virtual = Virtual()
-    link: Link = Link()
+    link: OrbitLink = OrbitLink()
     identify: IdentifyPayload = IdentifyPayload()
     slave: Slave = Slave()
     arm: Arm = Arm()
@@ -166,15 +166,7 @@ class Payload(Scenario):
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         check_fits(self.arm.delay, self.loop.period, "arm.delay")
-        longest = (CAPACITY - 8192) * self.loop.period
-        if playout_delay(self) > longest:
-            raise Unfit(
-                f"link.delay and link.jitter are {playout_delay(self):g} s together; at loop.period = {self.loop.period:g} s "
-                f"the link holds at most {longest:g} s; shorten them or lengthen loop.period",
-                "link.delay",
-                "link.jitter",
-                "loop.period",
-            )
+        self.link.check(self.loop.period, CAPACITY - 8192)
         if self.bilateral_mode:
             check_damping(self)
         if self.operator.shaper > TAPS * self.loop.period:

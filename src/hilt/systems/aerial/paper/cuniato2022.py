@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.job import Result
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim, Reproduction
 from hilt.systems.aerial.analysis.hand_limit import loops_of, stiffest_hand
 from hilt.systems.aerial.paper.cuniato2022_equations import equation_claims
 from hilt.systems.aerial.paper.cuniato2022_figures import SLOW_FILTER, pictures, run
-from hilt.systems.aerial.quadrotor import GRAVITY
 from hilt.systems.aerial.task import RAISED
 from hilt.systems.aerial.views.traces import scenario_of
 
@@ -63,7 +63,7 @@ def _handover_claims() -> list[Claim]:
     rows, m, hand = result.rows, result.metrics, scenario_of(result).hand
     lowest = int(rows["E_tank"].argmin())
     behind = held_back(result)
-    sag = hand.tool_mass * GRAVITY / scenario_of(result).gains.hooked.stiffness
+    sag = hand.tool_mass * STANDARD_GRAVITY / scenario_of(result).gains.hooked.stiffness
     at = raised_at(result)
     return [
         Claim("Sec. IV-A, Fig. 3", "force left when the tool is mounted and the human gone", "about 1.4 N", f"{m['tool_force_final_N']:.3f} N", abs(m["tool_force_final_N"] - 1.4) < 0.02),

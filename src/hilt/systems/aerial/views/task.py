@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.job import Result
 from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.words import si
-from hilt.systems.aerial.quadrotor import GRAVITY
 from hilt.systems.aerial.task import BACK, FAILED, INSTALLED, RAISED, RELEASED, RISE, STATES, TOUCHED, TUG
 from hilt.systems.aerial.views.traces import has_states, human_force, legend, scenario_of, spans, stage, stop_of, three
 
@@ -22,7 +22,7 @@ def forces(result: Result) -> Picture:
     if scenario.link.delay > 0.0:
         line(axes[0], t, rows["F_E_N"]["f"][:, 0], "x, as it\nreaches the\nsimulation", color="0.5", linewidth=0.9)
     if scenario.hand.tool_mass > 0.0:
-        weight = -scenario.hand.tool_mass * GRAVITY
+        weight = -scenario.hand.tool_mass * STANDARD_GRAVITY
         axes[0].axhline(weight, label=f"tool's weight,\n{-weight:.2f} N", **IDEAL)
     axes[0].set(ylabel="force on the tool,\nworld [N]")
     hide_rounding(axes[0], 0.1)

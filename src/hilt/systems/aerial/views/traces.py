@@ -11,6 +11,7 @@ from hilt.job import Result
 from hilt.report import figure
 from hilt.report.figure import AXES, line
 from hilt.systems.aerial.aerial import Aerial
+from hilt.systems.aerial.hand import HOLDS
 from hilt.systems.aerial.task import STATES
 
 STATE_COLOURS = figure.plt.get_cmap("Set2").colors[:7]  # type: ignore[attr-defined]  # the eighth is grey
@@ -63,7 +64,7 @@ def _true_lines(result: Result) -> dict[str, np.ndarray]:
     rows, scenario = result.rows, scenario_of(result)
     found = {}
     if scenario.hand.stiffness > 0.0:
-        found["true: a hand holds"] = rows["hand_state"] == 1
+        found["true: a hand holds"] = rows["hand_state"] == HOLDS
     if scenario.hand.tool_mass > 0.0:
         found["true: tool on the arm"] = rows["t"] >= scenario.hand.handover
     if scenario.cable.present:

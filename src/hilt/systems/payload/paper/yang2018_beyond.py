@@ -8,6 +8,7 @@ from hilt.report.words import si
 from hilt.reproduce.claims import Claim
 from hilt.systems.payload.analysis.variations import end_of_silence, resynchronised, settling_times
 from hilt.systems.payload.metrics import STANDS, position_errors
+from hilt.systems.payload.outage import SILENT
 from hilt.systems.payload.paper.yang2018_figures import run
 from hilt.systems.payload.views.bilateral import USABLE, longest_usable
 from hilt.systems.payload.views.traces import scenario_of
@@ -50,7 +51,7 @@ def stop_of(policy: str) -> tuple[float, float, float, float]:
     result = run("outage", f"link.outage_policy={policy}")
     rows, last = result.rows, end_of_silence(result)
     assert last is not None
-    first = int(np.argmax(rows["link_state"] == 1))
+    first = int(np.argmax(rows["link_state"] == SILENT))
     way = np.linalg.norm(rows["X_WBcm"]["p"][first : last + 1] - rows["X_WBcm"]["p"][first], axis=1)
     speed = np.linalg.norm(rows["V_WBcm"]["v"][first : last + 1], axis=1)
     moves = np.flatnonzero(speed >= STANDS * scenario_of(result).operator.speed)

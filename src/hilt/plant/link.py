@@ -1,0 +1,30 @@
+"""What a scenario says of a link between two places that delays, loses and doubles packets (maths/channel.py computes it)."""
+
+from pydantic import Field
+
+from hilt.core.faults import Unfit
+from hilt.core.scenario import Section
+from hilt.core.units import Number, Second
+
+
+class Link(Section):
+    """Both directions alike."""
+
+    delay: Second = Field(default=0.0, ge=0, description="one way")
+    jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
+    loss: Number = Field(default=0.0, ge=0, le=1, description="share of packets that never arrive")
+    duplication: Number = Field(default=0.0, ge=0, le=1, description="share of the packets that arrive which arrive twice")
+    outage_start: Second = Field(default=0.0, ge=0)
+    outage_duration: Second = Field(default=0.0, ge=0, description="nothing arrives that is sent in this time; 0 for no outage")
+
+    def check(self, period: float, packets: int) -> None:
+        """What is under way must fit into the memory of a channel."""
+        longest, asked = packets * period, self.delay + self.jitter
+        if asked > longest:
+            raise Unfit(
+                f"link.delay and link.jitter are {asked:g} s together; at loop.period = {period:g} s the link holds at most "
+                f"{longest:g} s; shorten them or lengthen loop.period",
+                "link.delay",
+                "link.jitter",
+                "loop.period",
+            )
