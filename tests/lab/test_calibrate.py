@@ -249,4 +249,6 @@ def test_a_load_beyond_its_limit_stops_the_robot_softly():
         turned = [math.dist(a.pose[3:], b.pose[3:]) for a, b in itertools.pairwise(diary)]
         answered = np.diff([each.ipoc for each in diary])[1:] == 4  # where a loaded machine left one out the robot stood
         assert max(turned) > 1e-4  # it was moving
-        assert np.abs(np.diff(turned))[answered].max() < 1.1 * 0.5 * gentle.ANGULAR_ACCELERATION * 0.004**2  # of half angles
+        change = np.diff(turned)[answered] / (0.5 * 0.004**2)  # of half angles
+        assert np.median(-change[change < -0.5]) == pytest.approx(1.0, rel=0.01), "lab.angular_deceleration"
+        assert change.max() < 1.1 * (gentle.ANGULAR_ACCELERATION if answered.all() else 0.5 * LIMITS.angular_acceleration)

@@ -29,7 +29,7 @@ def track_of(places, measured, **changes):
     n = len(places)
     sent, where = np.zeros(n, POSE), np.zeros(n, POSE)
     sent["p"][:, 0], where["p"][:, 0] = places, measured
-    whole = Track(np.arange(n), np.zeros(n, bool), sent, where, np.full((n, 6), np.nan))
+    whole = Track(np.arange(n), np.zeros(n, bool), sent, where, np.full((n, 6), np.nan), np.arange(1.0, n + 1.0))
     return Track(**{**vars(whole), **changes})
 
 
@@ -200,7 +200,7 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
                 "driver": "netft", "address": "127.0.0.1", "port": box.port, "counts_per_force": 1e6,
                 "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
             },
-            lab={"arm": "run"},
+            lab={"arm": "run", "ready": "0.1 s"},
             limits=RigLimits(
                 force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
                 angular_acceleration=30, jerk=2500, workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),

@@ -24,7 +24,6 @@ from hilt.maths import so3, vec
 BLEND = 0.3  # s in which most of what is missing is made up for
 SHARE = 0.99  # of a limit that making up may use, so that rounding does not reach it
 TINY = 1e-7  # m, rad: not worth making up for; in one cycle of 4 ms it is 6 mm/s²
-SETTLED = 1e-5  # m, rad: so little behind its course a robot has arrived
 TURN_TOLERANCE = 1e-3  # rad, of a robot that stands where it should
 _COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", guard=GUARD.state)
 _JUDGED = row_type((*GUARD.reads, *GUARD.writes))
@@ -125,11 +124,6 @@ class Course:
         self._x["v"] = (heard["p"] - self.last["p"]) / self.cycle
         self._x["w"] = np.array(so3.between(tuple(self.last["q"]), tuple(heard["q"]))) / self.cycle
         self.last["p"], self.last["q"] = heard["p"], heard["q"]
-
-    @property
-    def behind(self) -> bool:
-        """Whether there is still something to make up for."""
-        return bool(max(np.abs(self._x["away"]).max(), np.abs(self._x["turned"]).max()) > SETTLED)
 
     @property
     def moving(self) -> bool:

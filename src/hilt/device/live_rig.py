@@ -55,7 +55,8 @@ class LabRig:
         self._sensor: SensorDriver | None = None
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet of a run, and when it came
+        self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet, and when it came
+        self._stood = False  # whether the robot's set-point has stood since the packet before
         self.cycle = float(file.robot_section.cycle)
         self._course, self._watch = Course(self.cycle), Watch(file)
         self._in_time = True  # whether a run must keep up with the robot's clock
@@ -95,7 +96,8 @@ class LabRig:
         assert robot is not None
         assert sensor is not None
         while not self._end.is_set():
-            code = robot.wait(self._here, self._twist).code or sensor.read(self._wrench)
+            self.reply, self._came = robot.wait(self._here, self._twist), clock.now()
+            code = self.reply.code or sensor.read(self._wrench)
             code = robot.hold() or code if code != faults.ROBOT_SILENT else code
             if code == faults.NONE:
                 self.trouble, self._well = code, clock.now()
@@ -194,8 +196,9 @@ class LabRig:
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
-        stood = not self.reply.heard or self.reply.cycle > before.cycle + 1 or self._came - came > 2.0 * self.cycle
-        if self.reply.code or stood:
+        late = self._came - came > 2.0 * self.cycle
+        self._stood = self.reply.code != faults.NONE or not self.reply.heard or self.reply.cycle > before.cycle + 1 or late
+        if self._stood:
             self._robot.sent(self._sent)
             self._course.lose(self._sent)  # it has not gone to a set-point that it has not heard of
         return self.reply.code
@@ -266,10 +269,13 @@ class LabRig:
         """From READY along a path, in the loop, and READY again; the fault that ended it, or None."""
         bench = self._arm_path(plan)
         try:
-            return loop.run(bench, self, self.clock, sink or NoSink(), watch, overseer)
+            fault = loop.run(bench, self, self.clock, sink or NoSink(), watch, overseer)
         finally:
             self.rest()
             self.reset()
+        if fault is None and not bench.row["done"][0]:
+            raise InputError("too many cycles of the robot were missed on its path; see what hilt doctor says of this machine")
+        return fault
 
     def _arm_path(self, plan: Plan) -> Bench:
         """Planned anew when nobody else answers any more: the robot's program may have been started again meanwhile."""
@@ -280,8 +286,8 @@ class LabRig:
             found[:] = [plan(self._course.last)]
 
         self._take_over(check)
-        bench = path.bench(found[0], self._course.last, self.cycle, lambda: self._course.behind)
-        self._go_live(bench, found[0].boxed, in_time=False)  # nothing is simulated: a path may take longer
+        bench = path.bench(found[0], self._course.last, self.cycle, self._course, lambda: self._stood)
+        self._go_live(bench, found[0].boxed, in_time=False)
         return bench
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:

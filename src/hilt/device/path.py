@@ -1,13 +1,15 @@
 """A path is a tick: set-points that are known beforehand, run by the loop like any other system.
 
 Driving home, calibrating and identifying differ from a run in where the set-points come from, and in nothing else: the same
-loop, guard, watch and soft stop. A path begins at the set-point that the robot has. What a lost cycle leaves behind is made up
-for as in a run (course.py), and the path ends when the robot has been given its last pose.
+loop, guard, watch and soft stop. A path begins at the set-point that the robot has.
+
+Nothing is simulated, so a path need not keep up with the clock. A robot that missed an answer stands; the path waits for it,
+goes back by the step that was not made, and comes back to its speed within half of the limits.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,13 @@ from hilt.core.diagram import Code
 from hilt.core.guard import GUARD, guard_step
 from hilt.core.signals import POSE, record, row_type
 from hilt.core.system import Bench
+from hilt.device.course import Course
 from hilt.device.rigfile import RigLimits
 from hilt.maths import so3
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_JERK, PEAK_SPEED, quintic
 
-SHARE = 0.5  # of the rig's limits, on the way to the start
-SETTLE = 5.0  # s at the end of a path, at most, to make up for what was lost
+SHARE = 0.5  # of the rig's limits, on the way to the start and back to speed
+PATIENCE = 10  # times as long as planned a path may take, where a machine misses many cycles
 ROW = row_type((*GUARD.reads, *GUARD.writes, "X_WB_meas", "V_WB_meas"))
 _STATE = record(guard=GUARD.state)
 _PARAMS = record(dt="f8", guard=GUARD.params)
@@ -35,33 +38,87 @@ class Path:
     poses: np.ndarray  # POSE
     limits: Any  # as the guard packs them
     boxed: bool = True  # whether the robot has to stay in the workspace all the way
+    progress: np.ndarray = field(default_factory=lambda: np.zeros(1))  # poses that have been sent, by now
 
 
+Stood = Callable[[], bool]
 Plan = Callable[[Any], Path]  # from the set-point that the robot has; an InputError if there is no such path
 
 
-def ticks(poses: int, period: float) -> int:
+def ticks(poses: int) -> int:
     """How many ticks a path takes at most."""
-    return poses + math.ceil(SETTLE / period)
+    return PATIENCE * (poses + 1)
 
 
-def bench(path: Path, start: Any, period: float, behind: Callable[[], bool]) -> Bench:
-    """What the loop runs. `behind` says whether the robot has still something to make up for."""
+class _Tick:
+    """The tick of a path: the next pose of it, and the guard."""
+
+    def __init__(self, path: Path, row: np.ndarray, x: np.ndarray, p: np.ndarray, course: Course, stood: Stood) -> None:
+        self._poses = np.concatenate([row["X_WB_cmd"], path.poses])
+        self._course, self._stood, self._period = course, stood, float(p["dt"][0])
+        self._sig, self._guard, self._limits = row[0], x[0]["guard"], p[0]["guard"]
+        self._command, self._done = row["X_WB_cmd"], row["done"]
+        self._place, self._rate, self._last = 0.0, 1.0, float(len(path.poses))
+        self._progress = path.progress
+        self._gain = self._period / _resuming(self._poses, self._period, path.limits)
+
+    def __call__(self, *_: Any) -> None:
+        if self._stood():
+            self._wait_here()
+        else:
+            self._rate = min(self._rate + self._gain, 1.0)
+        self._place = min(self._place + self._rate, self._last)
+        self._command[0] = self._at(self._place)
+        self._progress[0], self._done[0] = self._place, self._place == self._last
+        guard_step(self._sig, self._guard, self._limits, self._period)
+
+    def _wait_here(self) -> None:
+        """The robot stands at this place of the path, or at the one before it if the last answer was not heard."""
+        has = self._course.last
+        before = max(self._place - self._rate, 0.0)
+        if _apart(has, self._at(before)) < _apart(has, self._at(self._place)):
+            self._place = before
+        here, zero = self._at(self._place), (0.0, 0.0, 0.0)
+        self._course.start(here)
+        guard.start(self._guard, tuple(here["p"]), tuple(here["q"]), zero, zero, 0)
+        self._rate = self._gain
+
+    def _at(self, place: float) -> Any:
+        whole = int(place)
+        share, pose = place - whole, self._poses[whole]
+        if share == 0.0:
+            return pose
+        after, between = self._poses[whole + 1], pose.copy()
+        between["p"] += share * (after["p"] - pose["p"])
+        between["q"] = so3.interpolate(tuple(pose["q"]), tuple(after["q"]), share)
+        return between
+
+
+def _apart(a: Any, b: Any) -> float:
+    return math.dist(a["p"], b["p"]) + math.dist(a["q"], b["q"])
+
+
+def _resuming(poses: np.ndarray, period: float, limits: Any) -> float:
+    """Seconds in which a robot that stood comes back to the path's speed."""
+    speed = _largest(np.diff(poses["p"], axis=0)) / period
+    turn = 2.0 * _largest(np.diff(poses["q"], axis=0)) / period
+    most = min(SHARE * limits["acceleration"], 0.25 * limits["jerk"] * period)
+    return float(max(speed / most, turn / (SHARE * limits["angular_acceleration"]), period))
+
+
+def _largest(rows: np.ndarray) -> float:
+    return float(np.sqrt((rows * rows).sum(axis=1)).max(initial=0.0))
+
+
+def bench(path: Path, start: Any, period: float, course: Course, stood: Stood) -> Bench:
+    """What the loop runs. `stood` says whether the robot has missed an answer since the last tick."""
     row, x, p = np.zeros(1, ROW), np.zeros(1, _STATE), np.zeros(1, _PARAMS)
     row["X_WB_cmd"][0], row["fault_axis"] = start, -1
     p["dt"], p[0]["guard"] = period, path.limits
     zero = (0.0, 0.0, 0.0)
     guard.start(x[0]["guard"], tuple(start["p"]), tuple(start["q"]), zero, zero, 0)
-    number, command, done, last = row["tick"], row["X_WB_cmd"], row["done"], len(path.poses) - 1
-    sig, state, limits = row[0], x[0]["guard"], p[0]["guard"]
-
-    def tick(*_: Any) -> None:
-        k = number[0]
-        command[0] = path.poses[min(k, last)]
-        done[0] = k >= last and not behind()
-        guard_step(sig, state, limits, period)
-
-    return Bench(row, x, np.zeros(1), p, ticks(len(path.poses), period), Code(tick, _nothing, _nothing, _no_rows))
+    tick = _Tick(path, row, x, p, course, stood)
+    return Bench(row, x, np.zeros(1), p, ticks(len(path.poses)), Code(tick, _nothing, _nothing, _no_rows))
 
 
 def _nothing(*_: Any) -> None:
@@ -81,10 +138,11 @@ class NoSink:
 
 def warm_up() -> None:
     """Have compiled what a tick, a fault and a stop need: the first packet must be answered within a cycle."""
-    start = np.zeros(1, POSE)
-    start["q"][0, 0] = 1.0
-    made = bench(Path(start, np.zeros(1, GUARD.params)[0]), start[0], 1.0, lambda: False)
+    start, limits = np.zeros(2, POSE), np.ones(1, GUARD.params)[0]
+    start["q"][:, 0] = 1.0
+    made = bench(Path(start, limits), start[0], 1.0, Course(1.0), lambda: True)
     made.code.tick()
+    so3.interpolate((1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), 0.5)
     faults.trip(made.row[0], faults.NONE, -1, 0.0, 0.0)
 
 

@@ -164,8 +164,9 @@ def path_of(stops: list[tuple[float, ...]], period: float, limits: Limits, dwell
 
 def means(track: Track, rests: list[int], settle: int, samples: int, q_BS: Any) -> tuple[np.ndarray, np.ndarray]:
     """Attitude of the sensor and mean wrench in each rest."""
-    spans = [slice(rest + settle, rest + settle + samples) for rest in rests]
-    q = [so3.multiply(tuple(track.measured["q"][span.stop - 1]), tuple(q_BS)) for span in spans]
+    begins = [rest + settle for rest in rests]
+    spans = [np.flatnonzero((begin < track.progress) & (track.progress <= begin + samples)) for begin in begins]
+    q = [so3.multiply(tuple(track.measured["q"][span[-1]]), tuple(q_BS)) for span in spans]
     return np.array(q), np.array([track.wrench[span].mean(axis=0) for span in spans])
 
 

@@ -47,7 +47,8 @@ class Track:
     unheard: np.ndarray  # the robot says that this answer came too late
     sent: np.ndarray  # POSE, the set-point; meant for one cycle later
     measured: np.ndarray  # POSE, where the mock-up was at this cycle
-    wrench: np.ndarray  # (n, 6) [N, N·m]; NaN without a sensor
+    wrench: np.ndarray  # (n, 6) [N, N·m]
+    progress: np.ndarray  # poses of the path that had been sent then; where the robot missed answers the path has waited
     sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if nobody counts them
 
 
@@ -107,10 +108,15 @@ def _most(rows: np.ndarray) -> float:
 class _Diary:
     """A sink of the loop that writes a track. Its memory is taken before the robot moves."""
 
-    def __init__(self, rig: LabRig, length: int) -> None:
-        self._rig, self.count = rig, 0
+    def __init__(self, rig: LabRig, length: int, progress: np.ndarray) -> None:
+        self._rig, self._progress, self.count = rig, progress, 0
         self.track = Track(
-            np.zeros(length, int), np.zeros(length, bool), np.zeros(length, POSE), np.zeros(length, POSE), np.zeros((length, 6))
+            np.zeros(length, int),
+            np.zeros(length, bool),
+            np.zeros(length, POSE),
+            np.zeros(length, POSE),
+            np.zeros((length, 6)),
+            np.zeros(length),
         )
 
     def append(self, row: np.ndarray) -> None:
@@ -120,6 +126,7 @@ class _Diary:
             track.unheard[k - 1] = not reply.heard
         track.sent[k], track.measured[k] = self._rig.told, row["X_WB_meas"][0]
         track.wrench[k, :3], track.wrench[k, 3:] = row["F_So_S"]["f"][0], row["F_So_S"]["tau"][0]
+        track.progress[k] = self._progress[0]
         self.count = k + 1
 
     def result(self, sensor_period: float) -> Track:
@@ -145,16 +152,17 @@ def follow(rig: LabRig, offsets: np.ndarray, watch: Watch | None = None) -> Trac
     """Send a path (see `from_start`) to a robot that is READY. Whatever ends it early ends it in a soft stop and `Stopped`."""
     limits, count = np.zeros(1, GUARD.params)[0], len(offsets)
     GUARD.pack(limits, rig.file)
-    diary, overseer = _Diary(rig, path.ticks(count, rig.cycle)), Overseer(rig.file.lab)
+    progress = np.zeros(1)
+    diary, overseer = _Diary(rig, path.ticks(count), progress), Overseer(rig.file.lab)
 
     def plan(start: Any) -> Path:
         poses = from_start(offsets, start)
         check_path(poses, start, rig.cycle, rig.file.limits)
-        return Path(poses, limits)
+        return Path(poses, limits, progress=progress)
 
-    def tell(k: int) -> None:
+    def tell(_: int) -> None:
         if watch is not None:
-            watch(min(k + 1, count), count)
+            watch(int(progress[0]), count)
 
     with interrupts.as_request(overseer.interrupt):
         began, samples = clock.now(), rig.samples
