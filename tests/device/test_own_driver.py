@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from hilt.cockpit import desk
-from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.device import own, rigfile
 from hilt.device.live_rig import LabRig
@@ -231,7 +230,7 @@ def test_a_robot_whose_wait_returns_a_number_is_refused_before_it_is_armed(tmp_p
     code = tmp_path / "lab" / f"{module}.py"
     code.parent.mkdir()
     code.write_text(STATION.replace("return Reply(0, self.cycle)", "return 0"))
-    rig = LabRig(rigfile.load(write_rig(tmp_path / "lab", f"{module}:Device")), registry.system("docking"))
+    rig = LabRig(rigfile.load(write_rig(tmp_path / "lab", f"{module}:Device")))
     with pytest.raises(InputError, match=r"returned 0; it must return Reply"):
         rig.open()
     assert rig.state == mailbox.OFF

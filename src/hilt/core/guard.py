@@ -68,15 +68,6 @@ UNLIMITED = Limits.model_construct(
 )  # fmt: skip
 
 
-def overload(F, limits):
-    """Fault code, value and limit of a measured wrench where no loop runs; all 0 if it is allowed."""
-    for code, part, limit in ((faults.FORCE, "f", limits.force), (faults.TORQUE, "tau", limits.torque)):
-        size = math.hypot(*F[part])
-        if not size <= limit:
-            return code, size, limit
-    return faults.NONE, 0.0, 0.0
-
-
 @jit
 def _check(sig, code, square, limit):
     """Compare squares: a root is taken only for the sentence."""

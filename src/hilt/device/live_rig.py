@@ -22,9 +22,8 @@ from hilt import loop
 from hilt.core import clock, faults
 from hilt.core.clock import DeviceClock
 from hilt.core.faults import Fault, InputError
-from hilt.core.guard import GUARD, NEVER, Guarded
+from hilt.core.guard import NEVER
 from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.core.stage import Cycle
 from hilt.core.system import Bench
 from hilt.device import drivers, path
 from hilt.device.course import Course, check_first, check_near
@@ -292,8 +291,7 @@ class LabRig:
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
         """From READY to where the bench begins, straight and gently."""
-        limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], np.zeros(1, GUARD.params)[0]
-        GUARD.pack(packed, Guarded(limits), Cycle(self.cycle))
+        limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], path.packed(self.file.limits, self.cycle)
         packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
         speed = min(speed, limits.speed)
         fault = self.follow(

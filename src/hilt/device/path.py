@@ -16,8 +16,9 @@ import numpy as np
 
 from hilt.core import faults, guard
 from hilt.core.diagram import Code
-from hilt.core.guard import GUARD, guard_step
+from hilt.core.guard import GUARD, Guarded, Limits, guard_step
 from hilt.core.signals import POSE, record, row_type
+from hilt.core.stage import Cycle
 from hilt.core.system import Bench
 from hilt.device.course import Course
 from hilt.device.rigfile import RigLimits
@@ -43,6 +44,13 @@ class Path:
 
 Stood = Callable[[], bool]
 Plan = Callable[[Any], Path]  # from the set-point that the robot has; an InputError if there is no such path
+
+
+def packed(limits: Limits, period: float) -> Any:
+    """Limits as the guard packs them."""
+    found = np.zeros(1, GUARD.params)[0]
+    GUARD.pack(found, Guarded(limits), Cycle(period))
+    return found
 
 
 def ticks(poses: int) -> int:

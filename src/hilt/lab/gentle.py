@@ -14,7 +14,7 @@ import numpy as np
 
 from hilt.core import clock
 from hilt.core.faults import Fault, InputError
-from hilt.core.guard import GUARD, Limits
+from hilt.core.guard import Limits
 from hilt.core.signals import POSE
 from hilt.device import path
 from hilt.device.live_rig import LabRig
@@ -150,8 +150,7 @@ def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: A
 
 def follow(rig: LabRig, offsets: np.ndarray, watch: Watch | None = None) -> Track:
     """Send a path (see `from_start`) to a robot that is READY. Whatever ends it early ends it in a soft stop and `Stopped`."""
-    limits, count = np.zeros(1, GUARD.params)[0], len(offsets)
-    GUARD.pack(limits, rig.file)
+    limits, count = path.packed(rig.file.limits, rig.cycle), len(offsets)
     progress = np.zeros(1)
     diary, overseer = _Diary(rig, path.ticks(count), progress), Overseer(rig.file.lab)
 

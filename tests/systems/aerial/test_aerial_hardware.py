@@ -16,6 +16,7 @@ from hilt.core.scenario import Loop, Scenario
 from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
 from hilt.maths import chain, so3, spatial
+from hilt.maths.channel import CAPACITY
 from hilt.plant.encoder import ENCODER, Encoder, encoder_step
 from hilt.plant.link import Link
 from hilt.plant.robot import robot_step
@@ -205,7 +206,7 @@ def test_a_chosen_base_decides_where_the_tool_starts():
 
 def test_a_link_that_holds_too_much_is_refused():
     with pytest.raises(ValueError, match=r"link.delay and link.jitter are 100 s together; at loop.period = 0.005 s .* 81.92 s"):
-        Link(delay=60.0, jitter=40.0).check(DT)
+        Link(delay=60.0, jitter=40.0).check(DT, CAPACITY // 2)
 
 
 # The arm

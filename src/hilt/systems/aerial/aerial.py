@@ -17,8 +17,8 @@ from hilt.core.system import Live, System
 from hilt.core.units import Metre3
 from hilt.dynamics.body import Body
 from hilt.maths import once
-from hilt.plant.encoder import ENCODER, Encoder
 from hilt.maths.channel import CAPACITY
+from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.link import Link
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import check_fits

@@ -22,7 +22,6 @@ import numpy as np
 from pydantic import Field
 
 from hilt.compiled import jit
-from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import POSE, record
 from hilt.core.stage import Cycle, StageKind
