@@ -130,7 +130,7 @@ def test_the_memory_comes_round():
 def test_a_memory_of_the_right_size_is_as_good_as_a_large_one(delay, jitter, loss, duplication, outage):
     link = {"delay": delay, "jitter": jitter, "loss": loss, "duplication": duplication}
     link |= {"outage_start": 4.0, "outage_duration": outage}
-    size = channel.size_for(Link(**link), T)
+    size = channel.size_for(OrbitLink(**link), T)
     assert size < channel.CAPACITY
     large, small = (send(3000, memory=channel.memory(1, each), **link) for each in (channel.CAPACITY, size))
     for name in ("newest", "played", "reordered"):

@@ -27,6 +27,7 @@ from hilt.core.signals import POSE, record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, Quaternion
 from hilt.maths import channel, once, so3, spatial, vec
+from hilt.plant.link import Link
 
 SILENCE = 0.1  # s without news, beyond delay and jitter, after which the wrench fades
 FADE = 0.2  # s in which it goes, and comes back
