@@ -25,6 +25,7 @@ from hilt.lab.calibrate import SAMPLES, identify_tool
 from hilt.maths.quintic import quintic_ways
 from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, ToolLoad, pack_load, unload
 
+needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 MASS, CENTRE = 2.0, np.array([0.01, -0.02, 0.12])
 BIAS = np.array([3.0, -1.0, 8.0, 0.1, 0.2, -0.3])
 NOISE, TORQUE_NOISE = 0.3, 0.015  # [N], [N·m]: 0.3 N at 50 mm
@@ -167,9 +168,32 @@ def test_a_rig_file_keeps_its_comments_when_a_table_is_changed():
     assert tomllib.loads(set_table("", "tool", {"mass": 1.5})) == {"tool": {"mass": 1.5}}
 
 
-# On real sockets
+@pytest.mark.parametrize("system", ["freefloat", None])
+def test_the_attitude_of_the_sensor_may_stand_in_the_table_of_a_system(system):
+    """A sensor that is turned by 90° about x: with the wrong attitude the weight would lie across."""
+    turned = [math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0]
+    rig = emulated_rig(1, 2).model_copy(update={"scenario": {"freefloat": {"sensor.attitude": turned}}})
+    assert rig.setting("sensor.attitude", (1.0, 0.0, 0.0, 0.0), system) == turned
+    both = rig.model_copy(update={"scenario": {**rig.scenario, "sensor.attitude": [1.0, 0.0, 0.0, 0.0]}})
+    assert both.setting("sensor.attitude", None, "freefloat") == turned
+    assert both.setting("sensor.attitude", None, "docking") == [1.0, 0.0, 0.0, 0.0]
+    with pytest.raises(InputError, match=r"1.0, 0.0, 0.0, 0.0.* in \[scenario\] and .*say for which system"):
+        both.setting("sensor.attitude", None)
 
-needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+
+@needs_compiler
+def test_calibrate_uses_the_attitude_of_the_systems_table(monkeypatch):
+    """What is sent and measured is of no concern here: which attitude the figures are computed with is."""
+    turned, used = [math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0], []
+    rig = emulated_rig(1, 2).model_copy(update={"scenario": {"freefloat": {"sensor.attitude": turned}}})
+    monkeypatch.setattr(gentle, "drive", lambda *_: None)
+    monkeypatch.setattr(calibrate, "means", lambda *given: used.append(given[-1]) or ([], []))
+    with pytest.raises(InputError, match="at least 4"):
+        calibrate.run(rig, 4)
+    assert used == [turned]
+
+
+# On real sockets
 
 
 def free_port():
@@ -250,5 +274,6 @@ def test_a_load_beyond_its_limit_stops_the_robot_softly():
         answered = np.diff([each.ipoc for each in diary])[1:] == 4  # where a loaded machine left one out the robot stood
         assert max(turned) > 1e-4  # it was moving
         change = np.diff(turned)[answered] / (0.5 * 0.004**2)  # of half angles
-        assert np.median(-change[change < -0.5]) == pytest.approx(1.0, rel=0.01), "lab.angular_deceleration"
+        slowing = -change[change < -0.5]  # none if a stalled machine left the stop's first cycle without an answer: it stood
+        assert len(slowing) == 0 or np.median(slowing) == pytest.approx(1.0, rel=0.01), "lab.angular_deceleration"
         assert change.max() < 1.1 * (gentle.ANGULAR_ACCELERATION if answered.all() else 0.5 * LIMITS.angular_acceleration)

@@ -151,6 +151,15 @@ def test_the_robot_is_held_until_the_answer_is_yes(robot):
     assert went(controller) == pytest.approx(0.01, abs=1e-6), "the path waits for steps that a stalled machine has lost"
 
 
+def test_a_check_changes_nothing(robot):
+    """Whether a rig may be armed is asked while it is held: the set-point that a run begins from is not touched by asking."""
+    rig = robot[0]
+    rig._robot._sent["p"][0] += 0.0005  # the robot has another set-point than at the last run
+    before = rig.told.copy()
+    rig._check_place()
+    assert rig.told == before
+
+
 def test_no_is_a_refusal_and_nothing_moves(robot):
     with pytest.raises(InputError, match="was not armed"):
         ready.wait_for_yes(robot[0], iter([None, None, False]).__next__)

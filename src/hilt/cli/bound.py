@@ -4,12 +4,10 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from hilt.cli.console import console
 from hilt.core.faults import InputError
-
-console = Console()
 
 
 def bound(

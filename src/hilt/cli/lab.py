@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from hilt.cli.console import console, status
 from hilt.core.faults import InputError
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hilt.job import Result
     from hilt.live.ready import Ask
 
-console = Console()
-status = Console(stderr=True)
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 Drivers = Annotated[
     list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
@@ -212,6 +210,9 @@ def calibrate(
     what: Annotated[str, typer.Argument(help="tool")],
     rig: RigPath,
     poses: Annotated[int, typer.Option(help="static poses to measure in")] = 12,
+    system: Annotated[
+        str | None, typer.Option(help="whose [scenario.NAME] of the rig file holds; needed if they differ")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
@@ -226,7 +227,7 @@ def calibrate(
     file, target = rigfile.load(rig), _out_file(rig, out, "tool")
     ask = _who_arms(file)
     with _driving("turning") as watch:
-        tool = calibration.run(file, poses, watch=watch, ask=ask)
+        tool = calibration.run(file, poses, watch=watch, ask=ask, system=system)
     calibration.write(tool, rig, target)
     print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else "\n".join(tool.words()))
     if not as_json:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from hilt import __version__
 from hilt.cli import bound as cli_bound
 from hilt.cli import cockpit as cli_cockpit
 from hilt.cli import lab as cli_lab
 from hilt.cli import station as cli_station
+from hilt.cli.console import console, status
 from hilt.core.clock import Clock, FreeClock, PeriodicClock
 from hilt.core.faults import InputError, shortened
 from hilt.host import interrupts, shared
@@ -40,8 +40,6 @@ cli_lab.add(app)
 cli_station.add(app)
 cli_cockpit.add(app)
 cli_bound.add(app)
-console = Console()
-status = Console(stderr=True)
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]

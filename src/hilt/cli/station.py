@@ -5,12 +5,11 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from hilt.cli.console import console
 from hilt.core.faults import InputError
 from hilt.host.interrupts import Interrupted
 
-console = Console()
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 REQUESTS = ("arm", "start", "stop", "reset", "home", "quit")
 ANSWER = 5.0  # s

@@ -142,19 +142,21 @@ class LabRig:
     def check_start(self, bench: Bench) -> None:
         """Whether the rig may be armed: it is READY, and the robot stands where the bench begins and may begin as it does."""
         start = bench.row[0]["X_WB_cmd"]
-        self._check_place()
+        has = self._check_place()
         advice = "drive it there, or change X_WR of the rig"
-        check_near(self._course.last, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
+        check_near(has, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
         check_first(bench)
 
-    def _check_place(self) -> None:
-        """The rig is READY, and the robot where it was told to be: else it would go from there to somewhere else."""
+    def _check_place(self) -> Any:
+        """The set-point that the robot has. The rig must be READY and the robot there: else it would go on from elsewhere."""
         assert self._robot is not None
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
-        self._robot.sent(self._course.last)
+        has = np.zeros(1, POSE)[0]
+        self._robot.sent(has)
         advice = "see what holds or moves it, then start its program again"
-        check_near(self._here, self._course.last, self.file.lab.start_tolerance, "the set-point that it was given", advice)
+        check_near(self._here, has, self.file.lab.start_tolerance, "the set-point that it was given", advice)
+        return has
 
     def arm(self, bench: Bench) -> None:
         """From here on set-points go out."""
@@ -163,7 +165,9 @@ class LabRig:
 
     def _go_live(self, bench: Bench, boxed: bool, in_time: bool) -> None:
         """A course that begins where the bench does, for a robot that stands; live limits are seen where they are changed."""
+        assert self._robot is not None
         self._bench, self._in_time = bench, in_time
+        self._robot.sent(self._course.last)
         limits = self._course.limits = bench.p[0]["guard"]
         self._course.start(bench.row[0]["X_WB_cmd"])
         self._watch.start(limits, boxed)
@@ -278,15 +282,16 @@ class LabRig:
 
     def _arm_path(self, plan: Plan) -> Bench:
         """Planned anew when nobody else answers any more: the robot's program may have been started again meanwhile."""
-        found: list[Path] = []
+        found: list[tuple[Path, Any]] = []
 
         def check() -> None:
-            self._check_place()
-            found[:] = [plan(self._course.last)]
+            has = self._check_place()
+            found[:] = [(plan(has), has)]
 
         self._take_over(check)
-        bench = path.bench(found[0], self._course.last, self.cycle, self._course, lambda: self._stood)
-        self._go_live(bench, found[0].boxed, in_time=False)
+        (planned, start), course = found[0], self._course
+        bench = path.bench(planned, start, self.cycle, course, lambda: self._stood)
+        self._go_live(bench, planned.boxed, in_time=False)
         return bench
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:

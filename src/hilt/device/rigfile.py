@@ -141,6 +141,19 @@ class RigFile(Section):
             raise InputError(f"robot.delay of [scenario] in the rig file cannot be read: {error}") from None
         return max(found) + float(self.robot_section.cycle) if found else TRACKING_DELAY
 
+    def setting(self, key: str, default: Any, system: str | None = None) -> Any:
+        """One key of [scenario], for a system or where none is named; refused if its tables differ and nobody says which."""
+        tables = {name: table for name, table in self.scenario.items() if isinstance(table, dict)}
+        general = self.scenario.get(key, default)
+        if system is not None:
+            return tables.get(system, {}).get(key, general)
+        named = {f"[scenario.{name}]": table[key] for name, table in tables.items() if key in table}
+        found = {**({"[scenario]": self.scenario[key]} if key in self.scenario else {}), **named}
+        if len({str(value) for value in found.values()}) > 1:
+            said = " and ".join(f"{value} in {table}" for table, value in found.items())
+            raise InputError(f"{key} of the rig file is {shortened(said)}; say for which system: --system NAME", key)
+        return next(iter(found.values()), general)
+
     def settings(self, system: str) -> list[tuple[str, Any]]:
         """What the rig decides of a scenario of a system, key by key: those for all, those for this one, tool and limits."""
         keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}

@@ -2,7 +2,7 @@
 
 The owner holds a lock on it that the kernel lets go when the owner ends, however it ends: so the others can tell a dead owner
 from a slow one, and a name left behind by a killed run is free again. A segment gets its name only when it is filled in:
-nobody sees half of one. Every look into the folder takes away what dead processes have left there.
+nobody sees half of one. Every command first takes away what dead processes have left in the folder (`sweep`).
 
 Whatever is opened is opened without following links and without waiting, and its owner, kind and size are checked before it is
 mapped. A file that shrinks while it is mapped would still end its readers; only their own user can do that to them.
@@ -131,7 +131,7 @@ class Segment:
         """Give it its name, unless a living process has a segment of that name."""
         name = self.path.name
         for _ in range(2):
-            if any(_in_use(folder / name) for folder in runtime.folders()):
+            if any(_clear(folder / name) for folder in runtime.folders()):
                 break
             with suppress(FileExistsError):
                 return _link(self.descriptor, self.path)
@@ -174,7 +174,7 @@ class Segment:
             if descriptor >= 0:
                 os.close(descriptor)
             if path is not None:
-                _in_use(path)
+                _clear(path)
         raise InputError(f"shared memory {name} cannot be opened as {size} bytes of ours; choose another name")
 
     @property
@@ -208,7 +208,7 @@ class Segment:
         self._shut()
         self.descriptor = -1
         if self.path.name.endswith(MEETING):
-            _in_use(self.path)  # the last one takes the name away
+            _clear(self.path)  # the last one takes the name away
 
 
 def _answered(path: Path) -> bool:
@@ -223,11 +223,11 @@ def _answered(path: Path) -> bool:
         return True
 
 
-def _file_in_use(path: Path) -> bool:
+def _file_in_use(path: Path, clear: bool) -> bool:
     descriptor = _open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if path.name.endswith(MEETING) else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        if _is_at(descriptor, path):  # taken away under the lock: who joins at this moment sees it, and tries again
+        if clear and _is_at(descriptor, path):  # under the lock: who joins at this moment sees it, and tries again
             path.unlink(missing_ok=True)
         return False
     except BlockingIOError:
@@ -236,14 +236,14 @@ def _file_in_use(path: Path) -> bool:
         os.close(descriptor)
 
 
-def _in_use(path: Path) -> bool:
-    """Whether a living process has a name; one that nobody has is taken away."""
+def _in_use(path: Path, clear: bool = False) -> bool:
+    """Whether a living process has a name."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISREG(mode):
-            return _file_in_use(path)
+            return _file_in_use(path, clear)
         used = stat.S_ISSOCK(mode) and path.name.endswith(SOCKET) and _answered(path)
-        if not used and not stat.S_ISDIR(mode):
+        if clear and not used and not stat.S_ISDIR(mode):
             path.unlink(missing_ok=True)
         return used
     except FileNotFoundError:
@@ -252,29 +252,34 @@ def _in_use(path: Path) -> bool:
         return True
 
 
-def _names() -> Iterator[str]:
+def _clear(path: Path) -> bool:
+    """Take a name away that nobody has; whether somebody has it."""
+    return _in_use(path, clear=True)
+
+
+def _paths() -> Iterator[Path]:
     for folder in runtime.folders():
         with suppress(OSError):
-            for path in sorted(folder.iterdir()):
-                if _in_use(path):
-                    yield path.name
+            yield from sorted(folder.iterdir())
 
 
 def running(suffix: str) -> list[str]:
-    """Names with a living owner; what killed processes have left behind, under whatever name, is taken away."""
-    return sorted(name for name in _names() if name.endswith(suffix) and _NAME.fullmatch(name))
+    """Names with a living owner. Nothing is changed by looking."""
+    wanted = (path for path in _paths() if path.name.endswith(suffix) and _NAME.fullmatch(path.name))
+    return sorted(path.name for path in wanted if _in_use(path))
 
 
 def sweep() -> None:
-    """Take away what killed processes have left behind."""
-    running("")
+    """Take away what killed processes have left behind, under whatever name."""
+    for path in _paths():
+        _clear(path)
 
 
 def forget(name: str) -> None:
     """Take a name away if its owner has ended."""
     path = find(name)
     if path is not None:
-        _in_use(path)
+        _clear(path)
 
 
 def left(pattern: str) -> list[Path]:

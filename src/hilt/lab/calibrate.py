@@ -179,17 +179,19 @@ def run(
     settle: float = 1.0,
     watch: Watch | None = None,
     ask: Ask | None = None,
+    system: str | None = None,
 ) -> Tool:
     """Turn the tool through static poses about the mock-up's origin, measure, identify; the robot ends where it began.
 
     At half of limits.angular_speed. The space around must let the tool turn: limits.workspace knows of the origin only.
     Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
     """
+    attitude = rig.setting("sensor.attitude", _UPRIGHT, system)
     period = rig.robot_section.cycle
     rest = math.ceil(settle / period)
     offsets, rests = path_of(tilts(poses, tilt), period, rig.limits, rest + samples)
     track = gentle.drive(rig, offsets, watch, ask)
-    return identify_tool(*means(track, rests, rest, samples, rig.scenario.get("sensor.attitude", _UPRIGHT)))
+    return identify_tool(*means(track, rests, rest, samples, attitude))
 
 
 def write(tool: Tool, source: Path, target: Path) -> None:

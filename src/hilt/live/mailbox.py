@@ -22,6 +22,7 @@ import numpy as np
 
 from hilt.core import clock
 from hilt.core.faults import InputError
+from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment, running
 from hilt.record.deeds import Deeds
 from hilt.record.letters import (
@@ -61,7 +62,6 @@ __all__ = [
 ]  # fmt: skip
 LETTERS_A_POLL = 4
 OLDEST = 1.0  # [s]
-TRIES = 1000
 
 
 def _map(segment: Segment) -> np.ndarray:
@@ -78,7 +78,7 @@ class Mailbox:
         box["magic"], box["version"], box["pid"] = MAGIC, VERSION, os.getpid()
         box["info"] = json.dumps(info or {}).encode()
         self._bell, self._lanes, self._front = box["bell"], box["lanes"][0], box["front"][0]
-        self.front = Front()
+        self._lock, self.front = SeqLock(box["front"]["turn"]), Front()
         self.deeds = Deeds()
         self._posted, self._taken = self._lanes["posted"], self._lanes["taken"]
         self._heard = 0
@@ -132,11 +132,10 @@ class Mailbox:
             self.deeds.begin()
         self.front = self.front._replace(**changes)
         place = self._front
-        place["turn"] += 1
-        place["state"], place["armed"], place["runs"] = self.front[:3]
-        for name, size in (("ring", NAME_BYTES), ("sentence", SENTENCE_BYTES), ("recording", SENTENCE_BYTES)):
-            place[name] = _cut(getattr(self.front, name), size)
-        place["turn"] += 1
+        with self._lock.writing():
+            place["state"], place["armed"], place["runs"] = self.front[:3]
+            for name, size in (("ring", NAME_BYTES), ("sentence", SENTENCE_BYTES), ("recording", SENTENCE_BYTES)):
+                place[name] = _cut(getattr(self.front, name), size)
 
     def close(self) -> None:
         self._segment.close()
@@ -198,15 +197,15 @@ class Watcher:
     @property
     def front(self) -> Front:
         """How the session is doing; as last seen if the loop was stopped in the middle of telling."""
-        place = self._box["front"][0]
-        for _ in range(TRIES):
-            turn = int(place["turn"])
-            state, armed, runs = min(max(int(place["state"]), 0), len(STATES) - 1), bool(place["armed"]), int(place["runs"])
-            texts = [bytes(place[name]).decode(errors="replace") for name in ("ring", "sentence", "recording")]
-            if turn % 2 == 0 and turn == int(place["turn"]):
-                self._last = Front(state, armed, runs, *texts)
-                break
+        whole = SeqLock(self._box["front"]["turn"]).read(self._front)
+        self._last = whole[1] if whole is not None else self._last
         return self._last
+
+    def _front(self) -> Front:
+        place = self._box["front"][0]
+        state, armed, runs = min(max(int(place["state"]), 0), len(STATES) - 1), bool(place["armed"]), int(place["runs"])
+        texts = [bytes(place[name]).decode(errors="replace") for name in ("ring", "sentence", "recording")]
+        return Front(state, armed, runs, *texts)
 
     def close(self) -> None:
         self._segment.close()

@@ -35,6 +35,7 @@ from hilt.live.ready import Ask, check_ask, wait_for_yes, watch_ready
 from hilt.live.ring import RingWriter
 from hilt.live.scribe import START, Scribe
 from hilt.metrics.tally import Timing
+from hilt.plant import joystick
 from hilt.plant.joystick import Joystick
 
 _SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
@@ -204,6 +205,7 @@ class Session:
         """Let go of the devices and of all rights; safe to call twice."""
         atexit.unregister(self.close)
         self.rig.close()
+        joystick.release()
         self.box.show(state=OFF)
         self.box.close()
         if self._rights is not None:

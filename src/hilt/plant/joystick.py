@@ -6,13 +6,13 @@ changes while somebody is there. Without a new beat for a fifth of a second the 
 
 import atexit
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 
 from hilt.compiled import jit, memcpy
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
+from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment
 
 NUMBERS = 8
@@ -21,14 +21,25 @@ COUNT, AXES, BEAT = 0, 1, 7
 PATIENCE = 0.2  # s without a beat
 
 
-@cache
+_joined: dict[str, Segment] = {}
+_numbers: dict[str, list[np.ndarray]] = {}  # never freed: the parameters of an old run may still point there
+
+
 def _memory(name: str) -> np.ndarray:
-    """The shared numbers; made if nobody has made them yet, and kept for the life of the process."""
+    """The shared numbers; made if nobody has made them yet."""
     if not name:  # the process's own: its mailbox moves it
-        return np.zeros(NUMBERS)
-    segment = Segment.join(name, BYTES)
-    atexit.register(segment.close)  # the last one takes it away
-    return np.frombuffer(segment.memory, np.float64)
+        return _numbers.setdefault("", [np.zeros(NUMBERS)])[0]
+    if name not in _joined:
+        segment = _joined[name] = Segment.join(name, BYTES)
+        _numbers.setdefault(name, []).append(np.frombuffer(segment.memory, np.float64))
+    return _numbers[name][-1]
+
+
+@atexit.register
+def release() -> None:
+    """Let go of all names; the last process that has one takes it away. Safe to call twice."""
+    while _joined:
+        _joined.popitem()[1].close()
 
 
 class Joystick:
@@ -36,13 +47,12 @@ class Joystick:
 
     def __init__(self, name: str) -> None:
         self._numbers = _memory(name)
+        self._lock = SeqLock(self._numbers[COUNT : COUNT + 1])
 
     def move(self, speed: Sequence[float], turn: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        numbers = self._numbers
-        numbers[COUNT] += 1.0
-        numbers[AXES:BEAT] = np.clip([*speed, *turn], -1.0, 1.0)
-        numbers[BEAT] += 1.0
-        numbers[COUNT] += 1.0
+        with self._lock.writing():
+            self._numbers[AXES:BEAT] = np.clip([*speed, *turn], -1.0, 1.0)
+            self._numbers[BEAT] += 1.0
 
 
 @jit

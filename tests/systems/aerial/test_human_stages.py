@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilt.core.faults import InputError
+from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.core.scenario import Loop, Section, build
 from hilt.core.signals import row_type
 from hilt.maths import so3
@@ -73,7 +74,7 @@ def test_bias_and_load_are_told_apart():
 
     def measure(q_HB, f, tau):
         """A wrench at the tool's origin and the load, as the sensor says it."""
-        weight = np.array([0.0, 0.0, -mass * 9.81])
+        weight = np.array([0.0, 0.0, -mass * STANDARD_GRAVITY])
         arm = np.array(so3.rotate(q_HB, sensor.position))
         f_all = f + weight
         tau_all = tau + np.cross(so3.rotate(q_HB, tuple(centre)), weight) - np.cross(arm, f_all)
@@ -194,7 +195,7 @@ def test_work_on_a_driven_hand_is_what_its_damper_eats():
 
 
 def test_the_mounted_tool_weighs_on_the_arm_after_the_handover():
-    log = hold(400, stiffness=0.0, damping=0.0, tool_mass=1.4 / 9.81, handover=1.0, tool_centre=(0.1, 0.0, 0.0))
+    log = hold(400, stiffness=0.0, damping=0.0, tool_mass=1.4 / STANDARD_GRAVITY, handover=1.0, tool_centre=(0.1, 0.0, 0.0))
     t, wrench = DT * np.arange(400), log["F_Bcm_true_W"]
     assert (wrench["f"][t <= 1.0, 2] == 0.0).all()
     assert wrench["f"][-1] == pytest.approx([0.0, 0.0, -1.4], abs=1e-12)

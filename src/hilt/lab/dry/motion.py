@@ -2,7 +2,7 @@
 
 The emulated robot answers its set-points in closed form (rsi/response.py). Once a cycle it writes what that form needs, state
 and set-points under way, to shared memory; the reader then knows the pose at any moment exactly, whichever process is late.
-A count that is odd while somebody writes guards it.
+A seqlock guards it.
 """
 
 from contextlib import suppress
@@ -16,12 +16,12 @@ from hilt.core.signals import POSE, TWIST
 from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
 from hilt.device.rsi.settings import RsiSettings, pose_of
+from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment
 from hilt.maths import so3, vec
 
 KNOTS = 256
 SUFFIX = ".motion"
-_TRIES = 1000
 _MOTION = np.dtype(
     [
         ("count", "i8"),
@@ -72,12 +72,11 @@ class PublishedResponse(Response):
     def _publish(self) -> None:
         with self._lock:
             shared, knots = self._shared, list(self._knots)[:KNOTS]
-            shared["count"][0] += 1
-            shared["t"][0], shared["u"][0], shared["x"][0], shared["v"][0] = self._t, self._u, self._x, self._v
-            shared["knots"][0] = len(knots)
-            for k, (t, u) in enumerate(knots):
-                shared["knot_t"][0, k], shared["knot_u"][0, k] = t, u
-            shared["count"][0] += 1
+            with SeqLock(shared["count"]).writing():
+                shared["t"][0], shared["u"][0], shared["x"][0], shared["v"][0] = self._t, self._u, self._x, self._v
+                shared["knots"][0] = len(knots)
+                for k, (t, u) in enumerate(knots):
+                    shared["knot_t"][0, k], shared["knot_u"][0, k] = t, u
 
 
 class FollowedResponse(Response):
@@ -106,22 +105,21 @@ class FollowedResponse(Response):
         return super().at(t)
 
     def _refresh(self) -> None:
+        lock = SeqLock(self._shared["count"])
+        if lock.count == self._seen:
+            return
+        whole = lock.read(self._copy)
+        if whole is not None:  # else the writer was stopped half-way: what was read before still holds
+            self._seen, ((t, self._u, self._x, self._v), times, inputs) = whole
+            self._t = float(t)
+            self._knots.clear()
+            self._knots.extend(zip(times, inputs, strict=True))
+
+    def _copy(self) -> tuple[list[np.ndarray], list[float], np.ndarray]:
         shared = self._shared
-        for _ in range(_TRIES):
-            count = int(shared["count"][0])
-            if count == self._seen:
-                return
-            state = [np.array(shared[name][0]) for name in ("t", "u", "x", "v")]
-            knots = min(int(shared["knots"][0]), KNOTS)
-            times, inputs = shared["knot_t"][0, :knots].tolist(), shared["knot_u"][0, :knots].copy()
-            if count % 2 == 0 and count == int(shared["count"][0]):
-                self._seen = count
-                t, self._u, self._x, self._v = state
-                self._t = float(t)
-                self._knots.clear()
-                self._knots.extend(zip(times, inputs, strict=True))
-                return
-        # The writer was stopped half-way: what was read before still holds.
+        state = [np.array(shared[name][0]) for name in ("t", "u", "x", "v")]
+        knots = min(int(shared["knots"][0]), KNOTS)
+        return state, shared["knot_t"][0, :knots].tolist(), shared["knot_u"][0, :knots].copy()
 
 
 def follow(name: str) -> FollowedResponse:
