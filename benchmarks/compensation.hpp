@@ -7,20 +7,20 @@
 
 struct CompensateParameters {
     int64_t method; double inverse_masses; int64_t rotates;
-    Vec p_AcmC_B; Mat inverse_inertia_A; Vec p_Bcm_W; Mat inverse_inertia_B;
+    Vec p_AcmC_B; Mat inverse_inertia_A; Vec p_Tcm_W; Mat inverse_inertia_T;
 };
 struct CompensateState { int64_t on; Port observer; };
 template <class F> void fields(CompensateParameters& a, F f) {
-    FIELD(method) FIELD(inverse_masses) FIELD(rotates) FIELD(p_AcmC_B) FIELD(inverse_inertia_A) FIELD(p_Bcm_W)
-    FIELD(inverse_inertia_B)
+    FIELD(method) FIELD(inverse_masses) FIELD(rotates) FIELD(p_AcmC_B) FIELD(inverse_inertia_A) FIELD(p_Tcm_W)
+    FIELD(inverse_inertia_T)
 }
 template <class F> void fields(CompensateState& a, F f) { FIELD(on) FIELD(observer) }
 
 inline double effective_mass(const Row& row, const CompensateParameters& p, const Vec& e) {
     double inverse = p.inverse_masses;
     if (p.rotates) {
-        const Vec turn_s = cross(p.p_AcmC_B, rotate_back(row.X_WB_sim.q, e)), turn_t = cross(row.p_C_des_W - p.p_Bcm_W, e);
-        inverse += dot(turn_s, p.inverse_inertia_A * turn_s) + dot(turn_t, p.inverse_inertia_B * turn_t);
+        const Vec turn_s = cross(p.p_AcmC_B, rotate_back(row.X_WB_sim.q, e)), turn_t = cross(row.p_C_des_W - p.p_Tcm_W, e);
+        inverse += dot(turn_s, p.inverse_inertia_A * turn_s) + dot(turn_t, p.inverse_inertia_T * turn_t);
     }
     return 1.0 / inverse;
 }

@@ -23,7 +23,7 @@ struct Row : TwinSignals {
     Vec p_C_W, v_C_W, p_C_des_W, v_C_des_W, F_mea_W, F_act_W; int64_t in_contact; Vec e_W;
     double k_hat, c_hat, k_var, c_var; int64_t identified;
     Vec F_comp_W, F_alpha_W, F_hat_W; double E_contact, m_eff;
-    Pose X_NA; Twist V_NA; Pose X_NB; Twist V_NB; Vec P_N, L_N; double H, H_rot;
+    Pose X_NA; Twist V_NA; Pose X_NT; Twist V_NT; Vec P_N, L_N; double H, H_rot;
     Pose X_WB_sim; Twist V_WB_sim; Pose X_WB_cmd; Twist V_WB_cmd; Pose X_WB_sent;
     Pose X_WB_true; Twist V_WB_true; Vec F_C_true_W, p_C_true_W; double penetration; int64_t collision, contact;
     Port W_environment, W_sampling, W_delay, W_sensor, W_compensation, W_controller, W_integrator, W_rotation;
@@ -35,7 +35,7 @@ template <class F> void fields(Row& a, F f) {
     FIELD(p_C_W) FIELD(v_C_W) FIELD(p_C_des_W) FIELD(v_C_des_W) FIELD(F_mea_W) FIELD(F_act_W) FIELD(in_contact) FIELD(e_W)
     FIELD(k_hat) FIELD(c_hat) FIELD(k_var) FIELD(c_var) FIELD(identified)
     FIELD(F_comp_W) FIELD(F_alpha_W) FIELD(F_hat_W) FIELD(E_contact) FIELD(m_eff)
-    FIELD(X_NA) FIELD(V_NA) FIELD(X_NB) FIELD(V_NB) FIELD(P_N) FIELD(L_N) FIELD(H) FIELD(H_rot)
+    FIELD(X_NA) FIELD(V_NA) FIELD(X_NT) FIELD(V_NT) FIELD(P_N) FIELD(L_N) FIELD(H) FIELD(H_rot)
     FIELD(X_WB_sim) FIELD(V_WB_sim) FIELD(X_WB_cmd) FIELD(V_WB_cmd) FIELD(X_WB_sent)
     FIELD(X_WB_true) FIELD(V_WB_true) FIELD(F_C_true_W) FIELD(p_C_true_W) FIELD(penetration) FIELD(collision) FIELD(contact)
     FIELD(W_environment) FIELD(W_sampling) FIELD(W_delay) FIELD(W_sensor)

@@ -16,6 +16,8 @@ from hilt.record.reading import Recording
 RENAMED = {  # today's name: the one before
     "X_WB_cmd": "X_WB_des",
     "V_WB_cmd": "V_WB_des",
+    "X_NT": "X_NB",  # docking: B is the mock-up
+    "V_NT": "V_NB",
     # aerial: the simulated world was called W; poses of the vehicle were those of the next row
     "X_Nb_meas": "X_Wb_meas",
     "V_Nb_meas": "V_Wb_meas",

@@ -220,8 +220,8 @@ def test_the_energy_controller_never_gives_more_than_was_stored(force, v, mass, 
 def test_effective_mass_is_what_a_push_at_the_tip_meets(e, turn, offset):
     """Change of the tip's relative velocity along e per impulse along e, by really kicking both bodies."""
     _, sig, x, _, p = bench("oblique")
-    x.bodies.A.q[:] = so3.multiply(so3.exp(turn), so3.load(x.bodies.A.q))
-    x.bodies.A.p[:] += np.array(offset)
+    x.bodies.servicer.q[:] = so3.multiply(so3.exp(turn), so3.load(x.bodies.servicer.q))
+    x.bodies.servicer.p[:] += np.array(offset)
     sig.F_hat_W[:] = 0
     two_bodies_step(sig, x.bodies, p.bodies, 1e-9)  # publishes the new relative pose
     contact_sense_step(sig, x.sense, p.sense, DT)
@@ -264,7 +264,7 @@ def test_a_kick_changes_the_energy_by_force_times_mean_velocity(force):
 
 
 def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
-    """Against a plain computation with matrices: X_WB = (X_NB X_BW)⁻¹ X_NA X_AU."""
+    """Against a plain computation with matrices: X_WB = (X_NT X_TW)⁻¹ X_NA X_AB."""
     from scipy.spatial.transform import Rotation
 
     values, sig, x, _, p = bench(
@@ -280,10 +280,10 @@ def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
     sig.F_hat_W[:] = (30, -20, 10)
     for _ in range(200):
         two_bodies_step(sig, x.bodies, p.bodies, DT)
-    A, B = x.bodies.A, x.bodies.B
-    X_NU = matrix(A.p, A.q) @ matrix(values.servicer.assembly_position, values.servicer.assembly_attitude)
-    X_NW = matrix(B.p, B.q) @ matrix(values.target.assembly_position, values.target.assembly_attitude)
-    assert matrix(sig.X_WB_sim.p, sig.X_WB_sim.q) == pytest.approx(np.linalg.inv(X_NW) @ X_NU, abs=1e-9)
+    A, T = x.bodies.servicer, x.bodies.target
+    X_NB = matrix(A.p, A.q) @ matrix(values.servicer.assembly_position, values.servicer.assembly_attitude)
+    X_NW = matrix(T.p, T.q) @ matrix(values.target.assembly_position, values.target.assembly_attitude)
+    assert matrix(sig.X_WB_sim.p, sig.X_WB_sim.q) == pytest.approx(np.linalg.inv(X_NW) @ X_NB, abs=1e-9)
 
 
 @given(st.floats(-500, 500))

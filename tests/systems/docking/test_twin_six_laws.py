@@ -51,12 +51,17 @@ def tip_of(made):
 
 def kinetic_energy(made):
     x, p = made.x[0].bodies, made.p[0].bodies
-    return sum(0.5 * float(b.P @ b.P * f.inverse_mass + b.L @ b.w) for b, f in ((x.A, p.A), (x.B, p.B)))
+    return sum(0.5 * float(b.P @ b.P * f.inverse_mass + b.L @ b.w) for b, f in ((x.servicer, p.servicer), (x.target, p.target)))
 
 
 def totals(made):
     x = made.x[0].bodies
-    return np.array([*(x.A.P + x.B.P), *(x.A.L + x.B.L + np.cross(x.A.p, x.A.P) + np.cross(x.B.p, x.B.P))])
+    return np.array(
+        [
+            *(x.servicer.P + x.target.P),
+            *(x.servicer.L + x.target.L + np.cross(x.servicer.p, x.servicer.P) + np.cross(x.target.p, x.target.P)),
+        ]
+    )
 
 
 @given(direction, vector, vector)
@@ -64,8 +69,8 @@ def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
     """G_q and G_w by really kicking both bodies; 1/m_eff = n·G_q as the energy controller of the other methods has it."""
     _, made = bench(*TUMBLING)
     sig, x, p = made.row[0], made.x[0].bodies, made.p[0].bodies
-    x.A.q[:] = so3.multiply(so3.exp(turn), so3.load(x.A.q))
-    x.A.p[:] += 0.3 * np.array(offset)
+    x.servicer.q[:] = so3.multiply(so3.exp(turn), so3.load(x.servicer.q))
+    x.servicer.p[:] += 0.3 * np.array(offset)
     sig.F_hat_W[:] = 0
     two_bodies_step(sig, x, p, 1e-12)
     tip, v = tip_of(made)

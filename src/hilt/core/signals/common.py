@@ -56,8 +56,8 @@ declare("m_eff", FLOAT, "mass that the contact feels along its direction", unit=
 # Dynamics
 declare("X_NA", POSE, "pose of the servicer at t: centre of mass and attitude", frame="N")
 declare("V_NA", TWIST, "its twist", frame="N")
-declare("X_NB", POSE, "pose of the target at t: centre of mass and attitude", frame="N")
-declare("V_NB", TWIST, "its twist", frame="N")
+declare("X_NT", POSE, "pose of the target at t: centre of mass and attitude", frame="N")
+declare("V_NT", TWIST, "its twist", frame="N")
 declare("P_N", FLOAT, "momentum of both bodies", size=3, unit="kg·m/s", frame="N")
 declare("L_N", FLOAT, "angular momentum of both bodies about the origin", size=3, unit="kg·m²/s", frame="N")
 declare("X_WBcm", POSE, "pose of the simulated body at t: centre of mass and attitude", frame="W")

@@ -38,9 +38,9 @@ def effective_mass(sig, p, e):
     if p.rotates:
         q = so3.load(sig.X_WB_sim.q)
         turn_s = vec.cross(vec.load(p.p_AcmC_B), so3.rotate_back(q, e))
-        turn_t = vec.cross(vec.sub(vec.load(sig.p_C_des_W), vec.load(p.p_Bcm_W)), e)
+        turn_t = vec.cross(vec.sub(vec.load(sig.p_C_des_W), vec.load(p.p_Tcm_W)), e)
         inverse += vec.dot(turn_s, vec.matvec(p.inverse_inertia_A, turn_s)) + vec.dot(
-            turn_t, vec.matvec(p.inverse_inertia_B, turn_t)
+            turn_t, vec.matvec(p.inverse_inertia_T, turn_t)
         )
     return 1.0 / inverse
 
@@ -129,7 +129,7 @@ def _pack(p: np.record, config: Compensation, loop: Cycle) -> None:
     p.method = CODES[config.method]
     p.inverse_masses = 1.0 / config.reduced_mass
     p.rotates = config.rotates
-    p.p_AcmC_B, p.inverse_inertia_A, p.p_Bcm_W, p.inverse_inertia_B = config.lever_arms
+    p.p_AcmC_B, p.inverse_inertia_A, p.p_Tcm_W, p.inverse_inertia_T = config.lever_arms
 
 
 COMPENSATE = StageKind(
@@ -142,8 +142,8 @@ COMPENSATE = StageKind(
     writes=("F_comp_W", "F_alpha_W", "F_hat_W", "E_contact", "m_eff"),
     state=record(on="i8", observer=PORT, alpha=3, v=3),
     params=record(
-        method="i8", inverse_masses="f8", rotates="i8", p_AcmC_B=3, inverse_inertia_A=("f8", (3, 3)), p_Bcm_W=3,
-        inverse_inertia_B=("f8", (3, 3)),
+        method="i8", inverse_masses="f8", rotates="i8", p_AcmC_B=3, inverse_inertia_A=("f8", (3, 3)), p_Tcm_W=3,
+        inverse_inertia_T=("f8", (3, 3)),
     ),
     pack=_pack,
 )  # fmt: skip

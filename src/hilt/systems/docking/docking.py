@@ -184,8 +184,8 @@ class Docking(Scenario):
             w, x, y, z = body.assembly_attitude
             R = Rotation.from_quat([x, y, z, w]).as_matrix()
             arms.append((R.T @ np.array(body.assembly_position), R.T @ np.linalg.inv(np.array(body.inertia)) @ R))
-        (to_A, inverse_A), (to_B, inverse_B) = arms
-        return np.array(self.rod.tip) + to_A, inverse_A, -to_B, inverse_B
+        (to_A, inverse_A), (to_T, inverse_T) = arms
+        return np.array(self.rod.tip) + to_A, inverse_A, -to_T, inverse_T
 
     def in_space(self, finer: int) -> "Docking":
         """The same bodies and contact with nothing between them: perfect robot and sensor, no guard, a finer tick."""

@@ -1,10 +1,10 @@
-"""Two free bodies in space, servicer A and target B, and the motion of one as seen from the other.
+"""Two free bodies in space, servicer A and target T, and the motion of one as seen from the other.
 
     m v' = F,   I ω' + ω × I ω = r × F        for both, with ±F at one common point        (1), (2)
 
 A force kicks momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals stay to the
 last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the
-exponential map with a rule that makes no energy at any rate. The pose of A's assembly frame in B's is X_WB_sim, with
+exponential map with a rule that makes no energy at any rate. The pose of A's assembly frame in T's is X_WB_sim, with
 W fixed to the target's mock-up; the command that makes the robot show it is another signal.
 """
 
@@ -50,70 +50,74 @@ class FreeBody(Section):
 @jit
 def _rates(x, p):
     """Angular velocities of both bodies in N."""
-    w_A = angular_velocity(so3.load(x.A.q), vec.load(x.A.L), p.A.inverse_inertia)
-    w_B = angular_velocity(so3.load(x.B.q), vec.load(x.B.L), p.B.inverse_inertia)
-    return w_A, w_B
+    w_A = angular_velocity(so3.load(x.servicer.q), vec.load(x.servicer.L), p.servicer.inverse_inertia)
+    w_T = angular_velocity(so3.load(x.target.q), vec.load(x.target.L), p.target.inverse_inertia)
+    return w_A, w_T
 
 
 @jit
-def _point_on_A(x, p, at_U):
-    """A point of the assembly frame U of body A, in N."""
-    at_A = vec.add(vec.load(p.A.assembly), so3.rotate(so3.load(p.A.q_assembly), at_U))
-    return vec.add(vec.load(x.A.p), so3.rotate(so3.load(x.A.q), at_A))
+def _point_on_A(x, p, at_B):
+    """A point of the mock-up's frame B on body A, in N."""
+    at_A = vec.add(vec.load(p.servicer.assembly), so3.rotate(so3.load(p.servicer.q_assembly), at_B))
+    return vec.add(vec.load(x.servicer.p), so3.rotate(so3.load(x.servicer.q), at_A))
 
 
 @jit
-def _velocity_in_W(x, p, at_N, q_NW, w_A, w_B):
-    """Velocity of the point of A against the same point of B, seen from the target."""
-    v_A = vec.add(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.cross(w_A, vec.sub(at_N, vec.load(x.A.p))))
-    v_B = vec.add(vec.scale(p.B.inverse_mass, vec.load(x.B.P)), vec.cross(w_B, vec.sub(at_N, vec.load(x.B.p))))
-    return so3.rotate_back(q_NW, vec.sub(v_A, v_B))
+def _velocity_in_W(x, p, at_N, q_NW, w_A, w_T):
+    """Velocity of the point of A against the same point of T, seen from the target."""
+    v_A = vec.add(
+        vec.scale(p.servicer.inverse_mass, vec.load(x.servicer.P)), vec.cross(w_A, vec.sub(at_N, vec.load(x.servicer.p)))
+    )
+    v_T = vec.add(vec.scale(p.target.inverse_mass, vec.load(x.target.P)), vec.cross(w_T, vec.sub(at_N, vec.load(x.target.p))))
+    return so3.rotate_back(q_NW, vec.sub(v_A, v_T))
 
 
 @jit
 def relative_position(sig, x, p):
     """What the robot has to show while nothing turns: differences of positions and velocities."""
-    apart = vec.add(vec.sub(vec.load(x.A.p), vec.load(x.B.p)), vec.load(p.apart_N))
-    closing = vec.sub(vec.scale(p.A.inverse_mass, vec.load(x.A.P)), vec.scale(p.B.inverse_mass, vec.load(x.B.P)))
-    vec.store(sig.X_WB_sim.p, so3.rotate_back(so3.load(p.B.q_assembly), apart))
-    vec.store(sig.V_WB_sim.v, so3.rotate_back(so3.load(p.B.q_assembly), closing))
+    apart = vec.add(vec.sub(vec.load(x.servicer.p), vec.load(x.target.p)), vec.load(p.apart_N))
+    closing = vec.sub(
+        vec.scale(p.servicer.inverse_mass, vec.load(x.servicer.P)), vec.scale(p.target.inverse_mass, vec.load(x.target.P))
+    )
+    vec.store(sig.X_WB_sim.p, so3.rotate_back(so3.load(p.target.q_assembly), apart))
+    vec.store(sig.V_WB_sim.v, so3.rotate_back(so3.load(p.target.q_assembly), closing))
 
 
 @jit
 def relative_motion(sig, x, p):
-    """Pose and twist of A's assembly frame as seen from B's: what the robot has to show."""
-    w_A, w_B = vec.load(x.A.w), vec.load(x.B.w)
-    q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
-    origin = vec.add(vec.load(x.B.p), so3.rotate(so3.load(x.B.q), vec.load(p.B.assembly)))
-    o_U = _point_on_A(x, p, (0.0, 0.0, 0.0))
-    vec.store(sig.X_WB_sim.p, so3.rotate_back(q_NW, vec.sub(o_U, origin)))
-    q_NU = so3.multiply(so3.load(x.A.q), so3.load(p.A.q_assembly))
-    so3.store(sig.X_WB_sim.q, so3.multiply(so3.inverse(q_NW), q_NU))
-    vec.store(sig.V_WB_sim.v, _velocity_in_W(x, p, o_U, q_NW, w_A, w_B))
-    vec.store(sig.V_WB_sim.w, so3.rotate_back(q_NW, vec.sub(w_A, w_B)))
+    """Pose and twist of A's assembly frame as seen from T's: what the robot has to show."""
+    w_A, w_T = vec.load(x.servicer.w), vec.load(x.target.w)
+    q_NW = so3.multiply(so3.load(x.target.q), so3.load(p.target.q_assembly))
+    origin = vec.add(vec.load(x.target.p), so3.rotate(so3.load(x.target.q), vec.load(p.target.assembly)))
+    o_B = _point_on_A(x, p, (0.0, 0.0, 0.0))
+    vec.store(sig.X_WB_sim.p, so3.rotate_back(q_NW, vec.sub(o_B, origin)))
+    q_NB = so3.multiply(so3.load(x.servicer.q), so3.load(p.servicer.q_assembly))
+    so3.store(sig.X_WB_sim.q, so3.multiply(so3.inverse(q_NW), q_NB))
+    vec.store(sig.V_WB_sim.v, _velocity_in_W(x, p, o_B, q_NW, w_A, w_T))
+    vec.store(sig.V_WB_sim.w, so3.rotate_back(q_NW, vec.sub(w_A, w_T)))
 
 
 @jit
 def _publish(sig, x, p):
     """The bodies at t."""
-    p_A, p_B, P_A, P_B = vec.load(x.A.p), vec.load(x.B.p), vec.load(x.A.P), vec.load(x.B.P)
-    v_A, v_B = vec.scale(p.A.inverse_mass, P_A), vec.scale(p.B.inverse_mass, P_B)
+    p_A, p_T, P_A, P_T = vec.load(x.servicer.p), vec.load(x.target.p), vec.load(x.servicer.P), vec.load(x.target.P)
+    v_A, v_T = vec.scale(p.servicer.inverse_mass, P_A), vec.scale(p.target.inverse_mass, P_T)
     vec.store(sig.X_NA.p, p_A)
-    vec.store(sig.X_NB.p, p_B)
-    so3.store(sig.X_NA.q, so3.load(x.A.q))
-    so3.store(sig.X_NB.q, so3.load(x.B.q))
+    vec.store(sig.X_NT.p, p_T)
+    so3.store(sig.X_NA.q, so3.load(x.servicer.q))
+    so3.store(sig.X_NT.q, so3.load(x.target.q))
     vec.store(sig.V_NA.v, v_A)
-    vec.store(sig.V_NB.v, v_B)
-    vec.store(sig.P_N, vec.add(P_A, P_B))
-    sig.H = 0.5 * (vec.dot(P_A, v_A) + vec.dot(P_B, v_B))
+    vec.store(sig.V_NT.v, v_T)
+    vec.store(sig.P_N, vec.add(P_A, P_T))
+    sig.H = 0.5 * (vec.dot(P_A, v_A) + vec.dot(P_T, v_T))
     ledger.publish(sig.W_integrator, x.integrator)
     if p.rotates:
-        w_A, w_B, L_A, L_B = vec.load(x.A.w), vec.load(x.B.w), vec.load(x.A.L), vec.load(x.B.L)
+        w_A, w_T, L_A, L_T = vec.load(x.servicer.w), vec.load(x.target.w), vec.load(x.servicer.L), vec.load(x.target.L)
         vec.store(sig.V_NA.w, w_A)
-        vec.store(sig.V_NB.w, w_B)
-        orbital = vec.add(vec.cross(p_A, P_A), vec.cross(p_B, P_B))
-        vec.store(sig.L_N, vec.add(orbital, vec.add(L_A, L_B)))
-        sig.H_rot = 0.5 * (vec.dot(L_A, w_A) + vec.dot(L_B, w_B))
+        vec.store(sig.V_NT.w, w_T)
+        orbital = vec.add(vec.cross(p_A, P_A), vec.cross(p_T, P_T))
+        vec.store(sig.L_N, vec.add(orbital, vec.add(L_A, L_T)))
+        sig.H_rot = 0.5 * (vec.dot(L_A, w_A) + vec.dot(L_T, w_T))
         ledger.publish(sig.W_rotation, x.rotation)
 
 
@@ -121,10 +125,10 @@ def _publish(sig, x, p):
 def _kick(x, p, tip_N, f_N, dt):
     """[He2022, eq. 1, eq. 2]: the force acts on the target, its opposite on the servicer, at one point."""
     J = vec.scale(dt, f_N)
-    vec.store(x.A.L, vec.sub(vec.load(x.A.L), vec.cross(vec.sub(tip_N, vec.load(x.A.p)), J)))
-    vec.store(x.B.L, vec.add(vec.load(x.B.L), vec.cross(vec.sub(tip_N, vec.load(x.B.p)), J)))
-    vec.store(x.A.P, vec.sub(vec.load(x.A.P), J))
-    vec.store(x.B.P, vec.add(vec.load(x.B.P), J))
+    vec.store(x.servicer.L, vec.sub(vec.load(x.servicer.L), vec.cross(vec.sub(tip_N, vec.load(x.servicer.p)), J)))
+    vec.store(x.target.L, vec.add(vec.load(x.target.L), vec.cross(vec.sub(tip_N, vec.load(x.target.p)), J)))
+    vec.store(x.servicer.P, vec.sub(vec.load(x.servicer.P), J))
+    vec.store(x.target.P, vec.add(vec.load(x.target.P), J))
 
 
 @jit
@@ -145,17 +149,17 @@ def _acts(force):
 @jit
 def _kick_and_fly(sig, x, p, force, dt):
     """Six degrees of freedom; returns the mean velocity of the tip over the kick, in W."""
-    w_A, w_B = vec.load(x.A.w), vec.load(x.B.w)
+    w_A, w_T = vec.load(x.servicer.w), vec.load(x.target.w)
     mean = (0.0, 0.0, 0.0)
     if _acts(force):
-        q_NW = so3.multiply(so3.load(x.B.q), so3.load(p.B.q_assembly))
-        tip_N = _point_on_A(x, p, vec.load(p.tip_U))
-        before = _velocity_in_W(x, p, tip_N, q_NW, w_A, w_B)
+        q_NW = so3.multiply(so3.load(x.target.q), so3.load(p.target.q_assembly))
+        tip_N = _point_on_A(x, p, vec.load(p.tip_B))
+        before = _velocity_in_W(x, p, tip_N, q_NW, w_A, w_T)
         _kick(x, p, tip_N, so3.rotate(q_NW, force), dt)
-        w_A, w_B = _rates(x, p)
-        mean = vec.scale(0.5, vec.add(before, _velocity_in_W(x, p, tip_N, q_NW, w_A, w_B)))
-    vec.store(x.A.w, _fly(x.A, p.A, w_A, x.rotation, dt))
-    vec.store(x.B.w, _fly(x.B, p.B, w_B, x.rotation, dt))
+        w_A, w_T = _rates(x, p)
+        mean = vec.scale(0.5, vec.add(before, _velocity_in_W(x, p, tip_N, q_NW, w_A, w_T)))
+    vec.store(x.servicer.w, _fly(x.servicer, p.servicer, w_A, x.rotation, dt))
+    vec.store(x.target.w, _fly(x.target, p.target, w_T, x.rotation, dt))
     relative_motion(sig, x, p)
     return mean
 
@@ -164,12 +168,12 @@ def _kick_and_fly(sig, x, p, force, dt):
 def _kick_and_slide(sig, x, p, force, dt):
     """The same where nothing turns."""
     before = vec.load(sig.V_WB_sim.v)
-    J = vec.scale(dt, so3.rotate(so3.load(p.B.q_assembly), force))
-    P_A, P_B = vec.sub(vec.load(x.A.P), J), vec.add(vec.load(x.B.P), J)
-    vec.store(x.A.P, P_A)
-    vec.store(x.B.P, P_B)
-    vec.store(x.A.p, vec.add(vec.load(x.A.p), vec.scale(dt * p.A.inverse_mass, P_A)))
-    vec.store(x.B.p, vec.add(vec.load(x.B.p), vec.scale(dt * p.B.inverse_mass, P_B)))
+    J = vec.scale(dt, so3.rotate(so3.load(p.target.q_assembly), force))
+    P_A, P_T = vec.sub(vec.load(x.servicer.P), J), vec.add(vec.load(x.target.P), J)
+    vec.store(x.servicer.P, P_A)
+    vec.store(x.target.P, P_T)
+    vec.store(x.servicer.p, vec.add(vec.load(x.servicer.p), vec.scale(dt * p.servicer.inverse_mass, P_A)))
+    vec.store(x.target.p, vec.add(vec.load(x.target.p), vec.scale(dt * p.target.inverse_mass, P_T)))
     relative_position(sig, x, p)
     return vec.scale(0.5, vec.add(before, vec.load(sig.V_WB_sim.v)))
 
@@ -181,7 +185,7 @@ def two_bodies_step(sig, x, p, dt):
     mean = _kick_and_fly(sig, x, p, force, dt) if p.rotates else _kick_and_slide(sig, x, p, force, dt)
     if _acts(force):
         # A kick changes the energy by -T F̂·(mean velocity) exactly; the ledger books -F̂·(way of the body).
-        tip = vec.load(p.tip_U)
+        tip = vec.load(p.tip_B)
         if p.rotates:
             tip = so3.rotate(so3.load(sig.X_WB_sim.q), tip)
         way = vec.sub(vec.add(vec.load(sig.X_WB_sim.p), tip), vec.load(sig.p_C_des_W))
@@ -201,7 +205,7 @@ class TwoBodies:
 
 
 def _apart(bodies: TwoBodies) -> np.ndarray:
-    """From B's assembly frame to A's, less that from B's to A's centre of mass, in N, while nothing turns."""
+    """From T's assembly frame to A's, less that from T's to A's centre of mass, in N, while nothing turns."""
     to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (bodies.target, bodies.servicer))
     in_N: np.ndarray = (to_W * to_U.inv()).apply(bodies.servicer.assembly_position)
     return in_N - np.array(bodies.target.assembly_position)
@@ -209,8 +213,8 @@ def _apart(bodies: TwoBodies) -> np.ndarray:
 
 def _pack(p: np.record, bodies: TwoBodies, loop: Cycle) -> None:
     p.rotates = bodies.rotates
-    p.tip_U, p.v0, p.X0 = bodies.tip, bodies.velocity, bodies.position
-    for figures, body, rate in ((p.A, bodies.servicer, p.w0_A), (p.B, bodies.target, p.w0_B)):
+    p.tip_B, p.v0, p.X0 = bodies.tip, bodies.velocity, bodies.position
+    for figures, body, rate in ((p.servicer, bodies.servicer, p.w0_A), (p.target, bodies.target, p.w0_T)):
         figures.mass = body.mass
         figures.inverse_mass = 1.0 / body.mass
         figures.inertia = np.array(body.inertia)
@@ -224,18 +228,18 @@ def _pack(p: np.record, bodies: TwoBodies, loop: Cycle) -> None:
 @jit
 def _reset(sig, x, p):
     """The target rests at the origin; the servicer's assembly frame stands at X0 in W, not turned, and moves with v0."""
-    x.B.q[0] = 1.0
-    vec.store(x.B.L, vec.matvec(p.B.inertia, vec.load(p.w0_B)))
-    q_NW = so3.load(p.B.q_assembly)
-    q_A = so3.multiply(q_NW, so3.inverse(so3.load(p.A.q_assembly)))
-    so3.store(x.A.q, q_A)
-    o_U = vec.add(vec.load(p.B.assembly), so3.rotate(q_NW, vec.load(p.X0)))
-    vec.store(x.A.p, vec.sub(o_U, so3.rotate(q_A, vec.load(p.A.assembly))))
-    vec.store(x.A.P, vec.scale(p.A.mass, so3.rotate(q_NW, vec.load(p.v0))))
-    vec.store(x.A.L, so3.rotate(q_A, vec.matvec(p.A.inertia, vec.load(p.w0_A))))
-    w_A, w_B = _rates(x, p)
-    vec.store(x.A.w, w_A)
-    vec.store(x.B.w, w_B)
+    x.target.q[0] = 1.0
+    vec.store(x.target.L, vec.matvec(p.target.inertia, vec.load(p.w0_T)))
+    q_NW = so3.load(p.target.q_assembly)
+    q_A = so3.multiply(q_NW, so3.inverse(so3.load(p.servicer.q_assembly)))
+    so3.store(x.servicer.q, q_A)
+    o_B = vec.add(vec.load(p.target.assembly), so3.rotate(q_NW, vec.load(p.X0)))
+    vec.store(x.servicer.p, vec.sub(o_B, so3.rotate(q_A, vec.load(p.servicer.assembly))))
+    vec.store(x.servicer.P, vec.scale(p.servicer.mass, so3.rotate(q_NW, vec.load(p.v0))))
+    vec.store(x.servicer.L, so3.rotate(q_A, vec.matvec(p.servicer.inertia, vec.load(p.w0_A))))
+    w_A, w_T = _rates(x, p)
+    vec.store(x.servicer.w, w_A)
+    vec.store(x.target.w, w_T)
     relative_motion(sig, x, p)
 
 
@@ -244,10 +248,10 @@ TWO_BODIES = StageKind(
     two_bodies_step,
     reads=("F_hat_W", "p_C_des_W"),
     writes=(
-        "X_NA", "V_NA", "X_NB", "V_NB", "P_N", "L_N", "H", "H_rot", "X_WB_sim", "V_WB_sim", "W_integrator", "W_rotation",
+        "X_NA", "V_NA", "X_NT", "V_NT", "P_N", "L_N", "H", "H_rot", "X_WB_sim", "V_WB_sim", "W_integrator", "W_rotation",
     ),
-    state=record(A=_BODY, B=_BODY, integrator=PORT, rotation=PORT),
-    params=record(rotates="i8", apart_N=3, tip_U=3, v0=3, X0=3, w0_A=3, w0_B=3, A=_FIGURES, B=_FIGURES),
+    state=record(servicer=_BODY, target=_BODY, integrator=PORT, rotation=PORT),
+    params=record(rotates="i8", apart_N=3, tip_B=3, v0=3, X0=3, w0_A=3, w0_T=3, servicer=_FIGURES, target=_FIGURES),
     pack=_pack,
     reset=_reset,
 )  # fmt: skip

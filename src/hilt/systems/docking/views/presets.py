@@ -16,6 +16,6 @@ PRESETS: Presets = {
         ("compensated force", "N", axes("F_hat_W", "f")),
         ("tip position", "m", axes("p_C_W", "p")),
         ("turning of the servicer", "rad/s", axes("V_NA.w", "ω")),
-        ("turning of the target", "rad/s", axes("V_NB.w", "ω")),
+        ("turning of the target", "rad/s", axes("V_NT.w", "ω")),
     ],
 }

@@ -1,6 +1,6 @@
 """docking, seen from the target: W stands still, the servicer comes.
 
-Solid: the simulated satellites, X_WA = (X_NB X_BW)⁻¹ X_NA. Wire: the robot and the mock-up that it holds, by its encoders.
+Solid: the simulated satellites, X_WA = (X_NT X_TW)⁻¹ X_NA. Wire: the robot and the mock-up that it holds, by its encoders.
 Ghost: the set-point. The bodies are the cuboids of their mass and inertia. Where a scenario has a satellite's centre of mass
 at the rod's tip (in one degree of freedom it makes no difference), the body is drawn set back along the approach, clear of the
 frames.
@@ -25,7 +25,7 @@ OVER = 1.01  # the mock-up against the body: its lines lie just outside
 
 PARAMS = record(
     nodes="i8", target="i8", frames="i8", servicer="i8", mock="i8", wanted="i8", tip="i8", force="i8", drive="i8", far="i8",
-    X_BW=7, X_AU=7, tip_U=3, start=3, above=3, least="f8", robot=ROBOT,
+    X_TW=7, X_AB=7, tip_B=3, start=3, above=3, least="f8", robot=ROBOT,
 )  # fmt: skip
 STATE = record(q=JOINTS)
 
@@ -38,7 +38,7 @@ def pose(row, x, p, out):
     put(out, p.servicer, *_simulated(sig, p))
     measured = spatial.load(sig.X_WB_meas)
     known = put(out, p.mock, measured[0], measured[1])
-    put(out, p.tip, spatial.place(measured, vec.load(p.tip_U)), measured[1])
+    put(out, p.tip, spatial.place(measured, vec.load(p.tip_B)), measured[1])
     put(out, p.wanted, vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q))
     put_robot(out, p.robot, x.q, measured[0], measured[1], known)
     f = vec.load(sig.F_C_true_W)
@@ -49,10 +49,10 @@ def pose(row, x, p, out):
 
 @jit_apart
 def _simulated(sig, p):
-    """X_WU of the simulated servicer: (X_NB X_BW)⁻¹ X_NA X_AU."""
-    X_BW, X_AU = (vec.load(p.X_BW), so3.load(p.X_BW[3:])), (vec.load(p.X_AU), so3.load(p.X_AU[3:]))
-    X_NW = spatial.compose(spatial.load(sig.X_NB), X_BW)
-    return spatial.compose(spatial.inverse(X_NW), spatial.compose(spatial.load(sig.X_NA), X_AU))
+    """X_WB of the simulated servicer: (X_NT X_TW)⁻¹ X_NA X_AB."""
+    X_TW, X_AB = (vec.load(p.X_TW), so3.load(p.X_TW[3:])), (vec.load(p.X_AB), so3.load(p.X_AB[3:]))
+    X_NW = spatial.compose(spatial.load(sig.X_NT), X_TW)
+    return spatial.compose(spatial.inverse(X_NW), spatial.compose(spatial.load(sig.X_NA), X_AB))
 
 
 def _body(size: np.ndarray, centre: np.ndarray, tip: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,16 +112,16 @@ def draw(values: Docking) -> Drawing:
     figures = p[0]
     start, tip = np.array(values.start_of_tip), np.array(values.rod.tip)
     way = np.array(values.approach.velocity) / values.approach.speed
-    q_A, q_B = values.servicer.assembly_attitude, values.target.assembly_attitude
-    figures.X_AU[:3], figures.X_AU[3:] = values.servicer.assembly_position, q_A
-    figures.X_BW[:3], figures.X_BW[3:] = values.target.assembly_position, q_B
-    figures.tip_U, figures.start = tip, start
+    q_A, q_T = values.servicer.assembly_attitude, values.target.assembly_attitude
+    figures.X_AB[:3], figures.X_AB[3:] = values.servicer.assembly_position, q_A
+    figures.X_TW[:3], figures.X_TW[3:] = values.target.assembly_position, q_T
+    figures.tip_B, figures.start = tip, start
 
     # Both bodies in their assembly frames, which are W's and U's axes.
     centre_A = -np.array(so3.rotate_back(q_A, values.servicer.assembly_position))
-    centre_B = -np.array(so3.rotate_back(q_B, values.target.assembly_position))
+    centre_T = -np.array(so3.rotate_back(q_T, values.target.assembly_position))
     at_A, size_A = _body(cuboid(values.servicer.mass, values.servicer.inertia), centre_A, tip, -way)
-    at_B, size_B = _body(cuboid(values.target.mass, values.target.inertia), centre_B, start, way)
+    at_B, size_B = _body(cuboid(values.target.mass, values.target.inertia), centre_T, start, way)
     label = f"target, {values.target.mass:g} kg"
     figures.target = scene.node("target", label, "solid", "target", *satellite(size_B, at_B))
     face = at_B - start - way * 0.45 * size_B[int(np.argmax(np.abs(way)))]

@@ -12,19 +12,19 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths import so3, vec
 
-LEVERS = record(inverse_masses="f8", p_AcmC_B=3, inverse_inertia_A=("f8", (3, 3)), p_Bcm_W=3, inverse_inertia_B=("f8", (3, 3)))
+LEVERS = record(inverse_masses="f8", p_AcmC_B=3, inverse_inertia_A=("f8", (3, 3)), p_Tcm_W=3, inverse_inertia_T=("f8", (3, 3)))
 
 
 @jit
 def answers(levers, q_WB, tip_W, n):
     """(G_q, G_w) for an impulse along n."""
-    arm_A, arm_B = vec.load(levers.p_AcmC_B), vec.sub(tip_W, vec.load(levers.p_Bcm_W))
+    arm_A, arm_T = vec.load(levers.p_AcmC_B), vec.sub(tip_W, vec.load(levers.p_Tcm_W))
     turn_A = vec.matvec(levers.inverse_inertia_A, vec.cross(arm_A, so3.rotate_back(q_WB, n)))
-    turn_B = vec.matvec(levers.inverse_inertia_B, vec.cross(arm_B, n))
-    turned = vec.add(so3.rotate(q_WB, vec.cross(turn_A, arm_A)), vec.cross(turn_B, arm_B))
-    return vec.add(vec.scale(levers.inverse_masses, n), turned), vec.add(so3.rotate(q_WB, turn_A), turn_B)
+    turn_T = vec.matvec(levers.inverse_inertia_T, vec.cross(arm_T, n))
+    turned = vec.add(so3.rotate(q_WB, vec.cross(turn_A, arm_A)), vec.cross(turn_T, arm_T))
+    return vec.add(vec.scale(levers.inverse_masses, n), turned), vec.add(so3.rotate(q_WB, turn_A), turn_T)
 
 
 def pack_levers(levers, scenario):
     levers.inverse_masses = 1.0 / scenario.reduced_mass
-    levers.p_AcmC_B, levers.inverse_inertia_A, levers.p_Bcm_W, levers.inverse_inertia_B = scenario.lever_arms()
+    levers.p_AcmC_B, levers.inverse_inertia_A, levers.p_Tcm_W, levers.inverse_inertia_T = scenario.lever_arms()
