@@ -1,5 +1,6 @@
 """Every method on one scenario of `docking`, simulated: what each would make of it."""
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from hilt import job
+from hilt.core.scenario import build
 from hilt.systems.docking.analysis.bound import WITHIN
 from hilt.systems.docking.docking import DOCKING, Docking
 
@@ -88,7 +90,7 @@ def all_methods(scenario: Docking) -> dict[str, Prediction]:
 
 @lru_cache(maxsize=4)
 def _all_methods(text: str) -> Mapping[str, Prediction]:
-    scenario = Docking.model_validate_json(text)
+    scenario = build(Docking, json.loads(text))
     chance = scenario.sensor.noise + scenario.encoder.position_noise + scenario.encoder.velocity_noise + scenario.robot.jitter
     seeds = range(scenario.seed, scenario.seed + (SEEDS if chance > 0 else 1))
     found = {}
