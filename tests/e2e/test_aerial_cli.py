@@ -7,6 +7,7 @@ import re
 import pytest
 
 from hilt import job
+from hilt.analysis import beside
 from hilt.core import registry
 from hilt.report import page
 from tests.e2e.command import here as hilt
@@ -59,7 +60,7 @@ def test_no_scenario_is_without_a_test():
 
 @pytest.mark.parametrize("scenario", SHOWN)
 def test_every_scenario_has_a_report(scenario):
-    text = page.render(job.simulate(*job.find("aerial", scenario, [])))
+    text = page.render(beside.computed(job.simulate(*job.find("aerial", scenario, []))))
     assert titles(text) == SHOWN[scenario]
     assert text.count("<img") == len(SHOWN[scenario])
     for words in SAID[scenario]:
@@ -89,7 +90,7 @@ STIFF = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=60
     ],
 )  # fmt: skip
 def test_a_report_tells_what_is_special(scenario, shown, said, changes):
-    text = page.render(job.simulate(*job.find("aerial", scenario, changes)))
+    text = page.render(beside.computed(job.simulate(*job.find("aerial", scenario, changes))))
     assert shown <= titles(text)
     for words in said:
         assert words in text
@@ -97,7 +98,7 @@ def test_a_report_tells_what_is_special(scenario, shown, said, changes):
 
 def test_the_warning_goes_when_the_servo_is_identified():
     changes = ["servo.kind=second-order", "servo.natural_frequency=60", "servo.damping_ratio=0.7"]
-    text = page.render(job.simulate(*job.find("aerial", "hover", [*changes, "loop.duration=1 s"])))
+    text = page.render(beside.computed(job.simulate(*job.find("aerial", "hover", [*changes, "loop.duration=1 s"]))))
     assert "known by a lag only" not in text
 
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from hilt import job
+from hilt.analysis import beside
 from hilt.core import registry
 from hilt.report import page
 from tests.e2e.command import here as hilt
@@ -76,7 +77,7 @@ def test_no_scenario_is_without_a_test():
 
 @pytest.mark.parametrize("scenario", SHOWN)
 def test_every_scenario_has_a_report(scenario):
-    text = page.render(job.simulate(*job.find("payload", scenario, [])))
+    text = page.render(beside.computed(job.simulate(*job.find("payload", scenario, []))))
     assert set(SHOWN[scenario]) <= titles(text)
     assert "Beside the balance" in text
     assert text.count("<img") >= 4

@@ -265,7 +265,8 @@ def test_chance_is_run_three_times():
 @whole_runs
 def test_warnings_name_what_cannot_be_seen():
     def words(*settings, scenario="table1"):
-        return " ".join(warnings(docking(*settings, scenario=scenario)))
+        values = docking(*settings, scenario=scenario)
+        return " ".join(warnings(values, ideal_of(values)))
 
     assert words() == ""
     assert "Loss uncertain" in words("sensor.noise=2 N", scenario="bench-1.93")

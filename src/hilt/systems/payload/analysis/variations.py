@@ -1,6 +1,5 @@
 """A run of `payload` with something else in it: another outage policy, more time, force feedback, another delay."""
 
-import functools
 import math
 
 import numpy as np
@@ -75,7 +74,6 @@ def at_delay(scenario: Payload, delay: float) -> Result | None:
     return job.simulate(PAYLOAD, values)
 
 
-@functools.lru_cache(maxsize=4)
 def settling_times(scenario: Payload) -> dict[float, float]:
     """By delay, each run takes milliseconds; infinite where it does not settle, missing where it cannot be run."""
     found = {}
