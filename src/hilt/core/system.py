@@ -180,13 +180,14 @@ class System:
 
 
 def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
-    """Fill the parameters of blocks, each from its own section of a scenario."""
+    """Fill the parameters of blocks, each from its own section of a scenario; one that several share is made once."""
     loop = Cycle(scenario.loop.period, scenario.seed)
+    sections = {section: section(scenario) for section in dict.fromkeys(block.section for block in blocks) if section}
     for block in _once(blocks):
-        if block.section is None:  # until every stage of the twin has a section: these read a whole scenario
+        if block.section is None:  # until every stage has a section: these read a whole scenario
             block.kind.pack(params[block.name], scenario)
         else:
-            block.kind.pack(params[block.name], block.section(scenario), loop)
+            block.kind.pack(params[block.name], sections[block.section], loop)
 
 
 def _used(blocks: Blocks, scenario: Any) -> Blocks:

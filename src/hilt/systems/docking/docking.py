@@ -33,9 +33,11 @@ from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 from hilt.systems.docking.delay_compensation import COMPENSATE, Compensation
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
+from hilt.systems.docking.twin.believe import beliefs_of
 from hilt.systems.docking.twin.bias import TWIN_BIAS
 from hilt.systems.docking.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
-from hilt.systems.docking.twin.tick import TWIN_BLOCKS, uses_twin
+from hilt.systems.docking.twin.tick import twin_blocks, uses_twin
 from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, TwoBodies
 
 
@@ -124,11 +126,6 @@ class Docking(Scenario):
         swing = 2.0 * self.force_filter.swing * self.identify.stiffness * self.approach.speed
         deviations = 6.0 if self.compensate.method == "twin" else 8.0
         return self.detect.threshold or max(deviations * self.believed.sensor.noise, 1e-3, swing)
-
-    @property
-    def guarded_clock(self) -> float:
-        """β of the twin near frames that are not known."""
-        return rehearsed_clock(DOCKING, self.believed)
 
     @property
     def force_delay(self) -> float:
@@ -249,19 +246,28 @@ def _without_twin(scenario: Docking) -> bool:
     return not uses_twin(scenario)
 
 
+def guarded_clock(scenario: Docking) -> float:
+    """β of the twin near frames that are not known, rehearsed with this same system."""
+    return rehearsed_clock(DOCKING, scenario.believed)
+
+
+def twin_beliefs(scenario: Docking) -> TwinBeliefs:
+    return beliefs_of(scenario.believed, guarded_clock(scenario))
+
+
 DOCKING = System(
     name="docking",
     summary="a servicer hits a target through a slow robot: contact identified and compensated, energy controlled",
     scenario=Docking,
     tick=(
         Block("filter", LOW_PASS, lambda s: s.force_filter),
-        Block("twin_bias", TWIN_BIAS, when=uses_twin),
+        Block("twin_bias", TWIN_BIAS, twin_beliefs, when=uses_twin),
         Block("sense", CONTACT_SENSE, lambda s: s.contact_sensing),
         Block("identify", IDENTIFY, lambda s: s.identification, when=_without_twin),
         Block("compensate", COMPENSATE, lambda s: s.compensation, when=_without_twin),
         Block("bodies", TWO_BODIES, lambda s: s.two_bodies, when=_without_twin),
         Block("command", AS_SIMULATED, when=_without_twin),
-        *TWIN_BLOCKS,  # with the two bodies in them
+        *twin_blocks(twin_beliefs),  # with the two bodies in them
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(

@@ -9,10 +9,13 @@ A loss that noise or a wrong sensor delay could have made is none: λ = 0 below 
 
 import math
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
 
 FLOOR = 3e-4  # of the kinetic energy: no balance is better than that
@@ -63,9 +66,8 @@ def balance_step(sig, x, p, dt):
     sig.W_measured = x.W
 
 
-def _pack(p, scenario):
-    p.force_noise, p.position_noise = scenario.sensor.noise, scenario.encoder.position_noise
-    p.sensor_delay = scenario.assumed_sensor_delay
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.force_noise, p.position_noise, p.sensor_delay = beliefs.force_noise, beliefs.position_noise, beliefs.sensor_delay
 
 
 TWIN_BALANCE = StageKind(

@@ -6,11 +6,14 @@ The rod starts in free flight, so the first samples count whatever they are; lat
 that repeats the last one in every axis was lost on its way: steps 1 to 3 then take the twin's force for it.
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import vec
 from hilt.systems.docking.contact_sense import force_in_W
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
 AWAY = 2e-3  # m from where a frame is or should be
 FIRST, WINDOW = 0.05, 0.5  # s
@@ -39,9 +42,9 @@ def bias_step(sig, x, p, dt):
     vec.store(sig.F_bias_W, bias)
 
 
-def _pack(p, scenario):
-    p.threshold = scenario.force_threshold
-    p.q_WS, p.rotates = scenario.sensor.attitude, scenario.rotates
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.threshold = beliefs.threshold
+    p.q_WS, p.rotates = beliefs.sensor_attitude, beliefs.rotates
 
 
 TWIN_BIAS = StageKind(

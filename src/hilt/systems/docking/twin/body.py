@@ -16,11 +16,14 @@ exit: the *total* kinetic energy is never above that at the entry, whatever n, m
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
 from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.contact import ABSENT, ENDS
 from hilt.systems.docking.twin.space import friction
 from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_levers
@@ -141,18 +144,15 @@ def body_in_space_step(sig, x, p, dt):
     vec.store(sig.F_hat_W, vec.add(vec.load(sig.F_hat_W), across))
 
 
-def _pack_on_a_line(p, scenario):
-    p.n_W = scenario.frames.n_W
-    p.mass = scenario.reduced_mass
-    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.n_W, p.mass, p.middle = beliefs.normal, beliefs.mass, beliefs.middle
 
 
-def _pack_in_space(p, scenario):
-    pack_levers(p.levers, scenario)
-    p.mass = scenario.reduced_mass
-    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
-    p.force_noise = max(scenario.sensor.noise, 1e-3)
-    p.rubs = scenario.prior.normal_doubt == 0.0  # else a force across n may be the normal's error
+def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    pack_levers(p.levers, beliefs)
+    p.mass, p.middle = beliefs.mass, beliefs.middle
+    p.force_noise = max(beliefs.force_noise, 1e-3)
+    p.rubs = beliefs.normal_doubt == 0.0  # else a force across n may be the normal's error
 
 
 @jit

@@ -13,13 +13,14 @@ keeps it at 0.9 V.
 
 import math
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import vec
-from hilt.systems.docking.analysis.bound import effective_mass
 from hilt.systems.docking.twin import model
-from hilt.systems.docking.twin.prior import limits_of
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
 IN_FLIGHT, AFTER_TOUCH = 8.0, 3.0  # 1/s
 TOLERANCE, NOTICE = 1e-3, 0.070  # m, s; a robot of ζ = 0.5 needs the time to settle after the clock has slowed down
@@ -106,23 +107,21 @@ def clock_in_space_step(sig, x, p, dt):
     go_on(sig, x, 1.0 if p.realtime else _aim_in_space(sig, p), dt)
 
 
-def _pack(p, scenario):
-    p.realtime = scenario.compensate.mode == "realtime"
-    p.guarded = 1.0 if p.realtime else scenario.guarded_clock
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.realtime, p.guarded = beliefs.realtime, beliefs.clock
 
 
-def _pack_on_a_line(p, scenario):
-    _pack(p, scenario)
-    p.surfaces = scenario.prior.surfaces(scenario)
+def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack(p, beliefs, loop)
+    p.surfaces = beliefs.surfaces
 
 
-def _pack_in_space(p, scenario):
-    _pack(p, scenario)
-    frames = scenario.frames.model_copy(update={"normal": scenario.prior.normal(scenario)})
-    p.mass = effective_mass(scenario.model_copy(update={"frames": frames}))
-    p.omega = math.sqrt(scenario.prior.stiffness(scenario) / p.mass)
-    p.A, p.V = limits_of(scenario)
-    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack(p, beliefs, loop)
+    p.mass = beliefs.first_mass
+    p.omega = math.sqrt(beliefs.stiffness / p.mass)
+    p.A, p.V = beliefs.most_acceleration, beliefs.most_speed
+    p.middle = beliefs.middle
 
 
 @jit

@@ -7,17 +7,19 @@ difference is the twin's port.
 
 import math
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core import ledger
 from hilt.core.signals import PORT, record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import so3, vec
 from hilt.systems.docking.as_simulated import command_the_body
 from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.give_way import stretched, stretched_tip
 from hilt.systems.docking.twin.governor import inverse, steer
 from hilt.systems.docking.twin.predict import Ahead, acceleration, foresee, in_real_time
-from hilt.systems.docking.twin.prior import limits_of
 from hilt.systems.docking.twin.space.govern import steer_tip, steer_turn
 from hilt.systems.docking.twin.space.lead import bend, motion_ahead
 from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_levers
@@ -103,24 +105,23 @@ def command_in_space_step(sig, x, p, dt):
     sig.u_twin, sig.du_twin = vec.dot(vec.load(p.n_W), c_next), vec.dot(vec.load(p.n_W), dc)
 
 
-def _pack(p, scenario):
-    p.n_W = scenario.frames.n_W  # one fixed direction in which the robot is identified
-    p.tip_B = scenario.rod.tip
-    p.A, p.V = limits_of(scenario)
-    p.give, p.at_rest = scenario.prior.give(scenario), scenario.robot.start_at_rest
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.n_W, p.tip_B = beliefs.normal, beliefs.tip_B  # n_W: where the robot is identified; it does not turn with what is learnt
+    p.A, p.V = beliefs.most_acceleration, beliefs.most_speed
+    p.give, p.at_rest = beliefs.give, beliefs.at_rest
 
 
-def _pack_on_a_line(p, scenario):
-    _pack(p, scenario)
-    p.mass = scenario.reduced_mass
+def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack(p, beliefs, loop)
+    p.mass = beliefs.mass
 
 
-def _pack_in_space(p, scenario):
-    _pack(p, scenario)
-    pack_levers(p.levers, scenario)
-    arm = max(SHORTEST_ARM, math.hypot(*scenario.rod.tip))
+def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack(p, beliefs, loop)
+    pack_levers(p.levers, beliefs)
+    arm = max(SHORTEST_ARM, math.hypot(*beliefs.tip_B))
     p.A_turn, p.V_turn = p.A / arm, p.V / arm
-    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
+    p.middle = beliefs.middle
 
 
 @jit

@@ -9,10 +9,13 @@ figures. x', v' are the measured motion when the force was felt.
 
 import math
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.fit import FIT_2, FIT_3, update_2, update_3
 
 NOTHING, BEGINS, ENDS, ABSENT, CAME_TO_NOTHING = 0, 1, 2, 3, 4
@@ -168,22 +171,17 @@ def contact_step(sig, x, p, dt):
     sig.identified = 1 if sig.touch != 0 and sig.k_var < (0.2 * sig.k_hat) ** 2 else 0
 
 
-def _pack(p, scenario):
-    noise = scenario.sensor.noise
-    p.threshold = scenario.force_threshold
-    p.mass = scenario.reduced_mass
-    p.position_noise = scenario.encoder.position_noise
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    noise, k, mass = beliefs.force_noise, beliefs.stiffness, beliefs.mass
+    p.threshold, p.mass, p.stiffness, p.position_noise = beliefs.threshold, mass, k, beliefs.position_noise
     p.force_variance = noise**2 + 1e-4
-    k = p.stiffness = scenario.prior.stiffness(scenario)
     p.least, p.most = 0.02 * k, 50.0 * k
-    p.P_k, p.P_c = (0.4 * k) ** 2, (0.05 * 2.0 * math.sqrt(k * p.mass)) ** 2
-    peak = scenario.approach.speed * math.sqrt(k * p.mass)
-    p.offset_deviation = max(2.0 * noise + 0.3 * p.threshold, 0.01 * peak)  # damping acts at once, also without noise
-    # A Hertz contact that is as deep and as strong at its peak as the linear one would be.
-    p.hertz = k * peak ** (-1.0 / 3.0)
-    p.P_q = p.hertz**2
-    p.surfaces = scenario.prior.surfaces(scenario)
-    p.middle = 0.5 * sum(p.surfaces)
+    p.P_k, p.P_c = (0.4 * k) ** 2, (0.05 * 2.0 * math.sqrt(k * mass)) ** 2
+    peak = beliefs.approach_speed * math.sqrt(k * mass)
+    p.offset_deviation = max(2.0 * noise + 0.3 * beliefs.threshold, 0.01 * peak)  # damping acts at once, also without noise
+    hertz = k * peak ** (-1.0 / 3.0)  # as deep and as strong at its peak as the linear contact would be
+    p.hertz, p.P_q = hertz, hertz**2
+    p.surfaces, p.middle = beliefs.surfaces, beliefs.middle
 
 
 @jit

@@ -73,7 +73,9 @@ class Prior(Section):
         return RobotFigures(t_d, 2.0 * zeta / omega, omega**-2) if omega > 0 else RobotFigures(t_d, 0.0, 0.0)
 
     def normal(self, scenario: Any) -> tuple[float, ...]:
-        """The frames' normal as it is told."""
+        """The frames' normal as it is told; on a line it is the line."""
+        if not scenario.rotates:
+            return tuple(scenario.frames.n_W)
         n = np.array(scenario.frames.n_W)
         first = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
         first /= np.linalg.norm(first)
@@ -81,8 +83,8 @@ class Prior(Section):
         return tuple(float(a) for a in math.cos(self.normal_error) * n + math.sin(self.normal_error) * towards)
 
     def surfaces(self, scenario: Any) -> tuple[float, float]:
-        """Front and rear, along the frames' normal."""
-        middle = sum(n * a for n, a in zip(scenario.frames.n_W, scenario.start_of_tip, strict=True))
+        """Front and rear, along the frames' normal as it is told."""
+        middle = sum(n * a for n, a in zip(self.normal(scenario), scenario.start_of_tip, strict=True))
         free = scenario.frames.gap - scenario.rod.radius + self.surface_error
         return middle + free, middle - free
 

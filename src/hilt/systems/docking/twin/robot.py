@@ -8,12 +8,15 @@ moves the model's state by sensitivity × Δθ, as if it had run with the new θ
 engaged in free flight is excitation enough. A robot told to be a pure delay has t_d only.
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import vec
 from hilt.maths.delay import CAPACITY
 from hilt.systems.docking.twin import line
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.fit import FIT_3, update_3
 
 
@@ -64,18 +67,17 @@ def robot_step(sig, x, p, dt):
     sig.t_d_hat, sig.T1_hat, sig.T2_hat = x.fit.theta[0], x.fit.theta[1], x.fit.theta[2]
 
 
-def _pack(p, scenario):
-    dt, told = scenario.loop.period, scenario.prior.robot(scenario)
-    p.n_W = scenario.frames.n_W
-    p.dt = dt
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    dt, told = loop.period, beliefs.robot
+    p.n_W, p.dt = beliefs.normal, dt  # one fixed direction, whatever is learnt of the normal
     p.second_order = told.T2 > 0
     p.theta = (told.t_d, told.T1, told.T2)
     p.deviation = (max(0.1 * told.t_d, 0.8e-3), 0.14 * told.T1, 0.2 * told.T2)
     p.least = (0.0, 0.4 * told.T1, 0.3 * told.T2)
     p.most = (min(1.6 * told.t_d + 3e-3, (CAPACITY - 3) * dt), 2.5 * told.T1, 3.0 * told.T2)
     p.drift = 1e-5
-    p.variance = scenario.encoder.position_noise**2 + (20e-6) ** 2
-    p.believed = scenario.frames.gap  # a robot further away than that is not a matter of θ
+    p.variance = beliefs.position_noise**2 + (20e-6) ** 2
+    p.believed = beliefs.gap  # a robot further away than that is not a matter of θ
 
 
 @jit

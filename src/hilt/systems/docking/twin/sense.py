@@ -9,11 +9,14 @@ and the same n for a tick.
 
 import math
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import StageKind
+from hilt.core.stage import Cycle, StageKind
 from hilt.maths import delay, so3, vec
 from hilt.systems.docking.twin import line, model
+from hilt.systems.docking.twin.beliefs import TwinBeliefs, along
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.give_way import tip_speed
 from hilt.systems.docking.twin.space import planes, point
@@ -93,31 +96,23 @@ def sense_in_space_step(sig, x, p, dt):
     sig.doubt = math.sqrt(plane.variance * vec.dot(away, away))
 
 
-def _pack(p, scenario):
-    p.samples = scenario.assumed_sensor_delay / scenario.loop.period
-    p.dt = scenario.loop.period
-    p.give = scenario.prior.give(scenario)
-    p.behind = scenario.prior.robot(scenario).lag
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.samples, p.dt = beliefs.sensor_delay / loop.period, loop.period
+    p.n_W, p.give, p.behind = beliefs.normal, beliefs.give, beliefs.robot.lag
 
 
-def _pack_on_a_line(p, scenario):
-    _pack(p, scenario)
-    p.n_W = scenario.frames.n_W
-    p.x0 = sum(n * a for n, a in zip(scenario.frames.n_W, scenario.start_of_tip, strict=True))
-    under_way = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
-    p.v0 = 0.0 if scenario.robot.start_at_rest else under_way
+def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack(p, beliefs, loop)
+    p.x0, p.v0 = beliefs.start, beliefs.start_speed
 
 
-def _pack_in_space(p, scenario):
-    _pack(p, scenario)
-    p.tip_B = scenario.rod.tip
-    p.sensor_W, p.q_WS = scenario.sensor.position, scenario.sensor.attitude
-    p.n_W = scenario.prior.normal(scenario)
-    p.variance = scenario.prior.normal_doubt**2
-    p.at_rest = scenario.robot.start_at_rest
-    p.force_noise, p.threshold = max(scenario.sensor.noise, 1e-3), scenario.force_threshold
-    p.middle = 0.5 * sum(scenario.prior.surfaces(scenario))
-    p.side = 1 if sum(n * a for n, a in zip(p.n_W, scenario.approach.velocity, strict=True)) > 0 else -1
+def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack(p, beliefs, loop)
+    p.variance, p.middle = beliefs.normal_doubt**2, beliefs.middle
+    p.tip_B, p.at_rest = beliefs.tip_B, beliefs.at_rest
+    p.sensor_W, p.q_WS = beliefs.sensor_position, beliefs.sensor_attitude
+    p.force_noise, p.threshold = max(beliefs.force_noise, 1e-3), beliefs.threshold
+    p.side = 1 if along(beliefs.normal, beliefs.approach) > 0 else -1
 
 
 @jit

@@ -1,11 +1,13 @@
 """The twin's part of docking's diagram, in one and in six degrees of freedom, in the order of its steps."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from hilt.compiled import jit
-from hilt.core.stage import Block
+from hilt.core.stage import Block, Blocks, StageKind
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.body import BODY_IN_SPACE, BODY_ON_A_LINE
 from hilt.systems.docking.twin.clock import CLOCK_IN_SPACE, CLOCK_ON_A_LINE
 from hilt.systems.docking.twin.command import COMMAND_IN_SPACE, COMMAND_ON_A_LINE
@@ -35,17 +37,24 @@ def _slowed_step(sig, x, p, dt):
 
 SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, reads=(*TWO_BODIES.reads, "clock_rate"))
 
-TWIN_BLOCKS = (
-    Block("twin_sense", SENSE_ON_A_LINE, when=_on_a_line),  # 1
-    Block("twin_sense", SENSE_IN_SPACE, when=_in_space),  # 1, 3: normals
-    Block("twin_robot", TWIN_ROBOT, when=uses_twin),  # 7
-    Block("twin_contact", TWIN_CONTACT, when=uses_twin),  # 2, 3
-    Block("twin_balance", TWIN_BALANCE, when=uses_twin),  # 5: exit
-    Block("twin_clock", CLOCK_ON_A_LINE, when=_on_a_line),  # 6
-    Block("twin_clock", CLOCK_IN_SPACE, when=_in_space),  # 6
-    Block("twin_body", BODY_ON_A_LINE, when=_on_a_line),  # 4, 5
-    Block("twin_body", BODY_IN_SPACE, when=_in_space),  # 4, 5
-    Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, when=uses_twin, starts_first=True),
-    Block("twin_command", COMMAND_ON_A_LINE, when=_on_a_line, starts_first=True),  # 8, 9, 10
-    Block("twin_command", COMMAND_IN_SPACE, when=_in_space, starts_first=True),  # 8, 9, 10
-)
+
+def twin_blocks(beliefs: Callable[[Any], TwinBeliefs]) -> Blocks:
+    """The blocks after the sense of contact; `beliefs` makes what they are packed from of a scenario."""
+
+    def block(name: str, kind: StageKind, when: Callable[[Any], bool] = uses_twin, starts_first: bool = False) -> Block:
+        return Block(name, kind, beliefs, when, starts_first)
+
+    return (
+        block("twin_sense", SENSE_ON_A_LINE, _on_a_line),  # 1
+        block("twin_sense", SENSE_IN_SPACE, _in_space),  # 1, 3: normals
+        block("twin_robot", TWIN_ROBOT),  # 7
+        block("twin_contact", TWIN_CONTACT),  # 2, 3
+        block("twin_balance", TWIN_BALANCE),  # 5: exit
+        block("twin_clock", CLOCK_ON_A_LINE, _on_a_line),  # 6
+        block("twin_clock", CLOCK_IN_SPACE, _in_space),  # 6
+        block("twin_body", BODY_ON_A_LINE, _on_a_line),  # 4, 5
+        block("twin_body", BODY_IN_SPACE, _in_space),  # 4, 5
+        Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, uses_twin, starts_first=True),
+        block("twin_command", COMMAND_ON_A_LINE, _on_a_line, starts_first=True),  # 8, 9, 10
+        block("twin_command", COMMAND_IN_SPACE, _in_space, starts_first=True),  # 8, 9, 10
+    )

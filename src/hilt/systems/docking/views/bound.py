@@ -10,7 +10,7 @@ from hilt.report.words import si
 from hilt.systems.docking.analysis.bound import WITHIN, Touch, clock_for, least_cof_of, stiffness_for, touch_of
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
 from hilt.systems.docking.analysis.methods import with_method
-from hilt.systems.docking.docking import Docking
+from hilt.systems.docking.docking import Docking, guarded_clock
 
 PARTS = {"robot_dead_time": "robot's dead time", "sensor": "sensor and filter", "felt": "until the force is felt"}
 
@@ -125,7 +125,7 @@ def bound(scenario: Docking) -> FirstTouch:
         raise InputError("contact.kind is 'hertz' with contact.damping; its bound is not known; set contact.damping to 0 N*s/m")
     programme = least_cof_lp(touch)
     guarded = with_method(scenario, "twin", "guarded")
-    clock = guarded.guarded_clock if guarded is not None else None
+    clock = guarded_clock(guarded) if guarded is not None else None
     slow = None if clock is None else replace(touch, clock=clock)
     return FirstTouch(
         touch=touch,

@@ -8,9 +8,12 @@ Exact, because the bodies are virtual. All in W; an impulse +J n on the target a
 velocity of the tip by -J G_q and the relative angular velocity by -J G_w.
 """
 
+import numpy as np
+
 from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths import so3, vec
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
 LEVERS = record(inverse_masses="f8", p_AcmC_B=3, inverse_inertia_A=("f8", (3, 3)), p_Tcm_W=3, inverse_inertia_T=("f8", (3, 3)))
 
@@ -25,6 +28,6 @@ def answers(levers, q_WB, tip_W, n):
     return vec.add(vec.scale(levers.inverse_masses, n), turned), vec.add(so3.rotate(q_WB, turn_A), turn_T)
 
 
-def pack_levers(levers, scenario):
-    levers.inverse_masses = 1.0 / scenario.reduced_mass
-    levers.p_AcmC_B, levers.inverse_inertia_A, levers.p_Tcm_W, levers.inverse_inertia_T = scenario.lever_arms()
+def pack_levers(levers: np.record, beliefs: TwinBeliefs) -> None:
+    levers.inverse_masses = 1.0 / beliefs.mass
+    levers.p_AcmC_B, levers.inverse_inertia_A, levers.p_Tcm_W, levers.inverse_inertia_T = beliefs.lever_arms

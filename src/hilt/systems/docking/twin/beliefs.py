@@ -1,0 +1,69 @@
+"""What the twin is told before it has seen anything: the one thing that its stages are packed from.
+
+Made once for a run (believe.py), from the scenario as the controller believes it to be and the errors of `prior`; no stage of
+the twin sees the world.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hilt.systems.docking.twin.prior import RobotFigures
+
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class TwinBeliefs:
+    """SI; positions and velocities in W."""
+
+    rotates: bool
+    # Frames
+    normal: Vector  # from the rear to the front; the robot is identified along it, too
+    normal_doubt: float  # rad
+    surfaces: tuple[float, float]  # front and rear along the normal
+    gap: float
+    stiffness: float
+    threshold: float  # N, above which a force is a contact
+    # Bodies
+    mass: float  # reduced
+    first_mass: float  # that the first touch feels
+    lever_arms: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    tip_B: Vector
+    start_of_tip: Vector
+    approach: Vector  # velocity
+    approach_speed: float
+    # Robot
+    robot: RobotFigures
+    give: float  # m/N
+    at_rest: bool  # it starts so
+    most_acceleration: float  # A
+    most_speed: float  # V
+    # Sensor and encoder
+    sensor_position: Vector
+    sensor_attitude: Vector  # w x y z
+    sensor_delay: float
+    force_noise: float
+    position_noise: float
+    # Clock
+    realtime: bool
+    clock: float  # β_G near a frame that is not known
+
+    @property
+    def middle(self) -> float:
+        """Between the frames, along the normal."""
+        return 0.5 * sum(self.surfaces)
+
+    @property
+    def start(self) -> float:
+        """Of the tip, along the normal."""
+        return along(self.normal, self.start_of_tip)
+
+    @property
+    def start_speed(self) -> float:
+        """Of the robot's tip along the normal."""
+        return 0.0 if self.at_rest else along(self.normal, self.approach)
+
+
+def along(n: Vector, a: Vector) -> float:
+    return sum(part * other for part, other in zip(n, a, strict=True))
