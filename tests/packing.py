@@ -5,8 +5,5 @@ from types import SimpleNamespace
 
 def pack(system, kind, p, values):
     block = next(block for block in system.blocks if block.kind is kind)
-    if block.section is None:
-        kind.pack(p, values)
-    else:
-        period = values.loop.period if hasattr(values, "loop") else None
-        kind.pack(p, block.section(values), SimpleNamespace(period=period, noise_key=getattr(values, "noise_key", None)))
+    period = values.loop.period if hasattr(values, "loop") else None
+    kind.pack(p, block.section(values), SimpleNamespace(period=period, noise_key=getattr(values, "noise_key", None)))

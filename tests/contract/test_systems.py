@@ -12,7 +12,7 @@ from hilt.core import ledger, registry
 from hilt.core.clock import FreeClock
 from hilt.core.rig import ReplayRig, SimulatedRig
 from hilt.core.signals import whole
-from hilt.core.stage import EMPTY, Cycle
+from hilt.core.stage import EMPTY, Cycle, nothing
 from hilt.record import recording
 from tests.spoiling import Poison, spoil
 
@@ -120,13 +120,11 @@ def test_every_stage_gets_its_own_section(found):
     """The table gives each stage what its `pack` asks for by its types; whoever has parameters asks for something."""
     system, values, _ = found
     for block in system.blocks:
-        if block.kind.pack.__module__.startswith("hilt.systems.docking.twin") and block.section is None:
-            continue  # these are packed from a whole scenario, the believed one
-        if block.section is None:
+        if block.section is nothing:
             assert block.shares or block.kind.params == EMPTY, f"{block.name} has parameters and no section"
         else:
-            _, config, loop, nothing = typing.get_type_hints(block.kind.pack).values()
-            assert (loop, nothing) == (Cycle, type(None)), block.name
+            _, config, loop, returned = typing.get_type_hints(block.kind.pack).values()
+            assert (loop, returned) == (Cycle, type(None)), block.name
             assert config is not typing.Any
             assert isinstance(block.section(values), config), block.name
 

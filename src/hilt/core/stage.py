@@ -16,7 +16,7 @@ from hilt.maths import noise
 EMPTY = signals.record()
 
 
-def _nothing(*_: Any) -> None:
+def nothing(*_: Any) -> None:
     """A stage without parameters or without anything to start from."""
 
 
@@ -48,8 +48,8 @@ class StageKind:
     writes: tuple[str, ...]
     state: np.dtype = EMPTY
     params: np.dtype = EMPTY
-    pack: Callable[..., None] = _nothing
-    reset: Callable[..., None] = _nothing
+    pack: Callable[..., None] = nothing
+    reset: Callable[..., None] = nothing
 
 
 def always(_: Any) -> bool:
@@ -62,7 +62,7 @@ class Block:
 
     name: str
     kind: StageKind
-    section: Callable[[Any], Any] | None = None  # of a scenario: what the stage is packed from
+    section: Callable[[Any], Any] = nothing  # of a scenario: what the stage is packed from
     when: Callable[[Any], bool] = always  # of a scenario: whether it has this block
     starts_first: bool = False  # the others start from what it starts with
     shares: str = ""  # the block whose state and parameters it uses

@@ -18,7 +18,7 @@ from hilt.compiled import interpreted
 from hilt.core import diagram, signals
 from hilt.core.diagram import Code
 from hilt.core.meter import Meter
-from hilt.core.stage import Block, Blocks, Cycle, StageKind
+from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class System:
         return self._diagrams[key]
 
     def with_block(
-        self, kind: StageKind, after: str, name: str | None = None, section: Callable[[Any], Any] | None = None
+        self, kind: StageKind, after: str, name: str | None = None, section: Callable[[Any], Any] = nothing
     ) -> "System":
         """The same system with one more block in its tick, behind that of the name `after`."""
         place = self._place(after) + 1
@@ -182,12 +182,9 @@ class System:
 def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
     """Fill the parameters of blocks, each from its own section of a scenario; one that several share is made once."""
     loop = Cycle(scenario.loop.period, scenario.seed)
-    sections = {section: section(scenario) for section in dict.fromkeys(block.section for block in blocks) if section}
+    sections = {section: section(scenario) for section in dict.fromkeys(block.section for block in blocks)}
     for block in _once(blocks):
-        if block.section is None:  # until every stage has a section: these read a whole scenario
-            block.kind.pack(params[block.name], scenario)
-        else:
-            block.kind.pack(params[block.name], sections[block.section], loop)
+        block.kind.pack(params[block.name], sections[block.section], loop)
 
 
 def _used(blocks: Blocks, scenario: Any) -> Blocks:
