@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from numba.core import config
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
@@ -19,6 +21,9 @@ settings.register_profile(
     "hilt", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 settings.load_profile("hilt")
+# Numbers that stand in the sources are drawn, too, and in those that a process happens to have loaded: which tests ran before
+# in it would decide what is drawn. A failure must come back.
+providers._get_local_constants = Constants
 
 
 def _simulate(name: str, *changes: str) -> Result:
