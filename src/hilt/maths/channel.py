@@ -19,7 +19,7 @@ from hilt.compiled import jit
 from hilt.compiled.records import record
 from hilt.maths import noise, so3
 
-SIZES = (1024, 4096, 32768)  # packets and ticks to come, powers of two
+SIZES = (1024, 4096, 8192, 32768)  # packets and ticks to come, powers of two
 CAPACITY = SIZES[-1]
 _NEVER = 1e300
 _SEARCH = 4096  # packets that may be missing in a row before it counts as silence, if the memory holds as many

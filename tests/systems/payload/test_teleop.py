@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hilt import job
 from hilt.core import faults
 from hilt.plant.joystick import PATIENCE, Joystick, joystick_step
-from hilt.systems.payload.arm import arm_step
+from hilt.systems.payload.arm import point_arms_step
 from hilt.systems.payload.grip import grip_step
 from hilt.systems.payload.link import link_step
 from hilt.systems.payload.operator import bell, operator_step
@@ -235,7 +235,7 @@ def test_two_hands_are_felt_as_one():
     sig.X_WB_true.q[0] = 1.0
     w.arm.place[0] = 0.001
     w.arm.q[:] = (np.cos(0.001), 0, 0, np.sin(0.001))
-    arm_step(sig, w.arm, p.arm, DT)
+    point_arms_step(sig, w.arm, p.arm, DT)
     grip_step(sig, w.grip, p.grip, DT)
     assert list(sig.f_s) == pytest.approx([40.0, 0.0, 0.0], abs=1e-4)
     assert sig.tau_s[2] == pytest.approx(20e3 * 0.5**2 / 2 * np.sin(0.002), rel=1e-5)

@@ -8,7 +8,7 @@ In bilateral mode the arm is driven by force, not by velocity: a mass that may m
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -35,8 +35,6 @@ from hilt.systems.payload.arm_model import (
 )
 from hilt.systems.payload.force_arm import ForceArm, force_arm_move
 from hilt.systems.payload.grip import Grip
-
-POINT, JOINTED, FORCE = range(3)
 
 
 class Arm(Section):
@@ -112,13 +110,22 @@ def _measure(sig, p):
 
 
 @jit
-def arm_step(sig, x, p, dt):
-    if p.kind == POINT:
-        _point_arms(sig, x, p, dt)
-    elif p.kind == JOINTED:
-        _jointed_arms(sig, x, p, dt)
-    else:
-        _force_arm(sig, x, p, dt)
+def point_arms_step(sig, x, p, dt):
+    _point_arms(sig, x, p, dt)
+    x.started = 1
+    _measure(sig, p)
+
+
+@jit
+def jointed_arms_step(sig, x, p, dt):
+    _jointed_arms(sig, x, p, dt)
+    x.started = 1
+    _measure(sig, p)
+
+
+@jit
+def force_arm_step(sig, x, p, dt):
+    _force_arm(sig, x, p, dt)
     x.started = 1
     _measure(sig, p)
 
@@ -139,12 +146,11 @@ class HoldingArms:
 
 def _pack(p: np.record, config: HoldingArms, loop: Cycle) -> None:
     arm, grip, dt = config.arm, config.grip, loop.period
-    p.kind = FORCE if config.bilateral else JOINTED if arm.model == "jointed" else POINT
     p.count = arm.count
     p.samples = arm.delay / dt
     p.x0 = config.start
     p.apart[: arm.count] = np.array(config.grips) - grip.position
-    if p.kind == JOINTED:
+    if arm.model == "jointed" and not config.bilateral:
         hands = [tuple(p.x0 + p.apart[i]) for i in range(arm.count)]
         for i, stand in enumerate(stands(arm.jointed, hands)):
             pack_arm(p.arms[i], arm.jointed, stand, dt)
@@ -168,18 +174,32 @@ def _reset(sig, x, p):
     _measure(sig, p)
 
 
-ARM = StageKind(
-    "arm",
-    arm_step,
-    reads=("v_sc", "w_sc", "qd_arm_c", "f_sc", "hands", "hand_twists", "hand_wrenches", "q_arm", "wall_W", "f_sm"),
-    writes=("hands", "hand_twists", "x_s", "q_s", "v_s", "w_s", "q_arm", "wall_W", "f_sm"),
+_SHOWN = ("hands", "hand_twists", "x_s", "q_s", "v_s", "w_s")
+POINT_ARMS = StageKind(
+    "point-arms",
+    point_arms_step,
+    reads=("v_sc", "w_sc", "hands", "hand_twists"),
+    writes=(*_SHOWN, "q_arm"),
     state=record(
         line=delay.WRENCH_LINE, place=3, q=4, started="i8", arms=(JOINTED_STATE, (2,)), driven=force_arm.STATE,
     ),
     params=record(
-        kind="i8", count="i8", samples="f8", x0=3, apart=("f8", (2, 3)), arms=(ARM_PARAMS, (2,)), driven=force_arm.PARAMS,
+        count="i8", samples="f8", x0=3, apart=("f8", (2, 3)), arms=(ARM_PARAMS, (2,)), driven=force_arm.PARAMS,
         k_grip="f8", d_grip="f8",
     ),
     pack=_pack,
     reset=_reset,
 )  # fmt: skip
+JOINTED_ARMS = replace(
+    POINT_ARMS,
+    name="jointed-arms",
+    step=jointed_arms_step,
+    reads=("qd_arm_c", "hand_wrenches", "hands", "hand_twists"),
+)
+FORCE_ARM = replace(
+    POINT_ARMS,
+    name="force-arm",
+    step=force_arm_step,
+    reads=("f_sc", "hand_wrenches", "hands", "hand_twists"),
+    writes=(*_SHOWN, "q_arm", "wall_W", "f_sm"),
+)

@@ -20,7 +20,7 @@ With a joystick there is no law and nothing to guard, but the link has its two p
 the virtual payload goes in on the ground, work of the slave arm on the real one comes out on orbit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -167,11 +167,21 @@ def _book_slave_arm(sig, x):
 
 
 @jit
+def watched_ground_step(sig, x, p, dt):
+    """Without a master device: the port on the ground is that of the virtual arm."""
+    _book_virtual_arm(sig, x, dt)
+    ledger.publish(sig.W_master, x.port)
+
+
+@jit
+def watched_orbit_step(sig, x, p, dt):
+    """Without a master device: the port on orbit is that of the slave arm."""
+    _book_slave_arm(sig, x)
+    ledger.publish(sig.W_slave, x.port)
+
+
+@jit
 def bilateral_ground_step(sig, x, p, dt):
-    if not p.enabled:
-        _book_virtual_arm(sig, x, dt)
-        ledger.publish(sig.W_master, x.port)
-        return
     f, cut = _force(
         x, p, vec.load(sig.x_m), vec.load(sig.v_m), vec.load(sig.x_s_newest), vec.load(sig.v_s_newest),
         vec.scale(-1.0, vec.load(sig.f_m)), sig.E_s_newest, sig.down_age, dt,
@@ -183,10 +193,6 @@ def bilateral_ground_step(sig, x, p, dt):
 
 @jit
 def bilateral_orbit_step(sig, x, p, dt):
-    if not p.enabled:
-        _book_slave_arm(sig, x)
-        ledger.publish(sig.W_slave, x.port)
-        return
     f, cut = _force(
         x, p, vec.load(sig.x_s), vec.load(sig.v_s), vec.load(sig.x_m_newest), vec.load(sig.v_m_newest),
         vec.load(sig.f_sm), sig.E_m_newest, sig.link_age, dt,
@@ -203,12 +209,10 @@ class BilateralEnd:
     bilateral: Bilateral
     link: Link
     motor_lag: float  # s, of the device
-    enabled: bool
 
 
 def _pack(p: np.record, config: BilateralEnd, loop: Cycle) -> Gains:
     found = gains(config.bilateral, config.link)
-    p.enabled = config.enabled
     p.K = found.K
     p.energy = 0.5 * (1.0 - KEPT) * config.bilateral.energy
     p.books = BOOKS[config.bilateral.books]
@@ -234,13 +238,13 @@ def _reset(sig, x, p):
 
 _STATE = record(started="i8", place=3, q=4, f=3, tau=3, port=PORT, fade="f8", trust="f8")
 _PARAMS = record(
-    enabled="i8", K="f8", R="f8", B="f8", B_silent="f8", energy="f8", books="i8", patience="f8", dies="f8", horizon="f8",
+    K="f8", R="f8", B="f8", B_silent="f8", energy="f8", books="i8", patience="f8", dies="f8", horizon="f8",
 )  # fmt: skip
 
 BILATERAL_GROUND = StageKind(
     "bilateral-ground",
     bilateral_ground_step,
-    reads=("x_m", "v_m", "f_m", "x_s_newest", "v_s_newest", "E_s_newest", "down_age", "v_vir", "w_vir", "f_vir", "tau_vir"),
+    reads=("x_m", "v_m", "f_m", "x_s_newest", "v_s_newest", "E_s_newest", "down_age"),
     writes=("f_mc", "W_master", "master_guard", "master_fade"),
     state=_STATE,
     params=_PARAMS,
@@ -257,4 +261,18 @@ BILATERAL_ORBIT = StageKind(
     params=_PARAMS,
     pack=_pack_orbit,
     reset=_reset,
+)
+WATCHED_GROUND = replace(
+    BILATERAL_GROUND,
+    name="watched-ground",
+    step=watched_ground_step,
+    reads=("v_vir", "w_vir", "f_vir", "tau_vir"),
+    writes=("W_master",),
+)
+WATCHED_ORBIT = replace(
+    BILATERAL_ORBIT,
+    name="watched-orbit",
+    step=watched_orbit_step,
+    reads=("f_s", "tau_s", "x_s", "q_s"),
+    writes=("W_slave",),
 )

@@ -15,7 +15,7 @@ A gain error g of the wrist sensor gives m_hat = g m: right for moving the paylo
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
@@ -171,6 +171,12 @@ def _guard(x, p, dt):
 
 
 @jit
+def payload_prior_step(sig, x, p, dt):
+    """Nothing is identified: what was believed at first stays."""
+    _publish(sig, x)
+
+
+@jit
 def payload_identify_step(sig, x, p, dt):
     if p.enabled:
         e = vec.load(p.direction)
@@ -263,3 +269,4 @@ PAYLOAD_IDENTIFY = StageKind(
     pack=_pack,
     reset=_reset,
 )  # fmt: skip
+PAYLOAD_PRIOR = replace(PAYLOAD_IDENTIFY, name="payload-prior", step=payload_prior_step, reads=())

@@ -5,7 +5,8 @@ References and reports are played out evenly; what the bilateral laws read is th
 A packet sent in a tick holds what the row held when the link's turn came.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from pydantic import Field
 
 from hilt.compiled import jit
 from hilt.core.signals import record
-from hilt.core.stage import Cycle, StageKind
+from hilt.core.stage import Block, Blocks, Cycle, StageKind
 from hilt.maths import channel, so3, vec
 from hilt.maths.channel import CAPACITY as CAPACITY
 from hilt.plant.link import Link
@@ -173,7 +174,7 @@ LINK = StageKind(
         "t", "tick", "v_r", "w_r", "x_vir_up", "q_vir", "v_tvir", "f_vir", "m_vir", "x_m", "v_m", "W_master", *_ON_ORBIT,
     ),
     writes=_ON_ORBIT,
-    state=channel.memory(UP_NUMBERS),
+    state=channel.memory(UP_NUMBERS, channel.CAPACITY),
     params=_PARAMS,
     pack=_pack,
     reset=_reset,
@@ -191,8 +192,18 @@ DOWNLINK = StageKind(
         "t", "tick", "x_s", "v_s", "f_s", "m_hat", "m_var", "k_grip_hat", "pushed", "offset", "W_slave", *_ON_GROUND,
     ),
     writes=_ON_GROUND,
-    state=channel.memory(DOWN_NUMBERS),
+    state=channel.memory(DOWN_NUMBERS, channel.CAPACITY),
     params=_PARAMS,
     pack=_pack_down,
     reset=_reset_down,
 )  # fmt: skip
+
+
+def link_blocks(name: str, kind: StageKind, numbers: int, section: Callable[[Any], Any]) -> Blocks:
+    """A link with the smallest memory that its delay needs: one of these blocks."""
+
+    def fits(size: int) -> Callable[[Any], bool]:
+        return lambda scenario: channel.size_for(scenario.link, scenario.loop.period) == size
+
+    kinds = ((size, replace(kind, name=f"{kind.name}-{size}", state=channel.memory(numbers, size))) for size in channel.SIZES)
+    return tuple(Block(name, sized, section, when=fits(size)) for size, sized in kinds)

@@ -28,10 +28,12 @@ from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
-from hilt.systems.payload.arm import ARM, Arm, HoldingArms
+from hilt.systems.payload.arm import FORCE_ARM, JOINTED_ARMS, POINT_ARMS, Arm, HoldingArms
 from hilt.systems.payload.bilateral import (
     BILATERAL_GROUND,
     BILATERAL_ORBIT,
+    WATCHED_GROUND,
+    WATCHED_ORBIT,
     Bilateral,
     BilateralEnd,
     check_damping,
@@ -40,8 +42,18 @@ from hilt.systems.payload.force_arm import ForceArm
 from hilt.systems.payload.grip import GRIP, Grip, GrippedPayload
 from hilt.systems.payload.hexa import HEXA, Hexa, MotionTable, XYStage
 from hilt.systems.payload.hindrance import HINDRANCE, HinderedPayload, Hindrance
-from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, IdentifyPayload, PayloadBelief
-from hilt.systems.payload.link import CAPACITY, DOWNLINK, LINK, LinkedHands, OrbitLink, playout_delay
+from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, PAYLOAD_PRIOR, IdentifyPayload, PayloadBelief
+from hilt.systems.payload.link import (
+    CAPACITY,
+    DOWN_NUMBERS,
+    DOWNLINK,
+    LINK,
+    UP_NUMBERS,
+    LinkedHands,
+    OrbitLink,
+    link_blocks,
+    playout_delay,
+)
 from hilt.systems.payload.master import MASTER, Hand, HeldMaster, Master
 from hilt.systems.payload.metrics import METRIC_WORDS, meter
 from hilt.systems.payload.operator import OPERATOR, TAPS, Operator, OperatorTask
@@ -200,11 +212,11 @@ def _virtual(s: Payload) -> GroundModel:
 
 
 def _ground(s: Payload) -> BilateralEnd:
-    return BilateralEnd(s.bilateral, s.link, s.master.motor_lag, s.bilateral_mode)
+    return BilateralEnd(s.bilateral, s.link, s.master.motor_lag)
 
 
 def _orbit(s: Payload) -> BilateralEnd:
-    return BilateralEnd(s.bilateral, s.link, s.force_arm.motor_lag, s.bilateral_mode)
+    return BilateralEnd(s.bilateral, s.link, s.force_arm.motor_lag)
 
 
 def _linked(s: Payload) -> LinkedHands:
@@ -240,6 +252,18 @@ def _gripped(s: Payload) -> GrippedPayload:
     return GrippedPayload(s.grip, s.grips, s.payload.centre_of_mass, *sensors, s.gripped)
 
 
+def _bilateral(s: Payload) -> bool:
+    return s.bilateral_mode
+
+
+def _unilateral(s: Payload) -> bool:
+    return not s.bilateral_mode
+
+
+def _jointed(s: Payload) -> bool:
+    return s.arm.model == "jointed" and not s.bilateral_mode
+
+
 PAYLOAD = System(
     name="payload",
     summary="a massive payload moved from the ground through a long delay: virtual arm, slave arm, motion table",
@@ -247,13 +271,16 @@ PAYLOAD = System(
     tick=(
         Block("operator", OPERATOR, _operator),
         Block("virtual", VIRTUAL_ARM, _virtual),
-        Block("bilateral_ground", BILATERAL_GROUND, _ground),
-        Block("link", LINK, _linked),
-        Block("identify", PAYLOAD_IDENTIFY, _identify),
+        Block("bilateral_ground", BILATERAL_GROUND, _ground, when=_bilateral),
+        Block("bilateral_ground", WATCHED_GROUND, _ground, when=_unilateral),
+        *link_blocks("link", LINK, UP_NUMBERS, _linked),
+        Block("identify", PAYLOAD_IDENTIFY, _identify, when=lambda s: s.virtual.identify),
+        Block("identify", PAYLOAD_PRIOR, _identify, when=lambda s: not s.virtual.identify),
         Block("slave", SLAVE, _slave),
-        Block("bilateral_orbit", BILATERAL_ORBIT, _orbit),
-        Block("resolved_rate", RESOLVED_RATE, _rates),
-        Block("downlink", DOWNLINK, _linked),
+        Block("bilateral_orbit", BILATERAL_ORBIT, _orbit, when=_bilateral),
+        Block("bilateral_orbit", WATCHED_ORBIT, _orbit, when=_unilateral),
+        Block("resolved_rate", RESOLVED_RATE, _rates, when=_jointed),
+        *link_blocks("downlink", DOWNLINK, DOWN_NUMBERS, _linked),
         Block("filter", LOW_PASS, lambda s: s.force_filter),
         Block("tool", TOOL_LOAD, lambda s: s.mounting),
         Block("wrench", WRENCH_AT_COM, lambda s: s.mounting),
@@ -261,7 +288,7 @@ PAYLOAD = System(
         Block("rotation", ROTATION, lambda s: s.simulated_body),
         Block("setpoint", SETPOINT, lambda s: s.body),
         Block("lead", LEAD, lambda s: s.lead),
-        Block("hexa", HEXA, lambda s: MotionTable(s.hexa, s.xy_stage)),
+        Block("hexa", HEXA, lambda s: MotionTable(s.hexa, s.xy_stage), when=lambda s: s.hexa is not None),
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
@@ -269,7 +296,9 @@ PAYLOAD = System(
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("joystick", JOYSTICK, lambda s: s.joystick),
         Block("master", MASTER, _master),
-        Block("arm", ARM, _arms),
+        Block("arm", POINT_ARMS, _arms, when=lambda s: not (_bilateral(s) or _jointed(s))),
+        Block("arm", JOINTED_ARMS, _arms, when=_jointed),
+        Block("arm", FORCE_ARM, _arms, when=_bilateral),
         Block("grip", GRIP, _gripped),
         Block("hindrance", HINDRANCE, lambda s: HinderedPayload(s.hindrance, s.payload, s.operator.direction)),
         Block("books", BOOKS, lambda s: s.body),
