@@ -60,6 +60,8 @@ def test_emulate_in_one_shell_and_run_in_another(tmp_path):
         assert timing["rate_hz"] == 250
         assert set(timing) >= {"lateness_us", "tick_us", "overruns", "rights"}
         assert found["faults"] == []
+        again = json.loads(hilt(tmp_path, "show", found["recording"], "--json").stdout)
+        assert (again["timing"], again["faults"], again["who"]) == (found["timing"], found["faults"], found["who"])
         shown = hilt(tmp_path, "replay", found["recording"])
         assert shown.returncode == 0, shown.stdout
 
@@ -130,4 +132,4 @@ def test_a_system_that_cannot_run_on_devices(tmp_path):
     rig = rig_file(tmp_path)
     done = hilt(tmp_path, "run", "payload", "--rig", str(rig))
     assert done.returncode == 2
-    assert "docking, freefloat and aerial can" in done.stderr
+    assert "aerial, docking, freefloat can" in done.stderr

@@ -25,7 +25,7 @@ def bound(
     if own is None:
         able = [each for each, other in registry.systems().items() if other.part("views.bound")]
         raise InputError(
-            f"{system.name} has no bound of its contact force; known that have one are {', '.join(able)}; choose one"
+            f"{system.name} has no bound of its contact force; {', '.join(able)} has one; give that system or one of its files"
         )
     found = own.bound(values)
     if as_json:

@@ -80,7 +80,9 @@ def render(result: Result) -> str:
     advice = own.advice(result) if result.survey is None else [long.sentence(result)]
     parts += [f"<div class='advice'>{sentence}</div>" for sentence in advice]
     if result.beside is None and result.survey is None and result.system.part("analysis.beside"):
-        parts.append("<p class='sub'>Without what is simulated beside a run; hilt show --advice adds it.</p>")
+        parts.append(
+            "<p class='sub'>Comparisons that need simulation were not computed for this page; hilt show --advice adds them.</p>"
+        )
     shown = [
         (html.escape(result.system.metric_words.get(name, name)), html.escape(words.metric(name, v)))
         for name, v in result.metrics.items()
