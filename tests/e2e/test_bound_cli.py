@@ -8,7 +8,7 @@ from tests.e2e.command import here as hilt
 
 BAD = {
     "no such scenario": (["docking", "--scenario", "nowhere"], "not a scenario of docking"),
-    "a system without contact": (["payload"], "only docking"),
+    "a system without contact": (["payload"], "docking has one"),
 }
 
 

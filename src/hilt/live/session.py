@@ -46,7 +46,7 @@ def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
     """Whether a scenario is one for this rig."""
     if not system.observe:
         able = [name for name, other in registry.systems().items() if other.observe]
-        raise InputError(f"{system.name} cannot run on devices; known that can are {', '.join(able)}; choose one")
+        raise InputError(f"{system.name} cannot run on devices; {', '.join(able)} can; choose one")
     cycle = float(file.robot_section.cycle)
     if abs(values.loop.period - cycle) > 1e-9:
         raise InputError(
