@@ -178,6 +178,7 @@ def test_what_is_no_segment_hangs_and_fools_nobody_even_in_our_own_folder(folder
             )
         assert len(str(refused.value).splitlines()) == 1
         assert name not in [*mailbox.sessions(), *ring.rings()]
+        shared.sweep()
         assert (folder / (name + suffix)).is_dir() == os.path.lexists(folder / (name + suffix)), "taken away"
         with closing(Mailbox(f"after-{os.getpid()}")):
             assert f"after-{os.getpid()}" in mailbox.sessions()

@@ -3,8 +3,8 @@
 The emulated robot logs every set-point: none may come while nobody has armed, and no two may ask for more acceleration than was
 promised. That is checked after every case, whatever it was about.
 
-48 faults are injected: here 14 of devices that end the run, 11 that it survives, 6 that the guard finds, 4 of the recorder, the
-operator and a robot that comes back, 3 on the way home, 2 of a robot that was moved; 8 of processes, disk and host in
+49 faults are injected: here 14 of devices that end the run, 11 that it survives, 6 that the guard finds, 4 of the recorder, the
+operator and a robot that comes back, 4 on the way home, 2 of a robot that was moved; 8 of processes, disk and host in
 test_lab_processes.py.
 """
 
@@ -20,6 +20,7 @@ from hilt.core.faults import InputError
 from hilt.device.live_rig import READY
 from hilt.host import shared
 from hilt.live import mailbox
+from hilt.live.overseer import Overseer
 from hilt.record import recording
 from tests.e2e.lab import PERIOD, Run, until
 
@@ -183,10 +184,17 @@ def test_others_see_where_the_robot_is_while_it_is_live(run):
     assert not (result.rows["X_WB_meas"]["p"][0] == seen[0]["p"]).all()
 
 
+def say_stop(run):
+    sender = mailbox.Sender(run.session.box.name)
+    assert sender.wait(sender.stop(), 2.0).accepted
+    sender.close()
+
+
 ON_THE_WAY = {
     "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "jumped from one record to the next"),
     "the sensor is saturated": (switch("sensor.saturate"), "saturated"),
     "the robot's cable is out": (switch("robot.disconnect"), "no packet"),
+    "somebody says stop": (say_stop, "somebody asked to stop"),
 }
 
 
@@ -207,7 +215,7 @@ def test_a_fault_on_the_way_home_is_a_soft_stop(facility, tmp_path, name):
         helper = threading.Thread(target=each.disturb, args=(on_the_way, 0.0))
         helper.start()
         with pytest.raises(InputError, match=words):
-            each.session.rig.home(far, 0.1)
+            each.session.rig.home(far, 0.1, Overseer(each.session.lab, each.session.box))
         helper.join()
         assert each.session.rig.state == READY
         assert -0.059 < each.session.rig.place["p"][0] < -0.02, "it was on its way"
