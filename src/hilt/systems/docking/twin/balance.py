@@ -74,15 +74,15 @@ TWIN_BALANCE = StageKind(
     "twin-balance",
     balance_step,
     reads=(
-        "touch", "touch_event", "F_n", "x_late", "v_late", "x_sim", "v_sim", "v_entry", "v2_twin", "loss", "m_eff",
+        *("touch", "touch_event", "F_n", "x_late", "v_late", "x_sim", "v_sim", "v_entry", "v2_twin", "loss", "m_eff"),
         *model.SIGNALS,
     ),
     writes=("W_measured", "loss"),
     state=record(
-        e="f8", at="f8", speed="f8", force="f8", last_at="f8", last_force="f8", W="f8", variance="f8", v2="f8",
-        body_at="f8", body_speed="f8",
+        **dict.fromkeys(("e", "at", "speed", "force", "last_at", "last_force"), "f8"),
+        **dict.fromkeys(("W", "variance", "v2", "body_at", "body_speed"), "f8"),
         pools=(record(weighted="f8", weight="f8"), (2,)),
     ),
     params=record(force_noise="f8", position_noise="f8", sensor_delay="f8"),
     pack=_pack,
-)  # fmt: skip
+)

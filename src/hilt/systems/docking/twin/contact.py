@@ -196,22 +196,18 @@ def _reset(sig, x, p):
 TWIN_CONTACT = StageKind(
     "twin-contact",
     contact_step,
-    reads=(
-        "F_n", "x_late", "v_late", "x_sim", "v_sim", "touch", "fresh",
-        *model.SIGNALS,
-    ),
-    writes=(
-        "touch", "touch_event", "frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s",
-        "k_hat", "c_hat", "k_var", "c_var", "identified",
-    ),
+    reads=("F_n", "x_late", "v_late", "x_sim", "v_sim", "touch", "fresh", *model.SIGNALS),
+    writes=("touch", "touch_event", *model.SIGNALS, "k_hat", "c_hat", "k_var", "c_var", "identified"),
     state=record(
-        frames=(_FRAME, (2,)), at="f8", samples="i8", peak="f8", deepest="f8", was_known="i8", surface_before="f8",
-        line_square="f8", hertz_square="f8",
+        frames=(_FRAME, (2,)),
+        **dict.fromkeys(("at", "peak", "deepest", "surface_before", "line_square", "hertz_square"), "f8"),
+        **dict.fromkeys(("samples", "was_known"), "i8"),
     ),
     params=record(
-        threshold="f8", mass="f8", position_noise="f8", force_variance="f8", offset_deviation="f8",
-        stiffness="f8", least="f8", most="f8", P_k="f8", P_c="f8", hertz="f8", P_q="f8", surfaces=2, middle="f8",
+        **dict.fromkeys(("threshold", "mass", "position_noise", "force_variance", "offset_deviation", "middle"), "f8"),
+        **dict.fromkeys(("stiffness", "least", "most", "P_k", "P_c", "hertz", "P_q"), "f8"),
+        surfaces=2,
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

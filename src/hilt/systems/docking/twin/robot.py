@@ -101,8 +101,10 @@ TWIN_ROBOT = StageKind(
     writes=("t_d_hat", "T1_hat", "T2_hat"),
     state=record(line=line.PAIR_LINE, x="f8", w="f8", s=3, sw=3, fit=FIT_3),
     params=record(
-        n_W=3, dt="f8", second_order="i8", theta=3, deviation=3, least=3, most=3, drift="f8", variance="f8", believed="f8",
+        **dict.fromkeys(("n_W", "theta", "deviation", "least", "most"), 3),
+        **dict.fromkeys(("dt", "drift", "variance", "believed"), "f8"),
+        second_order="i8",
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)
