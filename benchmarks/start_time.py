@@ -1,4 +1,4 @@
-"""Time from the start of the process to the first tick of `hilt run freefloat --scenario paper`.
+"""Time from the start of the process to the first tick of `hilt run`, for each system, or for those that are named.
 
 Cold: the compiler's cache is empty. Warm: the slower one of the second and the third start with the same cache.
 """
@@ -12,41 +12,58 @@ import time
 from pathlib import Path
 
 CHILD = "first-tick"
+SHORT = ["loop.duration=50 ms"]  # what comes after the first tick is not asked for
+CASES = {
+    "freefloat": ("freefloat", "paper"),
+    "docking-pida": ("docking", "table1", "compensate.method=pida"),
+    "docking-twin": ("docking", "twin"),
+    "payload": ("payload", "hils-2"),
+    "aerial": ("aerial", "handover"),
+}
+AIMS = {"freefloat": 8.0, "docking-pida": 12.0, "docking-twin": 20.0, "payload": 25.0, "aerial": 25.0, "warm": 1.5}  # s
 
 
-def print_first_tick(folder: Path) -> None:
+def print_first_tick(folder: Path, system: str, scenario: str, *settings: str) -> None:
     """In a process of its own: what the command does, and when its first tick was over."""
     from hilt import job
 
     moments: list[float] = []
-    system, scenario, name = job.find("freefloat", "paper", [])
-    job.run(system, scenario, name, folder, watch=lambda k: moments.append(time.monotonic()))
+    found = job.find(system, scenario, [*settings, *SHORT])
+    job.run(*found, folder, watch=lambda k: moments.append(time.monotonic()))
     print(moments[0])
 
 
-def seconds_to_first_tick(cache: Path, runs: Path) -> float:
+def seconds_to_first_tick(cache: Path, runs: Path, case: tuple[str, ...]) -> float:
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
     environment["XDG_CACHE_HOME"] = str(cache)
     # The monotonic clock of both processes is that of the machine.
     start = time.monotonic()
-    answer = subprocess.run(
-        [sys.executable, __file__, CHILD, runs], env=environment, check=True, stdout=subprocess.PIPE, text=True
-    )
-    return float(answer.stdout) - start
+    command = [sys.executable, __file__, CHILD, str(runs), *case]
+    answer = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return float(answer.stdout.splitlines()[-1]) - start
 
 
-def main() -> None:
+def measure(case: tuple[str, ...]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         cache, runs = Path(folder, "cache"), Path(folder, "runs")
-        cold, *warm = (seconds_to_first_tick(cache, runs) for _ in range(3))
+        cold, *warm = (seconds_to_first_tick(cache, runs, case) for _ in range(3))
         modules = [path.name.rpartition("-")[0] for path in cache.glob("hilt/numba-*/*")]  # each named after its sources
         if len(modules) > len(set(modules)):
             raise SystemExit("hilt bench: the sources changed between two starts, so none was warm; run it again")
-    print(json.dumps({"benchmark": "start_time", "cold_s": round(cold, 2), "warm_s": round(max(warm), 2)}))
+    return {"cold_s": round(cold, 2), "warm_s": round(max(warm), 2)}
+
+
+def main(names: list[str]) -> None:
+    for name in names or CASES:
+        load = os.getloadavg()[0]
+        print(
+            json.dumps({"benchmark": "start_time", "case": name, **measure(CASES[name]), "aims": AIMS, "load": load}),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == [CHILD]:
-        print_first_tick(Path(sys.argv[2]))
+        print_first_tick(Path(sys.argv[2]), *sys.argv[3:])
     else:
-        main()
+        main(sys.argv[1:])
