@@ -18,7 +18,7 @@ ROWS = (
     ("live", "lab"),
     ("sweep", "device"),
     ("report", "reproduce", "scene"),
-    ("record", "preflight", "job"),
+    ("record", "preflight", "job", "analysis"),
     ("loop", "metrics"),
     ("dynamics", "sense", "command", "plant"),
     ("core", "host"),

@@ -2,6 +2,7 @@
 
 docs/signals.md     from the signal table
 docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
+docs/house.svg      the rooms and who imports whom (house.py)
 docs/licences.md    licences of what the package contains and of what it asks for
 docs/docking.svg    the README's picture, from the run that it shows; not checked, since fonts differ between machines
 """
@@ -13,6 +14,8 @@ import sys
 from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
+
+import house
 
 from hilt.core import registry, signals
 
@@ -140,6 +143,7 @@ def licences_page() -> str:
 def main() -> None:
     makers = {"signals": signals_page, "references": references_page, "licences": licences_page}
     pages = {ROOT / "docs" / f"{name}.md": make() for name, make in makers.items()}
+    pages[ROOT / "docs" / "house.svg"] = house.picture()
     if "--check" not in sys.argv:
         readme_picture()
     for path, text in pages.items():

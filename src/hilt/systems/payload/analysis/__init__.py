@@ -1,0 +1,1 @@
+"""Offline: what a report of the payload shows beside its run."""
