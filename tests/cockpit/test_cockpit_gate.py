@@ -119,7 +119,7 @@ ASKED = {
     "host without port": ({**BEARER, "Host": "127.0.0.1"}, False, False),
     "host of another port": ({**BEARER, "Host": "127.0.0.1:1"}, False, False),
     "host that begins like ours": ({**BEARER, "Host": "127.0.0.1.evil.example:{port}"}, False, False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("who", ASKED)
@@ -263,10 +263,29 @@ def test_who_may_watch_may_stop_and_nothing_else(cockpit, run):
 
 
 AWAY = (
-    "../private/secret", "..%2fprivate%2fsecret", "%2e%2e/private/secret", "%2e%2e%2fprivate%2fsecret", "....//private/secret",
-    "..%5cprivate%5csecret", "..%252fprivate%252fsecret", "%2fetc%2fpasswd", "//etc/passwd", "/etc/passwd", "link", "plain.txt",
-    "plain.txt%00", "link%00.mcap", ".", "..", "%2e", "~root", "link.mcap", "a" * 400, "broken", "%ff%fe",
-)  # fmt: skip
+    "../private/secret",
+    "..%2fprivate%2fsecret",
+    "%2e%2e/private/secret",
+    "%2e%2e%2fprivate%2fsecret",
+    "....//private/secret",
+    "..%5cprivate%5csecret",
+    "..%252fprivate%252fsecret",
+    "%2fetc%2fpasswd",
+    "//etc/passwd",
+    "/etc/passwd",
+    "link",
+    "plain.txt",
+    "plain.txt%00",
+    "link%00.mcap",
+    ".",
+    "..",
+    "%2e",
+    "~root",
+    "link.mcap",
+    "a" * 400,
+    "broken",
+    "%ff%fe",
+)
 
 
 @pytest.mark.parametrize("path", AWAY)

@@ -348,9 +348,13 @@ def test_the_twist_of_the_mock_up_is_the_rate_of_its_pose():
     """With a tool that is turned and a mock-up off its origin: central differences over 20 µs, of second order."""
     place = {"p": (0.3, -0.2, 0.1), "q": (0.8, 0.0, 0.6, 0.0)}
     settings = RsiSettings(
-        correction="relative", X_WR=Place(**place), X_TB=Place(p=(0.1, 0.2, -0.4), q=(0.6, 0.8, 0.0, 0.0)),
-        step_limit=1.0, turn_limit=1.0, patience=1,
-    )  # fmt: skip
+        correction="relative",
+        X_WR=Place(**place),
+        X_TB=Place(p=(0.1, 0.2, -0.4), q=(0.6, 0.8, 0.0, 0.0)),
+        step_limit=1.0,
+        turn_limit=1.0,
+        patience=1,
+    )
     X = frames.identity()
     response = Response(X, 0.0, 0.0, 30.0, 0.9)
     X["p"], X["q"] = (0.1, -0.1, 0.2), (0.96, 0.0, 0.0, 0.28)

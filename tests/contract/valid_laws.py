@@ -68,9 +68,14 @@ def largest(rows, period):
     w = (turns[1:] * turns[:-1].inv()).as_rotvec() / period if len(p) > 1 else np.zeros((0, 3))
     a = np.diff(v, axis=0) / period
     parts = {
-        "force": rows["F_So_S"]["f"], "torque": rows["F_So_S"]["tau"], "speed": v, "acceleration": a,
-        "jerk": np.diff(a, axis=0) / period, "angular_speed": w, "angular_acceleration": np.diff(w, axis=0) / period,
-    }  # fmt: skip
+        "force": rows["F_So_S"]["f"],
+        "torque": rows["F_So_S"]["tau"],
+        "speed": v,
+        "acceleration": a,
+        "jerk": np.diff(a, axis=0) / period,
+        "angular_speed": w,
+        "angular_acceleration": np.diff(w, axis=0) / period,
+    }
     sizes = {name: float(np.linalg.norm(part, axis=1).max(initial=0.0)) for name, part in parts.items()}
     return sizes | {"energy": float((rows["H"] + rows["H_rot"]).max(initial=0.0))}
 
@@ -84,9 +89,12 @@ def beyond(rows, limits, period):
     size = np.abs(p).max(initial=0.0)
     # What rounding of the places and attitudes makes of their differences.
     rounding = {
-        "speed": size / period, "acceleration": 4 * size / period**2, "jerk": 16 * size / period**3,
-        "angular_speed": 10 / period, "angular_acceleration": 40 / period**2,
-    }  # fmt: skip
+        "speed": size / period,
+        "acceleration": 4 * size / period**2,
+        "jerk": 16 * size / period**3,
+        "angular_speed": 10 / period,
+        "angular_acceleration": 40 / period**2,
+    }
     over = [
         f"{name} {found:g} > {limit:g}"
         for name, found in largest(sent, period).items()

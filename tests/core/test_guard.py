@@ -12,10 +12,17 @@ from hilt.systems.freefloat.freefloat import FREEFLOAT
 
 DT = 0.01
 LIMITS = {
-    "force": 10.0, "torque": 5.0, "speed": 1.0, "angular_speed": 2.0, "acceleration": 20.0, "angular_acceleration": 40.0,
-    "jerk": 3000.0, "energy": 50.0,
-    "workspace_min": (-1, -1, -1), "workspace_max": (1, 1, 1),
-}  # fmt: skip
+    "force": 10.0,
+    "torque": 5.0,
+    "speed": 1.0,
+    "angular_speed": 2.0,
+    "acceleration": 20.0,
+    "angular_acceleration": 40.0,
+    "jerk": 3000.0,
+    "energy": 50.0,
+    "workspace_min": (-1, -1, -1),
+    "workspace_max": (1, 1, 1),
+}
 
 
 @pytest.fixture

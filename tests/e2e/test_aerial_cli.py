@@ -88,7 +88,7 @@ STIFF = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=60
         ("diverter", {"Hook and cable"}, ("not hooked", "which is true", "it ended as failed"), ["cable.offset=35 mm"]),
         ("hover", set(), ("stiffest hand",), ["servo.kind=second-order", "servo.natural_frequency=60"]),
     ],
-)  # fmt: skip
+)
 def test_a_report_tells_what_is_special(scenario, shown, said, changes):
     text = page.render(beside.computed(job.simulate(*job.find("aerial", scenario, changes))))
     assert shown <= titles(text)

@@ -100,9 +100,13 @@ class Terminal:
         self._ours, self._theirs = pty.openpty()
         self.child = subprocess.Popen(
             [sys.executable, "-m", "hilt.cli.main", *words],
-            cwd=folder, stdin=self._theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            cwd=folder,
+            stdin=self._theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
-        )  # fmt: skip
+        )
 
     def type(self, text):
         os.write(self._ours, text)

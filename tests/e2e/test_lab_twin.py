@@ -10,9 +10,15 @@ from tests.e2e.lab import PERIOD, live_run, patient_rig
 GAP = "frames.gap=15 mm"
 # What `hilt identify robot` writes for this robot, here wrong by some per cent.
 IDENTIFIED = (
-    "robot.kind=delay+second-order", "robot.delay=24 ms", "robot.pure_delay=12 ms", "robot.damping_ratio=0.9",
-    "prior.delay_error=0.05", "prior.frequency_error=-0.05", "prior.stiffness_error=0.3", "prior.surface_error=0.5 mm",
-)  # fmt: skip
+    "robot.kind=delay+second-order",
+    "robot.delay=24 ms",
+    "robot.pure_delay=12 ms",
+    "robot.damping_ratio=0.9",
+    "prior.delay_error=0.05",
+    "prior.frequency_error=-0.05",
+    "prior.stiffness_error=0.3",
+    "prior.surface_error=0.5 mm",
+)
 
 
 def test_contact_as_in_space_within_the_limits_of_the_robot(tmp_path):

@@ -95,14 +95,17 @@ def test_a_run_prints_its_ledger_and_writes_its_report(tmp_path):
     ("scenario", "shown", "changes"),
     [
         ("hils-2", {"Identification"}, ["virtual.identify=true", "virtual.mass_ratio=0.8"]),
-        ("hils-2", {"Identification", "What hinders the payload"},
-         ["virtual.identify=true", "identify.push=false", "hindrance.obstacle_distance=0.15 m"]),
+        (
+            "hils-2",
+            {"Identification", "What hinders the payload"},
+            ["virtual.identify=true", "identify.push=false", "hindrance.obstacle_distance=0.15 m"],
+        ),
         ("hils-2", {"Link"}, ["link.jitter=0.2 s", "link.loss=0.1", "link.duplication=0.05"]),
         ("two-arms", {"Two hands"}, ["loop.duration=3 s"]),
         ("bilateral", {"The link's books"}, ["link.outage_start=6 s", "link.outage_duration=3 s"]),
         ("hils-1", {"Force"}, ["virtual.step=explicit"]),
     ],
-)  # fmt: skip
+)
 def test_a_report_shows_what_is_switched_on(scenario, shown, changes):
     result = job.simulate(*job.find("payload", scenario, changes))
     assert shown <= titles(page.render(result))

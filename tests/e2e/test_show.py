@@ -13,10 +13,19 @@ from tests.e2e.command import here as hilt
 
 FIGURES = {"p50": 20.0, "p99": 73.0, "p999": 90.0, "max": 321.0}
 TIMING = {
-    "rate_hz": 250.0, "lateness_us": FIGURES, "tick_us": FIGURES, "overruns": 1, "oversleeps": 2, "missed": 3, "stolen_s": 0.1,
-    "rows": 400, "rows_lost": 0, "rights": {"granted": {"core": "core 1"}, "refused": {}},
-    "clock": {}, "devices": {"robot": {"cycles": 400}},
-}  # fmt: skip
+    "rate_hz": 250.0,
+    "lateness_us": FIGURES,
+    "tick_us": FIGURES,
+    "overruns": 1,
+    "oversleeps": 2,
+    "missed": 3,
+    "stolen_s": 0.1,
+    "rows": 400,
+    "rows_lost": 0,
+    "rights": {"granted": {"core": "core 1"}, "refused": {}},
+    "clock": {},
+    "devices": {"robot": {"cycles": 400}},
+}
 NOTE = "the sensor was biased before the run"
 
 

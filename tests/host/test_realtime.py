@@ -121,9 +121,16 @@ def test_the_doctor_finds_what_the_loop_needs_to_know():
 
 def test_advice_follows_from_what_was_found():
     host = {
-        "refused": {}, "preemption": "realtime", "virtual": False, "governors": ["performance"], "isolated_cores": [3],
-        "cores": 4, "clock_source": "tsc", "load": 0.1, "interfaces": {"eth0": {"state": "up", "wireless": False}},
-    }  # fmt: skip
+        "refused": {},
+        "preemption": "realtime",
+        "virtual": False,
+        "governors": ["performance"],
+        "isolated_cores": [3],
+        "cores": 4,
+        "clock_source": "tsc",
+        "load": 0.1,
+        "interfaces": {"eth0": {"state": "up", "wireless": False}},
+    }
     perfect = {"host": host, "lateness_us": {"max": 20.0}, "rate_hz": 1000.0}
     assert doctor.advise(perfect) == []
     for change, word in [

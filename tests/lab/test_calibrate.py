@@ -130,9 +130,17 @@ def test_poses_that_do_not_excite_are_refused_with_what_is_missing():
 
 
 LIMITS = RigLimits(
-    force=100, torque=20, speed=0.1, angular_speed=2.0, acceleration=10, energy=2, angular_acceleration=30, jerk=2500,
-    workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),
-)  # fmt: skip
+    force=100,
+    torque=20,
+    speed=0.1,
+    angular_speed=2.0,
+    acceleration=10,
+    energy=2,
+    angular_acceleration=30,
+    jerk=2500,
+    workspace_min=(-0.05, -0.05, -0.05),
+    workspace_max=(0.05, 0.05, 0.05),
+)
 
 
 def test_the_path_keeps_half_the_limits_and_comes_back():
@@ -207,17 +215,29 @@ def emulated_rig(robot_port, sensor_port, limits=LIMITS):
     here = {"p": [0, 0, 0], "q": [1, 0, 0, 0]}
     return RigFile(
         robot={
-            "driver": "rsi", "address": "127.0.0.1", "port": robot_port, "cycle": "4 ms", "correction": "relative",
-            "X_WR": {"p": [-1, 0, -1], "q": [1, 0, 0, 0]}, "X_TB": here,
-            "step_limit": "2 mm", "turn_limit": "0.01 rad", "patience": 1000,
+            "driver": "rsi",
+            "address": "127.0.0.1",
+            "port": robot_port,
+            "cycle": "4 ms",
+            "correction": "relative",
+            "X_WR": {"p": [-1, 0, -1], "q": [1, 0, 0, 0]},
+            "X_TB": here,
+            "step_limit": "2 mm",
+            "turn_limit": "0.01 rad",
+            "patience": 1000,
         },
         sensor={
-            "driver": "netft", "address": "127.0.0.1", "port": sensor_port, "counts_per_force": 1e6,
-            "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
+            "driver": "netft",
+            "address": "127.0.0.1",
+            "port": sensor_port,
+            "counts_per_force": 1e6,
+            "counts_per_torque": 1e6,
+            "stale": "20 s",
+            "frozen": "0 s",
         },
         lab={"arm": "run", "ready": "0.1 s"},
         limits=limits,
-    )  # fmt: skip
+    )
 
 
 @needs_compiler

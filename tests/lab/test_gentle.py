@@ -27,9 +27,17 @@ from hilt.record.letters import READY
 
 T, SPEED = 0.004, 0.09
 LIMITS = {
-    "force": 100, "torque": 20, "speed": 0.1, "angular_speed": 0.2, "acceleration": 10, "angular_acceleration": 30,
-    "jerk": 2500, "energy": 2, "workspace_min": (-0.2, -0.2, -0.2), "workspace_max": (0.2, 0.2, 0.2),
-}  # fmt: skip
+    "force": 100,
+    "torque": 20,
+    "speed": 0.1,
+    "angular_speed": 0.2,
+    "acceleration": 10,
+    "angular_acceleration": 30,
+    "jerk": 2500,
+    "energy": 2,
+    "workspace_min": (-0.2, -0.2, -0.2),
+    "workspace_max": (0.2, 0.2, 0.2),
+}
 HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -1]))
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -58,17 +66,30 @@ def robot():
         rig = LabRig(
             RigFile(
                 robot={
-                    "driver": "rsi", "address": "127.0.0.1", "port": port, "cycle": T, "correction": "relative",
-                    "X_WR": BASE, "X_TB": HERE, "step_limit": "2 mm", "turn_limit": "0.01 rad", "patience": 250,
+                    "driver": "rsi",
+                    "address": "127.0.0.1",
+                    "port": port,
+                    "cycle": T,
+                    "correction": "relative",
+                    "X_WR": BASE,
+                    "X_TB": HERE,
+                    "step_limit": "2 mm",
+                    "turn_limit": "0.01 rad",
+                    "patience": 250,
                 },
                 sensor={
-                    "driver": "netft", "address": "127.0.0.1", "port": box.port, "counts_per_force": 1e6,
-                    "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
+                    "driver": "netft",
+                    "address": "127.0.0.1",
+                    "port": box.port,
+                    "counts_per_force": 1e6,
+                    "counts_per_torque": 1e6,
+                    "stale": "20 s",
+                    "frozen": "0 s",
                 },
                 lab={"deceleration": 1.0},
                 limits=LIMITS,
             )
-        )  # fmt: skip
+        )
         rig.open()
         yield rig, controller
         rig.close()

@@ -192,20 +192,40 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
     ):
         rig = RigFile(
             robot={
-                "driver": "rsi", "address": "127.0.0.1", "port": port, "cycle": "4 ms", "correction": "relative",
-                "X_WR": {"p": [-1, 0, -1], "q": [1, 0, 0, 0]}, "X_TB": here,
-                "step_limit": "2 mm", "turn_limit": "0.01 rad", "patience": 1000,
+                "driver": "rsi",
+                "address": "127.0.0.1",
+                "port": port,
+                "cycle": "4 ms",
+                "correction": "relative",
+                "X_WR": {"p": [-1, 0, -1], "q": [1, 0, 0, 0]},
+                "X_TB": here,
+                "step_limit": "2 mm",
+                "turn_limit": "0.01 rad",
+                "patience": 1000,
             },
             sensor={
-                "driver": "netft", "address": "127.0.0.1", "port": box.port, "counts_per_force": 1e6,
-                "counts_per_torque": 1e6, "stale": "20 s", "frozen": "0 s",
+                "driver": "netft",
+                "address": "127.0.0.1",
+                "port": box.port,
+                "counts_per_force": 1e6,
+                "counts_per_torque": 1e6,
+                "stale": "20 s",
+                "frozen": "0 s",
             },
             lab={"arm": "run", "ready": "0.1 s"},
             limits=RigLimits(
-                force=100, torque=20, speed=0.1, angular_speed=0.2, acceleration=10, energy=2,
-                angular_acceleration=30, jerk=2500, workspace_min=(-0.05, -0.05, -0.05), workspace_max=(0.05, 0.05, 0.05),
+                force=100,
+                torque=20,
+                speed=0.1,
+                angular_speed=0.2,
+                acceleration=10,
+                energy=2,
+                angular_acceleration=30,
+                jerk=2500,
+                workspace_min=(-0.05, -0.05, -0.05),
+                workspace_max=(0.05, 0.05, 0.05),
             ),
-        )  # fmt: skip
+        )
         controller.live, controller.line.drop = True, 0.01
         found = None
         while found is None:  # on an overloaded machine a refusal is a right answer, a wrong figure is not

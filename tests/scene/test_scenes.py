@@ -90,9 +90,12 @@ def same_turn(a, b):
 
 def check_part(part):
     sizes = {
-        "box": part.get("size"), "cylinder": [part.get("radius"), part.get("length")], "sphere": [part.get("radius")],
-        "cone": [part.get("radius"), part.get("length")], "tube": [part.get("radius")],
-    }[part["shape"]]  # fmt: skip
+        "box": part.get("size"),
+        "cylinder": [part.get("radius"), part.get("length")],
+        "sphere": [part.get("radius")],
+        "cone": [part.get("radius"), part.get("length")],
+        "tube": [part.get("radius")],
+    }[part["shape"]]
     assert all(size > 0 for size in sizes), part
     if "turn" in part:
         assert math.isclose(sum(x * x for x in part["turn"]), 1.0, abs_tol=1e-9)
@@ -432,10 +435,15 @@ def test_a_system_of_another_package_is_drawn_as_well():
 
 
 @slow
-@pytest.mark.parametrize(("name", "case", "most"), [
-    ("docking", "oblique", 0.3e-3), ("freefloat", "tumble", 0.3e-3),
-    ("payload", "two-arms", 1e-3), ("aerial", "diverter", 1e-3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "case", "most"),
+    [
+        ("docking", "oblique", 0.3e-3),
+        ("freefloat", "tumble", 0.3e-3),
+        ("payload", "two-arms", 1e-3),
+        ("aerial", "diverter", 1e-3),
+    ],
+)
 def test_a_picture_is_made_in_no_time(name, case, most):
     """The best of a few: another process may be in the way of the others."""
     poser, row = scenes.Poser(registry.system(name), scenario(name, case)), run(name, case)[-1]

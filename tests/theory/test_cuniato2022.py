@@ -63,9 +63,15 @@ def contact(seed):
     """Every figure of the contact off by up to 20 %, the cable by up to 20 mm."""
     rng = np.random.default_rng(seed)
     figures = {
-        "mass": 0.5, "stiffness": 800, "damping_ratio": 0.08, "wall_stiffness": 8e3, "wall_damping": 60, "friction": 0.3,
-        "gate_force": 30, "gate_friction": 0.2,
-    }  # fmt: skip
+        "mass": 0.5,
+        "stiffness": 800,
+        "damping_ratio": 0.08,
+        "wall_stiffness": 8e3,
+        "wall_damping": 60,
+        "friction": 0.3,
+        "gate_force": 30,
+        "gate_friction": 0.2,
+    }
     changes = [f"cable.{name}={value * rng.uniform(0.8, 1.2)}" for name, value in figures.items()]
     return [*changes, f"cable.offset={rng.uniform(-0.02, 0.02)}", f"seed={seed}"]
 
@@ -119,9 +125,15 @@ def test_a_soft_hand_feels_nothing_of_the_guard():
 
 
 LOOPS = [
-    ("5 ms", 15, 15, "normal"), ("5 ms", 100, 15, "normal"), ("1 ms", 15, 15, "normal"), ("10 ms", 15, 15, "normal"),
-    ("5 ms", 15, 40, "normal"), ("2 ms", 40, 15, "normal"), ("5 ms", 15, 15, "hooked"), ("5 ms", 40, 30, "hooked"),
-]  # fmt: skip
+    ("5 ms", 15, 15, "normal"),
+    ("5 ms", 100, 15, "normal"),
+    ("1 ms", 15, 15, "normal"),
+    ("10 ms", 15, 15, "normal"),
+    ("5 ms", 15, 40, "normal"),
+    ("2 ms", 40, 15, "normal"),
+    ("5 ms", 15, 15, "hooked"),
+    ("5 ms", 40, 30, "hooked"),
+]
 
 
 @pytest.mark.parametrize(("period", "bandwidth", "lag", "gains"), LOOPS)
@@ -129,10 +141,16 @@ def test_the_computed_limit_of_the_hand_is_that_of_the_simulation(period, bandwi
     """15 % below it the hand is held, 15 % above it the loop diverges: filter, lag, gains and tick varied."""
     figures = {"normal": (1, 10, 5), "hooked": (2, 10, 20)}[gains]
     changes = [
-        f"loop.period={period}", f"force_filter.bandwidth={bandwidth}", f"servo.lag={lag} ms", "port_passivity.enabled=false",
-        "hand.amplitude=1 mm", "loop.duration=60 s", "force_filter.bias_samples=0", "hand.start=0.5 s",
+        f"loop.period={period}",
+        f"force_filter.bandwidth={bandwidth}",
+        f"servo.lag={lag} ms",
+        "port_passivity.enabled=false",
+        "hand.amplitude=1 mm",
+        "loop.duration=60 s",
+        "force_filter.bias_samples=0",
+        "hand.start=0.5 s",
         *(f"gains.normal.{name}={figure}" for name, figure in zip(("mass", "damping", "stiffness"), figures, strict=True)),
-    ]  # fmt: skip
+    ]
     _, scenario, _ = job.find("aerial", "hover", [*changes, "hand.stiffness=100"])
     limit = stiffest_hand(loops_of(scenario)["normal sideways"], scenario.hand.damping)
     below, above = (run("hover", *changes, f"hand.stiffness={share * limit}").metrics for share in (0.85, 1.15))

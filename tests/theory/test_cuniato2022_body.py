@@ -33,9 +33,14 @@ from tests.packing import pack
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 STAGES = {
-    "admittance": ARM_ADMITTANCE, "ik": ARM_IK, "planner": PLANNER, "estimator": ESTIMATOR, "flight": FLIGHT,
-    "motors": MOTORS, "airframe": AIRFRAME,
-}  # fmt: skip
+    "admittance": ARM_ADMITTANCE,
+    "ik": ARM_IK,
+    "planner": PLANNER,
+    "estimator": ESTIMATOR,
+    "flight": FLIGHT,
+    "motors": MOTORS,
+    "airframe": AIRFRAME,
+}
 SYSTEM = AERIAL.with_block(PLANNER, after="task", section=lambda s: s.planner)  # which has it within
 ROW = signals.row_type({name for kind in STAGES.values() for name in (*kind.reads, *kind.writes)})
 STATE = signals.record(**{key: kind.state for key, kind in STAGES.items()})
@@ -62,8 +67,19 @@ def loop(sig, x, p, dt, log):
 
 
 @functools.cache
-def fly(rate, duration, *, estimator=True, push=(0.0, 0.0, 0.0), start=0.0, load=(0.0, 0.0, 0.0), gains=NORMAL, depth=-HOME[2],
-        kind="mujoco", gust=0.0):  # fmt: skip
+def fly(
+    rate,
+    duration,
+    *,
+    estimator=True,
+    push=(0.0, 0.0, 0.0),
+    start=0.0,
+    load=(0.0, 0.0, 0.0),
+    gains=NORMAL,
+    depth=-HOME[2],
+    kind="mujoco",
+    gust=0.0,
+):
     """Log of the loop; `push` for half a second and `load` for ever, both at the tool in N."""
     place = (HOME[0], HOME[1], -depth)
     values = SimpleNamespace(

@@ -79,17 +79,26 @@ def pushed(system, values, signal, force, ticks, centre):
             "F_C_true_W",
             -1.0,
             [
-                "compensate.method=none", "robot.kind=delay+second-order", "robot.delay=35 ms", "robot.pure_delay=8 ms",
-                "sensor.delay=4 ms", "sensor.sample_age=0.5 ms", "force_filter.kind=butterworth", "force_filter.cutoff=40 Hz",
+                "compensate.method=none",
+                "robot.kind=delay+second-order",
+                "robot.delay=35 ms",
+                "robot.pure_delay=8 ms",
+                "sensor.delay=4 ms",
+                "sensor.sample_age=0.5 ms",
+                "force_filter.kind=butterworth",
+                "force_filter.cutoff=40 Hz",
             ],
         ),
         (
-            "payload", "hils-1", "F_Bcm_true_W", 1.0,
+            "payload",
+            "hils-1",
+            "F_Bcm_true_W",
+            1.0,
             ["table.delay=30 ms", "force_filter.kind=first-order", "force_filter.cutoff=30 Hz"],
         ),
         ("payload", "hils-1", "F_Bcm_true_W", 1.0, ["table.delay=30 ms", "table.lead=false", "sensor.delay=3 ms"]),
     ],
-)  # fmt: skip
+)
 def test_the_sum_is_what_the_other_loops_show(name, scenario, signal, sign, settings):
     """Beside the same run without a push, so that what moves already does not count; a pulse of 10 N over 100 ticks."""
     system, values, _ = job.find(name, scenario, settings)

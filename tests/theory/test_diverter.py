@@ -45,18 +45,32 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 
 DT = 0.005
 STAGES = {
-    "servo": SERVO, "encoder": ENCODER, "cable": CABLE, "sensor": SENSOR, "force_filter": FORCE_FILTER, "task": TASK,
-    "arm": ARM_ADMITTANCE, "estimator": ESTIMATOR, "flight": FLIGHT, "motors": MOTORS,
-}  # fmt: skip
+    "servo": SERVO,
+    "encoder": ENCODER,
+    "cable": CABLE,
+    "sensor": SENSOR,
+    "force_filter": FORCE_FILTER,
+    "task": TASK,
+    "arm": ARM_ADMITTANCE,
+    "estimator": ESTIMATOR,
+    "flight": FLIGHT,
+    "motors": MOTORS,
+}
 ROW = row_type(
     {name for kind in STAGES.values() for name in (*kind.reads, *kind.writes)}
     | {"F_E_N", "X_Nb_meas", "V_Nb_meas", "X_WB_cmd", "V_WB_cmd"}
 )
 LOOP_STATE = record(vehicle=QUADROTOR_STATE, shown=3, **{name: kind.state for name, kind in STAGES.items()})
 LOOP_PARAMS = record(
-    vehicle=QUADROTOR_PARAMS, lever=3, start=3, from_=3, box="f8", share="f8", L1="f8",
+    vehicle=QUADROTOR_PARAMS,
+    lever=3,
+    start=3,
+    from_=3,
+    box="f8",
+    share="f8",
+    L1="f8",
     **{name: kind.params for name, kind in STAGES.items()},
-)  # fmt: skip
+)
 
 
 @jit
@@ -153,9 +167,18 @@ def fly(duration=40.0, noise=0.0, **cable):
 
 
 CONTACT = (
-    "mass", "stiffness", "damping_ratio", "mouth", "half_angle", "wall_stiffness", "wall_damping", "friction", "gate_force",
-    "gate_friction", "retention",
-)  # fmt: skip
+    "mass",
+    "stiffness",
+    "damping_ratio",
+    "mouth",
+    "half_angle",
+    "wall_stiffness",
+    "wall_damping",
+    "friction",
+    "gate_force",
+    "gate_friction",
+    "retention",
+)
 DEPTHS = ("gate_peak", "gate_latch", "bottom")
 
 

@@ -29,8 +29,12 @@ def passed(steps, twist, order):
     sig, x, p = row[0], x[0], p[0]
     p.force = p.torque = p.energy = NEVER
     p.speed, p.angular_speed, p.acceleration, p.angular_acceleration, p.jerk = (
-        SPEED, RATE, ACCELERATION, ANGULAR_ACCELERATION, JERK,
-    )  # fmt: skip
+        SPEED,
+        RATE,
+        ACCELERATION,
+        ANGULAR_ACCELERATION,
+        JERK,
+    )
     p.workspace_min, p.workspace_max = (-BOX,) * 3, (BOX,) * 3
     sig.fault_axis = -1
     v, w = np.array(twist[:3]), np.array(twist[3:])

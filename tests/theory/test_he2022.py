@@ -88,9 +88,14 @@ def test_growth_per_hit(angle, omega, mass):
     """exp(πωτ/2): first order in ωτ, so 2 % up to ωτ = 0.1 with τ several samples long."""
     delay = angle / omega
     found = run(
-        "table1", "compensate.method=none", f"loop.period={delay / 4}", *single(mass, mass * omega**2),
-        f"robot.delay={delay}", "collisions=2", "frames.gap=6 mm",
-    )  # fmt: skip
+        "table1",
+        "compensate.method=none",
+        f"loop.period={delay / 4}",
+        *single(mass, mass * omega**2),
+        f"robot.delay={delay}",
+        "collisions=2",
+        "frames.gap=6 mm",
+    )
     assert found.metrics["cov"][0] == pytest.approx(math.exp(0.5 * math.pi * angle), rel=0.02)
 
 
@@ -124,9 +129,16 @@ def test_the_critical_delay_follows_its_closed_form(zeta, omega, mass):
     gains = []
     for share in (0.7, 1.4):
         found = run(
-            "table1", "compensate.method=none", f"loop.period={limit / 40}", *single(mass, k),
-            f"contact.damping={c}", f"robot.delay={share * limit}", "collisions=1", "frames.gap=6 mm", "identify.stiffness=1e5",
-        )  # fmt: skip
+            "table1",
+            "compensate.method=none",
+            f"loop.period={limit / 40}",
+            *single(mass, k),
+            f"contact.damping={c}",
+            f"robot.delay={share * limit}",
+            "collisions=1",
+            "frames.gap=6 mm",
+            "identify.stiffness=1e5",
+        )
         gains.append(found.metrics["cov"][0] * damped_contact(k, c, mass * 1e9 / (mass + 1e9))[0])
     assert gains[0] < 1.0 < gains[1]
 

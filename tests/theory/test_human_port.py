@@ -35,9 +35,20 @@ NORMAL, HOOKED, FRONT, IMPACT = (getattr(Gains(), name) for name in ("normal", "
 SUB = 20
 AXIS = record(x="f8", v="f8", y="f8", z="f8", zv="f8", u="f8", line=("f8", (2048,)), newest="i8")
 LAW = record(
-    k="f8", d="f8", m_h="f8", M="f8", D="f8", K="f8", share="f8", L1="f8", L2="f8", phi=("f8", (2, 2)), gamma=("f8", (2, 2)),
-    late="i8", dt="f8",
-)  # fmt: skip
+    k="f8",
+    d="f8",
+    m_h="f8",
+    M="f8",
+    D="f8",
+    K="f8",
+    share="f8",
+    L1="f8",
+    L2="f8",
+    phi=("f8", (2, 2)),
+    gamma=("f8", (2, 2)),
+    late="i8",
+    dt="f8",
+)
 
 
 @jit
@@ -113,9 +124,11 @@ CASES = {
     "second order, a tool": (PortLoop(period=0.005, bandwidth=15.0, gains=NORMAL, servo=second_order(60, 1, 10)), 5.0, 0.143),
     "impact": (PortLoop(period=0.005, bandwidth=100.0, gains=IMPACT, servo=second_order(60, 0.7, 10)), 5.0, 0.0),
     "lead": (
-        PortLoop(period=0.005, bandwidth=15.0, gains=NORMAL, servo=lag(15), lead=lead_times(0.7, 15.0, 0.015, 0.005)), 5.0, 0.0
+        PortLoop(period=0.005, bandwidth=15.0, gains=NORMAL, servo=lag(15), lead=lead_times(0.7, 15.0, 0.015, 0.005)),
+        5.0,
+        0.0,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -225,13 +238,17 @@ def run_stages(row, state, params, dt, log):
 
 def scenario_of(
     stiffness, guard, *, bandwidth=15.0, servo=None, period=0.005, duration=30.0, amplitude=0.02, noise=0.0, **hand
-):  # fmt: skip
+):
     """A hand that leads the tool about."""
     return Held(
-        system="held", loop={"period": period, "duration": duration}, force_filter={"bandwidth": bandwidth, "bias_samples": 0},
-        port_passivity={"enabled": guard, "force_noise": noise}, servo=servo or Servo(kind="lag", lag=0.015),
-        hand={"stiffness": stiffness, "amplitude": amplitude, **hand}, sensor={"noise": noise},
-    )  # fmt: skip
+        system="held",
+        loop={"period": period, "duration": duration},
+        force_filter={"bandwidth": bandwidth, "bias_samples": 0},
+        port_passivity={"enabled": guard, "force_noise": noise},
+        servo=servo or Servo(kind="lag", lag=0.015),
+        hand={"stiffness": stiffness, "amplitude": amplitude, **hand},
+        sensor={"noise": noise},
+    )
 
 
 def held(stiffness, guard, **more):

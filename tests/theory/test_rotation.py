@@ -67,8 +67,15 @@ def test_the_ledger_closes_where_a_tick_makes_whole_turns(simulate, kind):
     """At 0.1 s and up to 90 rad/s: the port sees the shorter way round, and so must the books."""
     rates = "body.angular_velocity=[40, 70, -30]"
     result = simulate(
-        "capture", *CLEAN, f"integrator.kind={kind}", rates, "loop.period=0.1 s",
-        "limits.angular_speed=1e9", "limits.energy=1e18", "limits.speed=1e9", "limits.acceleration=1e9",
-    )  # fmt: skip
+        "capture",
+        *CLEAN,
+        f"integrator.kind={kind}",
+        rates,
+        "loop.period=0.1 s",
+        "limits.angular_speed=1e9",
+        "limits.energy=1e18",
+        "limits.speed=1e9",
+        "limits.acceleration=1e9",
+    )
     assert np.abs(result.rows["V_WBcm"]["w"]).max() * 0.1 > 2 * np.pi
     assert abs(result.ledger["residual_J"]) <= 1e-9 * result.ledger["exchanged_J"]

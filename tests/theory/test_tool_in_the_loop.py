@@ -72,9 +72,15 @@ def test_free_flight_keeps_its_momentum(smooth):
     The low-pass lends momentum and gives it back, so the bound does not grow with time; a and α are the largest of the run.
     """
     flown = rows(
-        "tumble", "loop.period=4 ms", "sensor.position=[0, 0.3, 0]", "limits.force=1 kN", "body.velocity=[0.01, 0, 0]",
-        LOAD, *BIAS, tool(smooth),
-    )  # fmt: skip
+        "tumble",
+        "loop.period=4 ms",
+        "sensor.position=[0, 0.3, 0]",
+        "limits.force=1 kN",
+        "body.velocity=[0.01, 0, 0]",
+        LOAD,
+        *BIAS,
+        tool(smooth),
+    )
     P = 250.0 * (flown["V_WBcm"]["v"] - flown["V_WBcm"]["v"][0])
     w = flown["V_WBcm"]["w"]
     alpha = np.linalg.norm(np.diff(w, axis=0), axis=1).max() / 0.004

@@ -34,8 +34,14 @@ def test_every_claim_has_a_verdict(found):
     assert {claim.verdict for claim in claims} <= {"reproduced", "beyond the paper", "differs"}
     assert all(claim.because for claim in claims if not claim.holds)
     assert {claim.where for claim in claims} == {
-        "guarded", "real time", "bound", "PIDA beside it", "six degrees", "energy", "troubles",
-    }  # fmt: skip
+        "guarded",
+        "real time",
+        "bound",
+        "PIDA beside it",
+        "six degrees",
+        "energy",
+        "troubles",
+    }
     assert sum(claim.where == "troubles" for claim in claims) == len(TROUBLES)
 
 

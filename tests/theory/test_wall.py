@@ -21,9 +21,15 @@ WIDE = (
 
 def gains(simulate, kind, omega_T, samples, mass=30.0, period=1e-3, gap=0.01):
     result = simulate(
-        "wall", f"integrator.kind={kind}", f"body.mass={mass}", f"loop.period={period}", f"robot.delay={samples * period!r}",
-        f"wall.stiffness={mass * (omega_T / period) ** 2}", f"wall.gap={gap}", *WIDE,
-    )  # fmt: skip
+        "wall",
+        f"integrator.kind={kind}",
+        f"body.mass={mass}",
+        f"loop.period={period}",
+        f"robot.delay={samples * period!r}",
+        f"wall.stiffness={mass * (omega_T / period) ** 2}",
+        f"wall.gap={gap}",
+        *WIDE,
+    )
     assert result.fault is None
     assert len(result.metrics["rebound_gain"]) == 5
     return np.array(result.metrics["rebound_gain"])
@@ -95,9 +101,14 @@ def test_a_damped_wall_takes_energy_off(simulate):
     """Restitution of a damped spring that lets go when its force is zero, in closed form."""
     zeta, omega, mass = 0.05, 40.0, 30.0
     found = simulate(
-        "wall", "integrator.kind=euler", "robot.delay=0 s", "loop.period=0.1 ms", f"wall.stiffness={mass * omega**2}",
-        f"wall.damping={2 * zeta * omega * mass}", "collisions=3",
-    ).metrics["rebound_gain"]  # fmt: skip
+        "wall",
+        "integrator.kind=euler",
+        "robot.delay=0 s",
+        "loop.period=0.1 ms",
+        f"wall.stiffness={mass * omega**2}",
+        f"wall.damping={2 * zeta * omega * mass}",
+        "collisions=3",
+    ).metrics["rebound_gain"]
     root = math.sqrt(1 - zeta**2)
     # x = e^{-ζωt} sin(ω_d t): the force k x + c x' is zero at tan(ω_d t) = -2ζ√(1-ζ²)/(1-2ζ²)
     t = (math.pi - math.atan2(2 * zeta * root, 1 - 2 * zeta**2)) / (omega * root)
@@ -109,6 +120,10 @@ def test_a_damped_wall_takes_energy_off(simulate):
 def test_a_second_order_robot_is_a_delay_for_slow_contacts(simulate):
     """ω small against ω_n: a lag of 2ζ/ω_n acts as a delay of that size."""
     found = simulate(
-        "wall", "integrator.kind=euler", "robot.kind=second-order", "robot.delay=2 ms", "wall.stiffness=3 N/mm",
-    ).metrics["rebound_gain"]  # fmt: skip
+        "wall",
+        "integrator.kind=euler",
+        "robot.kind=second-order",
+        "robot.delay=2 ms",
+        "wall.stiffness=3 N/mm",
+    ).metrics["rebound_gain"]
     assert np.mean(found) == pytest.approx(math.exp(0.5 * math.pi * 10 * 0.002), rel=2e-3)

@@ -48,10 +48,17 @@ def test_the_printed_explicit_step_diverges():
 def test_the_implicit_step_is_stable(mass, stiffness, damping, period):
     """The force dies out. At its start a step into a spring without damping may at most double it."""
     rows = run(
-        "pull-3000", f"payload.mass={mass}", f"virtual.grip_stiffness={stiffness}", f"virtual.grip_damping={damping}",
-        f"loop.period={period}", "grip.stiffness=1 kN/m", "grip.damping=0", "loop.duration=10 s",
-        "limits.force=1e9", "limits.acceleration=1e9",
-    ).rows  # fmt: skip
+        "pull-3000",
+        f"payload.mass={mass}",
+        f"virtual.grip_stiffness={stiffness}",
+        f"virtual.grip_damping={damping}",
+        f"loop.period={period}",
+        "grip.stiffness=1 kN/m",
+        "grip.damping=0",
+        "loop.duration=10 s",
+        "limits.force=1e9",
+        "limits.acceleration=1e9",
+    ).rows
     force = np.abs(rows["f_vir"][:, 0])
     assert force.max() <= 2.0 * 0.01 / K_S
     assert force[-len(force) // 5 :].max() < 0.9 * force.max()
@@ -81,10 +88,16 @@ def test_a_wrong_mass_shows(ratio):
 def test_a_gentle_push_first_finds_mass_and_grip(ratio, grip, delay):
     """0.5 N of noise, 0.1 N of bias: at most 12 N for the push, mass within 1.5 %, grip within 4 %, hands within 1 mm."""
     metrics = run(
-        "hils-2", "virtual.identify=true", f"virtual.mass_ratio={ratio}", f"grip.stiffness={grip}",
-        f"grip.damping={min(0.015 * grip, 400)}", f"link.delay={delay}", "arm.force_noise=0.5 N",
-        "arm.force_bias=[0.1, 0, 0]", "loop.duration=80 s",
-    ).metrics  # fmt: skip
+        "hils-2",
+        "virtual.identify=true",
+        f"virtual.mass_ratio={ratio}",
+        f"grip.stiffness={grip}",
+        f"grip.damping={min(0.015 * grip, 400)}",
+        f"link.delay={delay}",
+        "arm.force_noise=0.5 N",
+        "arm.force_bias=[0.1, 0, 0]",
+        "loop.duration=80 s",
+    ).metrics
     assert metrics["push_force_N"] <= 12.0
     assert metrics["mass_error"] <= 0.015
     assert metrics["grip_error"] <= 0.04
@@ -230,11 +243,16 @@ def test_duplicates_change_nothing_but_the_count():
 
 
 TURN = (
-    "payload.dof=6", "grip.rotational_stiffness=5 kN*m/rad", "grip.rotational_damping=60 N*m*s/rad",
-    "virtual.grip_rotational_stiffness=5 kN*m/rad", "virtual.grip_rotational_damping=60 N*m*s/rad",
-    "slave.rotational_compliance=0.001", "slave.rotational_coupling=0.08", "slave.rotational_damping=0.3",
+    "payload.dof=6",
+    "grip.rotational_stiffness=5 kN*m/rad",
+    "grip.rotational_damping=60 N*m*s/rad",
+    "virtual.grip_rotational_stiffness=5 kN*m/rad",
+    "virtual.grip_rotational_damping=60 N*m*s/rad",
+    "slave.rotational_compliance=0.001",
+    "slave.rotational_coupling=0.08",
+    "slave.rotational_damping=0.3",
     "operator.turn_rate=0.01 rad/s",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("arms", [1, 2])

@@ -33,9 +33,11 @@ if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
 MOST_CHOICES = 100  # of a comparison
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
     help="Robotic hardware-in-the-loop simulation with an energy ledger.",
-)  # fmt: skip
+)
 cli_lab.add(app)
 cli_station.add(app)
 cli_cockpit.add(app)

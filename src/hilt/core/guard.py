@@ -63,9 +63,15 @@ class Limits(Section):
 
 # For computations that are not meant for any robot: beyond what a scenario may say, and so not checked like one.
 UNLIMITED = Limits.model_construct(
-    force=NEVER, torque=NEVER, speed=NEVER, angular_speed=NEVER, acceleration=NEVER, energy=NEVER,
-    workspace_min=(-NEVER, -NEVER, -NEVER), workspace_max=(NEVER, NEVER, NEVER),
-)  # fmt: skip
+    force=NEVER,
+    torque=NEVER,
+    speed=NEVER,
+    angular_speed=NEVER,
+    acceleration=NEVER,
+    energy=NEVER,
+    workspace_min=(-NEVER, -NEVER, -NEVER),
+    workspace_max=(NEVER, NEVER, NEVER),
+)
 
 
 @jit
@@ -164,9 +170,18 @@ GUARD = StageKind(
     writes=("fault", "fault_axis", "fault_value", "fault_limit", "X_WB_sent"),
     state=record(p=3, v=3, a=3, q=4, w=3, blind="i8"),
     params=record(
-        force="f8", torque="f8", speed="f8", angular_speed="f8", acceleration="f8", angular_acceleration="f8", jerk="f8",
-        energy="f8", workspace_min=3, workspace_max=3, at_rest="i8",
+        force="f8",
+        torque="f8",
+        speed="f8",
+        angular_speed="f8",
+        acceleration="f8",
+        angular_acceleration="f8",
+        jerk="f8",
+        energy="f8",
+        workspace_min=3,
+        workspace_max=3,
+        at_rest="i8",
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

@@ -27,9 +27,20 @@ IN_A_ROW = 3  # packets
 OVER = 1.25  # times the limit of a speed: a robot that overshoots its set-point's speed is no runaway
 PLACE_NOISE, TURN_NOISE = 1e-4, 5e-4  # m, rad of the encoders, divided by the time of a mean
 _STATE = record(
-    p=("f8", (ROWS, 3)), q=("f8", (ROWS, 4)), v=("f8", (MEAN, 3)), w=("f8", (MEAN, 3)), count="i8",
-    away="i8", turned="i8", outside="i8", fast="i8", spins="i8", axis="i8", value="f8", limit="f8",
-)  # fmt: skip
+    p=("f8", (ROWS, 3)),
+    q=("f8", (ROWS, 4)),
+    v=("f8", (MEAN, 3)),
+    w=("f8", (MEAN, 3)),
+    count="i8",
+    away="i8",
+    turned="i8",
+    outside="i8",
+    fast="i8",
+    spins="i8",
+    axis="i8",
+    value="f8",
+    limit="f8",
+)
 _PARAMS = record(window="i8", tolerance="f8", angle="f8", margin="f8", place_noise="f8", turn_noise="f8", boxed="i8")
 
 

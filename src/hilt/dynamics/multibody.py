@@ -50,8 +50,17 @@ mju_fill = _function("mju_fill", types.void, types.intp, types.float64, types.in
 mju_sum = _function("mju_sum", types.float64, types.intp, types.int32)
 
 ARRAYS = (
-    "qpos", "qvel", "ctrl", "qfrc_applied", "xfrc_applied", "xpos", "xquat", "xipos", "site_xpos", "site_xmat",
-)  # fmt: skip
+    "qpos",
+    "qvel",
+    "ctrl",
+    "qfrc_applied",
+    "xfrc_applied",
+    "xpos",
+    "xquat",
+    "xipos",
+    "site_xpos",
+    "site_xmat",
+)
 MULTIBODY = record(**dict.fromkeys(("model", "scratch", "nq", "nv", "nu", "nbody", *ARRAYS), "i8"))
 
 
@@ -102,9 +111,16 @@ def load(xml: str) -> Multibody:
     names: dict[str, Any] = {kind: {of(i).name: i for i in range(count)} for kind, (count, of) in kinds.items()}
     addresses = {name: getattr(data, name).ctypes.data for name in ARRAYS}
     return Multibody(
-        nq=model.nq, nv=model.nv, nu=model.nu, state_size=start.size, **names, start=tuple(start.tolist()), model=model,
-        data=data, addresses={**addresses, "model": model._address, "scratch": data._address},
-    )  # fmt: skip
+        nq=model.nq,
+        nv=model.nv,
+        nu=model.nu,
+        state_size=start.size,
+        **names,
+        start=tuple(start.tolist()),
+        model=model,
+        data=data,
+        addresses={**addresses, "model": model._address, "scratch": data._address},
+    )
 
 
 @jit

@@ -110,13 +110,21 @@ TRANSLATION = StageKind(
     translation_step,
     reads=("F_Bcm_W",),
     writes=(
-        "X_WBcm.p", "V_WBcm.v", "X_WBcm_next.p", "V_WBcm_next.v", "H",
-        "v_pc", "v_c", "beta", "E_obs", "E_obs_free", "W_integrator", "W_controller"
+        "X_WBcm.p",
+        "V_WBcm.v",
+        "X_WBcm_next.p",
+        "V_WBcm_next.v",
+        "H",
+        "v_pc",
+        "v_c",
+        "beta",
+        "E_obs",
+        "E_obs_free",
+        "W_integrator",
+        "W_controller",
     ),
-    state=record(
-        p=3, v=3, force_before=3, observer=(PORT, (3,)), observer_free=(PORT, (3,)), integrator=PORT, controller=PORT
-    ),
+    state=record(p=3, v=3, force_before=3, observer=(PORT, (3,)), observer_free=(PORT, (3,)), integrator=PORT, controller=PORT),
     params=record(mass="f8", axes="i8", kind="i8", threshold="f8", p0=3, v0=3),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

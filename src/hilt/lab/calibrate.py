@@ -96,9 +96,17 @@ def identify_tool(poses: Any, wrenches: Any, gravity: Any = GRAVITY) -> Tool:
     c = tau_fit[:3] / mass
     c_deviation = np.sqrt(np.diag(tau_cov)[:3] + c * c * f_cov[0, 0]) / mass
     return Tool(
-        float(mass), _floats(c), _floats(force_bias), _floats(tau_fit[3:]), math.sqrt(f_cov[0, 0]), _floats(c_deviation),
-        f_rms, tau_rms, condition, len(q),
-    )  # fmt: skip
+        float(mass),
+        _floats(c),
+        _floats(force_bias),
+        _floats(tau_fit[3:]),
+        math.sqrt(f_cov[0, 0]),
+        _floats(c_deviation),
+        f_rms,
+        tau_rms,
+        condition,
+        len(q),
+    )
 
 
 def _excitation(g: np.ndarray) -> float:

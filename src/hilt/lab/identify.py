@@ -177,15 +177,26 @@ def _result(record: Record, fits: list[Any], model: int, stretches: list[slice],
     residual = float(np.sqrt(np.mean(r[known] ** 2)))
     places = answer(record.u, T, best.x, model)[0]
     return RobotFit(
-        cycle=T, kind="delay+second-order" if omega else "delay", pure_delay=pure, natural_frequency=omega,
-        damping_ratio=zeta, delay=delay, loop_delay=delay + T, correlation_delay=lag,
+        cycle=T,
+        kind="delay+second-order" if omega else "delay",
+        pure_delay=pure,
+        natural_frequency=omega,
+        damping_ratio=zeta,
+        delay=delay,
+        loop_delay=delay + T,
+        correlation_delay=lag,
         bandwidth=omega * math.sqrt(sharp + math.sqrt(sharp * sharp + 1.0)) / (2.0 * math.pi),
-        deviations=deviations, simulation=dict(zip(names, like, strict=True)),
-        residual=residual, residual_share=residual / float(np.nanstd(record.y)),
-        cycles=n, used=int(known.sum()), lost=record.lost, unheard=record.unheard,
+        deviations=deviations,
+        simulation=dict(zip(names, like, strict=True)),
+        residual=residual,
+        residual_share=residual / float(np.nanstd(record.y)),
+        cycles=n,
+        used=int(known.sum()),
+        lost=record.lost,
+        unheard=record.unheard,
         sensor_age=0.5 * record.sensor_period,  # its clock is its own: at a robot's cycle any age up to a period is as likely
         curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": places, "residual": r},
-    )  # fmt: skip
+    )
 
 
 def _figures(theta: np.ndarray, period: float) -> tuple[float, float, float]:

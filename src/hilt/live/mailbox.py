@@ -57,9 +57,31 @@ from hilt.record.letters import (
 )
 
 __all__ = [
-    "ARM", "HOME", "KINDS", "LANES", "LETTERS_A_LANE", "LIVE", "OFF", "QUIT", "READY", "RESET", "SET", "START", "STATES",
-    "STEER", "STOP", "STOPPED", "SUFFIX", "Answer", "Front", "Mailbox", "Request", "Sender", "Watcher", "sessions",
-]  # fmt: skip
+    "ARM",
+    "HOME",
+    "KINDS",
+    "LANES",
+    "LETTERS_A_LANE",
+    "LIVE",
+    "OFF",
+    "QUIT",
+    "READY",
+    "RESET",
+    "SET",
+    "START",
+    "STATES",
+    "STEER",
+    "STOP",
+    "STOPPED",
+    "SUFFIX",
+    "Answer",
+    "Front",
+    "Mailbox",
+    "Request",
+    "Sender",
+    "Watcher",
+    "sessions",
+]
 LETTERS_A_POLL = 4
 OLDEST = 1.0  # [s]
 

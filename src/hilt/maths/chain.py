@@ -21,13 +21,37 @@ from hilt.maths import so3, vec
 MOST = 7  # joints
 
 CHAIN = record(
-    joints="i8", axis=("f8", (MOST, 3)), origin=("f8", (MOST, 3)), tool=3, tool_q=4, lower=MOST, upper=MOST, speed=MOST,
-    weight=6, damping="f8", near="f8", band="f8", centring="f8",
-)  # fmt: skip
+    joints="i8",
+    axis=("f8", (MOST, 3)),
+    origin=("f8", (MOST, 3)),
+    tool=3,
+    tool_q=4,
+    lower=MOST,
+    upper=MOST,
+    speed=MOST,
+    weight=6,
+    damping="f8",
+    near="f8",
+    band="f8",
+    centring="f8",
+)
 CHAIN_WORK = record(
-    a=("f8", (MOST, 3)), o=("f8", (MOST, 3)), p=3, q=4, J=("f8", (6, MOST)), A=("f8", (6, 6)), B=("f8", (6, 6)), y=6,
-    z=MOST, free=MOST, qd=MOST, damping="f8", slowed="f8", missing="f8", limited="i8",
-)  # fmt: skip
+    a=("f8", (MOST, 3)),
+    o=("f8", (MOST, 3)),
+    p=3,
+    q=4,
+    J=("f8", (6, MOST)),
+    A=("f8", (6, 6)),
+    B=("f8", (6, 6)),
+    y=6,
+    z=MOST,
+    free=MOST,
+    qd=MOST,
+    damping="f8",
+    slowed="f8",
+    missing="f8",
+    limited="i8",
+)
 
 
 def pack_chain(p, axis, origin, tool, limits, speeds, tool_q=(1.0, 0.0, 0.0, 0.0)):

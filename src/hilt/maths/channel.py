@@ -27,9 +27,17 @@ _SPARE = 256  # packets more than a link needs while nothing is lost
 _ROUNDING = 1e-9  # s: rounding must not make a packet late
 
 PARAMS = record(
-    delay="f8", jitter="f8", loss="f8", duplication="f8", outage_start="f8", outage_duration="f8", playout="i8", ahead="i8",
-    key="u8", repeat_key="u8",
-)  # fmt: skip
+    delay="f8",
+    jitter="f8",
+    loss="f8",
+    duplication="f8",
+    outage_start="f8",
+    outage_duration="f8",
+    playout="i8",
+    ahead="i8",
+    key="u8",
+    repeat_key="u8",
+)
 
 
 def memory(numbers: int, size: int = CAPACITY) -> np.dtype:
@@ -43,9 +51,19 @@ def memory(numbers: int, size: int = CAPACITY) -> np.dtype:
         repeats=noise.NOISE,  # apart, so that duplicates change nobody's delay
         looked="i8",  # ticks whose arrivals have been taken
         newest="i8",
-        played="i8", older="i8", newer="i8", share="f8", silence="f8",
-        sent="i8", lost="i8", arrived="i8", duplicated="i8", reordered="i8", delay_sum="f8", delay_max="f8",
-    )  # fmt: skip
+        played="i8",
+        older="i8",
+        newer="i8",
+        share="f8",
+        silence="f8",
+        sent="i8",
+        lost="i8",
+        arrived="i8",
+        duplicated="i8",
+        reordered="i8",
+        delay_sum="f8",
+        delay_max="f8",
+    )
 
 
 def pack(p, link, period: float, key: int, repeat_key: int) -> None:

@@ -65,9 +65,18 @@ BOOKS = StageKind(
     reads=("X_WB_true", "X_WBcm_next", "F_Bcm_true_W", "F_Bcm_W"),
     writes=("W_environment", "W_sampling", "W_delay", "W_sensor"),
     state=record(
-        p_true=3, q_true=4, p_des=3, q_des=4, f=3, tau=3, started="i8",
-        environment=PORT, sampling=PORT, delay=PORT, sensor=PORT,
+        p_true=3,
+        q_true=4,
+        p_des=3,
+        q_des=4,
+        f=3,
+        tau=3,
+        started="i8",
+        environment=PORT,
+        sampling=PORT,
+        delay=PORT,
+        sensor=PORT,
     ),
     params=record(p_BoBcm_B=3),
     pack=_pack,
-)  # fmt: skip
+)

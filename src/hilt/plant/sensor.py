@@ -199,11 +199,28 @@ def _reset(sig, x, p):
 
 _STATE = record(line=delay.WRENCH_LINE, f=3, tau=3, noise=noise.NOISE, motion=MOTION, age="f8", lost="i8", losses=noise.NOISE)
 _PARAMS = record(
-    samples="f8", share="f8", noise="f8", torque_noise="f8", bias=3, drift=3, torque_bias=3,
-    saturation="f8", torque_saturation="f8", resolution="f8", torque_resolution="f8", q_BS=4, p_BcmSo_B=3, rotates="i8",
-    key="u8", dropout="f8", dropout_length="i8", loss_key="u8",
-    loaded="i8", load=LOAD, position=3,
-)  # fmt: skip
+    samples="f8",
+    share="f8",
+    noise="f8",
+    torque_noise="f8",
+    bias=3,
+    drift=3,
+    torque_bias=3,
+    saturation="f8",
+    torque_saturation="f8",
+    resolution="f8",
+    torque_resolution="f8",
+    q_BS=4,
+    p_BcmSo_B=3,
+    rotates="i8",
+    key="u8",
+    dropout="f8",
+    dropout_length="i8",
+    loss_key="u8",
+    loaded="i8",
+    load=LOAD,
+    position=3,
+)
 
 SENSOR = StageKind(
     "sensor",

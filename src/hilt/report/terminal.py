@@ -75,9 +75,12 @@ def _ledger(found: dict[str, Any], title: str) -> Table:
     for row in found["rows"]:
         made = row["port"] != "environment" and row["net_J"] > 1e-6 * found["exchanged_J"]
         ledger.add_row(
-            row["meaning"], words.si(row["in_J"], "J"), words.si(row["out_J"], "J"), words.si(row["net_J"], "J"),
+            row["meaning"],
+            words.si(row["in_J"], "J"),
+            words.si(row["out_J"], "J"),
+            words.si(row["net_J"], "J"),
             style="red" if made else None,
-        )  # fmt: skip
+        )
     ledger.add_section()
     ledger.add_row("sum = change of the stored energy", "", "", words.si(found["stored_change_J"], "J"))
     if found["beside"]:

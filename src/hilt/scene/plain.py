@@ -27,9 +27,11 @@ def draw(system: System, values: Any) -> Drawing:
             put(out, i, vec.load(row[0][name].p), so3.load(row[0][name].q))
 
     for view, direction, up in (
-        ("top", (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)), ("side", (0.0, -1.0, 0.0), (0.0, 0.0, 1.0)),
-        ("front", (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), ("oblique", (1.0, -1.0, 1.0), (0.0, 0.0, 1.0)),
-    ):  # fmt: skip
+        ("top", (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)),
+        ("side", (0.0, -1.0, 0.0), (0.0, 0.0, 1.0)),
+        ("front", (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+        ("oblique", (1.0, -1.0, 1.0), (0.0, 0.0, 1.0)),
+    ):
         scene.look(view, (0.0, 0.0, 0.0), direction, 2.0, up)
     limits = getattr(values, "limits", None)
     if limits is not None:

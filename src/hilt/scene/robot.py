@@ -43,13 +43,17 @@ def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_
         p.chain,
         axis=(Z, Y, Y, X, Y, X),
         origin=(
-            (0.0, 0.0, HEIGHT), (AHEAD, 0.0, 0.0), (0.0, 0.0, UPPER), (ELBOW_TO_ROLL, 0.0, 0.0),
-            (FOREARM - ELBOW_TO_ROLL, 0.0, 0.0), (0.0, 0.0, 0.0),
+            (0.0, 0.0, HEIGHT),
+            (AHEAD, 0.0, 0.0),
+            (0.0, 0.0, UPPER),
+            (ELBOW_TO_ROLL, 0.0, 0.0),
+            (FOREARM - ELBOW_TO_ROLL, 0.0, 0.0),
+            (0.0, 0.0, 0.0),
         ),
         tool=(FLANGE, 0.0, 0.0),
         limits=[(-math.pi, math.pi)] * JOINTS,
         speeds=[1.0] * JOINTS,
-    )  # fmt: skip
+    )
     p.first = len(scene.nodes)
     scene.node("robot-base", "robot", "wire", "robot", cylinder(0.30, 0.08, (0, 0, 0.04)), cylinder(0.22, 0.36, (0, 0, 0.26)))
     links = (

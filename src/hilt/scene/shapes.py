@@ -14,8 +14,19 @@ Part = dict[str, Any]
 
 STYLES = ("solid", "wire", "ghost", "static")
 COLOURS = (
-    "body", "target", "robot", "slave", "virtual", "tool", "table", "ground", "rotor", "cable", "hand", "wall",
-)  # fmt: skip
+    "body",
+    "target",
+    "robot",
+    "slave",
+    "virtual",
+    "tool",
+    "table",
+    "ground",
+    "rotor",
+    "cable",
+    "hand",
+    "wall",
+)
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 DENSITY = 150.0  # kg/m³, of a satellite
 TRAIL = 20.0  # s
@@ -131,11 +142,17 @@ class Scene:
         self.links.append(
             _plain(
                 {
-                    "id": id, "from": ends[0], "to": ends[1], "from_at": at[0], "to_at": at[1], "radius": radius,
-                    "style": style, "colour": colour,
+                    "id": id,
+                    "from": ends[0],
+                    "to": ends[1],
+                    "from_at": at[0],
+                    "to_at": at[1],
+                    "radius": radius,
+                    "style": style,
+                    "colour": colour,
                 }
             )
-        )  # fmt: skip
+        )
 
     def arrow(self, id: str, label: str, unit: str, scale: float, colour: str) -> int:
         self.arrows.append({"id": id, "label": label, "unit": unit, "scale": float(scale), "colour": colour})
@@ -163,6 +180,12 @@ class Scene:
 
     def describe(self) -> dict[str, Any]:
         return {
-            "nodes": self.nodes, "links": self.links, "arrows": self.arrows, "trails": self.trails, "box": self.box,
-            "views": self.views, "up": list(Z), "scale_bar": self.scale_bar,
-        }  # fmt: skip
+            "nodes": self.nodes,
+            "links": self.links,
+            "arrows": self.arrows,
+            "trails": self.trails,
+            "box": self.box,
+            "views": self.views,
+            "up": list(Z),
+            "scale_bar": self.scale_bar,
+        }

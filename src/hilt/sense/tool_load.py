@@ -153,8 +153,16 @@ TOOL_LOAD = StageKind(
     writes=("F_So_net_S",),
     state=MOTION,
     params=record(
-        present="i8", mass="f8", centre_of_mass=3, inertia=("f8", (3, 3)), gravity=3, force_bias=3, torque_bias=3,
-        position=3, q_BS=4, share="f8",
+        present="i8",
+        mass="f8",
+        centre_of_mass=3,
+        inertia=("f8", (3, 3)),
+        gravity=3,
+        force_bias=3,
+        torque_bias=3,
+        position=3,
+        q_BS=4,
+        share="f8",
     ),
     pack=_pack,
-)  # fmt: skip
+)

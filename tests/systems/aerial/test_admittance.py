@@ -66,9 +66,15 @@ def test_halving_the_tick_quarters_the_error():
 
 
 @given(
-    st.lists(small, min_size=6, max_size=6), st.lists(small, min_size=6, max_size=6), three, three,
-    st.floats(0.1, 50.0), st.floats(0.0, 1000.0), st.floats(0.1, 5000.0), st.floats(1e-4, 0.1),
-)  # fmt: skip
+    st.lists(small, min_size=6, max_size=6),
+    st.lists(small, min_size=6, max_size=6),
+    three,
+    three,
+    st.floats(0.1, 50.0),
+    st.floats(0.0, 1000.0),
+    st.floats(0.1, 5000.0),
+    st.floats(1e-4, 0.1),
+)
 def test_no_energy_is_made_at_any_tick(z, v, f, tau, mass, damping, stiffness, dt):
     """Stored after - stored before = supplied - dissipated, to rounding.  [Cuniato2022, eq. 9, eq. 11]"""
     x = frame(z, v)

@@ -339,8 +339,15 @@ ROW = row_type({name for kind in KINDS.values() for name in (*kind.reads, *kind.
 STATE = record(**{key: kind.state for key, kind in KINDS.items()})
 PARAMS = record(**{key: kind.params for key, kind in KINDS.items()})
 PORTS = (
-    "W_environment", "W_sampling", "W_delay", "W_sensor", "W_damping", "W_gains", "W_lead_and_base", "W_limits",
-)  # fmt: skip
+    "W_environment",
+    "W_sampling",
+    "W_delay",
+    "W_sensor",
+    "W_damping",
+    "W_gains",
+    "W_lead_and_base",
+    "W_limits",
+)
 
 
 @jit
@@ -381,9 +388,13 @@ def run_stages(row, state, params, dt, busy, log):
 def held(busy=3, ticks=TICKS, **sections):
     """Rows of a hand that leads the tool about and turns against it."""
     hand = {
-        "stiffness": 150, "amplitude": 0.03, "start": 0.1, "turning_stiffness": 2, "grip": (0.05, 0, 0.05),
+        "stiffness": 150,
+        "amplitude": 0.03,
+        "start": 0.1,
+        "turning_stiffness": 2,
+        "grip": (0.05, 0, 0.05),
         "direction": (1, 1, 1),
-    }  # fmt: skip
+    }
     values = Held(loop={"period": DT, "duration": 1.0}, **{"hand": hand, **sections})
     row, state, params = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
     row[0].X_HB_rest.p, row[0].X_HB_rest.q = START

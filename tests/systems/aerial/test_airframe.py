@@ -221,9 +221,13 @@ def test_an_arm_that_moves_changes_no_momentum_but_by_forces_from_outside():
     left = []
     for dt in (1e-3, 5e-4):
         log = fly(
-            dt, 0.6, lambda t: (WEIGHT, (0.1, -0.2, 0.05)), wave,
-            lambda t: ((1.0, -0.5, 0.3), (0.05, 0.1, -0.05)), wind=Wind(mean=(0.4, 0.3, -0.2)),
-        )  # fmt: skip
+            dt,
+            0.6,
+            lambda t: (WEIGHT, (0.1, -0.2, 0.05)),
+            wave,
+            lambda t: ((1.0, -0.5, 0.3), (0.05, 0.1, -0.05)),
+            wind=Wind(mean=(0.4, 0.3, -0.2)),
+        )
         states = [momentum(row, model, data) for row in log]
         P, L = (np.array([state[i] for state in states]) for i in (0, 1))
         rate_P, rate_L = [], []
@@ -287,9 +291,12 @@ def test_an_arm_held_by_its_servos_is_nearly_a_welded_one():
 @pytest.mark.parametrize("dt", [0.01, 0.003, 0.001])
 def test_a_push_has_the_same_impulse_at_any_rate(dt):
     log = fly(
-        dt, 0.3, lambda t: (WEIGHT, (0.0, 0.0, 0.0)),
-        push=ToolPush(force=(10.0, -5.0, 2.0), start=0.1234, duration=0.1), simulator=Simulator(kind="rigid"),
-    )  # fmt: skip
+        dt,
+        0.3,
+        lambda t: (WEIGHT, (0.0, 0.0, 0.0)),
+        push=ToolPush(force=(10.0, -5.0, 2.0), start=0.1234, duration=0.1),
+        simulator=Simulator(kind="rigid"),
+    )
     assert log["push_N"].sum(axis=0) * dt == pytest.approx((1.0, -0.5, 0.2), rel=1e-9)
     assert not log["push_N"][log["t"] + dt < 0.1234].any()
 

@@ -120,10 +120,13 @@ def test_a_filter_above_nyquist_is_refused():
         ForceFilter(bandwidth=700.0).check(DT)
 
 
-@pytest.mark.parametrize("servo", [
-    Servo(kind="lag", lag=0.02, hold="zero"),
-    Servo(kind="second-order", natural_frequency=40.0, damping_ratio=0.6, hold="zero"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "servo",
+    [
+        Servo(kind="lag", lag=0.02, hold="zero"),
+        Servo(kind="second-order", natural_frequency=40.0, damping_ratio=0.6, hold="zero"),
+    ],
+)
 def test_a_held_step_comes_as_the_closed_form_says(servo):
     sig, x, p = make(SERVO, servo=servo)
     sig.X_WB_cmd.p[0] = 1.0
@@ -137,9 +140,9 @@ def test_a_held_step_comes_as_the_closed_form_says(servo):
         exact = np.column_stack([1.0 - decay, decay / 0.02])
     else:
         a, b = 0.6 * 40.0, 0.8 * 40.0
-        exact = np.column_stack([
-            1.0 - np.exp(-a * t) * (np.cos(b * t) + a / b * np.sin(b * t)), 1600.0 / b * np.exp(-a * t) * np.sin(b * t)
-        ])  # fmt: skip
+        exact = np.column_stack(
+            [1.0 - np.exp(-a * t) * (np.cos(b * t) + a / b * np.sin(b * t)), 1600.0 / b * np.exp(-a * t) * np.sin(b * t)]
+        )
     assert np.array(seen) == pytest.approx(exact, abs=1e-10)
 
 

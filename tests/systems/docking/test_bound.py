@@ -37,9 +37,20 @@ whole_runs = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 MASS, SPEED, STIFFNESS = 300.0 * 4000.0 / 4300.0, 0.02, 176275.0
 OMEGA = math.sqrt(STIFFNESS / MASS)
 LATE = Touch(
-    speed=SPEED, mass=MASS, stiffness=STIFFNESS, damping=0.0, hertz=False, dead_time=0.04, T1=0.0, T2=0.0, sensor=0.0,
-    threshold=1e-3, period=1e-3, acceleration=5.0 * SPEED * OMEGA, fastest=1.5 * SPEED,
-)  # fmt: skip
+    speed=SPEED,
+    mass=MASS,
+    stiffness=STIFFNESS,
+    damping=0.0,
+    hertz=False,
+    dead_time=0.04,
+    T1=0.0,
+    T2=0.0,
+    sensor=0.0,
+    threshold=1e-3,
+    period=1e-3,
+    acceleration=5.0 * SPEED * OMEGA,
+    fastest=1.5 * SPEED,
+)
 
 
 def second_order(zeta, lag, dead=0.0, touch=LATE):
@@ -147,9 +158,14 @@ robots = st.builds(
         clock=clock,
         damping=c * 2.0 * math.sqrt(STIFFNESS * MASS),
     ),
-    st.floats(0.4, 2.0), st.floats(0.004, 0.05), st.floats(0.0, 0.05), st.floats(1.0, 10.0), st.floats(1.01, 3.0),
-    st.floats(0.3, 1.0), st.floats(0.0, 0.02),
-)  # fmt: skip
+    st.floats(0.4, 2.0),
+    st.floats(0.004, 0.05),
+    st.floats(0.0, 0.05),
+    st.floats(1.0, 10.0),
+    st.floats(1.01, 3.0),
+    st.floats(0.3, 1.0),
+    st.floats(0.0, 0.02),
+)
 
 
 @settings(max_examples=40, deadline=None)

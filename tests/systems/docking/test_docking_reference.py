@@ -9,9 +9,15 @@ from hilt.systems.docking import metrics as docking_metrics
 
 # 84 g against 20.7 kg: a contact of 1 rad in a tick of 4 ms.
 LIGHT = [
-    "loop.period=4 ms", "servicer.mass=0.0838", "servicer.inertia=[0.001, 0.004, 0.0035]", "target.mass=20.7",
-    "target.inertia=[2, 1.5, 3]", "contact.stiffness=3588", "approach.speed=0.669", "robot.delay=1.19 ms",
-]  # fmt: skip
+    "loop.period=4 ms",
+    "servicer.mass=0.0838",
+    "servicer.inertia=[0.001, 0.004, 0.0035]",
+    "target.mass=20.7",
+    "target.inertia=[2, 1.5, 3]",
+    "contact.stiffness=3588",
+    "approach.speed=0.669",
+    "robot.delay=1.19 ms",
+]
 
 
 def scenario(*changes):

@@ -268,9 +268,11 @@ def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
     from scipy.spatial.transform import Rotation
 
     values, sig, x, _, p = bench(
-        "oblique", "target.angular_velocity=[0.02, 0.03, -0.01]", "target.assembly_attitude=[0.8, 0, 0.6, 0]",
+        "oblique",
+        "target.angular_velocity=[0.02, 0.03, -0.01]",
+        "target.assembly_attitude=[0.8, 0, 0.6, 0]",
         "servicer.assembly_attitude=[0.96, 0.28, 0, 0]",
-    )  # fmt: skip
+    )
 
     def matrix(position, q):
         X = np.eye(4)

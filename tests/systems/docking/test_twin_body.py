@@ -60,13 +60,22 @@ def test_the_exit_gives_at_most_what_came_in_and_a_tenth_more_than_there_was(v, 
 
 
 frame = st.tuples(
-    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]), st.sampled_from([model.LINEAR, model.HERTZ]),
-    st.floats(1e3, 1e7), st.floats(0, 1e4), st.floats(1e3, 1e6), st.floats(-0.02, 0.02),
-)  # fmt: skip
+    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]),
+    st.sampled_from([model.LINEAR, model.HERTZ]),
+    st.floats(1e3, 1e7),
+    st.floats(0, 1e4),
+    st.floats(1e3, 1e6),
+    st.floats(-0.02, 0.02),
+)
 moment = st.tuples(
-    st.floats(-1e5, 1e5), st.floats(-0.02, 0.02), st.floats(-0.1, 0.1), st.sampled_from([-1, 0, 0, 1]),
-    st.sampled_from([0, 1, 2, 3, 4]), st.floats(0, 1), st.floats(0.3, 1.0),
-)  # fmt: skip
+    st.floats(-1e5, 1e5),
+    st.floats(-0.02, 0.02),
+    st.floats(-0.1, 0.1),
+    st.sampled_from([-1, 0, 0, 1]),
+    st.sampled_from([0, 1, 2, 3, 4]),
+    st.floats(0, 1),
+    st.floats(0.3, 1.0),
+)
 
 
 @given(frame, frame, st.lists(moment, min_size=1, max_size=12), st.floats(-0.02, 0.02))
@@ -145,23 +154,46 @@ factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
 @compiled
 @settings(max_examples=60)
 @given(
-    st.floats(20, 2000), st.floats(2e4, 1e6), st.floats(0, 0.3), st.floats(0, 0.06), st.floats(0.4, 2.0),
-    st.sampled_from(["delay", "second-order", "delay+second-order"]), st.floats(0, 5), st.tuples(*[factor] * 4),
-    st.floats(-3e-3, 3e-3), st.sampled_from(["linear", "hertz"]), st.floats(0.5, 1.0), st.integers(1, 1000),
-)  # fmt: skip
+    st.floats(20, 2000),
+    st.floats(2e4, 1e6),
+    st.floats(0, 0.3),
+    st.floats(0, 0.06),
+    st.floats(0.4, 2.0),
+    st.sampled_from(["delay", "second-order", "delay+second-order"]),
+    st.floats(0, 5),
+    st.tuples(*[factor] * 4),
+    st.floats(-3e-3, 3e-3),
+    st.sampled_from(["linear", "hertz"]),
+    st.floats(0.5, 1.0),
+    st.integers(1, 1000),
+)
 def test_the_simulated_speed_never_exceeds_its_start(
     mass, k, zeta, lag, damping, robot, noise, wrong, surface, contact, clock, seed
 ):
     damper = 2 * zeta * math.sqrt(k * mass)
     lag = max(lag, 0.004)
     values, made = bench(
-        f"servicer.mass={mass}", f"contact.stiffness={k}", f"contact.damping={damper}", f"contact.kind={contact}",
-        f"robot.kind={robot}", f"robot.delay={lag + 0.002}", f"robot.pure_delay={0.4 * lag}", f"robot.damping_ratio={damping}",
-        "sensor.delay=2 ms", f"sensor.noise={noise} N", "encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s",
-        f"prior.stiffness_error={wrong[0]}", f"prior.delay_error={wrong[1]}", f"prior.frequency_error={wrong[2]}",
-        f"prior.damping_error={wrong[3]}", f"prior.surface_error={surface}", f"seed={seed}", "compensate.mode=realtime",
+        f"servicer.mass={mass}",
+        f"contact.stiffness={k}",
+        f"contact.damping={damper}",
+        f"contact.kind={contact}",
+        f"robot.kind={robot}",
+        f"robot.delay={lag + 0.002}",
+        f"robot.pure_delay={0.4 * lag}",
+        f"robot.damping_ratio={damping}",
+        "sensor.delay=2 ms",
+        f"sensor.noise={noise} N",
+        "encoder.position_noise=2 um",
+        "encoder.velocity_noise=0.1 mm/s",
+        f"prior.stiffness_error={wrong[0]}",
+        f"prior.delay_error={wrong[1]}",
+        f"prior.frequency_error={wrong[2]}",
+        f"prior.damping_error={wrong[3]}",
+        f"prior.surface_error={surface}",
+        f"seed={seed}",
+        "compensate.mode=realtime",
         "loop.duration=6 s",
-    )  # fmt: skip
+    )
     made.p[0].twin_clock.realtime, made.p[0].twin_clock.guarded = 0, clock
     log = np.zeros(made.ticks, DOCKING.row)
     rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]

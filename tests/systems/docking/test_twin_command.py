@@ -89,9 +89,13 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 
 
 @given(
-    st.floats(-1, 1), st.floats(-0.03, 0.03), st.builds(predict.Motion, *[anything] * 4), st.tuples(anything, anything),
-    st.tuples(anything, anything), st.floats(0.01, 0.025),
-)  # fmt: skip
+    st.floats(-1, 1),
+    st.floats(-0.03, 0.03),
+    st.builds(predict.Motion, *[anything] * 4),
+    st.tuples(anything, anything),
+    st.tuples(anything, anything),
+    st.floats(0.01, 0.025),
+)
 def test_the_governor_keeps_its_limits_whatever_comes(u, du, now, U, U2, preview):
     A, V, dt = 2.5, 0.03, 1e-3
     u_next, du_next = governor.steer(u, du, now, U, U2, 0.02, preview, A, V, dt)

@@ -87,9 +87,12 @@ def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
 def test_the_effective_mass_in_closed_form():
     """A lever r across the normal at one body: 1/m_eff = 1/m + r²/I."""
     values, made = bench(
-        "frames.normal=[1, 0, 0]", "approach.direction=[1, 0, 0]", "rod.tip=[0, 0, 0]",
-        "servicer.assembly_position=[0.4, 0.6, 0]", "target.assembly_position=[-1, 0, 0]",
-    )  # fmt: skip
+        "frames.normal=[1, 0, 0]",
+        "approach.direction=[1, 0, 0]",
+        "rod.tip=[0, 0, 0]",
+        "servicer.assembly_position=[0.4, 0.6, 0]",
+        "target.assembly_position=[-1, 0, 0]",
+    )
     tip, _ = tip_of(made)
     G_q, _ = mobility.answers(made.p[0].twin_body.levers, (1.0, 0.0, 0.0, 0.0), tuple(tip), (1.0, 0.0, 0.0))
     assert 1.0 / G_q[0] == pytest.approx(1.0 / (1.0 / values.reduced_mass + 0.6**2 / 98.0), rel=1e-12)
@@ -127,13 +130,23 @@ def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
 
 
 frames = st.tuples(
-    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]), st.sampled_from([model.LINEAR, model.HERTZ]),
-    st.floats(1e3, 1e7), st.floats(0, 1e4), st.floats(1e3, 1e6), st.floats(-0.3, 0.5),
-)  # fmt: skip
+    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]),
+    st.sampled_from([model.LINEAR, model.HERTZ]),
+    st.floats(1e3, 1e7),
+    st.floats(0, 1e4),
+    st.floats(1e3, 1e6),
+    st.floats(-0.3, 0.5),
+)
 moments = st.tuples(
-    st.tuples(*[st.floats(-1e5, 1e5)] * 3), direction, st.floats(-0.3, 0.5), st.floats(-0.1, 0.1),
-    st.sampled_from([-1, 0, 0, 1]), st.sampled_from([0, 1, 2, 3, 4]), st.floats(0, 1), st.floats(0.2, 1.0),
-)  # fmt: skip
+    st.tuples(*[st.floats(-1e5, 1e5)] * 3),
+    direction,
+    st.floats(-0.3, 0.5),
+    st.floats(-0.1, 0.1),
+    st.sampled_from([-1, 0, 0, 1]),
+    st.sampled_from([0, 1, 2, 3, 4]),
+    st.floats(0, 1),
+    st.floats(0.2, 1.0),
+)
 
 
 @given(frames, frames, st.lists(moments, min_size=1, max_size=10), st.booleans())
@@ -276,26 +289,56 @@ factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
 @compiled
 @settings(max_examples=40)
 @given(
-    st.floats(60, 1500), st.tuples(*[st.floats(0.3, 1.0)] * 3), st.floats(2e4, 1e6), st.floats(0, 0.3), st.floats(0, 0.5),
-    st.floats(0.004, 0.06), st.sampled_from(["delay", "second-order", "delay+second-order"]), st.floats(0, 5),
-    st.tuples(*[factor] * 4), st.floats(-3e-3, 3e-3), st.floats(-0.3, 0.3), st.sampled_from([0.0, 0.05]), vector, vector,
-    st.sampled_from(["linear", "hertz"]), st.integers(1, 1000),
-)  # fmt: skip
+    st.floats(60, 1500),
+    st.tuples(*[st.floats(0.3, 1.0)] * 3),
+    st.floats(2e4, 1e6),
+    st.floats(0, 0.3),
+    st.floats(0, 0.5),
+    st.floats(0.004, 0.06),
+    st.sampled_from(["delay", "second-order", "delay+second-order"]),
+    st.floats(0, 5),
+    st.tuples(*[factor] * 4),
+    st.floats(-3e-3, 3e-3),
+    st.floats(-0.3, 0.3),
+    st.sampled_from([0.0, 0.05]),
+    vector,
+    vector,
+    st.sampled_from(["linear", "hertz"]),
+    st.integers(1, 1000),
+)
 def test_the_kinetic_energy_never_exceeds_its_start(
     mass, shape, k, zeta, friction, lag, kind, noise, wrong, surface, angle, doubt, lever, normal, contact, seed
 ):
     """Bodies of any shape, contact with friction, wrong priors up to a factor of three, normals wrong by up to 17°."""
     spin = (1.0, 1.0, 1.0) if min(shape) < 0.55 else shape  # a possible body
     values, made = bench(
-        f"servicer.mass={mass}", f"servicer.inertia={[98 * a for a in spin]}", f"servicer.assembly_position={list(lever)}",
-        f"frames.normal={[1.0, 0.5 * normal[0], 0.5 * normal[1]]}", *TUMBLING,
-        f"contact.stiffness={k}", f"contact.damping={2 * zeta * math.sqrt(k * min(mass, 100))}", f"contact.kind={contact}",
-        f"contact.friction={friction}", f"robot.kind={kind}", f"robot.delay={lag + 0.002}", f"robot.pure_delay={0.4 * lag}",
-        "sensor.delay=2 ms", f"sensor.noise={noise} N", "encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s",
-        f"prior.stiffness_error={wrong[0]}", f"prior.delay_error={wrong[1]}", f"prior.frequency_error={wrong[2]}",
-        f"prior.damping_error={wrong[3]}", f"prior.surface_error={surface}", f"prior.normal_error={angle}",
-        f"prior.normal_azimuth={seed}", f"prior.normal_doubt={doubt}", f"seed={seed}", "loop.duration=5 s",
-    )  # fmt: skip
+        f"servicer.mass={mass}",
+        f"servicer.inertia={[98 * a for a in spin]}",
+        f"servicer.assembly_position={list(lever)}",
+        f"frames.normal={[1.0, 0.5 * normal[0], 0.5 * normal[1]]}",
+        *TUMBLING,
+        f"contact.stiffness={k}",
+        f"contact.damping={2 * zeta * math.sqrt(k * min(mass, 100))}",
+        f"contact.kind={contact}",
+        f"contact.friction={friction}",
+        f"robot.kind={kind}",
+        f"robot.delay={lag + 0.002}",
+        f"robot.pure_delay={0.4 * lag}",
+        "sensor.delay=2 ms",
+        f"sensor.noise={noise} N",
+        "encoder.position_noise=2 um",
+        "encoder.velocity_noise=0.1 mm/s",
+        f"prior.stiffness_error={wrong[0]}",
+        f"prior.delay_error={wrong[1]}",
+        f"prior.frequency_error={wrong[2]}",
+        f"prior.damping_error={wrong[3]}",
+        f"prior.surface_error={surface}",
+        f"prior.normal_error={angle}",
+        f"prior.normal_azimuth={seed}",
+        f"prior.normal_doubt={doubt}",
+        f"seed={seed}",
+        "loop.duration=5 s",
+    )
     made.p[0].twin_clock.realtime, made.p[0].twin_clock.guarded = 0, 0.6
     log = np.zeros(made.ticks, DOCKING.row)
     rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
@@ -320,21 +363,45 @@ edges = st.tuples(*[st.floats(-1.3, 0.3)] * 3)  # powers of ten, of a metre
 @compiled
 @settings(max_examples=60)
 @given(
-    st.tuples(*[st.floats(-3, 6)] * 2), st.tuples(edges, edges), st.floats(0, 9), st.floats(-3, 0), st.floats(-3.7, -2),
-    st.floats(0.5, 40), vector, vector, vector, vector, st.floats(0.2, 1.0), st.integers(1, 1000),
-)  # fmt: skip
+    st.tuples(*[st.floats(-3, 6)] * 2),
+    st.tuples(edges, edges),
+    st.floats(0, 9),
+    st.floats(-3, 0),
+    st.floats(-3.7, -2),
+    st.floats(0.5, 40),
+    vector,
+    vector,
+    vector,
+    vector,
+    st.floats(0.2, 1.0),
+    st.integers(1, 1000),
+)
 def test_no_energy_is_made_at_any_parameters(masses, shapes, k, speed, tick, lag, lever, arm, spin, tip, beta, seed):
     """Masses of 1e-3 to 1e6 kg, stiffness of 1 to 1e9 N/m, boxes of any shape that tumble, ticks of 0.2 to 10 ms."""
     light, heavy = (10**mass for mass in masses)
     speed, tick = 10**speed, 10**tick
     _, made = bench(
-        f"servicer.mass={light}", f"servicer.inertia={box(light, shapes[0])}", f"servicer.assembly_position={list(lever)}",
-        f"target.mass={heavy}", f"target.inertia={box(heavy, shapes[1])}", f"target.assembly_position={list(arm)}",
-        f"servicer.angular_velocity={[speed * part for part in spin]}", f"rod.tip={[0.3 * part for part in tip]}",
-        f"contact.stiffness={10**k}", f"approach.speed={speed}", f"frames.gap={0.005 + 100 * tick * speed}",
-        f"robot.delay={lag * tick}", f"loop.period={tick}", f"loop.duration={2000 * tick}", f"seed={seed}",
-        "limits.force=1e9", "limits.acceleration=1e9", "limits.speed=1e9", "limits.energy=1e9", "limits.torque=1e9",
-    )  # fmt: skip
+        f"servicer.mass={light}",
+        f"servicer.inertia={box(light, shapes[0])}",
+        f"servicer.assembly_position={list(lever)}",
+        f"target.mass={heavy}",
+        f"target.inertia={box(heavy, shapes[1])}",
+        f"target.assembly_position={list(arm)}",
+        f"servicer.angular_velocity={[speed * part for part in spin]}",
+        f"rod.tip={[0.3 * part for part in tip]}",
+        f"contact.stiffness={10**k}",
+        f"approach.speed={speed}",
+        f"frames.gap={0.005 + 100 * tick * speed}",
+        f"robot.delay={lag * tick}",
+        f"loop.period={tick}",
+        f"loop.duration={2000 * tick}",
+        f"seed={seed}",
+        "limits.force=1e9",
+        "limits.acceleration=1e9",
+        "limits.speed=1e9",
+        "limits.energy=1e9",
+        "limits.torque=1e9",
+    )
     made.p[0].twin_clock.realtime, made.p[0].twin_clock.guarded = 0, beta
     log = np.zeros(made.ticks, DOCKING.row)
     rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]

@@ -250,9 +250,12 @@ def rates(count=1, model="jointed", **settings):
     """The stage as a system would set it up, and the arms it commands."""
     offsets = [(0.0, 0.0, 0.0)] if count == 1 else [(0.0, -0.3, 0.0), (0.0, 0.3, 0.0)]
     scenario = SimpleNamespace(
-        arm=SimpleNamespace(model=model, count=count, jointed=JointedArm()), resolved_rate=ResolvedRate(**settings),
-        start_of_grip=(1.0, 0.5, 0.0), grips=offsets, grip=SimpleNamespace(position=(0.0, 0.0, 0.0)),
-    )  # fmt: skip
+        arm=SimpleNamespace(model=model, count=count, jointed=JointedArm()),
+        resolved_rate=ResolvedRate(**settings),
+        start_of_grip=(1.0, 0.5, 0.0),
+        grips=offsets,
+        grip=SimpleNamespace(position=(0.0, 0.0, 0.0)),
+    )
     sig, x, p = (np.zeros(1, kind)[0] for kind in (SIGNALS, RESOLVED_RATE.state, RESOLVED_RATE.params))
     pack(PAYLOAD, RESOLVED_RATE, p, scenario)
     hands = [tuple(np.array(offset) + scenario.start_of_grip) for offset in offsets]

@@ -31,9 +31,7 @@ DT = 0.004
 TABLE = Hexa()
 STAGE = XYStage(time_constant=0.5, travel_x=0.3, travel_y=0.4)
 NEUTRAL = ((0.0, 0.0, TABLE.height), (1.0, 0.0, 0.0, 0.0))
-ROW = record(
-    X_WB_cmd=POSE, hexa_angles=6, stage_xy=2, fault="i8", fault_axis="i8", fault_value="f8", fault_limit="f8"
-)  # fmt: skip
+ROW = record(X_WB_cmd=POSE, hexa_angles=6, stage_xy=2, fault="i8", fault_axis="i8", fault_value="f8", fault_limit="f8")
 TURN = math.radians(20)
 
 shift = st.floats(-0.2, 0.2)

@@ -20,9 +20,27 @@ ROW = record(
     t="f8", f_s=3, x_s=3, v_s=3, m_hat="f8", m_var="f8", b_hat="f8", c_hat_payload="f8", k_grip_hat="f8", identify_frozen="i8"
 )
 WORLD = record(
-    K_s="f8", D="f8", m0="f8", mass="f8", k="f8", damping_time="f8", bias="f8", drag="f8", sigma="f8", jitter="f8", pushes="f8",
-    obstacle="f8", since="f8", until="f8", x="f8", v="f8", v1="f8", x_t="f8", v_t="f8", noise=noise.NOISE,
-)  # fmt: skip
+    K_s="f8",
+    D="f8",
+    m0="f8",
+    mass="f8",
+    k="f8",
+    damping_time="f8",
+    bias="f8",
+    drag="f8",
+    sigma="f8",
+    jitter="f8",
+    pushes="f8",
+    obstacle="f8",
+    since="f8",
+    until="f8",
+    x="f8",
+    v="f8",
+    v1="f8",
+    x_t="f8",
+    v_t="f8",
+    noise=noise.NOISE,
+)
 SUBSTEPS = 2
 LAG = 5e-3  # s of the arm's velocity loop: without it a grip of 100 kN/m rings with the force feedback
 

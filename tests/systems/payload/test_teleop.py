@@ -193,10 +193,14 @@ def virtual(*settings_):
 
 
 ROTATES = (
-    "payload.dof=6", "grip.position=[0.3, 0.2, -0.1]", "payload.centre_of_mass=[0.1, 0, 0]",
-    "virtual.grip_rotational_stiffness=5 kN*m/rad", "virtual.grip_rotational_damping=50 N*m*s/rad",
-    "slave.rotational_compliance=0.001", "slave.rotational_damping=0.3",
-)  # fmt: skip
+    "payload.dof=6",
+    "grip.position=[0.3, 0.2, -0.1]",
+    "payload.centre_of_mass=[0.1, 0, 0]",
+    "virtual.grip_rotational_stiffness=5 kN*m/rad",
+    "virtual.grip_rotational_damping=50 N*m*s/rad",
+    "slave.rotational_compliance=0.001",
+    "slave.rotational_damping=0.3",
+)
 
 
 def test_the_virtual_payload_keeps_momentum_and_angular_momentum():

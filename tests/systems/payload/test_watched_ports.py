@@ -11,9 +11,15 @@ from hilt.core.signals import PORT
 
 slow_without_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 TURNING = (
-    "arm.model=point", "arm.count=1", "grip.rotational_stiffness=1.8 kN*m/rad", "grip.rotational_damping=27 N*m*s/rad",
-    "link.delay=0.1 s", "loop.duration=6 s", "arm.force_noise=0.2 N", "operator.duration=2 s",
-)  # fmt: skip
+    "arm.model=point",
+    "arm.count=1",
+    "grip.rotational_stiffness=1.8 kN*m/rad",
+    "grip.rotational_damping=27 N*m*s/rad",
+    "link.delay=0.1 s",
+    "loop.duration=6 s",
+    "arm.force_noise=0.2 N",
+    "operator.duration=2 s",
+)
 
 
 def test_a_watched_port_is_no_part_of_the_balance():

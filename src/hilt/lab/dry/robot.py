@@ -38,8 +38,24 @@ MARGIN = 0.1  # [m] around the rig's workspace that the robot itself allows
 ATTENTION = 0.02  # [s] between two looks of the operator
 VIOLATIONS_SHOWN = 50
 COLUMNS = (
-    "t", "ipoc", "dx", "dy", "dz", "dqw", "dqx", "dqy", "dqz", "x", "y", "z", "qw", "qx", "qy", "qz", "live",
-)  # fmt: skip
+    "t",
+    "ipoc",
+    "dx",
+    "dy",
+    "dz",
+    "dqw",
+    "dqx",
+    "dqy",
+    "dqz",
+    "x",
+    "y",
+    "z",
+    "qw",
+    "qx",
+    "qy",
+    "qz",
+    "live",
+)
 SWITCHES: child.Switches = {
     "disconnect": (child.boolean, False),
     "wrong_ipoc": (child.boolean, False),

@@ -33,9 +33,16 @@ class ArmIk(Section):
 @jit
 def arm_ik_step(sig, x, p, dt):
     sig.ik_error, sig.ik_turn_error = chain.ik(
-        x.work, p.chain, x.q, vec.load(sig.X_bE_cmd.p), so3.load(sig.X_bE_cmd.q), (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0),
-        dt / p.iterations, p.iterations,
-    )  # fmt: skip
+        x.work,
+        p.chain,
+        x.q,
+        vec.load(sig.X_bE_cmd.p),
+        so3.load(sig.X_bE_cmd.q),
+        (0.0, 0.0, 0.0),
+        (1.0, 0.0, 0.0, 0.0),
+        dt / p.iterations,
+        p.iterations,
+    )
     for i in range(JOINTS):
         sig.q_uam_c[i] = x.q[i]
     x.beyond = x.beyond + dt if sig.ik_error > p.max_error else 0.0

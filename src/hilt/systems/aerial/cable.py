@@ -78,9 +78,11 @@ class Cable(Section):
     @property
     def gate_work(self) -> float:
         """To open the gate [J]."""
-        return (1.0 + self.gate_friction) * self.gate_force * (
-            2.0 * self.gate_peak / math.pi + 0.5 * (self.gate_latch - self.gate_peak)
-        )  # fmt: skip
+        return (
+            (1.0 + self.gate_friction)
+            * self.gate_force
+            * (2.0 * self.gate_peak / math.pi + 0.5 * (self.gate_latch - self.gate_peak))
+        )
 
 
 @jit
@@ -257,8 +259,26 @@ CABLE = StageKind(
     writes=("F_Bcm_true_W", "F_cable_true_H", "p_cable_true_H", "latched_true"),
     state=record(started="i8", place="i8", y=2, v=2, hook=2, work="f8", lost="f8"),
     params=record(
-        present="i8", side="i8", place=3, hook_B=3, mass="f8", stiffness="f8", damping="f8", height="f8", sin="f8", cos="f8",
-        k="f8", c="f8", mu="f8", F_s="f8", gate_friction="f8", hold="f8", peak="f8", latch="f8", bottom="f8", substep="f8",
+        present="i8",
+        side="i8",
+        place=3,
+        hook_B=3,
+        mass="f8",
+        stiffness="f8",
+        damping="f8",
+        height="f8",
+        sin="f8",
+        cos="f8",
+        k="f8",
+        c="f8",
+        mu="f8",
+        F_s="f8",
+        gate_friction="f8",
+        hold="f8",
+        peak="f8",
+        latch="f8",
+        bottom="f8",
+        substep="f8",
     ),
     pack=_pack,
-)  # fmt: skip
+)

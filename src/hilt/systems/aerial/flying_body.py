@@ -38,9 +38,21 @@ def _weight_torques(body: multibody.Multibody, posture: np.ndarray) -> np.ndarra
 # state: time, pose, angles, twist, speeds, warm start; set: where the servos' set-points are; sent: what the model is told.
 FLYING_ARM = record(state=14 + 12 + 12, set=JOINTS, integral=JOINTS, sent=JOINTS, six=6)
 FLYING_ARM_PARAMS = record(
-    body=MULTIBODY, joints="i8", substeps="i8", base_body="i8", tool_body="i8", tool="i8", start=38, posture=JOINTS,
-    hold=JOINTS, torque="f8", speed="f8", stiffness=JOINTS, damping=JOINTS, integral_time="f8",
-)  # fmt: skip
+    body=MULTIBODY,
+    joints="i8",
+    substeps="i8",
+    base_body="i8",
+    tool_body="i8",
+    tool="i8",
+    start=38,
+    posture=JOINTS,
+    hold=JOINTS,
+    torque="f8",
+    speed="f8",
+    stiffness=JOINTS,
+    damping=JOINTS,
+    integral_time="f8",
+)
 MOVING = 26  # entries of `state` before the warm start
 _SERVO = 10  # first actuator of the joints, after thrust, torques and the wrench at the tool
 

@@ -56,8 +56,16 @@ class Gains(Section):
 
 # Desired gains, their rates, and the step that the real mass and stiffness want in this tick.
 RAMP = record(
-    chosen="i8", M_des=6, D_des=6, K_des=6, M_rate=6, D_rate=6, K_rate=6, dM=6, dK=6,
-)  # fmt: skip
+    chosen="i8",
+    M_des=6,
+    D_des=6,
+    K_des=6,
+    M_rate=6,
+    D_rate=6,
+    K_rate=6,
+    dM=6,
+    dK=6,
+)
 
 
 @jit

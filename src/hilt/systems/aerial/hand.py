@@ -176,9 +176,19 @@ def _pack(p: np.record, config: HandAtTool, loop: Cycle) -> None:
     size = math.hypot(*hand.direction)
     p.direction = [part / size for part in hand.direction]
     for name in (
-        "stiffness", "damping", "turning_stiffness", "turning_damping", "amplitude", "start", "grasp", "handover", "release",
-        "tremor", "tool_mass", "tool_centre",
-    ):  # fmt: skip
+        "stiffness",
+        "damping",
+        "turning_stiffness",
+        "turning_damping",
+        "amplitude",
+        "start",
+        "grasp",
+        "handover",
+        "release",
+        "tremor",
+        "tool_mass",
+        "tool_centre",
+    ):
         p[name] = getattr(hand, name)
     if hand.stiffness == 0.0:  # nobody holds the tool
         p.damping = p.turning_stiffness = p.turning_damping = 0.0
@@ -202,10 +212,26 @@ HAND = StageKind(
         state="i8", started="i8", x_grip=3, q_grip=4, p=3, q=4, v=3, f=3, tau=3, phase=3, port=PORT, noise=noise.NOISE
     ),
     params=record(
-        stiffness="f8", damping="f8", turning_stiffness="f8", turning_damping="f8", amplitude="f8", omega="f8", direction=3,
-        grip_B=3, start="f8", grasp="f8", handover="f8", release="f8", tremor="f8", tremor_omega="f8", tool_mass="f8",
-        tool_centre=3, own_mass="f8", own_centre=3, key="u8",
+        stiffness="f8",
+        damping="f8",
+        turning_stiffness="f8",
+        turning_damping="f8",
+        amplitude="f8",
+        omega="f8",
+        direction=3,
+        grip_B=3,
+        start="f8",
+        grasp="f8",
+        handover="f8",
+        release="f8",
+        tremor="f8",
+        tremor_omega="f8",
+        tool_mass="f8",
+        tool_centre=3,
+        own_mass="f8",
+        own_centre=3,
+        key="u8",
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

@@ -35,11 +35,23 @@ BIASING, AWAITING, TOUCHED, RAISED, MOUNTED, RELEASED = range(10, 16)
 WAITING, APPROACH, UNDER, RISE, BACK, TUG, RECOVER, INSTALLED, RETREAT, FAILED = range(20, 30)
 STATES = {
     HOVERING: "hovering",
-    BIASING: "taking the sensor's bias", AWAITING: "waiting for a contact", TOUCHED: "contact found",
-    RAISED: "gains raised", MOUNTED: "tool mounted", RELEASED: "released",
-    WAITING: "waiting", APPROACH: "approach", UNDER: "under the cable", RISE: "rise", BACK: "back", TUG: "tug",
-    RECOVER: "recover", INSTALLED: "hooked", RETREAT: "retreat", FAILED: "failed",
-}  # fmt: skip
+    BIASING: "taking the sensor's bias",
+    AWAITING: "waiting for a contact",
+    TOUCHED: "contact found",
+    RAISED: "gains raised",
+    MOUNTED: "tool mounted",
+    RELEASED: "released",
+    WAITING: "waiting",
+    APPROACH: "approach",
+    UNDER: "under the cable",
+    RISE: "rise",
+    BACK: "back",
+    TUG: "tug",
+    RECOVER: "recover",
+    INSTALLED: "hooked",
+    RETREAT: "retreat",
+    FAILED: "failed",
+}
 
 
 class Tool(Section):
@@ -303,13 +315,28 @@ TASK = StageKind(
     reads=("t", "F_h_H", "bias_ready", "z_arm", "e_p_N"),
     writes=(*PLANNER.writes, "gain_set", "X_bE_des", "bias_request", "task_state", "hooked"),
     state=record(
-        path=PLANNER.state, state="i8", since="f8", held="f8", hooked="i8", soft="i8", start=3, duration="f8", z="f8", v="f8",
-        peak="f8", mark="f8",
+        path=PLANNER.state,
+        state="i8",
+        since="f8",
+        held="f8",
+        hooked="i8",
+        soft="i8",
+        start=3,
+        duration="f8",
+        z="f8",
+        v="f8",
+        peak="f8",
+        mark="f8",
     ),
     params=record(
-        path=PLANNER.params, kind="i8", q_NH=4, tool_p=3, tool_q=4, under=3,
+        path=PLANNER.params,
+        kind="i8",
+        q_NH=4,
+        tool_p=3,
+        tool_q=4,
+        under=3,
         **{name: 2 if name in ("contact", "weight") else "f8" for name in (*Handover.model_fields, *Diverter.model_fields)},
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

@@ -63,9 +63,17 @@ CONTACT_BOOKS = StageKind(
     reads=("X_WB_cmd", "p_C_true_W", "F_C_true_W", "F_mea_W", "F_comp_W", "F_alpha_W"),
     writes=("W_environment", "W_sampling", "W_delay", "W_sensor", "W_compensation", "W_controller"),
     state=record(
-        true=3, des=3, f=3, started="i8",
-        environment=PORT, sampling=PORT, delay=PORT, sensor=PORT, compensation=PORT, controller=PORT,
+        true=3,
+        des=3,
+        f=3,
+        started="i8",
+        environment=PORT,
+        sampling=PORT,
+        delay=PORT,
+        sensor=PORT,
+        compensation=PORT,
+        controller=PORT,
     ),
     params=record(tip_B=3, rotates="i8"),
     pack=_pack,
-)  # fmt: skip
+)

@@ -248,10 +248,21 @@ TWO_BODIES = StageKind(
     two_bodies_step,
     reads=("F_hat_W", "p_C_des_W"),
     writes=(
-        "X_NA", "V_NA", "X_NT", "V_NT", "P_N", "L_N", "H", "H_rot", "X_WB_sim", "V_WB_sim", "W_integrator", "W_rotation",
+        "X_NA",
+        "V_NA",
+        "X_NT",
+        "V_NT",
+        "P_N",
+        "L_N",
+        "H",
+        "H_rot",
+        "X_WB_sim",
+        "V_WB_sim",
+        "W_integrator",
+        "W_rotation",
     ),
     state=record(servicer=_BODY, target=_BODY, integrator=PORT, rotation=PORT),
     params=record(rotates="i8", apart_N=3, tip_B=3, v0=3, X0=3, w0_A=3, w0_T=3, servicer=_FIGURES, target=_FIGURES),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

@@ -181,15 +181,26 @@ POINT_ARMS = StageKind(
     reads=("v_sc", "w_sc", "hands", "hand_twists"),
     writes=(*_SHOWN, "q_arm"),
     state=record(
-        line=delay.WRENCH_LINE, place=3, q=4, started="i8", arms=(JOINTED_STATE, (2,)), driven=force_arm.STATE,
+        line=delay.WRENCH_LINE,
+        place=3,
+        q=4,
+        started="i8",
+        arms=(JOINTED_STATE, (2,)),
+        driven=force_arm.STATE,
     ),
     params=record(
-        count="i8", samples="f8", x0=3, apart=("f8", (2, 3)), arms=(ARM_PARAMS, (2,)), driven=force_arm.PARAMS,
-        k_grip="f8", d_grip="f8",
+        count="i8",
+        samples="f8",
+        x0=3,
+        apart=("f8", (2, 3)),
+        arms=(ARM_PARAMS, (2,)),
+        driven=force_arm.PARAMS,
+        k_grip="f8",
+        d_grip="f8",
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)
 JOINTED_ARMS = replace(
     POINT_ARMS,
     name="jointed-arms",

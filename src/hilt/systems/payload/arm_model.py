@@ -91,8 +91,14 @@ class Stand:
 
 ARM = record(state=1 + 3 * JOINTS, work=CHAIN_WORK)  # time, angles, speeds, warm start
 ARM_PARAMS = record(
-    body=MULTIBODY, chain=CHAIN, base_p=3, base_q=4, posture=JOINTS, gear="f8", substeps="i8",
-)  # fmt: skip
+    body=MULTIBODY,
+    chain=CHAIN,
+    base_p=3,
+    base_q=4,
+    posture=JOINTS,
+    gear="f8",
+    substeps="i8",
+)
 
 
 def pack_arm_chain(p, section: JointedArm, tool_q: Vector = (1.0, 0.0, 0.0, 0.0)) -> None:

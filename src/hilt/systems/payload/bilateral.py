@@ -183,9 +183,17 @@ def watched_orbit_step(sig, x, p, dt):
 @jit
 def bilateral_ground_step(sig, x, p, dt):
     f, cut = _force(
-        x, p, vec.load(sig.x_m), vec.load(sig.v_m), vec.load(sig.x_s_newest), vec.load(sig.v_s_newest),
-        vec.scale(-1.0, vec.load(sig.f_m)), sig.E_s_newest, sig.down_age, dt,
-    )  # fmt: skip
+        x,
+        p,
+        vec.load(sig.x_m),
+        vec.load(sig.v_m),
+        vec.load(sig.x_s_newest),
+        vec.load(sig.v_s_newest),
+        vec.scale(-1.0, vec.load(sig.f_m)),
+        sig.E_s_newest,
+        sig.down_age,
+        dt,
+    )
     vec.store(sig.f_mc, vec.scale(-1.0, f))
     ledger.publish(sig.W_master, x.port)
     sig.master_guard, sig.master_fade = cut, x.fade
@@ -194,9 +202,17 @@ def bilateral_ground_step(sig, x, p, dt):
 @jit
 def bilateral_orbit_step(sig, x, p, dt):
     f, cut = _force(
-        x, p, vec.load(sig.x_s), vec.load(sig.v_s), vec.load(sig.x_m_newest), vec.load(sig.v_m_newest),
-        vec.load(sig.f_sm), sig.E_m_newest, sig.link_age, dt,
-    )  # fmt: skip
+        x,
+        p,
+        vec.load(sig.x_s),
+        vec.load(sig.v_s),
+        vec.load(sig.x_m_newest),
+        vec.load(sig.v_m_newest),
+        vec.load(sig.f_sm),
+        sig.E_m_newest,
+        sig.link_age,
+        dt,
+    )
     vec.store(sig.f_sc, f)
     ledger.publish(sig.W_slave, x.port)
     sig.slave_guard, sig.slave_fade = cut, x.fade
@@ -238,8 +254,16 @@ def _reset(sig, x, p):
 
 _STATE = record(started="i8", place=3, q=4, f=3, tau=3, port=PORT, fade="f8", trust="f8")
 _PARAMS = record(
-    K="f8", R="f8", B="f8", B_silent="f8", energy="f8", books="i8", patience="f8", dies="f8", horizon="f8",
-)  # fmt: skip
+    K="f8",
+    R="f8",
+    B="f8",
+    B_silent="f8",
+    energy="f8",
+    books="i8",
+    patience="f8",
+    dies="f8",
+    horizon="f8",
+)
 
 BILATERAL_GROUND = StageKind(
     "bilateral-ground",

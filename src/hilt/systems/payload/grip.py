@@ -114,9 +114,19 @@ GRIP = StageKind(
     writes=("F_Bcm_true_W", "hand_wrenches", "f_hands", "f_s", "tau_s"),
     state=record(noise=noise.NOISE),
     params=record(
-        stiffness="f8", damping="f8", K_r="f8", D_r="f8", play="f8", grip_B=3, com_B=3, hands="i8", grips_B=("f8", (2, 3)),
-        noise="f8", bias=3, key="u8",
+        stiffness="f8",
+        damping="f8",
+        K_r="f8",
+        D_r="f8",
+        play="f8",
+        grip_B=3,
+        com_B=3,
+        hands="i8",
+        grips_B=("f8", (2, 3)),
+        noise="f8",
+        bias=3,
+        key="u8",
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

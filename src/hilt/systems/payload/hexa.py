@@ -250,13 +250,28 @@ HEXA = StageKind(
     writes=("hexa_angles", "stage_xy", "fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(xy=2, command=2, angles=LEGS, A=("f8", (LEGS, LEGS))),
     params=record(
-        present="i8", pivots=("f8", (LEGS, 3)), outwards=("f8", (LEGS, 3)), joints=("f8", (LEGS, 3)), crank="f8", rod="f8",
-        height="f8", angle_min="f8", angle_max="f8", rate_max="f8", centre=3, keep="f8", gain_before="f8", gain_after="f8",
-        travel=2, plate_radius="f8", hold_min="f8", neutral="f8",
+        present="i8",
+        pivots=("f8", (LEGS, 3)),
+        outwards=("f8", (LEGS, 3)),
+        joints=("f8", (LEGS, 3)),
+        crank="f8",
+        rod="f8",
+        height="f8",
+        angle_min="f8",
+        angle_max="f8",
+        rate_max="f8",
+        centre=3,
+        keep="f8",
+        gain_before="f8",
+        gain_after="f8",
+        travel=2,
+        plate_radius="f8",
+        hold_min="f8",
+        neutral="f8",
     ),
     pack=_pack,
     reset=hexa_reset,
-)  # fmt: skip
+)
 
 
 def forward(p, angles, guess: Pose) -> Pose:

@@ -163,40 +163,93 @@ def _reset_down(sig, x, p):
 _PARAMS = record(channel=channel.PARAMS, x0=3)
 
 _ON_ORBIT = (
-    "v_r_orbit", "x_vir_orbit", "w_r_orbit", "q_vir_orbit", "v_tvir_orbit", "f_vir_orbit", "m_vir_orbit", "x_m_newest",
-    "v_m_newest", "E_m_newest", "link_silence", "link_age", "link_sent", "link_lost", "link_duplicated", "link_reordered",
-    "link_delay_mean", "link_delay_max",
-)  # fmt: skip
+    "v_r_orbit",
+    "x_vir_orbit",
+    "w_r_orbit",
+    "q_vir_orbit",
+    "v_tvir_orbit",
+    "f_vir_orbit",
+    "m_vir_orbit",
+    "x_m_newest",
+    "v_m_newest",
+    "E_m_newest",
+    "link_silence",
+    "link_age",
+    "link_sent",
+    "link_lost",
+    "link_duplicated",
+    "link_reordered",
+    "link_delay_mean",
+    "link_delay_max",
+)
 LINK = StageKind(
     "link",
     link_step,
     reads=(
-        "t", "tick", "v_r", "w_r", "x_vir_up", "q_vir", "v_tvir", "f_vir", "m_vir", "x_m", "v_m", "W_master", *_ON_ORBIT,
+        "t",
+        "tick",
+        "v_r",
+        "w_r",
+        "x_vir_up",
+        "q_vir",
+        "v_tvir",
+        "f_vir",
+        "m_vir",
+        "x_m",
+        "v_m",
+        "W_master",
+        *_ON_ORBIT,
     ),
     writes=_ON_ORBIT,
     state=channel.memory(UP_NUMBERS, channel.CAPACITY),
     params=_PARAMS,
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)
 
 _ON_GROUND = (
-    "x_s_ground", "f_s_ground", "m_ground", "m_sigma_ground", "k_ground", "pushed_ground", "offset_ground", "x_s_newest",
-    "v_s_newest", "E_s_newest", "down_silence", "down_age", "down_sent", "down_lost", "down_duplicated", "down_reordered",
-    "down_delay_mean", "down_delay_max",
-)  # fmt: skip
+    "x_s_ground",
+    "f_s_ground",
+    "m_ground",
+    "m_sigma_ground",
+    "k_ground",
+    "pushed_ground",
+    "offset_ground",
+    "x_s_newest",
+    "v_s_newest",
+    "E_s_newest",
+    "down_silence",
+    "down_age",
+    "down_sent",
+    "down_lost",
+    "down_duplicated",
+    "down_reordered",
+    "down_delay_mean",
+    "down_delay_max",
+)
 DOWNLINK = StageKind(
     "downlink",
     downlink_step,
     reads=(
-        "t", "tick", "x_s", "v_s", "f_s", "m_hat", "m_var", "k_grip_hat", "pushed", "offset", "W_slave", *_ON_GROUND,
+        "t",
+        "tick",
+        "x_s",
+        "v_s",
+        "f_s",
+        "m_hat",
+        "m_var",
+        "k_grip_hat",
+        "pushed",
+        "offset",
+        "W_slave",
+        *_ON_GROUND,
     ),
     writes=_ON_GROUND,
     state=channel.memory(DOWN_NUMBERS, channel.CAPACITY),
     params=_PARAMS,
     pack=_pack_down,
     reset=_reset_down,
-)  # fmt: skip
+)
 
 
 def link_blocks(name: str, kind: StageKind, numbers: int, section: Callable[[Any], Any]) -> Blocks:

@@ -102,9 +102,19 @@ MASTER = StageKind(
     writes=("x_m", "v_m", "f_m", "f_hand"),
     state=record(x=3, v=3, f=3, started="i8"),
     params=record(
-        held="i8", K="f8", B="f8", way=3, start="f8", time="f8", mass="f8", friction="f8", resolution="f8", motor_share="f8",
-        speed_share="f8", x0=3,
+        held="i8",
+        K="f8",
+        B="f8",
+        way=3,
+        start="f8",
+        time="f8",
+        mass="f8",
+        friction="f8",
+        resolution="f8",
+        motor_share="f8",
+        speed_share="f8",
+        x0=3,
     ),
     pack=_pack,
     reset=_reset,
-)  # fmt: skip
+)

@@ -121,8 +121,16 @@ RESOLVED_RATE = StageKind(
     writes=("qd_arm_c", "arm_damping", "fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(work=CHAIN_WORK, stuck=ARMS),
     params=record(
-        arms="i8", chain=(CHAIN, (ARMS,)), base_p=("f8", (ARMS, 3)), base_q=("f8", (ARMS, 4)), offset=("f8", (ARMS, 3)),
-        relief="f8", lever="f8", missing="f8", patience="f8", least="f8",
+        arms="i8",
+        chain=(CHAIN, (ARMS,)),
+        base_p=("f8", (ARMS, 3)),
+        base_q=("f8", (ARMS, 4)),
+        offset=("f8", (ARMS, 3)),
+        relief="f8",
+        lever="f8",
+        missing="f8",
+        patience="f8",
+        least="f8",
     ),
     pack=_pack,
-)  # fmt: skip
+)

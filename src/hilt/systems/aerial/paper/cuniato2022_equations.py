@@ -99,40 +99,61 @@ def equation_claims() -> list[Claim]:
     least = {(form, swing): float(pump(form, swing)[1].min()) for form in FORMS for swing in (False, True)}
     return [
         Claim(
-            "eq. 1, 2, 6", "signs of gravity, thrust and rotors agree with each other", "one set of equations",
-            f"(2) fits z up: {mixer_fits(1.0)}, z down: {mixer_fits(-1.0)}; (1) and (6) are z down", mixer_fits(-1.0),
+            "eq. 1, 2, 6",
+            "signs of gravity, thrust and rotors agree with each other",
+            "one set of equations",
+            f"(2) fits z up: {mixer_fits(1.0)}, z down: {mixer_fits(-1.0)}; (1) and (6) are z down",
+            mixer_fits(-1.0),
             "the rotors' torques of (2) have the signs of a frame with z up, gravity and thrust of (1) and (6) those of one with z down; "
             "hilt is z up throughout",
         ),
         Claim(
-            "Sec. II-C", "h_e = Ad Ad Ad h_h: power that goes into the hardware arrives at the simulated tool", "a wrench transform",
-            f"power wrong by up to {printed_power:.0%} with Ad; by {right_power:.0e} with Ad⁻ᵀ", printed_power < 1e-9,
+            "Sec. II-C",
+            "h_e = Ad Ad Ad h_h: power that goes into the hardware arrives at the simulated tool",
+            "a wrench transform",
+            f"power wrong by up to {printed_power:.0%} with Ad; by {right_power:.0e} with Ad⁻ᵀ",
+            printed_power < 1e-9,
             "Ad carries twists; on a wrench [f; τ] it adds p × τ, in N·m², to a force in N. Wrenches need Ad⁻ᵀ",
         ),
         Claim(
-            "eq. 4, 8", "x̃ = x_e - x_e,c: the compliant frame gives way to 1 N at K = 5 N/m by", "compliant",
-            f"{-way:+.2f} m as printed, {way:+.2f} m with x̃ = compliant - desired", -way > 0,
+            "eq. 4, 8",
+            "x̃ = x_e - x_e,c: the compliant frame gives way to 1 N at K = 5 N/m by",
+            "compliant",
+            f"{-way:+.2f} m as printed, {way:+.2f} m with x̃ = compliant - desired",
+            -way > 0,
             "with the printed difference the compliant frame moves against the force",
         ),
         Claim(
-            "eq. 4, 8", "orientation error by the quaternion's vector part: stiffness felt over K", "K_P is the stiffness",
-            f"{ratio:.3f} with the vector part; 1 with the log map", abs(ratio - 1) < 0.05,
+            "eq. 4, 8",
+            "orientation error by the quaternion's vector part: stiffness felt over K",
+            "K_P is the stiffness",
+            f"{ratio:.3f} with the vector part; 1 with the log map",
+            abs(ratio - 1) < 0.05,
             "the vector part is sin(θ/2), half of a small angle, so half the stiffness; hilt takes the log map",
         ),
         Claim(
-            "eq. 5", "h_q made of e_p, e_p', e_p'' is a haptic feedback: 0.1 mm of noise on e_p' makes", "a feedback",
-            f"{noise[100]:.1f} N rms at 100 Hz, {noise[200]:.1f} N at 200 Hz", noise[100] < 0.5,
+            "eq. 5",
+            "h_q made of e_p, e_p', e_p'' is a haptic feedback: 0.1 mm of noise on e_p' makes",
+            "a feedback",
+            f"{noise[100]:.1f} N rms at 100 Hz, {noise[200]:.1f} N at 200 Hz",
+            noise[100] < 0.5,
             "differentiating twice makes noise of it, more than the 0.5 N that count as a human; with x̄ = x̃ - e_p' the same motion needs "
             "no derivative, and 0.1 mm stays 0.1 mm",
         ),
         Claim(
-            "eq. 14, 15", "the tank keeps arm and tank passive: audit with gains pumped 5 ↔ 400 N/m at 1 kHz", "≥ 0 J whatever w is",
-            f"{least['printed', False]:.0f} J every tick, {least['printed', True]:.3g} J with the swing", least["printed", True] > -1e-9,
+            "eq. 14, 15",
+            "the tank keeps arm and tank passive: audit with gains pumped 5 ↔ 400 N/m at 1 kHz",
+            "≥ 0 J whatever w is",
+            f"{least['printed', False]:.0f} J every tick, {least['printed', True]:.3g} J with the swing",
+            least["printed", True] > -1e-9,
             "(14b) is the wrong way round (α = 1 where the gains cost energy), w lacks ½ at the stiffness, and z of 𝒯 = ½z² is integrated "
             f"through 0. The last alone is enough: {least['ode', False]:.0f} J and {least['ode', True]:.3g} J with the first two put right",
         ),
         Claim(
-            "eq. 14, 15", "the same with the exact form: the tank pays what a step of the gains costs, never more than it has", "≥ 0 J",
-            f"{least['exact', False]:.1e} and {least['exact', True]:.1e} J", min(least["exact", False], least["exact", True]) > -1e-9,
+            "eq. 14, 15",
+            "the same with the exact form: the tank pays what a step of the gains costs, never more than it has",
+            "≥ 0 J",
+            f"{least['exact', False]:.1e} and {least['exact', True]:.1e} J",
+            min(least["exact", False], least["exact", True]) > -1e-9,
         ),
-    ]  # fmt: skip
+    ]

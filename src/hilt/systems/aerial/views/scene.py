@@ -28,10 +28,36 @@ LEAST = 0.05  # N
 ROTORS = 4
 
 PARAMS = record(
-    nodes="i8", body="i8", rotor="i8", arm="i8", planned="i8", hardware="i8", hand="i8", mounted="i8", real_mounted="i8",
-    cable="i8", box="i8", rotor_arm="f8", flying=CHAIN, iiwa=CHAIN, X_NH=7, X_VH=7, grip_B=3, hook_B=3, q_EB=4, q_hook=4,
-    handover="f8", carries="i8", somebody="i8", human="i8", applied="i8", estimate="i8", wind="i8", push="i8", pull="i8",
-)  # fmt: skip
+    nodes="i8",
+    body="i8",
+    rotor="i8",
+    arm="i8",
+    planned="i8",
+    hardware="i8",
+    hand="i8",
+    mounted="i8",
+    real_mounted="i8",
+    cable="i8",
+    box="i8",
+    rotor_arm="f8",
+    flying=CHAIN,
+    iiwa=CHAIN,
+    X_NH=7,
+    X_VH=7,
+    grip_B=3,
+    hook_B=3,
+    q_EB=4,
+    q_hook=4,
+    handover="f8",
+    carries="i8",
+    somebody="i8",
+    human="i8",
+    applied="i8",
+    estimate="i8",
+    wind="i8",
+    push="i8",
+    pull="i8",
+)
 STATE = record(t="f8", angle=ROTORS)
 
 

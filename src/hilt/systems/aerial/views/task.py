@@ -182,7 +182,7 @@ def contact_words(result: Result) -> str:
         ("force that tears the closed gate open", f"{c.retention * c.gate_force:g} N"),
         ("work to open the gate", f"{c.gate_work:.2f} J"),
         ("cable off its place, sideways", f"{1e3 * c.offset:g} mm"),
-    ]  # fmt: skip
+    ]
     x, y, z = (1e3 * part for part in m["base_displacement_m"])
     return (
         f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about "

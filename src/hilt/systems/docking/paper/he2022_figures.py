@@ -19,8 +19,19 @@ METHODS = ("pic", "dac", "pida")
 
 def pictures() -> list[Picture]:
     return [
-        _fig6(), _fig7(), _fig8(), _fig9(), _fig10(), _fig11(), _fig13(), _fig14(), _fig15(), _fig16(), _fig17(), _fig18(),
-    ]  # fmt: skip
+        _fig6(),
+        _fig7(),
+        _fig8(),
+        _fig9(),
+        _fig10(),
+        _fig11(),
+        _fig13(),
+        _fig14(),
+        _fig15(),
+        _fig16(),
+        _fig17(),
+        _fig18(),
+    ]
 
 
 def _slot(name: str, delay: float) -> float:

@@ -108,10 +108,15 @@ def untreated_speed(name: str, delay: float) -> float:
     """Speed after the last collision over the approach speed, on a robot that is only late."""
     return last_speed(
         run(
-            name, "none", "robot.kind=delay", f"robot.delay={delay:.9f} s", "sensor.delay=0 s", "loop.period=0.05 ms",
+            name,
+            "none",
+            "robot.kind=delay",
+            f"robot.delay={delay:.9f} s",
+            "sensor.delay=0 s",
+            "loop.period=0.05 ms",
             "loop.duration=8 s",
         )
-    )  # fmt: skip
+    )
 
 
 def delay_of_dac(force: float) -> float:

@@ -51,9 +51,13 @@ def _lightest(runs: six.Runs) -> str:
 def _grid(where: str, words: str, runs: Runs, cov: float, cof: float) -> Claim:
     found = runs.worst
     return Claim(
-        where, f"{words}: worst |CoV - 1| and |CoF - 1|, {_size()}", f"{cov:g}, {cof:g}", _both(*found),
-        found[0] <= cov and found[1] <= cof and runs.faults == 0, f"the worst is on {_where_worst(runs)}",
-    )  # fmt: skip
+        where,
+        f"{words}: worst |CoV - 1| and |CoF - 1|, {_size()}",
+        f"{cov:g}, {cof:g}",
+        _both(*found),
+        found[0] <= cov and found[1] <= cof and runs.faults == 0,
+        f"the worst is on {_where_worst(runs)}",
+    )
 
 
 def _guarded() -> list[Claim]:
@@ -66,12 +70,22 @@ def _guarded() -> list[Claim]:
             for (n, noise), each in runs.items()
         ),
         Claim(
-            "guarded", f"simulated time behind real time at the end, worst of these, {_size()}", "≤ 0.25 s", f"{slip:.3f} s",
-            slip <= 0.25, "the clock that was rehearsed for two unseen frames is slower than that allows",
+            "guarded",
+            f"simulated time behind real time at the end, worst of these, {_size()}",
+            "≤ 0.25 s",
+            f"{slip:.3f} s",
+            slip <= 0.25,
+            "the clock that was rehearsed for two unseen frames is slower than that allows",
         ),
-        _grid("guarded", "bench of He & Shen, 76.9 N/mm and 130 N·s/m, n = 5, 0.5 N", grid.guarded(5, 0.5, "bench-2.64"), 0.015, 0.03),
+        _grid(
+            "guarded",
+            "bench of He & Shen, 76.9 N/mm and 130 N·s/m, n = 5, 0.5 N",
+            grid.guarded(5, 0.5, "bench-2.64"),
+            0.015,
+            0.03,
+        ),
         _grid("guarded", "Hertz contact, n = 5, 0.5 N", grid.guarded(5, 0.5, "table1", "contact.kind=hertz"), 0.005, 0.05),
-    ]  # fmt: skip
+    ]
 
 
 def _realtime() -> list[Claim]:
@@ -81,42 +95,61 @@ def _realtime() -> list[Claim]:
         mean = float(runs.cof.mean())
         claims.append(
             Claim(
-                "real time", f"pure delay of 40 ms, n = {n}: mean CoF of the first touch, {grid.SIZE.touches} of 20 seeds (bound {bound:.4f})",
-                f"{asked} ± 0.01", f"{mean:.4f} (least {runs.cof.min():.4f}, largest {runs.cof.max():.4f})", abs(mean - asked) <= 0.01,
+                "real time",
+                f"pure delay of 40 ms, n = {n}: mean CoF of the first touch, {grid.SIZE.touches} of 20 seeds (bound {bound:.4f})",
+                f"{asked} ± 0.01",
+                f"{mean:.4f} (least {runs.cof.min():.4f}, largest {runs.cof.max():.4f})",
+                abs(mean - asked) <= 0.01,
                 f"the mean is {mean - bound:+.3f} off the bound",
             )
-        )  # fmt: skip
+        )
     for n in (5, 3):
         runs = grid.realtime(n)
         later, cov = float(np.abs(runs.cof[:, :, 2:] - 1).max()), runs.worst[0]
         claims.append(
             Claim(
-                "real time", f"n = {n}: worst |CoF - 1| of collisions 3 to 5, {_size()}", "≤ 0.025", f"{later:.4f} (|CoV - 1| {cov:.4f})",
-                later <= 0.025 and runs.faults == 0, f"after one touch a frame is not known well enough on {_where_worst(runs, 2)}",
+                "real time",
+                f"n = {n}: worst |CoF - 1| of collisions 3 to 5, {_size()}",
+                "≤ 0.025",
+                f"{later:.4f} (|CoV - 1| {cov:.4f})",
+                later <= 0.025 and runs.faults == 0,
+                f"after one touch a frame is not known well enough on {_where_worst(runs, 2)}",
             )
-        )  # fmt: skip
+        )
     return claims
 
 
 def _bound() -> list[Claim]:
     touches = [
-        touch_of(twin_runs.scenario("table1", "compensate.method=twin", "sensor.noise=0.5 N", "limits.command_acceleration_ratio=3", *robot))
+        touch_of(
+            twin_runs.scenario(
+                "table1", "compensate.method=twin", "sensor.noise=0.5 N", "limits.command_acceleration_ratio=3", *robot
+            )
+        )
         for robot in twin_runs.ROBOTS[: grid.SIZE.robots]
-    ]  # fmt: skip
+    ]
     braked = np.array([least_cof_of(touch) for touch in touches], float)
     apart = np.abs(braked - [least_cof_lp(touch) for touch in touches]).max()
     tick = touches[0].omega * touches[0].period
     beaten = max(float((grid.bound_at(40, n) - grid.touches(40, n).cof).max()) for n in (5, 3))
     return [
         Claim(
-            "bound", f"full braking and linear programme, {grid.SIZE.robots} robots, n = 3: largest difference", "the same",
-            f"{apart:.1e}; bounds from {braked.min():.3f} to {braked.max():.3f}, {(braked > 1).sum()} of them above 1", apart <= 2e-3, "the programme's grid leaves an error of order h²",
+            "bound",
+            f"full braking and linear programme, {grid.SIZE.robots} robots, n = 3: largest difference",
+            "the same",
+            f"{apart:.1e}; bounds from {braked.min():.3f} to {braked.max():.3f}, {(braked > 1).sum()} of them above 1",
+            apart <= 2e-3,
+            "the programme's grid leaves an error of order h²",
         ),
         Claim(
-            "bound", "no first touch in real time on 40 ms is below it by more than one tick is worth (ωT)", f"≤ {tick:.4f}", f"{beaten:.4f}", beaten <= tick,
+            "bound",
+            "no first touch in real time on 40 ms is below it by more than one tick is worth (ωT)",
+            f"≤ {tick:.4f}",
+            f"{beaten:.4f}",
+            beaten <= tick,
             "a method that knows of a surface before it touches it is not in real time",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _pida() -> list[Claim]:
@@ -127,27 +160,40 @@ def _pida() -> list[Claim]:
         times = theirs.worst[1] / max(ours.worst[1], 1e-12)
         claims.append(
             Claim(
-                "PIDA beside it", f"pure delay of {delay} ms: worst |CoV - 1| and |CoF - 1| of PIDA and of twin guarded, 0.5 N, {grid.SIZE.seeds} of 20 seeds",
-                f"ten times better ({paper})", f"PIDA {_both(*theirs.worst)} (mean CoF {cof:.3f}); twin {_both(*ours.worst)}; {times:.0f} times", times >= 10,
+                "PIDA beside it",
+                f"pure delay of {delay} ms: worst |CoV - 1| and |CoF - 1| of PIDA and of twin guarded, 0.5 N, {grid.SIZE.seeds} of 20 seeds",
+                f"ten times better ({paper})",
+                f"PIDA {_both(*theirs.worst)} (mean CoF {cof:.3f}); twin {_both(*ours.worst)}; {times:.0f} times",
+                times >= 10,
                 "so short a delay leaves little to gain above the noise",
             )
-        )  # fmt: skip
+        )
     theirs, ours = grid.pida(), grid.guarded()
     times = theirs.worst[1] / ours.worst[1]
     claims.append(
         Claim(
-            "PIDA beside it", f"the same, worst of all robots, {_size()}", "ten times better", f"PIDA {_both(*theirs.worst)}; twin {_both(*ours.worst)}; {times:.0f} times", times >= 10,
+            "PIDA beside it",
+            f"the same, worst of all robots, {_size()}",
+            "ten times better",
+            f"PIDA {_both(*theirs.worst)}; twin {_both(*ours.worst)}; {times:.0f} times",
+            times >= 10,
             f"the twin's worst is on {_where_worst(ours)}",
         )
-    )  # fmt: skip
+    )
     return claims
 
 
 def _six() -> list[Claim]:
     masses = [effective_mass(six.scenario(geometry)) for geometry in GEOMETRIES]
     claims = [
-        Claim("six degrees", "mass that the contact feels in the four geometries", "60 to 271 kg", ", ".join(f"{mass:.0f}" for mass in masses) + " kg", 60 <= min(masses) <= 65 and 265 <= max(masses) <= 272),
-    ]  # fmt: skip
+        Claim(
+            "six degrees",
+            "mass that the contact feels in the four geometries",
+            "60 to 271 kg",
+            ", ".join(f"{mass:.0f}" for mass in masses) + " kg",
+            60 <= min(masses) <= 65 and 265 <= max(masses) <= 272,
+        ),
+    ]
     later, drift, energy = [], [], []
     for which, robots, cof in (("20 ms", 3, 0.05), ("40 ms", 3, 0.07), ("ζ 0.5", 1, 0.12), ("normal", 2, 0.06)):
         runs = grid.six(which)
@@ -156,11 +202,14 @@ def _six() -> list[Claim]:
         )
         claims.append(
             Claim(
-                "six degrees", f"guarded, n = 5, 0.5 N, {words}: kinetic energy and |CoF - 1|, worst, {_six_size(robots)}", f"0.015, {cof:g}",
-                _both(runs.energy_error, runs.worst), runs.energy_error <= 0.015 and runs.worst <= cof and runs.faults == 0,
+                "six degrees",
+                f"guarded, n = 5, 0.5 N, {words}: kinetic energy and |CoF - 1|, worst, {_six_size(robots)}",
+                f"0.015, {cof:g}",
+                _both(runs.energy_error, runs.worst),
+                runs.energy_error <= 0.015 and runs.worst <= cof and runs.faults == 0,
                 _lightest(runs),
             )
-        )  # fmt: skip
+        )
         drift.append(runs.kept.drift)
         energy.append(runs.kept.energy)
         if which != "normal":
@@ -169,14 +218,37 @@ def _six() -> list[Claim]:
     off = [float(each.cof.mean()) - each.bound for each in touches]
     return [
         *claims,
-        Claim("six degrees", "the same: |CoF - 1| of collisions 3 to 5", "≤ 0.05", f"{max(later):.4f}", max(later) <= 0.05, "a known frame is met with a clock that the robot does not follow exactly"),
-        Claim("six degrees", "the same: drift of momentum and angular momentum", "≤ 1e-10", f"{max(drift):.1e}", max(drift) <= 1e-10),
-        Claim("six degrees", "the same: largest kinetic energy over that at the start, less 1", "≤ 1e-9", f"{max(energy) - 1:.1e}", max(energy) <= MADE_NONE),
         Claim(
-            "six degrees", f"real time: mean CoF of the first touch less the bound with m_eff, 20 and 40 ms, {grid.SIZE.geometries} geometries, ten phases of the tick each",
-            "-0.06 to 0.01", f"{min(off):.3f} to {max(off):.3f}", min(off) >= -0.06 and max(off) <= 0.01, "the tip turns while it is pressed, which the bound leaves out",
+            "six degrees",
+            "the same: |CoF - 1| of collisions 3 to 5",
+            "≤ 0.05",
+            f"{max(later):.4f}",
+            max(later) <= 0.05,
+            "a known frame is met with a clock that the robot does not follow exactly",
         ),
-    ]  # fmt: skip
+        Claim(
+            "six degrees",
+            "the same: drift of momentum and angular momentum",
+            "≤ 1e-10",
+            f"{max(drift):.1e}",
+            max(drift) <= 1e-10,
+        ),
+        Claim(
+            "six degrees",
+            "the same: largest kinetic energy over that at the start, less 1",
+            "≤ 1e-9",
+            f"{max(energy) - 1:.1e}",
+            max(energy) <= MADE_NONE,
+        ),
+        Claim(
+            "six degrees",
+            f"real time: mean CoF of the first touch less the bound with m_eff, 20 and 40 ms, {grid.SIZE.geometries} geometries, ten phases of the tick each",
+            "-0.06 to 0.01",
+            f"{min(off):.3f} to {max(off):.3f}",
+            min(off) >= -0.06 and max(off) <= 0.01,
+            "the tip turns while it is pressed, which the bound leaves out",
+        ),
+    ]
 
 
 def _energy() -> list[Claim]:
@@ -186,9 +258,21 @@ def _energy() -> list[Claim]:
     asked = max(each.command_speed for each in runs)
     pushed = max(grid.guarded(n, noise).command_acceleration / n for n in (5, 3) for noise in (0.5, 2.0))
     return [
-        Claim("energy", "largest simulated speed over that at the start, less 1, all grids in one degree of freedom", "≤ 1e-9", f"{speed - 1:.1e}", speed <= MADE_NONE),
-        Claim("energy", "largest speed of the command over v0, and its acceleration over n·v0·ω, second difference of the set-points", "≤ 1.5, ≤ 1", f"{asked:.6f}, {pushed:.6f}", asked <= 1.5 * MADE_NONE and pushed <= 1 + 1e-6),
-    ]  # fmt: skip
+        Claim(
+            "energy",
+            "largest simulated speed over that at the start, less 1, all grids in one degree of freedom",
+            "≤ 1e-9",
+            f"{speed - 1:.1e}",
+            speed <= MADE_NONE,
+        ),
+        Claim(
+            "energy",
+            "largest speed of the command over v0, and its acceleration over n·v0·ω, second difference of the set-points",
+            "≤ 1.5, ≤ 1",
+            f"{asked:.6f}, {pushed:.6f}",
+            asked <= 1.5 * MADE_NONE and pushed <= 1 + 1e-6,
+        ),
+    ]
 
 
 def _troubles() -> list[Claim]:
@@ -198,11 +282,15 @@ def _troubles() -> list[Claim]:
         of = "kinetic energy" if each.trouble.six else "CoV"
         claims.append(
             Claim(
-                "troubles", f"{each.trouble.name}: cost in {of} and CoF, worst, {grid.SIZE.troubled} robots x {seeds} seeds",
-                "no energy made, limits kept", f"{_both(each.speed, each.force)} (collisions 3 to 5 {each.later:.4f}); energy {each.fastest**2 - 1:+.0e}",
-                each.sound, f"energy {each.fastest**2 - 1:+.0e}, command {each.command_speed:.3f} v0 and {each.command_acceleration:.3f} v0·ω, {each.faults} runs with a fault", beyond=True,
+                "troubles",
+                f"{each.trouble.name}: cost in {of} and CoF, worst, {grid.SIZE.troubled} robots x {seeds} seeds",
+                "no energy made, limits kept",
+                f"{_both(each.speed, each.force)} (collisions 3 to 5 {each.later:.4f}); energy {each.fastest**2 - 1:+.0e}",
+                each.sound,
+                f"energy {each.fastest**2 - 1:+.0e}, command {each.command_speed:.3f} v0 and {each.command_acceleration:.3f} v0·ω, {each.faults} runs with a fault",
+                beyond=True,
             )
-        )  # fmt: skip
+        )
     return claims
 
 

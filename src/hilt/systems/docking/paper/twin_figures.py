@@ -21,7 +21,12 @@ from hilt.systems.docking.views.contacts import (
     simulated_touch,
 )
 
-METHODS = {"none": ("none", "guarded"), "pida": ("pida", "guarded"), "twin realtime": ("twin", "realtime"), "twin guarded": ("twin", "guarded")}  # fmt: skip
+METHODS = {
+    "none": ("none", "guarded"),
+    "pida": ("pida", "guarded"),
+    "twin realtime": ("twin", "realtime"),
+    "twin guarded": ("twin", "guarded"),
+}
 ASKED, LEAST = 0.035, 1e-4
 SHOWN = (-30, 230)  # ms around the touch
 
@@ -159,7 +164,7 @@ def _troubles() -> Picture:
         "What each trouble costs",
         f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst of all. None of them makes energy.",
         fig,
-    )  # fmt: skip
+    )
 
 
 def write(folder: Path) -> None:

@@ -104,9 +104,12 @@ def trace(method: str, mode: str = "guarded") -> job.Result:
 def bound_at(delay: int, n: float) -> float:
     """Least CoF of the first touch in real time."""
     values = scenario(
-        "table1", "compensate.method=twin", f"robot.delay={delay} ms", "sensor.noise=0.5 N",
+        "table1",
+        "compensate.method=twin",
+        f"robot.delay={delay} ms",
+        "sensor.noise=0.5 N",
         f"limits.command_acceleration_ratio={n}",
-    )  # fmt: skip
+    )
     found = bound_cof(values)
     assert found is not None, "a pure delay has a closed form"
     return found

@@ -29,9 +29,12 @@ def pure(delay: int) -> Robot:
 def second_order(whole: int, pure: int, zeta: float) -> Robot:
     """`whole` ms in all, 2 ms of it in the sensor, `pure` ms of it a pure delay."""
     return (
-        f"robot.kind={'delay+second-order' if pure else 'second-order'}", f"robot.delay={whole} ms",
-        f"robot.pure_delay={pure} ms", f"robot.damping_ratio={zeta}", "sensor.delay=2 ms",
-    )  # fmt: skip
+        f"robot.kind={'delay+second-order' if pure else 'second-order'}",
+        f"robot.delay={whole} ms",
+        f"robot.pure_delay={pure} ms",
+        f"robot.damping_ratio={zeta}",
+        "sensor.delay=2 ms",
+    )
 
 
 PURE = [pure(delay) for delay in (10, 20, 30, 40)]
@@ -72,9 +75,12 @@ def wrong(seed: int) -> dict[str, float]:
     draw = np.random.default_rng(seed).uniform
     delay, frequency, damping = draw(-0.1, 0.1, 3)
     return {
-        "delay_error": delay, "frequency_error": frequency, "damping_error": damping,
-        "stiffness_error": draw(-0.4, 0.4), "surface_error": draw(-1e-3, 1e-3),
-    }  # fmt: skip
+        "delay_error": delay,
+        "frequency_error": frequency,
+        "damping_error": damping,
+        "stiffness_error": draw(-0.4, 0.4),
+        "surface_error": draw(-1e-3, 1e-3),
+    }
 
 
 def scenario(name: str, *settings: str) -> Docking:
@@ -113,9 +119,15 @@ def run(
     log = np.zeros(ROWS, DOCKING.row)
     for robot in robots:
         values = scenario(
-            name, f"compensate.method={method}", f"compensate.mode={mode}", f"limits.command_acceleration_ratio={n}",
-            f"sensor.noise={noise} N", *NOISES, *robot, *changes,
-        )  # fmt: skip
+            name,
+            f"compensate.method={method}",
+            f"compensate.mode={mode}",
+            f"limits.command_acceleration_ratio={n}",
+            f"sensor.noise={noise} N",
+            *NOISES,
+            *robot,
+            *changes,
+        )
         ideal, v0 = ideal_of(values), values.approach.speed
         scale = v0 * np.sqrt(values.contact.stiffness / values.reduced_mass)
         for seed in seeds:

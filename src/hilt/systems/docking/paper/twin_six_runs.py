@@ -68,10 +68,16 @@ class Runs:
 def scenario(geometry: Geometry, *changes: str, method: str = "twin", mode: str = "guarded") -> Docking:
     normal, approach, servicer, target = geometry
     return twin_runs.scenario(
-        "oblique", f"compensate.method={method}", f"compensate.mode={mode}", f"frames.normal={normal}",
-        f"approach.direction={approach}", f"servicer.assembly_position={servicer}", f"target.assembly_position={target}",
-        *NOISES, *changes,
-    )  # fmt: skip
+        "oblique",
+        f"compensate.method={method}",
+        f"compensate.mode={mode}",
+        f"frames.normal={normal}",
+        f"approach.direction={approach}",
+        f"servicer.assembly_position={servicer}",
+        f"target.assembly_position={target}",
+        *NOISES,
+        *changes,
+    )
 
 
 def kept(rows: np.ndarray, values: Docking) -> tuple[float, float, float, float]:
@@ -122,9 +128,10 @@ def normal_told_wrong(seed: int) -> dict[str, float]:
     draw = np.random.default_rng(1000 + seed).uniform
     return {
         **wrong(seed),
-        "normal_error": math.radians(5.0 if seed == SEEDS[0] else draw(0, 5)), "normal_azimuth": draw(0, 2 * math.pi),
+        "normal_error": math.radians(5.0 if seed == SEEDS[0] else draw(0, 5)),
+        "normal_azimuth": draw(0, 2 * math.pi),
         "normal_doubt": math.radians(2.5),
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True)

@@ -94,11 +94,24 @@ def cost(
         six = twin_six_runs.run(*trouble.settings, robots=robots, geometries=geometries, seeds=seeds, told=trouble.told)
         kept = six.kept
         return Cost(
-            trouble, six.energy_error, six.worst, float(np.abs(six.cof[:, 2:] - 1).max()), six.slip,
-            math.sqrt(kept.energy), kept.command_speed, kept.command_acceleration, six.faults,
-        )  # fmt: skip
+            trouble,
+            six.energy_error,
+            six.worst,
+            float(np.abs(six.cof[:, 2:] - 1).max()),
+            six.slip,
+            math.sqrt(kept.energy),
+            kept.command_speed,
+            kept.command_acceleration,
+            six.faults,
+        )
     runs = twin_runs.run(*trouble.settings, robots=robots, seeds=seeds, told=trouble.told)
     return Cost(
-        trouble, *runs.worst, float(np.abs(runs.cof[:, :, 2:] - 1).max()), runs.slip,
-        runs.speed, runs.command_speed, runs.command_acceleration, runs.faults,
-    )  # fmt: skip
+        trouble,
+        *runs.worst,
+        float(np.abs(runs.cof[:, :, 2:] - 1).max()),
+        runs.slip,
+        runs.speed,
+        runs.command_speed,
+        runs.command_acceleration,
+        runs.faults,
+    )

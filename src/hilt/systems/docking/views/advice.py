@@ -53,9 +53,11 @@ def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) 
     if abs(prediction.cov - 1.0) / SPEED_WITHIN > prediction.force_error / WITHIN:
         fails = f"misses the speed by {_percent(prediction.cov)}"
     else:
-        fails = f"hits up to {1.0 + prediction.force_error:.3g} times as hard" if _hard(prediction) else (
-            f"misses the force by {100 * prediction.force_error:.2g} %"
-        )  # fmt: skip
+        fails = (
+            f"hits up to {1.0 + prediction.force_error:.3g} times as hard"
+            if _hard(prediction)
+            else (f"misses the force by {100 * prediction.force_error:.2g} %")
+        )
     return f"This scenario needs <b>{best}</b>, the simplest that keeps {asked}; {next_best} {fails}{forced}."
 
 

@@ -156,9 +156,16 @@ def _phase_plane(result: Result, ideal: Result | None) -> Picture:
     for side, name, place in ((-1, "rear frame", "right"), (1, "front frame", "left")):
         axes.axvline(side * free, color="0.35", linewidth=2.0)
         axes.annotate(
-            name, (side * free, 0.5), (4 * side, 0), xycoords=("data", "axes fraction"), textcoords="offset points", ha=place,
-            va="center", rotation=90, fontsize=8,
-        )  # fmt: skip
+            name,
+            (side * free, 0.5),
+            (4 * side, 0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha=place,
+            va="center",
+            rotation=90,
+            fontsize=8,
+        )
     axes.set(xlabel="position of the rod along the normal [mm]", ylabel="velocity [mm/s]")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return Picture(

@@ -24,9 +24,24 @@ LEAST = 0.25  # m, half the depth of a satellite that is not set back
 OVER = 1.01  # the mock-up against the body: its lines lie just outside
 
 PARAMS = record(
-    nodes="i8", target="i8", frames="i8", servicer="i8", mock="i8", wanted="i8", tip="i8", force="i8", drive="i8", far="i8",
-    X_TW=7, X_AB=7, tip_B=3, start=3, above=3, least="f8", robot=ROBOT,
-)  # fmt: skip
+    nodes="i8",
+    target="i8",
+    frames="i8",
+    servicer="i8",
+    mock="i8",
+    wanted="i8",
+    tip="i8",
+    force="i8",
+    drive="i8",
+    far="i8",
+    X_TW=7,
+    X_AB=7,
+    tip_B=3,
+    start=3,
+    above=3,
+    least="f8",
+    robot=ROBOT,
+)
 STATE = record(q=JOINTS)
 
 

@@ -115,6 +115,9 @@ def _arrow(axes: Axes, collision: Collision, force: float, largest: float) -> No
     start = collision.side * (FRAME - 2 * HEAD) * 0.9
     length = 0.5 + 1.0 * force / max(largest, 1e-12)
     axes.annotate(
-        "", (start + collision.side * length, 0.0), (start, 0.0), zorder=4,
+        "",
+        (start + collision.side * length, 0.0),
+        (start, 0.0),
+        zorder=4,
         arrowprops={"arrowstyle": "-|>", "color": MEASURED, "linewidth": 2.2},
-    )  # fmt: skip
+    )

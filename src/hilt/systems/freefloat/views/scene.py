@@ -26,9 +26,21 @@ FAR = 3.0  # m, beyond which a robot cannot follow
 TIE = 1.0  # m between the marks of a track
 
 PARAMS = record(
-    nodes="i8", body="i8", mock="i8", wanted="i8", follow="i8", walls="i8", force="i8", torque="i8", measured="i8",
-    centre=3, sensor=3, least="f8", least_torque="f8", robot=ROBOT,
-)  # fmt: skip
+    nodes="i8",
+    body="i8",
+    mock="i8",
+    wanted="i8",
+    follow="i8",
+    walls="i8",
+    force="i8",
+    torque="i8",
+    measured="i8",
+    centre=3,
+    sensor=3,
+    least="f8",
+    least_torque="f8",
+    robot=ROBOT,
+)
 STATE = record(q=JOINTS)
 
 

@@ -51,9 +51,13 @@ def follow(gear: float, feedback: bool = True) -> Followed:
 def lag(gear: float, rotor: str) -> float:
     """Seconds by which the hand is late in a smooth start: what the force does not explain, over the acceleration."""
     result = run(
-        "hils-1", "arm.model=jointed", f"arm.jointed.gear={gear}", f"arm.jointed.rotor_inertia={rotor}", "operator.shaper=1 s",
+        "hils-1",
+        "arm.model=jointed",
+        f"arm.jointed.gear={gear}",
+        f"arm.jointed.rotor_inertia={rotor}",
+        "operator.shaper=1 s",
         "loop.duration=6 s",
-    )  # fmt: skip
+    )
     t, measured, expected = velocity_error(result)
     rows, k, period = result.rows, np.searchsorted(result.rows["t"], t), result.scenario.loop.period
     last = np.minimum(k + 2, len(rows) - 1)
@@ -78,35 +82,53 @@ def arm_claims() -> list[Claim]:
     point = 1e3 * run("hils-1").metrics["position_error_m"]
     return [
         Claim(
-            "App. A, eq. 12-19", f"largest |v_c - v| in HILS 1 with seven joints and gears of {gears}", "closed form (19)",
+            "App. A, eq. 12-19",
+            f"largest |v_c - v| in HILS 1 with seven joints and gears of {gears}",
+            "closed form (19)",
             f"{', '.join(f'{1e3 * f.most:.3g}' for f in on)} mm/s; by (19) {', '.join(f'{1e3 * f.expected:.3g}' for f in on)} mm/s; {unexplained:.2%} (rms) unexplained at most",
             unexplained < 0.01,
         ),
         Claim(
-            "App. A, eq. 19", "second term, by the force: proportional to G⁻², so 4 for a doubled gear", "∝ G⁻²",
-            f"{', '.join(f'{f:.2f}' for f in falls)}", all(abs(f / 4 - 1) < 0.03 for f in falls),
+            "App. A, eq. 19",
+            "second term, by the force: proportional to G⁻², so 4 for a doubled gear",
+            "∝ G⁻²",
+            f"{', '.join(f'{f:.2f}' for f in falls)}",
+            all(abs(f / 4 - 1) < 0.03 for f in falls),
         ),
         Claim(
-            "App. A, eq. 19", f"first term, by the acceleration: lag of the hand with gears of {HIGH[0]} and {HIGH[1]}", "∝ G⁻³, vanishes",
-            f"{lags[0]:.3f} and {lags[1]:.3f} ms; with rotors of no inertia {bare[0]:.3f} and {bare[1]:.3f} ms", lags[1] < 0.1 * lags[0],
+            "App. A, eq. 19",
+            f"first term, by the acceleration: lag of the hand with gears of {HIGH[0]} and {HIGH[1]}",
+            "∝ G⁻³, vanishes",
+            f"{lags[0]:.3f} and {lags[1]:.3f} ms; with rotors of no inertia {bare[0]:.3f} and {bare[1]:.3f} ms",
+            lags[1] < 0.1 * lags[0],
             "a rotor's inertia counts G² times in M, and q̈_a is G q̈: for a given motion of the hand the links' part falls with G⁻², "
             "and the rotors' part, K_va⁻¹ I_a of delay, does not fall at all. It is small, not vanishing",
         ),
         Claim(
-            "App. A", f"v ≈ v_c when the force is controlled by feedback: |v_c - v| over the speed asked for, gear {RATED}", "holds",
-            f"{on[rated].share:.1%} with feedback, {off[rated].share:.0%} without", on[rated].share < HOLDS < off[rated].share,
+            "App. A",
+            f"v ≈ v_c when the force is controlled by feedback: |v_c - v| over the speed asked for, gear {RATED}",
+            "holds",
+            f"{on[rated].share:.1%} with feedback, {off[rated].share:.0%} without",
+            on[rated].share < HOLDS < off[rated].share,
         ),
         Claim(
-            "App. A", f"when it breaks: the same with gears of {gears}", "not if the ratio is large enough",
+            "App. A",
+            f"when it breaks: the same with gears of {gears}",
+            "not if the ratio is large enough",
             f"{', '.join(f'{f.share:.0%}' for f in on)} with feedback, {', '.join(f'{f.share:.0%}' for f in off)} without: "
             f"below a gear of about {least_gear():.0f} more than {HOLDS:.0%} also with feedback, without it at every gear here",
-            all(a.share < b.share for a, b in zip(on, off, strict=True)), beyond=True,
+            all(a.share < b.share for a, b in zip(on, off, strict=True)),
+            beyond=True,
         ),
         Claim(
-            "App. A", f"HILS 1, distance between the hands with gears of {gears}", "no figure",
-            f"{', '.join(f'{e:.3g}' for e in errors)} mm; {point:.2f} mm with a hand that does as it is told", errors == sorted(errors, reverse=True), beyond=True,
+            "App. A",
+            f"HILS 1, distance between the hands with gears of {gears}",
+            "no figure",
+            f"{', '.join(f'{e:.3g}' for e in errors)} mm; {point:.2f} mm with a hand that does as it is told",
+            errors == sorted(errors, reverse=True),
+            beyond=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def arm_picture() -> Picture:

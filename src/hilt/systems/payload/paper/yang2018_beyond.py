@@ -33,17 +33,23 @@ def _identification_claims() -> list[Claim]:
     words = [" and ".join(f"{e:.2g}" for e in each) for each in errors]
     return [
         Claim(
-            "Sec. Virtual arm", "mass 20 % wrong, 0.5 N of noise, 0.1 N of bias: identified by a push before the transport", "not treated",
+            "Sec. Virtual arm",
+            "mass 20 % wrong, 0.5 N of noise, 0.1 N of bias: identified by a push before the transport",
+            "not treated",
             f"hands {words[1]} mm apart (virtual too light, too heavy) instead of {words[0]} mm; mass within {masses[0]:.2%}, by "
             f"{push['push_force_N']:.0f} N in {push['push_duration_s']:.1f} s",
-            max(errors[1]) < 0.5 and masses[0] < 0.01, beyond=True,
+            max(errors[1]) < 0.5 and masses[0] < 0.01,
+            beyond=True,
         ),
         Claim(
-            "Sec. Virtual arm", "the same, identified in the transport alone", "not treated",
+            "Sec. Virtual arm",
+            "the same, identified in the transport alone",
+            "not treated",
             f"{words[2]} mm; mass within {masses[1]:.2%} at the end; without feed-forward on orbit {words[3]} mm",
-            max(errors[2]) < 0.5 * max(errors[0]) and masses[1] < 0.01, beyond=True,
+            max(errors[2]) < 0.5 * max(errors[0]) and masses[1] < 0.01,
+            beyond=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def stop_of(policy: str) -> tuple[float, float, float, float]:
@@ -65,21 +71,33 @@ def _outage_claims() -> list[Claim]:
     apart = position_errors(again.rows, again.scenario)
     return [
         Claim(
-            "Sec. HILS 2", "link lost: brake with 20 N and the mass as known, against a soft stop", "not treated",
+            "Sec. HILS 2",
+            "link lost: brake with 20 N and the mass as known, against a soft stop",
+            "not treated",
             f"stands after {1e3 * brake[0]:.0f} mm and {brake[3]:.1f} s with {brake[1]:.1f} N, against {1e3 * soft[0]:.0f} mm, {soft[3]:.1f} s, "
-            f"{soft[1]:.1f} N", brake[0] < soft[0] and brake[3] < soft[3] and brake[1] < soft[1], beyond=True,
+            f"{soft[1]:.1f} N",
+            brake[0] < soft[0] and brake[3] < soft[3] and brake[1] < soft[1],
+            beyond=True,
         ),
         Claim(
-            "Sec. HILS 2", "reference frozen and coupling kept instead", "not treated",
+            "Sec. HILS 2",
+            "reference frozen and coupling kept instead",
+            "not treated",
             f"{1e3 * freeze[0]:.0f} mm out, then slowly pulled back: {1e3 * freeze[2]:.1f} mm/s after 20 s; {freeze[1]:.1f} N",
-            bool(np.isinf(freeze[3])), beyond=True,
+            bool(np.isinf(freeze[3])),
+            beyond=True,
         ),
         Claim(
-            "Sec. HILS 2", "after the outage the virtual arm is put where the slave arm is, at rest", "not treated",
-            f"{1e3 * apart.max():.0f} mm apart before, {1e3 * apart[-1]:.2f} mm after" if when is not None else "did not happen",
-            when is not None and apart[-1] < 1e-3, beyond=True,
+            "Sec. HILS 2",
+            "after the outage the virtual arm is put where the slave arm is, at rest",
+            "not treated",
+            f"{1e3 * apart.max():.0f} mm apart before, {1e3 * apart[-1]:.2f} mm after"
+            if when is not None
+            else "did not happen",
+            when is not None and apart[-1] < 1e-3,
+            beyond=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _bilateral_claims() -> list[Claim]:
@@ -88,20 +106,31 @@ def _bilateral_claims() -> list[Claim]:
     times = settling_times(values)
     return [
         Claim(
-            "Sec. Introduction", "a hand feels a wall of 10 kN/m through 0.5 s of delay, 0.2 s of jitter, 20 % of loss", "avoided: force is not reflected",
+            "Sec. Introduction",
+            "a hand feels a wall of 10 kN/m through 0.5 s of delay, 0.2 s of jitter, 20 % of loss",
+            "avoided: force is not reflected",
             f"feels {m['felt_N']:.2f} N, applies {m['applied_N']:.2f} N, settled {m['settling_time_s']:.2f} s after the hand stands; the loosest hand "
             f"on the softest wall {softest.metrics['settling_time_s']:.2f} s",
-            abs(m["felt_minus_applied_N"]) < 0.02 and softest.metrics["settling_time_s"] < USABLE, beyond=True,
+            abs(m["felt_minus_applied_N"]) < 0.02 and softest.metrics["settling_time_s"] < USABLE,
+            beyond=True,
         ),
         Claim(
-            "Sec. Introduction", "the same at 0.1, 1 and 2.5 s: stable, but how long it takes to settle", "unstable or slow",
-            f"{', '.join(f'{times[d]:.1f}' for d in (0.1, 1.0, 2.5))} s; more than {USABLE:g} s from {longest_usable(times):.2g} s of delay on", all(np.isfinite(list(times.values()))), beyond=True,
+            "Sec. Introduction",
+            "the same at 0.1, 1 and 2.5 s: stable, but how long it takes to settle",
+            "unstable or slow",
+            f"{', '.join(f'{times[d]:.1f}' for d in (0.1, 1.0, 2.5))} s; more than {USABLE:g} s from {longest_usable(times):.2g} s of delay on",
+            all(np.isfinite(list(times.values()))),
+            beyond=True,
         ),
         Claim(
-            "Sec. Introduction", "energy: joules into the link less joules out of it, both ends", "not treated",
-            f"never below {si(m['books_min_J'], 'J', 2)}; guarded at {-values.bilateral.energy:g} J", m["books_min_J"] >= -values.bilateral.energy, beyond=True,
+            "Sec. Introduction",
+            "energy: joules into the link less joules out of it, both ends",
+            "not treated",
+            f"never below {si(m['books_min_J'], 'J', 2)}; guarded at {-values.bilateral.energy:g} J",
+            m["books_min_J"] >= -values.bilateral.energy,
+            beyond=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _arms_claims() -> list[Claim]:
@@ -115,18 +144,30 @@ def _arms_claims() -> list[Claim]:
     into, out = ports["master"]["in_J"], ports["slave"]["out_J"]
     return [
         Claim(
-            "Sec. System", "two arms of seven joints move and turn 4500 kg through 5 s of delay: hands apart", "shown, no figure",
-            f"{1e3 * m['position_error_m']:.2f} mm and {1e3 * m['attitude_error_rad']:.2f} mrad", m["position_error_m"] < 2e-3 and result.fault is None, beyond=True,
+            "Sec. System",
+            "two arms of seven joints move and turn 4500 kg through 5 s of delay: hands apart",
+            "shown, no figure",
+            f"{1e3 * m['position_error_m']:.2f} mm and {1e3 * m['attitude_error_rad']:.2f} mrad",
+            m["position_error_m"] < 2e-3 and result.fault is None,
+            beyond=True,
         ),
         Claim(
-            "Sec. System", "they press on each other with at most", "not treated",
-            f"{pressing:.2f} N of {m['peak_force_N']:.1f} N; {unrelieved:.2f} N if they do not give way to it", pressing < 0.25 * m["peak_force_N"], beyond=True,
+            "Sec. System",
+            "they press on each other with at most",
+            "not treated",
+            f"{pressing:.2f} N of {m['peak_force_N']:.1f} N; {unrelieved:.2f} N if they do not give way to it",
+            pressing < 0.25 * m["peak_force_N"],
+            beyond=True,
         ),
         Claim(
-            "HILS 2", "energy: virtual arm on its payload, into the link; slave arm on its payload, out of it", "not treated",
-            f"{into:.3f} J and {out:.3f} J", abs(out / into - 1) < 0.02, beyond=True,
+            "HILS 2",
+            "energy: virtual arm on its payload, into the link; slave arm on its payload, out of it",
+            "not treated",
+            f"{into:.3f} J and {out:.3f} J",
+            abs(out / into - 1) < 0.02,
+            beyond=True,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def beyond_claims() -> list[Claim]:

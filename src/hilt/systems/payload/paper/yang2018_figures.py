@@ -32,13 +32,23 @@ def pictures() -> list[Picture]:
         _fig8(),
         _fig9(),
         _fig10(),
-        _forces("Fig. 12", "hils-1", "HILS 1, 4500 kg for 20 s: the harder virtual grip has the sharper peak; our slave arm is ideal and lacks the oscillation of the real one."),
+        _forces(
+            "Fig. 12",
+            "hils-1",
+            "HILS 1, 4500 kg for 20 s: the harder virtual grip has the sharper peak; our slave arm is ideal and lacks the oscillation of the real one.",
+        ),
         _positions("Fig. 13", "hils-1", "HILS 1: ways of both hands, and the distance between them."),
         _fig14(),
         _fig15(),
-        _forces("Fig. 16", "hils-2", "HILS 2, an operator through 5 s of delay: the virtual arm's time is shifted by the delay."),
-        _positions("Fig. 17", "hils-2", "HILS 2: ways of both hands, the virtual one shifted by the delay, and the distance between them."),
-    ]  # fmt: skip
+        _forces(
+            "Fig. 16", "hils-2", "HILS 2, an operator through 5 s of delay: the virtual arm's time is shifted by the delay."
+        ),
+        _positions(
+            "Fig. 17",
+            "hils-2",
+            "HILS 2: ways of both hands, the virtual one shifted by the delay, and the distance between them.",
+        ),
+    ]
 
 
 def _fig8() -> Picture:

@@ -24,11 +24,35 @@ FINGER = 0.03  # m, the drawn finger that meets a wall
 GROUND = 1.3  # m below the grip, where there is no table
 
 PARAMS = record(
-    nodes="i8", arms="i8", jointed="i8", bilateral="i8", table="i8", slave=2, virtual=2, late=2, payload="i8",
-    virtual_payload="i8", late_payload="i8", wall="i8", master="i8", finger="i8", floor="i8", grip_B=3, offsets=("f8", (2, 3)),
-    arm=(ARM, (2,)), hexa=TABLE, floor_p=3, wall_p=3, least="f8", least_speed="f8",
-    speed_arrow="i8", virtual_arrow="i8", grip_arrow=2, hand_arrow="i8", wall_arrow="i8",
-)  # fmt: skip
+    nodes="i8",
+    arms="i8",
+    jointed="i8",
+    bilateral="i8",
+    table="i8",
+    slave=2,
+    virtual=2,
+    late=2,
+    payload="i8",
+    virtual_payload="i8",
+    late_payload="i8",
+    wall="i8",
+    master="i8",
+    finger="i8",
+    floor="i8",
+    grip_B=3,
+    offsets=("f8", (2, 3)),
+    arm=(ARM, (2,)),
+    hexa=TABLE,
+    floor_p=3,
+    wall_p=3,
+    least="f8",
+    least_speed="f8",
+    speed_arrow="i8",
+    virtual_arrow="i8",
+    grip_arrow=2,
+    hand_arrow="i8",
+    wall_arrow="i8",
+)
 
 
 @jit_apart

@@ -24,13 +24,19 @@ def add_table(scene: Scene, p, hexa: Hexa, stage: XYStage) -> None:
     out, half = hexa.base_radius, hexa.base_half_spacing
     long_x, long_y = 2.0 * stage.travel_x + 1.0, min(2.0 * stage.travel_y + 0.8, 1.6)
     p.first = scene.node(
-        "stage-bed", "X-Y stage", "wire", "table",
+        "stage-bed",
+        "X-Y stage",
+        "wire",
+        "table",
         *(box((long_x, 0.10, 0.06), (0.0, side * 0.35, -0.09)) for side in (-1.0, 1.0)),
-    )  # fmt: skip
+    )
     scene.node(
-        "stage-carriage", "X-Y stage: carriage", "wire", "table",
+        "stage-carriage",
+        "X-Y stage: carriage",
+        "wire",
+        "table",
         *(box((0.10, long_y, 0.06), (side * 0.35, 0.0, -0.03)) for side in (-1.0, 1.0)),
-    )  # fmt: skip
+    )
     parts = [cylinder(1.1 * out, 0.05, (0.0, 0.0, -0.06))]
     for pair in range(3):
         turn = 2.0 * math.pi / 3.0 * pair
@@ -40,9 +46,13 @@ def add_table(scene: Scene, p, hexa: Hexa, stage: XYStage) -> None:
     for i in range(LEGS):
         p.azimuth[i] = 2.0 * math.pi / 3.0 * (i // 2)
         scene.node(
-            f"crank-{i + 1}", f"crank {i + 1}", "wire", "table",
-            rod((0, 0, 0), (hexa.crank, 0, 0), 0.025), cylinder(0.04, 0.03, along=Y),
-        )  # fmt: skip
+            f"crank-{i + 1}",
+            f"crank {i + 1}",
+            "wire",
+            "table",
+            rod((0, 0, 0), (hexa.crank, 0, 0), 0.025),
+            cylinder(0.04, 0.03, along=Y),
+        )
     joints = [tuple(float(part) for part in joint) for joint in p.hexa.joints]
     outline = [rod(joints[i], joints[(i + 1) % LEGS], 0.018) for i in range(LEGS)]
     scene.node("plate", "plate of the table", "wire", "table", cylinder(hexa.plate_radius, 0.02), *outline)
