@@ -56,7 +56,7 @@ def test_start_values_are_those_of_compiled_resets(name):
     row, x, w = (np.zeros_like(part) for part in (bench.row, bench.x, bench.w))
     row["fault_axis"] = -1
     for blocks, state in ((system.tick, x), (system.plant, w)):
-        used = [block for block in blocks if block.when(values) and not block.shares]
+        used = [block for block in blocks if block.when(values)]
         for block in sorted(used, key=lambda block: not block.starts_first):
             block.kind.reset(row[0], state[0][block.name], bench.p[0][block.name])
     assert row.tobytes() == bench.row.tobytes()

@@ -41,7 +41,6 @@ def in_motion(system_name, name):
 
 def stage_of(system, name, bench, key):
     kind = system.kinds(scenario_of(system.name, name))[key]
-    key = next(block.shares or key for block in system.blocks if block.name == key)
     state = (bench.x if key in bench.x.dtype.names else bench.w)[0][key]
     return kind, state, bench.p[0][key], float(bench.p[0].dt)
 

@@ -74,8 +74,7 @@ def test_the_tick_never_sees_the_truth(result):
     hidden = system.inputs - read
     assert hidden, "a simulated world without a secret"
     for block in system.plant:
-        if not block.shares:
-            spoil(bench.p[block.name])
+        spoil(bench.p[block.name])
     for k in range(len(rows)):
         rig.read(bench.row)
         for signal in ("tick", "t"):
@@ -121,7 +120,7 @@ def test_every_stage_gets_its_own_section(found):
     system, values, _ = found
     for block in system.blocks:
         if block.section is nothing:
-            assert block.shares or block.kind.params == EMPTY, f"{block.name} has parameters and no section"
+            assert block.kind.params == EMPTY, f"{block.name} has parameters and no section"
         else:
             _, config, loop, returned = typing.get_type_hints(block.kind.pack).values()
             assert (loop, returned) == (Cycle, type(None)), block.name

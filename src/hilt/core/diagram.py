@@ -51,8 +51,7 @@ class Code:
 
 
 def _function(name: str, state: str, blocks: Blocks) -> str:
-    owners = [(block.name, block.shares or block.name) for block in blocks]
-    calls = [f"    {key}_step(sig, {state}.{owner}, p.{owner}, p.dt)" for key, owner in owners]
+    calls = [f"    {block.name}_step(sig, {state}.{block.name}, p.{block.name}, p.dt)" for block in blocks]
     return FUNCTION.format(name=name, state=state, calls="\n".join(calls) or "    return")
 
 

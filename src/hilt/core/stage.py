@@ -65,7 +65,6 @@ class Block:
     section: Callable[[Any], Any] = nothing  # of a scenario: what the stage is packed from
     when: Callable[[Any], bool] = always  # of a scenario: whether it has this block
     starts_first: bool = False  # the others start from what it starts with
-    shares: str = ""  # the block whose state and parameters it uses
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():

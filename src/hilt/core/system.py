@@ -192,5 +192,5 @@ def _used(blocks: Blocks, scenario: Any) -> Blocks:
 
 
 def _once(blocks: Iterable[Block]) -> Blocks:
-    """Those with a state and parameters of their own, each once: plant and lab may have blocks in common."""
-    return tuple({block.name: block for block in blocks if not block.shares}.values())
+    """Each name once: plant and lab may have blocks in common, with one state and one set of parameters."""
+    return tuple({block.name: block for block in blocks}.values())
