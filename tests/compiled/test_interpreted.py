@@ -8,6 +8,7 @@ from numba.core import event
 
 from hilt import job
 from hilt.compiled import interpreted, jit
+from hilt.compiled.interpreted import OFTEN, sparing
 from hilt.core import registry
 from hilt.maths import once, so3, spatial
 
@@ -40,6 +41,19 @@ def test_neither_a_function_nor_what_it_calls_is_compiled():
     with event.install_listener("numba:compile", Compiled()) as seen:
         assert interpreted(_quarter)(8.0) == 2.0
     assert seen.names == []
+
+
+def test_what_is_called_often_is_compiled_then():
+    @jit
+    def third(x):
+        return x / 3.0
+
+    with event.install_listener("numba:compile", Compiled()) as seen:
+        found = [sparing(third)(1.0) for _ in range(OFTEN)]
+        assert seen.names == []
+        found.append(sparing(third)(1.0))
+    assert seen.names == ["third"]
+    assert set(found) == {1.0 / 3.0}
 
 
 @given(vectors, vectors)

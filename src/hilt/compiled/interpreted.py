@@ -12,6 +12,8 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 from numba.core.types import ExternalFunction
 
+OFTEN = 20  # calls of some milliseconds, against seconds of compiling
+
 
 class _Foreign(Exception):
     """A C function is reached, which only compiled code can call."""
@@ -55,6 +57,23 @@ def interpreted(function: Any) -> Any:
         return _rebuilt(function.py_func)
     except _Foreign:
         return function
+
+
+class _Sparing:
+    """Without the compiler for the first calls, compiled when it turns out to be called often, as by a sweep."""
+
+    def __init__(self, function: Any) -> None:
+        self._plain, self._compiled, self._calls = interpreted(function), function, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        self._calls += 1
+        return (self._plain if self._calls <= OFTEN else self._compiled)(*arguments)
+
+
+@functools.cache
+def sparing(function: Any) -> Any:
+    """The function, compiled once that pays."""
+    return _Sparing(function) if isinstance(function, Dispatcher) else function
 
 
 def interpreted_module(module: ModuleType) -> Any:

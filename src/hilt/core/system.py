@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.compiled import interpreted
+from hilt.compiled.interpreted import sparing
 from hilt.core import diagram, signals
 from hilt.core.diagram import Code
 from hilt.core.meter import Meter
@@ -141,7 +141,7 @@ class System:
         pack(plant, params, scenario)  # last: a block that it shares with `observe` belongs to the world here
         for blocks, state in ((_once(tick), x), (_once((*plant, *observe)), w)):
             for block in sorted(blocks, key=lambda block: not block.starts_first):
-                interpreted(block.kind.reset)(sig, state[0][block.name], params[block.name])
+                sparing(block.kind.reset)(sig, state[0][block.name], params[block.name])
         return Bench(row, x, w, p, round(scenario.loop.duration / scenario.loop.period) + 1, made.code)
 
     def _diagram(self, tick: Blocks, plant: Blocks, observe: Blocks) -> _Diagram:
