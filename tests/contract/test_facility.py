@@ -381,8 +381,8 @@ def test_the_sensor_feels_the_contact_of_each_system(system, scenario, stages, a
     """A spring at rest, pushed in: k δ, to the noise of a mean of 400 samples (four sigmas: 0.01 N)."""
     facility = RIG.facility.model_copy(update={"system": system, "scenario": scenario})
     rig = RIG.model_copy(update={"facility": facility})
-    kind, _ = world.bench_of(rig, [])
-    assert [block.name for block in world.needed(kind.plant, "F_So_S")] == stages
+    plant, _ = world.bench_of(rig, [])
+    assert [block.name for block in world.needed(plant, "F_So_S")] == stages
     if force is None:
         wall = job.find(system, scenario, [])[1].wall
         away, force = wall.gap + 0.001, -0.001 * wall.stiffness

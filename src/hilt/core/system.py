@@ -125,13 +125,13 @@ class System:
 
     def kinds(self, scenario: Any) -> dict[str, StageKind]:
         """The stages of tick and plant that a scenario uses, by the names of their blocks."""
-        used = (*_used(self.plant, scenario), *_used(self.tick, scenario.believed))
-        return {block.name: block.kind for block in used}
+        found = (*used(self.plant, scenario), *used(self.tick, scenario.believed))
+        return {block.name: block.kind for block in found}
 
     def set_up(self, scenario: Any) -> Bench:
         """Memory and start values for one run of a scenario: the plant's from the world, all others from what is believed."""
         believed = scenario.believed
-        tick, plant, observe = _used(self.tick, believed), _used(self.plant, scenario), _used(self.observe, believed)
+        tick, plant, observe = used(self.tick, believed), used(self.plant, scenario), used(self.observe, believed)
         made = self._diagram(tick, plant, observe)
         row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w, made.p))
         sig, params = row[0], p[0]
@@ -187,7 +187,8 @@ def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
         block.kind.pack(params[block.name], sections[block.section], loop)
 
 
-def _used(blocks: Blocks, scenario: Any) -> Blocks:
+def used(blocks: Blocks, scenario: Any) -> Blocks:
+    """Those that a scenario has."""
     return tuple(block for block in blocks if block.when(scenario))
 
 

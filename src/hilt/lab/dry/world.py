@@ -13,7 +13,7 @@ from hilt import job
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.core.stage import Block, Blocks
-from hilt.core.system import Bench, System
+from hilt.core.system import Bench, used
 from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.rigfile import Facility, RigFile
 from hilt.device.rsi import frames
@@ -55,12 +55,12 @@ def netft_of(rig: RigFile) -> NetFTRig:
     return section
 
 
-def bench_of(rig: RigFile, settings: list[str]) -> tuple[System, Bench]:
-    """The facility's scenario at the sensor's own rate and with the sensor's own noise."""
+def bench_of(rig: RigFile, settings: list[str]) -> tuple[Blocks, Bench]:
+    """The facility's scenario at the sensor's own rate and with the sensor's own noise, and the blocks of its world."""
     facility = facility_of(rig)
     own = [("loop.period", 1.0 / facility.sensor_rate), ("sensor.noise", facility.sensor_noise), ("sensor.sample_age", 0.0)]
     system, values, _ = job.find(facility.system, facility.scenario, [*rig.settings(facility.system), *settings, *own])
-    return system, system.set_up(values)
+    return used(system.plant, values), system.set_up(values)
 
 
 def start_of(rig: RigFile, settings: list[str]) -> Any:
@@ -92,10 +92,10 @@ class World:
     """`feel(X_WB, V_WB, t)` is the wrench that the sensor measures, noise included."""
 
     def __init__(self, rig: RigFile, settings: list[str]) -> None:
-        system, self._bench = bench_of(rig, settings)
+        plant, self._bench = bench_of(rig, settings)
         self._first = self._bench.row.copy(), self._bench.w.copy()
         sig, w, p = self._bench.row[0], self._bench.w[0], self._bench.p[0]
-        self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(system.plant, MEASURED)]
+        self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(plant, MEASURED)]
         self._sig, self._t = sig, 0.0
         self._dt = float(p["dt"])
         # Everything is compiled before the first sample.
