@@ -17,13 +17,14 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hilt.compiled import jit
+from hilt.compiled.interpreted import sparing
 from hilt.core import faults, ledger
 from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, POSE, record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre, Metre3, Quaternion, Radian, Second
-from hilt.maths import chain, once, so3, spatial, vec
+from hilt.maths import chain, so3, spatial, vec
 from hilt.maths.chain import CHAIN, CHAIN_WORK
 
 JOINTS = 7
@@ -122,7 +123,7 @@ def start_posture(section: HardwareArm, p_HB: Metre3, q_HB: Quaternion) -> tuple
     for spin, shoulder, elbow, wrist in SEEDS:
         q, left = np.array([towards, shoulder, spin, elbow, 0.0, wrist, 0.0]), math.inf
         for _ in range(15):
-            left = max(once.chain.ik(work, table, q, p_HB, q_HB, *spatial.UNMOVED, 0.2, 4))
+            left = max(sparing(chain.ik)(work, table, q, p_HB, q_HB, *spatial.UNMOVED, 0.2, 4))
             if left <= 0.01 * FOUND:
                 break
         spare = float(np.min(np.array(LIMITS) - np.abs(q))) if left <= FOUND else -math.inf
