@@ -10,7 +10,7 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py"
-BESIDE="tests/theory"
+BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py"
 IDLE="nice -n 19"
 command -v chrt >/dev/null && IDLE="chrt --idle 0"
 
@@ -25,7 +25,7 @@ wait $warmed
 # shellcheck disable=SC2046,SC2086
 $PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
-echo "the lab; beside it theory, stages with bounds checks, numerics without the compiler"
+echo "the lab; beside it theory, fuzz, reports, stages with bounds checks, numerics without the compiler"
 (
     set -e
     $IDLE $PYTEST -n 0 $BESIDE
