@@ -216,7 +216,7 @@ def test_kills_and_stops(lab, tmp_path, who, what, when, pause, after):
     lab.check()
     lab.ends[code] += 1
     assert code in ((-signal.SIGKILL, 0, 3) if (who, what) == ("loop", "kill") else (0, 2, 3, 130)), complained
-    mailbox.sessions()  # the owner's next command
+    shared.sweep()  # as the owner's next command does
     until(lambda: not shared.left(f"{command.process.pid}-*"))  # the recorder of a killed loop ends by itself
     files = list(tmp_path.glob("*.mcap"))
     if code in (2, 130):
