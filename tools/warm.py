@@ -11,5 +11,5 @@ for name in sys.argv[1:]:
     system = registry.system(name)
     _, values, _ = job.find(name, None, [])
     bench = system.set_up(values)
-    job.warm_up(system, bench)
+    job.warm_up(bench)
     bench.code.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(2, system.row))

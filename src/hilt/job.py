@@ -180,7 +180,7 @@ def run(
     preflight.check(preflight.estimate(system, values), folder)
     bench = system.set_up(values)
     rig = make_rig(system, bench)
-    warm_up(system, bench)
+    warm_up(bench)
     folder.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values)
     try:
@@ -201,11 +201,10 @@ def run(
     return result
 
 
-def warm_up(system: System, bench: Bench) -> None:
+def warm_up(bench: Bench, on_devices: bool = False) -> None:
     """One tick on a copy: compiled code and its pages are there before the clock starts."""
-    bench.code.plant(bench.row.copy(), bench.w.copy(), bench.p)
-    if system.observe:
-        bench.code.observe(bench.row.copy(), bench.w.copy(), bench.p)
+    world = bench.code.observe if on_devices else bench.code.plant
+    world(bench.row.copy(), bench.w.copy(), bench.p)
     bench.code.tick(bench.row.copy(), bench.x.copy(), bench.p)
 
 

@@ -82,7 +82,7 @@ class Session:
         system, values, name = self.system, self.values, self.name
         self.rig: LiveRig = PacedRig(system) if file is None else LabRig(file)
         bench = system.set_up(values)
-        job.warm_up(system, bench)
+        job.warm_up(bench, on_devices=file is not None)
         info = {
             "system": system.name,
             "scenario": name,
