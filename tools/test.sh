@@ -1,7 +1,8 @@
 #!/bin/sh
 # All tests. First what needs the processor; then the lab and the cockpit, which need a machine that answers within milliseconds.
 # These two mostly wait, so what only computes runs beside them, on what they leave: theory, stages with bounds checks in the
-# compiled code, numerics without the compiler.
+# compiled code, numerics without the compiler. A test in wall time that fails beside other work is judged on the quiet machine:
+# it runs once more, alone, and what fails there fails.
 set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile"
@@ -11,8 +12,23 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py"
 BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py"
+FAILED=$(mktemp -d)
+trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
 command -v chrt >/dev/null && IDLE="chrt --idle 0"
+
+kept() { # the tests with these words for pytest, which remembers in a folder of its own what failed
+    part=$1
+    shift
+    $PYTEST -o cache_dir="$FAILED/$part" "$@"
+}
+
+once_more() {
+    echo "once more, on a quiet machine: what failed in $1"
+    part=$1
+    shift
+    kept "$part" --last-failed -n 0 "$@"
+}
 
 # What the browser's tests need is fetched beside; without it they are skipped, and a sentence says what is missing.
 sh tools/browser.sh &
@@ -23,7 +39,8 @@ warmed=$!
 .venv/bin/python tools/warm.py docking payload
 wait $warmed
 # shellcheck disable=SC2046,SC2086
-$PYTEST -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
+kept main -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
+    once_more main $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
 echo "the lab; beside it theory, fuzz, reports, stages with bounds checks, numerics without the compiler"
 (
@@ -35,12 +52,18 @@ echo "the lab; beside it theory, fuzz, reports, stages with bounds checks, numer
         tests/systems/docking/test_docking_stages.py
 ) &
 beside=$!
-trap 'kill $beside 2>/dev/null || true' EXIT
+trap 'kill $beside 2>/dev/null || true; rm -rf "$FAILED"' EXIT
+lab=held
 # shellcheck disable=SC2086
-$PYTEST -n 0 $LAB
+kept lab -n 0 $LAB || lab=failed
 
 echo "the cockpit in a browser"
 wait $fetched || true
+browser=held
 # shellcheck disable=SC2086
-$PYTEST -n 0 $BROWSER
+kept browser -n 0 $BROWSER || browser=failed
 wait $beside
+# shellcheck disable=SC2086
+[ $lab = held ] || once_more lab $LAB
+# shellcheck disable=SC2086
+[ $browser = held ] || once_more browser $BROWSER
