@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run cockpit test check bench docs lock clean
+.PHONY: help run cockpit test check wheel bench docs lock clean
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ check: $(READY)  ## formatting, lint, types, generated docs, known vulnerabiliti
 	@$(BIN)/mypy
 	@$(BIN)/python tools/make_docs.py --check
 	@$(BIN)/python tools/audit.py
+
+wheel: $(READY)  ## build dist/hilt-*.whl with the cockpit's page: pip install it anywhere
+	@sh tools/build_page.sh
+	@$(BIN)/python -m hatchling build -t wheel
 
 bench: $(READY)  ## tick cost beside C++ and NumPy, allocations, start time (JSON lines)
 	@sh tools/bench.sh

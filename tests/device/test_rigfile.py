@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from hilt import job
+from hilt.cli import lab
+from hilt.cockpit import desk
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 
@@ -74,3 +76,24 @@ def test_a_scenario_without_a_limit_is_wider_than_any_rig():
     values = values.model_copy(update={"limits": values.limits.model_copy(update={"jerk": None})})
     with pytest.raises(InputError, match=r"limits\.jerk is .* but the rig allows 2500 m/s³ at most"):
         rigfile.check_limits(values, RIG)
+
+
+def test_a_rig_that_comes_with_hilt_has_a_name_and_any_other_is_a_path():
+    assert {"dry-lab", "dry-lab-aerial", "lab-template"} <= set(rigfile.shipped())
+    assert rigfile.load(rigfile.find("dry-lab")).model_dump() == RIG.model_dump()
+    assert rigfile.find("rigs/mine.toml") == Path("rigs/mine.toml")
+    with pytest.raises(InputError, match=r"'mine' is not a rig; known are .*dry-lab"):
+        rigfile.find("mine")
+
+
+def test_a_copy_is_written_beside_ones_own_rig_and_never_into_the_installed_hilt():
+    assert lab._out_file(Path("rigs/mine.toml"), None, "tool") == Path("rigs/mine-tool.toml")
+    assert lab._out_file(rigfile.find("dry-lab"), None, "tool") == Path("dry-lab-tool.toml")
+
+
+def test_the_cockpit_offers_the_dry_labs_where_the_folder_has_none_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert [each["path"] for each in desk.rigs()] == ["dry-lab", "dry-lab-aerial"]
+    (tmp_path / "rigs").mkdir()
+    (tmp_path / "rigs" / "dry-lab.toml").write_bytes(rigfile.find("dry-lab").read_bytes())
+    assert [each["path"] for each in desk.rigs()] == ["rigs/dry-lab.toml", "dry-lab-aerial"]

@@ -69,10 +69,10 @@ def _pixels(png):
 class Server:
     """`hilt cockpit` in a process of its own, in a folder of its own."""
 
-    def __init__(self, folder, port=0, token=TOKEN):
+    def __init__(self, folder, port=0, token=TOKEN, python=sys.executable):
         self.folder = Path(folder)
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "hilt.cli.main", "cockpit", "--port", str(port), "--no-browser", "--out", str(self.out)],
+            [python, "-m", "hilt.cli.main", "cockpit", "--port", str(port), "--no-browser", "--out", str(self.out)],
             cwd=self.folder,
             env={**os.environ, "HILT_COCKPIT_TOKEN": token} if token else None,
             stdout=subprocess.PIPE,

@@ -4,6 +4,7 @@ import pytest
 
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import SHORT, Loop, Run, patient_rig
+from tests.e2e.wheel import Installed
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +34,9 @@ def run(facility, tmp_path):
     for each in made:
         each.session.close()
     facility.control.clear()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """hilt, built and installed as somebody has it who knows of no checkout."""
+    return Installed(tmp_path_factory.mktemp("wheel"))

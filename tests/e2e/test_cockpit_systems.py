@@ -1,4 +1,4 @@
-"""Each system, started from the page: it runs, is seen, and is told; pictures of each are kept."""
+"""Each system, started from the page of an installed wheel: it runs, is seen, and is told; pictures of each are kept."""
 
 import pytest
 from playwright.sync_api import expect
@@ -19,8 +19,8 @@ LEAST_COLOURS = 24  # a view with nothing in it has its ground, its frame and it
 
 
 @pytest.fixture(scope="module")
-def cockpit(tmp_path_factory):
-    with browser() as chromium, server(tmp_path_factory.mktemp("cockpit")) as found:
+def cockpit(tmp_path_factory, wheel):
+    with browser() as chromium, server(tmp_path_factory.mktemp("cockpit"), python=wheel.python) as found:
         yield chromium, found
 
 

@@ -29,6 +29,24 @@ def _show(address: str, card: Any) -> None:
     webbrowser.open(card.page(address))
 
 
+def _built() -> bool:
+    """Whether the page is here: a wheel has it, a checkout once it is built."""
+    from hilt.cockpit import PAGE
+
+    return PAGE.is_file()
+
+
+def _check_page() -> None:
+    if not _built():
+        raise InputError("the cockpit's page is not built; run: make cockpit")
+
+
+def invitation(out: Path) -> str:
+    """How the runs of a folder are opened in the cockpit, as it is installed here."""
+    command = "hilt cockpit" if _built() else "make cockpit"
+    return f"{command}{'' if out == Path('runs') or not _built() else f' --out {out}'}"
+
+
 def cockpit(
     port: Annotated[int, typer.Option(help="where to listen; 0 takes a free one")] = 8484,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="only print the address")] = False,
@@ -44,11 +62,11 @@ def cockpit(
     from hilt.device import own
 
     own.allow(*driver)
-
     role = keys.WATCH if watch else keys.CONTROL
     if link:
         print(keys.Card(port).link(role), flush=True)
         return
+    _check_page()
 
     def ready(links: Any, card: Any) -> None:
         print(links(role), flush=True)
@@ -64,6 +82,7 @@ def run(config: dict[str, Any], out: Path) -> None:
     from hilt import cockpit as server
     from hilt.live import mailbox, station
 
+    _check_page()
     name = station.launch({**config, "out": str(out), "go": True})
 
     def ready(links: Any, card: Any) -> None:

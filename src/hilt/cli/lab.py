@@ -23,7 +23,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout 
 Drivers = Annotated[
     list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
 ]
-RigPath = Annotated[Path, typer.Argument(metavar="RIG.toml", help="a rig file")]
+RigName = Annotated[str, typer.Argument(metavar="RIG", help="dry-lab, or a rig file of yours (.toml)")]
 
 
 def _put(question: str) -> None:
@@ -112,7 +112,7 @@ def doctor(
 
 
 def emulate(
-    rig: RigPath,
+    rig: RigName,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value of the scenario")] = [],  # noqa: B006
     diary: Annotated[Path | None, typer.Option(help="CSV file for every set-point that the robot gets")] = None,
     fault: Annotated[list[str], typer.Option(help="command one that runs already: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
@@ -122,7 +122,7 @@ def emulate(
     from hilt.lab.dry import facility
     from hilt.lab.dry.control import FacilityControl
 
-    file = rigfile.load(rig)
+    file = rigfile.load(rigfile.find(rig))
     if fault:
         control = FacilityControl(file)
         for line in fault:
@@ -173,15 +173,19 @@ def _who_arms(file: "RigFile") -> "Ask | None":
 
 
 def _out_file(rig: Path, out: Path | None, what: str) -> Path:
-    return out or rig.with_name(f"{rig.stem}-{what}.toml")
+    """Beside the rig file, if that is the user's own."""
+    from hilt.device import rigfile
+
+    folder = Path() if rig.parent == rigfile.SHIPPED else rig.parent
+    return out or folder / f"{rig.stem}-{what}.toml"
 
 
 def identify(
     what: Annotated[str, typer.Argument(help="robot")],
-    rig: RigPath,
+    rig: RigName,
     axis: Annotated[str, typer.Option(help="x, y or z: along which the robot is moved")] = "x",
     reach: Annotated[float, typer.Option(help="metres to both sides of where it stands")] = 0.01,
-    out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; beside yours by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
 ) -> None:
@@ -190,15 +194,16 @@ def identify(
     from hilt.lab import identify as identify_robot
 
     if what != "robot":
-        raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG.toml")
+        raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG")
     if axis not in ("x", "y", "z"):
         raise InputError(f"--axis is {axis!r}; it must be x, y or z; choose one")
     own.allow(*driver)
-    file, target = rigfile.load(rig), _out_file(rig, out, "identified")
+    path = rigfile.find(rig)
+    file, target = rigfile.load(path), _out_file(path, out, "identified")
     ask = _who_arms(file)
     with _driving("moving") as watch:
         fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch, ask=ask)
-    identify_robot.write(fit, rig, target)
+    identify_robot.write(fit, path, target)
     identify_robot.plot(fit, target.with_suffix(".svg"))
     print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else "\n".join(fit.words()))
     if not as_json:
@@ -208,12 +213,12 @@ def identify(
 
 def calibrate(
     what: Annotated[str, typer.Argument(help="tool")],
-    rig: RigPath,
+    rig: RigName,
     poses: Annotated[int, typer.Option(help="static poses to measure in")] = 12,
     system: Annotated[
         str | None, typer.Option(help="whose [scenario.NAME] of the rig file holds; needed if they differ")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="rig file to write; beside the given one by default")] = None,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; beside yours by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
 ) -> None:
@@ -222,13 +227,14 @@ def calibrate(
     from hilt.lab import calibrate as calibration
 
     if what != "tool":
-        raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG.toml")
+        raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG")
     own.allow(*driver)
-    file, target = rigfile.load(rig), _out_file(rig, out, "tool")
+    path = rigfile.find(rig)
+    file, target = rigfile.load(path), _out_file(path, out, "tool")
     ask = _who_arms(file)
     with _driving("turning") as watch:
         tool = calibration.run(file, poses, watch=watch, ask=ask, system=system)
-    calibration.write(tool, rig, target)
+    calibration.write(tool, path, target)
     print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else "\n".join(tool.words()))
     if not as_json:
         console.print(f"rig file   {target}", highlight=False, soft_wrap=True)

@@ -66,6 +66,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="print the vers
 def list_systems(as_json: AsJson = False) -> None:
     """Systems and their scenario files."""
     from hilt.core import registry, scenario
+    from hilt.device import rigfile
     from hilt.report import terminal
 
     found = {
@@ -79,6 +80,8 @@ def list_systems(as_json: AsJson = False) -> None:
         _print_json(found)
     else:
         terminal.print_systems(console, found)
+        terminal.print_rigs(console, {name: scenario.read_toml(p).get("summary", "") for name, p in rigfile.shipped().items()})
+        console.print(f"    in {rigfile.SHIPPED}", highlight=False, soft_wrap=True)
 
 
 def _clock(name: str) -> Clock:
@@ -96,7 +99,9 @@ def run(
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
     clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
-    rig: Annotated[str, typer.Option(help="what stands for robot and sensor: simulated, or a rig file")] = "simulated",
+    rig: Annotated[
+        str, typer.Option(help="robot and sensor: simulated, dry-lab, or a rig file of yours (.toml)")
+    ] = "simulated",
     cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
     driver: cli_lab.Drivers = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(help="run this many seeds, from the scenario's on: mean and worst, no recording")] = 1,
@@ -104,7 +109,7 @@ def run(
     """Run a scenario: table of metrics, energy ledger, recording and report."""
     from hilt import job, preflight
     from hilt.core import registry
-    from hilt.device import own
+    from hilt.device import own, rigfile
     from hilt.live import cores
 
     own.allow(*driver)
@@ -113,12 +118,14 @@ def run(
             f"--seeds {seeds} simulates many runs as fast as possible; it does not go with --rig, --cockpit or --clock; "
             "leave them out, or leave out --seeds"
         )
+    without_files = registry.names("rigs")
+    devices = None if rig in without_files else rigfile.find(rig, *without_files)
     if cockpit:
-        devices = rig if rig.endswith(".toml") else None
-        cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": devices}, out)
+        where = None if devices is None else str(devices)
+        cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": where}, out)
         return
-    if rig.endswith(".toml"):
-        cli_lab.run(target, scenario, settings, as_json, out, Path(rig))
+    if devices is not None:
+        cli_lab.run(target, scenario, settings, as_json, out, devices)
         return
     pace = _clock(clock)
     system, values, name = job.find(target, scenario, settings)
@@ -220,7 +227,7 @@ def compare(
     system, _, name = next(iter(found.values()))
     path = comparison.write(results, out / f"{system.name}-{name}-comparison-{stamp()}.html")
     console.print(f"report     {path}", highlight=False, soft_wrap=True)
-    console.print("See these runs move: make cockpit, or hilt cockpit, then Recordings.", highlight=False)
+    console.print(f"See these runs move: {cli_cockpit.invitation(out)}, then Recordings.", highlight=False, soft_wrap=True)
 
 
 @app.command()

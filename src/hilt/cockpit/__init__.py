@@ -7,6 +7,8 @@ station (the loop) ── ring ────► back room ── socket ──►
 from pathlib import Path
 from typing import Any
 
+PAGE = Path(__file__).parent / "static" / "index.html"  # built by tools/build_page.sh, and in every wheel
+
 
 def serve(host: str, port: int, out: Path, token: str | None = None, ready: Any = None) -> None:
     """Serve until interrupted; see opening.py."""

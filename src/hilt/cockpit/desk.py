@@ -77,14 +77,16 @@ def systems() -> list[dict[str, Any]]:
 
 
 def rigs() -> list[dict[str, str]]:
-    """Rig files of the folder `rigs` that can be read."""
+    """Rig files of the folder `rigs`, and the dry labs that come with hilt where that folder has none of the same name."""
     found = []
     for path in sorted(RIGS.glob("*.toml")):
         try:
             found.append({"path": str(path), "summary": rigfile.load(path, drivers=False).summary})
         except InputError as error:
             found.append({"path": str(path), "summary": f"cannot be used: {without_paths(str(error))}"})
-    return found
+    own = {Path(each["path"]).stem for each in found}
+    ours = {name: rigfile.load(path, drivers=False) for name, path in rigfile.shipped().items() if name not in own}
+    return [*found, *({"path": name, "summary": file.summary} for name, file in ours.items() if file.facility is not None)]
 
 
 def _system(name: str, scenario_name: str) -> System:
@@ -166,7 +168,7 @@ def _field(error: InputError, settings: dict[str, Any]) -> str:
 def _rig(path: str) -> Path:
     if path not in [each["path"] for each in rigs()]:
         raise InputError(f"{path!r} is not a rig file here; choose one of the folder {RIGS}")
-    return Path(path)
+    return rigfile.find(path)
 
 
 class Desk:

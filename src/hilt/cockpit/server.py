@@ -172,6 +172,6 @@ def _static(name: str) -> Response:
     path = STATIC / name
     if not _FILE.fullmatch(name) or not path.is_file() or not path.resolve().is_relative_to(STATIC.resolve()):
         if name == "index.html":
-            return Response("The page is not built; run tools/build_page.sh once.", 503, media_type="text/plain")
+            return Response("The page is not built; run: make cockpit", 503, media_type="text/plain")
         return Response("There is no such file.", 404, media_type="text/plain")
     return FileResponse(path, headers={"cache-control": "no-cache"})

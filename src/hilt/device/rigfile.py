@@ -37,6 +37,7 @@ from hilt.device.protocol import RobotSection, SensorSection
 from hilt.sense.tool_load import ToolLoad
 
 TRACKING_DELAY = 0.03  # [s], of a robot that nobody has identified
+SHIPPED = Path(__file__).parent / "rigs"
 
 
 class Lab(Section):
@@ -219,6 +220,21 @@ def _foreign(group: str, table: dict[str, Any]) -> bool:
     """Whether a driver is code that hilt does not bring."""
     name = str(table.get("driver", ""))
     return ":" in name or (name in registry.names(group) and not registry.shipped(group, name))
+
+
+def shipped() -> dict[str, Path]:
+    """The rig files that come with hilt, by their names."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"), key=lambda path: path.stem)}
+
+
+def find(rig: str, *others: str) -> Path:
+    """The file that is meant by a path, or by the name of one that comes with hilt: `dry-lab`; `others` are known as well."""
+    if rig.endswith(".toml"):
+        return Path(rig)
+    if rig in shipped():
+        return shipped()[rig]
+    known = ", ".join((*others, *shipped()))
+    raise InputError(f"{shortened(rig)!r} is not a rig; known are {known}; choose one, or give the path of a .toml file")
 
 
 def load(path: Path, *, drivers: bool = True) -> RigFile:

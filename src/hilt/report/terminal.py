@@ -116,6 +116,14 @@ def print_systems(console: Console, found: dict[str, Any]) -> None:
             console.print(f"    {scenario:12s} {summary}", highlight=False)
 
 
+def print_rigs(console: Console, found: dict[str, str]) -> None:
+    console.print(
+        "[bold]rigs[/]  robots and sensors: --rig dry-lab, or a copy of lab-template with your addresses", highlight=False
+    )
+    for name, summary in found.items():
+        console.print(f"    {name:15s} {summary}", highlight=False)
+
+
 def print_claims(console: Console, reproduction: Any) -> None:
     table = Table("where", "claim", "paper", "here", "verdict", title=reproduction.title, title_justify="left", show_lines=True)
     reasons = []

@@ -1,0 +1,18 @@
+"""Hatch asks this before it packs a wheel: one without the cockpit's page would install, and show nothing."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PAGE = ("index.html", "cockpit.js", "cockpit.css", "LICENSES.txt")
+
+
+class WholeWheel(BuildHookInterface):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """An editable install takes the page from where it is built, whenever that is."""
+        static = Path(self.root, "src", "hilt", "cockpit", "static")
+        missing = [name for name in PAGE if not (static / name).is_file()]
+        if version != "editable" and missing:
+            sys.exit(f"hilt wheel: the cockpit's page is not built ({', '.join(missing)} missing); run: make wheel")
