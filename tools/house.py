@@ -13,7 +13,7 @@ from hilt.compiled import reach
 
 ROOT = Path(hilt.__file__).parent
 ROWS = (
-    ("cockpit", "cli"),
+    ("front", "cockpit", "cli"),
     ("systems",),
     ("live", "lab"),
     ("sweep", "device"),

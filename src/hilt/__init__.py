@@ -1,3 +1,156 @@
-"""hilt: robotic hardware-in-the-loop simulation with an energy ledger."""
+"""hilt: robotic hardware-in-the-loop simulation with an energy ledger.
+
+    import hilt
+
+    run = hilt.run("docking", "table1", {"robot.delay": "20 ms", "compensate.method": "twin"})
+    run.metrics["cov"]               # plain numbers
+    run["F_C_true_W"]                # a signal by name: an array with .unit and .t
+    run.plot("F_C_true_W")           # axes of matplotlib
+    run.frame(), run.array()         # pandas and xarray
+
+Values are text with a unit ("20 ms") or plain numbers in SI units.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the compiler behind them takes a second to import: the first call waits for it, not `import hilt`
+    from hilt.core.faults import InputError
+    from hilt.core.scenario import Scenario
+    from hilt.core.system import System
+    from hilt.front.comparison import Comparison
+    from hilt.front.run import FaultWarning, Run
 
 __version__ = "0.1.0"
+__all__ = [
+    "Comparison",
+    "FaultWarning",
+    "InputError",
+    "Run",
+    "Scenario",
+    "System",
+    "compare",
+    "list_systems",
+    "load",
+    "run",
+    "scenario",
+    "system",
+]
+
+_CLASSES = {
+    "Comparison": "hilt.front.comparison",
+    "FaultWarning": "hilt.front.run",
+    "InputError": "hilt.core.faults",
+    "Run": "hilt.front.run",
+    "Scenario": "hilt.core.scenario",
+    "System": "hilt.core.system",
+}
+
+Path = str | os.PathLike[str]
+
+
+def __getattr__(name: str) -> Any:
+    """Classes are imported when somebody asks for them."""
+    if name not in _CLASSES:
+        raise AttributeError(f"module 'hilt' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_CLASSES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_CLASSES})
+
+
+def run(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    record: Path | None = None,
+    rig: Path | None = None,
+) -> "Run":
+    """Run a scenario once.
+
+    `target` is the name of a system, a scenario file, a system of your own, or what `hilt.scenario` returned; `scenario` is
+    one of the system's scenarios, or a file. `settings` changes values: keys with dots, or nested tables. Nothing is written
+    unless `record` names a folder for the recording. With a rig file as `rig` the scenario runs on devices; such a run is
+    always recorded (in "runs" by default), and the rig file must have lab.arm = "run".
+
+    A run that ended with a fault warns (`hilt.FaultWarning`); bad input raises `hilt.InputError` with one sentence.
+
+    >>> run = hilt.run("docking", "table1", {"robot.delay": "20 ms", "compensate": {"method": "twin"}})
+    >>> run.metrics["cov"]
+    """
+    from hilt.front import door
+
+    return door.run(target, scenario, settings, record, rig)
+
+
+def scenario(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+) -> "Scenario":
+    """The checked values of a scenario, in SI units, without running it.
+
+    >>> values = hilt.scenario("docking", "table1", {"robot.delay": "20 ms"})
+    >>> values.robot.delay
+    0.02
+    >>> run = hilt.run(values)
+    """
+    from hilt.front import door
+
+    return door.find(target, scenario, door.settings_of(settings))[1]
+
+
+def compare(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    over: Mapping[str, Sequence[Any]],
+    record: Path | None = None,
+) -> "Comparison":
+    """Run a scenario once for each value of `over`; of several keys, for each combination.
+
+    >>> runs = hilt.compare("docking", "table1", over={"compensate.method": ["none", "pida", "twin"]})
+    >>> runs["twin"].metrics["cov"]
+    >>> runs.frame()
+    """
+    from hilt.front import door
+
+    return door.compare(target, scenario, settings, over, record)
+
+
+def load(recording: Path) -> "Run":
+    """A recording as the run that it holds; nothing is simulated.
+
+    >>> run = hilt.load("runs/docking-table1-20260101-120000.mcap")
+    """
+    from hilt.front import door
+
+    return door.load(recording)
+
+
+def system(name: str) -> "System":
+    """A system by its name, to look at or to change.
+
+    >>> mine = hilt.system("docking").with_block(MY_STAGE, after="sense")
+    >>> run = hilt.run(mine, "table1")
+    """
+    from hilt.core import registry
+
+    return registry.system(name)
+
+
+def list_systems() -> "dict[str, System]":
+    """All systems by name: hilt's own, and those of packages that bring some.
+
+    >>> for name, system in hilt.list_systems().items():
+    ...     print(name, system.summary, list(system.scenario_files))
+    """
+    from hilt.core import registry
+
+    return registry.systems()

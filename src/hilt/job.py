@@ -93,20 +93,25 @@ def find(target: str, scenario_name: str | None, settings: Sequence[Setting]) ->
         if "system" not in tree:
             raise InputError(f"{target} does not name its system; add a line such as system = 'freefloat'")
         system = registry.system(str(tree["system"]))
+        scenario.apply_settings(tree, settings)
+        return system, scenario.build(system.scenario, tree), path.stem
+    return of_system(registry.system(target), scenario_name, settings)
+
+
+def of_system(system: System, scenario_name: str | None, settings: Sequence[Setting]) -> tuple[System, Scenario, str]:
+    """One of a system's scenarios, or a scenario file for it, with settings applied."""
+    files = system.scenario_files
+    wanted = scenario_name or system.default_scenario
+    if wanted.endswith(".toml"):
+        path = Path(wanted)
+    elif wanted in files:
+        path = files[wanted]
     else:
-        system = registry.system(target)
-        files = system.scenario_files
-        wanted = scenario_name or system.default_scenario
-        if wanted.endswith(".toml"):
-            path = Path(wanted)
-        elif wanted in files:
-            path = files[wanted]
-        else:
-            raise InputError(
-                f"{shortened(wanted)!r} is not a scenario of {target}; known are {', '.join(files)}; "
-                "choose one or give a .toml file"
-            )
-        tree = scenario.read_toml(path)
+        raise InputError(
+            f"{shortened(wanted)!r} is not a scenario of {system.name}; known are {', '.join(files)}; "
+            "choose one or give a .toml file"
+        )
+    tree = scenario.read_toml(path)
     scenario.apply_settings(tree, settings)
     return system, scenario.build(system.scenario, tree), path.stem
 

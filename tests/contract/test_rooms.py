@@ -21,7 +21,7 @@ ORDER = (
     "loop", "metrics", "record", "preflight", "job",         # one run
     "analysis", "report", "reproduce", "scene",              # what views share
     "sweep", "device", "live", "lab",                        # many runs; runs in wall time
-    "systems", "cockpit", "cli",
+    "systems", "front", "cockpit", "cli",
 )
 # fmt: on
 SYSTEMS = ("aerial", "docking", "freefloat", "payload")

@@ -96,6 +96,9 @@ class System:
         object.__setattr__(self, "row", signals.row_type(names))
         object.__setattr__(self, "_diagrams", {})
 
+    def __repr__(self) -> str:
+        return f"<System {self.name}: {self.summary}; scenarios {', '.join(self.scenario_files)}>"
+
     @property
     def blocks(self) -> Blocks:
         return (*self.tick, *self.plant, *self.observe)

@@ -23,22 +23,21 @@ LOST = "#5b8db8"
 AXES = ("#1f6fb2", "#2a9d5c", "#8e5bb5")
 POINTS = 1500
 
-plt.rcParams.update(
-    {
-        "figure.max_open_warning": 0,  # a paper has more than twenty figures, and each is closed when it has been drawn
-        "font.size": 9,
-        "axes.grid": True,
-        "grid.alpha": 0.25,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "legend.frameon": False,
-        "lines.linewidth": 1.5,
-        "axes.formatter.useoffset": False,
-        "figure.constrained_layout.use": True,
-        "svg.hashsalt": "hilt",
-        "svg.fonttype": "path",
-    }
-)
+STYLE: Any = {
+    "figure.max_open_warning": 0,  # a paper has more than twenty figures, and each is closed when it has been drawn
+    "font.size": 9,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "axes.formatter.useoffset": False,
+    "figure.constrained_layout.use": True,
+    "svg.hashsalt": "hilt",
+    "svg.fonttype": "path",
+}
+plt.rcParams.update(STYLE)
 
 
 @dataclass(frozen=True)
