@@ -1,8 +1,7 @@
 """A docking contact on a robot 20 ms late: what each method makes of it."""
 
-from hilt import job
+import hilt
 
 print("method  speed after 5 contacts / ideal  largest force / ideal")
-for method in ("none", "pic", "dac", "pida"):
-    result = job.simulate(*job.find("docking", "table1", [f"compensate.method={method}"]))
-    print(f"{method:6s} {result.metrics['cov'][-1]:26.3f} {max(result.metrics['cof']):24.3f}")
+for method, run in hilt.compare("docking", "table1", over={"compensate.method": ["none", "pic", "dac", "pida"]}).items():
+    print(f"{method:6s} {run.metrics['cov'][-1]:26.3f} {max(run.metrics['cof']):24.3f}")
