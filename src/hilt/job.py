@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hilt import loop, preflight
-from hilt.core import clock, missing, registry, scenario
+from hilt.core import clock, missing, registry, scenario, verdict
 from hilt.core.clock import Clock, FreeClock
 from hilt.core.faults import Fault, InputError, shortened
 from hilt.core.rig import ReplayRig, Rig, SimulatedRig
@@ -17,6 +17,7 @@ from hilt.core.scenario import Scenario, Setting
 from hilt.core.signals import leaves
 from hilt.core.system import Bench, System
 from hilt.core.tuning import Change, RepeatedChanges, Tuning, knobs
+from hilt.core.verdict import Verdict
 from hilt.host.interrupts import Interrupted
 from hilt.metrics import delays
 from hilt.metrics.survey import KEPT_BYTES, Survey
@@ -54,6 +55,11 @@ class Result:
     survey: Survey | None = None  # of a long run, whose `rows` are only some of its rows
     beside: Beside | None = None  # computed when it is asked for: see analysis/beside.py
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the run did what it was for, by the rules of its system and the goal of its scenario."""
+        return verdict.of(self)
+
     def as_json(self) -> dict[str, Any]:
         lab: dict[str, Any] = {}
         if self.timing is not None:
@@ -61,6 +67,7 @@ class Result:
         return {
             "system": self.system.name,
             "scenario": self.name,
+            "verdict": plain(self.verdict.as_json()),
             "metrics": plain(self.metrics),
             "reasons": missing.reasons(self.metrics),
             "ledger": plain(self.ledger),

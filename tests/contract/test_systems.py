@@ -136,7 +136,18 @@ def test_what_can_be_believed_is_a_section_of_the_scenario(found):
 def test_metrics_have_words_and_fit_into_json(result):
     assert set(result.metrics) <= set(result.system.metric_words)
     told = set(json.loads(json.dumps(result.as_json())))
-    assert told == {"system", "scenario", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
+    assert told == {"system", "scenario", "verdict", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
+
+
+def test_a_run_is_judged(result):
+    """By figures that are among its metrics, or are a share of its ledger; a goal has a default."""
+    judged = result.verdict
+    assert judged.kind in ("met", "missed", "diverged")
+    assert {figure.metric for figure in judged.figures} <= {*result.metrics, "energy"}
+    assert all(
+        figure.met == (figure.value <= figure.goal) or figure.metric in ("hooked", "stopped") for figure in judged.figures
+    )
+    assert judged.sentence.endswith(".")
 
 
 def test_a_run_that_ends_at_once_still_has_a_result(found):

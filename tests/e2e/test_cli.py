@@ -21,7 +21,7 @@ def result(folder, *arguments):
 
 def test_json_is_one_object_and_nothing_else(tmp_path):
     found = result(tmp_path, "--scenario", "paper", "--set", "integrator.kind=euler")
-    assert set(found) == {"system", "scenario", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
+    assert set(found) == {"system", "scenario", "verdict", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
     assert found["metrics"]["drift_m"] == pytest.approx([0.05, 0.15], rel=0.005)
     assert found["fault"] is None
     assert (tmp_path / found["recording"]).exists()

@@ -62,7 +62,8 @@ class Scenario(Section):
 
     def canonical(self) -> str:
         """The values that decide the run, as one line of JSON."""
-        unimportant = {"summary"} if self.belief else {"summary", "belief"}  # scenarios keep the hash they had before beliefs
+        unimportant = {"summary", "goal"}  # what a run is judged by does not decide it
+        unimportant |= set() if self.belief else {"belief"}  # scenarios keep the hash they had before beliefs
         return json.dumps(self.model_dump(mode="json", exclude=unimportant), sort_keys=True, separators=(",", ":"))
 
     def hash(self) -> str:

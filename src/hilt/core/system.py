@@ -19,6 +19,7 @@ from hilt.core import diagram, signals
 from hilt.core.diagram import Code
 from hilt.core.meter import Meter
 from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
+from hilt.core.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class System:
     observe: Blocks = ()
     live: tuple[Live, ...] = ()
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
+    judge: Callable[[Any], Verdict] | None = None  # of a result: whether it met the scenario's goal
     row: np.dtype = field(init=False)
     _diagrams: dict[Any, _Diagram] = field(init=False, repr=False, compare=False)
 

@@ -25,16 +25,21 @@ def _registry() -> Any:
     return pint.UnitRegistry()
 
 
-# A number and products of units with small powers: "176.275 N/mm", "98 kg*m^2". Nothing else reaches the unit parser.
-_FACTOR = r"[A-Za-zµΩ°%]{1,24}(?:(?:\^|\*\*)-?[0-9]|²|³)?"
+# A number and products of units with small powers: "176.275 N/mm", "98 kg*m^2", "98 kg m²". Nothing else reaches the unit
+# parser.
+_FACTOR = r"[A-Za-zµΩ°%]{1,24}(?:(?:\^|\*\*)?-?[0-9]|²|³)?"
+_TIMES = r"(?:\s*[*/·⋅]\s*|\s+)"
 _QUANTITY = re.compile(
     rf"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?nan|[-+]?inf)\s*"
-    rf"({_FACTOR}(?:\s*[*/·]\s*{_FACTOR}){{0,5}})?\s*"
+    rf"({_FACTOR}(?:{_TIMES}{_FACTOR}){{0,5}})?\s*"
 )
 
 
 def _unit(symbol: str) -> Any:
-    return _registry().Unit(symbol.replace("·", "*").replace("²", "**2").replace("³", "**3").replace("^", "**"))
+    """A unit as people write it: kg·m², kg*m^2, kg m^2 and kg m2 are the same."""
+    plain = symbol.translate({ord("·"): "*", ord("⋅"): "*", ord("²"): "2", ord("³"): "3"}).replace("**", "").replace("^", "")
+    powers = re.sub(r"(?<=[A-Za-zµΩ°%])(-?[0-9])", r"**\1", plain.strip())
+    return _registry().Unit(re.sub(r"\s+", "*", re.sub(r"\s*([*/])\s*", r"\1", powers)))
 
 
 def to_si(value: Any, unit: str) -> float:
@@ -50,6 +55,8 @@ def to_si(value: Any, unit: str) -> float:
     number, symbol = float(found[1]), found[2]
     if symbol is None:
         return number
+    if symbol == "%" and unit == "1":
+        return number / 100.0
     given = _known_unit(symbol)
     if given is None:
         raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, such as {example}")
@@ -150,6 +157,7 @@ RadianPerSecond = Annotated[float, Unit("rad/s", 1e-9, 1e9)]
 RadianPerSecond2 = Annotated[float, Unit("rad/s²", 1e-9, 1e12)]
 Joule = Annotated[float, Unit("J", 1e-15, 1e18)]
 Number = Annotated[float, Unit("1")]
+Share = Annotated[float, Unit("1", 1e-9, 1e3)]  # "1 %" or 0.01
 
 # Whole numbers: of things that are counted, and the seed.
 Count = Annotated[int, Field(le=10**6)]

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hilt.compiled.progress import Step
 from hilt.core import clock
+from hilt.core.verdict import Verdict
 from hilt.job import Result
 from hilt.report import timing, words
 from hilt.report.compiling import in_bar
@@ -56,7 +57,16 @@ def progress(console: Console, duration: float, period: float, what: str = "simu
         bar.update(task, total=bar.tasks[0].completed)  # a run may end before its longest duration
 
 
+_COLOURS = {"met": "green", "missed": "red", "diverged": "red", "stopped": "red", "no contact": "red"}
+
+
+def print_verdict(console: Console, verdict: Verdict) -> None:
+    """The first line: what became of the run."""
+    console.print(Text(verdict.sentence, f"bold {_COLOURS.get(verdict.kind, '')}".strip()))
+
+
 def print_result(console: Console, result: Result) -> None:
+    print_verdict(console, result.verdict)
     console.print(f"[bold]{result.system.name} · {result.name}[/]  {result.scenario.summary}", highlight=False)
     metrics = Table("metric", "value", title="Metrics", title_justify="left")
     for name, value in result.metrics.items():
@@ -94,6 +104,7 @@ def _ledger(found: dict[str, Any], title: str) -> Table:
 
 
 def print_seeds(console: Console, summary: Any) -> None:
+    print_verdict(console, summary.verdict)
     system = summary.first.system
     table = Table(
         "metric", "mean", "worst", title=f"{system.name} · {summary.first.name}: {summary.seeds} seeds", title_justify="left"

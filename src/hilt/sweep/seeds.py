@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from hilt import job, preflight
-from hilt.core import missing
+from hilt.core import missing, verdict
 from hilt.core.faults import Fault, InputError, shortened
 from hilt.core.missing import Missing
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
+from hilt.core.verdict import Verdict
 from hilt.job import Result
 
 MOST = 100_000
@@ -26,6 +27,7 @@ class Summary:
     worst: dict[str, Any]
     ledger: dict[str, Any]  # mean joules
     faults: dict[int, Fault]  # by seed
+    verdict: Verdict
 
     @property
     def sentence(self) -> str:
@@ -39,6 +41,7 @@ class Summary:
         seed = next(iter(self.faults), None)
         return {
             **self.first.as_json(),
+            "verdict": job.plain(self.verdict.as_json()),
             "metrics": job.plain(self.mean),
             "reasons": missing.reasons(self.mean),
             "ledger": job.plain(self.ledger),
@@ -63,17 +66,18 @@ def run(system: System, values: Scenario, name: str, count: int) -> Summary:
     check(system, values, count)
     first = job.simulate(system, values, name)
     results, ledgers, faults = [first.metrics], [first.ledger], {values.seed: first.fault}
+    verdicts = {values.seed: first.verdict}
     for seed in range(values.seed + 1, values.seed + count):  # not the rows: those of many runs would fill any memory
         found = job.simulate(system, values.model_copy(update={"seed": seed}), name)
         results.append(found.metrics)
         ledgers.append(found.ledger)
-        faults[seed] = found.fault
+        faults[seed], verdicts[seed] = found.fault, found.verdict
     names = [key for key in system.metric_words if any(key in metrics for metrics in results)]
     gathered = {key: [metrics[key] for metrics in results if key in metrics] for key in names}
     mean = {key: _mean(each) for key, each in gathered.items()}
     worst = {key: _worst(each, key in system.ratios) for key, each in gathered.items()}
     faulted = {seed: fault for seed, fault in faults.items() if fault is not None}
-    return Summary(first, count, mean, worst, _mean_ledger(ledgers), faulted)
+    return Summary(first, count, mean, worst, _mean_ledger(ledgers), faulted, verdict.of_many(verdicts))
 
 
 def _mean_ledger(ledgers: list[Any]) -> Any:

@@ -33,6 +33,7 @@ from hilt.systems.aerial.flight import FLIGHT, Flight, FlightControl
 from hilt.systems.aerial.flying_arm import HOME, FlyingArm, posture_for
 from hilt.systems.aerial.force_filter import FORCE_FILTER, FilteredSensor, ForceFilter
 from hilt.systems.aerial.gains import Gains
+from hilt.systems.aerial.goal import Goal, judge
 from hilt.systems.aerial.hand import HAND, Hand, HandAtTool
 from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, YieldingArm
 from hilt.systems.aerial.hardware_arm import HARDWARE_IK, ArmAtStart, HardwareArm
@@ -82,6 +83,7 @@ class Aerial(Scenario):
     hand: Hand
     cable: Cable = Cable()
     limits: Limits
+    goal: Goal = Goal()
 
     @property
     def body(self) -> Body:
@@ -200,6 +202,7 @@ AERIAL = System(
     scenario_folder=Path(__file__).parent / "scenarios",
     default_scenario="handover",
     package="hilt.systems.aerial",
+    judge=judge,
     live=(
         *(Live(f"wind.mean.{axis}", (f"airframe.wind.{axis}",), ramp=0.2) for axis in range(3)),
         Live("wind.gust", ("airframe.gust",), ramp=0.2),

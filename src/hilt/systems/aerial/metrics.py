@@ -35,7 +35,7 @@ METRIC_WORDS = {
     "hand_stiffness_limit_N_m": "stiffest hand that this loop can bear, by its lead alone",
     "recovery_time_s": "time from the snap until the base stays within 2 cm",
     "hooked": "the tool hangs on the cable, as the task concludes",
-    "diverged": "the guard had to stop the run",
+    "diverged": "diverged: the loop gave the human energy",
 }
 
 
@@ -107,7 +107,7 @@ class AerialMeter:
             "hand_stiffness_limit_N_m": hand_limit(self._scenario),
             **recovery,
             "hooked": bool(self._last["hooked"][0]),
-            "diverged": bool(self._last["fault"][0] != 0),
+            "diverged": bool(self._lows["port"] < -self._scenario.goal.port_energy),
         }
 
 

@@ -31,6 +31,7 @@ from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
 from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 from hilt.systems.docking.delay_compensation import COMPENSATE, Compensation
+from hilt.systems.docking.goal import Goal, judge
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
@@ -100,6 +101,7 @@ class Docking(Scenario):
     collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts")
     prior: Prior = Prior()
     limits: CommandLimits
+    goal: Goal = Goal()
 
     @property
     def rotates(self) -> bool:
@@ -300,6 +302,7 @@ DOCKING = System(
     scenario_folder=Path(__file__).parent / "scenarios",
     default_scenario="table1",
     package="hilt.systems.docking",
+    judge=judge,
     tick_time=80e-6,
     live=(
         Live("contact.stiffness", ("contact.stiffness",), ramp=0.1),

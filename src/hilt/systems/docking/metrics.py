@@ -16,12 +16,12 @@ from scipy.spatial.transform import Rotation
 from hilt.core.ledger import kinetic_energy
 from hilt.core.meter import NO_ROWS, Correlation, highest
 from hilt.core.missing import Missing, ratio
+from hilt.core.verdict import DIVERGED_SPEED
 from hilt.systems.docking.analysis.bound import bound_cof, effective_mass
 from hilt.systems.docking.collisions import Collisions
 from hilt.systems.docking.collisions import peak_forces as peak_forces
 from hilt.systems.docking.collisions import speeds_after as speeds_after
 
-DIVERGED = 1.25  # speed over ideal speed
 SWING = 0.02  # rad of a contact's swing in a tick of the reference: its energy is then right to (0.02)²/4
 COARSE = 0.2  # rad, from which on the reference is none
 MOST_TICKS = 400_000  # of the reference: a second of computing
@@ -34,6 +34,7 @@ METRIC_WORDS = {
     "cof": "CoF: largest force of each collision / ideal",
     "mean_cof": "mean CoF",
     "kinetic_energy_ratio": "kinetic energy at the end / ideal",
+    "contacts_missed": "contacts that the controller did not see",
     "momentum_drift": "momentum, relative error",
     "stiffness_error": "stiffness, relative error",
     "damping_error_of_critical": "damping, error in parts of critical",
@@ -157,6 +158,8 @@ class DockingMeter:
         self._first = self._last = NO_ROWS
         self._times: list[float] = []  # of the first two rows
         self._count = 0
+        self._touched: set[int] = set()  # numbers of contacts that there were, and of those that the controller saw
+        self._seen: set[int] = set()
         self._fast: float | None = None
         self._fastest = self._most_energy = 0.0
         self._start = math.hypot(*scenario.approach.velocity)
@@ -170,12 +173,16 @@ class DockingMeter:
         self._momentum.take(rows)
         self._command.take(rows)
         self._lead.take(np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1))
+        self._touched.update(np.unique(rows["collision"][rows["contact"] != 0]).tolist())
+        self._seen.update(np.unique(rows["collision"][rows["in_contact"] == 1]).tolist())
         for side in (1, -1):
             found = np.flatnonzero((rows["contact"] == side) & (rows["identified"] == 1))
             if len(found):
                 self._identified[side] = rows[found[-1]].copy()
         speed = np.linalg.norm(rows["v_C_des_W"], axis=1)
-        fast = np.flatnonzero(speed > DIVERGED * self._start)
+        # A turning body's tip may well be faster than it came, its bodies may not.
+        growth = np.sqrt(kinetic_energy(rows) / kinetic_energy(self._first)) if self.scenario.rotates else speed / self._start
+        fast = np.flatnonzero(growth > DIVERGED_SPEED)
         if self._fast is None and len(fast):
             self._fast = float(rows["t"][fast[0]])
         self._fastest = highest(self._fastest, speed)
@@ -197,7 +204,7 @@ class DockingMeter:
             for found, wanted in zip(self._collisions.peaks(), ideal.peaks, strict=False)
         ]
         omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
-        diverged = int(self._last["fault"][0]) != 0 or any(each > DIVERGED for each in cov)
+        diverged = self._fast is not None or any(each > DIVERGED_SPEED for each in cov)
         figures: dict[str, Any] = {
             "cov": cov,
             "cof": cof,
@@ -205,6 +212,7 @@ class DockingMeter:
             "kinetic_energy_ratio": ratio(
                 float(kinetic_energy(self._last)[0]), ideal.energy, "in space nothing moves at the end"
             ),
+            "contacts_missed": len(self._touched - self._seen),
             "momentum_drift": self._momentum.drift(),
             **self._identification(),
             "force_lead_s": self._force_lead(),
@@ -215,7 +223,6 @@ class DockingMeter:
             "diverged": diverged,
         }
         if scenario.compensate.method == "twin":
-            # A turning body's tip may well be faster than it came, its bodies may not.
             turning = math.sqrt(self._most_energy / float(kinetic_energy(self._first)[0])) if scenario.rotates else 0.0
             figures["max_speed_ratio"] = turning if scenario.rotates else self._fastest / start
             figures["time_slip_s"] = float(self._last["time_slip"][0])

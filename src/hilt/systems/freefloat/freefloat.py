@@ -29,6 +29,7 @@ from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
 from hilt.systems.freefloat import push as pushes
+from hilt.systems.freefloat.goal import Goal, judge
 from hilt.systems.freefloat.metrics import METRIC_WORDS, FreeFloatMeter
 from hilt.systems.freefloat.metrics import drift as drift
 from hilt.systems.freefloat.metrics import held_force_position as held_force_position
@@ -53,6 +54,7 @@ class FreeFloat(Scenario):
     wall: Wall | None = None
     collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts with the walls")
     limits: Limits
+    goal: Goal = Goal()
 
     @property
     def robot_lag(self) -> float:
@@ -135,6 +137,7 @@ FREEFLOAT = System(
     scenario_folder=Path(__file__).parent / "scenarios",
     default_scenario="paper",
     package="hilt.systems.freefloat",
+    judge=judge,
     tick_time=60e-6,
     live=(
         Live("wall.stiffness", ("wall.stiffness",), ramp=0.1),

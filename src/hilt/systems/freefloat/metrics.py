@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from hilt.core.ledger import kinetic_energy
 from hilt.core.meter import NO_ROWS, Stretch, highest, lowest
 from hilt.core.missing import ratio
 
 METRIC_WORDS = {
     "position_error_m": "largest distance from the exact solution",
+    "energy_made": "energy made by the loop / largest energy of the body",
     "e_obs_min_J": "smallest observed energy, as run",
     "e_obs_uncontrolled_min_J": "smallest observed energy, no controller",
     "largest_v_pc_m_s": "largest correction of the velocity",
@@ -50,6 +52,7 @@ class FreeFloatMeter:
         self._drifts: list[float] = []
         self._highs = dict.fromkeys(("drift", "v_pc", "speed"), 0.0)
         self._lows = dict.fromkeys(("E_obs", "E_obs_free"), np.inf)
+        self._energy = _LoopEnergy()
 
     def take(self, rows: np.ndarray) -> None:
         away = np.linalg.norm((rows["X_WBcm"]["p"] - self._exact.take(rows))[:, : self._axes], axis=1)
@@ -60,6 +63,7 @@ class FreeFloatMeter:
         highs = {"drift": away, "v_pc": np.abs(rows["v_pc"]), "speed": np.linalg.norm(rows["V_WBcm"]["v"], axis=1)}
         self._highs = {name: highest(before, highs[name]) for name, before in self._highs.items()}
         self._lows = {name: lowest(before, rows[name][:, : self._axes]) for name, before in self._lows.items()}
+        self._energy.take(rows)
         if self._scenario.wall is not None:
             self._flights.take(rows)
         if self._scenario.body.dof == 6:
@@ -68,6 +72,7 @@ class FreeFloatMeter:
     def result(self) -> dict[str, Any]:
         figures: dict[str, Any] = {
             "position_error_m": self._highs["drift"],
+            "energy_made": self._energy.share(),
             "e_obs_min_J": self._lows["E_obs"],
             "e_obs_uncontrolled_min_J": self._lows["E_obs_free"],
             "largest_v_pc_m_s": self._highs["v_pc"],
@@ -80,6 +85,24 @@ class FreeFloatMeter:
         if self._scenario.body.dof == 6:
             figures |= self._turning.figures()
         return figures
+
+
+class _LoopEnergy:
+    """What the body gained beyond the work of the world on it, in parts of the most that it had; below 0 it was lost."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._most = self._made = 0.0
+
+    def take(self, rows: np.ndarray) -> None:
+        energy, work = kinetic_energy(rows), rows["W_environment"]["into"] - rows["W_environment"]["out"]
+        if self._first is None:
+            self._first = float(energy[0])
+        self._most = highest(self._most, energy)
+        self._made = float(energy[-1] - work[-1]) - self._first
+
+    def share(self) -> float:
+        return self._made / self._most if self._most else 0.0
 
 
 class _Exact:

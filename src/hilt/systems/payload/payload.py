@@ -39,6 +39,7 @@ from hilt.systems.payload.bilateral import (
     check_damping,
 )
 from hilt.systems.payload.force_arm import ForceArm
+from hilt.systems.payload.goal import Goal, judge
 from hilt.systems.payload.grip import GRIP, Grip, GrippedPayload
 from hilt.systems.payload.hexa import HEXA, Hexa, MotionTable, XYStage
 from hilt.systems.payload.hindrance import HINDRANCE, HinderedPayload, Hindrance
@@ -97,6 +98,7 @@ class Payload(Scenario):
     force_filter: LowPass = LowPass()
     tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
     limits: Limits
+    goal: Goal = Goal()
 
     @property
     def body(self) -> Body:
@@ -320,6 +322,7 @@ PAYLOAD = System(
     scenario_folder=Path(__file__).parent / "scenarios",
     default_scenario="hils-2",
     package="hilt.systems.payload",
+    judge=judge,
     tick_time=200e-6,
     live=(
         Live("operator.speed", ("operator.speed",), ramp=0.5),

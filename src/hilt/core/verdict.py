@@ -1,0 +1,118 @@
+"""Verdicts: whether a run did what it was for, in one word, one sentence and the figures that were judged.
+
+A system brings its own rules (`System.judge`): only it knows what its goal means. That a run was stopped, or was cut short, is
+the same for all of them and is judged here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from hilt.core.faults import Fault
+
+Kind = Literal["met", "missed", "diverged", "stopped", "no contact", "not judged"]
+
+# Energy grown so far that speeds are 25 % too high: the loop diverges, whatever ended the run.
+DIVERGED_SPEED = 1.25
+DIVERGED_ENERGY = 1.0 - 1.0 / DIVERGED_SPEED**2  # in parts of what is there then
+
+# What stopped a run, by the beginning of the fault's name; every other fault is a limit of that name.
+_STOPPED_BY = {
+    "robot": "the robot",
+    "sensor": "the force sensor",
+    "device": "a device",
+    "dead-man": "the dead-man switch",
+    "requested": "a person",
+    "lateness": "a late tick",
+    "recorder": "the recorder",
+    "not-finite": "a value that is not finite",
+    "unknown": "an unknown fault",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a run beside its goal; `words` say both, with units."""
+
+    metric: str
+    value: float
+    goal: float
+    met: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a run. `sentence` stands alone: it begins with the verdict."""
+
+    kind: Kind
+    sentence: str
+    figures: tuple[Figure, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "sentence": self.sentence, "figures": [asdict(figure) for figure in self.figures]}
+
+
+def percent(share: float) -> str:
+    """0.0136 is 1.36 %; three digits, and no more than two behind the point."""
+    value = 100.0 * share
+    return f"{value:.3g} %" if abs(value) >= 1.0 else f"{value:.2f} %"
+
+
+def at_most(metric: str, value: float, goal: float, words: str) -> Figure:
+    """A figure whose goal is an upper bound."""
+    return Figure(metric, float(value), goal, bool(value <= goal), words)
+
+
+def against_goal(figures: Sequence[Figure], note: str = "") -> Verdict:
+    """Met if every figure is; what misses is said first."""
+    if not figures:
+        return Verdict("not judged", "Not judged: the run gave no figure that its goal is about.")
+    missed = [figure for figure in figures if not figure.met]
+    ordered = [*missed, *(figure for figure in figures if figure.met)]
+    said = "; ".join(figure.words for figure in ordered) + (f"; {note}" if note else "")
+    kind: Kind = "missed" if missed else "met"
+    return Verdict(kind, f"Goal {kind}: {said}.", tuple(figures))
+
+
+_WORST_FIRST: tuple[Kind, ...] = ("diverged", "stopped", "no contact", "missed", "not judged", "met")
+
+
+def of_many(verdicts: dict[int, Verdict]) -> Verdict:
+    """One verdict on runs with several seeds: the worst of them, and how many have met their goal."""
+    seed, worst = min(verdicts.items(), key=lambda item: _WORST_FIRST.index(item[1].kind))
+    met = sum(verdict.kind == "met" for verdict in verdicts.values())
+    if met == len(verdicts):
+        return Verdict("met", f"Goal met with all {met} seeds.", worst.figures)
+    return Verdict(worst.kind, f"Goal met with {met} of {len(verdicts)} seeds. Seed {seed}: {worst.sentence}", worst.figures)
+
+
+def of(result: Any) -> Verdict:
+    """The verdict on a result. A loop that made energy diverged, whatever ended it; what stopped it comes before its goal."""
+    system = result.system
+    judged = Verdict("not judged", "Not judged: this system has no goal.") if system.judge is None else system.judge(result)
+    if judged.kind == "diverged":
+        stopped = f" It was {_stopped(result.fault)}." if result.fault is not None else ""
+        return Verdict("diverged", judged.sentence + stopped, judged.figures)
+    if result.fault is not None:
+        text = _stopped(result.fault)
+        return Verdict("stopped", f"{text[0].upper()}{text[1:]}.", judged.figures)
+    if _cut_short(result):
+        t = float(result.rows["t"][-1])
+        return Verdict("stopped", f"Stopped by an interruption at t = {t:.4g} s, before its end.", judged.figures)
+    return judged
+
+
+def _stopped(fault: Fault) -> str:
+    begin = next((name for name in _STOPPED_BY if fault.name == name or fault.name.startswith(f"{name}-")), "")
+    by = _STOPPED_BY[begin] if begin else f"its {fault.name} limit"
+    what = fault.sentence.partition(": ")[2].partition("; ")[0]
+    return f"stopped by {by} at t = {fault.t:.4g} s" + (f": {what}" if what else "")
+
+
+def _cut_short(result: Any) -> bool:
+    """Whether its last row is neither the end of its time nor one that ended it in order."""
+    last, loop = result.rows[-1], result.scenario.loop
+    if "done" not in result.rows.dtype.names:  # only what is drawn was kept, of a run that had ended
+        return False
+    return not last["done"] and float(last["t"]) < loop.duration - 1.5 * loop.period
