@@ -17,6 +17,7 @@ from hilt.cockpit import keys, wire
 
 PATIENCE = 60.0  # [s] until something that must happen is given up
 TOKEN = "the-token-of-these-tests"
+ORDERS = ("take", "release", "do", "set", "steer")
 
 _SERVER = """
 import sys
@@ -162,6 +163,7 @@ class Line:
         self._opening = opening
         self.connection = opening.__enter__()
         self.lines = [self]
+        self.session = None  # that this page attends to: its orders name it, if they name no other
 
     def __enter__(self):
         return self
@@ -170,6 +172,10 @@ class Line:
         self._opening.__exit__(*reason)
 
     def send(self, **message):
+        if message["type"] == "watch":
+            self.session = message.get("session")
+        elif message["type"] in ORDERS and self.session is not None:
+            message = {"session": self.session, **message}
         self.connection.send(json.dumps(message))
 
     def take(self, patience):

@@ -23,6 +23,7 @@ from hilt.cockpit.player import Player
 from hilt.cockpit.wire import without_paths
 from hilt.core import registry
 from hilt.core.faults import InputError
+from hilt.live import mailbox
 from hilt.record import recording
 from hilt.record.recording import load
 from hilt.systems.freefloat.views.presets import PRESETS
@@ -157,6 +158,35 @@ def test_one_holds_the_controls_and_anybody_may_stop(cockpit, name):
         guest.next("state", lambda state: state["holder"] is None)
         guest.send(type="take")
         assert driver.next("state", lambda state: state["holder"])["holder"] == "visitor"
+
+
+ORDERS = (
+    {"type": "take"},
+    *({"type": "do", "what": what, "id": 1} for what in ("arm", "start", "reset", "home", "quit")),
+    {"type": "set", "key": "wall.stiffness", "value": 4.0, "id": 1},
+    {"type": "steer", "axes": [1, 0, 0, 0, 0, 0], "held": True, "id": 1},
+)
+
+
+def test_an_order_that_names_another_session_reaches_neither_and_stop_reaches_both(cockpit, name):
+    """As when the page has moved on to a new session and the hand still means the old one, or the other way round."""
+    new = f"{name}-new"
+    with station(name), station(new), cockpit.socket() as client:
+        begin(client, name)
+        client.next("state", lambda state: state["state"] == "LIVE")
+        client.send(type="watch", session=new)
+        client.next("state", lambda state: state["session"] == new)
+        for order in ORDERS:
+            client.send(**order, session=name)
+            found = client.next("refused" if order["type"] == "take" else "answer")
+            assert f"meant for {name}, but {new} is watched" in found["text"]
+        both = [mailbox.Watcher(each) for each in (name, new)]
+        assert [each.front.armed for each in both] == [False, False]
+        assert [each.front.state for each in both] == [mailbox.LIVE, mailbox.READY]
+        client.send(type="do", what="stop", id=2, session=name)
+        wait_for(lambda: [each.front.state for each in both] == [mailbox.STOPPED, mailbox.STOPPED])
+        for each in both:
+            each.close()
 
 
 def test_a_socket_that_closes_lets_go_of_the_controls(cockpit, name):

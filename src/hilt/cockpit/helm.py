@@ -170,27 +170,46 @@ class Helm:
             case wire.Hold(type="take"):
                 if page.role != keys.CONTROL:
                     raise InputError(ONLY_WATCH)
-                self._seat(page).controls.take(page)
+                self._seat(page, order.session).controls.take(page)
             case wire.Hold():
-                self._seat(page).controls.release(page)
+                self._seat(page, order.session).controls.release(page)
+            case wire.Do(what="stop"):
+                self._stop(page, order)
             case wire.Do():
-                self._ask(page, order.id, order.what)
+                self._ask(page, order, order.what)
             case wire.Set():
-                self._ask(page, order.id, "set", order.key, order.value, order.ramp)
+                self._ask(page, order, "set", order.key, order.value, order.ramp)
             case wire.Steer():
-                self._ask(page, order.id, "steer", order.axes, order.held)
+                self._ask(page, order, "steer", order.axes, order.held)
 
-    def _ask(self, page: Page, mark: int, what: str, *arguments: Any) -> None:
+    def _stop(self, page: Page, order: wire.Do) -> None:
+        """Refused only where there is nothing to stop: better one session too many than the wrong one."""
+        shown = self._seats.get(order.session or "")
+        seats = {seat for seat in (page.seat, shown) if seat is not None}
         try:
-            if what != "stop" and page.role != keys.CONTROL:
-                raise InputError(ONLY_WATCH)
-            self._seat(page).controls.ask(page, mark, what, *arguments)
+            if not seats:
+                raise InputError("no session is watched; watch one first")
+            for seat in seats:
+                seat.controls.ask(page, order.id, "stop")
         except InputError as error:
-            page.tell({"type": "answer", "id": mark, "accepted": False, "text": without_paths(str(error))})
+            _refuse(page, order.id, error)
 
-    def _seat(self, page: Page) -> Seat:
+    def _ask(self, page: Page, order: wire.Do | wire.Set | wire.Steer, what: str, *arguments: Any) -> None:
+        try:
+            if page.role != keys.CONTROL:
+                raise InputError(ONLY_WATCH)
+            self._seat(page, order.session).controls.ask(page, order.id, what, *arguments)
+        except InputError as error:
+            _refuse(page, order.id, error)
+
+    def _seat(self, page: Page, meant: str | None) -> Seat:
+        """The session that a page attends to, if that is the one that is meant."""
         if page.seat is None:
             raise InputError("no session is watched; watch one first")
+        if page.seat.session != meant:
+            raise InputError(
+                f"this was meant for {meant}, but {page.seat.session} is watched; nothing was done; look and try again"
+            )
         return page.seat
 
     def _attend(self, page: Page, session: str) -> None:
@@ -232,3 +251,7 @@ class Helm:
             if not seat.pages and (clock.now() - seat.left > KEPT or not seat.alive):
                 seat.close()
                 del self._seats[name]
+
+
+def _refuse(page: Page, mark: int, error: InputError) -> None:
+    page.tell({"type": "answer", "id": mark, "accepted": False, "text": without_paths(str(error))})

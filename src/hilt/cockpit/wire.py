@@ -84,17 +84,32 @@ class Attend(_Message):
     session: Name | None = None
 
 
-class Hold(_Message):
+class _ForOne(_Message):
+    """An order names its session: one that was meant for another is refused, however late or early it comes."""
+
+    session: Name
+
+
+class Hold(_ForOne):
     type: Literal["take", "release"]
 
 
 class Do(_Message):
+    """As above, but STOP needs no name: it reaches the session that the page attends to, and the named one as well."""
+
     type: Literal["do"]
     what: Literal["arm", "start", "stop", "reset", "home", "quit"]
+    session: Name | None = None
     id: int
 
+    @model_validator(mode="after")
+    def _named(self) -> "Do":
+        if self.session is None and self.what != "stop":
+            raise ValueError(f"{self.what} must name its session")
+        return self
 
-class Set(_Message):
+
+class Set(_ForOne):
     type: Literal["set"]
     key: Name
     value: float
@@ -102,7 +117,7 @@ class Set(_Message):
     id: int
 
 
-class Steer(_Message):
+class Steer(_ForOne):
     type: Literal["steer"]
     axes: Annotated[list[Axis], Field(min_length=6, max_length=6)]
     held: bool

@@ -14,7 +14,6 @@ const LONGEST_WAIT = 5000;
 const SILENCE = 12000; // [ms] without any message: the connection is dead even if nobody has said so
 const PING = 3000; // [ms]
 const NO_KEY = 4403; // the server does not know this page
-const ORDERS = new Set(["take", "release", "do", "set", "steer", "name"]);
 
 /** One socket; `ready` when the server has taken the key. */
 class Line {
@@ -74,6 +73,7 @@ class Line {
 
 export class Client {
   onPing: (id: number) => void = () => {};
+  subject = ""; // the session that orders are for
   private listeners = new Map<string, ((message: never) => void)[]>();
   private number = 0;
   private showing = false;
@@ -118,9 +118,23 @@ export class Client {
     }, PING);
   }
 
+  /** To the back room, which shows. */
   send(message: Outgoing): void {
-    if (ORDERS.has(message.type)) this.helm.send(message);
-    else this.room.send(message);
+    this.room.send(message);
+  }
+
+  /** An order to the helm, with a number of its own, for the session whose state the page shows; not if it shows none. */
+  order(message: Outgoing): number {
+    const id = ++this.number;
+    if (this.subject) this.helm.send({ ...message, session: this.subject, id });
+    return id;
+  }
+
+  /** For whatever this page attends to, and for the session that it shows. */
+  stop(shown: string): number {
+    const id = ++this.number;
+    this.helm.send({ type: "do", what: "stop", id, ...(shown ? { session: shown } : {}) });
+    return id;
   }
 
   /** At the helm: orders are for this session. */

@@ -49,7 +49,10 @@ const bar = new TopBar(
   (session) => watch({ session }),
   (what, id) => probe.ordered(what, id),
 );
-const scenarios = new ScenariosPanel((session) => watch({ session }));
+const scenarios = new ScenariosPanel(
+  (title) => bar.starting(title),
+  (session) => watch({ session }),
+);
 const recordings = new RecordingsPanel(
   (recording) => watch({ recording }),
   (names, align) => watch({ recordings: names, align }),
@@ -120,7 +123,7 @@ client.on("watching", (message) => {
   if (!again) scene.show(message.scene);
   energy.clear();
   timing.clear(message.session ? undefined : "Timing of the recorded run comes with its rows.");
-  bar.watch(message.session ?? "", titleOf(message));
+  bar.watch(message.session ?? "", titleOf(message), labelOf(message));
   parameters.clear(
     message.session ? "Live parameters come with the state of the session." : "A recording has no live parameters.",
   );
@@ -192,6 +195,13 @@ function titleOf(message: Watching): string {
   return message.recordings
     ? `Comparing ${message.recordings.join(" (A) with ")} (B).`
     : `Recording ${message.recording}: ${info[0]}.`;
+}
+
+/** A session as people tell it from others of its kind: "docking · table1 · 14554". */
+function labelOf({ session, info }: Watching): string {
+  if (!session || Array.isArray(info)) return "";
+  const { system, scenario } = info;
+  return [system, scenario, session.replace(`-${system}-${scenario}`, "")].join(" · ");
 }
 
 async function showResult(message: Watching): Promise<void> {

@@ -161,13 +161,13 @@ export class OperatorPanel {
     const may = this.around.active();
     if (hand.held && may && !this.around.holds() && performance.now() - this.wantsControls > 1000) {
       this.wantsControls = performance.now();
-      this.client.send({ type: "take" });
+      this.client.order({ type: "take" });
     }
     const drives = may && hand.held;
     if (this.around.holds() && (drives || this.wasHeld) && !this.leaving) {
       // The last one of a drive says that the switch was let go; silence would be a fault.
       this.sentAt = performance.now();
-      const id = this.client.ask({ type: "steer", axes: drives ? axes : axes.map(() => 0), held: drives });
+      const id = this.client.order({ type: "steer", axes: drives ? axes : axes.map(() => 0), held: drives });
       this.around.latency.steered(id, axes);
       this.steers = [...this.steers.slice(-2 * RATE), id];
       this.wasHeld = drives;

@@ -55,7 +55,7 @@ export class ParametersPanel {
       value: parameter.ramp,
     });
     const apply = () => {
-      const id = this.client.ask({ type: "set", key: parameter.key, value: Number(value.value), ramp: Number(ramp.value) });
+      const id = this.client.order({ type: "set", key: parameter.key, value: Number(value.value), ramp: Number(ramp.value) });
       note.textContent = "asked…";
       this.answers.set(id, note);
     };

@@ -26,7 +26,10 @@ export class ScenariosPanel {
   private timer = 0;
   private asked = 0;
 
-  constructor(private started: (session: string) => void) {
+  constructor(
+    private starting: (title: string) => void,
+    private started: (session: string) => void,
+  ) {
     by("scenarios").append(this.list, this.right);
   }
 
@@ -123,6 +126,7 @@ export class ScenariosPanel {
 
   private async launch(): Promise<void> {
     this.begin.disabled = true;
+    this.starting(`${this.chosen.system} · ${this.chosen.scenario}`);
     const begun = performance.now();
     const telling = setInterval(
       () =>
@@ -142,12 +146,13 @@ export class ScenariosPanel {
       this.form!.tell(answer.errors ?? []);
       if (answer.session) {
         this.say("", false);
-        this.started(answer.session);
+        this.started(answer.session); // before the controls come back: they are the new one's
       } else this.say(answer.errors?.[0]?.sentence ?? "not started", true);
     } catch (error) {
       clearInterval(telling);
       this.say((error as Error).message, true);
     }
+    this.starting("");
     this.begin.disabled = false;
   }
 

@@ -26,7 +26,6 @@ const NEXT: Record<string, string> = {
 };
 
 export class TopBar {
-  state: State | null = null;
   sessions: Session[] = [];
   private badge = by("state");
   private picker = by("session-list") as HTMLSelectElement;
@@ -39,6 +38,9 @@ export class TopBar {
   private passing = 0;
   private notice = "";
   private watched = "";
+  private label = ""; // of the watched session, for people
+  private shown: State | null = null; // of the watched session
+  private beginning = ""; // a session that is being started
   private picking = false; // the list must not change under the hand
   watchOnly = false;
   private last: State | null = null; // of whatever session: it may come before its first picture
@@ -49,7 +51,7 @@ export class TopBar {
     private said: (what: string, id: number) => void,
   ) {
     for (const [what, button] of this.buttons) button.addEventListener("click", () => this.order(what));
-    this.take.addEventListener("click", () => client.send({ type: this.state?.you_hold ? "release" : "take" }));
+    this.take.addEventListener("click", () => client.order({ type: this.state?.you_hold ? "release" : "take" }));
     this.stop.addEventListener("pointerdown", () => this.halt());
     this.stop.addEventListener("click", (event) => event.detail === 0 && this.halt()); // by keyboard or by a script
     window.addEventListener("keydown", (event) => this.key(event), { capture: true });
@@ -70,9 +72,14 @@ export class TopBar {
     setInterval(() => void this.refresh(), 2000);
   }
 
+  /** Of the session that orders are for: none while another one is on its way. */
+  get state(): State | null {
+    return this.beginning ? null : this.shown;
+  }
+
   /** The server is gone: nothing is known of the run, and nothing can be asked of it. */
   lost(): void {
-    this.state = this.last = null;
+    this.shown = this.last = null;
     this.paint();
     this.badge.textContent = "NO CONTACT";
     this.hint.textContent = "";
@@ -81,15 +88,23 @@ export class TopBar {
   /** It takes a moment until a session or a recording is there. */
   opening(name: string): void {
     this.notice = `Opening ${name}…`;
-    this.state = null;
+    this.shown = null;
     this.paint();
     this.badge.textContent = "OPENING";
   }
 
+  /** Whoever has started a session means it with the next order: the one that is shown is let go of, and only STOP reaches it. */
+  starting(title: string): void {
+    if (title && this.state?.you_hold) this.client.order({ type: "release" });
+    this.beginning = title;
+    this.paint();
+  }
+
   /** What is watched has changed; `session` is "" for recordings. */
-  watch(session: string, title: string): void {
+  watch(session: string, title: string, label = ""): void {
     this.watched = session;
-    this.state = session && this.last?.session === session ? this.last : null;
+    this.label = label;
+    this.shown = session && this.last?.session === session ? this.last : null;
     this.notice = title;
     this.paint();
     this.list();
@@ -117,7 +132,7 @@ export class TopBar {
   }
 
   halt(): void {
-    const id = this.client.ask({ type: "do", what: "stop" });
+    const id = this.client.stop(this.watched);
     this.said("stop", id);
     this.stop.classList.add("pressed");
     setTimeout(() => this.stop.classList.remove("pressed"), 250);
@@ -126,8 +141,8 @@ export class TopBar {
   }
 
   private order(what: string): void {
-    if (!this.state?.you_hold) this.client.send({ type: "take" }); // refused by the server if another one holds them
-    this.said(what, this.client.ask({ type: "do", what }));
+    if (!this.state?.you_hold) this.client.order({ type: "take" }); // refused by the server if another one holds them
+    this.said(what, this.client.order({ type: "do", what }));
   }
 
   private key(event: KeyboardEvent): void {
@@ -146,7 +161,7 @@ export class TopBar {
   private show(state: State): void {
     this.last = state;
     if (state.session !== this.watched) return;
-    this.state = state;
+    this.shown = state;
     this.paint();
     const listed = this.sessions.find(({ name }) => name === state.session);
     if (!listed || listed.state === state.state) return;
@@ -161,6 +176,9 @@ export class TopBar {
     this.badge.dataset.session = state?.session ?? "";
     this.badge.dataset.state = state ? (armed ? "ARMED" : state.state) : "NONE";
     if (!this.watched && !this.notice) this.badge.textContent = "NO SESSION";
+    if (this.beginning) this.badge.textContent = "STARTING";
+    this.client.subject = state?.session ?? "";
+    this.arming(state);
     const ready = state?.state === "READY";
     const may: Record<string, boolean> = {
       arm: !!ready && !armed,
@@ -187,10 +205,24 @@ export class TopBar {
     this.fault.hidden = !fault;
     if (this.passing) return;
     this.hint.classList.remove("note");
+    if (this.beginning) {
+      this.hint.textContent = `Starting ${this.beginning}…${this.watched ? ` STOP still reaches ${this.watched}.` : ""}`;
+      return;
+    }
     const rig = this.sessions.find(({ name }) => name === state?.session)?.rig;
     this.hint.textContent = state
       ? `${NEXT[armed ? "ARMED" : state.writing ? "WRITING" : state.state] ?? ""}${rig ? ` On ${rig}.` : ""}`
       : this.notice || "Pick a session, start a scenario, or open a recording.";
+  }
+
+  /** The button says which session it arms: with two of a kind it is easy to mean the other one. */
+  private arming(state: State | null): void {
+    const arm = this.buttons.get("arm")!;
+    const which = state ? this.label || state.session : "";
+    arm.title = state ? `arm ${state.session}` : "";
+    if (arm.dataset.which === which) return;
+    arm.dataset.which = which;
+    arm.replaceChildren("Arm", h("small", {}, which));
   }
 
   private list(): void {

@@ -1,0 +1,81 @@
+"""Whom an order reaches: the session that is named and no other, and STOP from wherever the page is shown."""
+
+import pytest
+from playwright.sync_api import expect
+
+from hilt.live import mailbox
+from tests.e2e.cockpit import browser, needs_browser, server, until
+
+pytestmark = needs_browser
+
+LONG_RUN = {"loop.duration": "600 s", "collisions": "1000000"}
+WINDOWS = {390: 844, 768: 1024, 1400: 860, 1920: 1080}  # [px]: telephone, tablet, laptop, wall
+TABS = ("tab-live", "tab-operator", "tab-scenarios", "tab-recordings")
+HIT = """(part) => {
+  const stop = document.querySelector("[data-testid=stop]"), box = stop.getBoundingClientRect();
+  const hits = [0.1, 0.5, 0.9].flatMap((x) => [0.1, 0.5, 0.9].map((y) =>
+    document.elementFromPoint(box.left + x * box.width, box.top + y * box.height) === stop));
+  return { ...box.toJSON(), hits: hits.filter(Boolean).length, wide: innerWidth, high: innerHeight };
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with browser() as chromium, server(tmp_path_factory.mktemp("cockpit")) as found:
+        yield chromium.page(found.address, size=(1280, 800))
+
+
+def test_arming_after_start_session_reaches_the_new_session_or_none(page):
+    """Whoever presses Start session and then Arm means the new one: the old one must not be armed while that one starts."""
+    old = page.launch("docking", "table1", LONG_RUN)
+    page.take()
+    watcher, armed = mailbox.Watcher(old), []
+    page.part("tab-scenarios").click()
+    page.part("launch").click()
+    shown = page.page.evaluate("location.hash")
+    while page.page.evaluate("location.hash") == shown:
+        page.page.evaluate("document.querySelector('[data-testid=arm]').click()")  # nothing if it is greyed out
+        armed.append(watcher.front.armed)
+        page.pause(0.05)
+    assert armed
+    assert not any(armed), "the old session was armed"
+    page.is_in("READY")
+    new = page.part("state").get_attribute("data-session")
+    assert new != old
+    expect(page.part("arm")).to_contain_text("docking · table1")
+    expect(page.part("arm")).to_have_attribute("title", f"arm {new}")
+    page.arm()
+    assert not watcher.front.armed
+    watcher.close()
+    other = mailbox.Watcher(new)
+    until(lambda: other.front.armed)
+    other.close()
+
+
+def test_stop_is_under_the_hand_at_every_width_and_works(page):
+    """Seen and hit on every tab, whatever is scrolled; pressed where it is shown, the run stops."""
+    for wide, high in WINDOWS.items():
+        page.page.set_viewport_size({"width": wide, "height": high})
+        if page.part("state").inner_text() == "STOPPED":
+            page.again()
+        elif page.part("state").inner_text() == "READY · armed":
+            page.part("start").click()
+        page.is_in("LIVE")
+        for tab in TABS:
+            page.part(tab).click()
+            page.page.evaluate("document.querySelector('main').scrollTo(0, 1e6); scrollTo(0, 1e6)")
+            box = page.page.evaluate(HIT)
+            assert box["hits"] == 9, (wide, tab, box)
+            assert box["left"] >= 0, (wide, tab, box)
+            assert box["right"] <= box["wide"], (wide, tab, box)
+            assert box["bottom"] <= box["high"], (wide, tab, box)
+            assert page.page.evaluate("document.documentElement.scrollWidth") <= wide, (wide, tab)
+            if wide == 390:  # within reach of the thumb of the hand that holds it
+                assert box["top"] > high / 2
+                assert box["height"] >= 48
+                assert box["width"] >= 120
+        page.look(f"stop-{wide}")
+        page.page.mouse.move(box["left"] + box["width"] / 2, box["top"] + box["height"] / 2)
+        page.page.mouse.down()
+        page.is_in("STOPPED")
+        page.page.mouse.up()
