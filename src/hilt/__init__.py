@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the compiler behind them takes a second to import: the first call waits for it, not `import hilt`
+    from hilt.analysis.check import Remark
     from hilt.core.faults import InputError
     from hilt.core.scenario import Scenario
     from hilt.core.system import System
@@ -30,6 +31,7 @@ __all__ = [
     "Run",
     "Scenario",
     "System",
+    "check",
     "compare",
     "list_systems",
     "load",
@@ -103,6 +105,22 @@ def scenario(
     from hilt.front import door
 
     return door.find(target, scenario, door.settings_of(settings))[1]
+
+
+def check(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+) -> "tuple[Remark, ...]":
+    """Whether a scenario can work at all, without running it: what is in the way comes first, with the number that is needed.
+
+    >>> for remark in hilt.check("docking", "table1", {"sensor.noise": "5 N"}):
+    ...     print(remark.fine, remark.sentence)
+    """
+    from hilt.analysis import check as checks
+    from hilt.front import door
+
+    return checks.check(*door.find(target, scenario, door.settings_of(settings))[:2])
 
 
 def compare(

@@ -16,6 +16,7 @@ import typer
 
 from hilt import __version__
 from hilt.cli import bound as cli_bound
+from hilt.cli import check as cli_check
 from hilt.cli import cockpit as cli_cockpit
 from hilt.cli import lab as cli_lab
 from hilt.cli import station as cli_station
@@ -42,6 +43,7 @@ cli_lab.add(app)
 cli_station.add(app)
 cli_cockpit.add(app)
 cli_bound.add(app)
+cli_check.add(app)
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]

@@ -1,0 +1,40 @@
+"""The command line of the check: can this scenario work at all, and if not, which numbers would be needed."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from hilt.cli.console import console
+
+
+def check(
+    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")],
+    scenario: Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")] = None,
+    settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
+) -> None:
+    """Can this work at all? What stands in the way, with the number that would be needed; nothing is simulated."""
+    from hilt import job
+    from hilt.analysis import check as checks
+
+    system, values, name = job.find(target, scenario, settings)
+    remarks = checks.check(system, values)
+    if as_json:
+        fine = all(remark.fine for remark in remarks)
+        found = [job.plain(remark.as_json()) for remark in remarks]
+        print(json.dumps({"system": system.name, "scenario": name, "fine": fine, "checks": found}))
+        return
+    good = all(remark.fine for remark in remarks)
+    console.print(Text(checks.summary(remarks), "bold green" if good else "bold red"))
+    lines = Table.grid(padding=(0, 2))
+    for remark in remarks:
+        lines.add_row(Text("ok", "green") if remark.fine else Text("NO", "bold red"), remark.about, Text(remark.sentence))
+    console.print(lines)
+
+
+def add(app: typer.Typer) -> None:
+    """This command, beside the others."""
+    app.command()(check)
