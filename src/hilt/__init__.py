@@ -12,57 +12,72 @@ Values are text with a unit ("20 ms") or plain numbers in SI units.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the compiler behind them takes a second to import: the first call waits for it, not `import hilt`
     from hilt.analysis.check import Remark
+    from hilt.compiled import jit
     from hilt.core.faults import InputError
-    from hilt.core.scenario import Scenario
+    from hilt.core.plugins import PluginWarning
+    from hilt.core.scenario import Scenario, Section
+    from hilt.core.stage import Block, StageKind
     from hilt.core.system import System
     from hilt.front.comparison import Comparison
     from hilt.front.run import FaultWarning, Run
 
 __version__ = "0.1.0"
 __all__ = [
+    "Block",
     "Comparison",
     "FaultWarning",
     "InputError",
+    "PluginWarning",
     "Run",
     "Scenario",
+    "Section",
+    "StageKind",
     "System",
     "check",
     "compare",
+    "jit",
     "list_systems",
     "load",
+    "method",
+    "register",
     "run",
     "scenario",
     "system",
 ]
 
-_CLASSES = {
+_ELSEWHERE = {
+    "Block": "hilt.core.stage",
     "Comparison": "hilt.front.comparison",
     "FaultWarning": "hilt.front.run",
     "InputError": "hilt.core.faults",
+    "PluginWarning": "hilt.core.plugins",
     "Run": "hilt.front.run",
     "Scenario": "hilt.core.scenario",
+    "Section": "hilt.core.scenario",
+    "StageKind": "hilt.core.stage",
     "System": "hilt.core.system",
+    "jit": "hilt.compiled",
 }
 
 Path = str | os.PathLike[str]
 
 
 def __getattr__(name: str) -> Any:
-    """Classes are imported when somebody asks for them."""
-    if name not in _CLASSES:
+    """What lies in other modules is imported when somebody asks for it."""
+    if name not in _ELSEWHERE:
         raise AttributeError(f"module 'hilt' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(_CLASSES[name]), name)
+    return getattr(importlib.import_module(_ELSEWHERE[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_CLASSES})
+    return sorted({*globals(), *_ELSEWHERE})
 
 
 def run(
@@ -172,3 +187,43 @@ def list_systems() -> "dict[str, System]":
     from hilt.core import registry
 
     return registry.systems()
+
+
+def method(
+    system: str,
+    *,
+    name: str | None = None,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    state: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    pack: Callable[..., None] | None = None,
+    reset: Callable[..., None] | None = None,
+) -> "Callable[[Any], StageKind]":
+    """Register a method of your own: a step function or a `StageKind` that scenarios of the system can choose by its name.
+
+    The step is compiled. `state` and `params` name its numbers ("f8", "i8", or the length of a vector); `pack(p, scenario,
+    loop)` fills `p` from the scenario as the controller believes it is. docs/extending.md has the whole of it.
+
+    >>> @hilt.method("docking", reads=("F_mea_W",), writes=("F_comp_W", "F_hat_W"))
+    ... def half(sig, x, p, dt):
+    ...     for i in range(3):
+    ...         sig.F_comp_W[i] = sig.F_hat_W[i] = 0.5 * sig.F_mea_W[i]
+    >>> run = hilt.run("docking", settings={"compensate.method": "half"})
+    """
+    from hilt.front import extending
+
+    parts = {"name": name, "state": state, "params": params, "pack": pack, "reset": reset}
+    return extending.method(system, {"reads": tuple(reads), "writes": tuple(writes), **parts})
+
+
+def register(system: "System") -> "System":
+    """Know a system of your own by its name: in `hilt.run`, scenario files, recordings, and a file named in HILT_PLUGINS.
+
+    >>> hilt.register(MY_SYSTEM)
+    >>> run = hilt.run("my-system")
+    """
+    from hilt.core import registry
+
+    registry.add(system)
+    return system

@@ -7,10 +7,11 @@ Exit code 0: done; 1: a replay differs; 2: bad input, one sentence, nothing writ
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -327,7 +328,13 @@ def _compiling_shown() -> Iterator[None]:
         yield
 
 
+def _sentence(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning as every other sentence of the command line."""
+    print(f"hilt: {message}", file=sys.stderr)
+
+
 def main() -> None:
+    warnings.showwarning = _sentence
     try:
         with interrupts.raising(), _compiling_shown():
             app()

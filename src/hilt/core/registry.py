@@ -3,8 +3,10 @@
     [project.entry-points."hilt.systems"]        [project.entry-points."hilt.stages"]        [project.entry-points."hilt.rigs"]
     my-system = "my_package:MY_SYSTEM"           my-stage = "my_package:MY_STAGE"            my-rig = "my_package:MyRig"
 
-A system is a `stage.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`. Robots and sensors of rig
-files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py.
+A system is a `system.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`. Robots and sensors of
+rig files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py; methods by `hilt.methods`: see methods.py.
+
+A package that cannot be loaded is named in one sentence: an error where it was asked for, a warning where it is one of many.
 """
 
 import functools
@@ -12,10 +14,13 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
+from hilt.core import plugins
 from hilt.core.faults import InputError, shortened
 from hilt.core.rig import Rig
 from hilt.core.stage import StageKind
 from hilt.core.system import Bench, System
+
+_added: dict[str, System] = {}
 
 
 @functools.cache
@@ -24,18 +29,33 @@ def _entries(group: str) -> EntryPoints:
     return entry_points(group=f"hilt.{group}")
 
 
+def add(system: System) -> None:
+    """Know a system by its name in this process."""
+    if not isinstance(system, System):
+        raise InputError(f"a {type(system).__name__} cannot be registered; give a hilt.System; see docs/extending.md")
+    if system.name in {entry.name for entry in _entries("systems")}:
+        raise InputError(f"there is a system {system.name} already; choose another name for yours")
+    _added[system.name] = system
+
+
 def names(group: str) -> list[str]:
-    return sorted({entry.name for entry in _entries(group)})
+    plugins.run_files()
+    return sorted({entry.name for entry in _entries(group)} | (_added.keys() if group == "systems" else set()))
 
 
 def load(group: str, name: str) -> Any:
+    plugins.run_files()
+    if group == "systems" and name in _added:
+        return _added[name]
     for entry in _entries(group).select(name=name):
-        return entry.load()
+        return plugins.load(entry)
     raise InputError(f"{shortened(name)!r} is not one of the {group}; known are {', '.join(names(group))}; choose one")
 
 
 def system(name: str) -> System:
-    found: System = load("systems", name)
+    found = load("systems", name)
+    if not isinstance(found, System):
+        raise InputError(f"the system {name} of a plugin is a {type(found).__name__} and not a hilt.System; fix its package")
     return found
 
 
@@ -50,7 +70,14 @@ def shipped(group: str, name: str) -> bool:
 
 
 def systems() -> dict[str, System]:
-    return {name: system(name) for name in names("systems")}
+    """All that can be loaded."""
+    found = {}
+    for name in names("systems"):
+        try:
+            found[name] = system(name)
+        except InputError as error:
+            plugins.warn(error)
+    return found
 
 
 def stages() -> dict[str, StageKind]:

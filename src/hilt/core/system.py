@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled.interpreted import sparing
-from hilt.core import diagram, signals
+from hilt.core import diagram, methods, signals
 from hilt.core.diagram import Code
+from hilt.core.faults import InputError
 from hilt.core.meter import Meter
 from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
 from hilt.core.verdict import Verdict
@@ -29,6 +31,15 @@ class Live:
     key: str
     places: tuple[str, ...]
     ramp: float = 0.0  # s
+
+
+@dataclass(frozen=True)
+class Methods:
+    """Where methods of a user's own come in: the key that names one, the block whose place it takes, what it has to write."""
+
+    key: str
+    block: str
+    writes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,7 @@ class _Diagram:
     w: np.dtype
     p: np.dtype
     code: Code
+    blocks: Blocks  # kept here: a diagram is known by the identities of their stages
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,7 @@ class System:
     tick_time: float = 250e-6  # s that a tick takes in the loop, recorded: a cautious guess, for announcing long runs
     observe: Blocks = ()
     live: tuple[Live, ...] = ()
+    methods: Methods | None = None
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
     judge: Callable[[Any], Verdict] | None = None  # of a result: whether it met the scenario's goal
     row: np.dtype = field(init=False)
@@ -130,13 +143,13 @@ class System:
 
     def kinds(self, scenario: Any) -> dict[str, StageKind]:
         """The stages of tick and plant that a scenario uses, by the names of their blocks."""
-        found = (*used(self.plant, scenario), *used(self.tick, scenario.believed))
+        found = (*used(self.plant, scenario), *self._tick_of(scenario.believed))
         return {block.name: block.kind for block in found}
 
     def set_up(self, scenario: Any) -> Bench:
         """Memory and start values for one run of a scenario: the plant's from the world, all others from what is believed."""
         believed = scenario.believed
-        tick, plant, observe = used(self.tick, believed), used(self.plant, scenario), used(self.observe, believed)
+        tick, plant, observe = self._tick_of(believed), used(self.plant, scenario), used(self.observe, believed)
         made = self._diagram(tick, plant, observe)
         row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w, made.p))
         sig, params = row[0], p[0]
@@ -149,6 +162,31 @@ class System:
                 sparing(block.kind.reset)(sig, state[0][block.name], params[block.name])
         return Bench(row, x, w, p, round(scenario.loop.duration / scenario.loop.period) + 1, made.code)
 
+    def _tick_of(self, scenario: Any) -> Blocks:
+        """The blocks of the tick that a scenario has, with the method that it names if that is a user's own."""
+        blocks, place = used(self.tick, scenario), self.methods
+        if place is None:
+            return blocks
+        section, _, field = place.key.rpartition(".")
+        kind = methods.find(self.name, getattr(attrgetter(section)(scenario) if section else scenario, field))
+        if kind is None:
+            return blocks
+        self._check_method(kind, place)
+        return tuple(replace(each, kind=kind, section=_itself) if each.name == place.block else each for each in blocks)
+
+    def _check_method(self, kind: StageKind, place: Methods) -> None:
+        if unknown := {signals.whole(name) for name in (*kind.reads, *kind.writes)} - set(self.row.names or ()):
+            raise InputError(
+                f"the method {kind.name} uses {', '.join(sorted(unknown))}, which {self.name} does not have; "
+                f"use its signals only, or a system of your own",
+                key=place.key,
+            )
+        if missing := set(place.writes) - set(kind.writes):
+            raise InputError(
+                f"the method {kind.name} does not write {', '.join(sorted(missing))}; a method of {self.name} has to",
+                key=place.key,
+            )
+
     def _diagram(self, tick: Blocks, plant: Blocks, observe: Blocks) -> _Diagram:
         key = tuple((block.name, id(block.kind)) for block in (*tick, *plant, *observe))
         if key not in self._diagrams:
@@ -158,6 +196,7 @@ class System:
                 w=signals.record(**{block.name: block.kind.state for block in _once((*plant, *observe))}),
                 p=signals.record(dt="f8", **{block.name: block.kind.params for block in every}),
                 code=diagram.build(self.name, tick, plant, observe),
+                blocks=every,
             )
         return self._diagrams[key]
 
@@ -182,6 +221,10 @@ class System:
         if name not in names:
             raise ValueError(f"{self.name} has no block {name!r}; it has {', '.join(dict.fromkeys(names))}")
         return len(names) - 1 - names[::-1].index(name)
+
+
+def _itself(scenario: Any) -> Any:
+    return scenario
 
 
 def pack(blocks: Blocks, params: Any, scenario: Any) -> None:

@@ -88,16 +88,16 @@ def _result(
     rig: str | os.PathLike[str] | None,
 ) -> Result:
     if rig is not None:
-        return _on_devices(target, choice, settings, Path(record or "runs"), Path(rig))
+        return _on_devices(target, choice, settings, Path(record or "runs"), os.fspath(rig))
     found = find(target, choice, settings_of(settings))
     return job.simulate(*found) if record is None else job.run(*found, Path(record))
 
 
-def _on_devices(target: Target, choice: Choice, settings: Mapping[str, Any] | None, folder: Path, rig: Path) -> Result:
+def _on_devices(target: Target, choice: Choice, settings: Mapping[str, Any] | None, folder: Path, rig: str) -> Result:
     from hilt.device import rigfile
     from hilt.live import session
 
-    file = rigfile.load(rig)
+    file = rigfile.load(rigfile.find(rig))
     system, _, _ = find(target, choice, ())
     return session.run(*find(target, choice, [*file.settings(system.name), *settings_of(settings)]), folder, file)
 

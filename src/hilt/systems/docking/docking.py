@@ -6,7 +6,7 @@ sensor ──► filter ──► force, tip, contact ──► identify k, c �
 
 import math
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -15,9 +15,10 @@ from scipy.spatial.transform import Rotation
 from hilt.core.faults import Unfit
 from hilt.core.guard import GUARD, Guarded
 from hilt.core.ledger import kinetic_energy
+from hilt.core.methods import Method
 from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
-from hilt.core.system import Live, System
+from hilt.core.system import Live, Methods, System
 from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, Second
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED
@@ -30,7 +31,7 @@ from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, 
 from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
 from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
-from hilt.systems.docking.delay_compensation import COMPENSATE, Compensation
+from hilt.systems.docking.delay_compensation import CODES, COMPENSATE, Compensation
 from hilt.systems.docking.goal import Goal, judge
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
@@ -68,7 +69,7 @@ class Detect(Section):
 
 
 class Compensate(Section):
-    method: Literal["none", "pic", "dac", "pida", "pida-literal", "twin"] = "pida"
+    method: Annotated[str, Method("docking", *CODES)] = "pida"
     mode: Literal["realtime", "guarded"] = Field(default="guarded", description="of twin: slower clock before new frames")
     sensor_delay: Second | None = Field(
         default=None, ge=0, description="assumed, of sensor and force_filter together; the believed one if not given"
@@ -309,4 +310,5 @@ DOCKING = System(
         Live("contact.damping", ("contact.damping",), ramp=0.1),
         Live("contact.friction", ("contact.friction",), ramp=0.1),
     ),
+    methods=Methods("compensate.method", "compensate", writes=("F_comp_W", "F_hat_W")),
 )

@@ -1,0 +1,80 @@
+"""Code of other people: packages come in by entry points, single files by the environment variable HILT_PLUGINS.
+
+    HILT_PLUGINS=damper.py hilt compare docking --over compensate.method=pida,damper
+
+What cannot be loaded is named in one sentence, and everything else goes on without it. Only the user can choose the files,
+never a scenario or a recording: a plugin runs with all rights of its user.
+"""
+
+import importlib.util
+import os
+import sys
+import warnings
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+from hilt.compiled import private
+from hilt.core.faults import InputError
+
+VARIABLE = "HILT_PLUGINS"
+_done: set[Path] = set()
+_warned: set[str] = set()
+
+
+class PluginWarning(UserWarning):
+    """A plugin cannot be used; the rest of hilt goes on without it."""
+
+
+def warn(error: InputError) -> None:
+    """Say once what is wrong."""
+    if str(error) not in _warned:
+        _warned.add(str(error))
+        warnings.warn(str(error), PluginWarning, stacklevel=2)
+
+
+def load(entry: EntryPoint) -> Any:
+    """What a package offers."""
+    try:
+        return entry.load()
+    except Exception as error:
+        package = entry.dist.name if entry.dist is not None else "a package"
+        raise InputError(
+            f"{entry.name} ({entry.value} of {package}) cannot be loaded: {_cause(error)}; fix or uninstall {package}"
+        ) from None
+
+
+def run_files() -> None:
+    """Run the files of HILT_PLUGINS that were not run yet: they register what they bring."""
+    for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        path = Path(text).absolute()
+        if path not in _done:
+            _done.add(path)  # first: what it registers may ask for the others
+            try:
+                _run(path)
+            except InputError as error:
+                warn(error)
+
+
+def _run(path: Path) -> None:
+    what = f"the plugin {path.name} of {VARIABLE}"
+    if not path.is_file():
+        raise InputError(f"{what} is not loaded: there is no file {path}; name a .py file")
+    objection = private.objection(path, file=True, roots=True) or private.objection(path.parent, roots=True)
+    if objection:
+        raise InputError(f"{what} is not loaded: {objection}; only you (and root) may be able to write there")
+    if path.stem in sys.modules:
+        raise InputError(f"{what} is not loaded: another module is called {path.stem} as well; rename the file")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{what} is not loaded: it is not a Python file; name a .py file")
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[path.stem]
+        raise InputError(f"{what} cannot be loaded: {_cause(error)}; fix it") from None
+
+
+def _cause(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

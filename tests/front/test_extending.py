@@ -1,0 +1,201 @@
+"""Methods and systems of a user's own: chosen, compared, reported and replayed as hilt's; a bad one is one sentence."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hilt
+from hilt import job
+from hilt.analysis import beside
+from hilt.cockpit import desk
+from hilt.core import methods
+from hilt.core.stage import StageKind
+from hilt.record.reading import stored
+from hilt.report import page
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "02_own_method.py"
+SHORT = {"robot.delay": "4 ms", "collisions": 2}
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch):
+    """What a test adds is gone after it."""
+    monkeypatch.setattr(methods, "_added", {})
+
+
+@hilt.jit
+def halving_step(sig, x, p, dt):
+    for i in range(3):
+        sig.F_comp_W[i] = sig.F_hat_W[i] = 0.5 * sig.F_mea_W[i]
+
+
+HALVING = StageKind("halving", halving_step, reads=("F_mea_W",), writes=("F_comp_W", "F_hat_W"))
+
+
+def test_a_registered_method_is_a_value_of_its_key_everywhere(tmp_path):
+    assert hilt.method("docking")(HALVING) is HALVING
+    runs = hilt.compare("docking", settings=SHORT, over={"compensate.method": ["none", "halving"]}, record=tmp_path)
+    run = runs["halving"]
+    assert np.array_equal(run["F_hat_W"], 0.5 * run["F_mea_W"])
+    assert abs(run.ledger["residual_J"]) < 1e-12 * run.ledger["exchanged_J"]  # its work has its place in the ledger
+    shown = beside.computed(run.result)
+    assert "halving" in shown.beside.figures["methods"]
+    assert "halving" in page.render(shown)
+    assert hilt.load(run.recording).metrics == run.metrics
+    assert job.replay(stored(run.recording)) is None
+
+
+def test_the_cockpit_offers_it():
+    hilt.method("docking")(HALVING)
+    assert "halving" in desk.sheet("docking", "table1")["schema"]["$defs"]["Compensate"]["properties"]["method"]["enum"]
+    order = desk.Order(system="docking", scenario="table1", settings={"compensate.method": "halving"})
+    assert desk.check(order) == []
+    methods._added.clear()
+    assert [error["key"] for error in desk.check(order)] == ["compensate.method"]
+
+
+def test_hilts_own_methods_compute_what_they_did_before_one_was_added():
+    before = hilt.run("docking", settings=SHORT).result.rows.tobytes()
+    hilt.method("docking")(HALVING)
+    assert hilt.run("docking", settings=SHORT).result.rows.tobytes() == before
+
+
+def test_a_method_is_the_block_that_one_would_put_there():
+    hilt.method("docking")(HALVING)
+    chosen = hilt.run("docking", settings={**SHORT, "compensate.method": "halving"})
+    for own in (
+        hilt.system("docking").with_block(HALVING, after="compensate"),
+        hilt.system("docking").replace_block("compensate", HALVING),
+    ):
+        placed = hilt.run(own, settings={**SHORT, "compensate.method": "none"})
+        assert np.array_equal(placed["X_WB_cmd.p"], chosen["X_WB_cmd.p"])
+
+
+def test_a_step_function_becomes_a_stage_and_a_later_one_takes_its_place():
+    """As in a notebook, where a cell is run again with another number."""
+
+    def pack(p, scenario, loop):
+        p.share = scenario.robot.delay / 0.008  # of the scenario as it is believed
+
+    def scaled(sig, x, p, dt):
+        for i in range(3):
+            sig.F_comp_W[i] = sig.F_hat_W[i] = p.share * sig.F_mea_W[i]
+
+    parts = {"reads": ("F_mea_W",), "writes": ("F_comp_W", "F_hat_W"), "params": {"share": "f8"}}
+    settings = {**SHORT, "compensate.method": "scaled"}
+    hilt.method("docking", pack=pack, **parts)(scaled)
+    run = hilt.run("docking", settings=settings)
+    assert np.array_equal(run["F_hat_W"], 0.5 * run["F_mea_W"])
+
+    def other_pack(p, scenario, loop):
+        p.share = 0.25
+
+    hilt.method("docking", pack=other_pack, **parts)(scaled)
+    run = hilt.run("docking", settings=settings)
+    assert np.array_equal(run["F_hat_W"], 0.25 * run["F_mea_W"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (replace(HALVING, name="lost", reads=("F_mea_W", "E_tank")), "uses E_tank, which docking does not have"),
+        (replace(HALVING, name="mute", writes=("F_hat_W",)), "does not write F_comp_W"),
+    ],
+)
+def test_a_method_that_does_not_fit_is_one_sentence(kind, words):
+    hilt.method("docking")(kind)
+    with pytest.raises(hilt.InputError, match=words):
+        hilt.run("docking", settings={"compensate.method": kind.name})
+
+
+@pytest.mark.parametrize("thing", [5, "damper", replace(HALVING, name="two words")])
+def test_what_is_no_method_is_refused(thing):
+    with pytest.raises(hilt.InputError):
+        hilt.method("docking")(thing)
+
+
+def test_a_system_without_methods_says_which_have_some():
+    with pytest.raises(hilt.InputError, match=r"freefloat has no key that chooses a method; docking"):
+        hilt.method("freefloat")
+
+
+def command(folder, *arguments, plugins="", **environment):
+    """hilt as a user has it, with a folder of packages."""
+    import os
+
+    env = {**os.environ, "PYTHONPATH": str(folder), "HILT_PLUGINS": str(plugins), **environment}
+    line = [sys.executable, "-m", "hilt.cli.main", *arguments]
+    return subprocess.run(line, env=env, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_a_file_named_in_the_environment_is_found_by_every_command(tmp_path):
+    settings = ("--set", "robot.delay=4 ms", "--set", "collisions=1")
+    done = command(
+        tmp_path, "compare", "docking", *settings, "--over", "compensate.method=none,damper", "--json", plugins=EXAMPLE
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["none"]["metrics"]["cov"][0] == pytest.approx(1.171, rel=0.01)
+    assert found["damper"]["metrics"]["cov"][0] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """A package that brings a method, a system that cannot be imported, and one that is none."""
+    folder = tmp_path_factory.mktemp("packages")
+    (folder / "tests_method.py").write_text(EXAMPLE.read_text())
+    (folder / "tests_broken.py").write_text("import no_such_library\n")
+    about = folder / "tests_plugin-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tests-plugin\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[hilt.methods]\ndocking.damper = tests_method:damper\ndocking.broken = tests_broken:METHOD\n"
+        "[hilt.systems]\nbroken = tests_broken:SYSTEM\nwrong = tests_method:pack\n"
+    )
+    return folder
+
+
+def test_bad_plugins_are_named_and_the_rest_goes_on(packages):
+    done = command(packages, "list", "--json")
+    assert done.returncode == 0
+    assert set(json.loads(done.stdout)) == {"aerial", "docking", "freefloat", "payload"}
+    broken, wrong = done.stderr.splitlines()
+    assert "broken (tests_broken:SYSTEM of tests-plugin) cannot be loaded: ModuleNotFoundError" in broken
+    assert "the system wrong of a plugin is a function" in wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "broken"), "cannot be loaded: ModuleNotFoundError"),
+        (("run", "wrong"), "not a hilt.System"),
+        (("run", "docking", "--set", "compensate.method=broken"), "cannot be loaded: ModuleNotFoundError"),
+    ],
+)
+def test_a_bad_plugin_that_is_asked_for_is_bad_input(packages, arguments, words):
+    done = command(packages, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_method_of_a_package_runs(packages):
+    done = command(packages, "run", "docking", "--set", "compensate.method=damper", "--set", "collisions=1", "--json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_file_that_cannot_be_a_plugin_is_one_sentence_each(tmp_path):
+    (tmp_path / "bad.py").write_text("1 / 0\n")
+    (tmp_path / "json.py").write_text("")
+    plugins = ":".join(str(tmp_path / name) for name in ("bad.py", "json.py", "none.py"))
+    done = command(Path(__file__).parent, "list", "--json", plugins=plugins)
+    assert done.returncode == 0
+    assert [line.split(": ")[0] for line in done.stderr.splitlines()] == ["hilt"] * 3
+    assert "ZeroDivisionError" in done.stderr
+    assert "another module is called json" in done.stderr
+    assert "there is no file" in done.stderr
