@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 def output(path, folder):
@@ -21,6 +22,11 @@ def test_example(path, tmp_path):
     assert output(path, tmp_path)
 
 
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if "own_method" in path.stem], ids=lambda path: path.stem)
+def test_the_page_about_extending_shows_the_example_as_it_is(path):
+    assert path.read_text() in (ROOT / "docs" / "extending.md").read_text()
+
+
 def test_there_are_examples():
     assert EXAMPLES
 
@@ -29,8 +35,9 @@ def test_a_method_of_ones_own_takes_off_what_the_delay_makes(tmp_path):
     """Untreated, 4 ms of delay make each rebound 1.171 times as fast [He2022, Table 1]; a damping of k τ cancels that to first
     order in ω τ = 0.1, so that after five contacts less than 1 % is left."""
     (path,) = (path for path in EXAMPLES if "own_method" in path.stem)
-    found = {}
-    for line in output(path, tmp_path).splitlines()[1:]:
+    found, printed = {}, output(path, tmp_path)
+    assert printed in (ROOT / "docs" / "extending.md").read_text()
+    for line in printed.splitlines()[1:]:
         name, *numbers = line.split()
         found[name] = [float(number) for number in numbers]
     assert found["none"] == pytest.approx([1.171**n for n in range(1, 6)], rel=0.01)

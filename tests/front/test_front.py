@@ -182,7 +182,15 @@ def test_a_run_that_ended_well_warns_of_nothing(wall):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "fault" not in repr(hilt.run("freefloat", "wall"))
-    assert len(repr(wall)) < 120
+    assert len(repr(wall)) < 200
+
+
+def test_the_verdict_is_that_of_the_command_line_and_is_in_every_form():
+    run = hilt.run("docking", settings={"collisions": 1, "compensate.method": "none"})
+    assert run.verdict == run.result.verdict
+    assert run.verdict.kind == run.result.as_json()["verdict"]["kind"] == "diverged"
+    assert run.verdict.sentence.rstrip(".") in repr(run)
+    assert run.verdict.sentence in run._repr_html_()
 
 
 def test_a_comparison_has_the_runs_of_all_combinations():

@@ -46,6 +46,7 @@ class Comparison(Mapping[str, Run]):
         lines = []
         for run in self.values():
             line: dict[str, Any] = {self._labelled(key): _value(run, key) for key in self.over}
+            line["verdict"] = run.verdict.kind
             for name, value in run.metrics.items():
                 entries = {f"{name}[{n}]": each for n, each in enumerate(value)} if isinstance(value, list) else {name: value}
                 line |= entries
@@ -102,9 +103,9 @@ class Comparison(Mapping[str, Run]):
 
     def _repr_html_(self) -> str:
         """For a notebook: a line for each run, and the picture of the comparison where its system has one."""
-        heads = ["", *(name for name, _ in self._first._headline())]
+        heads = ["", *(name for name, _ in self._first._headline()), "verdict"]
         lines = [
-            [label, *(words.metric(name, value) for name, value in run._headline()), run.fault.sentence if run.fault else ""]
+            [label, *(words.metric(name, value) for name, value in run._headline()), run.verdict.sentence]
             for label, run in list(self.items())[:LISTED]
         ]
         found: Any = self._first.system.part("views.report")

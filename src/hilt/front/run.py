@@ -14,6 +14,7 @@ from hilt.core.faults import Fault, InputError
 from hilt.core.scenario import Scenario
 from hilt.core.signals import leaves
 from hilt.core.system import System
+from hilt.core.verdict import Verdict
 from hilt.front import pictures, tables
 from hilt.front.signal import Signal, column, signal, values_of
 from hilt.job import Result
@@ -103,6 +104,11 @@ class Run:
         return self._result.fault
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether it met the goal of its scenario: `kind`, a `sentence`, and the `figures` that were judged."""
+        return self._result.verdict
+
+    @property
     def recording(self) -> Path | None:
         """The file that it was recorded in."""
         return self._result.recording
@@ -160,9 +166,12 @@ class Run:
 
     def __repr__(self) -> str:
         last = self._result.rows[-1]
-        shown = ", ".join(f"{name} {words.metric(name, value)}" for name, value in self._headline())
         ended = f"; ended with a fault: {self.fault.sentence}" if self.fault else ""
-        return f"<Run {self.system.name} · {self.name}, {last['t']:.4g} s, {last['tick'] + 1} ticks: {shown}{ended}>"
+        said = self.verdict.sentence.rstrip(".") if self.system.judge else self._figures()
+        return f"<Run {self.system.name} · {self.name}, {last['t']:.4g} s, {last['tick'] + 1} ticks: {said}{ended}>"
+
+    def _figures(self) -> str:
+        return ", ".join(f"{name} {words.metric(name, value)}" for name, value in self._headline())
 
     def _headline(self) -> list[tuple[str, Any]]:
         """The figures that say most: those with an ideal of 1, of lists the worst."""
@@ -172,6 +181,9 @@ class Run:
     def _repr_html_(self) -> str:
         """For a notebook: the summary, the figures and the first picture of the report."""
         parts = [f"<b>{html.escape(f'{self.system.name} · {self.name}')}</b> {html.escape(self.scenario.summary)}"]
+        if self.system.judge is not None:
+            colour = "#1a7f37" if self.verdict.kind == "met" else "#c0392b"
+            parts.append(f'<div style="color:{colour}"><b>{html.escape(self.verdict.sentence)}</b></div>')
         if self.fault is not None:
             parts.append(f'<div style="color:#c0392b"><b>Fault.</b> {html.escape(self.fault.sentence)}</div>')
         listed = list(self.metrics.items())[:LISTED]
