@@ -129,9 +129,11 @@ class _Late:
         return min(max(1, int(LATE * self._count)), LATE_ROWS)
 
     def largest(self) -> float:
-        """Less its mean."""
-        late = np.concatenate(self._parts)[-self._wanted() :]
-        return float(np.linalg.norm(late - late.mean(axis=0), axis=1).max())
+        """Less its mean; part by part, since copies of all of it would be most of the memory of a long run."""
+        parts, surplus = list(self._parts), self._kept - self._wanted()
+        parts[0] = parts[0][surplus:]
+        mean = sum(part.sum(axis=0) for part in parts) / self._wanted()
+        return max(float(np.linalg.norm(part - mean, axis=1).max()) for part in parts if len(part))
 
 
 class _Estimator:
