@@ -21,7 +21,7 @@ from llvmlite import binding
 from numba import types
 from numba.core import caching
 
-from hilt.compiled import private, reach
+from hilt.compiled import inner, private, reach
 from hilt.compiled.interpreted import interpreted as interpreted
 
 _KEPT = 4  # versions of a module
@@ -134,7 +134,7 @@ class _Results(caching.CompileResultCacheImpl):
     _locator_classes = [_Place]  # noqa: RUF012  (as Numba has it)
 
 
-class _InnerResults(caching.CompileResultCacheImpl):
+class _InnerResults(inner.InnerResults):
     _locator_classes = [_InnerPlace]  # noqa: RUF012
 
 
@@ -154,16 +154,16 @@ def _kept(dispatcher: Any, cache: type) -> Any:
 
 
 def _compiled(function: Any, **options: Any) -> Any:
-    """Two ways into a function: from Python, and from compiled code, which needs no wrapper for Python and compiles without
-    one in two thirds of the time. What is never called from Python, as most of a tick, never gets one."""
+    """Two entries to a function: one for Python, and one for compiled code, which needs neither a wrapper nor machine code
+    of its own (inner.py)."""
     njit: Any = functools.partial(numba.njit, error_model="numpy", no_cfunc_wrapper=True, **options)
-    outer = njit()(function)
+    outer = njit(pipeline_class=inner.TopCompiler)(function)
     if not hasattr(outer, "py_func"):  # NUMBA_DISABLE_JIT
         return outer
-    inner = njit(no_cpython_wrapper=True)(function)
+    within = njit(no_cpython_wrapper=True, pipeline_class=inner.InnerCompiler)(function)
     outer = _kept(outer, _Cache)
-    outer.inner = _kept(inner, _InnerCache)
-    outer.get_call_template, outer.get_overload = inner.get_call_template, inner.get_overload
+    outer.inner = _kept(within, _InnerCache)
+    outer.get_call_template, outer.get_overload = within.get_call_template, within.get_overload
     return outer
 
 
@@ -178,7 +178,7 @@ def jit(function: Any) -> Any:
 
 def jit_apart(function: Any) -> Any:
     """For a big function that is called from several places: copied into each of them it would cost seconds of compiling."""
-    return _compiled(function)
+    return _compiled(function, forceinline=False)  # said, since otherwise the caller's is inherited
 
 
 def plain(function: Any) -> Any:
