@@ -53,6 +53,7 @@ class Result:
     changes: list[Change] | None = None  # of live values
     who: list[dict[str, Any]] | None = None  # armed, started, steered, changed and stopped it (deeds.py)
     survey: Survey | None = None  # of a long run, whose `rows` are only some of its rows
+    origin: dict[str, str] | None = None  # what stands at the start of its recording
     beside: Beside | None = None  # computed when it is asked for: see analysis/beside.py
 
     @property
@@ -146,7 +147,7 @@ def finish_recorded(system: System, values: Scenario, name: str, recording: Reco
         raise no_rows(recording)
     kept = np.concatenate(parts) if survey is None else survey.rows()
     found = Result(system, values, name, kept, tally.metrics(), tally.ledger(), tally.fault(), recording.path)
-    return replace(found, survey=survey)
+    return replace(found, survey=survey, origin=recording.origin)
 
 
 def simulate(system: System, values: Scenario, name: str = "") -> Result:

@@ -46,7 +46,7 @@ def test_a_stranger_has_a_report_a_scene_and_a_comparison(stranger, tmp_path):
     result = job.run(stranger, values, "wall", tmp_path)
     text = page.write(result).read_text()
     assert "Energy ledger" in text
-    assert "Lateness" in text
+    assert '<img alt="Speed and force"' in text
     assert "Delays of the loop" not in text
     assert result.as_json()["delays"] == {}
     assert "of-somebody-else" in comparison.write({"one": result, "two": result}, tmp_path / "both.html").read_text()

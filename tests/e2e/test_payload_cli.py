@@ -57,13 +57,13 @@ def test_leaving_the_workspace_is_a_fault_with_its_limit(tmp_path, name, words, 
 
 
 SHOWN = {
-    "pull-3000": ("Velocity", "Force", "Position", "The link's two ports"),
+    "pull-3000": ("Speed and force", "Position", "The link's two ports"),
     "feedback-500": ("Force feedback",),
     "hils-1": ("Force feedback",),
-    "hils-2": ("Velocity",),
+    "hils-2": ("Speed and force",),
     "outage": ("Link", "Outage policies", "Re-synchronisation"),
     "two-arms": ("Turning", "Two hands", "Joints", "Does the arm follow"),
-    "bilateral": ("Hand and slave arm", "Felt and applied force", "The link's books", "Link", "How much delay"),
+    "bilateral": ("Hand and force", "Felt and applied force", "The link's books", "Link", "How much delay"),
 }
 
 
@@ -103,7 +103,7 @@ def test_a_run_prints_its_ledger_and_writes_its_report(tmp_path):
         ("hils-2", {"Link"}, ["link.jitter=0.2 s", "link.loss=0.1", "link.duplication=0.05"]),
         ("two-arms", {"Two hands"}, ["loop.duration=3 s"]),
         ("bilateral", {"The link's books"}, ["link.outage_start=6 s", "link.outage_duration=3 s"]),
-        ("hils-1", {"Force"}, ["virtual.step=explicit"]),
+        ("hils-1", {"Speed and force"}, ["virtual.step=explicit"]),
     ],
 )
 def test_a_report_shows_what_is_switched_on(scenario, shown, changes):

@@ -1,5 +1,6 @@
 """The front door: Python gets what the rooms behind it computed, with names and units; nothing is written unless asked for."""
 
+import html
 import pydoc
 import subprocess
 import sys
@@ -170,7 +171,7 @@ def test_a_fault_warns_where_it_was_called_and_is_in_every_form(tmp_path):
         run = hilt.run("docking", settings=STOPPED, record=tmp_path)
     assert warned[0].filename == __file__
     assert run.fault.sentence in repr(run)
-    assert "Fault." in run._repr_html_()
+    assert html.escape(run.fault.sentence) in run._repr_html_()
     with pytest.warns(hilt.FaultWarning, match="beyond its limit"):
         hilt.load(run.recording)
     with pytest.warns(hilt.FaultWarning, match="1 of 2 runs ended with a fault") as warned:

@@ -111,7 +111,9 @@ class Comparison(Mapping[str, Run]):
         found: Any = self._first.system.part("views.report")
         drawn = ""
         if 1 < len(self) <= DRAWN and hasattr(found, "comparison_picture"):
-            with pictures.as_in_reports():
+            from hilt.report import figure
+
+            with figure.styled():
                 drawn = pictures.block(found.comparison_picture({label: run.result for label, run in self.items()}))
         title = f"{self._first.system.name} · {self._first.name}"
         return f"<b>{html.escape(title)}</b>{pictures.cells([heads, *lines])}{drawn}"

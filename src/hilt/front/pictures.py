@@ -1,11 +1,10 @@
 """Pictures at the front door: plots on axes of matplotlib, and those of a report for a notebook.
 
-A user's own backend and style stay what they are: reports are drawn with hilt's, and only while they are drawn.
+A user's own backend and style stay what they are: reports are drawn on figures that no window knows of.
 """
 
 import html
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from hilt.core.faults import InputError
@@ -15,24 +14,6 @@ if TYPE_CHECKING:  # 0.5 s that a program without a picture does not need
     from matplotlib.axes import Axes
 
     from hilt.report.figure import Picture
-
-
-@contextmanager
-def as_in_reports() -> Iterator[None]:
-    """Draw with the style of hilt's reports, on no screen."""
-    import matplotlib
-    import matplotlib.pyplot as plt
-
-    backend = plt.get_backend()
-    with matplotlib.rc_context():
-        from hilt.report import figure  # chooses a backend and a style for its whole process
-
-        matplotlib.rcParams.update(figure.STYLE)
-        plt.switch_backend("agg")
-        try:
-            yield
-        finally:
-            plt.switch_backend(backend)
 
 
 def plot(signals: Iterable[Signal], axes: "Axes | None") -> "Axes":

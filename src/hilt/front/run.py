@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SHOWN = 4  # figures in the short form
-LISTED = 12  # figures in a notebook
 
 
 class FaultWarning(UserWarning):
@@ -157,8 +156,7 @@ class Run:
         """Write the report of the run, one HTML file that needs nothing else."""
         from hilt.report import page
 
-        with pictures.as_in_reports():
-            text = page.render(self.result)
+        text = page.render(self.result)
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
@@ -179,24 +177,11 @@ class Run:
         return [(name, _worst(self.metrics[name], name in self.system.ratios)) for name in names]
 
     def _repr_html_(self) -> str:
-        """For a notebook: the summary, the figures and the first picture of the report."""
-        parts = [f"<b>{html.escape(f'{self.system.name} · {self.name}')}</b> {html.escape(self.scenario.summary)}"]
-        if self.system.judge is not None:
-            colour = "#1a7f37" if self.verdict.kind == "met" else "#c0392b"
-            parts.append(f'<div style="color:{colour}"><b>{html.escape(self.verdict.sentence)}</b></div>')
-        if self.fault is not None:
-            parts.append(f'<div style="color:#c0392b"><b>Fault.</b> {html.escape(self.fault.sentence)}</div>')
-        listed = list(self.metrics.items())[:LISTED]
-        lines = [(self.system.metric_words.get(name, name), words.metric(name, value)) for name, value in listed]
-        parts.append(pictures.cells([("figure", "value"), *lines]))
-        with pictures.as_in_reports():
-            from hilt.report import long, plain
+        """For a notebook: verdict, figure and numbers, as the report begins."""
+        from hilt.report import summary
 
-            drawn = self.system.part("views.report") or plain
-            made = drawn.pictures(self.result) if self.result.survey is None else long.pictures(self.result)
-            first = next(iter(made), None)
-            parts.append(pictures.block(first) if first is not None else "")
-        return "".join(parts)
+        title = f"<b>{html.escape(f'{self.system.name} · {self.name}')}</b> {html.escape(self.scenario.summary)}"
+        return title + summary.notebook(self.result)
 
 
 def _worst(value: Any, ratio: bool) -> Any:

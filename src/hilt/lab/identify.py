@@ -242,14 +242,19 @@ def write(found: RobotFit, source: Path, target: Path) -> None:
 
 def plot(found: RobotFit, path: Path) -> None:
     """Commanded, measured and fitted, and what is left; SVG or PNG by the name's end."""
-    from hilt.report import figure
+    from hilt.report import colours, figure
 
+    with figure.styled():
+        _drawn(found, colours, figure).savefig(path)
+
+
+def _drawn(found: RobotFit, colours: Any, figure: Any) -> Any:
     c = found.curves
     drawing, (above, below) = figure.panels(2)
-    figure.line(above, c["t"], 1e3 * c["commanded"], "commanded, as meant", **figure.IDEAL)
-    figure.line(above, c["t"], 1e3 * c["measured"], "measured", color=figure.MEASURED)
-    figure.line(above, c["t"], 1e3 * c["model"], "fitted", color=figure.CONTROLLER, linewidth=0.8)
-    figure.line(below, c["t"], 1e6 * c["residual"], color=figure.MADE, linewidth=0.8)
+    figure.line(above, c["t"], 1e3 * c["commanded"], "commanded, as meant", **colours.IDEAL)
+    figure.line(above, c["t"], 1e3 * c["measured"], "measured", color=colours.MEASURED)
+    figure.line(above, c["t"], 1e3 * c["model"], "fitted", color=colours.CONTROLLER, linewidth=0.8)
+    figure.line(below, c["t"], 1e6 * c["residual"], color=colours.MADE, linewidth=0.8)
     above.set_ylabel("place [mm]")
     below.set_ylabel("residual [µm]")
     below.set_xlabel("t [s]")
@@ -258,5 +263,4 @@ def plot(found: RobotFit, path: Path) -> None:
         f"pure delay {1e3 * found.pure_delay:.2f} ms, natural frequency {found.natural_frequency:.4g} rad/s, "
         f"damping ratio {found.damping_ratio:.3g}"
     )
-    drawing.savefig(path)
-    figure.plt.close(drawing)
+    return drawing

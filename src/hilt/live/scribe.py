@@ -36,9 +36,11 @@ def make_folder(folder: Path) -> list[Path]:
 class Scribe:
     """Ring and recorder of one run; `close` lets go of both."""
 
-    def __init__(self, name: str, path: Path, system: System, values: Scenario, seconds: float, away_from: int | None) -> None:
+    def __init__(
+        self, name: str, path: Path, system: System, values: Scenario, seconds: float, away_from: int | None, rig: str
+    ) -> None:
         self.path: Path | None = path
-        self._origin = recording.origin_of(system, values)
+        self._origin = recording.origin_of(system, values, rig)
         self._fresh = make_folder(path.parent)
         self._chunks: Chunks | None = None
         self.ring = RingWriter(name, system.row, round(seconds / values.loop.period))

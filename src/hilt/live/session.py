@@ -40,6 +40,15 @@ from hilt.plant.joystick import Joystick
 
 _SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
 _number = itertools.count(1)
+IN_WALL_TIME = "simulation in wall time, no devices"
+
+
+def _devices(file: RigFile) -> str:
+    """What robot and sensor of a rig are, for the report: real, or emulated on this machine."""
+    places = [str(table[key]) for table in (file.robot, file.sensor) for key in ("peer", "address") if table.get(key)]
+    here = bool(places) and all(place.startswith("127.") or place in ("localhost", "::1") for place in places)
+    kind = "emulated devices on loopback" if here else "devices"
+    return f"{kind}: {file.summary or file.robot['driver']}"
 
 
 def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
@@ -66,6 +75,7 @@ class Session:
             _check_fits(system, values, file)
         self.system, self.values, self.name, self.folder = system, values, name, folder
         self._on_devices = file is not None
+        self._devices = IN_WALL_TIME if file is None else _devices(file)
         self.lab = _SIMULATED if file is None else file.lab
         self._core: int | None = None
         self._rights: realtime.Rights | None = None
@@ -135,7 +145,9 @@ class Session:
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         with ExitStack() as stack:
             with interrupts.held():
-                scribe = Scribe(f"{os.getpid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core)
+                scribe = Scribe(
+                    f"{os.getpid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core, self._devices
+                )
                 stack.callback(scribe.close)
                 unless_armed = stack.enter_context(ExitStack())
                 unless_armed.callback(scribe.withdraw)

@@ -11,6 +11,7 @@ import platform
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
@@ -31,6 +32,7 @@ from hilt.record.reading import stored as stored
 
 ROWS_A_CHUNK = 256
 SECONDS_A_CHUNK = 0.5
+SIMULATED = "simulation, no devices"
 _ROS_NUMBERS = {"f8": "float64", "i8": "int64", "u8": "uint64"}
 
 
@@ -195,10 +197,12 @@ def disk_trouble(path: Path, error: OSError) -> str:
     return f"recording {path} cannot go on: {error.strerror}; what was written before is kept; make room and run again"
 
 
-def origin_of(system: System, scenario: Scenario) -> dict[str, str]:
-    """What stands at the start of a recording: enough to run it again."""
+def origin_of(system: System, scenario: Scenario, rig: str = SIMULATED) -> dict[str, str]:
+    """What stands at the start of a recording: enough to run it again, when it was made and on what."""
     return {
         "system": system.name,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "rig": rig,
         "scenario": scenario.model_dump_json(),
         "hash": scenario.hash(),
         "hilt": hilt.__version__,

@@ -3,23 +3,28 @@
 import html
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rich.console import Console
 from rich.table import Table
 
 from hilt.job import Result
-from hilt.report import page, words
+from hilt.report import figure, heading, ledger, numbers, page, summary, words
 
 
 def rows(results: dict[str, Result]) -> list[tuple[str, ...]]:
-    """A line for each metric, then for each port of the ledger."""
+    """A line for each metric, then for each port of the ledger that moved something in one of the runs."""
     first = next(iter(results.values()))
     lines = []
     for name, text in first.system.metric_words.items():
         if any(name in result.metrics for result in results.values()):
-            lines.append((text, *(words.metric(name, r.metrics[name]) if name in r.metrics else "" for r in results.values())))
+            told = (numbers.shown(first.system, name, r.metrics[name]) if name in r.metrics else "" for r in results.values())
+            lines.append((text, *told))
+    least = ledger.LEAST * max(float(result.ledger["exchanged_J"]) for result in results.values())
     for n, port in enumerate(first.ledger["rows"]):
-        lines.append((port["meaning"], *(words.si(r.ledger["rows"][n]["net_J"], "J") for r in results.values())))
+        net = [float(result.ledger["rows"][n]["net_J"]) for result in results.values()]
+        if any(abs(joules) > least for joules in net):
+            lines.append((port["meaning"], *(words.si(joules, "J", 3) for joules in net)))
     return lines
 
 
@@ -48,12 +53,35 @@ def print_comparison(console: Console, results: dict[str, Result]) -> None:
 def write(results: dict[str, Result], path: Path) -> Path:
     """The comparison as a page of its own, with links to the reports of the runs."""
     first = next(iter(results.values()))
-    title = f"{first.system.name} · {first.name}: {', '.join(results)}"
-    body = f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(first.scenario.summary)}</p>"
-    body += f"<div class='advice'>{html.escape(sentence(results))}</div>"
+    title = f"{heading.title(first)}: {', '.join(results)}"
+    with figure.styled():
+        text = page.document(title, _body(results, first))
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _body(results: dict[str, Result], first: Result) -> str:
+    body = heading.comparison(results)
+    if told := sentence(results):
+        body += f"<div class='change'>{html.escape(told)}</div>"
     module = _module(results)
     if hasattr(module, "comparison_picture"):
-        body += page.figures([module.comparison_picture(results)])
-    body += page.table(("", *results), [tuple(html.escape(cell) for cell in line) for line in rows(results)])
-    path.write_text(page.document(title, body), encoding="utf-8")
-    return path
+        body += summary.figure(module.comparison_picture(results))
+    body += f"<h2>Numbers</h2>{_numbers(results)}"
+    every = [tuple(html.escape(cell) for cell in line) for line in rows(results)]
+    body += page.fold("All metrics and the energy ledger", page.table(("", *map(html.escape, results)), every))
+    return body + page.fold(f"Scenario of {next(iter(results))}", page.scenario(first))
+
+
+def _numbers(results: dict[str, Result]) -> str:
+    """The ten of each run, beside each other; the head leads to its report."""
+    found = {name: dict(numbers.ten(result)) for name, result in results.items()}
+    lines = dict.fromkeys(what for each in found.values() for what in each)
+    cells = [(html.escape(what), *(html.escape(each.get(what, "")) for each in found.values())) for what in lines]
+    return page.table(("", *(_linked(name, result) for name, result in results.items())), cells)
+
+
+def _linked(name: str, result: Result) -> str:
+    if result.recording is None:
+        return html.escape(name)
+    return f"<a href='{html.escape(quote(result.recording.with_suffix('.html').name))}'>{html.escape(name)}</a>"

@@ -8,8 +8,14 @@ from hilt.report.table import table
 def section(result: Result) -> str:
     """HTML; nothing for a system without such a table."""
     found = delays.table(result.system, result.scenario)
-    rows = [(delays.WORDS[name], f"{1e3 * seconds:.3g}") for name, seconds in found.items() if name != "whole"]
+    rows = [(delays.WORDS[name], _ms(seconds)) for name, seconds in found.items() if name != "whole" and seconds != 0.0]
     if not rows:
         return ""
-    rows.append((f"<b>{delays.WORDS['whole']}</b>", f"<b>{1e3 * found['whole']:.3g}</b>"))
-    return "<h2>Delays of the loop</h2>" + table(("part", "delay at low frequency [ms]"), rows)
+    rows.append((f"<b>{delays.WORDS['whole']}</b>", f"<b>{_ms(found['whole'])}</b>"))
+    none = [delays.WORDS[name] for name, seconds in found.items() if seconds == 0.0]
+    rest = f"<p class='sub'>Nothing is lost in: {'; '.join(none)}.</p>" if none else ""
+    return table(("part", "delay at low frequency"), rows) + rest
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms"

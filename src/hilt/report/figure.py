@@ -1,30 +1,25 @@
-"""How hilt's pictures look: the ideal black and dashed, the measured blue, the controller orange, made energy red."""
+"""How hilt's pictures are drawn; their colours stand in colours.py."""
 
 import base64
 import io
 import itertools
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-IDEAL: dict[str, Any] = {"color": "black", "linestyle": (0, (3, 5)), "linewidth": 1.1}
-MEASURED = "#1f6fb2"
-CONTROLLER = "#e07b00"
-MADE = "#c0392b"
-LOST = "#5b8db8"
-AXES = ("#1f6fb2", "#2a9d5c", "#8e5bb5")
-POINTS = 1500
+from hilt.report.colours import MADE
 
-STYLE: Any = {
-    "figure.max_open_warning": 0,  # a paper has more than twenty figures, and each is closed when it has been drawn
+POINTS = 1500
+_PREFIXES = {-2: "µ", -1: "m", 0: "", 1: "k", 2: "M"}
+
+_STYLE: Any = {
     "font.size": 9,
     "axes.grid": True,
     "grid.alpha": 0.25,
@@ -37,7 +32,24 @@ STYLE: Any = {
     "svg.hashsalt": "hilt",
     "svg.fonttype": "path",
 }
-plt.rcParams.update(STYLE)
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw as hilt draws; a notebook's own settings and its windows stay as they are."""
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def blank(width: float, height: float) -> Figure:
+    """A figure that no window knows of [inches]."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
+    """Panels of a new figure, as pyplot gives them."""
+    figure = blank(*figsize)
+    return figure, figure.subplots(rows, columns, **options)
 
 
 @dataclass(frozen=True)
@@ -51,14 +63,14 @@ class Picture:
     def svg(self) -> str:
         """The figure as a data address, so that a page needs no other file."""
         buffer = io.BytesIO()
-        self.figure.savefig(buffer, format="svg", metadata={"Date": None})
-        plt.close(self.figure)
+        with styled():
+            self.figure.savefig(buffer, format="svg", metadata={"Date": None})
         return "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def panels(count: int, height: float = 1.9, width: float = 7.2) -> tuple[Figure, list[Axes]]:
     """Panels above each other with one time axis."""
-    figure, axes = plt.subplots(count, 1, figsize=(width, height * count + 0.4), sharex=True, squeeze=False)
+    figure, axes = subplots(count, 1, figsize=(width, height * count + 0.4), sharex=True, squeeze=False)
     return figure, [row[0] for row in axes]
 
 
@@ -99,4 +111,17 @@ def mark_fault(axes: list[Axes], t: float | None) -> None:
         return
     for panel in axes:
         panel.axvline(t, color=MADE, linewidth=1.2)
-    axes[0].annotate("stopped", (t, 1), xycoords=("data", "axes fraction"), color=MADE, ha="right", va="top", fontsize=8)
+    axes[0].annotate("stopped ", (t, 1), xycoords=("data", "axes fraction"), color=MADE, ha="right", va="top", fontsize=8)
+
+
+def legend(axes: Axes) -> None:
+    """Beside the panel, where no curve is."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+
+
+def prefixed(largest: float, unit: str) -> tuple[float, str]:
+    """By what to multiply, and the unit then: 0.0003 J are drawn as 300 µJ."""
+    if not 0.0 < largest < math.inf:
+        return 1.0, unit
+    power = min(max(math.floor(math.log10(largest) / 3), min(_PREFIXES)), max(_PREFIXES))
+    return 1000.0**-power, f"{_PREFIXES[power]}{unit}"

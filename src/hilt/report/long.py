@@ -7,8 +7,10 @@ import numpy as np
 from hilt.core.signals import TABLE, leaves, unit_of
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import AXES, MEASURED, Picture, mark_fault
+from hilt.report.colours import AXES, MEASURED
+from hilt.report.figure import Picture, mark_fault
 from hilt.report.pictures import energy_made
+from hilt.report.plain import FORCES, SPEEDS
 
 # What is drawn, of those signals that the system has.
 SIGNALS = (
@@ -29,10 +31,18 @@ def sentence(result: Result) -> str:
     )
 
 
+def headline(result: Result) -> Picture | None:
+    """Ranges of speed and force."""
+    flat = leaves(result.system.row)
+    names = [name for wanted in (SPEEDS, FORCES) if (name := next((each for each in wanted if each in flat), None))]
+    stop = float(result.rows["t"][-1]) if result.fault is not None else None
+    return _envelopes(result, "Speed and force", names, stop, 10.0) if names else None
+
+
 def pictures(result: Result) -> Iterator[Picture]:
     """An envelope of some signals, and where the energy was made."""
     stop = float(result.rows["t"][-1]) if result.fault is not None else None
-    yield energy_made(result, result.rows["t"], stop)
+    yield from energy_made(result, result.rows["t"], stop)
     flat = leaves(result.system.row)
     for title, names in SIGNALS:
         found = [name for name in names if name in flat]
@@ -40,9 +50,9 @@ def pictures(result: Result) -> Iterator[Picture]:
             yield _envelopes(result, title, found, stop)
 
 
-def _envelopes(result: Result, title: str, names: list[str], stop: float | None) -> Picture:
+def _envelopes(result: Result, title: str, names: list[str], stop: float | None, width: float = 7.2) -> Picture:
     assert result.survey is not None
-    fig, axes = figure.panels(len(names), height=1.5)
+    fig, axes = figure.panels(len(names), 1.5, width)
     for panel, name in zip(axes, names, strict=True):
         t, low, high = result.survey.extremes(name)
         low, high = (np.where(np.abs(each) < 1e150, each, np.nan) for each in (low, high))
@@ -51,7 +61,7 @@ def _envelopes(result: Result, title: str, names: list[str], stop: float | None)
             panel.fill_between(t, low[:, i], high[:, i], color=colour, alpha=0.5, linewidth=0.6, label="xyz"[i : i + 1])
         panel.set(ylabel=f"{name} [{unit_of(name)}]")
         if low.shape[1] > 1:
-            panel.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            figure.legend(panel)
     axes[-1].set(xlabel="time [s]")
     mark_fault(axes, stop)
     meanings = "; ".join(f"{name}: {TABLE[name.partition('.')[0]].meaning}" for name in names)

@@ -1,100 +1,102 @@
-"""The report: one HTML file that needs nothing else."""
+"""The report: one HTML file that needs nothing else.
+
+It begins with what one wants to know: what was run, whether it did what it should, one figure, what to change, ten numbers.
+All the rest is folded. What a system brings for it lies in its `views.report`; each of these may be missing:
+
+    headline(result)  -> Picture                    speed and force against the ideal
+    numbers(result)   -> (what, how much), at most ten
+    advice(result)    -> sentences, HTML            what to change
+    details(result)   -> (title, HTML)              what was found beside it, folded
+    pictures(result)  -> Pictures                   all others, folded
+"""
 
 import html
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hilt
 from hilt.core.faults import InputError
 from hilt.job import Result
-from hilt.report import delays, long, plain, timing, who, words
+from hilt.report import delays, figure, heading, ledger, long, numbers, plain, scenario_text, style, summary, timing, who
 from hilt.report.figure import Picture
+from hilt.report.overrides import overrides
 from hilt.report.table import table as table
-
-_STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;color:#1b1f24;max-width:1500px;margin:0 auto;padding:24px;background:#fff}
-h1{font-size:26px;margin:0}h2{font-size:18px;margin:28px 0 8px}p.sub{color:#57606a;margin:4px 0 16px}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}td,th{padding:4px 14px 4px 0;text-align:left;border-bottom:1px solid #e4e8ec;vertical-align:top}
-td.n,th.n{text-align:right}.made{color:#c0392b}.fault{background:#fdecea;border-left:5px solid #c0392b;padding:10px 14px;margin:14px 0}
-.advice{background:#eef5fb;border-left:5px solid #1f6fb2;padding:10px 14px;margin:14px 0}
-.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(600px,1fr));gap:22px}figure{margin:0}figure img{width:100%;height:auto}
-figcaption{color:#57606a;font-size:14px}.two{display:flex;gap:48px;flex-wrap:wrap}pre{background:#f6f8fa;padding:12px;overflow:auto;font-size:12px;max-height:420px}
-.yes{color:#1a7f37;font-weight:600}.no{color:#c0392b;font-weight:600}
-"""
 
 
 def figures(pictures: Iterable[Picture]) -> str:
-    blocks = [
-        f'<figure><h2>{html.escape(p.title)}</h2><img alt="{html.escape(p.title)}" src="{p.svg()}">'
-        f"<figcaption>{html.escape(p.caption)}</figcaption></figure>"
-        for p in pictures
-    ]
-    return f'<div class="grid">{"".join(blocks)}</div>'
+    blocks = [f"<h3>{html.escape(p.title)}</h3>{summary.figure(p)}" for p in pictures]
+    return f'<div class="grid">{"".join(blocks)}</div>' if blocks else ""
 
 
 def document(title: str, body: str) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>{body}'
+        f'<meta name="viewport" content="width=device-width"><style>{style.CSS}</style></head><body>{body}'
         f'<p class="sub">hilt {hilt.__version__}</p></body></html>\n'
     )
 
 
-def _ledger(result: Result) -> str:
-    rows = []
-    for line in result.ledger["rows"]:
-        made = line["port"] != "environment" and line["net_J"] > 1e-6 * result.ledger["exchanged_J"]
-        net = words.si(line["net_J"], "J")
-        rows.append(
-            (
-                html.escape(line["meaning"]),
-                words.si(line["in_J"], "J"),
-                words.si(line["out_J"], "J"),
-                f'<span class="made">{net}</span>' if made else net,
-            )
-        )
-    rows.append(
-        ("<b>sum = change of the stored energy</b>", "", "", f"<b>{words.si(result.ledger['stored_change_J'], 'J')}</b>")
-    )
-    share = abs(result.ledger["residual_J"]) / max(result.ledger["exchanged_J"], 1e-300)
-    closes = f"<p class='sub'>The sum closes to {share:.1e} of the energy exchanged.</p>"
-    return "<h2>Energy ledger</h2>" + table(("port", "in", "out", "net"), rows) + closes + _beside(result)
-
-
-def _beside(result: Result) -> str:
-    rows = [
-        (html.escape(line["meaning"]), *(words.si(line[key], "J") for key in ("in_J", "out_J", "net_J")))
-        for line in result.ledger["beside"]
-    ]
-    return "<h2>Beside the balance</h2>" + table(("port", "in", "out", "net"), rows) if rows else ""
+def fold(title: str, body: str) -> str:
+    """What is there for those who ask; nothing of nothing."""
+    return f"<details><summary>{html.escape(title)}</summary><div>{body}</div></details>" if body else ""
 
 
 def render(result: Result) -> str:
-    """The page of one run."""
-    own = result.system.part("views.report") or plain
-    title = f"{result.system.name} · {result.name}"
-    parts = [f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(result.scenario.summary)}</p>"]
-    if result.fault is not None:
-        parts.append(f"<div class='fault'><b>Fault.</b> {html.escape(result.fault.sentence)}</div>")
-    advice = own.advice(result) if result.survey is None else [long.sentence(result)]
-    parts += [f"<div class='advice'>{sentence}</div>" for sentence in advice]
-    if result.beside is None and result.survey is None and result.system.part("analysis.beside"):
-        parts.append(
+    """The whole page."""
+    with figure.styled():
+        return _render(result)
+
+
+def _render(result: Result) -> str:
+    parts = [heading.section(result), summary.section(result), _changes(result)]
+    if ten := numbers.section(result):
+        parts.append(f"<h2>Numbers</h2>{ten}")
+    parts += [fold(title, body) for title, body in _folds(result)]
+    return document(heading.title(result), "".join(parts))
+
+
+def _changes(result: Result) -> str:
+    """What to change, and where more of it would come from."""
+    own: Any = result.system.part("views.report")
+    if result.survey is not None:
+        return f"<p class='sub'>{html.escape(long.sentence(result))}</p>"
+    told = list(own.advice(result)) if hasattr(own, "advice") else []
+    text = "<h2>What to change</h2>" + "".join(f"<div class='change'>{sentence}</div>" for sentence in told) if told else ""
+    if result.beside is None and result.system.part("analysis.beside"):
+        text += (
             "<p class='sub'>Comparisons that need simulation were not computed for this page; hilt show --advice adds them.</p>"
         )
-    shown = [
-        (html.escape(result.system.metric_words.get(name, name)), html.escape(words.metric(name, v)))
-        for name, v in result.metrics.items()
-    ]
-    parts.append(f"<div class='two'><div><h2>Metrics</h2>{table(('', 'value'), shown)}</div><div>{_ledger(result)}</div></div>")
-    parts.append(delays.section(result))
-    parts.append(timing.section(result))
-    parts.append(who.section(result))
-    parts.append(figures(own.pictures(result) if result.survey is None else long.pictures(result)))
-    parts.append(f"<h2>Scenario</h2><p class='sub'>hash {result.scenario.hash()}, SI units</p>")
-    parts.append(f"<pre>{html.escape(json.dumps(result.scenario.model_dump(mode='json'), indent=1))}</pre>")
-    return document(title, "".join(parts))
+    return text
+
+
+def _folds(result: Result) -> Iterator[tuple[str, str]]:
+    own: Any = result.system.part("views.report")
+    if result.survey is None and hasattr(own, "details"):
+        yield from own.details(result)
+    yield "All metrics", numbers.every(result)
+    yield "Energy ledger", ledger.section(result)
+    yield "Delays of the loop", delays.section(result)
+    yield "Timing", timing.section(result)
+    yield "Who did what", who.section(result)
+    if result.survey is not None:
+        yield "Figures", figures(long.pictures(result))
+    else:
+        yield "Figures", figures((own or plain).pictures(result))
+    yield "Scenario", scenario(result)
+
+
+def scenario(result: Result) -> str:
+    """The scenario as a file that runs again."""
+    changed = overrides(result.system, result.name, result.scenario)
+    told = [(html.escape(each.key), html.escape(each.shown)) for each in changed]
+    differs = (
+        f"<h3>Changed against {html.escape(result.name)} as shipped</h3>{table(('', ''), told, titled=False)}" if told else ""
+    )
+    return (
+        f"{differs}<p class='sub'>Save it as a file and run it again with hilt run FILE.toml. "
+        f"Hash {result.scenario.hash()}.</p><pre>{html.escape(scenario_text.text(result.scenario))}</pre>"
+    )
 
 
 def write(result: Result) -> Path:

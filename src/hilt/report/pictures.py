@@ -1,52 +1,59 @@
 """Pictures that every system's report has."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hilt.job import Result
-from hilt.report import figure
-from hilt.report.figure import LOST, MADE, MEASURED, Picture, line, mark_fault
+from hilt.report import colours, figure
+from hilt.report.colours import CONTROLLER, LOST, MADE, MEASURED
+from hilt.report.figure import Picture, line, mark_fault
+from hilt.report.ledger import LEAST
 
 
-def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Picture:
-    """Joules by cause, over time and in all."""
-    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 2.9), width_ratios=(1.5, 1))
-    causes = [row for row in result.ledger["rows"] if row["port"] != "environment"]
-    colours = figure.plt.get_cmap("tab10")
-    for n, row in enumerate(causes):
-        port = result.rows[f"W_{row['port']}"]
-        if row["in_J"] + row["out_J"] > 0:
-            line(left, t, port["into"] - port["out"], row["port"], color=colours(n))
-    left.set(xlabel="time [s]", ylabel="energy made since the start [J]")
-    if left.lines:
-        left.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 1.22), ncols=3)
+def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Iterator[Picture]:
+    """Joules by cause, over time and in all; nothing where no part of the loop made or took any."""
+    exchanged = float(result.ledger["exchanged_J"])
+    causes = [
+        row
+        for row in result.ledger["rows"]
+        if row["port"] != "environment" and max(row["in_J"], row["out_J"]) > LEAST * exchanged
+    ]
+    if not causes or not exchanged > 0.0:
+        return
+    ports = {row["port"]: result.rows[f"W_{row['port']}"] for row in causes}
+    made = {name: port["into"] - port["out"] for name, port in ports.items()}
+    scale, unit = figure.prefixed(max(float(np.nanmax(np.abs(curve))) for curve in made.values()), "J")
+    fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 0.35 * len(causes) + 2.0), width_ratios=(1.5, 1))
+    for n, (name, curve) in enumerate(made.items()):
+        line(left, t, scale * curve, name, color=colours.of(n))
+    left.set(xlabel="time [s]", ylabel=f"made since the start [{unit}]")
     mark_fault([left], stop)
-    values = [row["net_J"] for row in causes]
-    right.barh([row["port"] for row in causes], values, color=[MADE if v > 0 else LOST for v in values])
+    values = [scale * row["net_J"] for row in causes]
+    right.barh(list(made), values, color=[MADE if v > 0 else LOST for v in values])
     right.axvline(0.0, color="black", linewidth=0.8)
-    right.set(xlabel="made (red) or lost [J]")
+    right.set(xlabel=f"made (red) or lost [{unit}]")
     right.invert_yaxis()
-    right.locator_params(axis="x", nbins=3)  # small joules have long numbers
-    return Picture("Where the energy was made", "Net joules of each part of the loop; the world's own work is left out.", fig)
+    right.locator_params(axis="x", nbins=4)
+    for n, label in enumerate(right.get_yticklabels()):  # the names of the bars are the legend of the curves
+        label.set_color(colours.of(n))
+    caption = "Net energy of each part of the loop, in the colour of its name; the work of the world is left out."
+    yield Picture("Where the energy was made", caption, fig)
 
 
-def lateness(rows: np.ndarray, t: np.ndarray) -> Picture:
-    """How late the ticks began."""
+def lateness(rows: np.ndarray, t: np.ndarray) -> Iterator[Picture]:
+    """How late the ticks began; nothing for a run without deadlines."""
     late = rows["lateness"] * 1e6
-    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 2.4), width_ratios=(1.5, 1))
-    if late.any():
-        line(left, t, late, color=MEASURED)
-        right.hist(late, bins=60, color=MEASURED, log=True, label="lateness")
-        if np.nan_to_num(rows["tick_time"]).any():  # recordings of older versions have none
-            right.hist(rows["tick_time"] * 1e6, bins=60, color=MADE, log=True, alpha=0.5, label="duration")
-            right.legend(fontsize=8)
-        median, p99 = np.percentile(late, [50, 99])
-        caption = f"Ticks began late by {median:.0f} µs (median), {p99:.0f} µs (p99), {late.max():.0f} µs at worst."
-    else:
-        for panel in (left, right):
-            panel.text(
-                0.5, 0.5, "free-running clock:\nno deadlines, no lateness", ha="center", va="center", transform=panel.transAxes
-            )
-        caption = "The run was not paced; use --clock periodic to run in wall time."
+    if not late.any():
+        return
+    fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 2.4), width_ratios=(1.5, 1))
+    line(left, t, late, color=MEASURED)
+    right.hist(late, bins=60, color=MEASURED, log=True, label="lateness")
+    if np.nan_to_num(rows["tick_time"]).any():  # recordings of older versions have none
+        right.hist(rows["tick_time"] * 1e6, bins=60, color=CONTROLLER, log=True, alpha=0.5, label="duration")
+        right.legend(fontsize=8)
     left.set(xlabel="time [s]", ylabel="lateness [µs]")
-    right.set(xlabel="lateness, duration of a tick [µs]", ylabel="ticks")
-    return Picture("Lateness", caption, fig)
+    right.set(xlabel="lateness, duration [µs]", ylabel="ticks")
+    median, p99 = np.percentile(late, [50, 99])
+    caption = f"Ticks began late by {median:.0f} µs (median), {p99:.0f} µs (p99), {late.max():.0f} µs at worst."
+    yield Picture("Lateness", caption, fig)

@@ -74,4 +74,4 @@ def section(result: Result) -> str:
         [_row("lateness", timing["lateness_us"]), _row("duration of a tick", timing["tick_us"])],
     )
     worst = "" if result.survey else _worst(result.rows)  # of a long run the worst need not be among the rows kept
-    return f"<h2>Timing</h2>{percentiles}{table(('', ''), facts, numbers=2)}{worst}"
+    return f"{percentiles}{table(('', ''), facts, numbers=2)}{worst}"

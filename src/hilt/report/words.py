@@ -19,6 +19,8 @@ _ENDINGS = {
     "_N": "N",
 }
 NONE = "—"  # where there is no number
+_NIL = {"N": 1e-6, "N·m": 1e-6, "m": 1e-8, "m/s": 1e-8, "rad": 1e-8, "rad/s": 1e-8, "s": 1e-9, "J": 1e-10}  # less is rounding
+_COARSE = {"m", "m/s", "rad", "rad/s"}  # nobody thinks in nanometres
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 
 
@@ -28,21 +30,51 @@ def si(value: float, unit: str, digits: int = 4) -> str:
         return NONE
     if math.isinf(value):
         return f"{value} {unit}"
-    if abs(value) < 1e-13:
+    if abs(value) < _NIL.get(unit, 1e-13):
         return f"0 {unit}"
-    power = min(max(math.floor(math.log10(abs(value)) / 3), min(_PREFIXES)), max(_PREFIXES))
-    return f"{value / 1000.0**power:.{digits}g} {_PREFIXES[power]}{unit}"
+    least = -2 if unit in _COARSE else min(_PREFIXES)
+    power = min(max(math.floor(math.log10(abs(value)) / 3), least), max(_PREFIXES))
+    number = value / 1000.0**power
+    whole = f"{number:.0f}" if abs(number) >= 99.5 and digits <= 3 else f"{number:.{digits}g}"
+    return f"{whole} {_PREFIXES[power]}{unit}"
 
 
-def metric(name: str, value: object) -> str:
+def metric(name: str, value: object, digits: int = 4) -> str:
     """A metric by its name's unit (`drift_m`, `e_obs_min_J`), or why there is none; lists entry by entry."""
     if isinstance(value, list):
-        return ", ".join(metric(name, each) for each in value) or "none"
+        return ", ".join(metric(name, each, digits) for each in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, Missing):
         return f"{NONE} ({value.reason})"
     for ending, unit in _ENDINGS.items():
         if name.endswith(ending):
-            return si(float(value), unit)
-    return f"{value:.4g}"
+            return si(float(value), unit, digits)
+    return "0" if abs(value) < 1e-9 else f"{value:.{digits}g}"
+
+
+def percent(share: float) -> str:
+    """0.0123 is 1.2 %; what is off by more than its own size is a factor."""
+    if math.isnan(share):
+        return NONE
+    size = abs(100.0 * share)
+    if size < 0.05:
+        return "0.0 %"
+    return f"{100.0 * share:.1f} %" if size < 10 else f"{100.0 * share:.0f} %"
+
+
+def off_one(value: object) -> str:
+    """How far a ratio is from 1, which is ideal: 1.012 is +1.2 %, 41 is 41 times; of a list each, or once if all are equal."""
+    if isinstance(value, list):
+        told = [off_one(each) for each in value]
+        if len(told) > 1 and len(set(told)) == 1:
+            return f"{told[0]}, all {len(told)}"
+        return ", ".join(told) or "none"
+    if isinstance(value, Missing) or not isinstance(value, int | float):
+        return metric("", value)
+    if math.isnan(value):
+        return NONE
+    if value >= 10.0:
+        return f"{value:.3g} times"
+    share = percent(value - 1.0)
+    return share if value <= 1.0 or share == "0.0 %" else f"+{share}"

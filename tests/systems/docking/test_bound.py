@@ -266,7 +266,7 @@ def test_the_advice_takes_the_simplest_method_that_is_good_enough():
     assert found["pida"].later_cof == max(alone["cof"][1:])
     words = section(job.simulate(job.registry.system("docking"), late), found)
     assert "This scenario needs <b>twin guarded</b>" in words
-    assert "<i>1.130</i>" in words
+    assert "<i>+13 %</i>" in words
     assert needed(all_methods(docking("robot.kind=ideal", "robot.delay=0 s"))) == "none"
 
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from hilt import job
 from hilt.job import Result
-from hilt.report.figure import CONTROLLER, MADE, MEASURED, Picture, line, panels
+from hilt.report.colours import CONTROLLER, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, panels
 from hilt.systems.aerial.paper.cuniato2022_equations import FORMS, TICK, TICKS, pump
 from hilt.systems.aerial.views.flight import displacement
 from hilt.systems.aerial.views.port import limit_picture
 from hilt.systems.aerial.views.task import forces, gains, tank
-from hilt.systems.aerial.views.traces import legend
 
 SLOW_FILTER = ("hand.amplitude=20 mm", "force_filter.bandwidth=15")
 BARE_HAND = (*SLOW_FILTER, "hand.stiffness=600", "port_passivity.enabled=false")

@@ -1,29 +1,36 @@
 """Pictures of the flying base and its arm: where it was pushed to, what the estimator saw, what the joints had to bear."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from hilt.job import Result
-from hilt.report import figure
-from hilt.report.figure import IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+from hilt.report import colours, figure
+from hilt.report.colours import BOUND, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, hide_rounding, legend, line, mark_fault, panels
 from hilt.report.words import si
-from hilt.systems.aerial.views.traces import legend, scenario_of, stage, stop_of, three
+from hilt.systems.aerial.views.traces import scenario_of, stage, stop_of, three
 
 
 def displacement(result: Result, title: str = "Displacement of the base") -> Picture:
     """[Fig. 2, Fig. 7] of the paper."""
-    t, e = result.rows["t"], 1e3 * result.rows["e_p_N"]
     fig, axes = stage(result, 1, 2.6)
-    three(axes[0], t, e)
-    box = 1e3 * scenario_of(result).hardware.base_box
-    if box and np.abs(e).max() > 0.5 * box:
-        for side in (-box, box):
-            axes[0].axhline(side, color="0.5", linewidth=0.9, label="hardware shows\nat most" if side > 0 else None)
-    axes[0].set(ylabel="displacement e_p,\nworld [mm]")
-    hide_rounding(axes[0], 0.1)
-    legend(axes[0])
+    displacement_curves(axes[0], result)
     mark_fault(axes, stop_of(result))
     caption = "How far the simulated base is from its planned place; the hardware shows this to the human."
     return Picture(title, caption, fig)
+
+
+def displacement_curves(axes: figure.Axes, result: Result) -> None:
+    t, e = result.rows["t"], 1e3 * result.rows["e_p_N"]
+    three(axes, t, e)
+    box = 1e3 * scenario_of(result).hardware.base_box
+    if box and np.abs(e).max() > 0.5 * box:
+        for side in (-box, box):
+            axes.axhline(side, label="hardware shows\nat most" if side > 0 else None, **BOUND)
+    axes.set(ylabel="displacement\nof the base [mm]")
+    hide_rounding(axes, 0.1)
+    legend(axes)
 
 
 def _along(result: Result) -> tuple[np.ndarray, str]:
@@ -62,18 +69,17 @@ def _mark_push(axes: list[figure.Axes], result: Result) -> None:
     push = scenario_of(result).push
     if any(push.force):
         for panel in axes:
-            panel.axvspan(push.start, push.start + push.duration, color="0.88", linewidth=0)
+            panel.axvspan(push.start, push.start + push.duration, color=colours.STRIPE, linewidth=0)
 
 
-def estimate(result: Result) -> Picture:
+def estimate_curves(axes: figure.Axes, result: Result) -> None:
     """Estimated against true force, and the ideal answer of the filter."""
-    rows, scenario = result.rows, scenario_of(result)
+    rows, scenario, t = result.rows, scenario_of(result), result.rows["t"]
     direction, name = _along(result)
-    t, push = rows["t"], scenario.push
+    push = scenario.push
     true = (rows["push_N"] + rows["F_E_N"]["f"] + rows["wind_N"]) @ direction
-    fig, axes = panels(2)
-    line(axes[0], t, true, "true force\nfrom outside", color="0.6", linewidth=2.2)
-    line(axes[0], t, rows["f_hat_N"] @ direction, "estimated", color=MEASURED)
+    line(axes, t, true, "true force\nfrom outside", color=colours.TRUTH, linewidth=2.2)
+    line(axes, t, rows["f_hat_N"] @ direction, "estimated", color=MEASURED)
     if any(push.force) and scenario.estimator.enabled:
         w, size = scenario.estimator.bandwidth, float(np.linalg.norm(push.force))
 
@@ -82,28 +88,38 @@ def estimate(result: Result) -> Picture:
             return np.asarray(1.0 - (1.0 + late) * np.exp(-late))
 
         ideal = size * (answer(t - push.start) - answer(t - push.start - push.duration))
-        line(axes[0], t, ideal, "ideal:\nw²/(s + w)²", **IDEAL)
+        line(axes, t, ideal, "ideal:\nw²/(s + w)²", **IDEAL)
+    axes.set(ylabel=f"force on the vehicle,\n{name} [N]")
+    hide_rounding(axes, 0.1)
+    legend(axes)
+
+
+def estimate(result: Result, force_too: bool) -> Iterator[Picture]:
+    """Force and torque as the estimator sees them; the force only where it is not in the first figure, or close up."""
+    rows, push, t = result.rows, scenario_of(result).push, result.rows["t"]
+    pushed = any(push.force)
+    fig, axes = panels(2 if force_too or pushed else 1)
+    if len(axes) > 1:
+        estimate_curves(axes[0], result)
+    three(axes[-1], t, rows["tau_hat_b"])
+    axes[-1].set(ylabel="estimated torque,\nbase [N·m]", xlabel="time [s]")
+    hide_rounding(axes[-1], 0.1)
+    legend(axes[-1])
+    if pushed:
         axes[0].set_xlim(push.start - 0.3, push.start + push.duration + 1.5)
-    three(axes[1], t, rows["tau_hat_b"])
-    axes[0].set(ylabel=f"force on the vehicle,\n{name} [N]")
-    axes[1].set(ylabel="estimated torque,\nbase [N·m]", xlabel="time [s]")
-    for panel in axes:
-        hide_rounding(panel, 0.1)
-        legend(panel)
     mark_fault(axes, stop_of(result))
     caption = "Found from momentum alone. The arm adds to it: it swings, and its weight off the middle is a torque."
-    return Picture("Estimated force and torque", caption, fig)
+    yield Picture("Estimated force and torque", caption, fig)
 
 
 def joints(result: Result) -> Picture:
     """Torques of the flying arm against their limit, and what its inverse kinematics leaves."""
     rows, t, arm = result.rows, result.rows["t"], scenario_of(result).flying_arm
     fig, axes = panels(2)
-    colours = figure.plt.get_cmap("tab10")
     for i in range(6):
-        line(axes[0], t, rows["tau_uam"][:, i], f"joint {i + 1}", color=colours(i))
+        line(axes[0], t, rows["tau_uam"][:, i], f"joint {i + 1}", color=colours.of(i))
     for side in (-arm.torque, arm.torque):
-        axes[0].axhline(side, label="limit" if side > 0 else None, color=MADE, linewidth=1.0)
+        axes[0].axhline(side, label="limit" if side > 0 else None, **BOUND)
     line(axes[1], t, 1e3 * rows["ik_error"], color=MEASURED)
     axes[0].set(ylabel="torque [N·m]")
     axes[1].set(ylabel="tool from its\ncompliant pose [mm]", xlabel="time [s]")

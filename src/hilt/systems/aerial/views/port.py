@@ -8,12 +8,13 @@ import numpy as np
 
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import CONTROLLER, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+from hilt.report.colours import CONTROLLER, MEASURED
+from hilt.report.figure import Picture, hide_rounding, legend, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.systems.aerial.aerial import Aerial
 from hilt.systems.aerial.analysis.hand_limit import PortLoop, loops_of, stiffest_hand, warning
 from hilt.systems.aerial.port_guard import lead_times
-from hilt.systems.aerial.views.traces import legend, scenario_of, stop_of, three
+from hilt.systems.aerial.views.traces import scenario_of, stop_of, three
 
 UNSURE = 1.87  # by which a limit from a lag alone may be too high
 RECOMMENDED = 100.0  # rad/s of the force filter
@@ -44,9 +45,7 @@ def hand_words(result: Result) -> str:
     """The limit beside the hand of the scenario, and what follows."""
     scenario = scenario_of(result)
     stiffness, guarded = scenario.hand.stiffness, scenario.port_passivity.enabled
-    with_lead, bare = limits(scenario, True), limits(scenario, False)
-    sets = [(html.escape(name), _said(with_lead[name], stiffness), _said(bare[name], stiffness)) for name in bare]
-    acting = min((with_lead if guarded else bare).values())
+    acting = least(scenario, guarded)
     if stiffness == 0.0:
         words = f"Nobody holds the tool here. A hand may be up to <b>{acting:.0f} N/m</b> stiff"
     elif stiffness < acting:
@@ -60,8 +59,7 @@ def hand_words(result: Result) -> str:
             if guarded
             else " It diverges while that set is active; set port_passivity.enabled = true, or raise force_filter.bandwidth."
         )
-    head = ("gains and direction", "stiffest hand, with the guard's lead", "without")
-    text = f"{words}<br>{table(head, sets)}A relaxed hand has about 150 N/m, a firm one 1000 N/m."
+    text = f"{words} A relaxed hand has about 150 N/m, a firm one 1000 N/m."
     if scenario.force_filter.bandwidth < RECOMMENDED:
         text += (
             f" <b>The force filter of {scenario.force_filter.bandwidth:g} rad/s is slow</b>: below {RECOMMENDED:g} rad/s stiff "
@@ -69,6 +67,15 @@ def hand_words(result: Result) -> str:
         )
     said = warning(scenario.servo)
     return text + (f" <b>Beware:</b> {html.escape(said)}." if said else "")
+
+
+def limits_table(result: Result) -> str:
+    """Of each set of gains and direction that the task uses."""
+    scenario = scenario_of(result)
+    with_lead, bare = limits(scenario, True), limits(scenario, False)
+    stiffness = scenario.hand.stiffness
+    sets = [(html.escape(name), _said(with_lead[name], stiffness), _said(bare[name], stiffness)) for name in bare]
+    return table(("gains and direction", "stiffest hand, with the guard's lead", "without"), sets)
 
 
 def guard_words(result: Result) -> str:
@@ -91,7 +98,7 @@ def limit_picture(result: Result) -> Picture:
     scenario = scenario_of(result)
     nyquist = math.pi / scenario.loop.period
     widths = np.geomspace(5.0, 0.95 * nyquist, SWEEP)
-    fig, axes = figure.plt.subplots(figsize=(7.2, 3.4))
+    fig, axes = figure.subplots(figsize=(7.2, 3.4))
     for lead, label, colour in ((True, "with the guard's lead", MEASURED), (False, "without the guard", CONTROLLER)):
         heights = [least(_filtered(scenario, float(width)), lead) for width in widths]
         axes.plot(widths, heights, label=label, color=colour)
@@ -100,9 +107,9 @@ def limit_picture(result: Result) -> Picture:
             axes.fill_between(widths, np.array(heights) / UNSURE, heights, color=colour, alpha=0.15, linewidth=0, label=words)
     stiffness, width = scenario.hand.stiffness, scenario.force_filter.bandwidth
     if stiffness > 0.0:
-        axes.plot([width], [stiffness], "o", color=MADE, markersize=8, label=f"this hand, {stiffness:g} N/m", zorder=4)
+        axes.plot([width], [stiffness], "o", color="black", markersize=7, label=f"this hand, {stiffness:g} N/m", zorder=4)
     else:
-        axes.axvline(width, color=MADE, linewidth=1.2, label=f"this filter, {width:g} rad/s")
+        axes.axvline(width, color="black", linewidth=1.0, label=f"this filter, {width:g} rad/s")
     for level, words in ((150.0, "relaxed hand"), (1000.0, "firm hand")):
         axes.axhline(level, color="0.6", linewidth=0.8, linestyle=":")
         axes.annotate(words, (5.0, level), (2, 2), textcoords="offset points", fontsize=7, color="0.4")

@@ -4,35 +4,87 @@ import math
 from collections.abc import Iterator
 
 from hilt.job import Result
-from hilt.report.figure import Picture
+from hilt.report.figure import Picture, mark_fault
+from hilt.report.numbers import named
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
 from hilt.systems.aerial.aerial import Aerial
 from hilt.systems.aerial.analysis.beside import OTHER
-from hilt.systems.aerial.views.flight import displacement, estimate, joints, with_and_without
-from hilt.systems.aerial.views.port import guard_words, hand_words, limit_picture, port_picture
-from hilt.systems.aerial.views.task import concluded, contact_words, forces, gains, has_gains_to_show, snap, tank, tank_words
-from hilt.systems.aerial.views.traces import scenario_of, stop_of
+from hilt.systems.aerial.views.flight import displacement_curves, estimate, estimate_curves, joints, with_and_without
+from hilt.systems.aerial.views.port import guard_words, hand_words, limit_picture, limits_table, port_picture
+from hilt.systems.aerial.views.task import (
+    concluded,
+    contact_words,
+    force_curves,
+    gains,
+    has_gains_to_show,
+    snap,
+    tank,
+    tank_words,
+)
+from hilt.systems.aerial.views.traces import scenario_of, stage, stop_of
 
-__all__ = ["advice", "comparison_sentence", "pictures"]
+__all__ = ["advice", "comparison_sentence", "details", "headline", "numbers", "pictures"]
 
+LITTLE = 0.01  # N·s/m of damping: less is none
 FEW = 1e-3  # m of the inverse kinematics' error from which on it is told
 
 
 def advice(result: Result) -> Iterator[str]:
-    scenario = scenario_of(result)
+    """What to change: first whether the human is safe."""
     yield f"<b>Human.</b> {hand_words(result)}"
-    if held(scenario):
+    if held(scenario_of(result)):
         yield f"<b>Guard.</b> {guard_words(result)}"
-    yield f"<b>Seen.</b> {_seen(result)}"
+
+
+def details(result: Result) -> Iterator[tuple[str, str]]:
+    """What was seen of arm, task, contact, tank and link."""
+    scenario = scenario_of(result)
+    yield "How stiff a hand may be", limits_table(result)
+    yield "What was seen", f"<p>{_seen(result)}</p>"
     if scenario.task.kind != "hover":
-        yield f"<b>Task.</b> {concluded(result)}"
+        yield "Task", f"<p>{concluded(result)}</p>"
     if scenario.cable.present:
-        yield f"<b>Contact.</b> {contact_words(result)}"
-    yield f"<b>Tank.</b> {tank_words(result)}"
+        yield "Contact", f"<p>{contact_words(result)}</p>"
+    yield "Energy tank", f"<p>{tank_words(result)}</p>"
     if rough(scenario):
-        yield f"<b>Link.</b> {_link(result)}"
+        yield "Link", f"<p>{_link(result)}</p>"
+
+
+def numbers(result: Result) -> Iterator[tuple[str, str]]:
+    m, scenario = result.metrics, scenario_of(result)
+    yield "largest displacement of the base, x, y, z", ", ".join(si(each, "m", 3) for each in m["base_displacement_m"])
+    yield from named(result, "base_final_error_m")
+    if touched(scenario):
+        yield from named(result, "peak_force_N", "tool_force_final_N", "late_force_N")
+        yield "tool at the end", f"{_height(m['sag_m'])} where it is wanted"
+    yield from named(result, "estimator_t63_s", "recovery_time_s", "hand_stiffness_limit_N_m")
+    if m["added_damping_max_Ns_m"] > LITTLE:
+        yield from named(result, "added_damping_max_Ns_m")
+    yield from named(result, "joint_torque_max_Nm", "tank_min_J")
+
+
+def _height(sag: float) -> str:
+    if abs(sag) < 1e-5:
+        return "at"
+    return f"{1e3 * abs(sag):.2g} mm {'below' if sag > 0 else 'above'}"
+
+
+def headline(result: Result) -> Picture:
+    """Where the base is pushed to, and the force that does it."""
+    forced = touched(scenario_of(result)) or any(scenario_of(result).push.force) or bool(result.rows["wind_N"].any())
+    fig, axes = stage(result, 2 if forced else 1, 2.2, 10.0)
+    displacement_curves(axes[0], result)
+    caption = "Above, how far the simulated base is from its planned place (ideal: 0); the hardware shows this to the human. "
+    if touched(scenario_of(result)):
+        force_curves(axes[1], result)
+        caption += "Below, the force on the tool as the sensor measures it."
+    elif forced:
+        estimate_curves(axes[1], result)
+        caption += "Below, the force on the vehicle, true and as estimated from momentum."
+    mark_fault(axes, stop_of(result))
+    return Picture("Displacement and force", caption, fig)
 
 
 def held(scenario: Aerial) -> bool:
@@ -61,7 +113,7 @@ def _seen(result: Result) -> str:
     if touched(scenario):
         words += (
             f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and at the end "
-            f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool hangs {si(m['sag_m'], 'm', 3)} below where it is wanted"
+            f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool is {_height(m['sag_m'])} where it is wanted"
         )
     if all(math.isfinite(m.get(f"estimator_{name}", math.nan)) for name in ("t63_s", "t90_s", "overshoot")):
         ideal = 2.146 / scenario.estimator.bandwidth, 3.890 / scenario.estimator.bandwidth
@@ -104,9 +156,6 @@ def pictures(result: Result) -> Iterator[Picture]:
     scenario, t = scenario_of(result), result.rows["t"]
     if len(t) < 3:  # stopped at once: nothing moved
         return
-    yield displacement(result)
-    if touched(scenario):
-        yield forces(result)
     close = snap(result)
     if close is not None:
         yield close
@@ -116,14 +165,13 @@ def pictures(result: Result) -> Iterator[Picture]:
     if scenario.task.kind == "hover":
         if result.beside is not None:
             yield with_and_without(result, result.beside.runs[OTHER])
-        yield estimate(result)
+        yield from estimate(result, touched(scenario))
     yield limit_picture(result)
     if held(scenario):
         yield port_picture(result)
     yield joints(result)
-    if result.ledger["exchanged_J"] > 0:
-        yield energy_made(result, t, stop_of(result))
-    yield lateness(result.rows, t)
+    yield from energy_made(result, t, stop_of(result))
+    yield from lateness(result.rows, t)
 
 
 def _one(name: str, result: Result) -> str:

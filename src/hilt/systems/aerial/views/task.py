@@ -1,14 +1,16 @@
 """The two case studies in a report: forces, gains, tank, the snap of the hook, and what the task concluded."""
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from hilt.core.gravity import STANDARD_GRAVITY
 from hilt.job import Result
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, hide_rounding, line, mark_fault, panels
+from hilt.report.colours import AXES, BOUND, CONTROLLER, IDEAL, MEASURED
+from hilt.report.figure import Picture, hide_rounding, legend, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.words import si
 from hilt.systems.aerial.task import BACK, FAILED, INSTALLED, RAISED, RELEASED, RISE, STATES, TOUCHED, TUG
-from hilt.systems.aerial.views.traces import has_states, human_force, legend, scenario_of, spans, stage, stop_of, three
+from hilt.systems.aerial.views.traces import has_states, human_force, scenario_of, spans, stage, stop_of, three
 
 PAPER_DISPLACEMENT = 0.1  # m, in x, of experiment B
 ROUNDING = -1e-9  # J
@@ -16,21 +18,25 @@ ROUNDING = -1e-9  # J
 
 def forces(result: Result) -> Picture:
     """[Fig. 3, Fig. 6] of the paper."""
-    rows, scenario, t = result.rows, scenario_of(result), result.rows["t"]
     fig, axes = stage(result, 1, 2.6)
-    three(axes[0], t, human_force(result))
+    force_curves(axes[0], result)
+    mark_fault(axes, stop_of(result))
+    who = "cable" if scenario_of(result).cable.present else "human"
+    caption = f"Of the {who} on the tool, as the sensor of the hardware measures it: bias removed, turned into the world."
+    return Picture(f"Force of the {who}", caption, fig)
+
+
+def force_curves(axes: Axes, result: Result) -> None:
+    rows, scenario, t = result.rows, scenario_of(result), result.rows["t"]
+    three(axes, t, human_force(result))
     if scenario.link.delay > 0.0:
-        line(axes[0], t, rows["F_E_N"]["f"][:, 0], "x, as it\nreaches the\nsimulation", color="0.5", linewidth=0.9)
+        line(axes, t, rows["F_E_N"]["f"][:, 0], "x, as it\nreaches the\nsimulation", color="0.5", linewidth=0.9)
     if scenario.hand.tool_mass > 0.0:
         weight = -scenario.hand.tool_mass * STANDARD_GRAVITY
-        axes[0].axhline(weight, label=f"tool's weight,\n{-weight:.2f} N", **IDEAL)
-    axes[0].set(ylabel="force on the tool,\nworld [N]")
-    hide_rounding(axes[0], 0.1)
-    legend(axes[0])
-    mark_fault(axes, stop_of(result))
-    who = "cable" if scenario.cable.present else "human"
-    caption = f"Of the {who} on the tool, as the sensor of the hardware measures it: bias taken off, turned into the world."
-    return Picture(f"Force of the {who}", caption, fig)
+        axes.axhline(weight, label=f"tool's weight,\n{-weight:.2f} N", **IDEAL)
+    axes.set(ylabel="force on\nthe tool [N]")
+    hide_rounding(axes, 0.1)
+    legend(axes)
 
 
 def gains(result: Result) -> Picture:
@@ -66,9 +72,9 @@ def tank(result: Result) -> Picture:
     fig, axes = stage(result, 2, 1.7)
     line(axes[0], t, rows["E_tank"], "in the tank", color=MEASURED)
     for bound, words in ((given.high, "bounds"), (given.low, None)):
-        axes[0].axhline(bound, label=words, **IDEAL)
+        axes[0].axhline(bound, label=words, **BOUND)
     line(axes[1], t, rows["E_audit"], "audit", color=CONTROLLER)
-    axes[1].axhline(0.0, color=MADE, linewidth=1.0, label="must not\nbe below")
+    axes[1].axhline(0.0, label="must not\nbe below", **BOUND)
     axes[0].set(ylabel="in the tank [J]" if given.enabled else "in the tank,\nwhich is off [J]")
     axes[1].set(ylabel="passivity\naudit [J]")
     hide_rounding(axes[1], 1e-6)

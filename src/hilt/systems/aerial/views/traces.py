@@ -8,14 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hilt.job import Result
-from hilt.report import figure
-from hilt.report.figure import AXES, line
+from hilt.report import colours, figure
+from hilt.report.colours import AXES
+from hilt.report.figure import line
 from hilt.systems.aerial.aerial import Aerial
 from hilt.systems.aerial.hand import HOLDS
 from hilt.systems.aerial.task import STATES
 
-STATE_COLOURS = figure.plt.get_cmap("Set2").colors[:7]  # type: ignore[attr-defined]  # the eighth is grey
-TRUE = "0.35"  # of what really happened, which the task does not see
 STATE_HEIGHT = 0.17  # inches of a state's line
 LARGEST = 1e30
 
@@ -48,10 +47,6 @@ def three(axes: Axes, t: np.ndarray, vectors: np.ndarray, scale: float = 1.0, **
         line(axes, t, scale * vectors[:, i], name, color=AXES[i], **style)
 
 
-def legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-
-
 def spans(values: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """Value, first and one past the last row of every stretch with one value."""
     edges = [0, *(np.flatnonzero(np.diff(values)) + 1), len(values)]
@@ -72,20 +67,20 @@ def _true_lines(result: Result) -> dict[str, np.ndarray]:
     return found
 
 
-def with_task(result: Result, count: int, height: float = 1.9) -> tuple[Figure, list[Axes]]:
+def with_task(result: Result, count: int, height: float = 1.9, width: float = 7.2) -> tuple[Figure, list[Axes]]:
     """Panels above each other, and below them what the task thought and what really happened, a line each."""
     rows = result.rows
     order = list(dict.fromkeys(int(code) for code in rows["task_state"]))
     true = _true_lines(result)
     below = STATE_HEIGHT * (len(order) + len(true)) + 0.35
-    fig, spread = figure.plt.subplots(
-        count + 1, 1, figsize=(7.2, height * count + below + 0.4), sharex=True, height_ratios=[*[height] * count, below]
+    fig, spread = figure.subplots(
+        count + 1, 1, figsize=(width, height * count + below + 0.4), sharex=True, height_ratios=[*[height] * count, below]
     )
     axes, strip = list(spread[:-1]), spread[-1]
     t, period = rows["t"], scenario_of(result).loop.period
     for code, begin, end in spans(rows["task_state"]):
         place = order.index(code)
-        colour = STATE_COLOURS[place % len(STATE_COLOURS)]
+        colour = colours.STATES[place % len(colours.STATES)]
         strip.barh(
             place, t[end - 1] + period - t[begin], left=t[begin], height=0.8, color=colour, edgecolor=colour, linewidth=1.2
         )
@@ -94,7 +89,7 @@ def with_task(result: Result, count: int, height: float = 1.9) -> tuple[Figure, 
     for n, holds in enumerate(true.values()):
         for value, begin, end in spans(holds.astype(int)):
             if value:
-                strip.barh(len(order) + n, t[end - 1] + period - t[begin], left=t[begin], height=0.8, color=TRUE)
+                strip.barh(len(order) + n, t[end - 1] + period - t[begin], left=t[begin], height=0.8, color=colours.TRUTH)
     strip.set_yticks(range(len(order) + len(true)), [*(STATES[code] for code in order), *true], fontsize=7)
     strip.set_ylim(len(order) + len(true) - 0.4, -0.6)
     strip.set(xlabel="time [s]")
@@ -107,10 +102,10 @@ def has_states(result: Result) -> bool:
     return len(set(result.rows["task_state"])) > 1
 
 
-def stage(result: Result, count: int, height: float = 1.9) -> tuple[Figure, list[Axes]]:
+def stage(result: Result, count: int, height: float = 1.9, width: float = 7.2) -> tuple[Figure, list[Axes]]:
     """Panels with the task's states below them, if it has any; the first `count` are for curves."""
     if has_states(result):
-        return with_task(result, count, height)
-    fig, axes = figure.panels(count, height)
+        return with_task(result, count, height, width)
+    fig, axes = figure.panels(count, height, width)
     axes[-1].set(xlabel="time [s]")
     return fig, axes

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line, panels
+from hilt.report.colours import CONTROLLER, IDEAL, MEASURED
+from hilt.report.figure import Picture, line, panels
 from hilt.systems.docking.paper.he2022_runs import BENCHES, NOISE, bench, ideal, omega, scenario, slots, table1
-from hilt.systems.docking.views.contacts import COLOUR_OF_METHOD, along, capped_bars, scenario_of
+from hilt.systems.docking.views.contacts import COLOUR_OF_METHOD, along, scenario_of
 
 ASSUMED = "The paper gives no lag of its robot; ours is second order, 20 ms in all, 2 ms of it in the sensor."
 HERTZ_OF = {"bench-1.93": "1.93 Hz", "bench-2.64": "2.64 Hz"}
@@ -106,7 +107,7 @@ def _fig6() -> Picture:
 
 def _fig7() -> Picture:
     result, other = table1("pic", 20), ideal("table1")
-    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 2.8), width_ratios=(1.7, 1), sharey=True)
+    fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 2.8), width_ratios=(1.7, 1), sharey=True)
     for axes in (left, right):
         line(axes, result.rows["t"], _velocity(result), "PIC, 20 ms", color=MEASURED)
         line(axes, other.rows["t"], _velocity(other), "ideal", **IDEAL)
@@ -124,7 +125,7 @@ def _fig7() -> Picture:
 
 def _fig8() -> Picture:
     result, other, slot = table1("dac", 10), ideal("table1"), _slot("table1", 0.010)
-    fig, ((a, b), (c, d)) = figure.plt.subplots(2, 2, figsize=(7.2, 5.0))
+    fig, ((a, b), (c, d)) = figure.subplots(2, 2, figsize=(7.2, 5.0))
     _strip(a, result, _velocity(result), slot, "DAC, 10 ms", color=MEASURED)
     _strip(a, other, _velocity(other), slot, "ideal", **IDEAL)
     line(b, result.rows["t"], result.rows["H"], color=MEASURED)
@@ -137,11 +138,10 @@ def _fig8() -> Picture:
     for axes in (a, c):
         axes.set_xlabel("collision, flights left out")
     numbers = np.arange(len(result.metrics["cov"])) + 1.0
-    capped_bars(d, list(numbers - 0.2), result.metrics["cov"], [MEASURED] * len(numbers), 3.0, 0.38)
-    capped_bars(d, list(numbers + 0.2), result.metrics["cof"], [CONTROLLER] * len(numbers), 3.0, 0.38)
-    for text in d.texts:
-        text.set(rotation=90, fontsize=7)
-    d.set(xlabel="collision", ylabel="CoV (blue), CoF (orange)", xticks=numbers)
+    for side, name, colour in ((-0.2, "cov", MEASURED), (0.2, "cof", CONTROLLER)):
+        d.bar(numbers + side, [100.0 * (ratio - 1.0) for ratio in result.metrics[name]], 0.38, color=colour)
+    d.axhline(0.0, color="black", linewidth=0.8)
+    d.set(xlabel="collision", ylabel="CoV - 1 (blue),\nCoF - 1 (orange) [%]", xticks=numbers)
     _legend(a)
     return Picture("Fig. 8: DAC at 10 ms", "Speed and energy are kept; the force is too large in each collision.", fig)
 
@@ -214,7 +214,7 @@ def _of_benches(
     words: str, signal: Any, methods: tuple[str, ...], most: float | None = None, with_ideal: bool = True
 ) -> figure.Figure:
     """Both benches above each other, one curve a method; `most` cuts the axis where a method runs away."""
-    fig, axes = figure.plt.subplots(2, 1, figsize=(7.2, 4.8))  # each with its own slots
+    fig, axes = figure.subplots(2, 1, figsize=(7.2, 4.8))  # each with its own slots
     for panel, name in zip(axes, BENCHES, strict=True):
         slot = _slot(name, 0.020)
         for method in methods:
@@ -253,7 +253,7 @@ def _fig15() -> Picture:
 
 
 def _measured_and_compensated(cases: list[tuple[str, str, str]]) -> figure.Figure:
-    fig, axes = figure.plt.subplots(2, 1, figsize=(7.2, 4.8))
+    fig, axes = figure.subplots(2, 1, figsize=(7.2, 4.8))
     for panel, (name, method, words) in zip(axes, cases, strict=True):
         result, slot = bench(name, method), _slot(name, 0.020)
         _strip(panel, result, along(result, "F_mea_W"), slot, "measured", color=MEASURED)

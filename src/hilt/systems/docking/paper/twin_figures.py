@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hilt.report import figure
-from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line
+from hilt.report.colours import CONTROLLER, IDEAL, MEASURED
+from hilt.report.figure import Picture, line
 from hilt.systems.docking.analysis.bound import least_cof, touch_of
 from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.paper import twin_grid as grid
@@ -41,7 +42,7 @@ def _legend(axes: Axes, columns: int = 5) -> None:
 
 
 def _touch() -> Picture:
-    fig, (force, speed) = figure.plt.subplots(2, 1, figsize=(7.2, 5.2), sharex=True)
+    fig, (force, speed) = figure.subplots(2, 1, figsize=(7.2, 5.2), sharex=True)
     results = {name: grid.trace(*choice) for name, choice in METHODS.items()}
     for name, result in results.items():
         first = collisions_of(result)[0]
@@ -70,7 +71,7 @@ def _touch() -> Picture:
 
 
 def _collisions() -> Picture:
-    fig, axes = figure.plt.subplots(figsize=(7.2, 3.2))
+    fig, axes = figure.subplots(figsize=(7.2, 3.2))
     shift = -0.2
     for name in ("pida", "twin realtime", "twin guarded"):
         runs = grid.on_pure_delay(40, *METHODS[name])
@@ -95,7 +96,7 @@ def _collisions() -> Picture:
 
 
 def _bound() -> Picture:
-    fig, axes = figure.plt.subplots(figsize=(7.2, 3.4))
+    fig, axes = figure.subplots(figsize=(7.2, 3.4))
     angle = np.linspace(0.0, 1.25, 200)
     for n, colour in ((3, CONTROLLER), (5, MEASURED)):
         axes.plot(angle, [least_cof(1.0, at, n) for at in angle], color=colour, label=f"least CoF, n = {n}")
@@ -122,7 +123,7 @@ def _bound() -> Picture:
 
 
 def _robots() -> Picture:
-    fig, axes = figure.plt.subplots(figsize=(7.2, 5.6))
+    fig, axes = figure.subplots(figsize=(7.2, 5.6))
     shown = {"pida": grid.pida(), "twin realtime": grid.realtime(), "twin guarded": grid.guarded()}
     count = len(next(iter(shown.values())).cof)
     for name, runs in shown.items():
@@ -140,7 +141,7 @@ def _robots() -> Picture:
 
 
 def _troubles() -> Picture:
-    fig, axes = figure.plt.subplots(figsize=(7.2, 4.8))
+    fig, axes = figure.subplots(figsize=(7.2, 4.8))
     found = grid.troubles()
     places = np.arange(len(found))
     axes.plot(

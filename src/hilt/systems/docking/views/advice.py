@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from hilt.job import Result
+from hilt.report import words
 from hilt.report.table import table
-from hilt.report.words import si
+from hilt.report.words import off_one, si
 from hilt.systems.docking.analysis.bound import WITHIN, touch_of
 from hilt.systems.docking.analysis.methods import SPEED_WITHIN, Prediction, name_of
 from hilt.systems.docking.docking import Docking
@@ -69,11 +70,11 @@ def _percent(ratio: float) -> str:
     error = abs(ratio - 1.0)
     if not math.isfinite(ratio):
         return "-"
-    return f"{100 * error:.{2 if error < 1 else 0}f} %" if error < 10 else f"{ratio:.3g} times as fast"
+    return words.percent(error) if error < 9 else f"{ratio:.3g} times as fast"
 
 
-def _times(ratio: float) -> str:
-    return "-" if not math.isfinite(ratio) else f"{ratio:.3f}" if ratio < 10 else f"{ratio:.3g}"
+def _force(ratio: float) -> str:
+    return off_one(ratio) if math.isfinite(ratio) else "-"
 
 
 def section(result: Result, found: Mapping[str, Prediction]) -> str:
@@ -93,15 +94,15 @@ def section(result: Result, found: Mapping[str, Prediction]) -> str:
         cells = (
             html.escape(choice) + (" (this run)" if choice == name_of(scenario) else ""),
             _percent(prediction.cov),
-            _times(prediction.first_cof),
-            _times(prediction.later_cof),
+            _force(prediction.first_cof),
+            _force(prediction.later_cof),
             "yes" if prediction.meets else "no" if prediction.came_through else "diverges or is stopped",
         )
         rows.append([f"<b>{cell}</b>" for cell in cells] if choice == best else cells)
     if bound is not None:
-        rows.append(("<i>least by any method in real time</i>", "", f"<i>{bound:.3f}</i>", "", ""))
-    head = ("method", "worst |CoV - 1|", "CoF, first touch", "CoF, worst of the later ones", "meets 1 % and 5 %")
-    return f"<b>Which method.</b> {why(found, best, bound)}<br>{made}.{table(head, rows)}"
+        rows.append(("<i>lowest that any method can reach in real time</i>", "", f"<i>{off_one(max(bound, 1.0))}</i>", "", ""))
+    head = ("method", "|CoV - 1|, worst", "CoF - 1, first touch", "CoF - 1, worst later", "meets 1 % and 5 %")
+    return f"<p>{why(found, best, bound)}<br>{made}.</p>{table(head, rows)}"
 
 
 def least_loss(scenario: Docking) -> float:
@@ -173,4 +174,7 @@ def _loss_unseen(scenario: Docking, wanted: Ideal) -> Iterator[str]:
                 f"{100 * NOISY:g} % the speed after it cannot be relied on to {100 * SPEED_WITHIN:g} %."
             )
     elif least > WITHIN:
-        yield f"<b>Loss hardly seen.</b> A frame that keeps less than {100 * least:.2g} % of the energy is elastic here; {by}."
+        yield (
+            f"<b>Loss hardly seen.</b> With this sensor, energy losses below {100 * least:.2g} % per contact cannot be seen; "
+            f"such contacts are treated as lossless ({by})."
+        )

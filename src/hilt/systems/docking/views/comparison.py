@@ -1,7 +1,7 @@
 """What was seen when several methods met the same contact, in words."""
 
 from hilt.job import Result
-from hilt.report.words import si
+from hilt.report.words import percent, si
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import scenario_of
 
@@ -38,5 +38,5 @@ def _bound(results: dict[str, Result]) -> str:
     if least is None:
         return ""
     if least > 1.0:
-        return f" A first touch in real time costs at least {least:.3f} times the force, whatever the method."
-    return " Physics would allow the force of space at the first touch, in real time."
+        return f" In real time no method keeps the force of the first touch within {percent(least - 1.0)} of ideal."
+    return " Physics would allow the ideal force at the first touch, in real time."

@@ -11,11 +11,15 @@ from matplotlib.figure import Figure
 
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture
+from hilt.report.colours import BOUND, CONTROLLER, CYCLE, IDEAL, LIMIT, MADE, MEASURED, TRUTH
+from hilt.report.figure import Picture
+from hilt.report.words import off_one
+from hilt.systems.docking.analysis.bound import WITHIN
+from hilt.systems.docking.analysis.methods import SPEED_WITHIN
 from hilt.systems.docking.docking import Docking
 
-BOUND = "#6a1b9a"  # colour of what physics allows
 SHOWN = 9  # collisions with a panel of their own
+CUT = 100.0  # % off the ideal: longer bars are cut
 
 
 @dataclass(frozen=True)
@@ -67,59 +71,50 @@ def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> t
     """Small panels side by side; places that are not needed stay empty."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    fig, axes = figure.plt.subplots(rows, columns, figsize=(7.2, height * rows + 0.4), squeeze=False, sharey=sharey)
+    fig, axes = figure.subplots(rows, columns, figsize=(7.2, height * rows + 0.4), squeeze=False, sharey=sharey)
     for spare in axes.flat[count:]:
         spare.set_visible(False)
     return fig, list(axes.flat[:count])
 
 
-def capped_bars(
-    axes: Axes, at: Sequence[float], values: Sequence[float], colours: Sequence[str], cap: float, wide: float
-) -> None:
-    """Bars with their values; those beyond the cap are cut, so that one runaway does not squash the rest."""
-    for x, value, colour in zip(at, values, colours, strict=True):
-        shown = value if math.isfinite(value) else 0.0
-        height = min(shown, cap)
-        axes.bar(x, height, wide, color=colour, hatch="///" if shown > cap else None, edgecolor="white", linewidth=0.0)
-        text = "n/a" if not math.isfinite(value) else f"{value:.3f}" if value < 10 else f"{value:.3g}"
-        if 0.3 < shown <= cap:  # at the foot, clear of the line at 1
-            axes.text(x, 0.05, text, ha="center", va="bottom", color="white", fontsize=7.5)
-        else:
-            axes.text(x, height, text, ha="center", va="bottom", fontsize=7.5)
-    axes.axhline(1.0, **IDEAL)
-    axes.set_ylim(0.0, 1.12 * max([1.0, *(min(v, cap) for v in values if math.isfinite(v))]))
-    axes.grid(visible=False, axis="x")
+def error_bars(axes: Axes, names: Sequence[str], ratios: Sequence[float], colours: Sequence[str], goal: float) -> None:
+    """How far ratios are from 1, in percent, lying, each with its number; what is beyond the panel is cut and hatched."""
+    errors = [100.0 * abs(ratio - 1.0) if math.isfinite(ratio) else 0.0 for ratio in ratios]
+    inside = [error for error in errors if error <= CUT]
+    end = 1.1 * max([1.3 * goal, *inside])
+    for n, (ratio, error, colour) in enumerate(zip(ratios, errors, colours, strict=True)):
+        cut = error > CUT
+        axes.barh(n, min(error, end), 0.65, color=colour, hatch="///" if cut else None, edgecolor="white", linewidth=0.0)
+        text = off_one(ratio) if math.isfinite(ratio) else "no contact"
+        clear = max(min(error, end), goal)  # of the goal's line
+        axes.annotate(text, (clear, n), (6, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.axvline(goal, **BOUND)
+    axes.set_yticks(range(len(names)), list(names), fontsize=8)
+    axes.set(xlim=(0.0, 1.35 * end), ylim=(len(names) - 0.4, -0.6))
+    axes.locator_params(axis="x", nbins=4)
+    axes.grid(visible=False, axis="y")
 
 
 def bound_line(axes: Axes, bound: float | None) -> None:
-    """Least CoF of a first touch in real time, by any method."""
-    if bound is None:
-        return
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, max(high, 1.12 * bound))
-    axes.axhline(bound, color=BOUND, linewidth=1.3, linestyle="-.")
-    words = f"bound, real time: {bound:.3f}"
-    axes.text(1.0, 1.01, words, transform=axes.transAxes, ha="right", va="bottom", fontsize=7.5, color=BOUND)
+    """Lowest CoF of a first touch in real time, by any method."""
+    if bound is not None and 1.0 < bound < 1.0 + 0.01 * axes.get_xlim()[1]:
+        axes.axvline(100.0 * (bound - 1.0), color=LIMIT, linewidth=1.3, linestyle=":")
 
 
 def coefficients(result: Result, bound: float | None) -> Picture:
     """[He2022, Fig. 8d]"""
-    fig, panels = figure.plt.subplots(1, 2, figsize=(7.2, 2.6))
-    for axes, name, words in zip(panels, ("cov", "cof"), ("CoV: speed / ideal", "CoF: force / ideal"), strict=True):
+    count = len(result.metrics["cov"])
+    fig, panels = figure.subplots(1, 2, figsize=(7.2, 0.24 * count + 1.0), sharey=True)
+    for axes, name, goal in zip(panels, ("cov", "cof"), (SPEED_WITHIN, WITHIN), strict=True):
         values = result.metrics[name]
-        numbers = list(range(1, len(values) + 1))
-        colours = [MADE if abs(v - 1.0) > 0.25 else MEASURED for v in values]
-        capped_bars(axes, numbers, values, colours, 3.0, 0.6)
-        axes.set(xlabel="collision", ylabel=words)
-        axes.set_xticks(numbers)
+        colours = [MADE if abs(v - 1.0) > goal else MEASURED for v in values]
+        error_bars(axes, [f"collision {n + 1}" for n in range(len(values))], values, colours, 100.0 * goal)
     bound_line(panels[1], bound)
-    caption = "Speed after each collision and its largest force, over the same collision in space (1, dashed)."
+    panels[0].set(xlabel="|CoV - 1|: speed off the ideal [%]")
+    panels[1].set(xlabel="|CoF - 1|: peak force off the ideal [%]")
+    caption = f"Dash-dotted: {100 * SPEED_WITHIN:g} % of speed and {100 * WITHIN:g} % of force; bars beyond are red."
     if bound is not None and bound > 1.0:
-        caption += f" Violet: at a first touch no method has a CoF below {bound:.3f} in real time; a slower clock allows less."
-    elif bound is not None:
-        caption += " Violet: physics allows 1 at the first touch, in real time."
-    if any(v > 3.0 for v in (*result.metrics["cov"], *result.metrics["cof"])):
-        caption += " Hatched bars are cut; the number above them is the value."
+        caption += f" Dotted: in real time no method keeps the force of a first touch within {off_one(bound)} of ideal."
     return Picture("CoV and CoF", caption, fig)
 
 
@@ -161,7 +156,7 @@ def force_panel(axes: Axes, result: Result, collision: Collision) -> None:
     part = window(result, collision)
     ms = 1e3 * (result.rows["t"][part] - result.rows["t"][collision.first])
     for signal, label, style in (
-        ("F_C_true_W", "true", {"color": "#8a939c", "linewidth": 3.0, "alpha": 0.6}),
+        ("F_C_true_W", "true", {"color": TRUTH, "linewidth": 3.0, "alpha": 0.6}),
         ("F_mea_W", "measured", {"color": MEASURED}),
         ("F_hat_W", "compensated", {"color": CONTROLLER}),
     ):
@@ -274,6 +269,6 @@ def flights(found: list[Collision], count: int) -> list[tuple[int, int]]:
     return [(after, max(after, before)) for (_, after), (before, _) in itertools.pairwise(edges) if after < count]
 
 
-COLOUR_OF_METHOD = {"none": MADE, "pic": AXES[1], "dac": CONTROLLER, "pida": MEASURED, "pida-literal": AXES[2]}
-COLOUR_OF_METHOD |= dict.fromkeys(("twin", "twin guarded", "guarded"), "#00796b")
-COLOUR_OF_METHOD |= dict.fromkeys(("twin realtime", "realtime"), "#6fb7ae")
+COLOUR_OF_METHOD = {"none": MADE, "pic": CYCLE[1], "dac": CONTROLLER, "pida": MEASURED, "pida-literal": CYCLE[4]}
+COLOUR_OF_METHOD |= dict.fromkeys(("twin", "twin guarded", "guarded"), CYCLE[3])
+COLOUR_OF_METHOD |= dict.fromkeys(("twin realtime", "realtime"), CYCLE[5])

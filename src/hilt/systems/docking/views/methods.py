@@ -7,25 +7,25 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hilt.job import Result
-from hilt.report import figure
-from hilt.report.figure import IDEAL, Picture, line
+from hilt.report import colours, figure
+from hilt.report.colours import IDEAL
+from hilt.report.figure import Picture, line
 from hilt.report.words import si
 from hilt.systems.docking.analysis.beside import space_of
-from hilt.systems.docking.analysis.methods import Prediction
+from hilt.systems.docking.analysis.bound import WITHIN
+from hilt.systems.docking.analysis.methods import SPEED_WITHIN, Prediction
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import (
     COLOUR_OF_METHOD,
     along,
     bound_line,
-    capped_bars,
     collisions_of,
+    error_bars,
     ideal_force,
     scenario_of,
     window,
 )
-
-CAP = 2.0  # of the bars
 
 
 def as_run(result: Result) -> Prediction:
@@ -34,37 +34,30 @@ def as_run(result: Result) -> Prediction:
 
 def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
     """A method has its own colour; other choices, such as delays, get those of a cycle."""
-    return {name: COLOUR_OF_METHOD.get(name, f"C{n}") for n, name in enumerate(names)}
+    return {name: COLOUR_OF_METHOD.get(name, colours.of(n)) for n, name in enumerate(names)}
 
 
 def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> None:
-    """Worst CoV of each method; CoF of its first touch beside the bound, and as a mark the worst of the later ones."""
+    """Worst speed of each method, and its force: of the first touch, and as a mark the worst of the later ones."""
     colours = list(colours_of(found).values())
-    at = list(range(len(found)))
-    capped_bars(cov, at, [prediction.cov for prediction in found.values()], colours, CAP, 0.65)
-    capped_bars(cof, at, [prediction.first_cof for prediction in found.values()], colours, CAP, 0.65)
-    later = [(x, prediction.later_cof) for x, prediction in zip(at, found.values(), strict=True)]
-    shown = [(x, value) for x, value in later if value <= CAP]
+    error_bars(cov, list(found), [prediction.cov for prediction in found.values()], colours, 100.0 * SPEED_WITHIN)
+    error_bars(cof, list(found), [prediction.first_cof for prediction in found.values()], colours, 100.0 * WITHIN)
+    later = [(100.0 * abs(prediction.later_cof - 1.0), n) for n, prediction in enumerate(found.values())]
+    shown = [(error, n) for error, n in later if error <= cof.get_xlim()[1]]
     cof.plot(*zip(*shown, strict=True) if shown else ((), ()), "D", color="white", markeredgecolor="black", markersize=4.5)
-    cof.set_ylim(0.0, max(cof.get_ylim()[1], 1.12 * max([1.0, *(value for _, value in shown)])))
     bound_line(cof, bound)
-    for axes, words in ((cov, "worst CoV"), (cof, "CoF: first touch, ◇ later")):
-        axes.set_xticks(at, list(found), fontsize=8)
-        if len(found) > 4:  # no room side by side
-            axes.tick_params(axis="x", rotation=40)
-            for text in axes.texts[: len(found)]:
-                text.set_rotation(90)
-        axes.set_ylabel(words)
+    cov.set_xlabel("|CoV - 1|, worst [%]")
+    cof.set_xlabel("|CoF - 1|, first touch; ◇ later [%]")
 
 
 def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Picture:
-    fig, (left, right) = figure.plt.subplots(1, 2, figsize=(7.2, 3.0))
+    fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 0.3 * len(found) + 1.0), sharey=True)
     bars(left, right, found, bound_of(scenario))
     return Picture(
         "Methods on this scenario",
-        "Left the speed that is farthest from the ideal. Right the largest force of the first touch over the ideal, and as a "
-        "mark the worst of the later ones. 1 is space; violet the least that any method can reach at a first touch in real "
-        "time, below which only a slower clock leads. Hatched bars are cut, and marks beyond them left out.",
+        "How far each method is from ideal: left the speed, right the peak force of the first touch, as a mark the worst of "
+        f"the later ones. Dash-dotted: the goals of {100 * SPEED_WITHIN:g} % and {100 * WITHIN:g} %. Dotted: the lowest force "
+        "that any method can reach at a first touch in real time. Hatched bars are cut.",
         fig,
     )
 
@@ -73,25 +66,27 @@ def comparison_picture(results: Mapping[str, Result]) -> Picture:
     """At a glance: velocity over time, forces of the first two collisions, CoV and CoF of each method."""
     first = next(iter(results.values()))
     ideal = space_of(first)
-    fig = figure.plt.figure(figsize=(10.0, 6.4))
+    fig = figure.blank(10.0, 6.4)
     places = fig.add_gridspec(2, 4, height_ratios=(1.1, 1.0))
     top = fig.add_subplot(places[0, :])
     _velocities(top, results, ideal)
     one = fig.add_subplot(places[1, 0])
     two = fig.add_subplot(places[1, 1], sharey=one)
+    cov = fig.add_subplot(places[1, 2])
+    cof = fig.add_subplot(places[1, 3], sharey=cov)
     for number, axes in ((1, one), (2, two)):
         _forces(axes, results, ideal, number)
     one.set_ylabel("true contact force [N]")
     bounds = {bound_of(scenario_of(result)) for result in results.values()}
     runs = {name: as_run(result) for name, result in results.items()}
-    bars(fig.add_subplot(places[1, 2]), fig.add_subplot(places[1, 3]), runs, bounds.pop() if len(bounds) == 1 else None)
+    bars(cov, cof, runs, bounds.pop() if len(bounds) == 1 else None)
+    cof.tick_params(labelleft=False)
     delays = sorted({scenario_of(result).robot.delay for result in results.values()})
     caption = (
         f"Whole delay {', '.join(si(delay, 's') for delay in delays)}. Above: speed of the simulated rod against the frames. "
-        "Below: force in the first two collisions, worst speed over the ideal, largest force of the first touch over the ideal "
-        "and as a mark the worst of the later ones. Dashed is what space would give, violet the least that any method can "
-        "reach at a first touch in real time (twin in mode guarded slows its clock there); hatched bars are cut, and marks "
-        "beyond them left out."
+        "Below: force in the first two collisions; worst speed and peak force off the ideal, as a mark the worst force of the "
+        "later touches. Dashed: what space would give. Dash-dotted: the goals. Dotted: the lowest force that any method can "
+        "reach at a first touch in real time. Hatched bars are cut."
     )
     if len({_physics(result) for result in results.values()}) > 1:
         caption += f" The dashed lines belong to {next(iter(results))}."

@@ -1,20 +1,21 @@
 """What a report of `docking` shows, and which method it recommends."""
 
-import html
 import math
 from collections.abc import Iterator
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import CONTROLLER, IDEAL, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.colours import CONTROLLER, IDEAL, MEASURED
+from hilt.report.figure import Picture, line, mark_fault, panels
+from hilt.report.numbers import named
 from hilt.report.pictures import energy_made, lateness
-from hilt.report.words import si
+from hilt.report.words import off_one, si
 from hilt.systems.docking.analysis.beside import ideal_beside, methods_of, space_of
+from hilt.systems.docking.analysis.methods import Prediction, name_of
 from hilt.systems.docking.metrics import Ideal
-from hilt.systems.docking.views.advice import section, warnings
+from hilt.systems.docking.views.advice import needed, section, warnings, why
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.comparison import comparison_sentence
 from hilt.systems.docking.views.contacts import (
@@ -22,7 +23,6 @@ from hilt.systems.docking.views.contacts import (
     along,
     coefficients,
     collisions_of,
-    flights,
     forces,
     free_way,
     identified,
@@ -30,50 +30,58 @@ from hilt.systems.docking.views.contacts import (
     tip_position,
     velocity_in_contact,
 )
+from hilt.systems.docking.views.headline import RUNAWAY, headline, ideal_levels, mark_collisions, runaway
 from hilt.systems.docking.views.methods import as_run, comparison_picture, methods_picture
 from hilt.systems.docking.views.still import side_view
 
-__all__ = ["advice", "comparison_picture", "comparison_sentence", "pictures"]
+__all__ = ["advice", "comparison_picture", "comparison_sentence", "details", "headline", "numbers", "pictures"]
 
-RUNAWAY = 10.0  # times the ideal speed: from here on a logarithmic axis
+
+SEEN = 5e-4  # of 1: less is 0.0 %
 
 
 def advice(result: Result) -> Iterator[str]:
-    scenario = scenario_of(result)
-    yield f"<b>Seen.</b> {_seen(result)} {_made_where(result)}"
+    """What to change."""
     methods = methods_of(result)
     if methods:
-        yield section(result, methods)
-    yield from warnings(scenario, ideal_beside(result))
+        yield f"<b>Method.</b> {_keep(result, methods)}{why(methods, needed(methods), bound_of(scenario_of(result)))}"
+    yield from warnings(scenario_of(result), ideal_beside(result))
 
 
-def _seen(result: Result) -> str:
-    m, scenario = result.metrics, scenario_of(result)
-    method = f"With <b>{html.escape(scenario.compensate.method)}</b> the loop"
-    if result.fault is not None:
-        method += f" was stopped at {result.fault.t:.3g} s"
-    elif m["diverged"]:
-        method += f" <b>diverged</b> at {m['diverged_at_s']:.3g} s"
-    else:
-        method += " did not diverge"
-    if not m["cov"]:
-        return method + "; no collision was completed."
-    count = f"{len(m['cov'])} collision{'s' if len(m['cov']) > 1 else ''}"
-    return (
-        f"{method}. Over {count} the speed was at worst {as_run(result).cov:.4g} times the ideal (CoV), the largest force on "
-        f"average {m['mean_cof']:.4g} times the ideal (CoF)."
-    )
+def _keep(result: Result, methods: dict[str, Prediction]) -> str:
+    """Whether the method that was run is good enough."""
+    own = methods.get(name_of(scenario_of(result)))
+    return "Nothing has to change: this run's method meets the goal. " if own is not None and own.meets else ""
 
 
-def _made_where(result: Result) -> str:
-    """Which parts of the loop made or took energy, largest first."""
-    least = 1e-3 * max(float(result.ledger["exchanged_J"]), 1e-12)
-    parts = [row for row in result.ledger["rows"] if row["port"] != "environment" and abs(row["net_J"]) > least]
-    if not parts:
-        return "No part of the loop made energy worth mentioning."
-    parts.sort(key=lambda row: -abs(row["net_J"]))
-    said = [f"{row['port']} {'made' if row['net_J'] > 0 else 'took'} {si(abs(row['net_J']), 'J', 3)}" for row in parts]
-    return f"Energy: {', '.join(said)}."
+def details(result: Result) -> Iterator[tuple[str, str]]:
+    """What every method makes of this scenario."""
+    if methods_of(result):
+        yield "Which method", section(result, methods_of(result))
+
+
+def numbers(result: Result) -> Iterator[tuple[str, str]]:
+    """Ten at most."""
+    m, wanted = result.metrics, ideal_beside(result)
+    if m["cov"]:
+        yield "speed after a collision, worst, against ideal", off_one(as_run(result).cov)
+        yield "peak force of the first touch, against ideal", off_one(as_run(result).first_cof)
+        if len(m["cof"]) > 1:
+            yield "peak force of the later ones, worst, against ideal", off_one(as_run(result).later_cof)
+        peak = f", ideal {si(max(wanted.peaks), 'N', 3)}" if wanted.peaks else ""
+        yield "largest contact force", si(float(np.linalg.norm(result.rows["F_C_true_W"], axis=1).max()), "N", 3) + peak
+        yield "kinetic energy at the end, against ideal", off_one(m["kinetic_energy_ratio"])
+    made = sum(row["net_J"] for row in result.ledger["rows"] if row["port"] != "environment")
+    yield "energy made by the loop", _joules(result, made)
+    if (bound := bound_of(scenario_of(result))) is not None:
+        yield "lowest first peak that any method can reach in real time, against ideal", off_one(max(bound, 1.0))
+    yield from named(result, "diverged_at_s", "time_slip_s")
+    if m["robot_delay_s"] > scenario_of(result).loop.period:
+        yield from named(result, "robot_delay_s")
+
+
+def _joules(result: Result, made: float) -> str:
+    return "0 J" if abs(made) < 1e-4 * float(result.ledger["exchanged_J"]) else si(made, "J", 3)
 
 
 def pictures(result: Result) -> Iterator[Picture]:
@@ -82,63 +90,31 @@ def pictures(result: Result) -> Iterator[Picture]:
         return
     stop = result.fault.t if result.fault else None
     found, wanted, ideal = collisions_of(result), ideal_beside(result), space_of(result)
-    yield _velocities(result, ideal, found, wanted, stop)
     if found:
+        yield _velocities(result, ideal)
         yield forces(result, ideal)
         known = identified(result)
         if known is not None:
             yield known
-    if result.metrics["cov"]:
+    if any(abs(ratio - 1.0) > SEEN for name in ("cov", "cof") for ratio in result.metrics[name]):
         yield coefficients(result, bound_of(scenario))
     found_by = methods_of(result)
     if any(math.isfinite(prediction.first_cof) for prediction in found_by.values()):
         yield methods_picture(scenario, found_by)
     yield _phase_plane(result, ideal)
     yield _energy(result, found, wanted, stop)
-    if result.ledger["exchanged_J"] > 0:
-        yield energy_made(result, t, stop)
+    yield from energy_made(result, t, stop)
     if found:
         yield side_view(result, wanted)
-    yield lateness(result.rows, t)
+    yield from lateness(result.rows, t)
 
 
-def mark_collisions(axes: list[Axes], t: np.ndarray, found: list[Collision]) -> None:
-    """A grey stripe for each contact, its number above the first panel."""
-    for collision in found:
-        begin, end = t[collision.first], t[collision.last]
-        for panel in axes:
-            panel.axvspan(begin, end, color="0.88", linewidth=0)
-        place = axes[0].get_xaxis_transform()
-        axes[0].text(0.5 * (begin + end), 1.01, str(collision.number), transform=place, ha="center", fontsize=8)
-
-
-def ideal_levels(axes: Axes, t: np.ndarray, found: list[Collision], levels: list[float]) -> None:
-    """One dashed level for each flight."""
-    for n, ((begin, end), level) in enumerate(zip(flights(found, len(t)), levels, strict=False)):
-        axes.plot([t[begin], t[end]], [level, level], label="ideal" if n == 0 else None, zorder=3, **IDEAL)
-
-
-def _velocities(result: Result, ideal: Result | None, found: list[Collision], wanted: Ideal, stop: float | None) -> Picture:
-    t, v = result.rows["t"], 1e3 * along(result, "v_C_des_W")
-    fig, spread = figure.plt.subplots(2 if found else 1, 1, figsize=(7.2, 4.6 if found else 2.8), squeeze=False)
-    axes = [spread[0][0]]
-    line(axes[0], t, v, "simulated", color=MEASURED)
-    signs = (-1.0 if v[0] < 0 else 1.0) * (-1.0) ** np.arange(len(wanted.speeds) + 1)
-    levels = signs * np.array([abs(v[0]), *(1e3 * speed for speed in wanted.speeds)])
-    ideal_levels(axes[0], t, found, list(levels))
-    mark_collisions(axes, t, found)
-    axes[0].set(ylabel="velocity [mm/s]", xlabel="time [s]")
-    axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-    mark_fault(axes, stop)
-    if found:
-        axes.append(spread[1][0])
-        velocity_in_contact(axes[1], result, ideal)
-    caption = "Speed of the simulated rod against the frames, along their normal; the contacts are numbered."
-    if np.abs(v).max() > RUNAWAY * np.abs(levels).max():
-        for panel in axes:
-            panel.set_yscale("symlog", linthresh=float(np.abs(levels).max()))
-        caption += " The axes are logarithmic beyond the ideal speed."
-    return Picture("Contact velocity", caption, fig)
+def _velocities(result: Result, ideal: Result | None) -> Picture:
+    fig, axes = figure.subplots(figsize=(7.2, 2.6))
+    velocity_in_contact(axes, result, ideal)
+    v = 1e3 * np.abs(along(result, "v_C_des_W"))
+    runaway(axes, float(v.max()), float(v[0]))
+    return Picture("Speed in the contacts", "Of the simulated rod along the frames' normal; the contacts are numbered.", fig)
 
 
 def _phase_plane(result: Result, ideal: Result | None) -> Picture:
@@ -146,7 +122,7 @@ def _phase_plane(result: Result, ideal: Result | None) -> Picture:
     normal = np.array(scenario.frames.n_W)
     arm = rows["p_C_true_W"] - rows["X_WB_true"]["p"]
     true_v = (rows["V_WB_true"]["v"] + np.cross(rows["V_WB_true"]["w"], arm)) @ normal
-    fig, axes = figure.plt.subplots(figsize=(7.2, 3.6))
+    fig, axes = figure.subplots(figsize=(7.2, 3.6))
     axes.plot(1e3 * tip_position(result, "p_C_true_W"), 1e3 * true_v, color=CONTROLLER, linewidth=3.5, alpha=0.5, label="robot")
     for run, label, style in ((result, "simulated", {"color": MEASURED, "linewidth": 1.2}), (ideal, "ideal", IDEAL)):
         if run is None:

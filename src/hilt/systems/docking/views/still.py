@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Polygon, Rectangle
 
 from hilt.job import Result
-from hilt.report.figure import MEASURED, Picture
+from hilt.report.colours import MEASURED
+from hilt.report.figure import Picture
 from hilt.report.words import si
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import Ideal

@@ -6,7 +6,8 @@ import numpy as np
 
 from hilt import job
 from hilt.job import Result
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, panels
+from hilt.report.colours import AXES, CONTROLLER, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, line, panels
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim, Reproduction
 from hilt.systems.freefloat.analysis.reference import continuous

@@ -10,12 +10,16 @@ from matplotlib.axes import Axes
 from hilt.dynamics.integrators import CODES, EXTRA_DELAY
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.colours import AXES, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, mark_fault, panels
+from hilt.report.numbers import named
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
-from hilt.report.words import si
+from hilt.report.words import off_one, si
 from hilt.systems.freefloat.analysis.reference import continuous
 from hilt.systems.freefloat.freefloat import FreeFloat, drift, held_force_position
+
+ROUNDING = 1e-6  # of the largest value: smaller errors are rounding
 
 
 def predicted_gain(scenario: FreeFloat, kind: str) -> float:
@@ -56,22 +60,66 @@ def _pushed_only_in_translation(scenario: FreeFloat) -> bool:
 
 
 def advice(result: Result) -> Iterator[str]:
+    """What to change."""
+    scenario: FreeFloat = result.scenario  # type: ignore[assignment]
+    if result.beside is None:
+        return
+    words, _, _, best = compare_integrators(scenario, result.beside.figures["integrators"])
+    chosen = scenario.integrator.kind
+    if chosen in best:
+        yield f"<b>Integrator.</b> Nothing has to change: no integrator does better than <b>{chosen}</b> here ({words})."
+    else:
+        yield f"<b>Integrator.</b> Set integrator.kind = <b>{best[0]}</b> instead of {chosen}: best here ({words})."
+
+
+def details(result: Result) -> Iterator[tuple[str, str]]:
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
     if result.beside is not None:
         words, unit, order, best = compare_integrators(scenario, result.beside.figures["integrators"])
-        rows = [(kind, si(value, unit) if unit else f"{value:+.2%}") for kind, value in order]
-        chosen = scenario.integrator.kind
-        verdict = "is among them" if chosen in best else "is not among them"
-        yield (
-            f"<b>Integrator.</b> All of them were run on this scenario. Best here: <b>{', '.join(best)}</b>; the chosen "
-            f"<b>{chosen}</b> {verdict}.<br>{table(('integrator', words), rows)}"
-        )
+        rows = [
+            (f"<b>{kind}</b>" if kind in best else kind, si(value, unit, 3) if unit else f"{100 * value:+.2f} %")
+            for kind, value in order
+        ]
+        yield "Integrators on this scenario", table(("integrator", words), rows)
     if scenario.wall is not None:
         yield (
-            "<b>Contact.</b> The controller of De Stefano 2017 makes the integrator passive at its own port, not the loop: "
+            "Why a rebound grows",
+            "<p>The controller of De Stefano 2017 makes the integrator passive at its own port, not the loop: "
             "against a spring each rebound grows by exp(π ω τ_eff / 2), and the passive integrator adds half a sample to "
-            "τ_eff, where eq. 5 as printed adds nothing."
+            "τ_eff, where eq. 5 as printed adds nothing.</p>",
         )
+
+
+def numbers(result: Result) -> Iterator[tuple[str, str]]:
+    scenario: FreeFloat = result.scenario  # type: ignore[assignment]
+    yield from named(result, "rebound_gain")
+    if scenario.wall is not None:
+        yield "rebound by the closed form exp(π ω τ_eff / 2)", off_one(predicted_gain(scenario, scenario.integrator.kind))
+    yield from named(result, "position_error_m", "drift_m", "largest_speed_m_s")
+    if result.rows["H"].any():
+        yield from named(result, "e_obs_min_J", "e_obs_uncontrolled_min_J", "largest_v_pc_m_s")
+    yield from named(result, "rotation_energy_drift_J", "angular_momentum_error")
+
+
+def headline(result: Result) -> Picture:
+    """Speed and force; of a body that only turns its rates and their energy."""
+    rows, scenario, t = result.rows, result.scenario, result.rows["t"]
+    assert isinstance(scenario, FreeFloat)
+    ideal, stop = continuous(scenario, t), result.fault.t if result.fault else None
+    fig, axes = panels(2, 2.3, 10.0)
+    if rows["H"].any():
+        names = "x" if scenario.body.dof == 1 else "xyz"
+        _speed_curves(axes[0], rows, t, names, ideal)
+        _force_curves(axes[1], rows, t, names)
+        caption = "Above, the velocity of the simulated body against the same body without samples, delay or sensor. "
+        caption += "Below, the force at its centre of mass as measured, against what really acted."
+    else:
+        _rate_curves(axes[0], rows, t, ideal)
+        _rotation_error(axes[1], rows, t, ideal)
+        caption = "Rates of the body against the same body without samples, and the energy that the integrator made."
+    axes[1].set(xlabel="time [s]")
+    mark_fault(axes, stop)
+    return Picture("Speed and force", caption, fig)
 
 
 def pictures(result: Result) -> Iterator[Picture]:
@@ -81,34 +129,41 @@ def pictures(result: Result) -> Iterator[Picture]:
     stop = result.fault.t if result.fault else None
     ideal = continuous(scenario, t)
     if rows["H"].any():  # a body that only turns has nothing to show here
-        yield _forces(result, t, names, stop)
         yield _positions(rows, scenario, t, names, stop)
-        yield _velocities(rows, t, names, stop, ideal)
-        yield _observer(rows, t, names, stop)
+        if rows["v_pc"].any():
+            yield _correction(rows, t, names, stop)
+        if rows["E_obs_free"].any():
+            yield _observer(rows, t, names, stop)
     yield _energy(rows, t, stop, ideal)
-    yield energy_made(result, t, stop)
-    if scenario.body.dof == 6:
+    yield from energy_made(result, t, stop)
+    if scenario.body.dof == 6 and rows["H"].any() and rows["H_rot"].any():
         yield _rotation(rows, t, stop, ideal)
     if scenario.wall is not None and result.metrics["rebound_gain"]:
         yield _rebounds(result, scenario)
-    yield lateness(rows, t)
+    yield from lateness(rows, t)
 
 
-def _legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-
-
-def _forces(result: Result, t: np.ndarray, names: str, stop: float | None) -> Picture:
-    rows = result.rows
-    fig, axes = panels(1, 2.6)
+def _speed_curves(axes: Axes, rows: np.ndarray, t: np.ndarray, names: str, ideal: dict[str, np.ndarray]) -> None:
+    scale, unit = figure.prefixed(float(np.abs(rows["v_c"]).max()), "m/s")
     for i, name in enumerate(names):
-        line(axes[0], t, rows["F_Bcm_W"]["f"][:, i], f"measured {name}", color=AXES[i])
+        line(axes, t, scale * rows["v_c"][:, i], _called("this run", name, names), color=AXES[i])
     for i, _ in enumerate(names):
-        line(axes[0], t, rows["F_Bcm_true_W"]["f"][:, i], "true" if i == 0 else None, **{**IDEAL, "linewidth": 0.8})
-    axes[0].set(ylabel="force at the centre of mass [N]", xlabel="time [s]")
-    _legend(axes[0])
-    mark_fault(axes, stop)
-    return Picture("Force", "What the sensor measured, shifted to the centre of mass, and what really acted.", fig)
+        line(axes, t, scale * ideal["v"][:, i], "ideal" if i == 0 else None, **IDEAL)
+    axes.set(ylabel=f"velocity [{unit}]")
+    legend(axes)
+
+
+def _force_curves(axes: Axes, rows: np.ndarray, t: np.ndarray, names: str) -> None:
+    for i, name in enumerate(names):
+        line(axes, t, rows["F_Bcm_W"]["f"][:, i], _called("measured", name, names), color=AXES[i])
+    for i, _ in enumerate(names):
+        line(axes, t, rows["F_Bcm_true_W"]["f"][:, i], "true" if i == 0 else None, **IDEAL)
+    axes.set(ylabel="force [N]")
+    legend(axes)
+
+
+def _called(words: str, name: str, names: str) -> str:
+    return f"{words}, {name}" if len(names) > 1 else words
 
 
 def _positions(rows: np.ndarray, scenario: FreeFloat, t: np.ndarray, names: str, stop: float | None) -> Picture:
@@ -117,27 +172,28 @@ def _positions(rows: np.ndarray, scenario: FreeFloat, t: np.ndarray, names: str,
     for i, name in enumerate(names):
         line(axes[0], t, rows["X_WBcm"]["p"][:, i], f"simulated {name}", color=AXES[i])
         line(axes[0], t, exact[:, i], "exact" if i == 0 else None, **IDEAL)
-    line(axes[1], t, drift(rows, scenario), "drift", color=MEASURED)
-    figure.hide_rounding(axes[1], 1e-6 * float(np.abs(exact).max()))
+    off = drift(rows, scenario)
+    floor = ROUNDING * float(np.abs(exact).max())
+    scale, unit = figure.prefixed(max(float(np.abs(off).max()), floor), "m")
+    line(axes[1], t, scale * off, "drift", color=MADE)
+    figure.hide_rounding(axes[1], scale * floor)
     axes[0].set(ylabel="position [m]")
-    axes[1].set(ylabel="drift [m]", xlabel="time [s]")
-    _legend(axes[0])
+    axes[1].set(ylabel=f"drift [{unit}]", xlabel="time [s]")
+    legend(axes[0])
     mark_fault(axes, stop)
     return Picture("Position", "Against the exact motion of the mass under the measured force, held over each tick.", fig)
 
 
-def _velocities(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
-    fig, axes = panels(2)
+def _correction(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -> Picture:
+    scale, unit = figure.prefixed(float(np.abs(rows["v_pc"]).max()), "m/s")
+    fig, axes = panels(1, 2.2)
     for i, name in enumerate(names):
-        line(axes[0], t, rows["v_c"][:, i], f"commanded {name}", color=AXES[i])
-        line(axes[0], t, ideal["v"][:, i], "continuous" if i == 0 else None, **IDEAL)
-        line(axes[1], t, rows["v_pc"][:, i], f"v_pc {name}", color=CONTROLLER, alpha=1.0 - 0.3 * i)
-    axes[0].set(ylabel="velocity [m/s]")
-    axes[1].set(ylabel="correction v_pc [m/s]", xlabel="time [s]")
-    _legend(axes[0])
-    _legend(axes[1])
+        line(axes[0], t, scale * rows["v_pc"][:, i], name if len(names) > 1 else None, color=AXES[i])
+    axes[0].set(ylabel=f"correction v_pc [{unit}]", xlabel="time [s]")
+    if len(names) > 1:
+        legend(axes[0])
     mark_fault(axes, stop)
-    return Picture("Velocity", "Commanded velocity, and what the passivity controller took off it.", fig)
+    return Picture("Correction", "What the passivity controller took off the commanded velocity.", fig)
 
 
 def _energy(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
@@ -145,11 +201,13 @@ def _energy(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str
     fig, axes = panels(2)
     line(axes[0], t, simulated, "simulated body", color=MEASURED)
     line(axes[0], t, exact, "continuous", **IDEAL)
-    line(axes[1], t, simulated - exact, "difference", color=MADE)
+    scale, unit = figure.prefixed(max(float(np.abs(simulated - exact).max()), ROUNDING * float(exact.max())), "J")
+    line(axes[1], t, scale * (simulated - exact), color=MADE)
+    figure.hide_rounding(axes[1], scale * ROUNDING * float(exact.max()))
     axes[0].set(ylabel="kinetic energy [J]")
-    axes[1].set(ylabel="difference [J]", xlabel="time [s]")
+    axes[1].set(ylabel=f"difference [{unit}]", xlabel="time [s]")
     figure.widen(axes[0])
-    _legend(axes[0])
+    legend(axes[0])
     mark_fault(axes, stop)
     return Picture("Energy", "Kinetic energy against the continuous case: same body, no samples, no delay, no sensor.", fig)
 
@@ -161,7 +219,7 @@ def _observer(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -
         line(axes[1], t, rows["E_obs"][:, i], name, color=AXES[i])
     axes[0].set(ylabel="E_obs without [J]")
     axes[1].set(ylabel="E_obs with [J]", xlabel="time [s]")
-    _legend(axes[0])
+    legend(axes[0])
     for panel in axes:
         panel.axhline(0.0, color="black", linewidth=0.6)
     axes[1].set_ylim(axes[0].get_ylim())
@@ -172,16 +230,28 @@ def _observer(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -
     return Picture("Passivity observer", caption, fig)
 
 
-def _rotation(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
-    fig, axes = panels(2)
+def _rate_curves(axes: Axes, rows: np.ndarray, t: np.ndarray, ideal: dict[str, np.ndarray]) -> None:
     turned_back = _to_body(rows["X_WBcm"]["q"], rows["V_WBcm"]["w"])
     for i, name in enumerate("xyz"):
-        line(axes[0], t, turned_back[:, i], f"simulated {name}", color=AXES[i])
-        line(axes[0], t, ideal["w_B"][:, i], "continuous" if i == 0 else None, **IDEAL)
-    line(axes[1], t, rows["H_rot"] - ideal["H_rot"], color=MADE)
-    axes[0].set(ylabel="body rates [rad/s]")
-    axes[1].set(ylabel="energy of rotation,\nsimulated - continuous [J]", xlabel="time [s]")
-    _legend(axes[0])
+        line(axes, t, turned_back[:, i], f"this run, {name}", color=AXES[i])
+    for i in range(3):
+        line(axes, t, ideal["w_B"][:, i], "ideal" if i == 0 else None, **IDEAL)
+    axes.set(ylabel="body rates [rad/s]")
+    legend(axes)
+
+
+def _rotation_error(axes: Axes, rows: np.ndarray, t: np.ndarray, ideal: dict[str, np.ndarray]) -> None:
+    error = rows["H_rot"] - ideal["H_rot"]
+    scale, unit = figure.prefixed(max(float(np.abs(error).max()), ROUNDING * float(ideal["H_rot"].max())), "J")
+    line(axes, t, scale * error, color=MADE)
+    figure.hide_rounding(axes, scale * ROUNDING * float(ideal["H_rot"].max()))
+    axes.set(ylabel=f"energy of rotation\noff the ideal [{unit}]", xlabel="time [s]")
+
+
+def _rotation(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
+    fig, axes = panels(2)
+    _rate_curves(axes[0], rows, t, ideal)
+    _rotation_error(axes[1], rows, t, ideal)
     mark_fault(axes, stop)
     return Picture("Rotation", "Rates in the body frame beside the continuous case, and the energy between them.", fig)
 
@@ -195,15 +265,14 @@ def _to_body(q: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 def _rebounds(result: Result, scenario: FreeFloat) -> Picture:
     gains = result.metrics["rebound_gain"]
-    fig, axes = figure.plt.subplots(figsize=(7.2, 2.7))
-    numbers = np.arange(1, len(gains) + 1)
-    axes.bar(numbers, gains, color=MEASURED, width=0.5, label="measured")
-    axes.axhline(1.0, **IDEAL, label="perfect spring")
     expected = predicted_gain(scenario, scenario.integrator.kind)
-    axes.axhline(expected, color=MADE, linewidth=1.2, label=f"exp(π ω τ_eff / 2) = {expected:.3f}")
-    axes.set(xlabel="contact", ylabel="speed after / before", ylim=(min(0.9, *gains), None))
-    axes.set_xticks(numbers)
-    _legend(axes)
-    return Picture(
-        "Rebounds", "Each contact with a delayed force gives back more than it took; the closed form says how much.", fig
-    )
+    fig, axes = figure.subplots(figsize=(7.2, 2.7))
+    numbers = np.arange(1, len(gains) + 1)
+    axes.bar(numbers, [100.0 * (gain - 1.0) for gain in gains], color=MEASURED, width=0.5, label="measured")
+    axes.axhline(0.0, color="black", linewidth=0.8)
+    axes.axhline(100.0 * (expected - 1.0), label=f"closed form,\n{off_one(expected)}", **IDEAL)
+    axes.set(xlabel="contact", ylabel="speed gained [%]")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    legend(axes)
+    caption = "A contact with a delayed force gives back more than it took: exp(π ω τ_eff / 2) says how much."
+    return Picture("Rebounds", caption, fig)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, panels
+from hilt.report.colours import CONTROLLER, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, panels
 from hilt.reproduce.claims import Claim
 from hilt.systems.payload.paper.yang2018_figures import run
 from hilt.systems.payload.views.arms import HOLDS, velocity_error
-from hilt.systems.payload.views.traces import legend, scenario_of
+from hilt.systems.payload.views.traces import scenario_of
 
 GEARS = (20, 40, 80, 160, 320)
 RATED = 160

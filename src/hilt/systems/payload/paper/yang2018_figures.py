@@ -6,11 +6,12 @@ import numpy as np
 
 from hilt import job
 from hilt.job import Result
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, panels
+from hilt.report.colours import AXES, CONTROLLER, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, panels
 from hilt.systems.payload.analysis.variations import with_feedback
 from hilt.systems.payload.metrics import position_errors
 from hilt.systems.payload.views.report import feedback_picture
-from hilt.systems.payload.views.traces import distance, legend, part, projected, virtual
+from hilt.systems.payload.views.traces import distance, part, projected, virtual
 
 
 @functools.cache

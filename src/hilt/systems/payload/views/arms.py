@@ -7,13 +7,14 @@ import numpy as np
 from hilt.job import Result
 from hilt.maths import chain
 from hilt.maths.chain import CHAIN, CHAIN_WORK
-from hilt.report import figure
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report import colours
+from hilt.report.colours import AXES, BOUND, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, mark_fault, panels
 from hilt.report.words import si
 from hilt.systems.payload.arm_model import JOINTS, LINKS, pack_arm_chain, stands
 from hilt.systems.payload.metrics import shift
 from hilt.systems.payload.payload import Payload
-from hilt.systems.payload.views.traces import legend, outside, scenario_of
+from hilt.systems.payload.views.traces import outside, scenario_of
 
 SAMPLES = 400  # rows at which eq. 19 is evaluated
 AFTER_STEP = 0.1  # s after which a step of the reference no longer counts as an error of the arm
@@ -95,12 +96,17 @@ def joints_picture(result: Result, stop: float | None) -> Picture:
     limits = np.array([link.limit for link in LINKS])
     used = rows["q_arm"][:, : JOINTS * count] / np.tile(limits, count)
     fig, axes = panels(count + 1, 1.7)
-    colours = figure.plt.get_cmap("tab10")
     for i in range(count):
         for j in range(JOINTS):
-            line(axes[i], t, 100.0 * used[:, JOINTS * i + j], f"joint {j + 1}, ±{np.degrees(limits[j]):.0f}°", color=colours(j))
+            line(
+                axes[i],
+                t,
+                100.0 * used[:, JOINTS * i + j],
+                f"joint {j + 1}, ±{np.degrees(limits[j]):.0f}°",
+                color=colours.of(j),
+            )
         for side in (-100.0, 100.0):
-            axes[i].axhline(side, label="limit" if side > 0 else None, **IDEAL)
+            axes[i].axhline(side, label="limit" if side > 0 else None, **BOUND)
         axes[i].set(ylabel=f"arm {i + 1}: angle\nof its limit [%]")
     line(axes[-1], t, 100.0 * rows["arm_damping"], color=MADE)
     axes[-1].set(ylabel="singular\nposture [%]", xlabel="time [s]", ylim=(-5, 105))
@@ -176,9 +182,8 @@ def approximation_picture(result: Result, stop: float | None) -> Picture:
     line(axes[0], t, 1e3 * np.linalg.norm(expected, axis=1), "by its force,\neq. 19", **IDEAL)
     axes[0].axhline(
         1e3 * HOLDS * scenario_of(result).operator.speed,
-        color=CONTROLLER,
-        linewidth=1.0,
         label=f"{HOLDS:.0%} of the\nspeed asked for",
+        **BOUND,
     )
     axes[0].set(ylabel="|v_c - v| of the hand [mm/s]", xlabel="time [s]", ylim=(0.0, None))
     legend(axes[0])

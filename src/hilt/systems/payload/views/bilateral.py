@@ -5,22 +5,24 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from hilt.job import Result
 from hilt.maths.quintic import quintic
-from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.colours import ACTS, BOUND, CONTROLLER, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, mark_fault, panels
+from hilt.report.numbers import named
 from hilt.report.page import table
 from hilt.report.pictures import lateness
-from hilt.report.words import si
+from hilt.report.words import percent, si
 from hilt.systems.payload.analysis.beside import settling
 from hilt.systems.payload.bilateral import gains
 from hilt.systems.payload.bilateral_metrics import books
 from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.link import statistics_table
-from hilt.systems.payload.views.traces import distance, legend, part, scenario_of, shade
+from hilt.systems.payload.views.traces import distance, part, scenario_of, shade
 
 USABLE = 5.0  # s: who waits longer for a force to settle does not feel it any more
-GUARD = "#f6c98a"
 
 
 def goal(result: Result) -> np.ndarray:
@@ -54,14 +56,10 @@ def longest_usable(times: dict[float, float]) -> float:
 
 
 def advice(result: Result) -> Iterator[str]:
+    """What to change."""
     m, scenario = result.metrics, scenario_of(result)
-    yield f"<b>Seen.</b> {_seen(result)}"
-    times, own = settling(result), scenario.link.delay
-    head = ("delay, one way", *(_bold(si(delay, "s", 3), delay == own) for delay in times))
-    row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in the run" for time in times.values()))
-    if times:
-        yield (f"<b>Delay.</b> {_limit(times, own)} {_damped(scenario)}<br>{table(head, [row])}")
-    yield f"<b>Link.</b> Both directions, {si(scenario.link.jitter, 's', 3)} of jitter.<br>{statistics_table(result)}"
+    if times := settling(result):
+        yield f"<b>Delay.</b> {_limit(times, scenario.link.delay)} {_damped(scenario)}"
     if scenario.bilateral.books != "measured":
         yield (
             f"<b>Not certified.</b> bilateral.books = {scenario.bilateral.books}: no guard, or one that a motor with a lag "
@@ -72,6 +70,35 @@ def advice(result: Result) -> Iterator[str]:
             f"<b>Not passive.</b> The link gave {si(-m['books_min_J'], 'J', 3)} more than it had taken; allowed are "
             f"{si(scenario.bilateral.energy, 'J', 3)}."
         )
+
+
+def details(result: Result) -> Iterator[tuple[str, str]]:
+    scenario, times = scenario_of(result), settling(result)
+    if times:
+        own = scenario.link.delay
+        head = ("delay, one way", *(_bold(si(delay, "s", 3), delay == own) for delay in times))
+        row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in the run" for time in times.values()))
+        yield "Other delays", table(head, [row])
+    yield "Link", f"<p>Both directions, {si(scenario.link.jitter, 's', 3)} of jitter.</p>{statistics_table(result)}"
+
+
+def numbers(result: Result) -> Iterator[tuple[str, str]]:
+    m = result.metrics
+    yield from named(result, "felt_N", "applied_N")
+    yield "felt minus applied", _newtons(m["felt_minus_applied_N"])
+    yield from named(result, "settling_time_s", "books_min_J")
+    yield "share of the time in which the energy guard acts", percent(m["guard_share"])
+    yield from named(result, "link_delay_mean_s", "link_delay_max_s")
+
+
+def headline(result: Result) -> Picture:
+    """Hand and slave arm, felt and applied force."""
+    fig, axes = panels(2, 2.4, 10.0)
+    _position_curves(axes[0], result)
+    _force_curves(axes[1], result)
+    axes[1].set(xlabel="time [s]")
+    mark_fault(axes, result.fault.t if result.fault else None)
+    return Picture("Hand and force", _seen(result), fig)
 
 
 def _damped(scenario: Payload) -> str:
@@ -96,15 +123,10 @@ def _seen(result: Result) -> str:
     settled = m["settling_time_s"]
     when = f"settled {si(settled, 's', 3)} after the hand stood" if math.isfinite(settled) else "had not settled"
     words += f"; both forces {when}. "
-    words += f"The link's books, in less out, were never below {si(m['books_min_J'], 'J', 3)} (allowed: "
-    words += f"{si(-scenario.bilateral.energy, 'J', 3)}); "
     acts = m["guard_share"]
-    words += (
-        "the guard had nothing to do."
-        if acts == 0
-        else f"the guard held a force back for {acts:.1%} of the time; then felt is not applied."
-    )
-    return words
+    if acts > 0:
+        words += f"The guard held a force back for {acts:.1%} of the time; then felt is not applied."
+    return words.strip()
 
 
 def _newtons(value: float) -> str:
@@ -120,8 +142,8 @@ def _limit(times: dict[float, float], own: float) -> str:
         return f"Settles within {USABLE:g} s up to {longest:g} s of delay, the longest that was run."
     side = "is beyond that" if own > limit else "is within that"
     return (
-        f"From about {si(limit, 's', 2)} one way on, with this hand and what it touches, the forces take more than "
-        f"{USABLE:g} s to settle after the hand stands, and it stops being usable; this run's {si(own, 's', 3)} {side}."
+        f"Above about {si(limit, 's', 2)} one way, with this hand and what it touches, the forces take more than "
+        f"{USABLE:g} s to settle, and feedback is no longer useful; this run's {si(own, 's', 3)} {side}."
     )
 
 
@@ -130,44 +152,42 @@ def pictures(result: Result) -> Iterator[Picture]:
     if len(t) < 3:
         return
     stop = result.fault.t if result.fault else None
-    yield _positions(result, stop)
-    yield _forces(result, stop)
+    yield _difference(result, stop)
     yield _books(result, stop)
     yield _link(result, stop)
     if settling(result):
         yield _delays(result)
-    yield lateness(result.rows, t)
+    yield from lateness(result.rows, t)
 
 
-def _positions(result: Result, stop: float | None) -> Picture:
+def _position_curves(axes: Axes, result: Result) -> None:
     scenario, t = scenario_of(result), result.rows["t"]
-    fig, axes = panels(1, 2.8)
-    line(axes[0], t, 1e3 * distance(result, "x_m"), "master device", color=CONTROLLER)
-    line(axes[0], t, 1e3 * distance(result, "x_s"), "slave hand", color=MEASURED)
-    line(axes[0], t, 1e3 * goal(result), "where the hand\nwants to be", **IDEAL)
+    line(axes, t, 1e3 * distance(result, "x_m"), "master device", color=CONTROLLER)
+    line(axes, t, 1e3 * distance(result, "x_s"), "slave hand", color=MEASURED)
+    line(axes, t, 1e3 * goal(result), "hand's goal", **IDEAL)
     if scenario.force_arm.wall_stiffness > 0:
-        axes[0].axhline(1e3 * scenario.force_arm.wall_distance, color="0.5", linewidth=1.1, label="wall")
-    axes[0].set(ylabel="way along the direction [mm]", xlabel="time [s]")
-    legend(axes[0])
-    mark_fault(axes, stop)
-    caption = "The slave hand hears of the master one delay later; at rest they are apart by the force over the coupling K."
-    return Picture("Hand and slave arm", caption, fig)
+        axes.axhline(1e3 * scenario.force_arm.wall_distance, color="0.5", linewidth=1.1, label="wall")
+    axes.set(ylabel="position [mm]")
+    legend(axes)
 
 
-def _forces(result: Result, stop: float | None) -> Picture:
+def _force_curves(axes: Axes, result: Result) -> None:
     t = result.rows["t"]
-    fig, axes = panels(2)
-    line(axes[0], t, part(result, "f_m"), "felt by the hand", color=CONTROLLER)
-    line(axes[0], t, part(result, "f_s"), "applied by the\nslave arm", color=MEASURED)
+    line(axes, t, part(result, "f_m"), "felt by the hand", color=CONTROLLER)
+    line(axes, t, part(result, "f_s"), "applied", color=MEASURED)
     if has_wall(scenario_of(result)):
-        line(axes[0], t, ideal_force(result), "three springs,\nno delay", **IDEAL)
-    line(axes[1], t, part(result, "f_m") - part(result, "f_s"), color=MADE)
-    axes[1].axhline(0.0, **IDEAL)
-    axes[0].set(ylabel="force [N]")
-    axes[1].set(ylabel="felt minus\napplied [N]", xlabel="time [s]")
-    legend(axes[0])
+        line(axes, t, ideal_force(result), "three springs,\nno delay", **IDEAL)
+    axes.set(ylabel="force [N]")
+    legend(axes)
+
+
+def _difference(result: Result, stop: float | None) -> Picture:
+    fig, axes = panels(1, 2.2)
+    line(axes[0], result.rows["t"], part(result, "f_m") - part(result, "f_s"), color=MADE)
+    axes[0].axhline(0.0, **IDEAL)
+    axes[0].set(ylabel="felt minus applied [N]", xlabel="time [s]")
     mark_fault(axes, stop)
-    caption = "On the way the hand also feels damping; at rest, unless the guard acts, it feels what the slave arm applies."
+    caption = "While it moves the hand also feels damping; at rest, unless the guard acts, it feels what the slave arm applies."
     return Picture("Felt and applied force", caption, fig)
 
 
@@ -178,9 +198,9 @@ def _books(result: Result, stop: float | None) -> Picture:
     for port, words, colour in (("W_master", "ground", CONTROLLER), ("W_slave", "orbit", MEASURED)):
         line(axes[0], t, rows[port]["into"] - rows[port]["out"], words, color=colour)
     line(axes[1], t, books(rows), "both ends", color="black")
-    axes[1].axhline(-scenario.bilateral.energy, color=MADE, linestyle="--", linewidth=1.2, label="bound, -E_0")
+    axes[1].axhline(-scenario.bilateral.energy, label="bound, -E_0", **BOUND)
     for panel in axes:
-        shade(panel, t, acts, GUARD, "guard acts" if panel is axes[0] else None)
+        shade(panel, t, acts, ACTS, "guard acts" if panel is axes[0] else None)
     axes[0].set(ylabel="in less out,\neach end [J]")
     axes[1].set(ylabel="in less out [J]", xlabel="time [s]")
     for panel in axes:
@@ -219,7 +239,7 @@ def _delays(result: Result) -> Picture:
     shown = {delay: time for delay, time in times.items() if math.isfinite(time)}
     fig, axes = panels(1, 2.6)
     axes[0].plot(list(shown), list(shown.values()), "o-", color=MEASURED, label="this scenario")
-    axes[0].axhline(USABLE, label="usable", **IDEAL)
+    axes[0].axhline(USABLE, label="usable", **BOUND)
     if scenario.link.delay in shown:
         axes[0].plot(
             [scenario.link.delay], [shown[scenario.link.delay]], "o", color=CONTROLLER, markersize=9, label="this run's\ndelay"

@@ -3,12 +3,11 @@
 import numpy as np
 
 from hilt.job import Result
-from hilt.report.figure import CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.colours import CONTROLLER, FROZEN, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, mark_fault, panels
 from hilt.report.words import si
 from hilt.systems.payload.payload import Payload
-from hilt.systems.payload.views.traces import legend, part, projected, scenario_of, shade
-
-FROZEN = "#d9d4ec"
+from hilt.systems.payload.views.traces import part, projected, scenario_of, shade
 
 
 def true_bias(scenario: Payload) -> float:

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from hilt.job import Result
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.colours import AXES, CONTROLLER, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, mark_fault, panels
 from hilt.report.page import table
 from hilt.report.words import si
 from hilt.systems.payload.analysis.variations import end_of_silence
@@ -16,7 +17,6 @@ from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.traces import (
     distance,
     drawable,
-    legend,
     outside,
     part,
     projected,

@@ -3,9 +3,14 @@
 import math
 from collections.abc import Iterator
 
+import numpy as np
+from matplotlib.axes import Axes
+
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.figure import AXES, CONTROLLER, IDEAL, MADE, MEASURED, Picture, line, mark_fault, panels
+from hilt.report.colours import AXES, CONTROLLER, IDEAL, MADE, MEASURED
+from hilt.report.figure import Picture, legend, line, mark_fault, panels
+from hilt.report.numbers import named
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import si
@@ -16,6 +21,7 @@ from hilt.systems.payload.metrics import position_errors
 from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views import bilateral as payload_bilateral
 from hilt.systems.payload.views.arms import (
+    HOLDS,
     approximation_picture,
     approximation_words,
     follows,
@@ -37,7 +43,6 @@ from hilt.systems.payload.views.link import (
 from hilt.systems.payload.views.traces import (
     distance,
     drawable,
-    legend,
     outside,
     part,
     projected,
@@ -47,6 +52,8 @@ from hilt.systems.payload.views.traces import (
     zoom,
 )
 
+ACROSS = 0.02  # of the force along the operator's direction: less across it is not drawn
+
 
 def explicit_sum(compliance: float, stiffness: float, grip_damping: float, damping: float, period: float) -> float:
     """K_s D_t + 2 D + K_s K_t T/2 of an arm that answers the force of the tick before; from one on it diverges."""
@@ -54,39 +61,78 @@ def explicit_sum(compliance: float, stiffness: float, grip_damping: float, dampi
 
 
 def advice(result: Result) -> Iterator[str]:
+    """What to change."""
     scenario = scenario_of(result)
     if scenario.bilateral_mode:
         yield from payload_bilateral.advice(result)
         return
-    yield f"<b>Seen.</b> {_seen(result)}"
+    yield from _warnings(scenario)
     if scenario.link.outage_duration > 0 and end_of_silence(result) is None:
-        yield "<b>Outage.</b> The run ended before the outage reached orbit."
-    elif policies(result):
-        assert result.beside is not None
-        head = (
-            "policy",
-            "net way in the silence",
-            "speed at its end",
-            "largest force from then on",
-            "off the virtual hand at the end",
-        )
+        yield "<b>Outage.</b> The run ended before the outage reached orbit; lengthen loop.duration."
+    if scenario.arm.model == "jointed" and len(result.rows) >= 3 and (share := follows(result)) >= HOLDS:
+        yield f"<b>Arm.</b> {approximation_words(scenario, share)}"
+    if not scenario.slave.force_feedback:
+        yield "<b>Force feedback</b> is off: the arm does not yield to the force. Set slave.force_feedback = true."
+
+
+def details(result: Result) -> Iterator[tuple[str, str]]:
+    """What was found beside it."""
+    scenario = scenario_of(result)
+    if scenario.bilateral_mode:
+        yield from payload_bilateral.details(result)
+        return
+    if result.beside is not None and policies(result):
+        head = ("policy", "net way in the silence", "speed at its end", "largest force from then on", "hands apart at the end")
         again = result.beside.runs["resynchronised"], result.beside.figures["resynchronised_s"]
         yield (
-            "<b>Outage.</b> All policies were run on this scenario; way and speed are the payload's. "
-            f"<b>{scenario.link.outage_policy}</b> was run."
-            f"<br>{table(head, policy_rows(policies(result), scenario))}"
-            "After a stop the slave keeps the way it stayed behind; it does not catch up by itself. "
-            f"{resync_words(*again)}"
+            "Outage policies",
+            f"<p>All policies were run on this scenario; way and speed are the payload's. "
+            f"<b>{scenario.link.outage_policy}</b> was run.</p>{table(head, policy_rows(policies(result), scenario))}"
+            "<p>After a stop the slave keeps the distance it fell behind; it does not catch up by itself. "
+            f"{resync_words(*again)}</p>",
         )
     if rough(scenario):
-        yield f"<b>Link.</b> Both directions to the end of the run.<br>{statistics_table(result)}"
+        yield "Link", f"<p>Both directions to the end of the run.</p>{statistics_table(result)}"
     if scenario.virtual.identify:
-        yield f"<b>Identified.</b> {identified_words(result)}"
+        yield "Identification", f"<p>{identified_words(result)}</p>"
     if hindered(scenario):
-        yield f"<b>Hindered.</b> {hindrance_words(result)}"
+        yield "What hinders the payload", f"<p>{hindrance_words(result)}</p>"
     if scenario.arm.model == "jointed" and len(result.rows) >= 3:
-        yield f"<b>Arm.</b> {approximation_words(scenario, follows(result))}"
-    yield from _warnings(scenario)
+        yield "Arm", f"<p>{approximation_words(scenario, follows(result))}</p>"
+
+
+def numbers(result: Result) -> Iterator[tuple[str, str]]:
+    if scenario_of(result).bilateral_mode:
+        yield from payload_bilateral.numbers(result)
+        return
+    yield from named(
+        result,
+        "peak_force_N",
+        "virtual_peak_force_N",
+        "position_error_m",
+        "final_position_error_m",
+        "travel_after_outage_m",
+        "final_speed_m_s",
+        "impulse_Ns",
+        "attitude_error_rad",
+        "mass_error",
+        "link_delay_mean_s",
+    )
+
+
+def headline(result: Result) -> Picture:
+    """Speed and force along the operator's direction."""
+    if scenario_of(result).bilateral_mode:
+        return payload_bilateral.headline(result)
+    stop = result.fault.t if result.fault else None
+    fig, axes = panels(2, 2.4, 10.0)
+    _speed_curves(axes[0], result)
+    _force_curves(axes[1], result)
+    axes[1].set(xlabel="time [s]")
+    runaway(axes)
+    zoom(axes, result)
+    mark_fault(axes, stop)
+    return Picture("Speed and force", _seen(result), fig)
 
 
 def rough(scenario: Payload) -> bool:
@@ -96,7 +142,7 @@ def rough(scenario: Payload) -> bool:
 
 
 def _seen(result: Result) -> str:
-    m, scenario = result.metrics, scenario_of(result)
+    m = result.metrics
     words = f"The slave arm pushed with at most {si(m['peak_force_N'], 'N', 3)}"
     if math.isfinite(m["position_error_m"]):
         words += (
@@ -113,8 +159,6 @@ def _seen(result: Result) -> str:
             f". After the link was lost the payload went {si(m['travel_after_outage_m'], 'm', 3)} and "
             f"{'stood' if m['stopped'] else 'still moved'} at the end of the outage; at the end of the run it has {end}"
         )
-    if not scenario.slave.force_feedback:
-        words += ". Force feedback is off: the arm does not give way to the force"
     return words + "."
 
 
@@ -152,8 +196,7 @@ def pictures(result: Result) -> Iterator[Picture]:
     if len(t) < 3:  # stopped at once: nothing moved
         return
     stop = result.fault.t if result.fault else None
-    yield _velocities(result, stop)
-    yield _forces(result, stop)
+    yield from _across(result, stop)
     yield _positions(result, stop)
     yield from _arms(result, stop)
     if scenario.virtual.identify:
@@ -168,9 +211,8 @@ def pictures(result: Result) -> Iterator[Picture]:
     yield ports_picture(result, stop)
     if result.beside is not None and with_feedback(result):
         yield feedback_picture(result, result.beside.runs["other feedback"])
-    if result.ledger["exchanged_J"] > 0:
-        yield energy_made(result, t, stop)
-    yield lateness(rows, t)
+    yield from energy_made(result, t, stop)
+    yield from lateness(rows, t)
 
 
 def _arms(result: Result, stop: float | None) -> Iterator[Picture]:
@@ -184,46 +226,45 @@ def _arms(result: Result, stop: float | None) -> Iterator[Picture]:
         yield approximation_picture(result, stop)
 
 
-def _velocities(result: Result, stop: float | None) -> Picture:
+def _speed_curves(axes: Axes, result: Result) -> None:
     rows, t = result.rows, result.rows["t"]
     delayed = playout_delay(scenario_of(result)) > 0
-    fig, axes = panels(1, 2.8)
-    line(axes[0], t, part(result, "v_sc"), "commanded v_sc", color=CONTROLLER)
-    line(axes[0], t, projected(result, rows["V_WBcm"]["v"]), "payload", color=MEASURED)
-    line(axes[0], t, part(result, "v_r"), "reference,\nground" if delayed else "reference", color="0.6", linewidth=1.1)
+    line(axes, t, 1e3 * part(result, "v_sc"), "commanded v_sc", color=CONTROLLER, linewidth=1.0, alpha=0.7)
+    line(axes, t, 1e3 * projected(result, rows["V_WBcm"]["v"]), "payload", color=MEASURED)
     if delayed:
-        line(axes[0], t, part(result, "v_r_orbit"), "reference,\norbit", **IDEAL)
-    outside(axes[0], t, result, labels=True)
-    axes[0].set(ylabel="velocity [m/s]", xlabel="time [s]")
+        line(axes, t, 1e3 * part(result, "v_r"), "asked for, ground", color="0.6", linewidth=1.1)
+    line(axes, t, 1e3 * part(result, "v_r_orbit"), "asked for, orbit" if delayed else "asked for", **IDEAL)
+    outside(axes, t, result, labels=True)
+    axes.set(ylabel="velocity [mm/s]")
+    legend(axes)
+
+
+def _force_curves(axes: Axes, result: Result) -> None:
+    t = result.rows["t"]
+    line(axes, t, part(result, "f_s"), "slave arm", color=MEASURED)
+    line(axes, *virtual(result, "f_vir"), "virtual arm", **IDEAL)
+    outside(axes, t, result)
+    axes.set(ylabel="force [N]")
+    legend(axes)
+
+
+def _across(result: Result, stop: float | None) -> Iterator[Picture]:
+    """Force on all axes, where there is more than that along the operator's direction."""
+    t, force = result.rows["t"], drawable(result.rows["f_s"])
+    along = projected(result, result.rows["f_s"])
+    rest = np.linalg.norm(force, axis=1) ** 2 - along**2
+    if not np.nanmax(rest) > (ACROSS * np.nanmax(np.abs(along))) ** 2:
+        return
+    fig, axes = panels(1, 2.4)
+    for i, name in enumerate("xyz"):
+        line(axes[0], t, force[:, i], name, color=AXES[i])
+    axes[0].set(ylabel="force of the slave arm [N]", xlabel="time [s]")
+    outside(axes[0], t, result)
     runaway(axes)
     legend(axes[0])
     zoom(axes, result)
     mark_fault(axes, stop)
-    caption = "Along the operator's direction: what is asked for, what the arm is told, what the payload does."
-    if delayed:
-        caption += " The reference reaches orbit one play-out delay later."
-    return Picture("Velocity", caption, fig)
-
-
-def _forces(result: Result, stop: float | None) -> Picture:
-    t, delay = result.rows["t"], playout_delay(scenario_of(result))
-    fig, axes = panels(2)
-    line(axes[0], t, part(result, "f_s"), "slave arm", color=MEASURED)
-    line(axes[0], *virtual(result, "f_vir"), "virtual arm", **IDEAL)
-    for i, name in enumerate("xyz"):
-        line(axes[1], t, result.rows["f_s"][:, i], f"slave arm, {name}", color=AXES[i])
-    axes[0].set(ylabel="along the\ndirection [N]")
-    axes[1].set(ylabel="all axes [N]", xlabel="time [s]")
-    for panel in axes:
-        outside(panel, t, result)
-        legend(panel)
-    runaway(axes)
-    zoom(axes, result)
-    mark_fault(axes, stop)
-    shifted = f", the virtual one {si(delay, 's', 3)} later than on the ground" if delay > 0 else ""
-    return Picture(
-        "Force", f"Of the arms on their payloads{shifted}; the virtual arm has no sensor noise and its own grip.", fig
-    )
+    yield Picture("Force, all axes", "Of the slave arm on the payload.", fig)
 
 
 def _positions(result: Result, stop: float | None) -> Picture:
@@ -251,7 +292,7 @@ def _positions(result: Result, stop: float | None) -> Picture:
 def feedback_picture(result: Result, other: Result) -> Picture:
     """Force and way, without and with force feedback."""
     own = scenario_of(result).slave.force_feedback
-    fig, spread = figure.plt.subplots(2, 2, figsize=(7.2, 4.2), sharex=True, sharey="row")
+    fig, spread = figure.subplots(2, 2, figsize=(7.2, 4.2), sharex=True, sharey="row")
     said = []
     for column, on in enumerate((False, True)):
         run, axes = result if on == own else other, [spread[0][column], spread[1][column]]

@@ -6,12 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hilt.job import Result
+from hilt.report import colours
 from hilt.report.figure import widen
 from hilt.systems.payload.metrics import shift
 from hilt.systems.payload.outage import BACK, SILENT
 from hilt.systems.payload.payload import Payload
 
-BANDS = {SILENT: ("#f3c6c1", "link silent"), BACK: ("#cfe8d4", "coming back")}
+BANDS = {SILENT: (colours.SILENT, "link silent"), BACK: (colours.RETURNING, "coming back")}
 RUNAWAY = 1e4  # times the usual size (median): from here on a logarithmic axis
 LARGEST = 1e30  # a diverged virtual arm grows beyond what can be drawn
 
@@ -75,10 +76,6 @@ def shade(axes: Axes, t: np.ndarray, acts: np.ndarray, colour: str, label: str |
     edges = np.flatnonzero(np.diff(np.concatenate([[0], acts.astype(int), [0]])))
     for n, (begin, end) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
         axes.axvspan(t[begin], t[min(end, len(t) - 1)], color=colour, linewidth=0, label=label if n == 0 else None)
-
-
-def legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
 
 
 def runaway(axes: list[Axes]) -> None:

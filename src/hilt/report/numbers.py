@@ -1,0 +1,72 @@
+"""The numbers of a report: ten that matter, and all of them in a fold."""
+
+import html
+import itertools
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from hilt.core.missing import Missing
+from hilt.core.system import System
+from hilt.job import Result
+from hilt.report import words
+from hilt.report.table import table
+
+MOST = 10
+Numbers = Iterable[tuple[str, str]]  # what, and how much
+
+
+def ten(result: Result) -> list[tuple[str, str]]:
+    """What the system chooses, or else its metrics in their order."""
+    own: Any = result.system.part("views.report")
+    found = own.numbers(result) if hasattr(own, "numbers") and result.survey is None else plain(result)
+    return list(itertools.islice(found, MOST))
+
+
+def section(result: Result) -> str:
+    """HTML of the ten."""
+    rows = [(html.escape(what), html.escape(value)) for what, value in ten(result)]
+    return table(("", ""), rows, titled=False) if rows else ""
+
+
+def plain(result: Result) -> Numbers:
+    """Of a system that does not choose: its metrics in their order, as far as they say something."""
+    for name, value in result.metrics.items():
+        if not _says_nothing(value):
+            yield result.system.metric_words.get(name, name), shown(result.system, name, value, 3)
+
+
+def named(result: Result, *names: str) -> Numbers:
+    """Metrics that a system chooses, as far as they say something."""
+    for name in names:
+        value = result.metrics.get(name)
+        if not _says_nothing(value):
+            yield result.system.metric_words.get(name, name), shown(result.system, name, value, 3)
+
+
+def _says_nothing(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_says_nothing, value))
+    return (
+        value is None or value is False or isinstance(value, Missing) or (isinstance(value, float) and not math.isfinite(value))
+    )
+
+
+def every(result: Result) -> str:
+    """All metrics, HTML."""
+    rows = [
+        (html.escape(result.system.metric_words.get(name, name)), html.escape(shown(result.system, name, value)))
+        for name, value in result.metrics.items()
+    ]
+    return table(("", ""), rows, titled=False)
+
+
+def shown(system: System, name: str, value: Any, digits: int = 4) -> str:
+    """A metric for people; a ratio whose ideal is 1 as how far it is off."""
+    if name in system.ratios:
+        return words.off_one(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and len(value) > 1 and len({told := words.metric(name, each, digits) for each in value}) == 1:
+        return f"{told}, all {len(value)}"
+    return words.metric(name, value, digits)
