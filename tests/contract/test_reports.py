@@ -1,16 +1,113 @@
-"""A report is a function of a result: it simulates nothing, and `hilt show` draws the page that the run had."""
+"""A report is a function of a result: it simulates nothing, `hilt show` draws the page that the run had, and the reports of all
+shipped scenarios can be read: first what one wants to know, no text on another, nothing from outside, no empty table."""
 
 import dataclasses
+import html
+import re
+import tomllib
+from html.parser import HTMLParser
 
 import pytest
 
 from hilt import job
 from hilt.analysis import beside
-from hilt.core import missing, registry
+from hilt.core import missing, registry, scenario
 from hilt.core.system import System
 from hilt.job import Beside
 from hilt.record.recording import stored
-from hilt.report import comparison, page
+from hilt.report import comparison, numbers, page
+from hilt.report.figure import Picture
+from tests.report.layout import fingerprint, problems
+
+SHIPPED = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
+
+# Pictures and words that a scenario must have, whatever else it shows.
+FLIGHT = {"Displacement and force", "The flying arm", "How stiff a hand may be"}
+ESTIMATOR = {"With and without the estimator", "Estimated force and torque"}
+TASK = {"Gains", "Energy tank", "Where the energy was made"}
+SHOWN = {
+    ("aerial", "hover"): FLIGHT | ESTIMATOR,
+    ("aerial", "push"): FLIGHT | ESTIMATOR,
+    ("aerial", "handover"): FLIGHT | TASK | {"Energy at the human port"},
+    ("aerial", "diverter"): FLIGHT | TASK | {"Hook and cable"},
+    ("payload", "pull-3000"): {"Speed and force", "Position", "The link's two ports"},
+    ("payload", "feedback-500"): {"Force feedback"},
+    ("payload", "hils-1"): {"Force feedback"},
+    ("payload", "hils-2"): {"Speed and force"},
+    ("payload", "outage"): {"Link", "Outage policies", "Re-synchronisation"},
+    ("payload", "two-arms"): {"Turning", "Two hands", "Joints", "Does the arm follow"},
+    ("payload", "bilateral"): {"Hand and force", "Felt and applied force", "The link's books", "Link", "How much delay"},
+    ("freefloat", "wall"): {"Speed and force", "Rebounds"},
+    ("freefloat", "capture"): {"Speed and force", "Rotation"},
+}
+DOCKING = {"Speed and force", "Speed in the contacts", "Contact forces", "Methods on this scenario", "Energy", "Phase plane"}
+SAID = {
+    ("aerial", "hover"): ("Human.", "Nobody holds the tool", "servo is known by a lag only"),
+    ("aerial", "push"): ("The estimator saw 63 %", "behind its compliant pose"),
+    ("aerial", "handover"): ("The hand has 150 N/m", "Guard.", "Passivity audit", "In truth the hand took hold at 6 s"),
+    ("aerial", "diverter"): ("which is true", "which is not reproduced", "0.5 kg, 800 N/m, 0.08", "0.68 mm above"),
+    ("payload", "hils-2"): ("Beside the balance",),
+    ("docking", "table1"): ("Which method",),
+}
+
+
+class Outline(HTMLParser):
+    """Headings and folds in their order, and what the page takes from elsewhere."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.parts, self.outside, self._within = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self._within = tag
+        self.parts += [tag] if tag in ("figure", "details") else []
+        self.outside += [value for key, value in attrs if key in ("src", "href") and not (value or "").startswith("data:")]
+
+    def handle_data(self, data):
+        if self._within in ("h1", "h2"):
+            self.parts.append(data)
+            self._within = ""
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    """What is wrong with the figures that are drawn meanwhile."""
+    found, draw = [], Picture.svg
+
+    def svg(picture):
+        drawn = draw(picture)
+        found.extend(f"{picture.title}: {problem}" for problem in problems(picture.figure))
+        return drawn
+
+    monkeypatch.setattr(Picture, "svg", svg)
+    return found
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Instead of the picture only what it shows: writing it costs more than all the rest."""
+    monkeypatch.setattr(Picture, "svg", lambda picture: fingerprint(picture.figure))
+
+
+@pytest.mark.parametrize("case", SHIPPED, ids="-".join)
+def test_a_report_can_be_read(case, unreadable):
+    result = beside.computed(job.simulate(*job.find(*case, [])))
+    text = page.render(result)
+    assert unreadable == []
+    outline = Outline(text)
+    assert outline.outside == []
+    first = [part for part in outline.parts if part != "What to change"][:4]
+    assert first == [f"{case[0]} · {case[1]}", "figure", "Numbers", "details"]
+    titles = {html.unescape(title) for title in re.findall(r'<img alt="([^"]*)"', text)}
+    assert SHOWN.get(case, DOCKING if case[0] == "docking" else set()) <= titles
+    assert [words for words in SAID.get(case, ()) if words not in text] == []
+    assert len(numbers.ten(result)) <= 10
+    for nonsense in ("1, 1, 1", r"\d nN", r"\dnan", r"\d nm\b", r"\de[-+]\d+ "):
+        assert not re.search(nonsense, re.sub(r"(?s)<pre>.*?</pre>|src=\"[^\"]*\"|closes to [^ ]*", "", text)), nonsense
+    written = html.unescape(re.search(r"(?s)<pre>(.*?)</pre>", text)[1])
+    assert scenario.build(result.system.scenario, tomllib.loads(written)).hash() == result.scenario.hash()
+
 
 # Each with something of its own beside it: methods, a simulated ideal, integrators, policies, feedback, delays, the estimator.
 CASES = [
@@ -36,7 +133,7 @@ def no_simulation(monkeypatch):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case[:2]))
-def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_simulation):
+def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_simulation, quick):
     result = beside.computed(job.run(*job.find(*case), tmp_path))
     beside.keep(result)
     assert result.beside.runs or result.beside.figures
@@ -47,14 +144,14 @@ def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_si
 
 
 @pytest.mark.parametrize("case", [("docking", "oblique"), ("payload", "outage")], ids="-".join)
-def test_without_advice_the_rest_is_drawn_and_says_how_to_get_it(case, no_simulation):
+def test_without_advice_the_rest_is_drawn_and_says_how_to_get_it(case, no_simulation, quick):
     """Oblique contacts have no closed form, so there is no ideal either."""
     result = job.simulate(*job.find(*case, ["loop.duration=4 s"]))
     no_simulation()
     assert "hilt show --advice" in page.render(result)
 
 
-def test_a_comparison_simulates_nothing(tmp_path, no_simulation):
+def test_a_comparison_simulates_nothing(tmp_path, no_simulation, unreadable):
     found = {
         method: beside.computed(
             job.run(*job.find("docking", "table1", [f"compensate.method={method}", "collisions=1"]), tmp_path)
@@ -62,7 +159,10 @@ def test_a_comparison_simulates_nothing(tmp_path, no_simulation):
         for method in ("none", "pida")
     }
     no_simulation()
-    assert "<img" in comparison.write(found, tmp_path / "both.html").read_text()
+    written = comparison.write(found, tmp_path / "both.html").read_text()
+    assert unreadable == []
+    assert written.count("<img") == 1
+    assert Outline(written).outside == [f"{run.recording.stem}.html" for run in found.values()]
     assert comparison.sentence(found)
 
 

@@ -7,8 +7,6 @@ import re
 import pytest
 
 from hilt import job
-from hilt.analysis import beside
-from hilt.core import registry
 from hilt.report import page
 from tests.e2e.command import here as hilt
 
@@ -56,31 +54,8 @@ def test_leaving_the_workspace_is_a_fault_with_its_limit(tmp_path, name, words, 
     assert "limit of" in done.stderr
 
 
-SHOWN = {
-    "pull-3000": ("Speed and force", "Position", "The link's two ports"),
-    "feedback-500": ("Force feedback",),
-    "hils-1": ("Force feedback",),
-    "hils-2": ("Speed and force",),
-    "outage": ("Link", "Outage policies", "Re-synchronisation"),
-    "two-arms": ("Turning", "Two hands", "Joints", "Does the arm follow"),
-    "bilateral": ("Hand and force", "Felt and applied force", "The link's books", "Link", "How much delay"),
-}
-
-
 def titles(text):
     return {html.unescape(title) for title in re.findall(r'<img alt="([^"]*)"', text)}
-
-
-def test_no_scenario_is_without_a_test():
-    assert set(SHOWN) == set(registry.system("payload").scenario_files)
-
-
-@pytest.mark.parametrize("scenario", SHOWN)
-def test_every_scenario_has_a_report(scenario):
-    text = page.render(beside.computed(job.simulate(*job.find("payload", scenario, []))))
-    assert set(SHOWN[scenario]) <= titles(text)
-    assert "Beside the balance" in text
-    assert text.count("<img") >= 4
 
 
 def test_a_run_prints_its_ledger_and_writes_its_report(tmp_path):

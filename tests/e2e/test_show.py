@@ -7,7 +7,7 @@ import pytest
 
 from hilt import job
 from hilt.analysis import beside
-from hilt.record.recording import Recorder
+from hilt.record.recording import Recorder, stored
 from hilt.report import page
 from tests.e2e.command import here as hilt
 
@@ -40,7 +40,7 @@ def ran(tmp_path_factory):
     who = [{"what": "start", "who": "the command line", "first": None, "last": None}]
     result = replace(found, recording=recorder.path, timing=TIMING, notes=[NOTE], changes=[], who=who, name="table1")
     recorder.close(result.as_json())
-    result = beside.computed(result)
+    result = beside.computed(replace(result, origin=stored(recorder.path).origin))
     beside.keep(result)
     page.write(result)
     return result

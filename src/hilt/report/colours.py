@@ -16,7 +16,7 @@ IDEAL: dict[str, Any] = {"color": "black", "linestyle": (0, (3, 5)), "linewidth"
 BOUND: dict[str, Any] = {"color": LIMIT, "linestyle": "-.", "linewidth": 1.3}  # limits, bounds, goals
 
 AXES = (MEASURED, "#2a9d5c", "#a9803a")  # x, y, z
-CYCLE = (MEASURED, "#2a9d5c", CONTROLLER, "#00838f", "#a9803a", "#d6709b", "#4b5a68")  # joints, parts of the loop, runs
+CYCLE = (MEASURED, "#2a9d5c", CONTROLLER, "#00838f", "#a9803a", "#d6709b", "#7a8c1f")  # joints, parts of the loop, runs
 STRIPE = "0.88"  # a stretch of time: a contact, a push
 SILENT, RETURNING, ACTS, FROZEN = "#f3c6c1", "#cfe8d4", "#f6c98a", "#dfe3e8"  # a stretch of time with a meaning
 STATES = ("#66c2a5", "#fc8d62", "#8da0cb", "#e78ac3", "#a6d854", "#ffd92f", "#e5c494")

@@ -43,7 +43,7 @@ def styled() -> Iterator[None]:
 
 def blank(width: float, height: float) -> Figure:
     """A figure that no window knows of [inches]."""
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), dpi=72, layout="constrained")
 
 
 def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **options: Any) -> tuple[Figure, Any]:

@@ -11,10 +11,10 @@ LEAST = 1e-6  # of the energy exchanged: less is rounding
 
 
 def section(result: Result) -> str:
-    """HTML; nothing where no energy was exchanged."""
+    """HTML; no balance where no energy was exchanged."""
     exchanged = float(result.ledger["exchanged_J"])
     if not exchanged > 0.0:
-        return ""
+        return _beside(result)
     rows, nothing = [], []
     for line in result.ledger["rows"]:
         if max(line["in_J"], line["out_J"]) < LEAST * exchanged:

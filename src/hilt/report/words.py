@@ -32,6 +32,8 @@ def si(value: float, unit: str, digits: int = 4) -> str:
         return f"{value} {unit}"
     if abs(value) < _NIL.get(unit, 1e-13):
         return f"0 {unit}"
+    if unit.startswith("kg"):
+        return f"{value:.{max(digits, 4)}g} {unit}"
     least = -2 if unit in _COARSE else min(_PREFIXES)
     power = min(max(math.floor(math.log10(abs(value)) / 3), least), max(_PREFIXES))
     number = value / 1000.0**power

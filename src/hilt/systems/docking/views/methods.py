@@ -46,8 +46,8 @@ def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | N
     shown = [(error, n) for error, n in later if error <= cof.get_xlim()[1]]
     cof.plot(*zip(*shown, strict=True) if shown else ((), ()), "D", color="white", markeredgecolor="black", markersize=4.5)
     bound_line(cof, bound)
-    cov.set_xlabel("|CoV - 1|, worst [%]")
-    cof.set_xlabel("|CoF - 1|, first touch; ◇ later [%]")
+    cov.set_xlabel("speed: |CoV - 1| [%]")
+    cof.set_xlabel("force: |CoF - 1| [%]")
 
 
 def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Picture:
