@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from hilt import job
-from hilt.analysis import beside
+from hilt.analysis import beside, check
 from hilt.core import missing, registry, scenario
 from hilt.core.system import System
 from hilt.job import Beside
@@ -99,6 +99,10 @@ def test_a_report_can_be_read(case, unreadable):
     assert outline.outside == []
     first = [part for part in outline.parts if part != "What to change"][:4]
     assert first == [f"{case[0]} · {case[1]}", "figure", "Numbers", "details"]
+    assert html.escape(result.verdict.sentence) in text.partition("<figure>")[0]
+    assert [
+        each.sentence for each in check.check(result.system, result.scenario) if html.escape(each.sentence) not in text
+    ] == []
     titles = {html.unescape(title) for title in re.findall(r'<img alt="([^"]*)"', text)}
     assert SHOWN.get(case, DOCKING if case[0] == "docking" else set()) <= titles
     assert [words for words in SAID.get(case, ()) if words not in text] == []

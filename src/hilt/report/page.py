@@ -18,7 +18,21 @@ from typing import Any
 import hilt
 from hilt.core.faults import InputError
 from hilt.job import Result
-from hilt.report import delays, figure, heading, ledger, long, numbers, plain, scenario_text, style, summary, timing, who
+from hilt.report import (
+    delays,
+    figure,
+    heading,
+    ledger,
+    long,
+    numbers,
+    plain,
+    scenario_text,
+    style,
+    summary,
+    timing,
+    verdict,
+    who,
+)
 from hilt.report.figure import Picture
 from hilt.report.overrides import overrides
 from hilt.report.table import table as table
@@ -74,6 +88,7 @@ def _folds(result: Result) -> Iterator[tuple[str, str]]:
     own: Any = result.system.part("views.report")
     if result.survey is None and hasattr(own, "details"):
         yield from own.details(result)
+    yield "Can this work: checks before the run", verdict.checks(result)
     yield "All metrics", numbers.every(result)
     yield "Energy ledger", ledger.section(result)
     yield "Delays of the loop", delays.section(result)

@@ -28,7 +28,7 @@ def space_of(result: Result) -> Result | None:
 def methods_of(result: Result) -> dict[str, Prediction]:
     """Every method on this scenario; none if they were not run."""
     found = result.beside.figures["methods"] if result.beside else {}
-    return {name: Prediction(tuple(runs), result.scenario.collisions) for name, runs in found.items()}  # type: ignore[attr-defined]
+    return {name: Prediction(tuple(runs), result.scenario) for name, runs in found.items()}  # type: ignore[arg-type]
 
 
 def ideal_beside(result: Result) -> Ideal:

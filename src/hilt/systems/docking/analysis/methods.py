@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from hilt import job
 from hilt.core.scenario import build
-from hilt.systems.docking.analysis.bound import WITHIN
 from hilt.systems.docking.docking import DOCKING, Docking
+from hilt.systems.docking.goal import Goal
 
 METHODS = {
     "none": ("none", "guarded"),
@@ -22,7 +22,6 @@ METHODS = {
     "twin realtime": ("twin", "realtime"),
     "twin guarded": ("twin", "guarded"),
 }  # the simpler first
-SPEED_WITHIN = 0.01  # CoV - 1 that is asked for; WITHIN is that of CoF
 SEEDS = 3  # where there is chance
 
 
@@ -40,11 +39,15 @@ class Prediction:
     """A method on a scenario: the metrics of one run for each seed."""
 
     runs: tuple[dict[str, Any], ...]
-    collisions: int
+    scenario: Docking
+
+    @property
+    def goal(self) -> Goal:
+        return self.scenario.goal
 
     @property
     def came_through(self) -> bool:
-        return all(not run["diverged"] and len(run["cov"]) == self.collisions for run in self.runs)
+        return all(not run["diverged"] and len(run["cov"]) == self.scenario.collisions for run in self.runs)
 
     def _worst(self, name: str, part: slice) -> float:
         found = [value for run in self.runs for value in run[name][part]]
@@ -70,12 +73,12 @@ class Prediction:
 
     @property
     def meets(self) -> bool:
-        return self.came_through and abs(self.cov - 1.0) <= SPEED_WITHIN and self.force_error <= WITHIN
+        return self.came_through and abs(self.cov - 1.0) <= self.goal.cov and self.force_error <= self.goal.cof
 
     @property
     def cost(self) -> float:
         """Errors of speed and force, in parts of what is asked for."""
-        return abs(self.cov - 1.0) / SPEED_WITHIN + self.force_error / WITHIN
+        return abs(self.cov - 1.0) / self.goal.cov + self.force_error / self.goal.cof
 
 
 def name_of(scenario: Docking) -> str:
@@ -101,5 +104,5 @@ def _all_methods(text: str) -> Mapping[str, Prediction]:
         changed = with_method(scenario, method, mode)
         if changed is not None:
             runs = (job.simulate(DOCKING, changed.model_copy(update={"seed": seed})).metrics for seed in seeds)
-            found[choice] = Prediction(tuple(runs), scenario.collisions)
+            found[choice] = Prediction(tuple(runs), scenario)
     return found

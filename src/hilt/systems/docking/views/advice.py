@@ -10,8 +10,8 @@ from hilt.job import Result
 from hilt.report import words
 from hilt.report.table import table
 from hilt.report.words import off_one, si
-from hilt.systems.docking.analysis.bound import WITHIN, touch_of
-from hilt.systems.docking.analysis.methods import SPEED_WITHIN, Prediction, name_of
+from hilt.systems.docking.analysis.bound import touch_of
+from hilt.systems.docking.analysis.methods import Prediction, name_of
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import Ideal
 from hilt.systems.docking.twin.balance import TWIN_BALANCE, close
@@ -34,11 +34,12 @@ def needed(found: Mapping[str, Prediction]) -> str | None:
 
 def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) -> str:
     """One sentence."""
-    asked = f"the speed within {100 * SPEED_WITHIN:g} % and the force within {100 * WITHIN:g} %, the first touch included"
+    goal = next(iter(found.values())).goal
+    asked = f"the speed within {100 * goal.cov:g} % and the force within {100 * goal.cof:g} %, the first touch included"
     if best is None:
         return "None of them comes through this scenario without diverging or being stopped."
     forced = ""
-    if bound is not None and bound > 1.0 + WITHIN:
+    if bound is not None and bound > 1.0 + goal.cof:
         forced = f"; in real time physics allows no less than {bound:.3g} times the force at the first touch"
     if not found[best].meets:
         cost = f"CoV off by {_percent(found[best].cov)}, CoF by {100 * found[best].force_error:.2g} %"
@@ -51,7 +52,7 @@ def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) 
         return f"This scenario needs <b>{best}</b>, the simplest that keeps {asked}: the simpler ones diverge{forced}."
     next_best = min(close_ones, key=lambda choice: found[choice].cost)
     prediction = found[next_best]
-    if abs(prediction.cov - 1.0) / SPEED_WITHIN > prediction.force_error / WITHIN:
+    if abs(prediction.cov - 1.0) / goal.cov > prediction.force_error / goal.cof:
         fails = f"misses the speed by {_percent(prediction.cov)}"
     else:
         fails = (
@@ -101,7 +102,7 @@ def section(result: Result, found: Mapping[str, Prediction]) -> str:
         rows.append([f"<b>{cell}</b>" for cell in cells] if choice == best else cells)
     if bound is not None:
         rows.append(("<i>lowest that any method can reach in real time</i>", "", f"<i>{off_one(max(bound, 1.0))}</i>", "", ""))
-    head = ("method", "|CoV - 1|, worst", "CoF - 1, first touch", "CoF - 1, worst later", "meets 1 % and 5 %")
+    head = ("method", "|CoV - 1|, worst", "CoF - 1, first touch", "CoF - 1, worst later", "meets the goal")
     return f"<p>{why(found, best, bound)}<br>{made}.</p>{table(head, rows)}"
 
 
@@ -171,9 +172,9 @@ def _loss_unseen(scenario: Docking, wanted: Ideal) -> Iterator[str]:
             share = 100 * scenario.sensor.noise / wanted.peaks[0]
             yield (
                 f"<b>Loss uncertain.</b> The noise is {share:.2g} % of the largest force and the contact is damped: above "
-                f"{100 * NOISY:g} % the speed after it cannot be relied on to {100 * SPEED_WITHIN:g} %."
+                f"{100 * NOISY:g} % the speed after it cannot be relied on to {100 * scenario.goal.cov:g} %."
             )
-    elif least > WITHIN:
+    elif least > scenario.goal.cof:
         yield (
             f"<b>Loss hardly seen.</b> With this sensor, energy losses below {100 * least:.2g} % per contact cannot be seen; "
             f"such contacts are treated as lossless ({by})."

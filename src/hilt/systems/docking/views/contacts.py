@@ -14,8 +14,6 @@ from hilt.report import figure
 from hilt.report.colours import BOUND, CONTROLLER, CYCLE, IDEAL, LIMIT, MADE, MEASURED, TRUTH
 from hilt.report.figure import Picture
 from hilt.report.words import off_one
-from hilt.systems.docking.analysis.bound import WITHIN
-from hilt.systems.docking.analysis.methods import SPEED_WITHIN
 from hilt.systems.docking.docking import Docking
 
 SHOWN = 9  # collisions with a panel of their own
@@ -103,16 +101,16 @@ def bound_line(axes: Axes, bound: float | None) -> None:
 
 def coefficients(result: Result, bound: float | None) -> Picture:
     """[He2022, Fig. 8d]"""
-    count = len(result.metrics["cov"])
+    count, wanted = len(result.metrics["cov"]), scenario_of(result).goal
     fig, panels = figure.subplots(1, 2, figsize=(7.2, 0.24 * count + 1.0), sharey=True)
-    for axes, name, goal in zip(panels, ("cov", "cof"), (SPEED_WITHIN, WITHIN), strict=True):
+    for axes, name, goal in zip(panels, ("cov", "cof"), (wanted.cov, wanted.cof), strict=True):
         values = result.metrics[name]
         colours = [MADE if abs(v - 1.0) > goal else MEASURED for v in values]
         error_bars(axes, [f"collision {n + 1}" for n in range(len(values))], values, colours, 100.0 * goal)
     bound_line(panels[1], bound)
     panels[0].set(xlabel="|CoV - 1|: speed off the ideal [%]")
     panels[1].set(xlabel="|CoF - 1|: peak force off the ideal [%]")
-    caption = f"Dash-dotted: {100 * SPEED_WITHIN:g} % of speed and {100 * WITHIN:g} % of force; bars beyond are red."
+    caption = f"Dash-dotted: the goals, {100 * wanted.cov:g} % of speed and {100 * wanted.cof:g} % of force."
     if bound is not None and bound > 1.0:
         caption += f" Dotted: in real time no method keeps the force of a first touch within {off_one(bound)} of ideal."
     return Picture("CoV and CoF", caption, fig)

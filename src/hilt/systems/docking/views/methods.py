@@ -12,8 +12,7 @@ from hilt.report.colours import IDEAL
 from hilt.report.figure import Picture, line
 from hilt.report.words import si
 from hilt.systems.docking.analysis.beside import space_of
-from hilt.systems.docking.analysis.bound import WITHIN
-from hilt.systems.docking.analysis.methods import SPEED_WITHIN, Prediction
+from hilt.systems.docking.analysis.methods import Prediction
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import (
@@ -29,7 +28,7 @@ from hilt.systems.docking.views.contacts import (
 
 
 def as_run(result: Result) -> Prediction:
-    return Prediction((result.metrics,), scenario_of(result).collisions)
+    return Prediction((result.metrics,), scenario_of(result))
 
 
 def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
@@ -39,9 +38,9 @@ def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
 
 def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> None:
     """Worst speed of each method, and its force: of the first touch, and as a mark the worst of the later ones."""
-    colours = list(colours_of(found).values())
-    error_bars(cov, list(found), [prediction.cov for prediction in found.values()], colours, 100.0 * SPEED_WITHIN)
-    error_bars(cof, list(found), [prediction.first_cof for prediction in found.values()], colours, 100.0 * WITHIN)
+    colours, goal = list(colours_of(found).values()), next(iter(found.values())).goal
+    error_bars(cov, list(found), [prediction.cov for prediction in found.values()], colours, 100.0 * goal.cov)
+    error_bars(cof, list(found), [prediction.first_cof for prediction in found.values()], colours, 100.0 * goal.cof)
     later = [(100.0 * abs(prediction.later_cof - 1.0), n) for n, prediction in enumerate(found.values())]
     shown = [(error, n) for error, n in later if error <= cof.get_xlim()[1]]
     cof.plot(*zip(*shown, strict=True) if shown else ((), ()), "D", color="white", markeredgecolor="black", markersize=4.5)
@@ -55,9 +54,9 @@ def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Pictu
     bars(left, right, found, bound_of(scenario))
     return Picture(
         "Methods on this scenario",
-        "How far each method is from ideal: left the speed, right the peak force of the first touch, as a mark the worst of "
-        f"the later ones. Dash-dotted: the goals of {100 * SPEED_WITHIN:g} % and {100 * WITHIN:g} %. Dotted: the lowest force "
-        "that any method can reach at a first touch in real time. Hatched bars are cut.",
+        "How far each method is from ideal: left the speed, right the peak force of the first touch, as a mark the worst "
+        "later one. Dash-dotted: the goals. Dotted: the lowest force that any method can reach at a first touch in real time. "
+        "Hatched bars are cut.",
         fig,
     )
 

@@ -51,7 +51,8 @@ def advice(result: Result) -> Iterator[str]:
 def _keep(result: Result, methods: dict[str, Prediction]) -> str:
     """Whether the method that was run is good enough."""
     own = methods.get(name_of(scenario_of(result)))
-    return "Nothing has to change: this run's method meets the goal. " if own is not None and own.meets else ""
+    fine = result.verdict.kind == "met" and own is not None and own.meets
+    return "Nothing has to change: this run's method meets the goal. " if fine else ""
 
 
 def details(result: Result) -> Iterator[tuple[str, str]]:
