@@ -22,11 +22,12 @@ cockpit: $(READY)  ## watch, drive and stop runs in a browser
 test: $(READY)  ## all tests, also with bounds checks and without the compiler
 	@sh tools/test.sh
 
-check: $(READY)  ## formatting, lint, types, generated docs, known vulnerabilities
+check: $(READY)  ## formatting, lint, types, generated docs and the site, known vulnerabilities
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python tools/make_docs.py --check
+	@sh tools/build_site.sh
 	@$(BIN)/python tools/audit.py
 
 wheel: $(READY)  ## build dist/hilt-*.whl with the cockpit's page: pip install it anywhere
@@ -36,11 +37,13 @@ wheel: $(READY)  ## build dist/hilt-*.whl with the cockpit's page: pip install i
 bench: $(READY)  ## tick cost beside C++ and NumPy, allocations, start time (JSON lines)
 	@sh tools/bench.sh
 
-docs: $(READY)  ## write the generated pages: docs/signals.md, docs/references.md, docs/licences.md
+docs: $(READY)  ## write the generated pages of docs/ and build the site: build/site/index.html
 	@$(BIN)/python tools/make_docs.py
+	@sh tools/build_site.sh
 
 lock: $(READY)  ## pin the dependencies again (needs uv on the PATH)
 	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --group pyproject.toml:docs -o requirements-docs.lock
 
 clean:  ## remove the environment, caches and runs
 	rm -rf src/hilt/cockpit/static src/hilt/cockpit/page/node_modules

@@ -1,4 +1,4 @@
-"""Known vulnerabilities of what hilt depends on: the locked Python packages, and what the cockpit's page is bundled from.
+"""Known vulnerabilities of what hilt depends on: the packages of both locks, and what the cockpit's page is bundled from.
 
     python tools/audit.py          0: none is known, or a service does not answer (a sentence says so); 1: each is named
 
@@ -21,6 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = "https://api.osv.dev"
 LIMIT = 15.0  # s
+LOCKS = ("requirements.lock", "requirements-docs.lock")  # what runs and tests hilt; what builds its site
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^ \\;]+)", re.M)
 
 
@@ -84,9 +85,9 @@ def _too_late(*_: Any) -> None:
 
 def main() -> int:
     service = os.environ.get("HILT_AUDIT", SERVICE)
-    packages = pins((ROOT / "requirements.lock").read_text())
+    packages = sorted({pin for lock in LOCKS for pin in pins((ROOT / lock).read_text())})
     checks = {
-        f"{len(packages)} packages of requirements.lock": lambda: ask_osv(packages, service),
+        f"{len(packages)} packages of {' and '.join(LOCKS)}": lambda: ask_osv(packages, service),
         "the packages of the cockpit's page": lambda: ask_npm(ROOT / "src" / "hilt" / "cockpit" / "page"),
     }
     signal.signal(signal.SIGALRM, _too_late)

@@ -81,10 +81,20 @@ def run(address, path):
     return done
 
 
-def test_the_lock_is_read_whole():
-    lock = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("name", audit.LOCKS)
+def test_the_lock_is_read_whole(name):
+    lock = (ROOT / name).read_text()
     found = audit.pins(lock)
     assert len(found) == lock.count("==") == len(set(found))
+    assert "://" not in lock, "no host names"
+
+
+def test_every_lock_is_audited():
+    assert sorted(path.name for path in ROOT.glob("*.lock")) == sorted(audit.LOCKS)
+
+
+def test_the_lock_has_what_hilt_asks_for():
+    found = audit.pins((ROOT / "requirements.lock").read_text())
     assert ("numpy", "2.4") in [(name, ".".join(version.split(".")[:2])) for name, version in found]
 
 
