@@ -47,6 +47,7 @@ __all__ = [
     "register",
     "run",
     "scenario",
+    "stage",
     "system",
 ]
 
@@ -189,6 +190,33 @@ def list_systems() -> "dict[str, System]":
     return registry.systems()
 
 
+def stage(
+    *,
+    name: str | None = None,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    state: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
+    pack: Callable[..., None] | None = None,
+    reset: Callable[..., None] | None = None,
+) -> "Callable[[Callable[..., None]], StageKind]":
+    """Make a block for a diagram from its step function, which is compiled.
+
+    `state` and `params` name its numbers: "f8", "i8", or the length of a vector. `pack(p, section, loop)` fills `p` once,
+    `reset(sig, x, p)` sets the first values. docs/extending.md has the whole of it.
+
+    >>> @hilt.stage(reads=("F_hat_W",), writes=("F_hat_W",))
+    ... def half(sig, x, p, dt):
+    ...     for i in range(3):
+    ...         sig.F_hat_W[i] *= 0.5
+    >>> run = hilt.run(hilt.system("docking").with_block(half, after="compensate"), "table1")
+    """
+    from hilt.front import extending
+
+    parts = {"name": name, "state": state, "params": params, "pack": pack, "reset": reset}
+    return lambda step: extending.stage(step, {"reads": tuple(reads), "writes": tuple(writes), **parts})
+
+
 def method(
     system: str,
     *,
@@ -202,8 +230,8 @@ def method(
 ) -> "Callable[[Any], StageKind]":
     """Register a method of your own: a step function or a `StageKind` that scenarios of the system can choose by its name.
 
-    The step is compiled. `state` and `params` name its numbers ("f8", "i8", or the length of a vector); `pack(p, scenario,
-    loop)` fills `p` from the scenario as the controller believes it is. docs/extending.md has the whole of it.
+    A step function is made into a stage as by `hilt.stage`; `pack(p, scenario, loop)` gets the scenario as the controller
+    believes it is. docs/extending.md has the whole of it.
 
     >>> @hilt.method("docking", reads=("F_mea_W",), writes=("F_comp_W", "F_hat_W"))
     ... def half(sig, x, p, dt):

@@ -110,6 +110,10 @@ def of_system(system: System, scenario_name: str | None, settings: Sequence[Sett
     """One of a system's scenarios, or a scenario file for it, with settings applied."""
     files = system.scenario_files
     wanted = scenario_name or system.default_scenario
+    if not wanted and not files:
+        tree = _defaults(system)
+        scenario.apply_settings(tree, settings)
+        return system, scenario.build(system.scenario, tree), "defaults"
     if wanted.endswith(".toml"):
         path = Path(wanted)
     elif wanted in files:
@@ -122,6 +126,14 @@ def of_system(system: System, scenario_name: str | None, settings: Sequence[Sett
     tree = scenario.read_toml(path)
     scenario.apply_settings(tree, settings)
     return system, scenario.build(system.scenario, tree), path.stem
+
+
+def _defaults(system: System) -> dict[str, Any]:
+    """What a scenario is if nobody says anything; nothing where it has values without a default."""
+    try:
+        return dict(scenario.build(system.scenario, {}).model_dump(mode="json"))
+    except InputError:
+        return {}
 
 
 def finish(system: System, values: Scenario, name: str, rows: np.ndarray, recording: Path | None = None) -> Result:

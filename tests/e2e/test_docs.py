@@ -7,6 +7,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
+from hilt.core import methods, registry
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
@@ -21,6 +23,8 @@ def blocks(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.stem)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for registered in (methods, registry):  # what a page registers is gone after it
+        monkeypatch.setattr(registered, "_added", {})
     names = {"__name__": page.stem}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,5 +1,6 @@
 """Methods and systems of a user's own: chosen, compared, reported and replayed as hilt's; a bad one is one sentence."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -11,9 +12,8 @@ import pytest
 
 import hilt
 from hilt import job
-from hilt.analysis import beside
 from hilt.cockpit import desk
-from hilt.core import methods
+from hilt.core import methods, registry
 from hilt.core.stage import StageKind
 from hilt.record.reading import stored
 from hilt.report import page
@@ -26,6 +26,7 @@ SHORT = {"robot.delay": "4 ms", "collisions": 2}
 def forget(monkeypatch):
     """What a test adds is gone after it."""
     monkeypatch.setattr(methods, "_added", {})
+    monkeypatch.setattr(registry, "_added", {})
 
 
 @hilt.jit
@@ -43,9 +44,7 @@ def test_a_registered_method_is_a_value_of_its_key_everywhere(tmp_path):
     run = runs["halving"]
     assert np.array_equal(run["F_hat_W"], 0.5 * run["F_mea_W"])
     assert abs(run.ledger["residual_J"]) < 1e-12 * run.ledger["exchanged_J"]  # its work has its place in the ledger
-    shown = beside.computed(run.result)
-    assert "halving" in shown.beside.figures["methods"]
-    assert "halving" in page.render(shown)
+    assert "halving" in page.render(run.result)
     assert hilt.load(run.recording).metrics == run.metrics
     assert job.replay(stored(run.recording)) is None
 
@@ -122,6 +121,44 @@ def test_what_is_no_method_is_refused(thing):
 def test_a_system_without_methods_says_which_have_some():
     with pytest.raises(hilt.InputError, match=r"freefloat has no key that chooses a method; docking"):
         hilt.method("freefloat")
+
+
+@pytest.fixture
+def oscillator(monkeypatch):
+    """The system of the example."""
+    spec = importlib.util.spec_from_file_location("tests_oscillator", EXAMPLE.with_name("05_own_system.py"))
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "tests_oscillator", module)
+    spec.loader.exec_module(module)
+    return module.OSCILLATOR
+
+
+def test_a_registered_system_is_known_by_its_name(oscillator, tmp_path):
+    assert hilt.system("oscillator") is oscillator
+    run = hilt.run("oscillator", settings={"loop.duration": "1 s", "robot.delay": "8 ms"}, record=tmp_path)
+    assert (run.scenario.loop.duration, run.scenario.loop.period) == (1.0, 0.001)
+    assert abs(run.ledger["residual_J"]) < 1e-12 * run.ledger["exchanged_J"]
+    assert hilt.load(run.recording).metrics == run.metrics
+    assert job.replay(stored(run.recording)) is None
+    with pytest.raises(hilt.InputError, match=r"robot\.delay is 1\.0 s; it must be at most 0\.06 s"):
+        hilt.run("oscillator", settings={"robot.delay": "1 s"})
+
+
+def test_a_system_of_blocks_alone_has_runs_and_a_report(oscillator, tmp_path):
+    bare = hilt.System("bare", "nothing but blocks", oscillator.scenario, oscillator.tick, oscillator.plant)
+    run = hilt.run(bare, record=tmp_path)
+    assert run.result.rows.tobytes() == hilt.run(oscillator, record=tmp_path).result.rows.tobytes()
+    assert run.metrics == {}
+    assert "no metrics" in repr(run)
+    assert "bare" in run.report(tmp_path / "bare.html").read_text()
+    assert "bare" in run._repr_html_()
+
+
+def test_a_name_that_is_taken_and_what_is_no_system_are_refused(oscillator):
+    with pytest.raises(hilt.InputError, match="there is a system docking already"):
+        hilt.register(replace(oscillator, name="docking"))
+    with pytest.raises(hilt.InputError, match="a str cannot be registered"):
+        hilt.register("docking")
 
 
 def command(folder, *arguments, plugins="", **environment):

@@ -19,7 +19,7 @@ from hilt.core.units import to_si
 from hilt.front import door
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ("check", "compare", "list_systems", "load", "method", "register", "run", "scenario", "system")
+FUNCTIONS = ("check", "compare", "list_systems", "load", "method", "register", "run", "scenario", "stage", "system")
 STOPPED = {"compensate.method": "none", "robot.delay": "40 ms", "limits.speed": "30 mm/s"}
 
 

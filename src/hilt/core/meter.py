@@ -65,6 +65,27 @@ class Feed:
         self._rest, self._waiting = [], 0
 
 
+class _Whole:
+    """A meter that keeps all rows."""
+
+    def __init__(self, figures: Callable[[np.ndarray, Any], dict[str, Any]], scenario: Any) -> None:
+        self._figures, self._scenario, self._parts = figures, scenario, list[np.ndarray]()
+
+    def take(self, rows: np.ndarray) -> None:
+        self._parts.append(rows.copy())
+
+    def result(self) -> dict[str, Any]:
+        return self._figures(np.concatenate(self._parts), self._scenario) if self._parts else {}
+
+
+def of_rows(figures: Callable[[np.ndarray, Any], dict[str, Any]]) -> Callable[[Any], Meter]:
+    """Metrics as one function of all rows and the scenario: the simple way, for runs whose rows fit in memory."""
+    return lambda scenario: _Whole(figures, scenario)
+
+
+NO_FIGURES = of_rows(lambda rows, scenario: {})
+
+
 def measure(meter: Meter, rows: np.ndarray) -> dict[str, Any]:
     """The figures of rows that are in memory."""
     feed = Feed(meter)

@@ -42,6 +42,7 @@ class ReplayRig:
 
     def __init__(self, system: System, chunks: Iterator[np.ndarray]) -> None:
         self._columns = sorted(system.inputs | {"lateness"})
+        self._sends = "X_WB_sent" in (system.row.names or ())  # a system that is only simulated may have no guard
         self._chunks = chunks
         self.chunk: np.ndarray = np.zeros(0, system.row)  # where the row of now lies
         self._next = 0
@@ -57,7 +58,8 @@ class ReplayRig:
         return 0
 
     def write(self, row: np.ndarray) -> int:
-        row["X_WB_sent"][0] = self.chunk[self._next - 1]["X_WB_sent"]  # a device may have been sent something else
+        if self._sends:
+            row["X_WB_sent"][0] = self.chunk[self._next - 1]["X_WB_sent"]  # a device may have been sent something else
         faults.trip(row[0], *self.refusal)
         return self.refusal[0]
 

@@ -19,7 +19,7 @@ from hilt.compiled.interpreted import sparing
 from hilt.core import diagram, methods, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
-from hilt.core.meter import Meter
+from hilt.core.meter import NO_FIGURES, Meter
 from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
 from hilt.core.verdict import Verdict
 
@@ -65,6 +65,10 @@ class _Diagram:
     blocks: Blocks  # kept here: a diagram is known by the identities of their stages
 
 
+def _nothing_stored(rows: np.ndarray) -> np.ndarray:
+    return np.zeros(len(rows))
+
+
 @dataclass(frozen=True)
 class System:
     """A block diagram, and what belongs to it: its scenarios, metrics, ledger and views.
@@ -89,13 +93,13 @@ class System:
     scenario: type
     tick: Blocks
     plant: Blocks
-    metrics: Callable[[Any], Meter]  # of a scenario: what measures its runs
-    metric_words: dict[str, str]
-    ratios: tuple[str, ...]  # metrics whose ideal is 1
-    ledger_ports: dict[str, str]
-    stored_energy: Callable[[np.ndarray], np.ndarray]
-    scenario_folder: Path
-    default_scenario: str
+    metrics: Callable[[Any], Meter] = NO_FIGURES  # of a scenario: what measures its runs
+    metric_words: dict[str, str] = field(default_factory=dict)
+    ratios: tuple[str, ...] = ()  # metrics whose ideal is 1
+    ledger_ports: dict[str, str] = field(default_factory=dict)
+    stored_energy: Callable[[np.ndarray], np.ndarray] = _nothing_stored
+    scenario_folder: Path | None = None  # without one, a scenario's own defaults are its only scenario
+    default_scenario: str = ""
     package: str = ""
     tick_time: float = 250e-6  # s that a tick takes in the loop, recorded: a cautious guess, for announcing long runs
     observe: Blocks = ()
@@ -121,7 +125,7 @@ class System:
     @property
     def scenario_files(self) -> dict[str, Path]:
         """The scenarios that come with the system, by name."""
-        return {path.stem: path for path in sorted(self.scenario_folder.glob("*.toml"))}
+        return {path.stem: path for path in sorted(self.scenario_folder.glob("*.toml"))} if self.scenario_folder else {}
 
     def part(self, name: str) -> ModuleType | None:
         """A module of the system's package, such as `views.report`; None if it has none of that name."""

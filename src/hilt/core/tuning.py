@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from hilt.core.guard import Limits
+from hilt.core.guard import GUARD, Limits
 from hilt.core.scenario import Scenario
 from hilt.core.system import Bench, Live, System
 from hilt.core.units import Unit
@@ -94,7 +94,8 @@ def _bounds(field: Any) -> tuple[float, float]:
 def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = False) -> dict[str, Knob]:
     """The live values of a run. On devices those of the simulated world are none."""
     found: dict[str, Knob] = {}
-    limits = [name for name in Limits.model_fields if not name.startswith("workspace")]
+    guarded = any(block.kind is GUARD for block in system.tick)  # a system that is only simulated may do without
+    limits = [name for name in Limits.model_fields if guarded and not name.startswith("workspace")]
     for live in (*system.live, *(Live(f"limits.{name}", (f"guard.{name}",)) for name in limits)):
         given = _given(values, live.key)
         stages = {place.split(".")[0] for place in live.places}

@@ -11,23 +11,24 @@ from hilt.core.stage import StageKind
 
 
 def method(system: str, parts: Mapping[str, Any]) -> Callable[[Any], StageKind]:
-    """Registers a stage, or makes one of a step function and registers it."""
+    """Registers a stage, or makes one from a step function and registers it."""
     place = registry.system(system).methods
     if place is None:
         able = [name for name, each in registry.systems().items() if each.methods is not None]
         raise InputError(f"{system} has no key that chooses a method; {', '.join(able)} has one; use with_block here")
 
     def registered(step: Any) -> StageKind:
-        kind = step if isinstance(step, StageKind) else _stage(step, parts)
+        kind = step if isinstance(step, StageKind) else stage(step, parts)
         methods.add(system, kind)
         return kind
 
     return registered
 
 
-def _stage(step: Any, parts: Mapping[str, Any]) -> StageKind:
+def stage(step: Any, parts: Mapping[str, Any]) -> StageKind:
+    """A stage made from a step function, which is compiled."""
     if not callable(step):
-        raise InputError(f"a method is a StageKind or a step function and not a {type(step).__name__}; see docs/extending.md")
+        raise InputError(f"a stage is a StageKind or a step function and not a {type(step).__name__}; see docs/extending.md")
     given = {key: value for key, value in parts.items() if value is not None}
     for key in ("state", "params"):
         if isinstance(given.get(key), Mapping):

@@ -165,7 +165,7 @@ class Run:
     def __repr__(self) -> str:
         last = self._result.rows[-1]
         ended = f"; ended with a fault: {self.fault.sentence}" if self.fault else ""
-        said = self.verdict.sentence.rstrip(".") if self.system.judge else self._figures()
+        said = self.verdict.sentence.rstrip(".") if self.system.judge else self._figures() or "no metrics"
         return f"<Run {self.system.name} · {self.name}, {last['t']:.4g} s, {last['tick'] + 1} ticks: {said}{ended}>"
 
     def _figures(self) -> str:

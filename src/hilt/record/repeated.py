@@ -37,7 +37,7 @@ class Repeated:
         own = trial["fault"][0]
         if own == fault[0]:
             return  # its own
-        for name in (*_FAULT, "tick_time", "X_WB_sent"):
+        for name in {*_FAULT, "tick_time", "X_WB_sent"} & set(trial.dtype.names or ()):
             trial[name] = self._last[name]
         # A tick that has a fault of its own writes nothing that could be refused: the other one came before it.
         if own == faults.NONE and trial.tobytes() == self._last.tobytes():
