@@ -16,7 +16,7 @@ import pytest
 import websockets.exceptions
 
 from hilt import job
-from hilt.cockpit import desk, film, presets, unpack
+from hilt.cockpit import desk, differences, film, presets, unpack
 from hilt.cockpit.columns import column, columns_of, describe
 from hilt.cockpit.film import Film
 from hilt.cockpit.player import Player
@@ -548,3 +548,30 @@ def test_a_recording_that_never_touches_has_no_first_contact(tmp_path):
     result = job.run(*job.find("freefloat", "wall", ["loop.duration=0.05"]), tmp_path)
     with pytest.raises(InputError, match="first contact"):
         Player([Film(result.recording)] * 2, "first-contact")
+
+
+def test_the_list_has_verdict_method_and_what_was_changed(cockpit, folder):
+    listed = {each["name"]: each for each in cockpit.get("/api/recordings").json()}
+    for name in names_of(folder):
+        found, result = listed[name], load(folder / f"{name}.mcap").result
+        assert found["verdict"] == {key: result["verdict"][key] for key in ("kind", "sentence")}
+        assert found["method"] == "passive"
+        assert {change["key"] for change in found["overrides"]} == {"body.velocity", "loop.duration"}
+        assert {"key": "loop.duration", "was": "30 s", "value": "8 s"} in found["overrides"]
+
+
+def test_differences_are_of_keys_that_all_have_and_read_as_people_write_them():
+    _, shipped, _ = job.find("docking", "table1", [])
+    _, other, _ = job.find("docking", "table1", ["robot.delay=12 ms", "servicer.mass=150 kg", "compensate.method=none"])
+    trees = [each.model_dump(mode="json") for each in (shipped, other)]
+    assert dict(differences.between("docking", trees)) == {
+        "servicer.mass": ["300 kg", "150 kg"],
+        "robot.delay": ["20 ms", "12 ms"],
+        "compensate.method": ["pida", "none"],
+    }
+    assert differences.between("docking", [trees[0], {**trees[1], "robot": {}}])[0][0] == "servicer.mass"
+    assert differences.overrides("docking", "table1", trees[0]) == []
+    assert differences.overrides("docking", "my-own", trees[0]) is None
+    strange = {**trees[0], "seed": 10**5000, "collisions": [1, [2]], "contact": None}
+    assert {key for key, _ in differences.between("docking", [trees[0], strange])} == {"seed", "collisions"}
+    assert differences.method(trees[1]) == "none"

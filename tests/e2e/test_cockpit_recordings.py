@@ -1,4 +1,4 @@
-"""Recordings in the page: scrubbed at once, and two of them side by side from their first contact."""
+"""Recordings in the page: what became of them, scrubbed at once, and several side by side from their first contact."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ AT_ONCE = 300.0  # [ms]
 def folder(tmp_path_factory):
     found = tmp_path_factory.mktemp("cockpit")
     for method in ("none", "pida"):
-        job.run(*job.find("docking", "table1", ["robot.delay=20 ms", f"compensate.method={method}"]), found / "runs")
+        job.run(*job.find("docking", "table1", ["robot.delay=25 ms", f"compensate.method={method}"]), found / "runs")
     job.run(*job.find("docking", "table1", ["collisions=1000", "loop.duration=60 s"]), found / "runs")
     return found
 
@@ -28,7 +28,8 @@ def cockpit(folder):
 
 
 def names(folder):
-    return sorted((path.stem for path in (folder / "runs").glob("*.mcap")), key=lambda name: (len(name), name))
+    """In the order in which they were made."""
+    return [path.stem for path in sorted((folder / "runs").glob("*.mcap"), key=lambda path: path.stat().st_mtime_ns)]
 
 
 def seek(page, t):
@@ -59,17 +60,42 @@ def test_a_recording_is_scrubbed(cockpit, folder):
     page.page.context.close()
 
 
-def test_two_recordings_are_compared_from_their_first_contact(cockpit, folder):
+def test_the_list_says_what_became_of_each_run_and_what_was_changed(cockpit, folder):
     chromium, found = cockpit
-    page = chromium.page(found.address)
+    page = chromium.page(found.address, size=(1400, 860))
+    page.part("tab-recordings").click()
+    diverged, kept, long = (page.page.locator(f'tr[data-name="{name}"]') for name in names(folder))
+    expect(diverged).to_contain_text("diverged")
+    expect(diverged).to_contain_text("robot.delay 25 ms")
+    expect(diverged.get_by_title("robot.delay is 20 ms in the shipped scenario")).to_be_visible()
+    expect(diverged.locator("td").nth(4)).to_have_text("none")
+    expect(kept).to_contain_text("goal")
+    expect(kept.locator("td").nth(4)).to_have_text("pida")
+    expect(long).to_contain_text("collisions 1000")
+    page.look("recordings")
+    page.page.get_by_label("find a recording").fill("diverged")
+    expect(page.part("recordings").locator("tbody tr")).to_have_count(1)
+    page.page.context.close()
+
+
+def test_three_recordings_are_compared_from_their_first_contact_and_what_differs_is_listed(cockpit, folder):
+    chromium, found = cockpit
+    page = chromium.page(found.address, size=(1400, 860))
     page.part("tab-recordings").click()
     rows = page.part("recordings").locator("tbody tr")
     expect(rows).to_have_count(3)
-    for name in names(folder)[:2]:
+    for name in names(folder):
         page.part("recordings").get_by_label(f"compare {name}", exact=True).check()
+    expect(page.part("compare")).to_have_text("Compare 3")
     page.part("compare").click()
     expect(page.part("tab-live")).to_have_text("Compare")
     page.until("window.hilt.frames > 0")
     seek(page, 0.0)
+    differs = page.part("differences")
+    expect(differs.locator("tr", has_text="compensate.method").locator("td")).to_have_text(["none", "pida", "pida"])
+    expect(differs.locator("tr", has_text="robot.delay").locator("td")).to_have_text(["25 ms", "25 ms", "20 ms"])
+    expect(differs.locator("tr", has_text="contact.stiffness")).to_have_count(0)
+    expect(page.page.locator(".judged")).to_have_count(3)
+    assert page.page.locator(".plot .legend").first.inner_text().count("C ") == 3
     page.look("docking-compare")
     page.page.context.close()

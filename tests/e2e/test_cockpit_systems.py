@@ -1,8 +1,12 @@
 """Each system, started from the page of an installed wheel: it runs, is seen, and is told; pictures of each are kept."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
+from hilt.live import mailbox
+from hilt.record import recording
 from tests.e2e.cockpit import browser, needs_browser, server
 
 pytestmark = needs_browser
@@ -13,6 +17,7 @@ RUNS = {  # scenario, what is changed so that it ends soon after something has h
     "payload": ("hils-2", {"loop.duration": "4 s"}),
     "aerial": ("push", {"loop.duration": "3 s"}),
 }
+MOODS = {"met": "good", "missed": "warn", "no contact": "warn", "diverged": "bad", "stopped": "bad", "not judged": "plain"}
 BOXES = """all => all.filter((e) => e.offsetParent).map((e) => e.getBoundingClientRect())
                    .map((r) => [r.left, r.top, r.right, r.bottom])"""
 LEAST_COLOURS = 24  # a view with nothing in it has its ground, its frame and its name
@@ -29,7 +34,7 @@ def test_a_system_is_started_seen_and_told(cockpit, system):
     chromium, found = cockpit
     page = chromium.page(found.address)
     scenario, changes = RUNS[system]
-    page.launch(system, scenario, changes)
+    name = page.launch(system, scenario, changes)
     page.take()
     page.go()
     page.until("window.hilt.t > 0.5")
@@ -44,6 +49,12 @@ def test_a_system_is_started_seen_and_told(cockpit, system):
     page.look(f"{system}-live")
     page.is_in("STOPPED")
     expect(page.part("metrics").locator("tr, dt").first).to_be_visible()
+    verdict = verdict_of(name)
+    expect(page.part("verdict")).to_have_text(verdict["sentence"])
+    expect(page.part("fault")).to_have_text(verdict["sentence"])
+    expect(page.part("state")).to_have_attribute("data-mood", MOODS[verdict["kind"]])
+    if system == "aerial":
+        expect(page.part("state")).to_have_text("GOAL MET")
     page.look(f"{system}-end")
     nothing_overlaps(page)
     page.page.emulate_media(color_scheme="dark")
@@ -54,6 +65,13 @@ def test_a_system_is_started_seen_and_told(cockpit, system):
     nothing_overlaps(page)
     page.look(f"{system}-tablet")
     page.page.context.close()
+
+
+def verdict_of(name):
+    watcher = mailbox.Watcher(name)
+    found = recording.load(Path(watcher.front.recording)).result["verdict"]
+    watcher.close()
+    return found
 
 
 def nothing_overlaps(page):

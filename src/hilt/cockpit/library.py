@@ -13,12 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hilt.cockpit import differences
 from hilt.cockpit.film import Film, Films
 from hilt.cockpit.wire import without_paths
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.core.system import System
 from hilt.host import child
+from hilt.record import deeds
 from hilt.record.container import Contents, open_file
 from hilt.record.reading import ORIGIN, RESULT, origin_in, read_json, result_in, row_in
 
@@ -26,7 +28,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 FRESH = 5.0  # [s]: a file without an end that has grown so lately is still being written
 LISTED = 500  # the newest ones
 REPORT_PATIENCE = 300.0  # [s]
-_NAME_LENGTH = 100  # of what a file says of itself
+_NAME_LENGTH, _SENTENCE_LENGTH = 100, 1000  # of what a file says of itself
 
 
 class Library:
@@ -84,6 +86,9 @@ class Library:
         made = datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
         told = {name: value for name, value in known[1].items() if name != "whole"}
         told["scenario"] = told["scenario"] or _scenario_by_name(path.stem, told["system"])
+        tree = told.pop("values")
+        told["overrides"] = without_paths(differences.overrides(told["system"], told["scenario"], tree))
+        told["method"] = differences.method(tree)
         return {"name": path.stem, **told, "made": made, "bytes": status.st_size, "running": running}
 
     def result_message(self, system: System, path: str) -> dict[str, Any]:
@@ -99,6 +104,7 @@ class Library:
             "reasons": (found["result"] or {}).get("reasons", {}),
             "words": dict(system.metric_words),
             "fault": found["fault"],
+            "verdict": found["verdict"],
             "recording": name,
         }
 
@@ -144,10 +150,22 @@ def _scenario_by_name(stem: str, system: str) -> str:
     return found[1] if found else ""
 
 
-def _period(origin: dict[str, str]) -> float:
+def _verdict(result: dict[str, Any]) -> dict[str, str] | None:
+    """In a word and a sentence, if the recording has one; who stopped it is named where a person did."""
+    found = result.get("verdict")
+    if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("kind", "sentence")):
+        return None
+    sentence = found["sentence"][:_SENTENCE_LENGTH]
+    stops = [deed for deed in deeds.read(result.get("who")) or () if deed["what"] == "stop"]
+    if found["kind"] == "stopped" and stops:
+        sentence = sentence.replace("by a person", f"by {stops[-1]['who'][:_NAME_LENGTH]}", 1)
+    return {"kind": found["kind"][:_NAME_LENGTH], "sentence": without_paths(sentence)}
+
+
+def _period(values: dict[str, Any]) -> float:
     """Of the scenario, which nobody has checked yet."""
     try:
-        period = float(read_json(origin["scenario"], "the scenario")["loop"]["period"])
+        period = float(values["loop"]["period"])
     except (TypeError, KeyError, ValueError, OverflowError):
         period = math.nan
     if not 0.0 < period < math.inf:
@@ -156,7 +174,8 @@ def _period(origin: dict[str, str]) -> float:
 
 
 def _told(origin: dict[str, str], result: dict[str, Any] | None, contents: Contents) -> dict[str, Any]:
-    period = _period(origin)
+    values = read_json(origin["scenario"], "the scenario")
+    period = _period(values)
     seconds = contents.chunks[-1].end_time * 1e-9 if contents.chunks else 0.0
     fault = (result or {}).get("fault")
     if result is not None:
@@ -168,7 +187,9 @@ def _told(origin: dict[str, str], result: dict[str, Any] | None, contents: Conte
         "rows": contents.rows,
         "rate_hz": 1.0 / period,
         "fault": fault and without_paths(fault["sentence"]),
+        "verdict": _verdict(result or {}),
         "metrics": (result or {}).get("metrics", {}),
         "result": result,
+        "values": values,
         "whole": contents.whole,
     }

@@ -1,10 +1,10 @@
-"""One recording, or two side by side on one time axis, as one client watches them: where it is and how fast it plays."""
+"""One recording, or several side by side on one time axis, as one client watches them: where it is and how fast it plays."""
 
 from typing import Any
 
 import numpy as np
 
-from hilt.cockpit import books, columns, presets, stage_view
+from hilt.cockpit import books, columns, differences, presets, stage_view
 from hilt.cockpit.film import Film
 from hilt.cockpit.history import Range
 from hilt.cockpit.wire import without_paths
@@ -14,7 +14,7 @@ FASTEST = 100.0
 
 
 class Player:
-    """Time runs by the clock it is told. Two films share the axis: each is shifted by its own zero."""
+    """Time runs by the clock it is told. Several films share the axis: each is shifted by its own zero."""
 
     def __init__(self, films: list[Film], align: str = "start") -> None:
         self.films = films
@@ -103,7 +103,7 @@ class Player:
         return tally.as_json(1.0 / film.values.loop.period, lost=0)
 
     def range(self, names: list[str], begin: float, end: float, points: int) -> Range:
-        """As a film gives it; two films are put into common buckets, with nothing where one of them has no row."""
+        """As a film gives it; several films are put into common buckets, with nothing where one of them has no row."""
         if len(self.films) == 1:
             return self.films[0].range(names, begin, end, points)
         period = min(film.values.loop.period for film in self.films)
@@ -123,6 +123,14 @@ class Player:
                 low[line, some], high[line, some] = film.extremes(leaf, places[some], int(places[some[-1] + 1]))
         return Range(edges[:-1] + 0.5 * width, low, high, width <= 1.5 * period)
 
+    def _differences(self) -> list[dict[str, Any]]:
+        """Between the scenarios of films of one system; those of different systems have little in common."""
+        systems = {film.system.name for film in self.films}
+        if len(self.films) == 1 or len(systems) > 1:
+            return []
+        found = differences.between(systems.pop(), [film.values.model_dump(mode="json") for film in self.films])
+        return [{"key": key, "values": without_paths(values)} for key, values in found]
+
     def describe(self) -> dict[str, Any]:
         """What a page has to know of it."""
         scenes = [view.scene for view in self.views]
@@ -141,6 +149,7 @@ class Player:
             "scene": scenes[0] if len(scenes) == 1 else stage_view.together(scenes, self.prefixes),
             "signals": [each for prefix, film in self._each() for each in columns.describe(film.rows.dtype, prefix)],
             "presets": presets.of([film.system for film in self.films], self.prefixes, [f.name for f in self.films]),
+            "differences": self._differences(),
             "span": list(self.span),
             "result": [film.result and without_paths({**film.result, "recording": film.name}) for film in self.films],
         }

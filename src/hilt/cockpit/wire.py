@@ -18,6 +18,7 @@ from hilt.job import plain
 
 MOST_SIGNALS = 24
 MOST_POINTS = 4000
+MOST_TOGETHER = 6  # recordings side by side: as many as there are colours that can be told apart
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(max_length=MOST_SIGNALS)]
 Axis = Annotated[float, Field(ge=-1.0, le=1.0)]
@@ -31,7 +32,7 @@ class Watch(_Message):
     type: Literal["watch"]
     session: Name | None = None
     recording: Name | None = None
-    recordings: Annotated[list[Name], Field(min_length=2, max_length=2)] | None = None
+    recordings: Annotated[list[Name], Field(min_length=2, max_length=MOST_TOGETHER)] | None = None
     align: Literal["first-contact", "start"] = "first-contact"
 
     @model_validator(mode="after")

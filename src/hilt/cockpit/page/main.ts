@@ -7,7 +7,7 @@ import { Latency } from "./panels/latency";
 import { OperatorPanel } from "./panels/operator";
 import { ParametersPanel } from "./panels/parameters";
 import { RecordingsPanel } from "./panels/recordings";
-import { ResultPanel } from "./panels/result";
+import { LETTERS, ResultPanel } from "./panels/result";
 import { ScenariosPanel } from "./panels/scenarios";
 import { Scrub } from "./panels/scrub";
 import { TimingPanel } from "./panels/timing";
@@ -124,6 +124,7 @@ client.on("watching", (message) => {
   energy.clear();
   timing.clear(message.session ? undefined : "Timing of the recorded run comes with its rows.");
   bar.watch(message.session ?? "", titleOf(message), labelOf(message));
+  if (message.session && message.result && !Array.isArray(message.result)) bar.ended(message.result.verdict ?? null);
   parameters.clear(
     message.session ? "Live parameters come with the state of the session." : "A recording has no live parameters.",
   );
@@ -135,7 +136,10 @@ client.on("watching", (message) => {
 client.on("state", (state) => parameters.show(state.live));
 client.on("steered", ({ id }) => latency.steeredBy(id));
 client.on("ledger", (ledger) => energy.show(ledger));
-client.on("result", (message) => result.show(message, true));
+client.on("result", (message) => {
+  result.show(message, true);
+  bar.ended(message.verdict ?? null);
+});
 
 client.on("frame", (frame) => {
   const newRun = frame.header.run !== run;
@@ -182,7 +186,7 @@ function wishOfAddress(): Wish | null {
   const [session, recording, compare] = [asked.get("session"), asked.get("recording"), asked.get("compare")?.split(",")];
   if (session) return { session };
   if (recording) return { recording };
-  return compare?.length === 2 ? { recordings: compare, align: asked.get("align") ?? "first-contact" } : null;
+  return compare && compare.length > 1 ? { recordings: compare, align: asked.get("align") ?? "first-contact" } : null;
 }
 
 function sameThing(a: Watching, b: Watching): boolean {
@@ -193,7 +197,7 @@ function titleOf(message: Watching): string {
   if (message.session) return "";
   const info = [message.info].flat().map(({ system, scenario }) => `${system} · ${scenario}`);
   return message.recordings
-    ? `Comparing ${message.recordings.join(" (A) with ")} (B).`
+    ? `Comparing ${message.recordings.map((name, i) => `${LETTERS[i]} ${name}`).join(", ")}.`
     : `Recording ${message.recording}: ${info[0]}.`;
 }
 
@@ -214,7 +218,7 @@ async function showResult(message: Watching): Promise<void> {
     const words = Object.assign({}, ...[message.result].flat().map((each) => each?.words ?? {})) as Record<string, string>;
     const results = found.map((each, i) => ({ ...each, words, recording: names[i]! }));
     if (watching !== message) return;
-    if (results.length > 1) result.compare(results, names);
+    if (results.length > 1) result.compare(results, names, message.differences ?? []);
     else result.show(results[0]!, false);
   } catch (error) {
     result.wait((error as Error).message);

@@ -99,11 +99,24 @@ export interface Info {
 
 export type Metrics = Record<string, unknown>;
 
+/** What became of a run. */
+export interface Verdict {
+  kind: "met" | "missed" | "diverged" | "stopped" | "no contact" | "not judged";
+  sentence: string;
+}
+
+/** One key of the scenarios of several runs, and its value in each. */
+export interface Difference {
+  key: string;
+  values: string[];
+}
+
 export interface RunResult {
   metrics?: Metrics;
   reasons?: Record<string, string>; // of metrics that could not be computed
   words?: Record<string, string>;
   fault?: string | null;
+  verdict?: Verdict | null;
   recording?: string;
 }
 
@@ -116,6 +129,7 @@ export interface Watching {
   scene: Scene | null;
   signals: Signal[];
   presets: { name: string; plots: PlotChoice[] }[];
+  differences?: Difference[];
   span?: [number, number];
   result?: RunResult | RunResult[] | null;
 }

@@ -1,8 +1,9 @@
-// All recordings: look at one, read its report, compare two.
+// All recordings: what became of each and what was changed in it; look at one, read its report, compare several.
 
 import { api, openReport } from "../client";
 import { by, clock, h, metric, plain, wordsOf } from "../dom";
-import type { Metrics } from "../protocol";
+import type { Metrics, Verdict } from "../protocol";
+import { LETTERS, moodOf } from "./result";
 
 export interface Recording {
   name: string;
@@ -13,12 +14,17 @@ export interface Recording {
   rate_hz: number;
   made: string;
   fault: string | null;
+  verdict: Verdict | null;
+  overrides: { key: string; was: string; value: string }[] | null; // none for a scenario of one's own
+  method: string;
   metrics: Metrics | null;
   bytes: number;
   running: boolean;
 }
 
 const FIRST_METRICS = 3;
+const FIRST_CHANGES = 4;
+const METHOD_KEYS = /^(compensate\.method|integrator\.kind|simulator\.kind)$/; // shown in a column of its own
 
 export class RecordingsPanel {
   private all: Recording[] = [];
@@ -38,7 +44,7 @@ export class RecordingsPanel {
   private compare = h(
     "button.primary",
     { "data-testid": "compare", disabled: true, onclick: () => this.together(this.ticked, this.align.value) },
-    "Compare two",
+    "Compare",
   );
   private body = h("tbody");
   private note = h("p.waiting");
@@ -47,14 +53,14 @@ export class RecordingsPanel {
     private open: (name: string) => void,
     private together: (names: string[], align: string) => void,
   ) {
-    const heads = ["", "recording", "scenario", "length", "rate", "made", "metrics", "end", ""];
+    const heads = ["", "recording", "verdict", "changed", "method", "result", "length", "rate", ""];
     by("recordings").append(
       h(
         "div.bar",
         {},
         this.filter,
         h("span.grow"),
-        h("span.muted", {}, "tick two to compare, aligned "),
+        h("span.muted", {}, `tick two to ${LETTERS.length} to compare, aligned `),
         this.align,
         this.compare,
         h("button", { onclick: () => void this.enter() }, "Refresh"),
@@ -80,9 +86,7 @@ export class RecordingsPanel {
 
   private list(): void {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = this.all.filter(({ name, system, scenario, fault }) =>
-      words.every((word) => `${name} ${system} ${scenario} ${fault ?? ""}`.toLowerCase().includes(word)),
-    );
+    const shown = this.all.filter((each) => words.every((word) => wordsIn(each).includes(word)));
     this.note.textContent = shown.length
       ? ""
       : this.all.length
@@ -107,17 +111,13 @@ export class RecordingsPanel {
       "tr",
       { "data-name": name },
       h("td", {}, tick),
-      h("td.name", {}, name),
-      h("td", {}, `${recording.system} · ${recording.scenario}`),
+      h("td.name", {}, name, h("small", {}, `${recording.system} · ${recording.scenario} · ${recording.made.replace("T", " ").slice(0, 16)}`)),
+      h("td.verdict-cell", {}, running ? "running" : judged(recording)),
+      h("td.few", {}, ...changes(recording)),
+      h("td", {}, recording.method),
+      h("td.few", {}, ...metrics.map(([key, value]) => h("span", {}, `${wordsOf(key)} `, h("b", {}, metric(key, value))))),
       h("td.number", {}, clock(recording.seconds)),
       h("td.number", {}, `${plain(recording.rate_hz)} Hz`),
-      h("td", {}, recording.made.replace("T", " ").slice(0, 16)),
-      h("td.few", {}, ...metrics.map(([key, value]) => h("span", {}, `${wordsOf(key)} `, h("b", {}, metric(key, value))))),
-      h(
-        "td",
-        {},
-        running ? "running" : recording.fault ? h("span.bad", { title: recording.fault }, recording.fault) : "complete",
-      ),
       h(
         "td.do",
         {},
@@ -128,8 +128,36 @@ export class RecordingsPanel {
   }
 
   private tick(name: string, on: boolean): void {
-    this.ticked = on ? [...this.ticked, name].slice(-2) : this.ticked.filter((each) => each !== name);
-    this.compare.disabled = this.ticked.length !== 2;
+    this.ticked = on ? [...this.ticked, name].slice(-LETTERS.length) : this.ticked.filter((each) => each !== name);
+    this.compare.disabled = this.ticked.length < 2;
+    this.compare.textContent = this.ticked.length < 2 ? "Compare" : `Compare ${this.ticked.length}`;
     this.list();
   }
+}
+
+function wordsIn({ name, system, scenario, method, verdict, fault, overrides }: Recording): string {
+  const changed = (overrides ?? []).map(({ key, value }) => `${key}=${value}`);
+  return [name, system, scenario, method, verdict?.kind, verdict?.sentence, fault, ...changed].join(" ").toLowerCase();
+}
+
+function judged({ verdict, fault }: Recording): HTMLElement | string {
+  if (!verdict) return fault ? h("span.bad", { title: fault }, fault) : "complete";
+  const word = { met: "goal met", missed: "goal missed" }[verdict.kind as string] ?? verdict.kind;
+  return h(`span.${moodOf(verdict.kind)}`, { title: verdict.sentence }, h("b", {}, word), h("small", {}, verdict.sentence));
+}
+
+/** What is not as in the shipped scenario; the method has a column of its own. */
+function changes({ overrides }: Recording): HTMLElement[] {
+  if (overrides === null) return [h("span", {}, "a scenario of your own")];
+  const others = overrides.filter(({ key }) => !METHOD_KEYS.test(key));
+  const more = others.slice(FIRST_CHANGES);
+  return [
+    ...others.slice(0, FIRST_CHANGES).map(({ key, was, value }) =>
+      h("span", { title: `${key} is ${was} in the shipped scenario` }, `${key} `, h("b", {}, value)),
+    ),
+    ...(more.length
+      ? [h("span", { title: more.map(({ key, value }) => `${key} ${value}`).join("\n") }, `and ${more.length} more`)]
+      : []),
+    ...(others.length ? [] : [h("span", {}, "as shipped")]),
+  ];
 }

@@ -1,8 +1,17 @@
-// What came out: metrics in words, of one run or of two side by side.
+// What came out: the verdict, then metrics in words, of one run or of several side by side.
 
 import { openReport } from "../client";
 import { by, h, metric, wordsOf } from "../dom";
-import type { RunResult } from "../protocol";
+import type { Difference, RunResult, Verdict } from "../protocol";
+
+export const LETTERS = "ABCDEF"; // of runs side by side
+
+/** A verdict as a colour: green only for a run that did what it was for. */
+export function moodOf(kind: Verdict["kind"] | undefined): "good" | "warn" | "bad" | "plain" {
+  if (kind === "met") return "good";
+  if (kind === "diverged" || kind === "stopped") return "bad";
+  return kind === "missed" || kind === "no contact" ? "warn" : "plain";
+}
 
 export class ResultPanel {
   private element = by("metrics");
@@ -16,10 +25,10 @@ export class ResultPanel {
   }
 
   show(result: RunResult, openable: boolean): void {
-    const { recording, fault } = result;
+    const { recording } = result;
     this.element.replaceChildren(
       h("h2", {}, "Result"),
-      fault ? h("p.fault-note", {}, fault) : "",
+      judged(result),
       table(["", ""], [result], result.words ?? {}),
       recording
         ? h(
@@ -33,15 +42,33 @@ export class ResultPanel {
     );
   }
 
-  compare(results: RunResult[], names: string[]): void {
+  compare(results: RunResult[], names: string[], differences: Difference[]): void {
     const words = Object.assign({}, ...results.map((result) => result.words ?? {})) as Record<string, string>;
+    const letters = [...LETTERS].slice(0, results.length);
     this.element.replaceChildren(
       h("h2", {}, "Side by side"),
-      h("p.muted", {}, ...names.flatMap((name, i) => [h("b", {}, `${"AB"[i]} `), name, h("br")])),
-      table(["", "A", "B"], results, words),
-      ...results.map((result, i) => (result.fault ? h("p.fault-note", {}, `${"AB"[i]}: ${result.fault}`) : "")),
+      ...results.map((result, i) => h("div.judged", { title: names[i] }, h("b", {}, letters[i]), judged(result) || names[i])),
+      h("h2", {}, "What differs"),
+      differences.length
+        ? h(
+            "table.metrics",
+            { "data-testid": "differences" },
+            h("tr", {}, ...["", ...letters].map((head) => h("th", {}, head))),
+            ...differences.map(({ key, values }) =>
+              h("tr", {}, h("th", { scope: "row" }, key), ...values.map((value) => h("td", {}, value))),
+            ),
+          )
+        : h("p.waiting", {}, "Nothing in their scenarios, or they are of different systems."),
+      h("h2", {}, "What came out"),
+      table(["", ...letters], results, words),
     );
   }
+}
+
+/** The verdict in its colour; of a recording without one the fault, if there is any. */
+function judged({ verdict, fault }: RunResult): HTMLElement | "" {
+  if (verdict) return h(`p.verdict-note.${moodOf(verdict.kind)}`, { "data-testid": "verdict" }, verdict.sentence);
+  return fault ? h("p.verdict-note.bad", { "data-testid": "verdict" }, fault) : "";
 }
 
 function table(heads: string[], results: RunResult[], words: Record<string, string>): HTMLElement {

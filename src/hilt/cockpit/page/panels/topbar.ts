@@ -5,7 +5,8 @@
 
 import { api, type Client } from "../client";
 import { by, h } from "../dom";
-import type { State } from "../protocol";
+import type { State, Verdict } from "../protocol";
+import { moodOf } from "./result";
 
 interface Session {
   name: string;
@@ -22,7 +23,17 @@ const NEXT: Record<string, string> = {
   ARMED: "Armed: start, or drive home; reset disarms.",
   LIVE: "The run goes on. Space bar or Escape stops it.",
   WRITING: "Stopped: the recording is being written…",
-  STOPPED: "Stopped: reset to be ready again.",
+  STOPPED: "Reset to be ready again.",
+};
+
+// A run that is over, by what became of it. Until its verdict is there it has ended, or a fault has stopped it.
+const ENDS: Record<Verdict["kind"], string> = {
+  met: "GOAL MET",
+  missed: "GOAL MISSED",
+  diverged: "DIVERGED",
+  stopped: "STOPPED",
+  "no contact": "NOT TOUCHED",
+  "not judged": "ENDED",
 };
 
 export class TopBar {
@@ -41,6 +52,7 @@ export class TopBar {
   private label = ""; // of the watched session, for people
   private shown: State | null = null; // of the watched session
   private beginning = ""; // a session that is being started
+  private verdict: Verdict | null = null; // on the run that is over
   private picking = false; // the list must not change under the hand
   watchOnly = false;
   private last: State | null = null; // of whatever session: it may come before its first picture
@@ -104,10 +116,17 @@ export class TopBar {
   watch(session: string, title: string, label = ""): void {
     this.watched = session;
     this.label = label;
+    this.verdict = null;
     this.shown = session && this.last?.session === session ? this.last : null;
     this.notice = title;
     this.paint();
     this.list();
+  }
+
+  /** The verdict on the run that is over, or nothing. */
+  ended(verdict: Verdict | null): void {
+    this.verdict = verdict;
+    this.paint();
   }
 
   async refresh(): Promise<void> {
@@ -162,6 +181,7 @@ export class TopBar {
     this.last = state;
     if (state.session !== this.watched) return;
     this.shown = state;
+    if (state.state !== "STOPPED") this.verdict = null;
     this.paint();
     const listed = this.sessions.find(({ name }) => name === state.session);
     if (!listed || listed.state === state.state) return;
@@ -172,7 +192,10 @@ export class TopBar {
   private paint(): void {
     const { state } = this;
     const armed = state?.state === "READY" && state.armed;
-    this.badge.textContent = state ? (armed ? "READY · armed" : state.state) : this.watched ? "…" : "REPLAY";
+    const over = state?.state === "STOPPED" ? this.verdict : null;
+    const word = over ? ENDS[over.kind] : state?.state === "STOPPED" && !state.sentence ? "ENDED" : state?.state;
+    this.badge.textContent = state ? (armed ? "READY · armed" : word!) : this.watched ? "…" : "REPLAY";
+    this.badge.dataset.mood = over ? moodOf(over.kind) : state?.state === "STOPPED" && state.sentence ? "bad" : "plain";
     this.badge.dataset.session = state?.session ?? "";
     this.badge.dataset.state = state ? (armed ? "ARMED" : state.state) : "NONE";
     if (!this.watched && !this.notice) this.badge.textContent = "NO SESSION";
@@ -200,9 +223,10 @@ export class TopBar {
           ? `${state.holder} holds the controls`
           : "nobody holds the controls";
     this.holder.title = state ? `${state.watchers} watching` : "";
-    const fault = state && state.state !== "LIVE" ? state.sentence : "";
-    this.fault.textContent = fault;
-    this.fault.hidden = !fault;
+    const said = over ? over.sentence : state && state.state !== "LIVE" ? state.sentence : "";
+    this.fault.textContent = said;
+    this.fault.dataset.mood = over ? moodOf(over.kind) : "bad";
+    this.fault.hidden = !said;
     if (this.passing) return;
     this.hint.classList.remove("note");
     if (this.beginning) {

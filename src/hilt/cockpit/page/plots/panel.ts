@@ -3,6 +3,7 @@
 import type { Client } from "../client";
 import { by, h } from "../dom";
 import { painter } from "../painter";
+import { LETTERS } from "../panels/result";
 import type { Frame, PlotChoice, Signal, Watching } from "../protocol";
 import { type Curve, Plot } from "./plot";
 import { Search } from "./search";
@@ -11,17 +12,11 @@ import { Detail, LIVE_WINDOW, liveHistory } from "./sources";
 const MOST_SIGNALS = 24; // the server's limit
 const MOST_DRAWINGS = 10; // a second
 const PALETTES = {
-  light: {
-    one: ["#1f6fb5", "#c2570c", "#2a8a4a", "#8b3fb0", "#0e8a8f", "#a8324a"],
-    A: ["#1f6fb5", "#0e8a8f", "#5a56c8", "#2a8a4a", "#4f7f9f", "#274b8f"],
-    B: ["#d9622b", "#b3245e", "#a07c00", "#7a4a21", "#d03a3a", "#8c5aa8"],
-  },
-  dark: {
-    one: ["#63aef2", "#f5a05a", "#6bcf8a", "#c794ee", "#4fd0d6", "#f07f96"],
-    A: ["#63aef2", "#4fd0d6", "#9d9af5", "#6bcf8a", "#9cc4dd", "#7f9fe0"],
-    B: ["#ff9a5c", "#ff7aa8", "#e3c14a", "#c99a6b", "#ff7b72", "#c79be0"],
-  },
+  light: ["#1f6fb5", "#c2570c", "#2a8a4a", "#8b3fb0", "#0e8a8f", "#a8324a"],
+  dark: ["#63aef2", "#f5a05a", "#6bcf8a", "#c794ee", "#4fd0d6", "#f07f96"],
 };
+// Of several recordings each has a colour, and its signals are shades of it: A blue, B orange, C green, ...
+const SHADES = [100, 65, 40];
 
 export class PlotsPanel {
   readonly history = liveHistory();
@@ -156,16 +151,14 @@ export class PlotsPanel {
   private curves(choice: PlotChoice): Curve[] {
     const palette = PALETTES[this.dark() ? "dark" : "light"];
     const label = (i: number) => choice.labels[i] ?? choice.signals[i]!;
-    const paint = (colours: string[], i: number) => colours[i % colours.length]!;
-    // Of two recordings the first is blue and cold, the second red and warm.
     return choice.signals.map((signal, i) => {
-      const run = /^2\//.test(signal) ? "B" : "A";
-      const both = /^[12]\//.test(signal);
-      const order = both ? choice.signals.filter((each) => each[0] === signal[0]).indexOf(signal) : i;
+      const run = Number(/^(\d)\//.exec(signal)?.[1] ?? 0); // of several: 1, 2, ...
+      if (!run) return { signal, label: label(i), colour: palette[i % palette.length]! };
+      const order = choice.signals.filter((each) => each[0] === signal[0]).indexOf(signal);
       return {
         signal,
-        label: both ? `${run} ${label(i).replace(/ · [^·]*$/, "")}` : label(i),
-        colour: paint(both ? palette[run] : palette.one, order),
+        label: `${LETTERS[run - 1]} ${label(i).replace(/ · [^·]*$/, "")}`,
+        colour: shade(palette[(run - 1) % palette.length]!, SHADES[order % SHADES.length]!, this.dark()),
       };
     });
   }
@@ -180,7 +173,7 @@ export class PlotsPanel {
     const same = fresh
       ? undefined
       : this.choices.findLast((choice) => choice.unit === signal.unit && choice.signals.length < 6);
-    const names = this.watching?.recordings ? [`1/${signal.name}`, `2/${signal.name}`] : [signal.name];
+    const names = this.watching?.recordings?.map((_, i) => `${i + 1}/${signal.name}`) ?? [signal.name];
     if (same?.signals.includes(names[0]!)) return;
     const choice = same ?? { title: signal.name, unit: signal.unit, signals: [], labels: [] };
     choice.signals.push(...names);
@@ -240,4 +233,15 @@ export class PlotsPanel {
   private say(text: string): void {
     if (text) this.area.replaceChildren(h("p.waiting", {}, text));
   }
+}
+
+/** A colour, so many percent of it; the rest is what it is drawn on. */
+function shade(colour: string, percent: number, dark: boolean): string {
+  const mix = (at: number) => {
+    const [own, ground] = [parseInt(colour.slice(at, at + 2), 16), dark ? 0x17 : 0xff];
+    return Math.round(ground + ((own - ground) * percent) / 100)
+      .toString(16)
+      .padStart(2, "0");
+  };
+  return `#${mix(1)}${mix(3)}${mix(5)}`;
 }

@@ -54,12 +54,12 @@ export class ScenePanel {
     const entries = [];
     for (const { id, label, style, colour } of this.scene!.nodes) {
       const thing = label.split(/:|'s /)[0]!.replace(/ \d+$/, ""); // "slave arm: link 3", "robot's elbow", "crank 5"
-      if (!thing || id.startsWith("2/") || seen.has(`${thing}${style}`)) continue;
+      if (!thing || /^[2-9]\//.test(id) || seen.has(`${thing}${style}`)) continue;
       seen.add(`${thing}${style}`);
       entries.push(h("span", { title: WORDS[style] }, h(`i.swatch.${style}`, { style: `--paint:${css(colour)}` }), thing));
     }
     if (this.scene!.nodes.some(({ id }) => id.startsWith("2/")))
-      entries.push(h("span", {}, h("i.swatch.ghost", { style: `--paint:${css("robot")}` }), "transparent: recording B"));
+      entries.push(h("span", {}, h("i.swatch.ghost", { style: `--paint:${css("robot")}` }), "transparent: the recordings after A"));
     if (this.scene!.box)
       entries.push(h("span", {}, h("i.swatch.dashed", { style: `--paint:${css("box")}` }), this.scene!.box.label));
     this.legend.replaceChildren(...entries);
