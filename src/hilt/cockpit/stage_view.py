@@ -48,7 +48,7 @@ def together(parts: list[dict[str, Any]], prefixes: list[str]) -> dict[str, Any]
                 if number and "style" in item:
                     item["style"] = "ghost"
                 if number and item.get("label"):
-                    item["label"] += f" ({number + 1})"
+                    item["label"] += f" {'ABCDEF'[number]}"
                 merged[kind].append(item)
     for view in merged["views"]:
         if "node" in view:

@@ -60,7 +60,7 @@ export class RecordingsPanel {
         {},
         this.filter,
         h("span.grow"),
-        h("span.muted", {}, `tick two to ${LETTERS.length} to compare, aligned `),
+        h("span.muted", {}, "tick two to six to compare, aligned "),
         this.align,
         this.compare,
         h("button", { onclick: () => void this.enter() }, "Refresh"),
