@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hilt import loop, preflight
-from hilt.core import clock, missing, registry, scenario, verdict
+from hilt.core import clock, missing, places, registry, scenario, verdict
 from hilt.core.clock import Clock, FreeClock
 from hilt.core.faults import Fault, InputError, shortened
 from hilt.core.rig import ReplayRig, Rig, SimulatedRig
@@ -101,8 +101,7 @@ def find(target: str, scenario_name: str | None, settings: Sequence[Setting]) ->
         if "system" not in tree:
             raise InputError(f"{target} does not name its system; add a line such as system = 'freefloat'")
         system = registry.system(str(tree["system"]))
-        scenario.apply_settings(tree, settings)
-        return system, scenario.build(system.scenario, tree), path.stem
+        return system, _built(system, tree, path, settings), path.stem
     return of_system(registry.system(target), scenario_name, settings)
 
 
@@ -123,9 +122,13 @@ def of_system(system: System, scenario_name: str | None, settings: Sequence[Sett
             f"{shortened(wanted)!r} is not a scenario of {system.name}; known are {', '.join(files)}; "
             "choose one or give a .toml file"
         )
-    tree = scenario.read_toml(path)
-    scenario.apply_settings(tree, settings)
-    return system, scenario.build(system.scenario, tree), path.stem
+    return system, _built(system, scenario.read_toml(path), path, settings), path.stem
+
+
+def _built(system: System, tree: dict[str, Any], path: Path, settings: Sequence[Setting]) -> Scenario:
+    changed = scenario.apply_settings(tree, settings)
+    found: Scenario = scenario.build(system.scenario, tree, places.of(path, changed))
+    return found
 
 
 def _defaults(system: System) -> dict[str, Any]:
@@ -249,7 +252,8 @@ def scenario_of(recording: Recording) -> tuple[System, Scenario]:
     try:
         return system, scenario.build(system.scenario, recording.scenario)
     except InputError as error:
-        raise InputError(f"the scenario in {recording.path} cannot be used: {str(error)[:300]}") from None
+        why = " ".join(str(error).split())  # several errors are a list
+        raise InputError(f"the scenario in {recording.path} cannot be used: {why[:300]}") from None
 
 
 def reopened(recording: Recording) -> Result:

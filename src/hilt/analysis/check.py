@@ -40,7 +40,7 @@ def summary(remarks: Sequence[Remark]) -> str:
     if not remarks:
         return "No check applies to this scenario."
     if not wrong:
-        return f"Nothing stands in the way ({len(remarks)} checks)."
+        return f"Nothing stands in the way ({len(remarks)} check{'s' if len(remarks) > 1 else ''} passed)."
     return f"As it is, this cannot meet its goal: {len(wrong)} of {len(remarks)} checks failed."
 
 
@@ -53,7 +53,11 @@ def si(value: float, unit: str) -> str:
     if value == 0.0 or low <= abs(value) < high:
         return f"{value:.3g} {unit}"
     prefix, factor = next(
-        ((prefix, factor) for prefix, factor in (("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3)) if abs(value) >= factor),
+        (
+            (prefix, factor)
+            for prefix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3))
+            if abs(value) >= factor
+        ),
         ("µ", 1e-6),
     )
     return f"{value / factor:.3g} {prefix}{unit}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hilt import __version__
+from hilt.cli import begin as cli_begin
 from hilt.cli import bound as cli_bound
 from hilt.cli import check as cli_check
 from hilt.cli import cockpit as cli_cockpit
@@ -45,6 +46,7 @@ cli_station.add(app)
 cli_cockpit.add(app)
 cli_bound.add(app)
 cli_check.add(app)
+cli_begin.add(app)
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
@@ -82,9 +84,16 @@ def list_systems(as_json: AsJson = False) -> None:
     if as_json:
         _print_json(found)
     else:
-        terminal.print_systems(console, found)
+        terminal.print_systems(console, found, _folders())
         terminal.print_rigs(console, {name: scenario.read_toml(p).get("summary", "") for name, p in rigfile.shipped().items()})
         console.print(f"    in {rigfile.SHIPPED}", highlight=False, soft_wrap=True)
+
+
+def _folders() -> dict[str, Path]:
+    """Where the scenarios of systems lie that have some."""
+    from hilt.core import registry
+
+    return {name: system.scenario_folder for name, system in registry.systems().items() if system.scenario_folder}
 
 
 def _clock(name: str) -> Clock:
@@ -306,14 +315,6 @@ def reproduce(
     for result in results:
         terminal.print_claims(console, result)
         console.print(f"report     {papers.write(result, out)}", highlight=False, soft_wrap=True)
-
-
-@app.command()
-def schema(system: str) -> None:
-    """JSON schema of a system's scenario."""
-    from hilt.core import registry
-
-    print(json.dumps(registry.system(system).scenario.model_json_schema(), indent=2))  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -35,18 +35,19 @@ NEVER = 1e150  # a limit that is not reached; its square is still a number
 
 
 class Limits(Section):
-    """What the hardware and the people around it can stand."""
+    """What the hardware and the people around it can stand. A rig always gives its own; a simulation hurts nobody and, where
+    nothing is said, is stopped only when its loop has run away."""
 
-    force: Newton = Field(gt=0)
-    torque: NewtonMetre = Field(gt=0)
-    speed: MetrePerSecond = Field(gt=0)
-    angular_speed: RadianPerSecond = Field(gt=0)
-    acceleration: MetrePerSecond2 = Field(gt=0)
+    force: Newton = Field(default=1e6, gt=0, description="that the sensor measures")
+    torque: NewtonMetre = Field(default=1e6, gt=0, description="that the sensor measures")
+    speed: MetrePerSecond = Field(default=100.0, gt=0, description="of commands")
+    angular_speed: RadianPerSecond = Field(default=100.0, gt=0, description="of commands")
+    acceleration: MetrePerSecond2 = Field(default=1e6, gt=0, description="of commands")
     angular_acceleration: RadianPerSecond2 | None = Field(default=None, gt=0, description="not limited if not given")
     jerk: MetrePerSecondCubed | None = Field(default=None, gt=0, description="not limited if not given")
-    energy: Joule = Field(gt=0, description="kinetic energy of the simulated body")
-    workspace_min: Metre3
-    workspace_max: Metre3
+    energy: Joule = Field(default=1e9, gt=0, description="kinetic energy of the simulated body")
+    workspace_min: Metre3 = Field(default=(-100.0, -100.0, -100.0), description="box of commanded positions, its lower corner")
+    workspace_max: Metre3 = Field(default=(100.0, 100.0, 100.0), description="its upper corner")
 
     @model_validator(mode="after")
     def _box(self) -> "Limits":

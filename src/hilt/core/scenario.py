@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from hilt.core import belief as beliefs
+from hilt.core import places as where
 from hilt.core import toml
 from hilt.core.faults import InputError, Unfit, shortened
 from hilt.core.units import Second, Seed, Unit
@@ -19,6 +21,7 @@ from hilt.maths import noise
 
 LONGEST_SETTING = 4000  # characters of key=value
 MOST_SETTINGS = 1000
+MOST_ERRORS = 20  # that are listed
 
 
 class Section(BaseModel):
@@ -41,7 +44,7 @@ class Scenario(Section):
     WORLD: ClassVar[tuple[str, ...]] = ()  # sections that a controller can only believe
 
     system: str
-    summary: str = ""
+    summary: str = Field(default="", description="one line about it")
     seed: Seed = Field(default=1, description="all random numbers of the run come from it")
     loop: Loop
     belief: dict[str, Any] = Field(
@@ -89,12 +92,14 @@ def value(text: str) -> Any:
     return tree["value"] if len(tree) == 1 else text  # not so if a second line follows
 
 
-def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> None:
-    """Change a tree in place, setting after setting; a number in a key counts the entries of a list."""
+def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> list[str]:
+    """Change a tree in place, setting after setting, and tell the keys; a number in a key counts the entries of a list."""
+    changed = []
     for number, setting in enumerate(settings):
         if number == MOST_SETTINGS:
             raise InputError(f"there are more than {MOST_SETTINGS} settings; write a scenario file instead")
         path, new = _typed(setting) if isinstance(setting, str) else setting
+        changed.append(path)
         shown, keys = shortened(setting if isinstance(setting, str) else path), path.split(".")
         if not all(keys):
             raise InputError(f"{shown!r} is not a key; name one of the scenario's keys, such as loop.period", key=path)
@@ -109,6 +114,7 @@ def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> None:
             node[_entry(node, keys[-1], shown, path)] = new
         else:
             node[keys[-1]] = new
+    return changed
 
 
 def _typed(setting: str) -> tuple[str, Any]:
@@ -138,26 +144,41 @@ def _child(node: Any, key: str, shown: str, path: str) -> Any:
     return child
 
 
-def build(model: type[S], tree: dict[str, Any]) -> S:
-    """Check a tree, and what is believed of it; bad input becomes one sentence."""
+def build(model: type[S], tree: dict[str, Any], places: where.Places | None = None) -> S:
+    """Check a tree, and what is believed of it; every bad value becomes one sentence, with its place in the file."""
     belief = tree.get("belief") if issubclass(model, Scenario) else None
     if not belief:
-        return _checked(model, tree)
+        return _checked(model, tree, "", places)
     plain = {key: value for key, value in tree.items() if key != "belief"}
-    world = _checked(model, plain)
+    world = _checked(model, plain, "", places)
     _check_names(model, belief)
-    believed = _checked(model, beliefs.merged(plain, belief), "belief.")
+    believed = _checked(model, beliefs.merged(plain, belief), "belief.", places)
     return world.model_copy(update={"belief": beliefs.checked(believed, world, belief)})
 
 
-def _checked(model: type[S], tree: dict[str, Any], prefix: str = "") -> S:
+def _checked(model: type[S], tree: dict[str, Any], prefix: str, places: where.Places | None) -> S:
     try:
         return model.model_validate(tree)
     except ValidationError as error:
         # An unknown key explains more than the errors it causes elsewhere, a wrong value more than a missing one.
         weights = {"extra_forbidden": 0, "missing": 2}
-        first = min(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
-        raise InputError(_sentence(model, first, prefix), *(prefix + key for key in _keys_of(model, first) if key)) from None
+        problems = sorted(error.errors(), key=lambda problem: weights.get(problem["type"], 1))
+        raise _refusal(model, problems, prefix, places or {}) from None
+
+
+def _refusal(model: type[BaseModel], problems: list[Any], prefix: str, places: where.Places) -> InputError:
+    """All that is wrong: one sentence for each, of several a list."""
+    sentences: dict[str, list[str]] = {}
+    for problem in problems:
+        keys = [prefix + key for key in _keys_of(model, problem) if key]
+        found = where.place(keys[0], places) if keys else ""
+        sentences.setdefault(_sentence(model, problem, prefix) + (f" ({found})" if found else ""), keys)
+    about = dict.fromkeys(key for keys in sentences.values() for key in keys)
+    if len(sentences) == 1:
+        return InputError(next(iter(sentences)), *about)
+    left = [f"and {len(sentences) - MOST_ERRORS} more"] if len(sentences) > MOST_ERRORS else []
+    listed = "".join(f"\n  {sentence}" for sentence in [*list(sentences)[:MOST_ERRORS], *left])
+    return InputError(f"{len(sentences)} values are wrong or missing:{listed}", *about)
 
 
 def _check_names(model: type[Scenario], belief: Any) -> None:
@@ -234,19 +255,25 @@ def _text(value: Any) -> str:
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
     """All keys of a scenario with their units."""
     for name, info in model.model_fields.items():
-        units = [m.symbol for m in info.metadata if isinstance(m, Unit)]
-        section = _section_of(info.annotation)
+        section = section_of(info.annotation)
         if section is not None:
             yield from keys(section, f"{prefix}{name}.")
         else:
-            yield prefix + name, units[0] if units else _inner_unit(info.annotation)
+            yield prefix + name, unit_of(info)
 
 
-def _section_of(annotation: Any) -> type[BaseModel] | None:
+def unit_of(info: FieldInfo) -> str:
+    """Of a key; that of a list is the unit of its entries."""
+    units = [m.symbol for m in info.metadata if isinstance(m, Unit)]
+    return units[0] if units else _inner_unit(info.annotation)
+
+
+def section_of(annotation: Any) -> type[BaseModel] | None:
+    """The section that a key holds, also in a list or where it may be left out."""
     if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
         return annotation if issubclass(annotation, BaseModel) else None
     for argument in typing.get_args(annotation):
-        if (found := _section_of(argument)) is not None:
+        if (found := section_of(argument)) is not None:
             return found
     return None
 

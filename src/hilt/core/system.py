@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled.interpreted import sparing
-from hilt.core import diagram, methods, signals
+from hilt.core import diagram, methods, outline, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
 from hilt.core.meter import NO_FIGURES, Meter
@@ -126,6 +126,15 @@ class System:
     def scenario_files(self) -> dict[str, Path]:
         """The scenarios that come with the system, by name."""
         return {path.stem: path for path in sorted(self.scenario_folder.glob("*.toml"))} if self.scenario_folder else {}
+
+    @property
+    def template(self) -> str:
+        """A scenario to begin with: template.toml beside the folder of scenarios, the default scenario, or all defaults."""
+        if self.scenario_folder is None:
+            return outline.commented(self.scenario, self.name)
+        own = self.scenario_folder.parent / "template.toml"
+        path = own if own.is_file() else self.scenario_files[self.default_scenario]
+        return path.read_text(encoding="utf-8")
 
     def part(self, name: str) -> ModuleType | None:
         """A module of the system's package, such as `views.report`; None if it has none of that name."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hilt.core import registry, scenario
+from hilt.core import places, registry, scenario
 from hilt.core.faults import InputError, Unfit, shortened
 from hilt.core.guard import NEVER, Limits
 from hilt.core.scenario import Section
@@ -89,7 +89,7 @@ class Facility(Section):
 
 
 class RigLimits(Limits):
-    """The limits of devices: a simulation may leave some of them out, hardware may not."""
+    """The limits of devices: a simulation may leave them out, hardware may not."""
 
     angular_acceleration: RadianPerSecond2 = Field(gt=0)
     jerk: MetrePerSecondCubed = Field(gt=0)
@@ -97,11 +97,13 @@ class RigLimits(Limits):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, given: Any) -> Any:
-        for key, typical in (("angular_acceleration", "30 rad/s^2"), ("jerk", "2500 m/s^3")):
+        typical = {"angular_acceleration": "30 rad/s^2", "jerk": "2500 m/s^3"}
+        for key in cls.model_fields:
             if isinstance(given, dict) and key not in given:
+                example = f', typically {key} = "{typical[key]}"' if key in typical else ""
                 raise Unfit(
                     f"limits.{key} is missing, and on devices nothing may go without a limit; add it to [limits] of the rig "
-                    f'file, typically {key} = "{typical}"',
+                    f"file{example}",
                     key,
                 )
         return given
@@ -239,7 +241,7 @@ def find(rig: str, *others: str) -> Path:
 
 def load(path: Path, *, drivers: bool = True) -> RigFile:
     """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt's own: no other code is run."""
-    found: RigFile = scenario.build(RigFile, scenario.read_toml(path))  # type: ignore[type-var]
+    found: RigFile = scenario.build(RigFile, scenario.read_toml(path), places.of(path))  # type: ignore[type-var]
     found._folder = path.absolute().parent
     if drivers or not _foreign("robots", found.robot):
         _ = found.robot_section

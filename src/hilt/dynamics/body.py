@@ -41,8 +41,8 @@ def check_inertia(inertia: np.ndarray, key: str) -> None:
 class Body(Section):
     """A free rigid body with 1 (along x), 3 (translation) or 6 degrees of freedom."""
 
-    mass: Kilogram = Field(gt=0)
-    dof: Literal[1, 3, 6] = 6
+    mass: Kilogram = Field(gt=0, description="of the simulated body")
+    dof: Literal[1, 3, 6] = Field(default=6, description="along x, without turning, or free")
     inertia: Inertia = Field(
         default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
         description="about the centre of mass, in the body frame; three numbers are its diagonal",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -120,11 +121,16 @@ def print_seeds(console: Console, summary: Any) -> None:
         console.print(f"[bold red]{summary.sentence}[/]", highlight=False)
 
 
-def print_systems(console: Console, found: dict[str, Any]) -> None:
+def print_systems(console: Console, found: dict[str, Any], folders: dict[str, Path]) -> None:
     for name, system in found.items():
         console.print(f"[bold]{name}[/]  {system['summary']}", highlight=False)
+        lines = Table.grid(padding=(0, 1, 0, 0))
+        lines.add_column(no_wrap=True, min_width=16)
         for scenario, summary in system["scenarios"].items():
-            console.print(f"    {scenario:12s} {summary}", highlight=False)
+            lines.add_row(f"    {scenario}", Text(summary))
+        console.print(lines)
+        if name in folders:
+            console.print(f"    in {folders[name]}", highlight=False, soft_wrap=True)
 
 
 def print_rigs(console: Console, found: dict[str, str]) -> None:

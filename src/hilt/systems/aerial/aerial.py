@@ -82,7 +82,7 @@ class Aerial(Scenario):
     sensor: Sensor = Sensor()
     hand: Hand
     cable: Cable = Cable()
-    limits: Limits
+    limits: Limits = Limits()
     goal: Goal = Goal()
 
     @property

@@ -31,7 +31,7 @@ class Contact(Section):
 
     kind: Literal["linear", "hertz"] = "linear"
     stiffness: NewtonPerMetre = Field(gt=0, description="of the front frame")
-    damping: NewtonSecondPerMetre = Field(default=0.0, ge=0)
+    damping: NewtonSecondPerMetre = Field(default=0.0, ge=0, description="of both frames")
     rear_stiffness_ratio: Number = Field(default=1.0, gt=0, description="stiffness of the rear frame against the front one")
     hertz_coefficient: Number = Field(default=6e6, gt=0, description="N/m^1.5, for kind hertz")
     friction: Number = Field(default=0.0, ge=0, description="coefficient µ")

@@ -46,7 +46,7 @@ from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, TwoBodies
 class Approach(Section):
     """How the servicer comes; the target rests."""
 
-    speed: MetrePerSecond = Field(gt=0)
+    speed: MetrePerSecond = Field(gt=0, description="of the servicer towards the target")
     direction: Direction = Field(default=(1.0, 0.0, 0.0), description="in W")
     position: Metre3 = Field(
         default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start"
@@ -101,7 +101,7 @@ class Docking(Scenario):
     compensate: Compensate = Compensate()
     collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts")
     prior: Prior = Prior()
-    limits: CommandLimits
+    limits: CommandLimits = CommandLimits()
     goal: Goal = Goal()
 
     @property
@@ -219,6 +219,9 @@ class Docking(Scenario):
                 "robot.delay",
                 "sensor.delay",
             )
+        for name, body in (("servicer", self.servicer), ("target", self.target)):
+            if self.dof == 6 and "inertia" not in body.model_fields_set:
+                raise Unfit(f"{name}.inertia is missing; a body that turns needs it; add it, in kg·m²", f"{name}.inertia")
         if self.dof == 1 and (any(self.frames.n_W[1:]) or any(self.approach.velocity[1:])):
             raise Unfit(
                 "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions",

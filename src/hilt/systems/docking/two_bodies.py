@@ -33,8 +33,11 @@ _FIGURES = record(
 class FreeBody(Section):
     """One of the two satellites; its assembly frame carries the docking gear."""
 
-    mass: Kilogram = Field(gt=0)
-    inertia: Inertia = Field(description="about the centre of mass, in the body frame; three numbers are its diagonal")
+    mass: Kilogram = Field(gt=0, description="of the satellite")
+    inertia: Inertia = Field(
+        default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+        description="about the centre of mass, in the body frame; three numbers are its diagonal; needed if dof is 6",
+    )
     angular_velocity: RadianPerSecond3 = Field(default=(0.0, 0.0, 0.0), description="at the start, in the body frame")
     assembly_position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the assembly frame, from the centre of mass")
     assembly_attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the assembly frame, w x y z")

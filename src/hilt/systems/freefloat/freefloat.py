@@ -53,7 +53,7 @@ class FreeFloat(Scenario):
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
     collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts with the walls")
-    limits: Limits
+    limits: Limits = Limits()
     goal: Goal = Goal()
 
     @property

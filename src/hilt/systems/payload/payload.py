@@ -97,7 +97,7 @@ class Payload(Scenario):
     sensor: Sensor = Sensor()
     force_filter: LowPass = LowPass()
     tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
-    limits: Limits
+    limits: Limits = Limits()
     goal: Goal = Goal()
 
     @property
