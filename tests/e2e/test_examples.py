@@ -1,10 +1,13 @@
 """Every example runs, is short, and prints something; what it prints of numbers is right."""
 
+import ast
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 from hilt import job
@@ -34,6 +37,35 @@ def test_example(path, tmp_path):
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
 def test_the_page_about_extending_shows_the_example_as_it_is(path):
     assert path.read_text() in PAGE.read_text()
+
+
+def executed(notebook):
+    """The code cells in one namespace, as a notebook runs them; what a cell ends with is shown as a notebook shows it."""
+    names = {"__name__": "__main__"}
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    shown = []
+    for number, cell in enumerate(cells):
+        tree = ast.parse("".join(cell["source"]), f"{notebook.name}, cell {number}")
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, notebook.name, "exec"), names)
+        value = eval(compile(ast.Expression(last.value), notebook.name, "eval"), names) if last else None
+        shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+    return names, cells, shown
+
+
+def test_the_notebook_runs_200_delays_in_8_lines(tmp_path, monkeypatch):
+    """The rebound that 4 ms of delay make is 1.171 [He2022, Table 1]; more delay makes more, and 1 % is passed far earlier."""
+    monkeypatch.chdir(tmp_path)
+    names, cells, shown = executed(ROOT / "examples" / "06_delays.ipynb")
+    delays, cov = names["axes"].lines[0].get_xdata(), names["axes"].lines[0].get_ydata()
+    assert len(delays) == 200
+    assert np.interp(0.004, delays, cov) == pytest.approx(1.171, abs=0.003)
+    assert np.all(np.diff(cov) > 0)
+    assert min(names["missed"]) < 0.001
+    (sweep,) = ("".join(cell["source"]) for cell in cells if "linspace" in "".join(cell["source"]))
+    assert len([line for line in sweep.splitlines() if line]) <= 8
+    assert "data:image/svg+xml" in shown[0]
+    plt.close("all")
 
 
 def test_there_are_examples():

@@ -206,6 +206,14 @@ def test_a_comparison_has_the_runs_of_all_combinations():
     assert repr(runs).count("\n") == 3
 
 
+def test_a_scenario_may_be_right_only_with_what_is_compared():
+    wrong = {"robot.kind": "ideal"}  # which has no delay, and the file gives one
+    runs = hilt.compare(
+        "docking", settings={**wrong, "collisions": 1, "compensate.method": "none"}, over={"robot.delay": [0.0]}
+    )
+    assert runs["0"].metrics["cov"][0] == pytest.approx(1.0, abs=0.01)
+
+
 def test_runs_beyond_the_memory_of_a_comparison_are_simulated_again(monkeypatch):
     over = {"robot.delay": ["1 ms", "2 ms"]}
     kept = hilt.compare("freefloat", "wall", over=over)

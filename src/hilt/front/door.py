@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,12 @@ def find(target: Target, choice: Choice, changes: Sequence[Setting]) -> Found:
     return job.find(os.fspath(target), name, changes)
 
 
-def _changed(system: System, values: Scenario, changes: Sequence[Setting]) -> Found:
+def _changed(system: System, values: Scenario, changes: Sequence[Setting], name: str = "scenario") -> Found:
     if changes:
         tree = values.model_dump(mode="json")
         scenario.apply_settings(tree, changes)
         values = scenario.build(type(values), tree)
-    return system, values, "scenario"
+    return system, values, name
 
 
 def run(
@@ -115,14 +115,24 @@ def compare(
     if not values:
         raise InputError("over names no key; give one with its values, such as {'robot.delay': ['10 ms', '20 ms']}")
     found: dict[str, Found] = {}
+    with_changes = _finder(target, choice, settings_of(settings))
     for chosen in itertools.product(*values.values()):
         label = _unused(", ".join(_words(each) for each in chosen), found)
-        found[label] = find(target, choice, [*settings_of(settings), *settings_of(dict(zip(values, chosen, strict=True)))])
+        found[label] = with_changes(settings_of(dict(zip(values, chosen, strict=True))))
         if len(found) > MOST:
             raise InputError(f"over asks for more than {MOST} runs; give fewer values")
     longest = max(found.values(), key=lambda each: each[1].loop.duration / each[1].loop.period)
     preflight.check(preflight.estimate(*longest[:2], len(found), recorded=record is not None))
     return Comparison(_runs(found, record), values)
+
+
+def _finder(target: Target, choice: Choice, settings: list[Setting]) -> Callable[[list[Setting]], Found]:
+    """Finds one scenario with many changes: its file and its units are read once, unless it is only right with the changes."""
+    try:
+        system, values, name = find(target, choice, settings)
+    except InputError:
+        return lambda changes: find(target, choice, [*settings, *changes])
+    return lambda changes: _changed(system, values, changes, name)
 
 
 def _runs(found: dict[str, Found], record: str | os.PathLike[str] | None) -> dict[str, Run]:
