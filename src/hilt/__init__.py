@@ -9,6 +9,13 @@
     run.frame(), run.array()         # pandas and xarray
 
 Values are text with a unit ("20 ms") or plain numbers in SI units.
+
+    run       a scenario once                              compare   once for each value of a key
+    load      a recording, as the run that it holds        check     can a scenario work at all?
+    scenario  checked values, without running them         system, list_systems
+    stage, method, register                                blocks, methods and systems of your own
+
+The classes: Run, Comparison, Scenario, System, Block, StageKind, Section; InputError, FaultWarning, PluginWarning.
 """
 
 import os
@@ -16,31 +23,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the compiler behind them takes a second to import: the first call waits for it, not `import hilt`
-    from hilt.analysis.check import Remark
-    from hilt.compiled import jit
-    from hilt.core.faults import InputError
-    from hilt.core.plugins import PluginWarning
-    from hilt.core.scenario import Scenario, Section
-    from hilt.core.stage import Block, StageKind
-    from hilt.core.system import System
-    from hilt.front.comparison import Comparison
-    from hilt.front.run import FaultWarning, Run
+    from hilt.analysis.check import Remark as Remark
+    from hilt.compiled import jit as jit
+    from hilt.core.faults import InputError as InputError
+    from hilt.core.plugins import PluginWarning as PluginWarning
+    from hilt.core.scenario import Scenario as Scenario
+    from hilt.core.scenario import Section as Section
+    from hilt.core.stage import Block as Block
+    from hilt.core.stage import StageKind as StageKind
+    from hilt.core.system import System as System
+    from hilt.front.comparison import Comparison as Comparison
+    from hilt.front.run import FaultWarning as FaultWarning
+    from hilt.front.run import Run as Run
 
 __version__ = "0.1.0"
 __all__ = [
-    "Block",
-    "Comparison",
-    "FaultWarning",
-    "InputError",
-    "PluginWarning",
-    "Run",
-    "Scenario",
-    "Section",
-    "StageKind",
-    "System",
     "check",
     "compare",
-    "jit",
     "list_systems",
     "load",
     "method",

@@ -91,15 +91,17 @@ def test_a_driver_of_ones_own_beside_its_rig_file_makes_what_its_delay_makes(tmp
     """It is found from any folder. Untreated, its cycle of delay gives the rebound that the simulation of such a robot gives; a
     tick that this machine is late by is a cycle more, so to 2 %."""
     folder = ROOT / "examples" / "own_driver"
-    settings = ["--set", "compensate.method=none", "--set", "collisions=1"]
-    command = [sys.executable, "-m", "hilt.cli.main", "run", "docking", *settings, "--rig", str(folder / "rig.toml"), "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    program = f"""import hilt
+run = hilt.run("docking", None, {{"compensate.method": "none", "collisions": 1}}, rig={str(folder / "rig.toml")!r})
+print(run.metrics["cov"][0], run.recording.parent, len(run["F_mea_W"]))"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout)["metrics"]["cov"]
+    found, recorded, rows = done.stdout.split()
+    assert (recorded, int(rows) > 100) == ("runs", True)
     same = [*rigfile.load(folder / "rig.toml", drivers=False).settings("docking"), "compensate.method=none", "collisions=1"]
     (simulated,) = job.simulate(*job.find("docking", None, same)).metrics["cov"]
     assert simulated == pytest.approx(1.172, abs=0.001)
-    assert found == pytest.approx(simulated, rel=0.02)
+    assert float(found) == pytest.approx(simulated, rel=0.02)
     assert len((folder / "my_robot.py").read_text().splitlines()) <= 60
 
 

@@ -273,7 +273,25 @@ def test_help_shows_every_function_with_an_example():
         assert f"{name}(" in text
         assert ">>> " in getattr(hilt, name).__doc__
         assert set(getattr(hilt, name).__annotations__) >= {"return"}
-    assert set(FUNCTIONS) <= set(hilt.__all__) <= set(dir(hilt))
+    assert set(FUNCTIONS) == set(hilt.__all__)
+    assert "CLASSES" not in text  # a thousand lines of methods would stand before the functions
+
+
+def test_the_classes_are_had_and_typed():
+    names = (
+        "Block",
+        "Comparison",
+        "FaultWarning",
+        "InputError",
+        "PluginWarning",
+        "Run",
+        "Scenario",
+        "Section",
+        "StageKind",
+        "System",
+    )
+    assert all(isinstance(getattr(hilt, name), type) and name in dir(hilt) for name in names)
+    assert (Path(hilt.__file__).parent / "py.typed").is_file()
 
 
 def test_systems_are_found_by_name_and_listed():
