@@ -101,7 +101,7 @@ def test_a_terminal_has_one_line_that_goes_again():
     line.tell(STEP)
     line.tell(None)
     said = console.file.getvalue()
-    assert "compiling docking: 41 of 118 functions (contact_step)" in said
+    assert "compiling docking, once: 41 of 118 functions (contact_step)" in said
     assert said.endswith("\x1b[2K") or "\x1b[2K" in said.rpartition("contact_step")[2]  # wiped off
 
 
@@ -113,7 +113,7 @@ def test_elsewhere_it_is_a_plain_line_every_few_seconds(monkeypatch):
     for now[0] in (101.0, 104.0, 106.0, 108.0, 112.0):
         line.tell(STEP)
     line.tell(None)
-    assert console.file.getvalue() == 2 * "compiling docking: 41 of 118 functions (contact_step)\n"
+    assert console.file.getvalue() == 2 * "compiling docking, once: 41 of 118 functions (contact_step)\n"
 
 
 def test_a_bar_that_is_shown_says_it_itself():

@@ -54,7 +54,8 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
         raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
     lab = session.Session(system, values, name, out, file)
     try:
-        lab.open()
+        with _reaching(file, rig):
+            lab.open()
         if asks:
             _put("The robot is held. Arm it? Type yes and press enter.")
         if as_json:
@@ -74,6 +75,20 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
             console.print(f"recording  {result.recording}", highlight=False, soft_wrap=True)
             console.print(f"report     {report(result)}", highlight=False, soft_wrap=True)
     end(result, as_json)
+
+
+@contextmanager
+def _reaching(file: "RigFile", rig: Path) -> Iterator[None]:
+    """Devices that stand on loopback and do not answer: most likely nobody has started them."""
+    from hilt.device import rigfile
+
+    try:
+        yield
+    except InputError as error:
+        if file.facility is None or error.keys:
+            raise
+        name = rig.stem if rig.parent == rigfile.SHIPPED else str(rig)
+        raise InputError(f"{error}; is the emulator running? hilt emulate {name}, in another terminal") from None
 
 
 def report(result: "Result") -> Path:
@@ -99,11 +114,17 @@ def doctor(
     seconds: Annotated[float, typer.Option(help="how long to measure")] = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """What this machine can do in real time, and what to change."""
+    """What this machine can do in real time, and what to change; takes 10 s, longer where cyclictest is installed."""
     from hilt.lab import doctor as examiner
 
     if rate <= 0 or seconds <= 0:
         raise InputError(f"--rate is {rate:g} Hz and --seconds {seconds:g} s; both must be greater than 0; change them")
+    if not as_json:
+        status.print(
+            f"Measuring for {seconds:g} s how late this machine is at {rate:g} Hz, and once more with cyclictest if it is "
+            "installed. Nothing is moved or changed; Ctrl-C ends it.",
+            highlight=False,
+        )
     found = examiner.examine(rate, seconds)
     if as_json:
         print(json.dumps(found))
@@ -128,6 +149,13 @@ def emulate(
         for line in fault:
             print(json.dumps(control.send(line)))
         return
+    use = f"hilt run {file.facility.system} --rig {rig}" if file.facility is not None else f"--rig {rig}"
+    status.print(
+        f"Starting a robot and a force sensor on this machine, without hardware; the first start compiles for up to a minute. "
+        f"Leave it running and use it from another terminal: {use}. Ctrl-C ends it.",
+        highlight=False,
+        soft_wrap=True,
+    )
     raise typer.Exit(facility.serve(file, settings, diary=diary))
 
 
@@ -201,7 +229,7 @@ def identify(
     path = rigfile.find(rig)
     file, target = rigfile.load(path), _out_file(path, out, "identified")
     ask = _who_arms(file)
-    with _driving("moving") as watch:
+    with _reaching(file, path), _driving("moving") as watch:
         fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch, ask=ask)
     identify_robot.write(fit, path, target)
     identify_robot.plot(fit, target.with_suffix(".svg"))
@@ -232,7 +260,7 @@ def calibrate(
     path = rigfile.find(rig)
     file, target = rigfile.load(path), _out_file(path, out, "tool")
     ask = _who_arms(file)
-    with _driving("turning") as watch:
+    with _reaching(file, path), _driving("turning") as watch:
         tool = calibration.run(file, poses, watch=watch, ask=ask, system=system)
     calibration.write(tool, path, target)
     print(json.dumps({**tool.as_json(), "rig": str(target)}) if as_json else "\n".join(tool.words()))

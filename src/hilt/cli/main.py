@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
     from hilt.core.scenario import Scenario
     from hilt.core.system import System
     from hilt.preflight import Estimate
+    from hilt.reproduce.claims import Reproduction
 
 MOST_CHOICES = 100  # of a comparison
 
@@ -118,7 +119,7 @@ def run(
     driver: cli_lab.Drivers = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(help="run this many seeds, from the scenario's on: mean and worst, no recording")] = 1,
 ) -> None:
-    """Run a scenario: table of metrics, energy ledger, recording and report."""
+    """Run a scenario: verdict, metrics, energy ledger, recording and report."""
     from hilt import job, preflight
     from hilt.core import registry
     from hilt.device import own, rigfile
@@ -198,8 +199,9 @@ def compare(
     settings: Settings = [],  # noqa: B006
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
+    every: Annotated[bool, typer.Option("--all", help="all metrics and the energy ledger, a line each")] = False,
 ) -> None:
-    """Run a scenario several times, with one value changed: one table, one picture, one sentence."""
+    """Run a scenario several times, with one value changed: a verdict for each, one picture, one sentence."""
     from hilt import job, preflight
     from hilt.core.clock import stamp
 
@@ -233,7 +235,7 @@ def compare(
     for choice, result in results.items():
         results[choice] = beside.computed(result)
         beside.keep(results[choice])
-    comparison.print_comparison(console, results)
+    comparison.print_comparison(console, results, every)
     for choice, result in results.items():
         console.print(f"{choice:10s} {page.write(result)}", highlight=False, soft_wrap=True)
     system, _, name = next(iter(found.values()))
@@ -302,19 +304,62 @@ def reproduce(
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
 ) -> None:
-    """Every number of a paper beside ours, with the verdict, and its figures."""
+    """Every number of a paper beside ours, with the verdict, and its figures; takes some minutes a paper."""
     from hilt import job
     from hilt.report import terminal
     from hilt.reproduce import papers
 
     job.check_folder(out)
-    results = [papers.reproduce(name) for name in ([paper] if paper else papers.names())]
+    names = [paper] if paper else papers.names()
+    results = list(map(papers.reproduce, names)) if as_json else _reproduced(names)
     if as_json:
         _print_json([result.as_json() for result in results] if paper is None else results[0].as_json())
         return
     for result in results:
         terminal.print_claims(console, result)
         console.print(f"report     {papers.write(result, out)}", highlight=False, soft_wrap=True)
+
+
+def _reproduced(names: list[str]) -> "list[Reproduction]":
+    """Paper after paper, with the time that each takes."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from hilt.reproduce import papers
+
+    many = f"{len(names)} papers and methods" if len(names) > 1 else names[0]
+    words = f"Computing every number of {many} again, from simulations of all its cases: some minutes each; Ctrl-C ends it."
+    status.print(words, highlight=False)
+    results = []
+    with Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=status) as bar:
+        for number, name in enumerate(names, 1):
+            task = bar.add_task(f"{name}  {number} of {len(names)}", total=1)
+            results.append(papers.reproduce(name))
+            bar.update(task, completed=1)
+    return results
+
+
+# The help shows commands in the order in which one needs them.
+_GROUPS = {
+    "Simulate": ("run", "check", "new", "compare", "list", "schema", "bound"),
+    "Recordings": ("show", "replay", "cockpit"),
+    "Lab": ("doctor", "emulate", "identify", "calibrate", "sessions", "ask"),
+    "Papers": ("reproduce",),
+}
+
+
+def _sort_commands() -> None:
+    groups = {name: group for group, names in _GROUPS.items() for name in names}
+    order = list(groups)
+
+    def name_of(command: typer.models.CommandInfo) -> str:
+        return str(command.name or getattr(command.callback, "__name__", ""))
+
+    app.registered_commands.sort(key=lambda command: order.index(name_of(command)) if name_of(command) in order else len(order))
+    for command in app.registered_commands:
+        command.rich_help_panel = groups.get(name_of(command), "Commands")
+
+
+_sort_commands()
 
 
 @contextmanager

@@ -29,10 +29,6 @@ class Step:
     total: int
     function: str
 
-    @property
-    def words(self) -> str:
-        return f"compiling {self.what}: {self.done} of {self.total} functions ({self.function})"
-
 
 def _values(function: Any) -> Iterator[Any]:
     """What a function may call: its globals, attributes of hilt's own modules, and what it closes over."""

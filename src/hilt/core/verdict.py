@@ -32,13 +32,15 @@ _STOPPED_BY = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a run beside its goal; `words` say both, with units."""
+    """One figure of a run beside its goal; `words` say both, with units; `label` and `shown` stand in tables."""
 
     metric: str
     value: float
     goal: float
     met: bool
     words: str
+    label: str
+    shown: str
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,12 @@ class Verdict:
 def percent(share: float) -> str:
     """0.0136 is 1.36 %; three digits, and no more than two behind the point."""
     value = 100.0 * share
-    return f"{value:.3g} %" if abs(value) >= 1.0 else f"{value:.2f} %"
+    return f"{value:.3g} %" if abs(value) >= 1.0 else f"{value if abs(value) >= 0.005 else 0.0:.2f} %"
 
 
-def at_most(metric: str, value: float, goal: float, words: str) -> Figure:
+def at_most(metric: str, value: float, goal: float, words: str, label: str, shown: str) -> Figure:
     """A figure whose goal is an upper bound."""
-    return Figure(metric, float(value), goal, bool(value <= goal), words)
+    return Figure(metric, float(value), goal, bool(value <= goal), words, label, shown)
 
 
 def against_goal(figures: Sequence[Figure], note: str = "") -> Verdict:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from hilt.core import places, registry, scenario
+from hilt.core import places, registry, scenario, toml
 from hilt.core.faults import InputError, Unfit, shortened
 from hilt.core.guard import NEVER, Limits
 from hilt.core.scenario import Section
@@ -241,7 +241,7 @@ def find(rig: str, *others: str) -> Path:
 
 def load(path: Path, *, drivers: bool = True) -> RigFile:
     """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt's own: no other code is run."""
-    found: RigFile = scenario.build(RigFile, scenario.read_toml(path), places.of(path))  # type: ignore[type-var]
+    found: RigFile = scenario.build(RigFile, toml.read(path, "rig"), places.of(path))  # type: ignore[type-var]
     found._folder = path.absolute().parent
     if drivers or not _foreign("robots", found.robot):
         _ = found.robot_section

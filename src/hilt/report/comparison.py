@@ -37,14 +37,36 @@ def _module(results: dict[str, Result]) -> Any:
     return next(iter(results.values())).system.part("views.report")
 
 
-def print_comparison(console: Console, results: dict[str, Result]) -> None:
+COLUMNS = 5  # of the table in the terminal, the name of the run included
+
+
+def brief(results: dict[str, Result]) -> list[tuple[str, ...]]:
+    """A head, then a line for each run: its name, its verdict, and the figures that it is judged by."""
+    verdicts = {name: result.verdict for name, result in results.items()}
+    labels = list(dict.fromkeys(figure.label for verdict in verdicts.values() for figure in verdict.figures))[: COLUMNS - 2]
+    made = len(labels) < COLUMNS - 2
+    lines = [("", "verdict", *labels, *(["made by the loop"] if made else []))]
+    for name, verdict in verdicts.items():
+        shown = {figure.label: figure.shown for figure in verdict.figures}
+        energy = [words.si(_made(results[name]), "J", 3)] if made else []
+        lines.append((name, verdict.kind, *(shown.get(label, words.NONE) for label in labels), *energy))
+    return lines
+
+
+def _made(result: Result) -> float:
+    """Joules that came from the loop and not from the world."""
+    return float(sum(row["net_J"] for row in result.ledger["rows"] if row["port"] != "environment"))
+
+
+def print_comparison(console: Console, results: dict[str, Result], every: bool = False) -> None:
+    """Runs as rows and what they are judged by; with `every` all metrics and ports, a line each."""
     first = next(iter(results.values()))
     console.print(f"[bold]{first.system.name} · {first.name}[/]  {first.scenario.summary}", highlight=False)
-    table = Table("", *results)
-    for line in rows(results):
-        if any(not cell.startswith("0") for cell in line[1:]):  # zeros are for the page
-            table.add_row(*line)
-    for column in table.columns[1:]:
+    lines = [("", *results), *rows(results)] if every else brief(results)
+    table = Table(*lines[0])
+    for line in lines[1:]:
+        table.add_row(*line)
+    for column in table.columns[1 if every else 2 :]:
         column.justify = "right"
     console.print(table)
     console.print(sentence(results), highlight=False)

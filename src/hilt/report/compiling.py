@@ -17,6 +17,11 @@ EVERY = 5.0  # s between two lines where they cannot be rewritten
 _bars: list[Callable[[Step | None], None]] = []  # a bar that is shown already has the line
 
 
+def words(step: Step) -> str:
+    """That it happens once is what one wants to know while waiting."""
+    return f"compiling {step.what}, once: {step.done} of {step.total} functions ({step.function})"
+
+
 class _Line:
     def __init__(self, console: Console) -> None:
         self._console, self._said = console, clock.now()
@@ -28,14 +33,14 @@ class _Line:
         elif not self._console.is_terminal:
             if step is not None and clock.now() - self._said > EVERY:
                 self._said = clock.now()
-                self._console.print(step.words, highlight=False, soft_wrap=True)
+                self._console.print(words(step), highlight=False, soft_wrap=True)
         elif step is None:
             self.end()
         elif self._status is None:
-            self._status = self._console.status(step.words)
+            self._status = self._console.status(words(step))
             self._status.start()
         else:
-            self._status.update(step.words)
+            self._status.update(words(step))
 
     def end(self) -> None:
         if self._status is not None:

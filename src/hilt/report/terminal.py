@@ -16,6 +16,7 @@ from hilt.core.verdict import Verdict
 from hilt.job import Result
 from hilt.report import timing, words
 from hilt.report.compiling import in_bar
+from hilt.report.compiling import words as compiling_words
 
 
 class _SpeedColumn(ProgressColumn):
@@ -50,7 +51,7 @@ def progress(console: Console, duration: float, period: float, what: str = "simu
             bar.update(task, completed=k * period, speed=k * period / elapsed)
 
     def compiling(step: Step | None) -> None:
-        bar.update(task, compiling="" if step is None else step.words)
+        bar.update(task, compiling="" if step is None else compiling_words(step))
 
     with bar, in_bar(compiling):
         task = bar.add_task("run", total=duration, speed=0.0, compiling="")

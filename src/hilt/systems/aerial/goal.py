@@ -22,20 +22,13 @@ def judge(result: Any) -> Verdict:
     metrics, scenario = result.metrics, result.scenario
     goal, given = scenario.goal, 0.0 - metrics["human_port_energy_min_J"]
     force, away = metrics["late_force_N"], max(metrics["base_displacement_m"])
+    energy = f"the loop gave the human {max(given, 0.0):.2f} J (goal {goal.port_energy:.3g} J)"
+    calm = f"force calm to {force:.2f} N (goal {goal.late_force:.3g} N)"
+    moved = f"base moved by {1e3 * away:.3g} mm at most (goal {1e3 * goal.displacement:.3g} mm)"
     figures: list[Figure] = [
-        at_most(
-            "human_port_energy_min_J",
-            given,
-            goal.port_energy,
-            f"the loop gave the human {max(given, 0.0):.2f} J (goal {goal.port_energy:.3g} J)",
-        ),
-        at_most("late_force_N", force, goal.late_force, f"force calm to {force:.2f} N (goal {goal.late_force:.3g} N)"),
-        at_most(
-            "base_displacement_m",
-            away,
-            goal.displacement,
-            f"base moved by {1e3 * away:.3g} mm at most (goal {1e3 * goal.displacement:.3g} mm)",
-        ),
+        at_most("human_port_energy_min_J", given, goal.port_energy, energy, "given to human", f"{max(given, 0.0):.2f} J"),
+        at_most("late_force_N", force, goal.late_force, calm, "vibration", f"{force:.2f} N"),
+        at_most("base_displacement_m", away, goal.displacement, moved, "base moved", f"{1e3 * away:.3g} mm"),
     ]
     if metrics["diverged"]:
         made = f"it gave the human {given:.3g} J more than they put in"
@@ -43,5 +36,5 @@ def judge(result: Any) -> Verdict:
     if scenario.task.kind == "diverter":
         hooked = bool(metrics["hooked"])
         words = "the tool hangs on the cable" if hooked else "the tool does not hang on the cable"
-        figures.insert(0, Figure("hooked", float(hooked), 1.0, hooked, words))
+        figures.insert(0, Figure("hooked", float(hooked), 1.0, hooked, words, "hooked", "yes" if hooked else "no"))
     return against_goal(figures)

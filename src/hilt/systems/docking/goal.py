@@ -50,7 +50,8 @@ def _known(values: list[float]) -> list[float]:
 
 def _figure(metric: str, words: str, values: list[float], goal: float) -> Figure:
     worst = max((value - 1.0 for value in values), key=abs)
-    return at_most(metric, abs(worst), goal, f"{words} {_off(worst, abs(worst) <= goal)} ideal (goal {percent(goal)})")
+    said = f"{words} {_off(worst, abs(worst) <= goal)} ideal (goal {percent(goal)})"
+    return at_most(metric, abs(worst), goal, said, f"{words} off by", percent(worst) if worst < 9.0 else f"× {1.0 + worst:.3g}")
 
 
 def _off(worst: float, met: bool) -> str:

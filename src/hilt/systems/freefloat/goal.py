@@ -26,14 +26,11 @@ def judge(result: Any) -> Verdict:
     metrics, goal = result.metrics, result.scenario.goal
     made, drift = metrics["energy_made"], metrics["position_error_m"]
     did = "made" if made > 0 else "lost"
+    energy = f"the loop {did} {percent(abs(made))} of the body's energy (goal {percent(goal.energy)})"
+    away = f"drift {1e3 * drift:.2f} mm (goal {1e3 * goal.drift:.3g} mm)"
     figures = (
-        at_most(
-            "energy_made",
-            abs(made),
-            goal.energy,
-            f"the loop {did} {percent(abs(made))} of the body's energy (goal {percent(goal.energy)})",
-        ),
-        at_most("position_error_m", drift, goal.drift, f"drift {1e3 * drift:.2f} mm (goal {1e3 * goal.drift:.3g} mm)"),
+        at_most("energy_made", abs(made), goal.energy, energy, "energy made", percent(made)),
+        at_most("position_error_m", drift, goal.drift, away, "drift", f"{1e3 * drift:.2f} mm"),
     )
     if made > DIVERGED_ENERGY:
         grown = f"{percent(made)} of the body's energy came from the loop itself and not from the world"

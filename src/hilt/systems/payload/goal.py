@@ -46,15 +46,12 @@ def _two_ways(result: Any) -> Verdict:
         return Verdict("no contact", "No contact: the slave arm applied no force at the end.")
     allowed = max(goal.felt * applied, goal.felt_least)
     settled = f"the forces settled in {settling:.3g} s" if math.isfinite(settling) else "the forces did not settle"
+    feels = f"the hand feels {off:.2f} N off the {applied:.3g} N applied (goal {allowed:.2g} N)"
+    until = f"{settled} (goal {goal.settling:.3g} s)"
     return against_goal(
         (
-            at_most(
-                "felt_minus_applied_N",
-                off,
-                allowed,
-                f"the hand feels {off:.2f} N off the {applied:.3g} N applied (goal {allowed:.2g} N)",
-            ),
-            at_most("settling_time_s", settling, goal.settling, f"{settled} (goal {goal.settling:.3g} s)"),
+            at_most("felt_minus_applied_N", off, allowed, feels, "felt off by", f"{off:.2f} N"),
+            at_most("settling_time_s", settling, goal.settling, until, "settled in", f"{settling:.3g} s"),
         )
     )
 
@@ -73,7 +70,7 @@ def _one_way(result: Any) -> Verdict:
     elif math.isfinite(distance):
         goal = scenario.goal.following
         words = f"slave hand within {1e3 * distance:.2f} mm of the virtual hand (goal {1e3 * goal:.3g} mm)"
-        figures.insert(0, at_most("position_error_m", distance, goal, words))
+        figures.insert(0, at_most("position_error_m", distance, goal, words, "hands apart", f"{1e3 * distance:.2f} mm"))
     else:
         return Verdict("not judged", f"Not judged: {distance.reason}.")
     return against_goal(figures)
@@ -88,14 +85,14 @@ def _made(ledger: dict[str, Any]) -> float:
 
 def _energy(made: float, goal: float) -> Figure:
     word = "made" if made > 0 else "lost"
-    return at_most(
-        "energy", abs(made), goal, f"the table's loop {word} {percent(abs(made))} of the energy (goal {percent(goal)})"
-    )
+    said = f"the table's loop {word} {percent(abs(made))} of the energy (goal {percent(goal)})"
+    return at_most("energy", abs(made), goal, said, "energy made", percent(made))
 
 
 def _outage(metrics: dict[str, Any], goal: float) -> Figure:
     travel = metrics["travel_after_outage_m"]
     words = f"the payload went {1e3 * travel:.3g} mm after the link was lost (goal {1e3 * goal:.3g} mm)"
     if not metrics["stopped"]:
-        return Figure("stopped", travel, goal, False, f"the payload still moved at the end of the outage, {words}")
-    return at_most("travel_after_outage_m", travel, goal, words)
+        moved = f"the payload still moved at the end of the outage, {words}"
+        return Figure("stopped", travel, goal, False, moved, "travel", f"{1e3 * travel:.3g} mm, moving")
+    return at_most("travel_after_outage_m", travel, goal, words, "travel", f"{1e3 * travel:.3g} mm")
