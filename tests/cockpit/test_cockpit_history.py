@@ -179,3 +179,16 @@ def test_every_number_of_a_row_has_a_name_and_words():
         np.testing.assert_array_equal(table[:, place], column(rows, name))
     np.testing.assert_array_equal(table[:, names["contact"]], rows["contact"])
     np.testing.assert_array_equal(table[:, names["F_So_S.tau.2"]], rows["F_So_S"]["tau"][:, 2].astype("f4"))
+
+
+def test_the_energy_of_the_bodies_has_rotation_in_it():
+    """Which a row has in two parts: a body that only turns is not at rest."""
+    rows = np.zeros(4, signals.row_type(("H", "H_rot")))
+    rows["t"] = PERIOD * np.arange(4)
+    rows["H"], rows["H_rot"] = np.random.default_rng(1).uniform(size=(2, 4))
+    place = columns_of(rows.dtype)["H_all"]
+    np.testing.assert_array_equal(numbers(rows)[:, place], (rows["H"] + rows["H_rot"]).astype("f4"))
+    np.testing.assert_array_equal(column(rows, "H_all"), numbers(rows)[:, place])
+    history = History(rows.dtype, PERIOD, 1.0)
+    history.append(rows)
+    np.testing.assert_array_equal(history.range(["H_all"], -1.0, 9.0, 10).low[0], numbers(rows)[:, place])

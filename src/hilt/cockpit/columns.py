@@ -7,10 +7,25 @@ import numpy as np
 
 from hilt.core.signals import TABLE, leaves, unit_of
 
+# Shown beside the signals: what a row has only in parts. Behind them in the order of places.
+SUMS = {"H_all": (("H", "H_rot"), "J", "kinetic energy of the bodies, of translation and rotation")}
+
 
 @functools.cache
 def columns_of(dtype: np.dtype) -> dict[str, int]:
     """Name of each number of a row -> its place. All numbers are eight bytes wide, so the place is the offset in eights."""
+    places = _places(dtype)
+    return {**places, **{name: len(places) + number for number, name in enumerate(_sums(dtype))}}
+
+
+@functools.cache
+def _sums(dtype: np.dtype) -> tuple[str, ...]:
+    """The sums that can be had from a row."""
+    return tuple(name for name, (parts, _, _) in SUMS.items() if set(parts) <= set(dtype.names or ()))
+
+
+@functools.cache
+def _places(dtype: np.dtype) -> dict[str, int]:
     places: dict[str, int] = {}
     for name, (offset, _, shape) in leaves(dtype).items():
         count = int(np.prod(shape))
@@ -33,20 +48,30 @@ def _whole_numbers(dtype: np.dtype) -> np.ndarray:
 
 def numbers(rows: np.ndarray) -> np.ndarray:
     """Rows as a table of single precision, one line for each row: enough for a picture, half the memory."""
-    count = len(rows)
+    count, width, sums = len(rows), rows.dtype.itemsize // 8, _sums(rows.dtype)
     plain = rows.view(np.uint8).reshape(count, -1)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large for single precision is infinite
-        table: np.ndarray = plain.view(np.float64).astype(np.float32)
+    table = np.empty((count, width + len(sums)), np.float32)
     whole = _whole_numbers(rows.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large for single precision is infinite
+        table[:, :width] = plain.view(np.float64)
+        for number, name in enumerate(sums):
+            table[:, width + number] = _sum(rows, name)
     table[:, whole] = plain.view(np.int64)[:, whole]
     return table
 
 
+def _sum(rows: np.ndarray, name: str) -> np.ndarray:
+    found: np.ndarray = np.sum([rows[part] for part in SUMS[name][0]], axis=0)
+    return found
+
+
 def column(rows: np.ndarray, name: str) -> np.ndarray:
     """One number of every row, in single precision."""
-    place = columns_of(rows.dtype)[name]
-    kind = np.int64 if place in _whole_numbers(rows.dtype) else np.float64
     with np.errstate(over="ignore", invalid="ignore"):
+        if name in _sums(rows.dtype):
+            return _sum(rows, name).astype(np.float32)
+        place = columns_of(rows.dtype)[name]
+        kind = np.int64 if place in _whole_numbers(rows.dtype) else np.float64
         found: np.ndarray = rows.view(kind).reshape(len(rows), -1)[:, place].astype(np.float32)
     return found
 
@@ -64,6 +89,9 @@ def describe(dtype: np.dtype, prefix: str = "") -> list[dict[str, Any]]:
         for i in range(int(np.prod(shape))):
             leaf = f"{name}.{i}" if shape else name
             found.append({"name": prefix + leaf, "unit": unit, "frame": frame, "meaning": meaning})
+    for name in _sums(dtype):
+        _, unit, meaning = SUMS[name]
+        found.append({"name": prefix + name, "unit": unit, "frame": "", "meaning": meaning})
     return found
 
 

@@ -79,7 +79,7 @@ class History:
 
     def __init__(self, dtype: np.dtype, period: float, duration: float) -> None:
         self.columns = columns_of(dtype)
-        width = dtype.itemsize // 8
+        width = len(self.columns)
         ticks = math.ceil(duration / period) + 1
         room = max(FIRST_BUCKET * FACTOR, min(ROWS_BYTES // (4 * width), math.ceil(FULL_SECONDS / period), ticks))
         self.period = period

@@ -7,7 +7,7 @@ PRESETS: Presets = {
         ("contact force along x", "N", {"F_C_true_W.0": "ideal", "F_mea_W.0": "measured", "F_hat_W.0": "compensated"}),
         ("tip position", "m", {"p_C_des_W.0": "simulated", "p_C_W.0": "robot", "p_C_true_W.0": "true"}),
         ("tip velocity", "m/s", {"v_C_des_W.0": "simulated", "v_C_W.0": "robot"}),
-        ("energy", "J", {"H": "of the bodies", "E_contact": "in the contact"}),
+        ("energy", "J", {"H_all": "of the bodies", "E_contact": "in the contact"}),
         ("identified stiffness", "N/m", {"k_hat": "k̂"}),
         ("identified damping", "N·s/m", {"c_hat": "ĉ"}),
     ],

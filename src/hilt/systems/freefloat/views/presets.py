@@ -8,7 +8,7 @@ PRESETS: Presets = {
         ("position along x", "m", {"X_WBcm.p.0": "body", "X_WB_cmd.p.0": "set-point", "X_WB_true.p.0": "robot"}),
         ("velocity of the body", "m/s", axes("V_WBcm.v", "v")),
         ("turning of the body", "rad/s", axes("V_WBcm.w", "ω")),
-        ("kinetic energy", "J", {"H": "translation", "H_rot": "rotation"}),
+        ("kinetic energy", "J", {"H_all": "all", "H": "translation", "H_rot": "rotation"}),
         ("observed energy", "J", {**axes("E_obs", "controlled"), "E_obs_free.0": "uncontrolled x"}),
     ],
     "controller": [
