@@ -1,5 +1,7 @@
 """Recordings in the page: what became of them, scrubbed at once, and several side by side from their first contact."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -57,7 +59,43 @@ def test_a_recording_is_scrubbed(cockpit, folder):
     assert len({tuple(scene) for scene in scenes}) > 15
     expect(page.part("metrics")).to_contain_text("speed")
     page.look("docking-recording")
+    plots_are_taken_along(page)
+    layouts_are_kept(page)
     page.page.context.close()
+
+
+def plots_are_taken_along(page):
+    """As a table in SI units, and as a picture in the unit of its axis."""
+    plot = page.page.locator(".plot", has_text="tip position")
+    expect(plot.locator("h3")).to_have_text("tip position [mm]")
+    with page.page.expect_download() as taken:
+        plot.get_by_role("button", name="tip position as csv").click()
+    head, first, *_ = taken.value.path().read_text().splitlines()
+    assert head.startswith('"t [s]","simulated p_C_des_W.0 [m]')
+    assert float(first.split(",")[0]) == pytest.approx(0.0, abs=0.1)
+    with page.page.expect_download() as taken:
+        plot.get_by_role("button", name="tip position as svg").click()
+    assert taken.value.suggested_filename == "tip-position.svg"
+    assert "tip position [mm]" in ElementTree.parse(taken.value.path()).getroot().find("{*}text").text
+
+
+def layouts_are_kept(page):
+    """Under a name, in this browser, beside the sets of the system; a reload has it."""
+    remove = page.page.get_by_role("button", name="remove plot contact force along x")
+    remove.click()
+    page.part("save-layout").click()
+    page.page.get_by_label("name of the layout").fill("mine")
+    page.page.keyboard.press("Enter")
+    expect(page.part("layouts")).to_have_value("saved: mine")
+    page.part("layouts").select_option("contact")
+    expect(remove).to_be_visible()
+    page.page.reload()
+    page.until("window.hilt.frames > 0")
+    page.part("layouts").select_option("saved: mine")
+    expect(remove).to_have_count(0)
+    expect(page.page.locator(".plot", has_text="tip position")).to_be_visible()
+    page.page.get_by_role("button", name="Forget").click()
+    expect(remove).to_be_visible()
 
 
 def test_the_list_says_what_became_of_each_run_and_what_was_changed(cockpit, folder):

@@ -54,6 +54,16 @@ export function si(value: number | null | undefined, unit: string, digits = 3): 
   return `${plain(value / 1000 ** power, digits)} ${PREFIXES[power]}${unit}`;
 }
 
+// A prefix belongs to the first unit, and a kilogram has one already: 20 mm, 176 kN/m, but 3684 kg·m².
+const TAKES_PREFIX = /^(m|s|N|J|W|Hz|rad|V|A)(?![²³\w])/;
+
+/** The prefix with which people read a size: 0.02 m as 20 mm. */
+export function prefixFor(unit: string, size: number): { prefix: string; factor: number } {
+  if (!TAKES_PREFIX.test(unit) || !Number.isFinite(size) || size < 1e-13) return { prefix: "", factor: 1 };
+  const power = Math.min(3, Math.max(-3, Math.floor(Math.log10(size) / 3 + 1e-12)));
+  return { prefix: PREFIXES[power]!, factor: 1000 ** power };
+}
+
 export function plain(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);

@@ -37,7 +37,7 @@ startTheme(by("theme"), () => {
 useDark(isDark());
 
 const scene = new ScenePanel();
-const plots = new PlotsPanel(client, isDark);
+const plots = new PlotsPanel(client, isDark, { take: () => scene.layout, give: (layout) => (scene.layout = layout) });
 const energy = new EnergyPanel();
 const timing = new TimingPanel(client);
 const parameters = new ParametersPanel(client);

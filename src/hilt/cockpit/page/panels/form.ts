@@ -1,6 +1,6 @@
 // The form of a scenario: one row a field, with unit, range, meaning, and what is wrong with it beside it.
 
-import { h } from "../dom";
+import { h, prefixFor, si } from "../dom";
 import { type Field, type Schema, fieldOf, fields, same, typed } from "./schema";
 
 export interface Problem {
@@ -91,11 +91,12 @@ export class Form {
       { type: "button", title: "back to the scenario's value", "aria-label": `reset ${field.key}` },
       "↺",
     );
+    const echo = h("small.echo");
     const element = h(
       "div.field",
       { "data-key": field.key },
       h("label", { for: id }, field.name.replaceAll("_", " ")),
-      h(`div.inputs.${field.kind}`, {}, ...inputs, field.unit && h("span.unit", {}, field.unit), reset),
+      h(`div.inputs.${field.kind}`, {}, ...inputs, field.unit && h("span.unit", {}, field.unit), echo, reset),
       h("span.about", {}, [field.about, field.range, field.optional ? "may be empty" : ""].filter(Boolean).join(" · ")),
       error,
     );
@@ -112,7 +113,10 @@ export class Form {
       reset: () => begun.forEach((input, i) => ([input.value, input.checked] = at[i]!)),
     };
     row.first = read();
+    const say = () => (echo.textContent = asPeopleRead(read(), field.unit));
+    say();
     const note = () => {
+      say();
       element.classList.toggle("changed", !same(read(), row.first));
       this.changed();
     };
@@ -123,6 +127,12 @@ export class Form {
     });
     return row;
   }
+}
+
+/** "= 15 mm" beside a 0.015 that stands for metres: a bare number is SI, and is easily misread. */
+function asPeopleRead(value: unknown, unit: string): string {
+  if (typeof value !== "number" || prefixFor(unit, Math.abs(value)).factor === 1) return "";
+  return `= ${si(value, unit, 6)}`;
 }
 
 function controls(field: Field, id: string): { inputs: HTMLElement[]; read: () => unknown } {

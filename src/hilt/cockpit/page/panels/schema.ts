@@ -102,14 +102,19 @@ function limits(schema: Schema): Partial<Schema> {
   );
 }
 
+const [NEAR_ZERO, FAR] = [1e-6, 1e6]; // bounds beyond keep formulas from overflowing, and tell nobody anything
+
 /** "≥ 0 s", "> 0 and < 1". */
 export function rangeOf(schema: Partial<Schema>, unit: string): string {
-  const parts = [
+  const bounds: [string, number | undefined][] = [
     ["≥", schema.minimum ?? schema.ge],
     [">", schema.exclusiveMinimum ?? schema.gt],
     ["≤", schema.maximum ?? schema.le],
     ["<", schema.exclusiveMaximum ?? schema.lt],
-  ].filter(([, bound]) => bound !== undefined);
+  ];
+  const parts = bounds
+    .filter(([, bound]) => bound !== undefined && Math.abs(bound) < FAR)
+    .map(([sign, bound]) => (bound! > 0 && bound! <= NEAR_ZERO ? [">", 0] : [sign, bound]));
   const text = parts.map(([sign, bound]) => `${sign} ${bound}`).join(" and ");
   return text && unit ? `${text} ${unit}` : text;
 }

@@ -2,14 +2,16 @@
 
 import type { Client } from "../client";
 import { by, h } from "../dom";
-import { painter } from "../painter";
 import { LETTERS } from "../panels/result";
+import { painter } from "../painter";
 import type { Frame, PlotChoice, Signal, Watching } from "../protocol";
+import { type Layout, ofOne, ofSeveral, remove, save, saved } from "./layouts";
 import { type Curve, Plot } from "./plot";
 import { Search } from "./search";
 import { Detail, LIVE_WINDOW, liveHistory } from "./sources";
 
 const MOST_SIGNALS = 24; // the server's limit
+const OWN = "saved: "; // before the name of a layout that was saved, so that it is told from ours
 const MOST_DRAWINGS = 10; // a second
 const PALETTES = {
   light: ["#1f6fb5", "#c2570c", "#2a8a4a", "#8b3fb0", "#0e8a8f", "#a8324a"],
@@ -26,7 +28,22 @@ export class PlotsPanel {
   private choices: PlotChoice[] = [];
   private watching: Watching | null = null;
   private area = h("div.plot-area");
-  private presets = h("select", { "aria-label": "set of plots", onchange: () => this.preset() });
+  private presets = h("select", { "aria-label": "set of plots", "data-testid": "layouts", onchange: () => this.preset() });
+  private keep = h(
+    "button",
+    { title: "save these plots and views under a name, in this browser", "data-testid": "save-layout", onclick: () => this.name(true) },
+    "Save",
+  );
+  // Not a dialog of the browser's: while one is open, no key and no button of the page works, STOP included.
+  private naming = h("input", {
+    hidden: true,
+    maxlength: 40,
+    placeholder: "name, then Enter",
+    "aria-label": "name of the layout",
+    onblur: () => this.name(false),
+    onkeydown: (event: KeyboardEvent) => event.key === "Enter" && this.saveLayout(),
+  });
+  private drop = h("button", { hidden: true, title: "forget this saved layout", onclick: () => this.forget() }, "Forget");
   private pauseButton = h(
     "button",
     { title: "hold the plots still; the run goes on", "data-testid": "pause-plots", onclick: () => this.pause(!this.paused) },
@@ -49,6 +66,7 @@ export class PlotsPanel {
   constructor(
     private client: Client,
     private dark: () => boolean,
+    private views: { take: () => Pick<Layout, "views" | "large">; give: (layout: Layout) => void },
   ) {
     this.detail = new Detail(client, () => {
       this.note.textContent = this.zoom && this.detail.full ? "every row" : "";
@@ -62,7 +80,7 @@ export class PlotsPanel {
     });
     this.search = new Search((signal, fresh) => this.add(signal, fresh));
     by("plots").append(
-      h("div.bar", {}, this.presets, this.search.element, this.pauseButton, this.resetButton, this.note),
+      h("div.bar", {}, this.presets, this.drop, this.naming, this.keep, this.search.element, this.pauseButton, this.resetButton, this.note),
       this.area,
     );
     new ResizeObserver(() => this.schedule()).observe(this.area);
@@ -85,7 +103,48 @@ export class PlotsPanel {
     const plain = watching.recordings ? watching.signals.filter(({ name }) => name.startsWith("1/")) : watching.signals;
     this.search.offer(plain.map((signal) => ({ ...signal, name: signal.name.replace(/^1\//, "") })));
     this.pauseButton.hidden = !watching.session;
-    this.presets.replaceChildren(...watching.presets.map(({ name }) => h("option", {}, name)));
+    this.listSets();
+    this.preset();
+  }
+
+  private get system(): string {
+    return [this.watching?.info ?? []].flat()[0]?.system ?? "";
+  }
+
+  private listSets(): void {
+    const own = saved(this.system).map(({ name }) => h("option", { value: `${OWN}${name}` }, name));
+    this.presets.replaceChildren(
+      ...(this.watching?.presets ?? []).map(({ name }) => h("option", {}, name)),
+      ...(own.length ? [h("optgroup", { label: "saved" }, ...own)] : []),
+    );
+  }
+
+  /** The saved layout that is chosen, if it is one. */
+  private get own(): Layout | undefined {
+    const { value } = this.presets;
+    return value.startsWith(OWN) ? saved(this.system).find(({ name }) => name === value.slice(OWN.length)) : undefined;
+  }
+
+  private name(on: boolean): void {
+    [this.naming.hidden, this.keep.hidden] = [!on, on];
+    if (on) this.naming.focus();
+  }
+
+  /** The plots as they stand and the views beside them. */
+  private saveLayout(): void {
+    const name = this.naming.value.trim();
+    if (!name || !this.system) return;
+    save(this.system, { name, plots: ofOne(this.choices), ...this.views.take() });
+    this.listSets();
+    this.presets.value = `${OWN}${name}`;
+    this.drop.hidden = false;
+    this.naming.value = "";
+    this.naming.blur();
+  }
+
+  private forget(): void {
+    if (this.own) remove(this.system, this.own.name);
+    this.listSets();
     this.preset();
   }
 
@@ -164,8 +223,14 @@ export class PlotsPanel {
   }
 
   private preset(): void {
+    const { own } = this;
+    this.drop.hidden = !own;
     const preset = this.watching?.presets[Math.max(0, this.presets.selectedIndex)];
-    this.choices = structuredClone(preset?.plots ?? []);
+    const known = new Set(this.watching?.signals.map(({ name }) => name));
+    this.choices = own
+      ? ofSeveral(own.plots, this.watching?.recordings?.length ?? 1).filter(({ signals }) => signals.every((name) => known.has(name)))
+      : structuredClone(preset?.plots ?? []);
+    if (own) this.views.give(own);
     this.rebuild();
   }
 

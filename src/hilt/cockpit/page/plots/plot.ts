@@ -1,8 +1,9 @@
 // One plot: several signals of one unit, each as a band from minimum to maximum.
 
 import uPlot from "uplot";
-import { h, plain } from "../dom";
+import { h, plain, prefixFor } from "../dom";
 import type { PlotChoice } from "../protocol";
+import { csvOf, download, svgOf } from "./export";
 
 export interface Curve {
   signal: string; // name as the server knows it
@@ -17,6 +18,7 @@ export interface Columns {
 }
 
 const MARGIN = 0.08; // of the range, above and below
+const SLACK = 3; // how far beyond its thousand a value may go before the unit changes: it must not flicker
 
 export class Plot {
   readonly element: HTMLElement;
@@ -26,6 +28,9 @@ export class Plot {
   private body = h("div.plot-body");
   private data: uPlot.AlignedData = [new Float64Array(0)];
   private mark = NaN;
+  private span: [number, number] = [0, 0];
+  private scale = { prefix: "", factor: 1 };
+  private unit = h("small");
 
   constructor(
     readonly choice: PlotChoice,
@@ -47,16 +52,27 @@ export class Plot {
         value,
       );
     });
-    const unit = choice.unit && choice.unit !== "1" ? ` [${choice.unit}]` : "";
+    this.tellUnit();
     this.element = h(
       "section.plot",
       { "aria-label": choice.title },
       h(
         "header",
         {},
-        h("h3", { title: choice.title }, choice.title, h("small", {}, unit)),
+        h("h3", { title: choice.title }, choice.title, this.unit),
         h("div.legend", {}, ...entries),
-        h("button.quiet", { title: "remove this plot", "aria-label": `remove plot ${choice.title}`, onclick: remove }, "×"),
+        h(
+          "div.plot-do",
+          {},
+          ...(["svg", "csv"] as const).map((kind) =>
+            h(
+              "button.quiet",
+              { title: `save this plot as ${kind.toUpperCase()}`, "aria-label": `${choice.title} as ${kind}`, onclick: () => this.save(kind) },
+              kind,
+            ),
+          ),
+          h("button.quiet", { title: "remove this plot", "aria-label": `remove plot ${choice.title}`, onclick: remove }, "×"),
+        ),
       ),
       this.body,
     );
@@ -67,6 +83,7 @@ export class Plot {
   draw(columns: Columns, from: number, to: number, mark: number): void {
     this.rows = columns.times.length;
     this.mark = mark;
+    this.span = [from, to];
     this.data = [columns.times, ...columns.lows.flatMap((low, i) => [low, columns.highs[i]!])] as unknown as uPlot.AlignedData;
     const width = this.body.clientWidth;
     const height = this.body.clientHeight;
@@ -77,7 +94,33 @@ export class Plot {
       this.chart!.setData(this.data, false);
       this.chart!.setScale("x", { min: from, max: Math.max(to, from + 1e-6) });
     });
+    this.choosePrefix();
     this.tell();
+  }
+
+  /** By the largest value on the axis. */
+  private choosePrefix(): void {
+    const { min, max } = this.chart!.scales.y!;
+    const size = Math.max(Math.abs(min ?? 0), Math.abs(max ?? 0));
+    const next = size === 1 && !this.rows ? this.scale : prefixFor(this.choice.unit, size);
+    const shown = size / this.scale.factor;
+    if (next.factor === this.scale.factor || (this.scale.prefix && shown > 1 / SLACK && shown < 1000 * SLACK)) return;
+    this.scale = next;
+    this.tellUnit();
+    this.chart!.redraw(false, true);
+  }
+
+  private tellUnit(): void {
+    const { unit } = this.choice;
+    this.unit.textContent = unit && unit !== "1" ? ` [${this.scale.prefix}${unit}]` : "";
+  }
+
+  private save(kind: "svg" | "csv"): void {
+    const { title, unit } = this.choice;
+    const data = this.data as ArrayLike<number | null>[];
+    const shown = { title, unit, curves: this.curves, data, from: this.span[0], to: this.span[1], scale: this.scale };
+    if (kind === "svg") download(`${title}.svg`, "image/svg+xml", svgOf(shown));
+    else download(`${title}.csv`, "text/csv", csvOf(shown));
   }
 
   dispose(): void {
@@ -117,7 +160,7 @@ export class Plot {
             space: 70,
             values: (_, ticks) => ticks.map((t) => (this.last && t !== null ? `${plain(t, 6)} s` : "")),
           },
-          { ...axis, size: 52, space: 15, values: (_, ticks) => ticks.map((y) => (y === null ? "" : tick(y))) },
+          { ...axis, size: 52, space: 15, values: (_, ticks) => ticks.map((y) => (y === null ? "" : tick(y / this.scale.factor))) },
         ],
         series: [{}, ...series],
         bands,
@@ -148,7 +191,7 @@ export class Plot {
       let k = index; // a row of the other recording only: the last one of this
       while (k > 0 && this.data[2 * i + 1]?.[k] === undefined) k--;
       const low = this.data[2 * i + 1]?.[k] ?? NaN;
-      const text = plain(0.5 * (low + (this.data[2 * i + 2]?.[k] ?? NaN)), 4);
+      const text = plain((0.5 * (low + (this.data[2 * i + 2]?.[k] ?? NaN))) / this.scale.factor, 4);
       if (value.textContent !== text) value.textContent = text;
     });
   }

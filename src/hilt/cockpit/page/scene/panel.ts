@@ -82,6 +82,19 @@ export class ScenePanel {
     this.redraw();
   }
 
+  /** Which viewpoint each view shows, and the view that is large: for a layout that is saved. */
+  get layout(): { views: number[]; large: number } {
+    return { views: this.views.map((view) => view.viewpoint), large: this.large };
+  }
+
+  set layout({ views, large }: { views: number[]; large: number }) {
+    if (!this.world) return;
+    const known = this.scene!.views.length;
+    this.views.forEach((view, i) => view.enter(this.world!, views[i]! >= 0 && views[i]! < known ? views[i]! : i));
+    this.large = -1;
+    this.enlarge(large);
+  }
+
   get readings() {
     return this.world?.readings ?? [];
   }

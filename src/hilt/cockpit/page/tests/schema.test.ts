@@ -46,6 +46,8 @@ test("every value of a scenario becomes one field, with unit and range", () => {
 test("ranges are said with all their bounds", () => {
   assert.equal(rangeOf({ minimum: 0, exclusiveMaximum: 1 }, ""), "≥ 0 and < 1");
   assert.equal(rangeOf({}, "s"), "");
+  assert.equal(rangeOf({ minimum: 1e-12, maximum: 1e9 }, "m"), "> 0 m");
+  assert.equal(rangeOf({ minimum: -1e12, maximum: 1e12 }, ""), "");
 });
 
 test("an error of a component stands beside its vector", () => {
