@@ -41,6 +41,7 @@ FLAGS = [
 ]
 PICTURES = Path(os.environ.get("HILT_PICTURES") or Path(tempfile.gettempdir()) / "hilt-pictures")
 TOKEN = "the-token-of-the-browser-tests"
+AT_ONCE = 200.0  # [ms] from STOP to STOPPED
 LONG = 60.0  # [s] until something that must happen is given up
 COMPILED = 200.0  # [s] until a station has answered that had to be compiled first
 _started: set[str] = set()  # stations; others on this machine are none of ours
@@ -273,6 +274,19 @@ class Page:
     def colours(self, part):
         """How many different colours a part of the page shows."""
         return len(np.unique(_pixels(self.part(part).screenshot()).reshape(-1, 3), axis=0))
+
+
+def busy(page):
+    """Plots with as many signals as a page may ask for, and a pointer that runs over them."""
+    box = page.part("plots").bounding_box()
+    for x in np.linspace(0.2, 0.8, 8):
+        page.page.mouse.move(box["x"] + x * box["width"], box["y"] + 0.5 * box["height"])
+
+
+def quick(stops):
+    """Each of them where a core is free for the page (benchmarks/cockpit.py), half of them on a machine with more to do."""
+    assert np.median(stops) < AT_ONCE, stops
+    assert os.getloadavg()[0] > (os.cpu_count() or 1) or max(stops) < AT_ONCE, stops
 
 
 class DryLab:

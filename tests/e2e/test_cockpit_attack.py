@@ -24,11 +24,19 @@ def cockpit(tmp_path_factory):
         yield chromium, found, name
 
 
-def test_stop_arrives_while_forms_recordings_sockets_and_strangers_keep_the_server_busy(cockpit):
-    """Whether, not how soon: that is benchmarks/cockpit.py's."""
-    chromium, found, recorded = cockpit
+@pytest.fixture(scope="module")
+def driver(cockpit):
+    """A page with a long run in its hands, and the run's name."""
+    chromium, found, _ = cockpit
     page = chromium.page(found.address, size=(1024, 640))
-    name = page.launch("docking", "table1", LONG_RUN)
+    yield page, page.launch("docking", "table1", LONG_RUN)
+    page.page.context.close()
+
+
+def test_stop_arrives_while_forms_recordings_sockets_and_strangers_keep_the_server_busy(cockpit, driver):
+    """Whether, not how soon: that is benchmarks/cockpit.py's."""
+    _, found, recorded = cockpit
+    page, name = driver
     page.take()
     page.go()
     with attack(found, name, recorded, sockets=8, strangers=20):
@@ -42,15 +50,12 @@ def test_stop_arrives_while_forms_recordings_sockets_and_strangers_keep_the_serv
     stopped = recording.load(Path(path)).result["who"][-1]
     assert stopped["what"] == "stop"
     assert "control, 127.0.0.1" in stopped["who"]
-    page.page.context.close()
 
 
-def test_a_link_to_watch_shows_and_stops_and_steers_nothing(cockpit):
+def test_a_link_to_watch_shows_and_stops_and_steers_nothing(cockpit, driver):
     chromium, found, _ = cockpit
-    page = chromium.page(found.address, size=(1280, 800))
-    name = page.launch("docking", "table1", LONG_RUN)
-    page.take()
-    page.go()
+    page, name = driver
+    page.again()
     guest = chromium.page(found.link(keys.WATCH, session=name))
     guest.is_in("LIVE")
     guest.until("window.hilt.t > 0.2")
@@ -61,8 +66,8 @@ def test_a_link_to_watch_shows_and_stops_and_steers_nothing(cockpit):
     guest.part("stop").click()
     page.is_in("STOPPED")
     guest.is_in("STOPPED")
-    for each in (page, guest):
-        each.page.context.close()
+    expect(guest.part("fault")).to_contain_text("watch, 127.0.0.1")  # who it was
+    guest.page.context.close()
 
 
 def test_a_link_opens_one_page_a_reload_keeps_it_and_no_address_or_cookie_has_a_secret(cockpit):

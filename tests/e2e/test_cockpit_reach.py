@@ -4,14 +4,14 @@ import pytest
 from playwright.sync_api import expect
 
 from hilt.live import mailbox
-from tests.e2e.cockpit import browser, needs_browser, server, until
+from tests.e2e.cockpit import browser, busy, needs_browser, quick, server, until
 
 pytestmark = needs_browser
 
 LONG_RUN = {"loop.duration": "600 s", "collisions": "1000000"}
 WINDOWS = {390: 844, 768: 1024, 1400: 860, 1920: 1080}  # [px]: telephone, tablet, laptop, wall
 TABS = ("tab-live", "tab-operator", "tab-scenarios", "tab-recordings")
-HIT = """(part) => {
+HIT = """() => {
   const stop = document.querySelector("[data-testid=stop]"), box = stop.getBoundingClientRect();
   const hits = [0.1, 0.5, 0.9].flatMap((x) => [0.1, 0.5, 0.9].map((y) =>
     document.elementFromPoint(box.left + x * box.width, box.top + y * box.height) === stop));
@@ -79,5 +79,15 @@ def test_stop_is_under_the_hand_at_every_width_and_works(page):
         page.page.mouse.down()
         page.is_in("STOPPED")
         page.page.mouse.up()
+    for key in ("Space", "Escape"):
+        page.again()
+        page.part("tab-live").click()
+        page.until("window.hilt.t > 0.5")
+        busy(page)
+        page.page.keyboard.press(key)
+        page.is_in("STOPPED")
+    stops = page.probe("stops")
+    assert len(stops) == len(WINDOWS) + 2
+    quick(stops)
     expect(page.part("state")).to_have_text("STOPPED")
     expect(page.part("fault")).to_contain_text("Stopped by guest 1 (page 1, control, 127.0.0.1)")

@@ -12,7 +12,7 @@ from tests.e2e.cockpit import Server, browser, needs_browser, server, until
 
 pytestmark = needs_browser
 
-WATCHED = 8.0  # [s]
+WATCHED = 5.0  # [s]
 STARTED_LATE = 1e-3  # [s]: half of the ticks begin within it on a machine that has much else to do
 
 

@@ -77,6 +77,7 @@ export class ScenariosPanel {
     this.chosen = { system, scenario };
     for (const button of this.list.querySelectorAll<HTMLElement>("[data-key]"))
       button.setAttribute("aria-pressed", String(button.dataset.key === `${system}/${scenario}`));
+    this.right.replaceChildren(h("p.waiting", {}, `Opening ${system} · ${scenario}…`)); // what was typed before is not this one's
     try {
       const found = await api<{ schema: Schema; values: Record<string, unknown>; text: string }>(
         `/api/scenario/${encodeURIComponent(system)}/${encodeURIComponent(scenario)}`,

@@ -18,6 +18,7 @@ export interface Columns {
 }
 
 const MARGIN = 0.08; // of the range, above and below
+const ROUNDING = 1e-9; // in the unit of the axis: below, a figure is what rounding left
 const SLACK = 3; // how far beyond its thousand a value may go before the unit changes: it must not flicker
 
 export class Plot {
@@ -191,7 +192,8 @@ export class Plot {
       let k = index; // a row of the other recording only: the last one of this
       while (k > 0 && this.data[2 * i + 1]?.[k] === undefined) k--;
       const low = this.data[2 * i + 1]?.[k] ?? NaN;
-      const text = plain((0.5 * (low + (this.data[2 * i + 2]?.[k] ?? NaN))) / this.scale.factor, 4);
+      const middle = (0.5 * (low + (this.data[2 * i + 2]?.[k] ?? NaN))) / this.scale.factor;
+      const text = plain(Math.abs(middle) < ROUNDING ? 0 : middle, 4);
       if (value.textContent !== text) value.textContent = text;
     });
   }
