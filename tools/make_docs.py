@@ -2,6 +2,7 @@
 
 docs/signals.md     from the signal table
 docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
+docs/api.md         what `import hilt` offers, from its docstrings (reference.py)
 docs/house.svg      the rooms and who imports whom (house.py)
 docs/licences.md    licences of what the package contains and of what it asks for
 docs/docking.svg    the README's picture, from the run that it shows; not checked, since fonts differ between machines
@@ -16,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 import house
+import reference
 
 from hilt.core import registry, signals
 
@@ -143,6 +145,7 @@ def licences_page() -> str:
 def main() -> None:
     makers = {"signals": signals_page, "references": references_page, "licences": licences_page}
     pages = {ROOT / "docs" / f"{name}.md": make() for name, make in makers.items()}
+    pages[ROOT / "docs" / "api.md"] = reference.page(GENERATED)
     pages[ROOT / "docs" / "house.svg"] = house.picture()
     if "--check" not in sys.argv:
         readme_picture()
