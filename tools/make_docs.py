@@ -2,6 +2,7 @@
 
 docs/signals.md     from the signal table
 docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
+docs/scenarios.md   every key of every scenario
 docs/api.md         what `import hilt` offers, from its docstrings (reference.py)
 docs/house.svg      the rooms and who imports whom (house.py)
 docs/licences.md    licences of what the package contains and of what it asks for
@@ -9,6 +10,7 @@ docs/docking.svg    the README's picture, from the run that it shows; not checke
 """
 
 import ast
+import itertools
 import json
 import re
 import sys
@@ -19,7 +21,7 @@ from pathlib import Path
 import house
 import reference
 
-from hilt.core import registry, signals
+from hilt.core import outline, registry, signals
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPERS = {
@@ -33,6 +35,11 @@ PAPERS = {
     "on orbit. ROBOMECH Journal 5, 2018.",
 }
 MARK = re.compile(r"\[([A-Z]\w+\d{4}), ((?:eq|fig)\. \d+(?:, (?:eq|fig)\. \d+)*)\]")
+ABOUT_SCENARIOS = """Every key of a scenario file, from the schema that checks it. `hilt new SYSTEM` writes a commented file with
+the keys that matter, `hilt schema SYSTEM --brief` shows them in the terminal, and `hilt schema SYSTEM` is the JSON schema.
+
+Values are text with a unit (`"20 ms"`) or plain numbers in the unit shown here; *needed* keys have no default. Any key can be
+changed on the command line: `--set robot.delay="20 ms"`. How `belief` works: [one tick](loop.md#world-and-belief)."""
 GENERATED = "Made by `make docs`; do not edit.\n"
 
 
@@ -57,6 +64,26 @@ def signals_page() -> str:
         cells = (f"`{signal.name}`", parts, signal.unit, signal.frame, signal.meaning, ", ".join(users[signal.name]))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def scenarios_page() -> str:
+    """Every key of every scenario, section by section."""
+    lines = [
+        "# Scenario reference",
+        "",
+        GENERATED,
+        ABOUT_SCENARIOS,
+        "",
+    ]
+    for name, system in registry.systems().items():
+        lines += [f"## {name}", "", f"{system.summary[:1].upper()}{system.summary[1:]}.", ""]
+        for section, keys in itertools.groupby(outline.lines(system.scenario), lambda line: line.key.rpartition(".")[0]):
+            lines += [f"### {name}: {section or 'top level'}", "", "| key | unit | default | meaning |", "|---|---|---|---|"]
+            for line in keys:
+                default = "*needed*" if line.default == "needed" else f"`{line.default}`" if line.default != "-" else "-"
+                lines.append(f"| `{line.key}` | {line.unit} | {default} | {line.meaning.replace('|', chr(92) + '|')} |")
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def marks(folder: Path) -> dict[tuple[str, str], list[str]]:
@@ -143,7 +170,7 @@ def licences_page() -> str:
 
 
 def main() -> None:
-    makers = {"signals": signals_page, "references": references_page, "licences": licences_page}
+    makers = {"signals": signals_page, "scenarios": scenarios_page, "references": references_page, "licences": licences_page}
     pages = {ROOT / "docs" / f"{name}.md": make() for name, make in makers.items()}
     pages[ROOT / "docs" / "api.md"] = reference.page(GENERATED)
     pages[ROOT / "docs" / "house.svg"] = house.picture()
