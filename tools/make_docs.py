@@ -35,7 +35,7 @@ PAPERS = {
     "on orbit. ROBOMECH Journal 5, 2018.",
 }
 MARK = re.compile(r"\[([A-Z]\w+\d{4}), ((?:eq|fig)\. \d+(?:, (?:eq|fig)\. \d+)*)\]")
-ABOUT_SCENARIOS = """Every key of a scenario file, from the schema that checks it. `hilt new SYSTEM` writes a commented file with
+ABOUT_SCENARIOS = """Every key of a scenario file, as the schema checks it. `hilt new SYSTEM` writes a commented file with
 the keys that matter, `hilt schema SYSTEM --brief` shows them in the terminal, and `hilt schema SYSTEM` is the JSON schema.
 
 Values are text with a unit (`"20 ms"`) or plain numbers in the unit shown here; *needed* keys have no default. Any key can be

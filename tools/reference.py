@@ -71,7 +71,7 @@ def _told(text: str) -> Iterator[str]:
         elif inside and not line.strip():
             yield "```"
         inside = prompt or (inside and bool(line.strip()))
-        yield line.replace("``", "`") if not inside else line
+        yield re.sub(r"\s+# ", "  # ", line) if inside else line  # comments as the formatter has them
     if inside:
         yield "```"
     yield ""
