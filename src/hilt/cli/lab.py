@@ -119,6 +119,7 @@ def doctor(
 
     if rate <= 0 or seconds <= 0:
         raise InputError(f"--rate is {rate:g} Hz and --seconds {seconds:g} s; both must be greater than 0; change them")
+    examiner.check(rate, seconds)
     if not as_json:
         status.print(
             f"Measuring for {seconds:g} s how late this machine is at {rate:g} Hz, and once more with cyclictest if it is "
@@ -140,7 +141,7 @@ def emulate(
 ) -> None:
     """Stand in for the robot and the sensor of a rig file, on loopback, until interrupted."""
     from hilt.device import rigfile
-    from hilt.lab.dry import facility
+    from hilt.lab.dry import facility, robot
     from hilt.lab.dry.control import FacilityControl
 
     file = rigfile.load(rigfile.find(rig))
@@ -149,6 +150,7 @@ def emulate(
         for line in fault:
             print(json.dumps(control.send(line)))
         return
+    robot.check(file)
     use = f"hilt run {file.facility.system} --rig {rig}" if file.facility is not None else f"--rig {rig}"
     status.print(
         f"Starting a robot and a force sensor on this machine, without hardware; the first start compiles for up to a minute. "

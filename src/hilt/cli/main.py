@@ -326,6 +326,8 @@ def _reproduced(names: list[str]) -> "list[Reproduction]":
 
     from hilt.reproduce import papers
 
+    for unknown in set(names) - set(papers.names()):
+        papers.reproduce(unknown)  # refuses it in one sentence
     many = f"{len(names)} papers and methods" if len(names) > 1 else names[0]
     words = f"Computing every number of {many} again, from simulations of all its cases: some minutes each; Ctrl-C ends it."
     status.print(words, highlight=False)

@@ -36,13 +36,18 @@ def grade(worst_us: float) -> str:
     return next((name for limit, name in GRADES if worst_us < limit), WORST_GRADE)
 
 
-def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
-    """Look at the host and measure it at a rate [Hz], for a while; see `words`."""
+def check(rate: float, seconds: float) -> None:
+    """Refuse what cannot be measured, and measuring while somebody needs the machine."""
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(f"rate is {rate:g} Hz; {RATES[0]:g} to {RATES[1]:g} Hz can be measured; choose one of them")
     if not 1.0 / rate <= seconds <= 3600.0:
         raise InputError(f"time is {seconds:g} s; one period ({1.0 / rate:g} s) to 3600 s can be measured; choose one of them")
     cores.check_nobody_live()
+
+
+def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
+    """Look at the host and measure it at a rate [Hz], for a while; see `words`."""
+    check(rate, seconds)
     ours = Claims()  # nor does a session begin on this core meanwhile
     try:
         core, host = cores.take(ours), look()
