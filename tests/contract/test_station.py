@@ -94,7 +94,7 @@ def test_only_what_its_state_allows(seat):
         assert not here.ask(what).accepted, what
     assert here.ask("stop").accepted
     here.rest()
-    assert "somebody asked" in here.front.sentence
+    assert "a stop was requested" in here.front.sentence
     assert not here.ask("arm").accepted, "reset first"
     assert here.ask("reset").accepted
     first = here.front.recording
@@ -148,7 +148,7 @@ def test_a_hand_that_falls_silent_is_a_fault(seat):
     here.go()
     here.hold((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), 0.4)
     wait_for(lambda: here.front.state == STOPPED, "stop")
-    assert "dead man" in here.front.sentence
+    assert "dead-man" in here.front.sentence
     here.rest()
     assert job.replay(recording.load(Path(here.front.recording))) is None
 

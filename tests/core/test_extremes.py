@@ -48,7 +48,7 @@ def test_a_response_that_vanishes_beside_the_dead_time_is_none():
 
 
 def test_a_direction_of_no_length_is_one_sentence():
-    with pytest.raises(InputError, match=r"approach\.direction is .*; it must point somewhere; give a direction"):
+    with pytest.raises(InputError, match=r"approach\.direction is .*; it has no direction; give a non-zero vector"):
         docking("approach.direction=[0, 0, 0]")
     with pytest.raises(InputError, match=r"approach\.direction"):
         docking("approach.direction=[1e-300, 0, 0]")
@@ -86,7 +86,7 @@ def test_a_bound_that_cannot_be_solved_is_one_sentence():
 
 
 def test_an_inertia_that_no_base_has_is_one_sentence():
-    with pytest.raises(InputError, match=r"flying_arm\.base_inertia has principal moments .* mend the tensor"):
+    with pytest.raises(InputError, match=r"flying_arm\.base_inertia has principal moments .* correct the tensor"):
         job.find("aerial", None, ["flying_arm.base_inertia=[1, 1, 3]"])
 
 

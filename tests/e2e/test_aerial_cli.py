@@ -12,13 +12,13 @@ from hilt.report import page
 from tests.e2e.command import here as hilt
 
 BAD = {
-    "hardware out of reach": (["--set", "hardware_arm.start=[2, 0, 0.4]"], "choose a nearer hardware_arm.start"),
-    "flying arm out of reach": (["--set", "tool.position=[1, 0, -0.3]"], "bring the tool nearer to the base"),
+    "hardware out of reach": (["--set", "hardware_arm.start=[2, 0, 0.4]"], "choose a closer hardware_arm.start"),
+    "flying arm out of reach": (["--set", "tool.position=[1, 0, -0.3]"], "move the tool closer to the base"),
     "zero mass": (["--set", "vehicle.mass=0"], "vehicle.mass is 0.0 kg; it must be greater than 0 kg"),
     "filter above Nyquist": (["--set", "force_filter.bandwidth=700"], "at most the Nyquist frequency of 628.319 rad/s"),
     "negative delay": (["--set", "link.delay=-1 ms"], "at least 0 s"),
     "negative hand": (["--set", "hand.stiffness=-1"], "at least 0 N/m"),
-    "tank over its brim": (["--set", "tank.start=1 J"], "between two bounds"),
+    "tank over its brim": (["--set", "tank.start=1 J"], "between these bounds"),
     "contact from more to less": (["--set", "task.handover.contact=[3, 1]"], "swap them"),
 }
 

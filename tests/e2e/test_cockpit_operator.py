@@ -65,7 +65,7 @@ def test_the_virtual_arm_answers_at_once_and_the_slave_after_the_delay(driven):
         if page.probe("state") == "LIVE":
             break
         # A machine that is too busy to bring a word within 0.3 s is stopped, and rightly so.
-        expect(page.part("fault")).to_contain_text("silence of the hand")
+        expect(page.part("fault")).to_contain_text("time without a signal")
         page.again()
     latency = page.probe("latency")
     page.look("payload-operator")
@@ -107,5 +107,5 @@ def test_a_tab_that_is_closed_while_driving_stops_the_run_softly(driven):
     page.page.close(run_before_unload=True)
     watcher = mailbox.Watcher(name)
     until(lambda: watcher.front.state == mailbox.STOPPED)
-    assert "dead man" in watcher.front.sentence
+    assert "dead-man" in watcher.front.sentence
     watcher.close()

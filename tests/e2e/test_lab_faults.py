@@ -191,10 +191,10 @@ def say_stop(run):
 
 
 ON_THE_WAY = {
-    "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "jumped from one record to the next"),
+    "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "jumped more between two records"),
     "the sensor is saturated": (switch("sensor.saturate"), "saturated"),
     "the robot's cable is out": (switch("robot.disconnect"), "no packet"),
-    "somebody says stop": (say_stop, "somebody asked to stop"),
+    "somebody says stop": (say_stop, "a stop was requested"),
 }
 
 

@@ -20,7 +20,7 @@ BAD = {
     "negative shaper": (["--set", "operator.shaper=-1 s"], "operator.shaper"),
     "profile that goes back": (
         ["--set", "operator.kind=profile", "--set", "operator.profile=[[0, 0.01], [2, 0.02], [1, 0.01]]"],
-        "each later than the one before",
+        "each later than the previous one",
     ),
     "unknown arm": (["--set", "arm.model=rubber"], "'point', 'jointed'"),
     "duplication above one": (["--set", "link.duplication=1.5"], "at most 1"),

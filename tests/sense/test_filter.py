@@ -83,7 +83,7 @@ def test_none_is_the_wrench_itself():
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        (["force_filter.kind=butterworth"], "needs its corner"),
+        (["force_filter.kind=butterworth"], "needs a cutoff"),
         (["force_filter.cutoff=10 Hz"], "kind is 'none'"),
         (["force_filter.kind=first-order", "force_filter.cutoff=500 Hz"], "must be below 500 Hz"),
         (["force_filter.kind=chebyshev"], "must be one of"),

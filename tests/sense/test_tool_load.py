@@ -109,5 +109,5 @@ def test_the_stage_follows_a_prescribed_motion():
 def test_a_load_that_cannot_be_is_refused_with_a_sentence():
     with pytest.raises(InputError, match="mass"):
         scenario.build(ToolLoad, {"mass": "-1 kg", "centre_of_mass": [0, 0, 0]})
-    with pytest.raises(InputError, match="which no body has"):
+    with pytest.raises(InputError, match="which no rigid body can have"):
         scenario.build(ToolLoad, {"mass": "1 kg", "centre_of_mass": [0, 0, 0], "inertia": [1, 1, 5]})

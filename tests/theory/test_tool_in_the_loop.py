@@ -136,5 +136,5 @@ def test_any_pose_leaves_less_than_half_a_newton(name):
 
 
 def test_the_sensor_of_docking_carries_nothing():
-    with pytest.raises(InputError, match="stands under the target"):
+    with pytest.raises(InputError, match="is fixed under the target"):
         job.find("docking", "table1", [LOAD])

@@ -1,6 +1,6 @@
-"""The command: where the simulated body is, or ahead of it.
+"""The command: the pose of the simulated body, or a pose ahead of it.
 
-A robot that answers τ late stands where the body is if it is sent to where the body will be:
+A robot with a lag of τ is where the body is now if it is sent to where the body will be in τ:
 
     x + τ v + ½ τ² a
 """
@@ -47,7 +47,7 @@ def _pack(p: np.record, lead: Lead, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    """A robot that is led has been led before: no jump in the first tick."""
+    """The lead applies from the start, so the first tick has no jump."""
     v = vec.load(sig.V_WB_sim.v)
     _command(sig, vec.add(vec.load(sig.X_WB_sim.p), vec.scale(p.tau, v)), v)
 

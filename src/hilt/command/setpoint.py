@@ -1,4 +1,4 @@
-"""From the simulated centre of mass to the frame that the mock-up has on the simulated body.
+"""From the simulated centre of mass to the mock-up's frame on the simulated body.
 
 p_WB = p_WBcm - R_WB c
 """

@@ -1,8 +1,8 @@
-"""What a controller is told of the world where it is not so: a tree of the values that differ.
+"""Where the controller's knowledge differs from the world: a tree of the values that differ.
 
-A scenario's sections are the world; `belief` names keys of them with other values. Both are merged when a scenario is read, to
-check what is believed as strictly as the world, and again whenever the believed scenario is wanted, since the world may have
-been changed by then.
+A scenario's sections are the world; `belief` gives other values for some of their keys. Both are merged when a scenario is
+read, to check the beliefs as strictly as the world, and again whenever the believed scenario is needed, since the world may
+have changed by then.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ def merged(world: Any, belief: Any, key: str = "belief") -> Any:
         for name, each in belief.items():
             if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < len(entries)):
                 raise InputError(
-                    f"{key}.{name} is not an entry; there are {len(entries)}, counted from 0; give one of them",
+                    f"{key}.{name} is not an entry; there are {len(entries)}, counted from 0; choose an existing one",
                     key=f"{key}.{name}",
                 )
             entries[int(name)] = merged(entries[int(name)], each, f"{key}.{name}")
@@ -30,7 +30,7 @@ def merged(world: Any, belief: Any, key: str = "belief") -> Any:
 
 
 def checked(believed: Any, world: Any, belief: Any) -> Any:
-    """The tree of a belief with the values that a check has made of it, in SI units."""
+    """The tree of a belief with its checked values, in SI units."""
     if isinstance(belief, dict) and isinstance(believed, BaseModel) and type(believed) is type(world):
         return {name: checked(getattr(believed, name), getattr(world, name), each) for name, each in belief.items()}
     if isinstance(belief, dict) and isinstance(believed, tuple) and isinstance(world, tuple):
@@ -39,11 +39,11 @@ def checked(believed: Any, world: Any, belief: Any) -> Any:
 
 
 def applied(world: Any, belief: Any) -> Any:
-    """A checked scenario, or a part of one, with checked beliefs in it."""
+    """A checked scenario, or part of one, with the checked beliefs applied."""
     if not isinstance(belief, dict):
         return belief
     if isinstance(world, BaseModel):
         return world.model_copy(update={name: applied(getattr(world, name), each) for name, each in belief.items()})
     if isinstance(world, tuple):
         return tuple(applied(each, belief[str(i)]) if str(i) in belief else each for i, each in enumerate(world))
-    return world  # the world has lost this section since
+    return world  # the section has been removed from the world since

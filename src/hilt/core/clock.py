@@ -2,10 +2,10 @@
 
 A clock's `wait_until(t)` returns at t seconds after its start and says how late it was; the loop records that.
 
-Two things make a tick late, and they have different cures, so they are counted apart. An *overrun* is the loop's own: its
-tick took too long. An *oversleep* is the host's: the loop was waiting and was woken late (or the packet came late). No clock
-makes up for lost time with a burst of ticks, which a robot would feel as a jump: a missed deadline is gone, and the next one
-is the next multiple of the period in the future.
+Two things make a tick late, and they have different cures, so they are counted separately. An *overrun* is the loop's: its
+tick took too long. An *oversleep* is the host's: the loop was waiting and was woken late (or the packet arrived late). No clock
+makes up for lost time with a burst of ticks, which would make a robot jump: a missed deadline is skipped, and the next one is
+the next multiple of the period in the future.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ class _Timespec(ctypes.Structure):
 
 
 class Monotonic:
-    """The host's monotonic clock. It sleeps to an absolute time: what happens before the sleep does not make it later."""
+    """The host's monotonic clock. It sleeps until an absolute time, so a delay before the sleep does not add to it."""
 
     def __init__(self) -> None:
         self._until = _Timespec()
@@ -68,7 +68,7 @@ class Monotonic:
 
 
 class _Tally:
-    """What a clock counts: overruns apart from oversleeps, each with the worst one and the time of the run it happened at."""
+    """What a clock counts: overruns and oversleeps separately, each with the worst case and when in the run it happened."""
 
     def __init__(self, tolerance: float, source: TimeSource | None) -> None:
         self._tolerance = tolerance
@@ -84,7 +84,7 @@ class _Tally:
         return self._source.now() - self._left
 
     def _overrun(self, came: float, period: float, late: float, deadlines: int) -> None:
-        """The loop came back after its deadline. If it used its period up, that is why; else it had been woken too late."""
+        """The loop came back after its deadline: an overrun if the tick used up its period, otherwise an oversleep."""
         if came - self._left > (1.0 - self._tolerance) * period:
             self.overruns += deadlines
             if late > self.worst_overrun:
@@ -97,16 +97,16 @@ class _Tally:
                 self.worst_oversleep, self.worst_oversleep_at = late, self._asked
 
     def counts(self) -> dict[str, Any]:
-        """For the report of a run: what was missed and why, and the worst of it."""
+        """For the report of a run: what was missed and why, and the worst case."""
         everything = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         return {"overruns": self.overruns, "oversleeps": self.oversleeps, "missed": self.missed, "clock": everything}
 
 
 class PeriodicClock(_Tally):
-    """Wall time with absolute deadlines, a period apart. The period is the step from one asked time to the next.
+    """Wall time with absolute deadlines, a period apart. The period is the step from one requested time to the next.
 
-    After missed deadlines the times asked for lie later on the wall clock, by whole periods; the lateness of the tick that
-    missed them is counted from its own deadline, so that no row hides it.
+    After missed deadlines the requested times shift later on the wall clock, by whole periods; the lateness of the tick that
+    missed them is counted from its own deadline, so no row hides it.
     """
 
     def __init__(self, tolerance: float = TOLERANCE, source: TimeSource | None = None) -> None:
@@ -130,7 +130,7 @@ class PeriodicClock(_Tally):
         late = self._left - target
         if period > 0.0:
             self._oversleep(period, late)
-            if late >= period:  # slept through whole periods: stopped, or a host that does not keep time
+            if late >= period:  # slept through whole periods: suspended, or a host that cannot keep time
                 self._skip(math.floor(late / period), period)
         return self._left - deadline
 
@@ -143,8 +143,8 @@ class PeriodicClock(_Tally):
 class DeviceClock(_Tally):
     """The device's packet is the clock: the rig waits for it, and calls `arrived` when it is there.
 
-    Packets are expected a period apart. The phase is that of the earliest ones, since a packet may be held up on its way but
-    never comes before it was sent; a small share of each lateness moves it on, for a device whose clock runs slower.
+    Packets are expected a period apart. The phase follows the earliest ones, since a packet may be delayed but never arrives
+    before it was sent; a small fraction of each lateness shifts the phase, to follow a device whose clock runs slower.
     """
 
     DRIFT = 0.01
@@ -159,7 +159,7 @@ class DeviceClock(_Tally):
         self._expected = self._came = math.inf
 
     def wait_until(self, t: float) -> float:
-        """Returns at once; the time since the packet was expected, if that is over."""
+        """Returns at once, with the time since the packet was expected, or 0 if that is still ahead."""
         self._asked, self._came = t, self._source.now()
         late = max(0.0, self._came - self._expected)
         if late > 0.0:
@@ -167,10 +167,10 @@ class DeviceClock(_Tally):
         return late
 
     def arrived(self) -> float:
-        """The packet is here: how much later than expected [s]."""
+        """The packet has arrived: how much later than expected [s]."""
         now = self._left = self._source.now()
         late = max(0.0, now - self._expected)
-        if self._came <= self._expected:  # the loop was there in time to wait
+        if self._came <= self._expected:  # the loop was already waiting
             self._oversleep(self._period, late)
         if late > 0.0:
             lost = math.floor(late / self._period)
@@ -188,12 +188,12 @@ def now() -> float:
 
 
 def nanoseconds() -> int:
-    """The same clock in whole nanoseconds: all processes of a host read the same."""
+    """The same clock in whole nanoseconds, common to all processes of a host."""
     return time.monotonic_ns()
 
 
 def wall() -> float:
-    """Seconds of the calendar clock, which the kernel stamps packets with. It may jump: only for the age of a packet."""
+    """Seconds of the calendar clock, with which the kernel stamps packets. It may jump: use it only for a packet's age."""
     return time.time()
 
 

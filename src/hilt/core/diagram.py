@@ -1,7 +1,7 @@
-"""A block diagram made into compiled code: `tick`, `plant`, `observe` and `batch`, with the blocks that a scenario uses.
+"""Turn a block diagram into compiled code: `tick`, `plant`, `observe` and `batch`, with the blocks that a scenario uses.
 
-A system states its blocks once, as a table (system.py). The functions are written out from it as source, one call a block,
-and compiled like any other. The source lies beside its machine code in the cache, to be read and to be stepped through.
+A system lists its blocks once, as a table (system.py). The functions are generated from it as source, one call per block,
+and compiled like any other. The source is kept beside its machine code in the cache, to read and to step through.
 """
 
 import hashlib
@@ -45,8 +45,8 @@ class Code:
     """The compiled functions of a diagram. Each is compiled when it is first called."""
 
     tick: Callable[..., None]  # (row, x, p): measurements to set-points; runs in simulation and in the lab
-    plant: Callable[..., None]  # (row, w, p): set-points to measurements; the lab has the real thing instead
-    observe: Callable[..., None]  # (row, w, p): what is left of the plant in the lab
+    plant: Callable[..., None]  # (row, w, p): set-points to measurements; replaced by the real thing in the lab
+    observe: Callable[..., None]  # (row, w, p): what remains of the plant in the lab
     batch: Callable[..., int]  # (row, x, w, p, log): plant and tick in a compiled loop
 
 
@@ -66,7 +66,7 @@ def _file(function: Any) -> Path:
 
 
 def _stamp(text: str, blocks: Blocks) -> str | None:
-    """A hash of everything that the code is made of; None if some of it has no file, as in a notebook."""
+    """A hash of all the sources that the code is made of; None if some of them have no file, as in a notebook."""
     found = hashlib.sha256(text.encode())
     for block in blocks:
         file = _file(block.kind.step)
@@ -77,7 +77,7 @@ def _stamp(text: str, blocks: Blocks) -> str | None:
 
 
 def build(name: str, tick: Blocks, plant: Blocks, observe: Blocks) -> Code:
-    """Compile a diagram, or find it compiled."""
+    """Compile a diagram, or load it from the cache."""
     blocks = (*tick, *plant, *observe)
     text = source(name, tick, plant, observe)
     stamp = _stamp(text, blocks)

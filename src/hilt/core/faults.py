@@ -22,35 +22,35 @@ ENERGY = 8
 DEVICE = 9
 ROBOT_SILENT, ROBOT_LIMITED, ROBOT_NOT_SENDABLE, ROBOT_LINE = 10, 11, 12, 13
 SENSOR_STALE, SENSOR_STATUS, SENSOR_SATURATED, SENSOR_FROZEN = 14, 15, 16, 17
-LATENESS = 18  # value: how late the tick began [s]
+LATENESS = 18  # value: how late the tick started [s]
 RECORDER = 19
 ANGULAR_ACCELERATION, JERK = 70, 71
 ROBOT_OFF_TRACK = 72  # value: distance from its set-point [m]
 ROBOT_TURNED = 73  # value: the same as an angle [rad]
-ROBOT_OUTSIDE = 74  # value: measured place along the axis [m]
+ROBOT_OUTSIDE = 74  # value: measured position along the axis [m]
 ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angular speed [rad/s]
 ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED, ROBOT_RIVAL = 54, 56
 SENSOR_GAP, SENSOR_JUMP = 53, 55
-DEAD_MAN = 52  # value: how long the hand on the switch was silent [s]
-REQUESTED = 50  # somebody asked for it
-HEXA_REACH = 20  # value: the rod that the pose needs [m], limit: the rod there is
+DEAD_MAN = 52  # value: time without a signal from the dead-man switch [s]
+REQUESTED = 50  # a stop was requested
+HEXA_REACH = 20  # value: rod length that the pose needs [m], limit: the actual rod length
 HEXA_ANGLE = 21  # value: the angle of a crank [rad]
 HEXA_RATE = 22  # value: its rate [rad/s]
-HEXA_HOLD = 23  # value: what is left of the rods' hold on the plate [%]
+HEXA_HOLD = 23  # value: remaining hold of the rods on the plate [%]
 WRIST_FORCE = 31
-ARM_JOINT = 30  # axis: the joint, counted through both arms; value: the speed that its limit keeps from the hand [m/s]
-FLYING_ARM_ERROR = 40  # value: how far the joints have left the flying arm's tool from its compliant pose [m]
+ARM_JOINT = 30  # axis: the joint, counted through both arms; value: hand speed lost at the joint's limit [m/s]
+FLYING_ARM_ERROR = 40  # value: distance of the flying arm's tool from its compliant pose [m]
 HARDWARE_REACH = 42  # value: distance of the tool from the hardware arm's shoulder [m]
-HARDWARE_ERROR = 43  # value: how far the joints have left its tool from the pose asked for [m]
+HARDWARE_ERROR = 43  # value: distance of its tool from the requested pose [m]
 HARDWARE_TURN_ERROR = 44  # value: the same as an angle [rad]
 
 
-QUOTED = 80  # characters of somebody's text in a sentence
+QUOTED = 80  # characters of the user's text in a sentence
 
 
 class InputError(Exception):
-    """Bad input: one sentence for the user, exit code 2, and the keys of the values that it is about, the worst first."""
+    """Bad input: one sentence for the user, exit code 2, and the keys of the offending values, the worst first."""
 
     def __init__(self, sentence: str, key: str = "", *others: str) -> None:
         super().__init__(sentence)
@@ -62,7 +62,7 @@ class InputError(Exception):
 
 
 class Unfit(ValueError):
-    """For checks of a scenario's sections: values that do not fit together, as a sentence with their keys."""
+    """For the checks of a scenario's sections: values that do not fit together, as a sentence with their keys."""
 
     def __init__(self, sentence: str, *keys: str) -> None:
         super().__init__(sentence)
@@ -70,7 +70,7 @@ class Unfit(ValueError):
 
 
 def shortened(text: str) -> str:
-    """A text as a sentence quotes it: on one line, and not longer than one reads."""
+    """A text as quoted in a sentence: on one line and shortened."""
     flat = text if text.isprintable() else repr(text)[1:-1]
     return flat if len(flat) <= QUOTED else f"{flat[:QUOTED]}… ({len(text)} characters)"
 
@@ -98,7 +98,7 @@ _TEXTS = {
     NOT_FINITE: _Text("not-finite", "a signal is not a finite number", "", "look at the rows before the fault"),
     FORCE: _Text("force", "measured force", "N", "raise limits.force or make the contact softer"),
     TORQUE: _Text("torque", "measured torque", "N·m", "raise limits.torque or shorten the lever"),
-    SPEED: _Text("speed", "commanded speed", "m/s", "raise limits.speed or stop the loop from making energy"),
+    SPEED: _Text("speed", "commanded speed", "m/s", "raise limits.speed or keep the loop from generating energy"),
     ANGULAR_SPEED: _Text("angular-speed", "commanded angular speed", "rad/s", "raise limits.angular_speed"),
     ACCELERATION: _Text("acceleration", "commanded acceleration", "m/s²", "raise limits.acceleration or the simulated mass"),
     ANGULAR_ACCELERATION: _Text(
@@ -111,13 +111,18 @@ _TEXTS = {
     WORKSPACE: _Text(
         "workspace", "commanded position", "m", "widen limits.workspace_min and limits.workspace_max or move less"
     ),
-    ENERGY: _Text("energy", "kinetic energy of the body", "J", "raise limits.energy or stop the loop from making energy"),
+    ENERGY: _Text("energy", "kinetic energy of the body", "J", "raise limits.energy or keep the loop from generating energy"),
     HEXA_REACH: _Text(
-        "table-reach", "rod of the motion table for the commanded pose", "m", "move less or let the X-Y stage take more"
+        "table-reach",
+        "rod length of the motion table for the commanded pose",
+        "m",
+        "move less or give the X-Y table more travel",
     ),
-    HEXA_ANGLE: _Text("table-angle", "crank angle of the motion table", "rad", "move less or let the X-Y stage take more"),
+    HEXA_ANGLE: _Text("table-angle", "crank angle of the motion table", "rad", "move less or give the X-Y table more travel"),
     HEXA_RATE: _Text("table-rate", "crank rate of the motion table", "rad/s", "move more slowly"),
-    HEXA_HOLD: _Text("table-hold", "hold of the motion table's rods on its plate", "%", "tilt less: the plate would give way"),
+    HEXA_HOLD: _Text(
+        "table-hold", "hold of the motion table's rods on its plate", "%", "tilt less: the rods would no longer hold the plate"
+    ),
     WRIST_FORCE: _Text("wrist-force", "force at the wrist of the slave arm", "N", "raise limits.force or move more gently"),
     ARM_JOINT: _Text(
         "arm-joint",
@@ -127,7 +132,7 @@ _TEXTS = {
         axes=[f"joint {joint + 1} of arm {arm + 1}" for arm in range(2) for joint in range(7)],
     ),
     HARDWARE_REACH: _Text(
-        "hardware-reach", "distance of the tool from the hardware arm's shoulder", "m", "start nearer or move less"
+        "hardware-reach", "distance of the tool from the hardware arm's shoulder", "m", "start closer or move less"
     ),
     HARDWARE_ERROR: _Text(
         "hardware-error", "distance of the hardware's tool from its compliant pose", "m", "move more slowly or start elsewhere"
@@ -141,62 +146,65 @@ _TEXTS = {
         "m",
         "ask for a pose within reach, push less or raise arm_ik.max_error",
     ),
-    ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "look at its program and its cable"),
-    ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "look at the network and hilt doctor"),
+    ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "check its program and its cable"),
+    ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "check the network and run hilt doctor"),
     ROBOT_RESTARTED: _Text(
         "robot-restarted",
-        "the robot's program was started again",
+        "the robot's program was restarted",
         "",
-        "look where the robot stands, and end this session if its corrections are absolute",
+        "check where the robot is, and end this session if its corrections are absolute",
     ),
     ROBOT_OFF_TRACK: _Text(
         "robot-off-track",
         "distance of the robot from its set-point",
         "m",
-        "see what holds or moves it; if it only follows later than lab.tracking_delay says, correct that",
+        "find out what holds or moves it; if it only lags more than lab.tracking_delay allows, correct that",
     ),
     ROBOT_TURNED: _Text(
         "robot-turned-off",
         "angle of the robot from its set-point",
         "rad",
-        "see what holds or turns it; if it only follows later than lab.tracking_delay says, correct that",
+        "find out what holds or turns it; if it only lags more than lab.tracking_delay allows, correct that",
     ),
     ROBOT_OUTSIDE: _Text(
-        "robot-outside", "measured position of the robot", "m", "see what moves it, and drive it back by its own controls"
+        "robot-outside",
+        "measured position of the robot",
+        "m",
+        "find out what moves it, and drive it back with its own controls",
     ),
-    ROBOT_FAST: _Text("robot-fast", "measured speed of the robot", "m/s", "see what moves it, and look at its own limits"),
+    ROBOT_FAST: _Text("robot-fast", "measured speed of the robot", "m/s", "find out what moves it, and check its own limits"),
     ROBOT_SPINS: _Text(
-        "robot-spins", "measured angular speed of the robot", "rad/s", "see what turns it, and look at its own limits"
+        "robot-spins", "measured angular speed of the robot", "rad/s", "find out what turns it, and check its own limits"
     ),
     ROBOT_RIVAL: _Text(
         "robot-rival",
         "a second sender claims to be the robot",
         "",
-        "end it, or name the robot's address and port in robot.peer, and connect again",
+        "stop that sender, or set the robot's address and port in robot.peer, and connect again",
     ),
     ROBOT_LIMITED: _Text(
-        "robot-limited", "a set-point was further away than a cycle of the robot may go", "", "lower limits.speed"
+        "robot-limited", "a set-point was further away than the robot may move in a cycle", "", "lower limits.speed"
     ),
     ROBOT_NOT_SENDABLE: _Text("robot-number", "a set-point was not a finite pose", "", "look at the rows before the fault"),
-    ROBOT_LINE: _Text("robot-line", "an answer to the robot could not be sent", "", "look at the network"),
+    ROBOT_LINE: _Text("robot-line", "an answer to the robot could not be sent", "", "check the network"),
     DEAD_MAN: _Text(
-        "dead-man", "silence of the hand on the dead man's switch", "s", "hold the switch all the time, or let it go"
+        "dead-man", "time without a signal from the dead-man switch", "s", "keep the switch pressed, or release it properly"
     ),
-    SENSOR_STALE: _Text("sensor-stale", "the force sensor sent nothing new for too long", "", "look at its cable and power"),
-    SENSOR_STATUS: _Text("sensor-status", "the force sensor reports an error in its status word", "", "look at its web page"),
+    SENSOR_STALE: _Text("sensor-stale", "the force sensor sent nothing new for too long", "", "check its cable and power"),
+    SENSOR_STATUS: _Text("sensor-status", "the force sensor reports an error in its status word", "", "see its web page"),
     SENSOR_SATURATED: _Text("sensor-saturated", "the force sensor is saturated", "", "make the contact softer"),
     SENSOR_FROZEN: _Text("sensor-frozen", "the force sensor repeats the same counts", "", "restart it"),
-    SENSOR_GAP: _Text("sensor-gap", "too many records of the force sensor are missing in a row", "", "look at the network"),
+    SENSOR_GAP: _Text("sensor-gap", "too many consecutive records of the force sensor are missing", "", "check the network"),
     SENSOR_JUMP: _Text(
         "sensor-jump",
-        "the force sensor jumped from one record to the next as no contact can",
+        "the force sensor jumped more between two records than any contact can cause",
         "",
-        "see who else has set its zero, or raise sensor.jump_force and sensor.jump_torque",
+        "check whether something else has zeroed it, or raise sensor.jump_force and sensor.jump_torque",
     ),
-    LATENESS: _Text("lateness", "lateness of a tick", "s", "see what hilt doctor says of this machine"),
-    RECORDER: _Text("recorder", "the recorder died or fell behind", "", "look at the disk, or set lab.recorder = 'count'"),
-    REQUESTED: _Text("requested", "somebody asked to stop", "", "arm it again when all is well"),
-    DEVICE: _Text("device", "a device reported an error", "", "look at the device"),
+    LATENESS: _Text("lateness", "lateness of a tick", "s", "run hilt doctor to check this machine"),
+    RECORDER: _Text("recorder", "the recorder died or fell behind", "", "check the disk, or set lab.recorder = 'count'"),
+    REQUESTED: _Text("requested", "a stop was requested", "", "arm it again when it is safe"),
+    DEVICE: _Text("device", "a device reported an error", "", "check the device"),
 }
 
 
@@ -218,13 +226,13 @@ class Fault:
 
 
 def _text(code: int) -> _Text:
-    """The words of a fault; a recording may hold one of another version, or of nobody."""
+    """The words of a fault; a recording may contain a code of another version, or an invalid one."""
     unknown = _Text("unknown", f"fault {code}, which this version does not know", "", "use the hilt that made it")
     return _TEXTS.get(code, unknown)
 
 
 def explain(code: int) -> str:
-    """What a fault is and what to do, where there are no figures yet."""
+    """What a fault is and what to do, before there are any values."""
     text = _text(code)
     return f"{text.what}; {text.advice}"
 

@@ -1,9 +1,9 @@
-"""The guard: the last call of every tick. It trusts nobody: it looks at the command itself, not at what made it.
+"""The guard: the last call of every tick. It checks the command itself and trusts no other stage.
 
-A fault stops the run before the command is sent. All limits come from the scenario. The first command counts like any other:
-from the command's velocity at the beginning of the scenario, or from rest if the robot starts at rest.
+A fault stops the run before the command is sent. All limits come from the scenario. The first command is checked like any
+other: against the command's velocity at the start of the scenario, or against rest if the robot starts at rest.
 
-Without a fault the command is what is sent, X_WB_sent; a rig with devices writes over it what really went out.
+Without a fault the command is what is sent, X_WB_sent; a rig with devices overwrites it with what was really sent.
 """
 
 import math
@@ -31,7 +31,7 @@ from hilt.core.units import (
 )
 from hilt.maths import so3, vec
 
-NEVER = 1e150  # a limit that is not reached; its square is still a number
+NEVER = 1e150  # a limit that is never reached; its square is still finite
 
 
 class Limits(Section):
@@ -55,14 +55,14 @@ class Limits(Section):
             if not low < high:
                 raise Unfit(
                     f"limits.workspace_min {axis} is {low:g} m and limits.workspace_max {axis} is {high:g} m; "
-                    "the first must be the smaller one; exchange them",
+                    "the first must be smaller; swap them",
                     "limits.workspace_min",
                     "limits.workspace_max",
                 )
         return self
 
 
-# For computations that are not meant for any robot: beyond what a scenario may say, and so not checked like one.
+# For computations that no robot executes: beyond what a scenario allows, so not checked like one.
 UNLIMITED = Limits.model_construct(
     force=NEVER,
     torque=NEVER,
@@ -77,7 +77,7 @@ UNLIMITED = Limits.model_construct(
 
 @jit
 def _check(sig, code, square, limit):
-    """Compare squares: a root is taken only for the sentence."""
+    """Compare squares: the root is needed only for the sentence."""
     if square > limit * limit:
         faults.trip(sig, code, -1, math.sqrt(square), limit)
 
@@ -98,7 +98,7 @@ def guard_step(sig, x, p, dt):
     acceleration, angular_speed = vec.dot(change, change), vec.dot(turn, turn)
     energy = sig.H + sig.H_rot
 
-    # One sum is enough: it is not finite if one of them is not. The other differences are finite if these are.
+    # One sum is enough: it is not finite if any term is not. The other differences are finite if these are.
     if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + q[0]):
         faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
     _check(sig, faults.FORCE, force, p.force)
@@ -129,7 +129,7 @@ def guard_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class Guarded:
-    """Limits, and whether the first set-point is one of a robot that stands."""
+    """Limits, and whether the robot is at rest at the first set-point."""
 
     limits: Limits
     at_rest: bool = True
@@ -144,7 +144,7 @@ def _pack(p: np.record, guarded: Guarded, loop: Cycle) -> None:
 
 @jit
 def start(x, position, q, v, w, blind):
-    """The next set-point counts from this pose and twist; `blind` if nobody knows how that twist changed before."""
+    """The next set-point is checked against this pose and twist; `blind` if the acceleration before it is unknown."""
     vec.store(x.p, position)
     vec.store(x.v, v)
     vec.store(x.a, (0.0, 0.0, 0.0))

@@ -1,8 +1,8 @@
 """The ledger: one primitive for everything that accounts for energy.
 
 A port sums effort times flow. Quadrature: the rectangle rule, W += effort · flow · dt with effort and flow constant over the
-tick, so `flow · dt` is the displacement of the tick; a trapezoid is the same call with the mean of two efforts. Joules that
-enter and joules that leave are summed apart: a port may be balanced and busy.
+tick, so `flow · dt` is the displacement of the tick; a trapezoid is the same call with the mean of two efforts. Energy that
+enters and energy that leaves are summed separately: a balanced port may still be busy.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def book_wrench(port, f, tau, dp, dtheta):
 
 @jit
 def energy(port):
-    """What the port has taken in, less what it gave."""
+    """The port's intake minus its output."""
     return port.into - port.out
 
 
@@ -71,7 +71,7 @@ def table(
     """The ledger of a run: joules by cause, and whether they add up to the change of the stored energy.
 
     `ports` maps the signal of each port to the words of the report; `stored(rows)` is the stored energy of each row.
-    Ports that are only watched are counted elsewhere or not at all: they stand beside the balance.
+    Ports that are only watched are counted elsewhere or not at all: they are shown beside the balance.
     """
     lines = _lines(rows[-1], ports)
     energies = stored(rows[[0, -1]])

@@ -1,7 +1,7 @@
-"""Meters: figures of a run from its rows, some at a time, in memory that does not grow with the run.
+"""Meters: metrics of a run from its rows, chunk by chunk, in memory that does not grow with the run.
 
-A meter is fed rows in chunks of any size and asked for its figures at the end. It sees them in blocks of one size, so the
-figures do not depend, not in a single bit, on how the rows were cut: a sweep, a run and a recording have one definition.
+A meter is fed rows in chunks of any size and asked for its result at the end. It sees them in blocks of one size, so the
+result is bit-identical however the rows were cut: a sweep, a run and a recording share one definition.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 BLOCK = 1024  # rows
-KEPT = 1 << 18  # numbers of a stretch that has to be looked back at; of a longer one every second, fourth, ...
+KEPT = 1 << 18  # values kept of a stretch that is needed later; of a longer one every second, fourth, ... is kept
 STEPS = 1 << 16  # of a staircase
 NO_ROWS: np.ndarray = np.zeros(0)
 
@@ -23,7 +23,7 @@ class Part(Protocol):
 
 
 class Meter(Part, Protocol):
-    """What a system gives: `result` comes after the last block, once."""
+    """What a system provides: `result` is called once, after the last block."""
 
     def result(self) -> dict[str, Any]: ...
 
@@ -41,7 +41,7 @@ class Feed:
         """Rows in order, as many as there are."""
         self.count += len(rows)
         if self._waiting + len(rows) < BLOCK:
-            self._rest.append(rows.copy())  # who feeds may use its memory again
+            self._rest.append(rows.copy())  # the caller may reuse its memory
             self._waiting += len(rows)
             return
         begin = 0
@@ -54,7 +54,7 @@ class Feed:
         self._rest, self._waiting = [rows[end:].copy()], len(rows) - end
 
     def _take(self, block: np.ndarray) -> None:
-        with np.errstate(all="ignore"):  # rows before a fault may hold anything; what comes of it is a figure with a reason
+        with np.errstate(all="ignore"):  # rows before a fault may hold anything; such a value is then missing, with a reason
             for meter in self._meters:
                 meter.take(block)
 
@@ -87,7 +87,7 @@ NO_FIGURES = of_rows(lambda rows, scenario: {})
 
 
 def measure(meter: Meter, rows: np.ndarray) -> dict[str, Any]:
-    """The figures of rows that are in memory."""
+    """The metrics of rows that are in memory."""
     feed = Feed(meter)
     feed.feed(rows)
     feed.end()
@@ -96,7 +96,7 @@ def measure(meter: Meter, rows: np.ndarray) -> dict[str, Any]:
 
 
 def highest(before: float, values: np.ndarray) -> float:
-    """The larger of what was seen and what is; not a number if one of them is none."""
+    """The larger of the maximum so far and the new values; NaN if any of them is NaN."""
     return float(np.max(values, initial=before))
 
 
@@ -105,10 +105,10 @@ def lowest(before: float, values: np.ndarray) -> float:
 
 
 class Tail:
-    """The last seconds of some columns: `take` them block by block, `last` gives those of the rows a test of time picks."""
+    """The last seconds of some columns: `take` them block by block; `last` gives the rows that a test on time selects."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = 1.5 * seconds  # whoever asks decides about the border
+        self._seconds = 1.5 * seconds  # the caller decides about the border
         self._parts: list[tuple[np.ndarray, ...]] = []
 
     def take(self, t: np.ndarray, *columns: np.ndarray) -> None:
@@ -122,14 +122,14 @@ class Tail:
 
 
 class Lag:
-    """A column of so many rows ago beside the rows of now."""
+    """A column delayed by a number of rows, beside the current rows."""
 
     def __init__(self, rows: int) -> None:
         self._late, self._seen = rows, 0
         self._kept: np.ndarray | None = None
 
     def take(self, column: np.ndarray) -> tuple[int, np.ndarray]:
-        """From which row of this block on there is a partner, and the partners."""
+        """The first row of this block that has a delayed partner, and the partners."""
         first = max(0, self._late - self._seen)
         joined = column if self._kept is None else np.concatenate([self._kept, column])
         self._seen += len(column)
@@ -138,7 +138,7 @@ class Lag:
 
 
 class Stretch:
-    """Numbers of a stretch of rows whose length nobody knows yet; of a very long one every second, fourth, ... of them."""
+    """Values of a stretch of rows of unknown length; of a very long one every second, fourth, ... is kept."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
@@ -154,14 +154,14 @@ class Stretch:
             self._kept, self._step = len(self._parts[0]), 2 * self._step
 
     def at(self, index: int) -> float:
-        """The number of a row, to the nearest that is kept."""
+        """The value at a row, or at the nearest row that was kept."""
         return float(np.concatenate(self._parts)[min(round(index / self._step), self._kept - 1)])
 
 
 class Staircase:
-    """When a signal was last above a level, for any level that is named afterwards: the values that no later one reaches.
+    """When a signal was last above a level, for any level chosen afterwards: keeps the values that no later one reaches.
 
-    Of more than STEPS steps every second one is kept: the time is then known to a 30000th of the run.
+    Beyond STEPS steps only every second one is kept: the time is then known to 1/30000 of the run.
     """
 
     def __init__(self, sign: float) -> None:
@@ -185,7 +185,7 @@ class Staircase:
 
 
 class Correlation:
-    """By how many rows one signal comes after another: sum of products for every shift of up to BLOCK rows."""
+    """How many rows one signal lags another: sum of products for every shift of up to BLOCK rows."""
 
     def __init__(self) -> None:
         self._sums = np.zeros(2 * BLOCK + 1)

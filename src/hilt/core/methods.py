@@ -1,11 +1,11 @@
-"""Methods of your own: a stage that takes the place of a block of a system when a scenario names it.
+"""User-defined methods: a stage that replaces a block of a system when a scenario names it.
 
     DAMPER = StageKind("damper", ...)      registered by hilt.method("docking")(DAMPER), or by a package:
 
     [project.entry-points."hilt.methods"]
     "docking.damper" = "my_package:DAMPER"
 
-The stage is packed from the whole scenario as the controller believes it is: `pack(p, scenario, loop)`.
+The stage is packed from the whole scenario as the controller believes it to be: `pack(p, scenario, loop)`.
 """
 
 import functools
@@ -29,7 +29,7 @@ def _entries() -> EntryPoints:
 
 
 def add(system: str, kind: StageKind) -> None:
-    """Make a stage a method of a system; a later one of the same name takes its place, as in a notebook's cell run twice."""
+    """Make a stage a method of a system; a later one of the same name replaces it, as when a notebook cell is run twice."""
     if not isinstance(kind, StageKind):
         raise InputError(f"a method is a StageKind or a step function and not a {type(kind).__name__}; see docs/extending.md")
     if not kind.name.replace("-", "_").isidentifier():
@@ -38,14 +38,14 @@ def add(system: str, kind: StageKind) -> None:
 
 
 def names(system: str) -> list[str]:
-    """Those that were added to a system; to know them loads nothing."""
+    """Names of the methods added to a system; listing them loads nothing."""
     plugins.run_files()
     packaged = {entry.name.partition(".")[2] for entry in _entries() if entry.name.partition(".")[0] == system}
     return sorted(packaged | {name for of, name in _added if of == system})
 
 
 def find(system: str, name: str) -> StageKind | None:
-    """The stage of an added method; None if it is none."""
+    """The stage of an added method; None if there is no such method."""
     plugins.run_files()
     if (system, name) not in _added:
         for entry in _entries().select(name=f"{system}.{name}"):
@@ -54,7 +54,7 @@ def find(system: str, name: str) -> StageKind | None:
 
 
 class Method:
-    """The type of the key that chooses a method: one of the system's own, or one that was added."""
+    """The type of the key that chooses a method: a built-in one of the system, or one that was added."""
 
     def __init__(self, system: str, *own: str) -> None:
         self._system, self._own = system, own
@@ -64,7 +64,7 @@ class Method:
         return [*self._own, *(name for name in names(self._system) if name not in self._own)]
 
     def check(self, value: Any) -> Any:
-        """One that is known; an added one is loaded, so that a bad one is found before a run begins."""
+        """A known method; an added one is loaded, so that a bad one is found before a run starts."""
         if value in self._own:
             return value
         if value not in self.known:

@@ -1,4 +1,4 @@
-"""Figures that a run cannot give: each says why, so that nobody has to guess what an empty cell means."""
+"""Values that a run cannot give: each says why, so that nobody has to guess what an empty cell means."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 class Missing(float):
     """A number that is not finite, with the reason: nan where there is nothing to compute, inf where there is no bound.
 
-    It is a float, so whoever calculates with metrics needs to know nothing of it.
+    It is a float, so code that calculates with metrics needs no special case.
     """
 
     reason: str
@@ -22,19 +22,19 @@ class Missing(float):
 
 
 def finite(value: float, reason: str) -> float:
-    """The number, or why it is none."""
+    """The number, or the reason why there is none."""
     return value if math.isfinite(value) else Missing(reason, value)
 
 
 def ratio(found: float, wanted: float, reason: str) -> float:
-    """found/wanted; or why there is none, where `wanted` is zero or is missing itself."""
+    """found/wanted, or the reason why there is no ratio where `wanted` is zero or missing."""
     if isinstance(wanted, Missing):
         return wanted
     return found / wanted if wanted else Missing(reason)
 
 
 def reasons(metrics: dict[str, Any]) -> dict[str, str]:
-    """Why figures are missing, by name; of a list the first of its reasons."""
+    """Why values are missing, by name; for a list, the first reason."""
     found = {}
     for name, value in metrics.items():
         each = value if isinstance(value, list) else [value]

@@ -1,9 +1,9 @@
-"""Code of other people: packages come in by entry points, single files by the environment variable HILT_PLUGINS.
+"""Third-party code: packages are found by entry points, single files by the environment variable HILT_PLUGINS.
 
     HILT_PLUGINS=damper.py hilt compare docking --over compensate.method=pida,damper
 
-What cannot be loaded is named in one sentence, and everything else goes on without it. Only the user can choose the files,
-never a scenario or a recording: a plugin runs with all rights of its user.
+What cannot be loaded is reported in one sentence, and everything else works without it. Only the user can choose the files,
+never a scenario or a recording: a plugin runs with all of the user's rights.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ _warned: set[str] = set()
 
 
 class PluginWarning(UserWarning):
-    """A plugin cannot be used; the rest of hilt goes on without it."""
+    """A plugin cannot be used; the rest of hilt works without it."""
 
 
 def warn(error: InputError) -> None:
@@ -45,7 +45,7 @@ def load(entry: EntryPoint) -> Any:
 
 
 def run_files() -> None:
-    """Run the files of HILT_PLUGINS that were not run yet: they register what they bring."""
+    """Run the files of HILT_PLUGINS that have not been run yet: they register what they provide."""
     for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         path = Path(text).absolute()
         if path not in _done:
@@ -64,7 +64,7 @@ def _run(path: Path) -> None:
     if objection:
         raise InputError(f"{what} is not loaded: {objection}; only you (and root) may be able to write there")
     if path.stem in sys.modules:
-        raise InputError(f"{what} is not loaded: another module is called {path.stem} as well; rename the file")
+        raise InputError(f"{what} is not loaded: another module is also called {path.stem}; rename the file")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{what} is not loaded: it is not a Python file; name a .py file")

@@ -1,12 +1,12 @@
-"""Systems, stages and rigs by name. Ours and those of other packages come in by the same door: entry points.
+"""Systems, stages and rigs by name. Built-in ones and those of other packages are found the same way: by entry points.
 
     [project.entry-points."hilt.systems"]        [project.entry-points."hilt.stages"]        [project.entry-points."hilt.rigs"]
     my-system = "my_package:MY_SYSTEM"           my-stage = "my_package:MY_STAGE"            my-rig = "my_package:MyRig"
 
 A system is a `system.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`. Robots and sensors of
-rig files come in by `hilt.robots` and `hilt.sensors`: see device/drivers.py; methods by `hilt.methods`: see methods.py.
+rig files use `hilt.robots` and `hilt.sensors` (device/drivers.py), methods use `hilt.methods` (methods.py).
 
-A package that cannot be loaded is named in one sentence: an error where it was asked for, a warning where it is one of many.
+A package that cannot be loaded is reported in one sentence: an error if it was asked for, a warning if it is one of many.
 """
 
 import functools
@@ -25,16 +25,16 @@ _added: dict[str, System] = {}
 
 @functools.cache
 def _entries(group: str) -> EntryPoints:
-    """Kept: to look for them reads a file of every package there is, 10 ms that each check of a form would pay."""
+    """Cached: a search reads a file of every installed package, which would add 10 ms to each check of a form."""
     return entry_points(group=f"hilt.{group}")
 
 
 def add(system: System) -> None:
-    """Know a system by its name in this process."""
+    """Register a system by its name in this process."""
     if not isinstance(system, System):
         raise InputError(f"a {type(system).__name__} cannot be registered; give a hilt.System; see docs/extending.md")
     if system.name in {entry.name for entry in _entries("systems")}:
-        raise InputError(f"there is a system {system.name} already; choose another name for yours")
+        raise InputError(f"there is a system {system.name} already; choose another name")
     _added[system.name] = system
 
 
@@ -65,7 +65,7 @@ def rig(name: str) -> Callable[[System, Bench], Rig]:
 
 
 def shipped(group: str, name: str) -> bool:
-    """Whether hilt itself brings something, so that loading it runs no other code."""
+    """Whether it is part of hilt itself, so that loading it runs no third-party code."""
     return any(entry.value.startswith("hilt.") for entry in _entries(group).select(name=name))
 
 
@@ -81,7 +81,7 @@ def systems() -> dict[str, System]:
 
 
 def stages() -> dict[str, StageKind]:
-    """Every stage: those the systems are made of and those registered on their own."""
+    """Every stage: those used by systems and those registered on their own."""
     found: dict[str, StageKind] = {}
     for each in systems().values():
         for block in each.blocks:

@@ -1,4 +1,4 @@
-"""What a robot with a sensor must be able to do, and the two rigs that need no device."""
+"""The interface of a rig (a robot with a sensor), and the two rigs that need no device."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -14,14 +14,14 @@ class Rig(Protocol):
         """Fill in the measured signals; 0 or a fault code; may block if the device is the clock."""
 
     def write(self, row: np.ndarray) -> int:
-        """Send the command, and leave in `X_WB_sent` what was really sent; 0 or a fault code."""
+        """Send the command, and write to `X_WB_sent` what was really sent; 0 or a fault code."""
 
     def stop(self) -> None:
         """Stop the robot. Never raises, never waits, safe to call twice."""
 
 
 class SimulatedRig:
-    """The system's own plant in place of robot, contact and sensor."""
+    """The system's simulated plant in place of robot, contact and sensor."""
 
     def __init__(self, system: System, bench: Bench) -> None:
         self._plant, self._w, self._p = bench.code.plant, bench.w, bench.p
@@ -38,15 +38,15 @@ class SimulatedRig:
 
 
 class ReplayRig:
-    """Feeds recorded inputs to the tick, so that it must compute again what it computed then."""
+    """Feeds recorded inputs to the tick, which must then compute the same outputs again."""
 
     def __init__(self, system: System, chunks: Iterator[np.ndarray]) -> None:
         self._columns = sorted(system.inputs | {"lateness"})
         self._sends = "X_WB_sent" in (system.row.names or ())  # a system that is only simulated may have no guard
         self._chunks = chunks
-        self.chunk: np.ndarray = np.zeros(0, system.row)  # where the row of now lies
+        self.chunk: np.ndarray = np.zeros(0, system.row)  # contains the current row
         self._next = 0
-        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next command: what a device answered then
+        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next command: the device's answer at the time
 
     def read(self, row: np.ndarray) -> int:
         while self._next >= len(self.chunk):
@@ -59,7 +59,7 @@ class ReplayRig:
 
     def write(self, row: np.ndarray) -> int:
         if self._sends:
-            row["X_WB_sent"][0] = self.chunk[self._next - 1]["X_WB_sent"]  # a device may have been sent something else
+            row["X_WB_sent"][0] = self.chunk[self._next - 1]["X_WB_sent"]  # what a device was sent may differ
         faults.trip(row[0], *self.refusal)
         return self.refusal[0]
 

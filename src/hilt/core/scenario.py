@@ -31,29 +31,29 @@ class Section(BaseModel):
 
 
 class Loop(Section):
-    """The loop's own figures."""
+    """Parameters of the loop itself."""
 
     period: Second = Field(gt=0, le=1, description="sample time T")
     duration: Second = Field(gt=0, description="simulated time after which the run ends")
 
 
 class Scenario(Section):
-    """What every scenario has. Its sections are the world and the settings of the controller; `belief` is what the controller
-    is told of the world where it is not so."""
+    """What every scenario has. Its sections are the world and the settings of the controller; `belief` holds the values that
+    the controller assumes where they differ from the world."""
 
-    WORLD: ClassVar[tuple[str, ...]] = ()  # sections that a controller can only believe
+    WORLD: ClassVar[tuple[str, ...]] = ()  # sections that a controller can only have beliefs about
 
     system: str
     summary: str = Field(default="", description="one line about it")
-    seed: Seed = Field(default=1, description="all random numbers of the run come from it")
+    seed: Seed = Field(default=1, description="seed of all random numbers of the run")
     loop: Loop
     belief: dict[str, Any] = Field(
-        default={}, description="keys of the world's sections, with what the controller is told instead of the truth"
+        default={}, description="keys of the world's sections, with the values that the controller assumes instead of the truth"
     )
 
     @property
     def believed(self) -> Self:
-        """The scenario as the controller is told it is."""
+        """The scenario as the controller believes it to be."""
         if not self.belief:
             return self
         told: Self = beliefs.applied(self, self.belief)
@@ -65,7 +65,7 @@ class Scenario(Section):
 
     def canonical(self) -> str:
         """The values that decide the run, as one line of JSON."""
-        unimportant = {"summary", "goal"}  # what a run is judged by does not decide it
+        unimportant = {"summary", "goal"}  # the criteria of a run do not affect it
         unimportant |= set() if self.belief else {"belief"}  # scenarios keep the hash they had before beliefs
         return json.dumps(self.model_dump(mode="json", exclude=unimportant), sort_keys=True, separators=(",", ":"))
 
@@ -84,16 +84,16 @@ Setting = str | tuple[str, Any] | list[Any]  # "a.b=value" as --set has it, or a
 
 
 def value(text: str) -> Any:
-    """The right side of --set: TOML where it is TOML, else plain text ("20 ms", pida)."""
+    """The right-hand side of --set: TOML if it parses as TOML, otherwise plain text ("20 ms", pida)."""
     try:
         tree = toml.parse(f"value = {text}")
     except ValueError:
         return text
-    return tree["value"] if len(tree) == 1 else text  # not so if a second line follows
+    return tree["value"] if len(tree) == 1 else text  # more than one key if a second line follows
 
 
 def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> list[str]:
-    """Change a tree in place, setting after setting, and tell the keys; a number in a key counts the entries of a list."""
+    """Change a tree in place, one setting after another, and return the keys; a number in a key is a list index."""
     changed = []
     for number, setting in enumerate(settings):
         if number == MOST_SETTINGS:
@@ -105,7 +105,7 @@ def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> list[st
             raise InputError(f"{shown!r} is not a key; name one of the scenario's keys, such as loop.period", key=path)
         if len(keys) > toml.DEEPEST:
             raise InputError(
-                f"--set {shown!r} names a key {len(keys)} levels deep; no scenario has one; name one of its keys", key=path
+                f"--set {shown!r} names a key {len(keys)} levels deep; no scenario is that deep; name one of its keys", key=path
             )
         node: Any = tree
         for key in keys[:-1]:
@@ -118,21 +118,21 @@ def apply_settings(tree: dict[str, Any], settings: Iterable[Setting]) -> list[st
 
 
 def _typed(setting: str) -> tuple[str, Any]:
-    """Key and value of a setting that somebody has typed."""
+    """Key and value of a setting as typed."""
     shown = shortened(setting)
     if len(setting) > LONGEST_SETTING:
         raise InputError(f"--set {shown!r} is too long; at most {LONGEST_SETTING} characters are read; write a scenario file")
     path, equals, text = setting.partition("=")
     if not equals or not all(path.strip().split(".")):
-        raise InputError(f"--set {shown!r} has no form of key=value; write for example --set loop.period='10 ms'")
+        raise InputError(f"--set {shown!r} is not KEY=VALUE; write for example --set loop.period='10 ms'")
     return path.strip(), value(text.strip())
 
 
 def _entry(node: list[Any], key: str, shown: str, path: str) -> int:
-    # Not isdigit: it takes '²', which no number is made of.
+    # Not isdigit: it accepts '²', which is not a decimal digit.
     if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
         raise InputError(
-            f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; give one of them", key=path
+            f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; choose an existing one", key=path
         )
     return int(key)
 
@@ -145,7 +145,7 @@ def _child(node: Any, key: str, shown: str, path: str) -> Any:
 
 
 def build(model: type[S], tree: dict[str, Any], places: where.Places | None = None) -> S:
-    """Check a tree, and what is believed of it; every bad value becomes one sentence, with its place in the file."""
+    """Check a tree and its beliefs; every bad value becomes one sentence, with its place in the file."""
     belief = tree.get("belief") if issubclass(model, Scenario) else None
     if not belief:
         return _checked(model, tree, "", places)
@@ -182,21 +182,21 @@ def _refusal(model: type[BaseModel], problems: list[Any], prefix: str, places: w
 
 
 def _check_names(model: type[Scenario], belief: Any) -> None:
-    """Only the world is a matter of belief: what a controller does and how the loop runs is the scenario's own."""
+    """Only the world can be believed to differ: how the controller and the loop work is set by the scenario itself."""
     example = next((f"belief.{key}" for key, _ in keys(model) if key.partition(".")[0] in model.WORLD), "belief.robot.delay")
     if not isinstance(belief, dict):
         raise InputError(f"belief is {shortened(_text(belief))}; it must be a table with keys, such as {example}", key="belief")
     for name in belief:
         if name in model.model_fields and name not in model.WORLD:
             raise InputError(
-                f"belief.{name} cannot differ: {name} is a setting and not the world; set {name} itself, "
-                f"or believe something of {', '.join(model.WORLD) or 'nothing, for this system has no such section'}",
+                f"belief.{name} cannot differ: {name} is a setting and not part of the world; set {name} itself, "
+                f"or give beliefs about {', '.join(model.WORLD) or 'nothing: this system has no such section'}",
                 key=f"belief.{name}",
             )
 
 
 def _keys_of(model: type[BaseModel], problem: Any) -> list[str]:
-    """What an error is about. A check of several values names their keys itself, from its own section or from the top."""
+    """The keys of an error. A check of several values names their keys itself, relative to its section or from the top."""
     place, cause = ".".join(map(str, problem["loc"])), problem.get("ctx", {}).get("error")
     if not isinstance(cause, Unfit):
         return [place]
@@ -206,7 +206,7 @@ def _keys_of(model: type[BaseModel], problem: Any) -> list[str]:
 
 
 def _plain(key: str) -> str:
-    """Without the numbers that count the entries of lists."""
+    """A key without list indices."""
     return ".".join(part for part in key.split(".") if not part.isdigit())
 
 

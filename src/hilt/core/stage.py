@@ -1,7 +1,7 @@
-"""Stages: data plus functions; nobody subclasses.
+"""Stages: data plus functions, no subclassing.
 
-A stage is one compiled `step(sig, x, p, dt)`: it may write the signals it declares and its state `x`, never `p`. Systems put
-stages together (system.py).
+A stage is one compiled `step(sig, x, p, dt)`: it may write the signals it declares and its state `x`, never `p`. Systems
+combine stages (system.py).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def nothing(*_: Any) -> None:
 
 @dataclass(frozen=True)
 class Cycle:
-    """What every stage may know of the loop: its period and where its random numbers come from."""
+    """What every stage may know about the loop: its period and the source of its random numbers."""
 
     period: float  # s
     seed: int = 1
@@ -38,7 +38,7 @@ class StageKind:
 
     `writes` may name a part of a signal: `X_WBcm.q`.
 
-    `config` is what the stage needs of a scenario and nothing else: a section, or a small dataclass defined beside the stage.
+    `config` is what the stage needs from a scenario and nothing else: a section, or a small dataclass defined beside the stage.
     The system says where it comes from (`Block.section`). `loop` is a Cycle.
     """
 
@@ -64,11 +64,11 @@ class Block:
     kind: StageKind
     section: Callable[[Any], Any] = nothing  # of a scenario: what the stage is packed from
     when: Callable[[Any], bool] = always  # of a scenario: whether it has this block
-    starts_first: bool = False  # the others start from what it starts with
+    starts_first: bool = False  # the other blocks start from its start values
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
-            raise ValueError(f"{self.name!r} cannot name a block: letters, digits and _ can; choose another name")
+            raise ValueError(f"{self.name!r} cannot name a block; use letters, digits and _")
 
 
 Blocks = tuple[Block, ...]

@@ -1,7 +1,7 @@
 """Systems: a table of blocks for the tick (what runs in the lab), one for the plant (what the lab replaces).
 
-The tables are the block diagram. What is computed with them, rows, states, parameters and compiled code, is made from them for
-each scenario, with the blocks that it uses.
+The tables are the block diagram. Rows, states, parameters and compiled code are made from them for each scenario, with the
+blocks that it uses.
 """
 
 import importlib
@@ -26,7 +26,7 @@ from hilt.core.verdict import Verdict
 
 @dataclass(frozen=True)
 class Live:
-    """A value that may be changed while the loop runs: its scenario key, where it lies (`block.field`), the shortest ramp."""
+    """A value that may be changed while the loop runs: its scenario key, its location (`block.field`), the shortest ramp."""
 
     key: str
     places: tuple[str, ...]
@@ -35,7 +35,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Methods:
-    """Where methods of a user's own come in: the key that names one, the block whose place it takes, what it has to write."""
+    """Where a user-defined method plugs in: the key that names it, the block that it replaces, what it has to write."""
 
     key: str
     block: str
@@ -56,13 +56,13 @@ class Bench:
 
 @dataclass(frozen=True)
 class _Diagram:
-    """What a choice of blocks is computed with."""
+    """What a given choice of blocks is computed with."""
 
     x: np.dtype
     w: np.dtype
     p: np.dtype
     code: Code
-    blocks: Blocks  # kept here: a diagram is known by the identities of their stages
+    blocks: Blocks  # kept alive: a diagram is identified by the ids of their stages
 
 
 def _nothing_stored(rows: np.ndarray) -> np.ndarray:
@@ -73,18 +73,18 @@ def _nothing_stored(rows: np.ndarray) -> np.ndarray:
 class System:
     """A block diagram, and what belongs to it: its scenarios, metrics, ledger and views.
 
-    `tick` reads measurements and writes set-points, `plant` the other way. `observe` is what remains of the plant when a lab
-    has the rest: energy and events by what is measured; a system without it cannot run on devices.
+    `tick` reads measurements and writes set-points, `plant` the reverse. `observe` is what remains of the plant when a lab
+    replaces the rest: energy and events from measurements; a system without it cannot run on devices.
 
-    `package` is the folder of the system as a package. What is drawn and computed beside a run lies in it and is imported when
-    it is asked for (`part`); each of these modules may be missing:
+    `package` is the system's package. What is drawn and computed beside a run is in it and is imported on demand (`part`);
+    each of these modules may be missing:
 
         views.report      advice(result), pictures(result), comparison_sentence(results), comparison_picture(results)
         views.scene       draw(scenario) -> scene.Drawing
         views.presets     PRESETS: plots of the cockpit
         views.delays      table(scenario) -> seconds by name: where the loop loses time
-        views.bound       bound(scenario): what no method can better, for `hilt bound`
-        analysis.beside   beside(result) -> job.Beside: what its report shows beside a run, simulated
+        views.bound       bound(scenario): the limit that no method can beat, for `hilt bound`
+        analysis.beside   beside(result) -> job.Beside: simulations that its report shows beside a run
         paper             PAPERS: modules with reproduce(), by the key of their paper
     """
 
@@ -101,11 +101,11 @@ class System:
     scenario_folder: Path | None = None  # without one, a scenario's own defaults are its only scenario
     default_scenario: str = ""
     package: str = ""
-    tick_time: float = 250e-6  # s that a tick takes in the loop, recorded: a cautious guess, for announcing long runs
+    tick_time: float = 250e-6  # s per recorded tick: a cautious guess, to announce long runs
     observe: Blocks = ()
     live: tuple[Live, ...] = ()
     methods: Methods | None = None
-    watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, no part of it
+    watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, not part of it
     judge: Callable[[Any], Verdict] | None = None  # of a result: whether it met the scenario's goal
     row: np.dtype = field(init=False)
     _diagrams: dict[Any, _Diagram] = field(init=False, repr=False, compare=False)
@@ -137,7 +137,7 @@ class System:
         return path.read_text(encoding="utf-8")
 
     def part(self, name: str) -> ModuleType | None:
-        """A module of the system's package, such as `views.report`; None if it has none of that name."""
+        """A module of the system's package, such as `views.report`; None if it does not exist."""
         if not self.package:
             return None
         full = f"{self.package}.{name}"
@@ -160,7 +160,7 @@ class System:
         return {block.name: block.kind for block in found}
 
     def set_up(self, scenario: Any) -> Bench:
-        """Memory and start values for one run of a scenario: the plant's from the world, all others from what is believed."""
+        """Memory and start values for one run of a scenario: the plant's from the world, all others from the beliefs."""
         believed = scenario.believed
         tick, plant, observe = self._tick_of(believed), used(self.plant, scenario), used(self.observe, believed)
         made = self._diagram(tick, plant, observe)
@@ -169,14 +169,14 @@ class System:
         sig.fault_axis = -1
         params.dt = scenario.loop.period
         pack((*tick, *observe), params, believed)
-        pack(plant, params, scenario)  # last: a block that it shares with `observe` belongs to the world here
+        pack(plant, params, scenario)  # last: a block shared with `observe` belongs to the world here
         for blocks, state in ((_once(tick), x), (_once((*plant, *observe)), w)):
             for block in sorted(blocks, key=lambda block: not block.starts_first):
                 sparing(block.kind.reset)(sig, state[0][block.name], params[block.name])
         return Bench(row, x, w, p, round(scenario.loop.duration / scenario.loop.period) + 1, made.code)
 
     def _tick_of(self, scenario: Any) -> Blocks:
-        """The blocks of the tick that a scenario has, with the method that it names if that is a user's own."""
+        """The blocks of the tick that a scenario uses, with the user-defined method if it names one."""
         blocks, place = used(self.tick, scenario), self.methods
         if place is None:
             return blocks
@@ -191,7 +191,7 @@ class System:
         if unknown := {signals.whole(name) for name in (*kind.reads, *kind.writes)} - set(self.row.names or ()):
             raise InputError(
                 f"the method {kind.name} uses {', '.join(sorted(unknown))}, which {self.name} does not have; "
-                f"use its signals only, or a system of your own",
+                f"use only its signals, or write your own system",
                 key=place.key,
             )
         if missing := set(place.writes) - set(kind.writes):
@@ -216,12 +216,12 @@ class System:
     def with_block(
         self, kind: StageKind, after: str, name: str | None = None, section: Callable[[Any], Any] = nothing
     ) -> "System":
-        """The same system with one more block in its tick, behind that of the name `after`."""
+        """The same system with one more block in its tick, after the block called `after`."""
         place = self._place(after) + 1
         return replace(self, tick=(*self.tick[:place], Block(name or kind.name, kind, section), *self.tick[place:]))
 
     def replace_block(self, name: str, kind: StageKind) -> "System":
-        """The same system with another stage in the place of a block of its tick or its plant."""
+        """The same system with a block of its tick or plant replaced by another stage."""
         self._place(name, (*self.tick, *self.plant))
         tick, plant = (
             tuple(replace(block, kind=kind) if block.name == name else block for block in blocks)
@@ -241,7 +241,7 @@ def _itself(scenario: Any) -> Any:
 
 
 def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
-    """Fill the parameters of blocks, each from its own section of a scenario; one that several share is made once."""
+    """Fill the parameters of blocks, each from its own section of a scenario; a shared section is made once."""
     loop = Cycle(scenario.loop.period, scenario.seed)
     sections = {section: section(scenario) for section in dict.fromkeys(block.section for block in blocks)}
     for block in _once(blocks):
@@ -249,7 +249,7 @@ def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
 
 
 def used(blocks: Blocks, scenario: Any) -> Blocks:
-    """Those that a scenario has."""
+    """The blocks that a scenario uses."""
     return tuple(block for block in blocks if block.when(scenario))
 
 

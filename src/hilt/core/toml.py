@@ -1,7 +1,7 @@
-"""TOML from anybody: length, lines and nesting are bounded before and after the parser, so that its time and memory are too.
+"""TOML from untrusted sources: size, lines and nesting are bounded before and after parsing, and so are its time and memory.
 
-The parser takes time with the square of a dotted key's parts and recurses into brackets: 64 kB of the worst lines that are
-allowed here take it a fraction of a second.
+The parser's time grows with the square of the parts of a dotted key, and it recurses into brackets: 64 kB of the worst
+lines allowed here take a fraction of a second.
 """
 
 import tomllib
@@ -30,7 +30,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def check_depth(tree: Any) -> None:
-    """Refuse what would send the code behind into a recursion without end; this itself does not recurse."""
+    """Refuse nesting that would exhaust the stack of later code; this check itself does not recurse."""
     level = [tree]
     for _ in range(DEEPEST):
         level = [
@@ -46,19 +46,19 @@ def check_depth(tree: Any) -> None:
 
 
 def read(path: Path, kind: str = "scenario") -> dict[str, Any]:
-    """The tree of a file; only a plain file is opened, and no more of it is read than may be."""
+    """The tree of a file; only a regular file is opened, and no more than the limit is read."""
     name = f"{kind} file {path if len(str(path)) < LONGEST_LINE and str(path).isprintable() else shortened(str(path))}"
     try:
         if not path.exists():
             raise InputError(f"{name} does not exist; give the path of a TOML file")
         if not path.is_file():
-            raise InputError(f"{name} is not a plain file; give the path of a TOML file")
+            raise InputError(f"{name} is not a regular file; give the path of a TOML file")
         with path.open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise InputError(f"{name} has more than {MOST_BYTES} bytes; no such file is read; make it shorter")
+            raise InputError(f"{name} has more than {MOST_BYTES} bytes, which is the limit; make it shorter")
         return parse(data.decode("utf-8"))
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}; give the path of a TOML file") from None
-    except ValueError as error:  # bytes that are no text, text that is no TOML
-        raise InputError(f"{name} cannot be read: {shortened(str(error))}; mend the file") from None
+    except ValueError as error:  # bytes that are not text, or text that is not TOML
+        raise InputError(f"{name} cannot be read: {shortened(str(error))}; fix the file") from None

@@ -1,7 +1,7 @@
-"""Values that may be changed while the loop runs: each within its bounds, and in a ramp, so that nothing jumps.
+"""Values that may be changed while the loop runs: each within its bounds, and along a ramp, so that nothing jumps.
 
-A system names its live values (`System.live`); the limits of the guard are live everywhere, but only downwards: nobody talks a
-guard into more than the scenario allows. Every change is kept with its tick, and a replay makes it again.
+A system names its live values (`System.live`); the limits of the guard are always live, but only downwards: a guard never
+allows more than the scenario does. Every change is kept with its tick, and a replay repeats it.
 """
 
 import math
@@ -25,7 +25,7 @@ Change = dict[str, Any]  # tick, key, value, ramp
 
 @dataclass(frozen=True)
 class Knob:
-    """One live value: where it lies among the parameters, and what it may become."""
+    """One live value: its place among the parameters and its allowed range."""
 
     key: str
     unit: str
@@ -71,7 +71,7 @@ def _unit(field: Any) -> str:
 
 
 def _given(values: Any, key: str) -> float | None:
-    """What the scenario says; None if it has no such part."""
+    """The scenario's value; None if it has no such key."""
     for part in key.split("."):
         if values is None:
             return None
@@ -80,7 +80,7 @@ def _given(values: Any, key: str) -> float | None:
 
 
 def _bounds(field: Any) -> tuple[float, float]:
-    """An open bound is kept away from by a hair."""
+    """Stay just inside an open bound."""
     low, high = -math.inf, math.inf
     for rule in field.metadata:
         if hasattr(rule, "gt"):
@@ -92,7 +92,7 @@ def _bounds(field: Any) -> tuple[float, float]:
 
 
 def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = False) -> dict[str, Knob]:
-    """The live values of a run. On devices those of the simulated world are none."""
+    """The live values of a run. Plant parameters are not live on devices."""
     found: dict[str, Knob] = {}
     guarded = any(block.kind is GUARD for block in system.tick)  # a system that is only simulated may do without
     limits = [name for name in Limits.model_fields if guarded and not name.startswith("workspace")]
@@ -112,7 +112,7 @@ def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = Fal
 
 
 class Tuning:
-    """Changes under way. `step` is called before every tick and costs a comparison while nothing moves."""
+    """Changes in progress. `step` is called before every tick and costs one comparison while nothing changes."""
 
     def __init__(self, found: dict[str, Knob], period: float) -> None:
         self.knobs, self._period = found, period
@@ -120,13 +120,16 @@ class Tuning:
         self.changes: list[Change] = []
 
     def ask(self, tick: int, key: str, value: float, ramp: float) -> tuple[bool, str]:
-        """Begin a change with this tick; whether that is allowed, and a sentence."""
+        """Start a change at this tick; returns whether that is allowed, and a sentence."""
         knob = self.knobs.get(key)
         if knob is None:
             return False, f"{key} cannot be changed live; live are {', '.join(self.knobs)}"[:110]
         unit = f" {knob.unit}" if knob.unit not in ("", "1") else ""
         if not knob.low <= value <= knob.high:
-            return False, f"{key} would be {value:g}{unit}; allowed is {knob.low:.3g} to {knob.high:.4g}{unit}; ask for less"
+            return (
+                False,
+                f"{key} would be {value:g}{unit}; allowed is {knob.low:.3g} to {knob.high:.4g}{unit}; stay within it",
+            )
         if ramp > LONGEST:
             return False, f"the ramp would take {ramp:g} s; at most {LONGEST:g} s are allowed"
         self._begin(tick, key, value, ramp)
@@ -139,7 +142,7 @@ class Tuning:
         self.changes.append({"tick": tick, "key": key, "value": value, "ramp": ramp})
 
     def step(self, tick: int) -> None:
-        """Move what is under way to where it belongs in this tick."""
+        """Advance all changes in progress to this tick."""
         if not self._ramps:
             return
         for key, (first, ticks, begin, end) in list(self._ramps.items()):
@@ -154,7 +157,7 @@ class Tuning:
 
 
 class RepeatedChanges:
-    """An overseer for replays: makes the changes of a recording again."""
+    """An overseer for replays: repeats the changes of a recording."""
 
     def __init__(self, tuning: Tuning, changes: Iterable[Change]) -> None:
         self._tuning, self._changes = tuning, list(changes)

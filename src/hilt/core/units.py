@@ -1,7 +1,7 @@
-"""Units at the edge: a scenario may say "20 ms"; behind this file everything is an SI float.
+"""Units at the edge: a scenario may say "20 ms"; past this file everything is an SI float.
 
-`Second`, `Metre` … are the types of scenario keys. A plain number is taken as SI. Every unit has bounds that no machine and no
-satellite comes near: they keep powers and quotients of allowed values finite, so no formula behind has to expect 1e300 kg.
+`Second`, `Metre` … are the types of scenario keys. A plain number is taken as SI. Every unit has bounds far beyond any machine
+or satellite: they keep powers and quotients of allowed values finite, so no formula has to handle 1e300 kg.
 """
 
 import functools
@@ -20,7 +20,7 @@ NIL = 1e-30  # a magnitude below this is 0: its powers would vanish anyway
 
 @functools.cache
 def _registry() -> Any:
-    import pint  # here and not above: 0.2 s that a program without a scenario does not need
+    import pint  # imported here: it takes 0.2 s, which a program without a scenario need not spend
 
     return pint.UnitRegistry()
 
@@ -37,7 +37,7 @@ _QUANTITY = re.compile(
 
 @functools.lru_cache(maxsize=512)  # parsing one takes a fifth of a millisecond, and a scenario has forty
 def _unit(symbol: str) -> Any:
-    """A unit as people write it: kg·m², kg*m^2, kg m^2 and kg m2 are the same."""
+    """A unit in any common spelling: kg·m², kg*m^2, kg m^2 and kg m2 are the same."""
     plain = symbol.translate({ord("·"): "*", ord("⋅"): "*", ord("²"): "2", ord("³"): "3"}).replace("**", "").replace("^", "")
     powers = re.sub(r"(?<=[A-Za-zµΩ°%])(-?[0-9])", r"**\1", plain.strip())
     return _registry().Unit(re.sub(r"\s+", "*", re.sub(r"\s*([*/])\s*", r"\1", powers)))
@@ -49,7 +49,7 @@ def to_si(value: Any, unit: str) -> float:
         return _float(value)
     example = "'1'" if unit == "1" else f"'1 {unit}'"
     if isinstance(value, str) and len(value) > LONGEST:
-        raise ValueError(f"it has {len(value)} characters, and a quantity has at most {LONGEST}; write it such as {example}")
+        raise ValueError(f"it has {len(value)} characters, and a quantity has at most {LONGEST}; write it like {example}")
     found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"it is not a quantity; write a number and a unit, such as {example}")
@@ -60,7 +60,7 @@ def to_si(value: Any, unit: str) -> float:
         return number / 100.0
     given = _known_unit(symbol)
     if given is None:
-        raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, such as {example}")
+        raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, for example {example}")
     if unit == "1" or not given.is_compatible_with(_unit(unit)):
         wanted = "a plain number" if unit == "1" else f"a quantity in {unit}"
         raise ValueError(f"its unit does not fit; it must be {wanted}, such as {example}")
@@ -76,14 +76,14 @@ def _float(value: int | float) -> float:
 
 @functools.lru_cache(maxsize=512)
 def _known_unit(symbol: str) -> Any:
-    """The unit of a text, or None. A text that the parser takes for something else ends in errors of many kinds."""
+    """The unit of a text, or None. A text that the parser misreads raises errors of many kinds."""
     import tokenize
 
     import pint
 
     try:
         given = _unit(symbol)
-        # An offset such as that of degrees Celsius has no place in a product, and says so only when it is converted.
+        # A unit with an offset, such as degrees Celsius, cannot be part of a product, and fails only when converted.
         _registry().Quantity(1.0, given).to_base_units()
         return given
     except (pint.PintError, ArithmeticError, ValueError, TypeError, AttributeError, tokenize.TokenError, SyntaxError):
@@ -92,9 +92,9 @@ def _known_unit(symbol: str) -> Any:
 
 @dataclass(frozen=True)
 class Unit:
-    """The SI unit of a key: converts what a scenario says, bounds it, and stands in the JSON schema.
+    """The SI unit of a key: converts what a scenario says, bounds it, and appears in the JSON schema.
 
-    `most` bounds the magnitude of every key, `least` that of a key that must be greater than 0; a key may be narrower.
+    `most` bounds the magnitude of every key, `least` that of a key that must be greater than 0; a key may narrow them.
     """
 
     symbol: str
@@ -138,7 +138,7 @@ class Unit:
         return json
 
 
-# The one place of all bounds. Nothing here is a limit of safety: those are `limits` of a scenario or rig.
+# All bounds in one place. None of them is a safety limit: those are `limits` of a scenario or rig.
 Second = Annotated[float, Unit("s", 1e-9, 1e9)]
 Hertz = Annotated[float, Unit("Hz", 1e-6, 1e9)]
 Metre = Annotated[float, Unit("m", 1e-12, 1e12)]
@@ -161,7 +161,7 @@ Joule = Annotated[float, Unit("J", 1e-15, 1e18)]
 Number = Annotated[float, Unit("1")]
 Share = Annotated[float, Unit("1", 1e-9, 1e3)]  # "1 %" or 0.01
 
-# Whole numbers: of things that are counted, and the seed.
+# Whole numbers: counts, and the seed.
 Count = Annotated[int, Field(le=10**6)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
@@ -176,7 +176,7 @@ NewtonMetre3 = tuple[NewtonMetre, NewtonMetre, NewtonMetre]
 
 def _somewhere(direction: tuple[float, ...]) -> tuple[float, ...]:
     if math.hypot(*direction) < 1e-9:
-        raise ValueError("it must point somewhere; give a direction")
+        raise ValueError("it has no direction; give a non-zero vector")
     return direction
 
 

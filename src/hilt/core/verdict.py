@@ -1,7 +1,7 @@
-"""Verdicts: whether a run did what it was for, in one word, one sentence and the figures that were judged.
+"""Verdicts: whether a run met its goal, in one word, one sentence and the values that were judged.
 
-A system brings its own rules (`System.judge`): only it knows what its goal means. That a run was stopped, or was cut short, is
-the same for all of them and is judged here.
+A system has its own rules (`System.judge`): only it knows what its goal means. Whether a run was stopped or cut short is
+the same for all systems and is judged here.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from hilt.core.faults import Fault
 
 Kind = Literal["met", "missed", "diverged", "stopped", "no contact", "not judged"]
 
-# Energy grown so far that speeds are 25 % too high: the loop diverges, whatever ended the run.
+# Energy has grown so much that speeds are 25 % too high: the loop diverges, whatever ended the run.
 DIVERGED_SPEED = 1.25
-DIVERGED_ENERGY = 1.0 - 1.0 / DIVERGED_SPEED**2  # in parts of what is there then
+DIVERGED_ENERGY = 1.0 - 1.0 / DIVERGED_SPEED**2  # as a fraction of the energy at that time
 
-# What stopped a run, by the beginning of the fault's name; every other fault is a limit of that name.
+# What stopped a run, by the prefix of the fault's name; every other fault is a limit of that name.
 _STOPPED_BY = {
     "robot": "the robot",
     "sensor": "the force sensor",
@@ -32,7 +32,7 @@ _STOPPED_BY = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a run beside its goal; `words` say both, with units; `label` and `shown` stand in tables."""
+    """One value of a run beside its goal; `words` give both, with units; `label` and `shown` are for tables."""
 
     metric: str
     value: float
@@ -45,7 +45,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a run. `sentence` stands alone: it begins with the verdict."""
+    """The outcome of a run. `sentence` stands alone: it begins with the verdict."""
 
     kind: Kind
     sentence: str
@@ -56,20 +56,20 @@ class Verdict:
 
 
 def percent(share: float) -> str:
-    """0.0136 is 1.36 %; three digits, and no more than two behind the point."""
+    """0.0136 is 1.36 %; three digits, at most two decimals."""
     value = 100.0 * share
     return f"{value:.3g} %" if abs(value) >= 1.0 else f"{value if abs(value) >= 0.005 else 0.0:.2f} %"
 
 
 def at_most(metric: str, value: float, goal: float, words: str, label: str, shown: str) -> Figure:
-    """A figure whose goal is an upper bound."""
+    """A value whose goal is an upper bound."""
     return Figure(metric, float(value), goal, bool(value <= goal), words, label, shown)
 
 
 def against_goal(figures: Sequence[Figure], note: str = "") -> Verdict:
-    """Met if every figure is; what misses is said first."""
+    """Met if every value meets its goal; misses come first."""
     if not figures:
-        return Verdict("not judged", "Not judged: the run gave no figure that its goal is about.")
+        return Verdict("not judged", "Not judged: the run gave none of the values that its goal is about.")
     missed = [figure for figure in figures if not figure.met]
     ordered = [*missed, *(figure for figure in figures if figure.met)]
     said = "; ".join(figure.words for figure in ordered) + (f"; {note}" if note else "")
@@ -81,7 +81,7 @@ _WORST_FIRST: tuple[Kind, ...] = ("diverged", "stopped", "no contact", "missed",
 
 
 def of_many(verdicts: dict[int, Verdict]) -> Verdict:
-    """One verdict on runs with several seeds: the worst of them, and how many have met their goal."""
+    """One verdict on runs with several seeds: the worst, and how many met their goal."""
     seed, worst = min(verdicts.items(), key=lambda item: _WORST_FIRST.index(item[1].kind))
     met = sum(verdict.kind == "met" for verdict in verdicts.values())
     if met == len(verdicts):
@@ -90,7 +90,7 @@ def of_many(verdicts: dict[int, Verdict]) -> Verdict:
 
 
 def of(result: Any) -> Verdict:
-    """The verdict on a result. A loop that made energy diverged, whatever ended it; what stopped it comes before its goal."""
+    """The verdict on a result. A loop that generated energy diverged, whatever ended it; a stop comes before the goal."""
     system = result.system
     judged = Verdict("not judged", "Not judged: this system has no goal.") if system.judge is None else system.judge(result)
     if judged.kind == "diverged":
@@ -113,8 +113,8 @@ def _stopped(fault: Fault) -> str:
 
 
 def _cut_short(result: Any) -> bool:
-    """Whether its last row is neither the end of its time nor one that ended it in order."""
+    """Whether the last row is neither the end of the run's time nor a proper end."""
     last, loop = result.rows[-1], result.scenario.loop
-    if "done" not in result.rows.dtype.names:  # only what is drawn was kept, of a run that had ended
+    if "done" not in result.rows.dtype.names:  # only the plotted signals of a finished run were kept
         return False
     return not last["done"] and float(last["t"]) < loop.duration - 1.5 * loop.period

@@ -24,16 +24,18 @@ diagonal_inertia = field_validator("inertia", mode="before")(_diagonal)
 
 
 def check_inertia(inertia: np.ndarray, key: str) -> None:
-    """Refuse a tensor that no body has."""
+    """Refuse a tensor that no rigid body can have."""
     if not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0):
         raise Unfit(f"{key} is not symmetric; give Ixy = Iyx, Ixz = Izx and Iyz = Izy", key)
     small, middle, large = np.linalg.eigvalsh(inertia)
     if small <= 0:
-        raise Unfit(f"{key} has the principal moment {small:g} kg·m²; all three must be greater than 0; mend the tensor", key)
+        raise Unfit(
+            f"{key} has the principal moment {small:g} kg·m²; all three must be greater than 0; correct the tensor", key
+        )
     if large > (small + middle) * (1 + 1e-9):
         raise Unfit(
-            f"{key} has principal moments {small:g}, {middle:g} and {large:g} kg·m², which no body has; "
-            "the largest may be at most the sum of the others; mend the tensor",
+            f"{key} has principal moments {small:g}, {middle:g} and {large:g} kg·m², which no rigid body can have; "
+            "the largest may be at most the sum of the others; correct the tensor",
             key,
         )
 
@@ -75,7 +77,7 @@ class Body(Section):
 
 
 class Integrator(Section):
-    """The rule that moves the body from tick to tick.
+    """The rule that advances the body from tick to tick.
 
     kind             position moves with          rotation
     euler            v(k+1)   [eq. 5]             Euler, attitude with the new rate
@@ -87,7 +89,7 @@ class Integrator(Section):
     """
 
     kind: Kind = "passive"
-    force_threshold: Newton = Field(default=1e-9, ge=0, description="|F| below it counts as 0 in the controller")
+    force_threshold: Newton = Field(default=1e-9, ge=0, description="|F| below this counts as 0 in the controller")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Names and codes of the integrators, and the extra delay each one puts into a contact.
+"""Names and codes of the integrators, and the extra delay that each adds in contact.
 
 The rebound from a spring grows by exp(π ω τ_eff / 2) with τ_eff = delay + extra · T, measured in tests/theory/test_wall.py.
 """

@@ -2,12 +2,12 @@
 
     set_state(p, x.state); set_ctrl(p, i, u); push_body(p, body, f, tau); step(p); get_state(p, x.state)
 
-Before a step the record's numbers (time, qpos, qvel, activations, warm start) go into mjData and all inputs are cleared; after
-it they come out again. So copies of a bench, replays, warm-up ticks and any number of states on one mjData give the same
-bytes as if each had its own. One mjData serves one thread.
+Before a step the record's numbers (time, qpos, qvel, activations, warm start) are copied into mjData and all inputs are
+cleared; after it they are copied back. So copies of a bench, replays, warm-up ticks and any number of states on one mjData
+give the same bytes as if each had its own. One mjData serves one thread.
 
-The C functions are external symbols and the addresses are numbers in the parameters, so nothing keeps a pointer that would
-forbid the cache; without the compiler the same calls go through ctypes.
+The C functions are external symbols and the addresses are numbers in the parameters, so no embedded pointer prevents
+caching; without the compiler the same calls go through ctypes.
 """
 
 import functools
@@ -29,7 +29,7 @@ NUMBER = 8  # bytes of an mjtNum
 
 
 def _library() -> Path:
-    """Where the C library lies; MuJoCo's Python module itself, which takes its time, is not imported for this."""
+    """Path of the C library, found without importing MuJoCo's Python module, which is slow to load."""
     spec = find_spec("mujoco")
     if spec is None or spec.origin is None:
         raise ImportError("MuJoCo is not installed; install mujoco-core")
@@ -66,7 +66,7 @@ MULTIBODY = record(**dict.fromkeys(("model", "scratch", "nq", "nv", "nu", "nbody
 
 @dataclass(frozen=True)
 class Multibody:
-    """A model that stays in memory for the life of the process, and where its parts are."""
+    """A model that stays in memory for the life of the process, and the indices of its parts."""
 
     nq: int
     nv: int
@@ -99,7 +99,7 @@ def load(xml: str) -> Multibody:
     except ValueError as error:
         why = shortened(str(error).partition("\n")[0].removeprefix("Error: "))
         raise InputError(f"the simulated arm cannot be built: {why}; change its masses and inertias") from None
-    # A state that is not finite must reach the guard: no silent reset, and no warning written to a file from the loop.
+    # A non-finite state must reach the guard: no silent reset, and no warning written to a file from the loop.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     data = mujoco.MjData(model)
     for warning in data.warning:
@@ -125,7 +125,7 @@ def load(xml: str) -> Multibody:
 
 @jit
 def set_state(p, state):
-    """The record's state into the scratch, and no inputs."""
+    """Copy the record's state into the scratch and clear all inputs."""
     mj_setState(p.model, p.scratch, state.ctypes.data, BITS)
     mju_fill(p.ctrl, 0.0, p.nu)
     mju_fill(p.qfrc_applied, 0.0, p.nv)
@@ -139,13 +139,13 @@ def get_state(p, state):
 
 @jit
 def step(p):
-    """One step of the model's own time step, with the inputs given since `set_state`."""
+    """One step of the model's time step, with the inputs given since `set_state`."""
     mj_step(p.model, p.scratch)
 
 
 @jit
 def place(p):
-    """Poses and velocities of all bodies for the state in the scratch: before anything is read from it."""
+    """Compute poses and velocities of all bodies for the state in the scratch: call this before reading from it."""
     mj_kinematics(p.model, p.scratch)
     mj_comPos(p.model, p.scratch)
     mj_comVel(p.model, p.scratch)
@@ -158,7 +158,7 @@ def set_ctrl(p, actuator, value):
 
 @jit
 def _read(address):
-    """A sum of one number is that number."""
+    """The sum of a single number is that number."""
     return mju_sum(address, 1)
 
 
@@ -178,7 +178,7 @@ def push_body(p, body, f, tau):
 
 @jit
 def push_joint(p, index, torque):
-    """Torque (or force) on a degree of freedom, beside that of its actuator; it too is held until the next `set_state`."""
+    """Torque (or force) on a degree of freedom, in addition to its actuator's; it too is held until the next `set_state`."""
     mju_fill(p.qfrc_applied + NUMBER * index, torque, 1)
 
 

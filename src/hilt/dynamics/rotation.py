@@ -1,16 +1,16 @@
-"""A free body's rotation: momentum with the exponential map, and the Euler rules beside it.
+"""A free body's rotation: momentum with the exponential map, and Euler rules for comparison.
 
 The state is the angular momentum in the world frame and the attitude, so `momentum` keeps L exactly when nothing acts:
 
     L⁺ = L + T τ        L_B = Rᵀ(L + ½T τ),  ω_B = I⁻¹ L_B        q⁺ = q exp(T I⁻¹(L_B - ½T ω_B × L_B))
 
-A body on which nothing acts has a rule of its own, `free_rule`, which also keeps the energy, at any rate.
+A body on which nothing acts has its own rule, `free_rule`, which also conserves the energy, at any rate of turn.
 
 Euler's rule, which gains energy without any torque and which no controller at the port can repair:
 
     a = I⁻¹ (τ - ω × I ω)        ω⁺ = ω + T a        q⁺ = q exp(T ω) (`explicit`) or q exp(T ω⁺) (`euler`)       (in B)
 
-The energy that the rule makes is the change of ½ ω·L less the work of the torque on the turn, from an expression of its own:
+The energy that the rule generates is the change of ½ ω·L minus the work of the torque on the turn, computed independently:
 ½T² aᵀ I a + T τ·ω for Euler, T τ·½(ω + ω⁺) + ½ (L·ω⁺ - L⁺·ω) for `momentum`; the ledger's sum checks it.
 """
 
@@ -24,7 +24,7 @@ from hilt.dynamics.body import SimulatedBody
 from hilt.dynamics.integrators import CODES, EULER, EXPLICIT
 from hilt.maths import so3, vec
 
-MOST_ITERATES = 30  # each has about half the turn of the tick less error than the one before
+MOST_ITERATES = 30  # each reduces the error by a factor of about half the turn of the tick
 ROUNDING = 1e-15  # of the turn
 
 
@@ -36,7 +36,7 @@ def angular_velocity(q, L_W, inverse_inertia):
 
 @jit
 def momentum_rule(q, L_W, w_before, tau_W, p, dt):
-    """Next attitude, momentum and rate, the turn of the tick in B, and the work of body and torque over it."""
+    """Next attitude, momentum and rate, the turn of the tick in B, and the work of body and torque over the tick."""
     L_B = so3.rotate_back(q, vec.add(L_W, vec.scale(0.5 * dt, tau_W)))
     w_B = vec.matvec(p.inverse_inertia, L_B)
     # Seen from the body the momentum turns backwards: half a tick later it is L - ½T ω × L.
@@ -54,8 +54,9 @@ def free_turn(L_B, inverse_inertia, dt):
     """Turn of a free body over a tick, in B, and its quaternion: θ = T I⁻¹ ½(L_B + exp(-θ) L_B).
 
     Momentum seen from the body changes across θ and the mean momentum, L_B⁺ - L_B ∝ θ × ½(L_B + L_B⁺), and the energy by
-    (L_B⁺ - L_B)·I⁻¹ ½(L_B + L_B⁺): nothing where θ is along that rate, however long it is. The half step of `momentum_rule` is
-    the first iterate. A turn that a tick cannot resolve is one about the momentum, at its mean rate: that keeps both too.
+    (L_B⁺ - L_B)·I⁻¹ ½(L_B + L_B⁺): zero if θ is parallel to that rate, whatever its length. The half step of `momentum_rule`
+    is the first iterate. A turn too fast for the tick is replaced by one about the momentum, at its mean rate, which also
+    conserves both.
     """
     w_B = vec.matvec(inverse_inertia, L_B)
     turn = vec.scale(dt, vec.matvec(inverse_inertia, vec.sub(L_B, vec.scale(0.5 * dt, vec.cross(w_B, L_B)))))
@@ -73,7 +74,7 @@ def free_turn(L_B, inverse_inertia, dt):
 
 @jit
 def free_rule(q, L_W, w_before, inverse_inertia, dt):
-    """Next attitude and rate of a body on which nothing acts, and what rounding has made of its energy."""
+    """Next attitude and rate of a body on which nothing acts, and the energy error due to rounding."""
     _, q_turn = free_turn(so3.rotate_back(q, L_W), inverse_inertia, dt)
     q_next = so3.renormalise(so3.multiply(q, q_turn))
     w_after = angular_velocity(q_next, L_W, inverse_inertia)
@@ -114,7 +115,7 @@ def rotation_step(sig, x, p, dt):
             q, L_W, w_W, turn_B, gain = euler_rule(q, L_W, tau_W, p, dt)
         else:
             q, L_W, w_W, turn_B, gain = momentum_rule(q, L_W, w_W, tau_W, p, dt)
-        # The port sees attitudes: of a body that makes whole turns in a tick it does not know.
+        # The port sees only attitudes: it cannot know whole turns within a tick.
         ledger.book(x.made, gain - vec.dot(tau_B, so3.shortest(turn_B)), 1.0, 1.0)
         so3.store(x.q, q)
         vec.store(x.L_W, L_W)

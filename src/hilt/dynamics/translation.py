@@ -25,11 +25,11 @@ from hilt.dynamics.integrators import CODES, EXPLICIT, MOMENTUM, PASSIVE, PASSIV
 
 @jit
 def controller_velocity(kind, energy, force, mass, threshold, dt):
-    """What the passivity controller takes off the velocity, v_pc [m/s].  [DeStefano2017, eq. 17, eq. 18]"""
+    """The velocity that the passivity controller removes, v_pc [m/s].  [DeStefano2017, eq. 17, eq. 18]"""
     if energy >= 0.0 or abs(force) <= threshold or kind not in (PASSIVE, PASSIVE_LITERAL):
         return 0.0
     # With the held force v_pc is T F/(2m), half of this bound; but a rounding error left in E, divided by a force of
-    # 1e-200 N, is not. With the printed force the bound is what keeps it finite. The rest stays in E.
+    # 1e-200 N, is not. With the force as printed, this bound keeps it finite. The rest stays in E.
     most = dt * abs(force) / mass
     return min(max(-energy / (dt * force), -most), most)
 
@@ -74,7 +74,7 @@ def translation_step(sig, x, p, dt):
         sig.v_c[i] = v_move - v_pc  # [DeStefano2017, eq. 19]
         sig.beta[i] = v_pc / force if force != 0.0 else 0.0
 
-        # ΔH of the body is drive · mean velocity; what the port gives is force · commanded velocity.
+        # ΔH of the body is drive · mean velocity; the port delivers force · commanded velocity.
         ledger.book(x.integrator, drive * 0.5 * (v_before + v_after) - force * v_move, 1.0, dt)
         ledger.book(x.controller, force, v_pc, dt)
 

@@ -1,7 +1,7 @@
 """The world's side of the ledger: where the energy between the world and the tick comes from.
 
-Over the tick from t - T to t the world gives ½(F⁻ + F)·Δx of the true motion; the tick books F_meas⁻·Δx_des of the motion it
-commanded. The difference is split on the way: holding the wrench, the robot's answer, the sensor.
+Over the tick from t - T to t the world delivers ½(F⁻ + F)·Δx on the true motion; the tick records F_meas⁻·Δx_des on the
+commanded motion. The difference is split by cause: holding the wrench, the robot's response, the sensor.
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ def _com(pose, c_B):
 
 @jit
 def books_step(sig, x, p, dt):
-    # What the body did since the last tick, which the command may lead, and the wrench that the last tick worked with.
+    # Motion of the body since the last tick (the command may lead it), and the wrench that the last tick used.
     body = vec.load(sig.X_WBcm_next.p), so3.load(sig.X_WBcm_next.q)
     book_world(sig, x, p, body, (vec.load(sig.F_Bcm_W.f), vec.load(sig.F_Bcm_W.tau)))
 
 
 @jit
 def book_world(sig, x, p, asked_pose, felt):
-    """Book the world's side of a tick that asked for a motion of the centre of mass and worked with the wrench it felt."""
+    """Record the world's side of a tick: the motion of the centre of mass that it commanded and the wrench that it used."""
     p_true, q_true = _com(sig.X_WB_true, p.p_BoBcm_B), so3.load(sig.X_WB_true.q)
     p_des, q_des = asked_pose
     f, tau = vec.load(sig.F_Bcm_true_W.f), vec.load(sig.F_Bcm_true_W.tau)

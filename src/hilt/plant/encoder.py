@@ -1,4 +1,4 @@
-"""The robot's encoders: where the mock-up is and how it moves, with noise on position and velocity."""
+"""The robot's encoders: pose and twist of the mock-up, with noise on position and velocity."""
 
 import numpy as np
 from pydantic import Field
@@ -12,7 +12,7 @@ from hilt.maths import noise, so3, vec
 
 
 class Encoder(Section):
-    """Noise of the measured motion, rms of each axis."""
+    """Noise of the measured motion, rms per axis."""
 
     position_noise: Metre = Field(default=0.0, ge=0)
     velocity_noise: MetrePerSecond = Field(default=0.0, ge=0)

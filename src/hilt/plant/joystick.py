@@ -1,7 +1,7 @@
 """A joystick in shared memory: another process writes it, the plant reads it, the recording keeps what was read.
 
-Eight numbers: a count that is odd while somebody writes, six axes from -1 to 1 (three of speed, three of turn), and a beat that
-changes while somebody is there. Without a new beat for a fifth of a second the hand counts as off the stick: all axes are 0.
+Eight numbers: a counter that is odd during a write, six axes from -1 to 1 (three of speed, three of turn), and a heartbeat
+that changes while a writer is present. Without a new beat for a fifth of a second the stick counts as released: all axes are 0.
 """
 
 import atexit
@@ -26,8 +26,8 @@ _numbers: dict[str, list[np.ndarray]] = {}  # never freed: the parameters of an 
 
 
 def _memory(name: str) -> np.ndarray:
-    """The shared numbers; made if nobody has made them yet."""
-    if not name:  # the process's own: its mailbox moves it
+    """The shared numbers, created if they do not exist yet."""
+    if not name:  # private to the process: its mailbox moves it
         return _numbers.setdefault("", [np.zeros(NUMBERS)])[0]
     if name not in _joined:
         segment = _joined[name] = Segment.join(name, BYTES)
@@ -37,13 +37,13 @@ def _memory(name: str) -> np.ndarray:
 
 @atexit.register
 def release() -> None:
-    """Let go of all names; the last process that has one takes it away. Safe to call twice."""
+    """Release all names; the last process that holds one removes it. Safe to call twice."""
     while _joined:
         _joined.popitem()[1].close()
 
 
 class Joystick:
-    """The writer's side: `Joystick("joystick").move([1, 0, 0])`, again and again, or the loop lets go."""
+    """The writer's side: `Joystick("joystick").move([1, 0, 0])`, repeatedly, or the loop treats the stick as released."""
 
     def __init__(self, name: str) -> None:
         self._numbers = _memory(name)
@@ -73,7 +73,7 @@ def joystick_step(sig, x, p, dt):
 
 
 def _pack(p: np.record, name: str | None, loop: Cycle) -> None:
-    """`name` is that of the shared memory; none without a person at a joystick."""
+    """`name` is that of the shared memory; empty without a joystick."""
     if name is not None:
         numbers = _memory(name)
         p.address, p.beat = numbers.ctypes.data, numbers[BEAT]

@@ -1,4 +1,4 @@
-"""What a scenario says of a link between two places that delays, loses and doubles packets (maths/channel.py computes it)."""
+"""Scenario section for a link between two places that delays, loses and duplicates packets (computed by maths/channel.py)."""
 
 from pydantic import Field
 
@@ -8,17 +8,17 @@ from hilt.core.units import Number, Second
 
 
 class Link(Section):
-    """Both directions alike."""
+    """The same in both directions."""
 
     delay: Second = Field(default=0.0, ge=0, description="one way")
     jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
-    loss: Number = Field(default=0.0, ge=0, le=1, description="share of packets that never arrive")
-    duplication: Number = Field(default=0.0, ge=0, le=1, description="share of the packets that arrive which arrive twice")
+    loss: Number = Field(default=0.0, ge=0, le=1, description="fraction of packets that never arrive")
+    duplication: Number = Field(default=0.0, ge=0, le=1, description="fraction of arriving packets that arrive twice")
     outage_start: Second = Field(default=0.0, ge=0)
-    outage_duration: Second = Field(default=0.0, ge=0, description="nothing arrives that is sent in this time; 0 for no outage")
+    outage_duration: Second = Field(default=0.0, ge=0, description="packets sent during this time are lost; 0 for no outage")
 
     def check(self, period: float, packets: int) -> None:
-        """What is under way must fit into the memory of a channel."""
+        """The packets in flight must fit into the memory of a channel."""
         longest, asked = packets * period, self.delay + self.jitter
         if asked > longest:
             raise Unfit(

@@ -1,4 +1,4 @@
-"""What a lab knows of the truth: what it measures. The ledger and the counts of the simulated world go on from there."""
+"""What a lab knows of the truth: its measurements. The ledger and the counts of the simulated world use these instead."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def motion_observed_step(sig, x, p, dt):
 
 @jit
 def wrench_observed_step(sig, x, p, dt):
-    """The wrench at the centre of mass is what a sensor that moves with the mock-up feels, without the weight of its tool."""
+    """The wrench at the centre of mass is what a sensor moving with the mock-up measures, without the weight of its tool."""
     f_S, tau_S = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
     if p.tool.present:
         f_S, tau_S = take_off(sig, x, p.tool, f_S, tau_S, dt)

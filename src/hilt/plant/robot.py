@@ -1,6 +1,6 @@
-"""How the robot answers: at once, late, as a second-order system, or both in series; within its speed and acceleration.
+"""Response of the robot: ideal, delayed, second-order, or both in series, within its limits of speed and acceleration.
 
-`delay` is the whole lag: pure delay plus 2ζ/ω_n. The second-order part is x'' + 2ζω_n x' + ω_n² x = ω_n² u with u linear
+`delay` is the total lag: pure delay plus 2ζ/ω_n. The second-order part is x'' + 2ζω_n x' + ω_n² x = ω_n² u with u linear
 between the samples, solved exactly, so the model adds no delay of its own; attitudes go through the same filter in the
 tangent space of the present attitude.
 """
@@ -22,17 +22,17 @@ from hilt.maths import delay, noise, so3, vec
 
 
 class Robot(Section):
-    """RobotResponse of the robot to set-points."""
+    """Response of the robot to set-points."""
 
     kind: Literal["ideal", "delay", "second-order", "delay+second-order"] = "delay"
-    delay: Second = Field(default=0.0, ge=0, description="whole lag: pure delay plus 2ζ/ω_n")
-    pure_delay: Second = Field(default=0.0, ge=0, description="part of `delay` that is pure, for delay+second-order")
+    delay: Second = Field(default=0.0, ge=0, description="total lag: pure delay plus 2ζ/ω_n")
+    pure_delay: Second = Field(default=0.0, ge=0, description="pure part of `delay`, for kind delay+second-order")
     damping_ratio: Number = Field(default=1.0, gt=0, le=1000)
     jitter: Second = Field(default=0.0, ge=0, description="the pure delay varies from tick to tick by up to ± this")
     speed_limit: MetrePerSecond = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
     acceleration_limit: MetrePerSecond2 = Field(default=0.0, ge=0, description="of the robot's own controller; 0 for none")
-    start_at_rest: bool = Field(default=False, description="the robot stands at the start; else it is under way")
-    lead: bool = Field(default=False, description="command x + τ v + ½ τ² a instead of x, τ the whole delay")
+    start_at_rest: bool = Field(default=False, description="the robot is at rest at the start; otherwise it is already moving")
+    lead: bool = Field(default=False, description="command x + τ v + ½ τ² a instead of x; τ is the total delay")
 
     @model_validator(mode="after")
     def _consistent(self) -> "Robot":
@@ -55,12 +55,12 @@ class Robot(Section):
 
     def natural_frequency(self, own: float) -> float:
         """ω_n [rad/s] of the second-order part, 0 without one."""
-        # A response so quick beside the pure delay that their sum does not show it is none.
+        # A response too quick to change the sum with the pure delay is treated as absent.
         lag = own - self.pure(own) if "second-order" in self.kind else 0.0
         return 2.0 * self.damping_ratio / lag if lag > 0.0 else 0.0
 
     def check(self, own: float, period: float) -> None:
-        """`own` is the robot's own lag, which the scenario may have to share with the sensor."""
+        """`own` is the robot's own lag, which may be less than the scenario's, part of which is the sensor's."""
         if "second-order" in self.kind and own <= self.pure(own):
             raise Unfit(
                 f"robot.delay leaves {own:g} s for a {self.kind} robot, which needs more than its pure delay of "
@@ -98,7 +98,7 @@ def _filter(p, row, position, rate, u_before, u_after):
 
 @jit
 def _limit(x, p, u, u_v, dt):
-    """Follow u within the limits: towards it no faster than one can still brake."""
+    """Follow u within the limits: approach it no faster than it can still brake."""
     error = vec.sub(u, vec.add(vec.load(x.limited), vec.scale(dt, u_v)))
     distance = math.sqrt(vec.dot(error, error))
     v = vec.load(x.limited_v)
@@ -160,7 +160,7 @@ def second_order_matrices(omega: float, zeta: float, dt: float) -> tuple[np.ndar
 
 @dataclass(frozen=True)
 class RobotResponse:
-    """A robot, and what the system makes of it."""
+    """A robot as used by a system."""
 
     robot: Robot
     lag: float  # s, the robot's own
@@ -187,7 +187,7 @@ def _pack(p: np.record, response: RobotResponse, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    """Under way already at the set-point's first velocity: a robot that lags has been lagging before. Or it stands."""
+    """Already moving at the set-point's first velocity, with its steady lag; or at rest."""
     position, q = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q)
     v, w = vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w)
     if p.at_rest:

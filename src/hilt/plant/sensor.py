@@ -1,8 +1,8 @@
-"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, cut and rounded;
-some of its samples may be lost, then the last one stays.
+"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, clipped and rounded;
+some of its samples may be lost, and the last one is then held.
 
-`sensor` sits between robot and mock-up and moves with them, and may carry a load whose weight and inertia forces it feels;
-`target-sensor` sits under the mock-up that stands still.
+`sensor` sits between robot and mock-up and moves with them, and may carry a load whose weight and inertia forces it measures;
+`target-sensor` sits under the mock-up that does not move.
 """
 
 import math
@@ -43,21 +43,23 @@ class Sensor(Section):
     bandwidth: Hertz = Field(default=0.0, ge=0, description="corner of a first-order low-pass; 0 for none")
     delay: Second = Field(default=0.0, ge=0)
     sample_age: Second = Field(
-        default=0.0, ge=0, description="mean age of the newest sample, half a period of the sensor's own clock; nobody is told"
+        default=0.0, ge=0, description="mean age of the newest sample, half a sensor period; unknown to the controller"
     )
     saturation: Newton = Field(default=0.0, ge=0, description="largest force of an axis; 0 for none")
     torque_saturation: NewtonMetre = Field(default=0.0, ge=0, description="largest torque of an axis; 0 for none")
     resolution: Newton = Field(default=0.0, ge=0, description="step of the converter for forces; 0 for none")
     torque_resolution: NewtonMetre = Field(default=0.0, ge=0, description="step of the converter for torques; 0 for none")
-    dropout: Number = Field(default=0.0, ge=0, le=1, description="probability per tick that samples begin to be lost")
-    dropout_length: Count = Field(default=5, ge=1, description="one up to so many samples are lost then")
-    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of what carries it")
+    dropout: Number = Field(default=0.0, ge=0, le=1, description="probability per tick that a loss of samples begins")
+    dropout_length: Count = Field(default=5, ge=1, description="longest loss in samples; each loss has 1 to this many")
+    position: Metre3 = Field(
+        default=(0.0, 0.0, 0.0), description="origin of the sensor in the frame of the body that carries it"
+    )
     attitude: Quaternion = Field(default=(1.0, 0.0, 0.0, 0.0), description="of the sensor in that frame, w x y z")
-    load: Load | None = Field(default=None, description="what really hangs on a sensor that moves; nothing if not given")
+    load: Load | None = Field(default=None, description="true load on a sensor that moves; none if not given")
 
     @property
     def lateness(self) -> float:
-        """Of a measurement in the loop, low-pass apart [s]."""
+        """Delay of a measurement in the loop, without the low-pass [s]."""
         return self.delay + self.sample_age
 
     def share(self, period: float) -> float:
@@ -67,14 +69,14 @@ class Sensor(Section):
     def lag(self, period: float) -> float:
         """Delay of the low-pass at low frequency [s], as it is sampled."""
         share = self.share(period)
-        if share == 0.0:  # a corner so low that a tick does not move it
+        if share == 0.0:  # a cutoff so low that a tick has no effect
             return 1.0 / (2.0 * math.pi * self.bandwidth)
         return period * (1.0 - share) / share
 
 
 @jit
 def _convert(value, most, step):
-    """Cut at ± most and round to steps; 0 for neither."""
+    """Clip at ± most and round to steps; 0 disables either."""
     if most > 0.0:
         value = min(max(value, -most), most)
     return step * round(value / step) if step > 0.0 else value
@@ -82,7 +84,7 @@ def _convert(value, most, step):
 
 @jit
 def _lost(x, p):
-    """Whether this sample does not arrive."""
+    """Whether this sample is lost."""
     if x.lost == 0 and noise.uniform(x.losses) < p.dropout:
         x.lost = 1 + int(p.dropout_length * noise.uniform(x.losses))
     lost = x.lost > 0
@@ -92,7 +94,7 @@ def _lost(x, p):
 
 @jit
 def measure(sig, x, p, f_S, tau_S, dt):
-    """What the sensor makes of the wrench at its origin."""
+    """The sensor's reading of the wrench at its origin."""
     f, tau = f_S, tau_S
     if p.samples > 0.0:
         delay.push_wrench(x.line, f_S, tau_S)
@@ -146,7 +148,7 @@ def target_sensor_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class MountedSensor:
-    """A sensor, and what the system makes of it."""
+    """A sensor as used by a system."""
 
     sensor: Sensor
     rotates: bool

@@ -3,10 +3,10 @@
     first order    H = 1/(1 + s/ω_c)                      delay at low frequency 1/ω_c
     butterworth    H = 1/(1 + √2 s/ω_c + (s/ω_c)²)        √2/ω_c
 
-made discrete by s = 2/T (z - 1)/(z + 1), not pre-warped: so the delay at low frequency, which the loop feels, is that of the
-continuous filter to the last bit whatever T, and -3 dB lies at (2/T) atan(ω_c T/2), a little below ω_c. The filter starts
-settled on its first sample: a weight that was there before is no step. A force that falls with slope S and ends leaves the
-Butterworth filter at S d e^(-θ) cos θ with d its delay and θ = ω_c t/√2: it swings through to -S d e^(-3π/4)/√2.
+discretised by s = 2/T (z - 1)/(z + 1), not pre-warped: the delay at low frequency, which matters to the loop, is exactly
+that of the continuous filter for any T, and -3 dB lies at (2/T) atan(ω_c T/2), a little below ω_c. The filter starts
+settled on its first sample: a weight that is already there is not a step. After a force that falls with slope S and ends, the
+Butterworth filter's output is S d e^(-θ) cos θ with d its delay and θ = ω_c t/√2: it undershoots to -S d e^(-3π/4)/√2.
 """
 
 import math
@@ -27,16 +27,16 @@ ORDER = {"none": 0, "first-order": 1, "butterworth": 2}
 
 
 class LowPass(Section):
-    """What takes the noise off the measured wrench before anything is made of it."""
+    """Low-pass that removes noise from the measured wrench before it is used."""
 
-    kind: Literal["none", "first-order", "butterworth"] = Field(default="none", description="butterworth is of second order")
-    cutoff: Hertz | None = Field(default=None, gt=0, description="corner, -3 dB")
+    kind: Literal["none", "first-order", "butterworth"] = Field(default="none", description="butterworth is second-order")
+    cutoff: Hertz | None = Field(default=None, gt=0, description="cutoff frequency, -3 dB")
 
     @model_validator(mode="after")
     def _whole(self) -> "LowPass":
         if self.kind != "none" and self.cutoff is None:
             raise Unfit(
-                f"force_filter.cutoff is missing; a {self.kind} filter needs its corner in Hz; add it", "force_filter.cutoff"
+                f"force_filter.cutoff is missing; a {self.kind} filter needs a cutoff in Hz; add it", "force_filter.cutoff"
             )
         if self.kind == "none" and self.cutoff is not None:
             raise Unfit(
@@ -56,11 +56,11 @@ class LowPass(Section):
 
     @property
     def swing(self) -> float:
-        """How far it swings through zero after a force that falls and ends, for each N/s of its slope [s]."""
+        """Undershoot after a force that falls and ends, per N/s of its slope [s]."""
         return self.delay * math.exp(-0.75 * math.pi) / math.sqrt(2.0) if self.kind == "butterworth" else 0.0
 
     def check(self, period: float) -> None:
-        """A corner beyond half the sampling rate is none."""
+        """The cutoff must lie below the Nyquist frequency."""
         if self.cutoff is not None and self.cutoff >= 0.5 / period:
             raise Unfit(
                 f"force_filter.cutoff is {self.cutoff:g} Hz; at loop.period = {period:g} s it must be below "
@@ -84,7 +84,7 @@ class LowPass(Section):
 
 @jit
 def _pass(p, u, near, far):
-    """One step of three channels, transposed direct form: y = b0 u + near; near, far are what the past adds to come."""
+    """One step of three channels, transposed direct form: y = b0 u + near; near and far carry the past samples."""
     y = vec.add(vec.scale(p.b[0], u), vec.load(near))
     vec.store(near, vec.add(vec.sub(vec.scale(p.b[1], u), vec.scale(p.a[0], y)), vec.load(far)))
     vec.store(far, vec.sub(vec.scale(p.b[2], u), vec.scale(p.a[1], y)))
@@ -93,7 +93,7 @@ def _pass(p, u, near, far):
 
 @jit
 def _settle(p, u, near, far):
-    """As after a long time of u."""
+    """The settled state for a constant u."""
     vec.store(near, vec.scale(1.0 - p.b[0], u))
     vec.store(far, vec.scale(p.b[2] - p.a[1], u))
 

@@ -1,13 +1,13 @@
-"""What hangs on a sensor that moves: weight and inertia forces of tool and mock-up are taken off the measured wrench.
+"""The load on a sensor that moves: weight and inertia forces of tool and mock-up are subtracted from the measured wrench.
 
     f_mea = b_f + m (g - a_c) + f            a_c = a + α × c + ω × (ω × c)
     τ_mea = b_τ + c × m (g - a_c) - I α - ω × I ω + τ
 
 all at the sensor's origin and in its axes; a is the acceleration of that origin, c the centre of mass, I about it. The sensor
-shows what the world does to the tool, so the weight has the sign of a push. What is left, f and τ, is the contact.
-The accelerations come from measured velocities, low-passed: they lag by t_s = `smooth`. A simulated mass M that is moved by
-what is left then answers later by m/M (t_s - the delay of sensor and filter). The load's own motion comes back through the
-robot; by the small gain that loop is stable while m < M/2 and the robot does not overshoot.
+measures the force of the world on the tool, so the weight has the sign of a push. The remainder, f and τ, is the contact.
+The accelerations come from measured velocities, low-passed: they lag by t_s = `smooth`. A simulated mass M driven by the
+remainder then responds later by m/M (t_s - the delay of sensor and filter). The load's own motion feeds back through the
+robot; by the small-gain theorem that loop is stable while m < M/2 and the robot does not overshoot.
 """
 
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ GRAVITY = (0.0, 0.0, -STANDARD_GRAVITY)  # [m/s²] in W, whose z points up
 
 
 class Load(Section):
-    """A body that hangs on the sensor."""
+    """A body attached to the sensor."""
 
-    mass: Kilogram = Field(ge=0, description="of all that hangs on the sensor")
+    mass: Kilogram = Field(ge=0, description="of everything attached to the sensor")
     centre_of_mass: Metre3 = Field(description="from the sensor's origin, in its axes")
     inertia: Inertia = Field(
         default=((0.0,) * 3,) * 3,
@@ -48,15 +48,15 @@ class Load(Section):
 
 
 class ToolLoad(Load):
-    """The load as it is taken off, and what the sensor shows without any."""
+    """The load to subtract, and the sensor's reading without load."""
 
-    force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="what the sensor shows without load")
-    torque_bias: NewtonMetre3 = Field(default=(0.0, 0.0, 0.0), description="what the sensor shows without load")
-    smooth: Second = Field(default=0.02, ge=0, description="of the low-pass on the accelerations")
+    force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="reading without load")
+    torque_bias: NewtonMetre3 = Field(default=(0.0, 0.0, 0.0), description="reading without load")
+    smooth: Second = Field(default=0.02, ge=0, description="time constant of the low-pass on the accelerations")
 
     @property
     def shows(self) -> bool:
-        """Whether there is anything to take off."""
+        """Whether there is anything to subtract."""
         return self.mass > 0 or any(self.force_bias) or any(self.torque_bias)
 
 
@@ -66,7 +66,7 @@ MOTION = record(v=3, w=3, a=3, alpha=3, started="i8")
 
 @jit
 def accelerations(x, q_WB, v, w, position, share, dt):
-    """Differences of the velocity at the sensor and of the rate, low-passed: into x.a and x.alpha, in W; x is a MOTION."""
+    """Low-passed differences of the velocity at the sensor and of the rate, into x.a and x.alpha, in W; x is a MOTION."""
     v = vec.add(v, vec.cross(w, so3.rotate(q_WB, position)))
     if x.started:
         a = vec.scale(1.0 / dt, vec.sub(v, vec.load(x.v)))
@@ -101,7 +101,7 @@ def unload(f, tau, q_WS, a, w, alpha, p):
 
 @jit
 def take_off(sig, x, p, f, tau, dt):
-    """What of a wrench measured now is the contact; x is a MOTION that this keeps."""
+    """The contact part of a wrench measured now; x is a MOTION, updated here."""
     q_WB, w = so3.load(sig.X_WB_meas.q), vec.load(sig.V_WB_meas.w)
     accelerations(x, q_WB, vec.load(sig.V_WB_meas.v), w, vec.load(p.position), p.share, dt)
     return unload(f, tau, so3.multiply(q_WB, so3.load(p.q_BS)), vec.load(x.a), w, vec.load(x.alpha), p)
@@ -118,7 +118,7 @@ def tool_load_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class Mounting:
-    """Where a sensor sits on the body that carries it, and the load that is taken off its readings."""
+    """Where a sensor sits on the body that carries it, and the load subtracted from its readings."""
 
     position: Metre3  # of the sensor's origin, in the body frame
     attitude: Quaternion  # of the sensor, in the body frame

@@ -142,5 +142,5 @@ def test_lowered_gains_fill_the_tank_to_its_brim_and_no_further():
 
 
 def test_a_tank_that_starts_outside_its_bounds_is_refused():
-    with pytest.raises(InputError, match=r"tank.start is 0.2 J .* between two bounds"):
+    with pytest.raises(InputError, match=r"tank.start is 0.2 J .* between these bounds"):
         build(Holder, {"tank": {"start": 0.2}})

@@ -5,15 +5,15 @@ from hilt.core.signals.table import FLOAT, INTEGER, PORT, POSE, TWIST, WRENCH, d
 # The loop
 declare("tick", INTEGER, "number of the tick, from 0", unit="1")
 declare("t", FLOAT, "time of the tick, tick · T", unit="s")
-declare("lateness", FLOAT, "how much later than its deadline the tick began", unit="s")
-declare("tick_time", FLOAT, "how long the tick took, from its beginning to the set-point", unit="s")
-declare("done", INTEGER, "1 when the scenario has come to its end", unit="1")
+declare("lateness", FLOAT, "time from the deadline to the start of the tick", unit="s")
+declare("tick_time", FLOAT, "duration of the tick, from its start to the set-point", unit="s")
+declare("done", INTEGER, "1 when the scenario has ended", unit="1")
 declare("fault", INTEGER, "code of the first fault, 0 for none", unit="1")
 declare("fault_axis", INTEGER, "axis of the fault (0, 1, 2) or number of the joint, -1 for none", unit="1")
 declare("fault_value", FLOAT, "the value that tripped the guard", unit="SI")
-declare("fault_limit", FLOAT, "the limit it passed", unit="SI")
+declare("fault_limit", FLOAT, "the limit it exceeded", unit="SI")
 
-# Measured: what the rig gives the tick
+# Measured: what the rig passes to the tick
 declare("X_WB_meas", POSE, "pose of the mock-up by the robot's encoders", frame="W")
 declare("V_WB_meas", TWIST, "twist of the mock-up by the robot's encoders", frame="W")
 declare("F_So_S", WRENCH, "wrench on the mock-up as the sensor measures it, at the sensor's origin", frame="S")
@@ -30,13 +30,13 @@ declare("v_C_des_W", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
 declare(
     "F_mea_W",
     FLOAT,
-    "measured contact force on the target, less the sensor's bias where that is known",
+    "measured contact force on the target, minus the sensor's bias where it is known",
     size=3,
     unit="N",
     frame="W",
 )
-declare("F_act_W", FLOAT, "measured force, the sensor's delay taken off", size=3, unit="N", frame="W")
-declare("in_contact", INTEGER, "1 while the measured force says so", unit="1")
+declare("F_act_W", FLOAT, "measured force with the sensor's delay compensated", size=3, unit="N", frame="W")
+declare("in_contact", INTEGER, "1 while the measured force indicates contact", unit="1")
 declare("e_W", FLOAT, "direction of the measured force while in contact, else 0", size=3, unit="1", frame="W")
 
 # Identify
@@ -47,7 +47,7 @@ declare("c_var", FLOAT, "variance of the damping", unit="N²·s²/m²")
 declare("identified", INTEGER, "1 when the stiffness may be used", unit="1")
 
 # Compensate
-declare("F_comp_W", FLOAT, "force with the robot's delay taken off", size=3, unit="N", frame="W")
+declare("F_comp_W", FLOAT, "force with the robot's delay compensated", size=3, unit="N", frame="W")
 declare("F_alpha_W", FLOAT, "force of the energy controller", size=3, unit="N", frame="W")
 declare("F_hat_W", FLOAT, "force that drives the simulated bodies", size=3, unit="N", frame="W")
 declare("E_contact", FLOAT, "energy stored in the contact since it began, as observed", unit="J")
@@ -67,26 +67,26 @@ declare("V_WBcm_next", TWIST, "twist of the simulated body at t + T", frame="W")
 declare("L_W", FLOAT, "angular momentum about the centre of mass", size=3, unit="kg·m²/s", frame="W")
 declare("H", FLOAT, "kinetic energy of translation", unit="J")
 declare("H_rot", FLOAT, "kinetic energy of rotation", unit="J")
-declare("v_pc", FLOAT, "velocity taken off by the passivity controller from t to t + T", size=3, unit="m/s", frame="W")
+declare("v_pc", FLOAT, "velocity removed by the passivity controller from t to t + T", size=3, unit="m/s", frame="W")
 declare("v_c", FLOAT, "velocity at which the set-point moves from t to t + T", size=3, unit="m/s", frame="W")
 declare("beta", FLOAT, "damping coefficient of the passivity controller", size=3, unit="m/(s·N)", frame="W")
 declare("E_obs", FLOAT, "energy observed with the controller", size=3, unit="J", frame="W")
 declare("E_obs_free", FLOAT, "energy observed as if there were no controller", size=3, unit="J", frame="W")
 
 # Command
-declare("X_WB_sim", POSE, "simulated body: pose of the frame that its mock-up has, for t + T", frame="W")
+declare("X_WB_sim", POSE, "simulated body: pose of its mock-up's frame, for t + T", frame="W")
 declare("V_WB_sim", TWIST, "its twist", frame="W")
 declare("X_WB_cmd", POSE, "command: pose of the mock-up for t + T", frame="W")
 declare("V_WB_cmd", TWIST, "twist of the mock-up at the command", frame="W")
-declare("X_WB_sent", POSE, "what was really sent for t + T; of a tick with a fault, what was sent last", frame="W")
+declare("X_WB_sent", POSE, "what was really sent for t + T; in a tick with a fault, what was sent last", frame="W")
 declare("hexa_angles", FLOAT, "crank angles of the motion table for the set-point", size=6, unit="rad")
-declare("stage_xy", FLOAT, "place of the X-Y stage under it, from its middle", size=2, unit="m", frame="W")
+declare("stage_xy", FLOAT, "position of the X-Y table under it, from its centre", size=2, unit="m", frame="W")
 
 # Truth: what the simulated world knows and no tick may read
 declare("X_WB_true", POSE, "where the robot really holds the mock-up", frame="W")
 declare("V_WB_true", TWIST, "how the robot really moves the mock-up", frame="W")
 declare("F_Bcm_true_W", WRENCH, "true wrench of the world on the mock-up, at its centre of mass", frame="W")
-declare("hands", FLOAT, "places of the slave hands: position and attitude of each", size=14, unit="m, 1", frame="W")
+declare("hands", FLOAT, "poses of the slave hands: position and attitude of each", size=14, unit="m, 1", frame="W")
 declare("hand_twists", FLOAT, "their velocities and rates of turn", size=12, unit="m/s, rad/s", frame="W")
 declare("hand_wrenches", FLOAT, "force and torque of each hand on the payload at its grip", size=12, unit="N, N·m", frame="W")
 declare("wall_W", FLOAT, "force of the slave hand on a wall", size=3, unit="N", frame="W")
@@ -97,7 +97,7 @@ declare("penetration", FLOAT, "true depth of the tip in a frame", unit="m")
 declare("collision", INTEGER, "number of the present or last collision, from 1", unit="1")
 declare("contact", INTEGER, "wall or frame that is touched: 1 front, -1 rear, 0 none", unit="1")
 
-# Ledger: joules that entered (into) and left (out) the simulated body since the start, by cause
+# Ledger: energy that entered (into) and left (out) the simulated body since the start, by cause
 declare("W_environment", PORT, "work of the world on the robot: true wrench (trapezoid) on true motion")
 declare("W_sampling", PORT, "made by holding the wrench over a tick")
 declare("W_delay", PORT, "made by the robot's answer: held wrench on commanded minus true motion")

@@ -2,7 +2,7 @@
 
 One record holds all signals of a tick. It is the wires, the log row and the shared-memory layout at once, so all numbers
 are eight bytes wide and nothing is padded: the bytes of a row are also the bytes of its ROS 2 message (record/recording.py).
-`docs/signals.md` is made from this table. What systems share is in common.py, the rest in files of their own.
+`docs/signals.md` is generated from this table. Signals shared by several systems are in common.py, the rest in their own files.
 
 Names: `X_WB` pose of B in W, `V_WB` its twist, `F_So_S` wrench at So expressed in S. Quaternions are w, x, y, z.
 Row k holds what is true at t = kT, and the set-point that the tick sends for t + T.
@@ -53,7 +53,7 @@ def declare(name: str, kind: np.dtype, meaning: str, *, size: int = 1, unit: str
 
 
 def whole(name: str) -> str:
-    """The signal of a name that a stage declares: a stage may write one part of it only, as `X_WBcm.q`."""
+    """The signal behind a name that a stage declares: a stage may write only one part of it, such as `X_WBcm.q`."""
     return name.partition(".")[0]
 
 

@@ -3,8 +3,8 @@
 from hilt.core.signals.table import FLOAT, INTEGER, PORT, declare
 
 # What is measured (step 1)
-declare("F_bias_W", FLOAT, "bias of the sensor, as seen in free flight", size=3, unit="N", frame="W")
-declare("fresh", INTEGER, "1 where the force is a new sample, 0 where one was lost", unit="1")
+declare("F_bias_W", FLOAT, "bias of the sensor, observed in free flight", size=3, unit="N", frame="W")
+declare("fresh", INTEGER, "1 if the force is a new sample, 0 if it was lost", unit="1")
 declare("F_n", FLOAT, "measured force along the frames' normal", unit="N")
 declare("x_late", FLOAT, "measured tip along the normal, when the force was felt", unit="m")
 declare("v_late", FLOAT, "its velocity", unit="m/s")
@@ -16,13 +16,13 @@ declare("touch", INTEGER, "frame that is felt: 1 front, -1 rear, 0 none", unit="
 declare(
     "touch_event",
     INTEGER,
-    "1 a contact begins, 2 it ends, 3 there is no surface where one was known, 4 it came to nothing",
+    "1 a contact begins, 2 it ends, 3 no surface where one was expected, 4 false alarm",
     unit="1",
 )
 declare("frame_known", INTEGER, "0 never touched, 1 touched, 2 known", size=2, unit="1")
 declare("frame_model", INTEGER, "model in use: 0 linear, 1 Hertz", size=2, unit="1")
 declare("frame_k", FLOAT, "stiffness of the twin's frames", size=2, unit="N/m")
-declare("frame_c", FLOAT, "their damping, 0 where noise could have made it", size=2, unit="N·s/m")
+declare("frame_c", FLOAT, "their damping, 0 where noise could explain it", size=2, unit="N·s/m")
 declare("frame_q", FLOAT, "Hertz: F^(2/3) per depth", size=2, unit="N^(2/3)/m")
 declare("frame_s", FLOAT, "where their surfaces are, along the normal", size=2, unit="m")
 
@@ -34,13 +34,20 @@ declare("T2_hat", FLOAT, "identified 1/ω_n² of the robot", unit="s²")
 # Clock (step 6)
 declare("clock_rate", FLOAT, "β: virtual seconds per second", unit="1")
 declare("clock_slope", FLOAT, "its rate of change", unit="1/s")
-declare("clock_aim", FLOAT, "where it goes to", unit="1")
-declare("time_slip", FLOAT, "by how much the virtual clock is behind", unit="s")
+declare("clock_aim", FLOAT, "its target value", unit="1")
+declare("time_slip", FLOAT, "lag of the virtual clock", unit="s")
 
 # Virtual body and exit balance (steps 4, 5)
 declare("n_hat_W", FLOAT, "normal of the frame that is felt or ahead, from the rear to the front", size=3, unit="1", frame="W")
-declare("doubt", FLOAT, "how far that frame may be from where it is believed to be, for its normal", unit="m")
-declare("tip_offset_B", FLOAT, "point of contact against the told tip, across the force", size=3, unit="m", frame="B")
+declare("doubt", FLOAT, "how far that frame may be from its believed position, due to its normal", unit="m")
+declare(
+    "tip_offset_B",
+    FLOAT,
+    "point of contact relative to the believed tip, perpendicular to the force",
+    size=3,
+    unit="m",
+    frame="B",
+)
 declare("x_twin", FLOAT, "simulated tip along the normal, for t + T", unit="m")
 declare("v_twin", FLOAT, "its velocity", unit="m/s")
 declare("v_entry", FLOAT, "speed with which the simulated tip entered the contact", unit="m/s")

@@ -1,16 +1,16 @@
-"""A compliant frame: the desired pose gives way to a wrench as a mass on a spring and a damper would.
+"""A compliant frame: the desired pose yields to a wrench like a mass on a spring and a damper.
 
     M x̃'' + D x̃' + K x̃ = h        x̃ = x_compliant - x_desired    [Cuniato2022, eq. 4, eq. 8]
 
 Printed the other way round, the frame would move against the force. Three axes are shifts, three are the rotation vector φ of
 q_compliant = exp(φ) q_desired: the log map, whole angles (the quaternion's vector part, as printed, halves the stiffness). The
-compliant angular velocity is ω = J(φ) φ', so the torque enters as J(φ)ᵀ τ, and what goes in at (τ, ω) is what goes in at φ.
+compliant angular velocity is ω = J(φ) φ', so the torque enters as J(φ)ᵀ τ, and the power at (τ, ω) equals the power at φ.
 
 Implicit midpoint, one axis at a time:
 
     M (v⁺ - v)/T + D v_m + K x_m = h,    v_m = (v + v⁺)/2,    x_m = x̃ + T v_m/2,    x̃⁺ = x̃ + T v_m
 
-so that ½M v² + ½K x̃² changes by exactly h v_m T - D v_m² T: passive at any T, and of second order.
+so ½M v² + ½K x̃² changes by exactly h v_m T - D v_m² T: passive at any T, and second-order accurate.
 """
 
 import math
@@ -21,13 +21,13 @@ from hilt.maths import so3, vec
 
 SMALL = 1e-4  # square of an angle below which series are used
 
-# z: shift and turn, v: their rates, v_mid: the rates over the last tick, h: what drove them.
+# z: shift and turn, v: their rates, v_mid: the rates over the last tick, h: the effort that drove them.
 COMPLIANCE = record(z=6, v=6, v_mid=6, h=6)
 
 
 @jit
 def midpoint(z, v, h, mass, damping, stiffness, dt):
-    """One axis over one tick: the rate in the middle of it."""
+    """One axis over one tick: the rate at its midpoint."""
     return (h - stiffness * z + 2.0 * mass * v / dt) / (2.0 * mass / dt + damping + 0.5 * dt * stiffness)
 
 
@@ -50,7 +50,7 @@ def turn_rate(phi, rate):
 
 @jit
 def turn_effort(phi, tau):
-    """J(φ)ᵀ τ: the effort at φ' that has the power of τ at ω."""
+    """J(φ)ᵀ τ: the effort at φ' with the same power as τ at ω."""
     a, b = _jacobian_factors(phi)
     side = vec.cross(phi, tau)
     return vec.add(vec.sub(tau, vec.scale(a, side)), vec.scale(b, vec.cross(phi, side)))
@@ -91,7 +91,7 @@ def stored(x, mass, stiffness):
 
 @jit
 def supplied(x, dt):
-    """Joules that went in through the port over the last tick."""
+    """Energy that entered through the port over the last tick."""
     work = 0.0
     for i in range(6):
         work += dt * x.h[i] * x.v_mid[i]
@@ -100,7 +100,7 @@ def supplied(x, dt):
 
 @jit
 def dissipated(x, damping, dt):
-    """Joules that the damper took over the last tick."""
+    """Energy dissipated by the damper over the last tick."""
     heat = 0.0
     for i in range(6):
         heat += dt * damping[i] * x.v_mid[i] * x.v_mid[i]
@@ -114,5 +114,5 @@ def compliant_attitude(x, q_desired):
 
 @jit
 def compliant_turn_rate(x):
-    """Angular velocity of the compliant frame against the desired one."""
+    """Angular velocity of the compliant frame relative to the desired one."""
     return turn_rate(turn_of(x), (x.v[3], x.v[4], x.v[5]))

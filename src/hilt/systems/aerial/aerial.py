@@ -1,4 +1,4 @@
-"""aerial: a human works hand in hand with a simulated flying arm, through a real arm (Cuniato et al. 2022).
+"""aerial: a human works together with a simulated flying arm, through a real arm (Cuniato et al. 2022).
 
 hand ══ tool ──► sensor ──► force filter ──► task ──► interface ──► arm admittance ──► inverse kinematics ─┐
  ║                                                    │  ▲                                                 ▼
@@ -48,7 +48,7 @@ from hilt.systems.aerial.servo import SERVO, Servo
 from hilt.systems.aerial.tank import Tank
 from hilt.systems.aerial.task import TASK, Task, TaskInPlace, Tool
 
-TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and the wrench there is all that counts
+TOOL = Body(mass=1.0)  # what the sensor carries: its origin is the tool's, and only the wrench there matters
 
 
 class Aerial(Scenario):
@@ -99,7 +99,7 @@ class Aerial(Scenario):
 
     @property
     def start_of_base(self) -> tuple[Metre3, float]:
-        """Place and yaw in N."""
+        """Position and yaw in N."""
         first = self.planner.waypoints[0]
         return first.position, first.yaw
 
@@ -125,11 +125,11 @@ class Aerial(Scenario):
         self.link.check(period, CAPACITY // 2)
         check_fits(self.sensor.lateness, period, "sensor.delay")
         self.hardware_arm.check(*self.start_of_tool)
-        posture_for(self.tool.position, self.tool.attitude)  # refuses what the flying arm cannot reach
+        posture_for(self.tool.position, self.tool.attitude)  # refuses a pose that the flying arm cannot reach
         return self
 
 
-# What each stage is told of a scenario.
+# What each stage gets from a scenario.
 
 
 def _task(s: Aerial) -> TaskInPlace:
@@ -159,7 +159,7 @@ AERIAL = System(
     summary="a human works with a simulated flying arm through a real one: admittance, energy tank, wrench estimator",
     scenario=Aerial,
     tick=(
-        Block("airframe", AIRFRAME, _airframe),  # moves on from the last tick
+        Block("airframe", AIRFRAME, _airframe),  # advances from the last tick
         Block("force_filter", FORCE_FILTER, lambda s: FilteredSensor(s.force_filter, s.sensor.position, s.sensor.attitude)),
         Block("task", TASK, _task),
         Block("interface", INTERFACE, _interface),

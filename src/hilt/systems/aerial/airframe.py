@@ -1,16 +1,16 @@
-"""The simulated vehicle moves: the first stage of a tick, so that a row shows it where it is at the row's time.
+"""Motion of the simulated vehicle: the first stage of a tick, so that a row shows it at the row's time.
 
-It has moved since the last tick under the wind and the push of that row, the rotors' thrust and torques, the wrench at the tool
-and the commanded angles of the arm, all of which still stand in the row. Then come wind and push for the time from t to t + T.
+Since the last tick it has moved under the wind and the push of that row, the rotors' thrust and torques, the wrench at the tool
+and the commanded angles of the arm, all of which are still in the row. Then wind and push are set for the time from t to t + T.
 
-Two simulators stand behind one interface, `start`, `move` and `show`:
+Two simulators share one interface, `start`, `move` and `show`:
 
     mujoco   base and arm with joints and servos (flying_body.py); `locked` welds the arm
     rigid    the same masses, the arm welded in its first posture, as one body (hilt.dynamics.quadrotor): a cross-check
 
 The rigid one moves the common centre of mass C: thrust u_T e3 at b, wind f_w at b and wrench F_E at the tool become
 
-    f = f_w + f_E,    τ_C = τ - c × u_T e3 - c × Rᵀf_w + (e - c) × Rᵀf_E + Rᵀτ_E        c, e: places of C and E in b
+    f = f_w + f_E,    τ_C = τ - c × u_T e3 - c × Rᵀf_w + (e - c) × Rᵀf_E + Rᵀτ_E        c, e: positions of C and E in b
 
 Gusts are a first-order Gauss-Markov process in each direction, exact at any T: g⁺ = a g + σ √(1 - a²) n,  a = e^{-T/T_g}.
 """
@@ -50,16 +50,16 @@ KINDS = {"mujoco": MUJOCO, "rigid": RIGID}
 
 
 class Simulator(Section):
-    """What computes the vehicle's motion."""
+    """Simulator of the vehicle's motion."""
 
     kind: Literal["mujoco", "rigid"] = "mujoco"
     locked: bool = Field(
-        default=False, description="the arm of MuJoCo's model welded in its first posture, to compare with `rigid`"
+        default=False, description="weld the arm of the MuJoCo model in its first posture, to compare with `rigid`"
     )
 
 
 class ToolPush(Section):
-    """A constant force at the tool for a while."""
+    """A constant force at the tool for a limited time."""
 
     force: Newton3 = Field(default=(0.0, 0.0, 0.0), description="in the world frame")
     start: Second = Field(default=0.0, ge=0)
@@ -76,7 +76,7 @@ class Wind(Section):
 
 @jit
 def _rigid_move(x, p, u_T, tau, wind_N, f_E_N, tau_E_N, steps, dt):
-    """The levers turn with the body, so the wrench is taken anew in every substep, half-way through it."""
+    """The levers turn with the body, so the wrench is recomputed in every substep, half-way through it."""
     c, e = vec.load(p.centre), vec.load(p.tool.p)
     f_N = vec.add(wind_N, f_E_N)
     thrust = vec.cross(c, (0.0, 0.0, u_T))
@@ -122,7 +122,7 @@ def _rigid_show(sig, x, p):
 
 @jit
 def _share(t, dt, p):
-    """Part of the tick that begins at t in which the push acts: so its impulse is the same at any rate."""
+    """Fraction of the tick starting at t in which the push acts, so that its impulse is the same at any rate."""
     both = min(t + dt, p.push_end) - max(t, p.push_start)
     return min(max(both / dt, 0.0), 1.0)
 
@@ -149,7 +149,7 @@ def airframe_step(sig, x, p, dt):
 
 @jit
 def _move(sig, x, p, dt):
-    """From the last tick to this one, by what that one has left in the row."""
+    """From the last tick to this one, with the inputs that the last tick left in the row."""
     f_E_N = vec.add(vec.load(sig.F_E_N.f), vec.load(sig.push_N))
     tau_E_N, wind_N = vec.load(sig.F_E_N.tau), vec.load(sig.wind_N)
     if p.kind == MUJOCO:
@@ -162,13 +162,13 @@ def _move(sig, x, p, dt):
         flies = _rigid_flies(x.rigid)
         if flies:
             _rigid_show(sig, x.rigid, p.rigid)
-    if not flies:  # what is not a number is not shown: boxes and limits on the way to the hardware may hide it
+    if not flies:  # a non-finite state is a fault here: boxes and limits before the hardware might hide it
         faults.trip(sig, faults.NOT_FINITE, -1, math.nan, 0.0)
 
 
 @dataclass(frozen=True)
 class FlyingVehicle:
-    """The vehicle, how it starts, and what disturbs it."""
+    """The vehicle, its start, and its disturbances."""
 
     simulator: Simulator
     flying_arm: FlyingArm
@@ -207,7 +207,7 @@ def _reset(sig, x, p):
         flying_body.flying_show(sig, x.arm, p.arm)
     else:
         _rigid_show(sig, x.rigid, p.rigid)
-    # The gusts start as strong as they go on.
+    # The gusts start in their stationary distribution.
     n = normal_vector(x.noise)
     for i in range(3):
         x.gust[i] = p.gust * n[i]

@@ -1,4 +1,4 @@
-"""The simulated arm gives way with gains that the task changes and the tank pays for.
+"""The simulated arm yields with gains that the task changes and the energy tank pays for.
 
     task's gain set ──► ramp ──► tank ──► M x̃'' + D x̃' + K x̃ = h_e ──► X_bE_cmd = X_bE_des moved by x̃    [Cuniato2022, eq. 8]
 

@@ -1,9 +1,9 @@
-"""Which joint angles put the flying arm's tool where its admittance wants it.
+"""Inverse kinematics: joint angles that put the flying arm's tool at its compliant pose.
 
-Damped least squares (hilt.maths.chain), a few iterations a tick, from the angles commanded last; what all of them move a joint
-together stays within its speed. All is in b, which flies with the arm. What is left of the error is `ik_error`. A tool that is
-far from its compliant pose for long is a fault: the pose is out of reach, or asked for faster than the joints can go. A push of
-10 N on the soft arm asks for 0.6 m/s, twice what the joints can do: for the best part of a second that is no fault.
+Damped least squares (hilt.maths.chain), a few iterations per tick, from the angles commanded last; the total motion of a joint
+in a tick stays within its speed. All is in b, which flies with the arm. The remaining error is `ik_error`. A tool that is far
+from its compliant pose for long is a fault: the pose is out of reach, or moves faster than the joints can. A push of 10 N on
+the soft arm demands 0.6 m/s, twice what the joints can do: for most of a second that is not a fault.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,11 @@ from hilt.systems.aerial.flying_arm import JOINTS, FlyingArm, pack_flying_chain,
 class ArmIk(Section):
     """Inverse kinematics of the flying arm."""
 
-    iterations: int = Field(default=3, ge=1, le=10, description="in a tick")
-    max_error: Metre = Field(default=0.05, gt=0, description="of the tool, that may stay for `patience`")
-    patience: Second = Field(default=2.0, ge=0, description="time after which a greater error is a fault")
+    iterations: int = Field(default=3, ge=1, le=10, description="per tick")
+    max_error: Metre = Field(
+        default=0.05, gt=0, description="of the tool; a larger error for longer than `patience` is a fault"
+    )
+    patience: Second = Field(default=2.0, ge=0, description="time after which an error above max_error is a fault")
 
 
 @jit

@@ -1,11 +1,11 @@
-"""How the base's motion comes back to the human: part of the port, since the hardware shows it. Offline.
+"""Feedback of the base's motion to the human: part of the port, since the hardware shows it. Offline.
 
 A force f at the tool moves the base by e, sideways through the attitude (A), upwards at once (A = 1):
 
     m s² e = f - A [(K_v s + K_p) e + E f],     A = K_R/(I s² + K_ω s + K_R),     E = w²/(s + w)², 0 without the estimator
     e/f = (1 - A E)/(m s² + A (K_v s + K_p))
 
-and comes back one tick later through the low-pass on what is shown. The lever of the force and the box are left out.
+and comes back one tick later through the low-pass on the displayed motion. The lever of the force and the box are neglected.
 """
 
 import math
@@ -16,17 +16,17 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class BasePath:
-    """One axis of flight control, and the low-pass on what the hardware shows of it."""
+    """One axis of flight control, and the low-pass on the motion that the hardware shows."""
 
     mass: float
     stiffness: float  # K_p
     damping: float  # K_v
-    attitude: tuple[float, float, float] | None  # I, K_ω, K_R of the turn that a sideways force needs; upwards none
+    attitude: tuple[float, float, float] | None  # I, K_ω, K_R of the turn that a sideways force needs; None upwards
     estimator: float  # rad/s, 0 for none
     bandwidth: float  # rad/s, of what is shown
 
     def shown(self, s: np.ndarray, z: np.ndarray, period: float) -> np.ndarray:
-        """Metres that the hardware is told to move per newton held over a tick."""
+        """Metres of commanded hardware motion per newton held over a tick."""
         A = np.ones_like(s)
         if self.attitude is not None:
             inertia, damping, stiffness = self.attitude
@@ -39,7 +39,7 @@ class BasePath:
 
 
 def base_paths(scenario) -> list[BasePath]:
-    """Sideways and upwards; none if the hardware shows nothing of the base."""
+    """Sideways and upwards; None if the hardware does not show the base's motion."""
     if scenario.hardware.base_box == 0.0:
         return []
     flight, estimator = scenario.flight, scenario.estimator

@@ -1,16 +1,16 @@
 """A cable, and a hook on the hardware's tool that snaps over it.
 
-The cable is a mass on a spring at its place, free in the two directions across it; the hook is carried by the tool. With u the
-cable's way sideways from the hook's middle and w its height over the throat, the cable may be in a V, |u| ≤ w tan α up to the
+The cable is a mass on a spring, free in the two directions across it; the hook is carried by the tool. With u the cable's
+sideways distance from the hook's middle and w its height over the throat, the cable may be in a V, |u| ≤ w tan α up to the
 mouth's half-width, and below it in a slot u = 0 of depth q = -w:
 
-    walls     N = max(0, k d + c d'),  d the distance to where the cable may be;     friction μ N against the slip
-    gate      F(q) (1 ± friction),  F = F_s sin(½π q/q_peak) up to q_peak, then in a straight line to 0 at q_latch
-    latched   from q_latch on: the bottom is a wall at q_bottom, the closed gate one at q_latch, which breaks at `retention` F_s
+    walls     N = max(0, k d + c d'),  d the distance from the allowed region;     friction μ N against the slip
+    gate      F(q) (1 ± friction),  F = F_s sin(½π q/q_peak) up to q_peak, then linear to 0 at q_latch
+    latched   beyond q_latch: the bottom is a wall at q_bottom, the closed gate one at q_latch, which breaks at `retention` F_s
 
-A cable that passes beside the mouth touches nothing. To open the gate takes (1 + friction) F_s (2 q_peak/π + (q_latch -
-q_peak)/2), all of it lost when it closes. All walls come from potentials that only fall when a state changes, so contact makes
-no energy: `work` (of the tool on the cable) = stored + `lost`, up to the O(substep) of the semi-implicit Euler rule.
+A cable that passes beside the mouth touches nothing. Opening the gate takes (1 + friction) F_s (2 q_peak/π + (q_latch -
+q_peak)/2), all of it lost when it closes. All walls come from potentials that only fall when a state changes, so contact
+generates no energy: `work` (of the tool on the cable) = stored + `lost`, up to O(substep) of the semi-implicit Euler rule.
 
 Over a tick the tool moves in a straight line. The force published is the mean of the tick, as a sensor that averages sees it.
 """
@@ -31,31 +31,31 @@ from hilt.core.units import Kilogram, Metre, Metre3, Newton, NewtonPerMetre, New
 from hilt.maths import so3, vec
 
 ABOVE, INSIDE, BESIDE, LATCHED = 0, 1, 2, 3  # where the cable is, seen from the hook
-SLIP = 5e-3  # m/s over which dry friction comes up: steeper, and it would be stiffer than the substep bears
+SLIP = 5e-3  # m/s over which dry friction builds up: a steeper slope would be too stiff for the substep
 
 
 class Cable(Section):
-    """The cable and the hook; the place is counted from where the hardware's tool rests at the start."""
+    """The cable and the hook; the position is relative to the rest position of the hardware's tool at the start."""
 
     present: bool = False
     position: Metre3 = Field(default=(0.0, 0.0, 0.15), description="where the task believes the cable to be, in H")
-    offset: Metre = Field(default=0.0, description="sideways from there to where it really is")
+    offset: Metre = Field(default=0.0, description="sideways distance from there to the cable's true position")
     along: Literal["x", "y"] = Field(default="y", description="axis of H that the cable runs along; sideways is the other")
-    mass: Kilogram = Field(default=0.5, gt=0, description="that moves with the hook")
+    mass: Kilogram = Field(default=0.5, gt=0, description="moving mass of the cable")
     stiffness: NewtonPerMetre = Field(default=800.0, gt=0)
     damping_ratio: Number = Field(default=0.08, ge=0, le=1000)
     hook: Metre3 = Field(default=(0.0, 0.0, 0.0), description="the hook's throat, in the tool's frame; it opens upwards")
-    mouth: Metre = Field(default=0.030, gt=0, description="half of its width")
-    half_angle: Radian = Field(default=math.radians(40.0), gt=0.1, lt=1.5, description="α, of the V from the vertical")
+    mouth: Metre = Field(default=0.030, gt=0, description="half the width of the mouth")
+    half_angle: Radian = Field(default=math.radians(40.0), gt=0.1, lt=1.5, description="α of the V, from the vertical")
     wall_stiffness: NewtonPerMetre = Field(default=8e3, gt=0)
     wall_damping: NewtonSecondPerMetre = Field(default=60.0, ge=0)
     friction: Number = Field(default=0.3, ge=0, description="μ on the walls")
-    gate_force: Newton = Field(default=30.0, gt=0, description="F_s, the most that the gate's spring gives")
-    gate_friction: Number = Field(default=0.2, ge=0, lt=1, description="share of the gate's force, against its motion")
-    gate_peak: Metre = Field(default=0.006, gt=0, description="depth at which the gate gives F_s")
+    gate_force: Newton = Field(default=30.0, gt=0, description="F_s, largest force of the gate's spring")
+    gate_friction: Number = Field(default=0.2, ge=0, lt=1, description="as a fraction of the gate's force, against its motion")
+    gate_peak: Metre = Field(default=0.006, gt=0, description="depth at which the gate's force is F_s")
     gate_latch: Metre = Field(default=0.010, gt=0, description="depth at which it closes behind the cable")
     bottom: Metre = Field(default=0.014, gt=0, description="depth of the slot")
-    retention: Number = Field(default=2.0, gt=0, description="force that tears the closed gate open, over F_s")
+    retention: Number = Field(default=2.0, gt=0, description="force that tears the closed gate open, relative to F_s")
     substep: Second = Field(default=1e-4, ge=1e-6, le=2e-4, description="longest step of the cable's motion")
 
     @model_validator(mode="after")
@@ -63,7 +63,7 @@ class Cable(Section):
         if not self.gate_peak < self.gate_latch < self.bottom:
             raise Unfit(
                 f"cable.gate_peak, gate_latch and bottom are {self.gate_peak:g}, {self.gate_latch:g} and {self.bottom:g} m; "
-                "each must be deeper than the one before; change them",
+                "each must be deeper than the previous one; change them",
                 "cable.gate_peak",
                 "cable.gate_latch",
                 "cable.bottom",
@@ -72,12 +72,12 @@ class Cable(Section):
 
     @property
     def mouth_height(self) -> float:
-        """Of the mouth over the throat [m]."""
+        """Height of the mouth over the throat [m]."""
         return self.mouth / math.tan(self.half_angle)
 
     @property
     def gate_work(self) -> float:
-        """To open the gate [J]."""
+        """Energy to open the gate [J]."""
         return (
             (1.0 + self.gate_friction)
             * self.gate_force
@@ -87,7 +87,7 @@ class Cable(Section):
 
 @jit
 def gate_force(q, p):
-    """The gate's spring at depth q."""
+    """Force of the gate's spring at depth q."""
     if q <= 0.0 or q >= p.latch:
         return 0.0
     return p.F_s * (math.sin(0.5 * math.pi * q / p.peak) if q < p.peak else (p.latch - q) / (p.latch - p.peak))
@@ -95,7 +95,7 @@ def gate_force(q, p):
 
 @jit
 def gate_energy(q, p):
-    """What is stored in it."""
+    """Energy stored in the gate's spring."""
     rise = 2.0 * p.peak / math.pi
     if q <= p.peak:
         return p.F_s * rise * (1.0 - math.cos(0.5 * math.pi * max(q, 0.0) / p.peak))
@@ -106,7 +106,7 @@ def gate_energy(q, p):
 
 @jit
 def free_way(u, w, p):
-    """Distance of the cable to where it may be while the gate is open, and the direction (u, w) back there."""
+    """Distance of the cable from its allowed region while the gate is open, and the direction (u, w) back to it."""
     side = 1.0 if u > 0.0 else -1.0
     out = abs(u)
     to_wall = out * p.cos - w * p.sin
@@ -129,7 +129,7 @@ def _wall(d, n_u, n_w, v_u, v_w, p):
 
 @jit
 def hook_energy(place, u, w, p):
-    """What is stored in walls and gate."""
+    """Energy stored in walls and gate."""
     if place == INSIDE:
         d, _n_u, _n_w = free_way(u, w, p)
         return 0.5 * p.k * d * d + gate_energy(-w, p)
@@ -158,7 +158,7 @@ def hook_force(place, u, w, v_u, v_w, p):
 
 @jit
 def place_of(place, u, w, p):
-    """Where the cable is now, from where it was."""
+    """The cable's new state, from its previous one."""
     if place == LATCHED:
         return INSIDE if p.k * (w + p.latch) > p.hold else LATCHED
     if w >= p.height:
@@ -171,14 +171,14 @@ def place_of(place, u, w, p):
 
 @jit
 def cable_energy(x, p):
-    """Of the cable and its spring."""
+    """Energy of the cable and its spring."""
     speed = x.v[0] * x.v[0] + x.v[1] * x.v[1]
     return 0.5 * p.mass * speed + 0.5 * p.stiffness * (x.y[0] * x.y[0] + x.y[1] * x.y[1])
 
 
 @jit
 def move_cable(x, p, s, z, dt):
-    """Advance by dt while the throat goes in a straight line to (s, z), from the cable's place; the mean force on the tool."""
+    """Advance by dt while the throat moves straight to (s, z), relative to the cable; returns the mean force on the tool."""
     steps = max(1, math.ceil(dt / p.substep - 1e-6))
     h = dt / steps
     v_s, v_z = (s - x.hook[0]) / dt, (z - x.hook[1]) / dt
@@ -226,7 +226,7 @@ def cable_step(sig, x, p, dt):
 
 
 def pack_cable(p, cable, start=(0.0, 0.0, 0.0)) -> None:
-    """Fill the parameters; `start` is where the tool rests, in H."""
+    """Fill the parameters; `start` is the rest position of the tool, in H."""
     p.present, p.side = cable.present, 0 if cable.along == "y" else 1
     p.place = [a + b for a, b in zip(start, cable.position, strict=True)]
     p.place[p.side] += cable.offset

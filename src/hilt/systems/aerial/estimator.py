@@ -1,13 +1,13 @@
-"""What pushes the vehicle: the wrench from outside, from its momentum, without force sensor or accelerometer.
+"""Estimator of the external wrench on the vehicle, from its momentum, without force sensor or accelerometer.
 
     p = m v (in N),   p' = u_T R e3 - m g e3 + f        l = I ω (in b),   l' = τ - ω × Iω + τ_ext
     f̂' = K1 (K2 (p - p̂) - f̂),   p̂' = known + f̂;       K1 = 2w,  K2 = w/2:     f̂ = w²/(s + w)² f
 
-A step of f is so seen as 1 - (1 + wt) e^{-wt}: 63 % after 2.15/w, 90 % after 3.89/w, no overshoot. `known` is what the mixer
-gave after clamping.
+A step of f therefore appears as 1 - (1 + wt) e^{-wt}: 63 % after 2.15/w, 90 % after 3.89/w, no overshoot. `known` is the
+mixer's output after clamping.
 
-Over a tick the momentum says exactly what acted on average, (p⁺ - p)/T - known; the two lags take it as held and are solved
-exactly. So the answer is the filter's own at any rate, and no momentum is differentiated but through the filter.
+Over a tick the momentum gives the exact mean of what acted, (p⁺ - p)/T - known; the two lags take it as held and are solved
+exactly. So the response is that of the filter at any rate, and momentum is differentiated only through the filter.
 """
 
 import math
@@ -26,7 +26,7 @@ from hilt.systems.aerial.quadrotor import PAPER_GRAVITY, Vehicle
 
 
 class Estimator(Section):
-    """The wrench estimator; the defaults are the figures of the paper's public code."""
+    """The wrench estimator; the defaults are those of the paper's public code."""
 
     enabled: bool = True
     bandwidth: RadianPerSecond = Field(default=20.0, gt=0, description="w of force, roll and pitch")
@@ -35,7 +35,7 @@ class Estimator(Section):
 
 @jit
 def second_order(first, second, i, seen, turn):
-    """Two equal lags after each other over one tick, `turn` = w T; `seen` is held."""
+    """Two equal lags in series over one tick, `turn` = w T; `seen` is held."""
     a = math.exp(-turn)
     behind = first[i] - seen
     second[i] = seen + a * (second[i] - seen + turn * behind)
@@ -52,7 +52,7 @@ def estimator_step(sig, x, p, dt):
     gyro = vec.cross(w_B, spin)
     if p.enabled and x.started:
         for i in range(3):
-            # Attitude and gyroscopic torque change over a tick: their means, which keep 100 Hz as good as 1 kHz.
+            # Attitude and gyroscopic torque change over a tick: using their means keeps 100 Hz as accurate as 1 kHz.
             known = sig.u_T_clamped * 0.5 * (x.axis[i] + axis[i]) - (p.mass * PAPER_GRAVITY if i == 2 else 0.0)
             known_turn = sig.tau_b_clamped[i] - 0.5 * (x.gyro[i] + gyro[i])
             second_order(x.f_first, x.f, i, (momentum[i] - x.momentum[i]) / dt - known, p.w * dt)

@@ -1,16 +1,16 @@
-"""Flying along a path: geometric tracking on SE(3), world z up.
+"""Flight control along a path: geometric tracking on SE(3), world z up.
 
     F = -K_p e_p - K_v e_v + m g e3 + m a_d - f̂        e_p = p - p_d,  e_v = v - v_d        (6), turned z up
     z_d = F/|F| within a cone about the vertical;  u_T = F·(R e3);  y_d = z_d × x(ψ)/|·|,  x_d = y_d × z_d
     e_R = ½ (R_dᵀR - RᵀR_d)^∨,   e_ω = ω - Rᵀω_d
     τ = -K_R e_R - K_ω e_ω + ω × Iω - I (ω × Rᵀω_d - Rᵀω̇_d) - τ̂                            (7)
 
-The gains are N/m, N·s/m, N·m and N·m·s, not per mass. ω_d is the planned turn about the vertical alone: the rate at which z_d
-itself moves is not fed forward. Fed forward, a push would displace the base a third as far, but noise in the velocity and
+The gains are in N/m, N·s/m, N·m and N·m·s, not per mass. ω_d is only the planned turn about the vertical: the rate of z_d
+itself is not fed forward. With that feed-forward a push would displace the base a third as far, but noise in the velocity and
 steps in f̂ would reach the rotors differentiated.
 
-Outside the cone the sideways part of F is shortened, so that the vehicle gives up place before height; F_z and u_T stay above
-a tenth of the weight, since rotors that stand still have no torque.
+Outside the cone the sideways part of F is shortened, so that the vehicle gives up position before height; F_z and u_T stay
+above a tenth of the weight, since stopped rotors have no torque.
 """
 
 import math
@@ -38,7 +38,7 @@ _Turn = Annotated[float, Unit("N·m·s"), Field(gt=0)]
 
 
 class Flight(Section):
-    """Gains and limits of the flight control; the defaults are the figures of the paper's public code."""
+    """Gains and limits of the flight control; the defaults are those of the paper's public code."""
 
     stiffness: tuple[_Stiffness, _Stiffness, _Stiffness] = Field(default=(20.0, 20.0, 50.0), description="K_p, world axes")
     damping: tuple[_Damping, _Damping, _Damping] = Field(
@@ -127,7 +127,7 @@ def flight_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class FlightControl:
-    """Gains and limits, and the vehicle and its rotors as flight control knows them."""
+    """Gains and limits, with the vehicle and its rotors as known to flight control."""
 
     flight: Flight
     vehicle: Vehicle

@@ -1,12 +1,12 @@
-"""A quadrotor with an arm of six joints under it: one table makes the chain, the MuJoCo model and the rigid lump.
+"""A quadrotor with an arm of six joints under it: one table defines the chain, the MuJoCo model and the rigid body.
 
 The arm is anthropomorphic with a spherical wrist: shoulder about x and y, elbow about y, wrist about z (along the forearm), x
-and y. At zero angles it hangs straight down. The shoulder's first axis lies, for with an upright one a tool under the shoulder
-would be in a singular posture; the wrist's last axis is that of the elbow, so a tool that hangs upright while the arm moves
-fore and aft keeps the wrist's axes square. Most of the mass is at the shoulder, as it must be on a flying base.
+and y. At zero angles it hangs straight down. The shoulder's first axis is horizontal: with a vertical one a tool under the
+shoulder would be in a singular posture; the wrist's last axis is that of the elbow, so a tool that hangs upright while the arm
+moves fore and aft keeps the wrist's axes square. Most of the mass is at the shoulder, as it must be on a flying base.
 
-With the tool at HOME, under the middle but for 19 mm, the arm's weight turns the base about x with 0.19 N·m and about y not at
-all: what the wrench estimator has to find in hover.
+With the tool at HOME, 19 mm off the middle, the arm's weight exerts 0.19 N·m on the base about x and none about y: the wrench
+estimator has to find this in hover.
 """
 
 import math
@@ -67,17 +67,19 @@ _Moment = Annotated[KilogramSquareMetre, Field(gt=0)]
 
 
 class FlyingArm(Section):
-    """Base and servos as they really are; what flight control believes is in `vehicle`. Figures of the paper's public code."""
+    """True base and servos; what flight control believes is in `vehicle`. The defaults are those of the paper's public code."""
 
-    base_mass: Kilogram = Field(default=11.68, gt=0, description="of the base without the arm, which has 1.005 kg")
+    base_mass: Kilogram = Field(default=11.68, gt=0, description="of the base without the arm (1.005 kg)")
     base_inertia: tuple[_Moment, _Moment, _Moment] = Field(
         default=(0.777, 0.777, 1.112), description="of the base about its middle, which is the origin of b"
     )
-    torque: NewtonMetre = Field(default=5.0, gt=0, description="most of a joint")
-    speed: RadianPerSecond = Field(default=1.57, gt=0, description="most of a joint")
+    torque: NewtonMetre = Field(default=5.0, gt=0, description="limit of a joint")
+    speed: RadianPerSecond = Field(default=1.57, gt=0, description="limit of a joint")
     stiffness: NewtonMetrePerRadian = Field(default=150.0, gt=0, description="k of the servos of shoulder and elbow")
-    damping: NewtonMetreSecond = Field(default=4.5, gt=0, description="d of the same")
-    wrist: Number = Field(default=0.15, gt=0, description="k and d of the wrist's joints against those of shoulder and elbow")
+    damping: NewtonMetreSecond = Field(default=4.5, gt=0, description="d of the servos of shoulder and elbow")
+    wrist: Number = Field(
+        default=0.15, gt=0, description="k and d of the wrist's joints, relative to those of shoulder and elbow"
+    )
     integral_time: Second = Field(default=0.2, gt=0, description="T_i of a servo")
 
     @model_validator(mode="after")
@@ -102,9 +104,9 @@ class Lump:
 
 
 def posture_for(place: Vector, attitude: Vector = (1.0, 0.0, 0.0, 0.0)) -> np.ndarray:
-    """Angles with the tool's origin at `place` and its frame turned by `attitude`, both in b; the elbow is ahead.
+    """Angles for the tool's origin at `place` and its frame turned by `attitude`, both in b; the elbow is in front.
 
-    The arm's plane swings about x, upper arm and forearm make a triangle in it, and the wrist turns back what is too much.
+    The arm's plane turns about x, upper arm and forearm form a triangle in it, and the wrist turns the tool to its attitude.
     """
     upper, fore, hand = LINKS[1].reach, LINKS[2].reach, LINKS[5].reach
     ahead, left, up = vec.sub(vec.add(place, so3.rotate(attitude, (0.0, 0.0, hand))), SHOULDER)
@@ -114,7 +116,7 @@ def posture_for(place: Vector, attitude: Vector = (1.0, 0.0, 0.0, 0.0)) -> np.nd
     if not abs(upper - fore) < distance < upper + fore:
         raise Unfit(
             f"tool.position is {shown} m, which puts the wrist {distance:.3g} m from the flying arm's shoulder; it must be "
-            f"less than {upper + fore:g} m; bring the tool nearer to the base",
+            f"less than {upper + fore:g} m; move the tool closer to the base",
             "tool.position",
         )
     swing = math.atan2(left, -up)
@@ -145,11 +147,11 @@ def pack_flying_chain(p, section: FlyingArm) -> None:
         limits=[(link.lower, link.upper) for link in LINKS],
         speeds=[section.speed] * JOINTS,
     )
-    p.weight[:3] = 1.0 / LINKS[1].reach  # the arm is small: a link's length counts as much as a radian
+    p.weight[:3] = 1.0 / LINKS[1].reach  # the arm is small: a link's length is weighted like a radian
 
 
 def _cylinder(link: Link) -> tuple[float, Vector]:
-    """Height of its centre against the joint, and its inertia."""
+    """Height of its centre relative to the joint, and its inertia."""
     across = link.mass * (3.0 * link.radius**2 + link.length**2) / 12.0
     return -0.5 * link.reach, (across, across, 0.5 * link.mass * link.radius**2)
 
@@ -198,7 +200,7 @@ def flying_xml(section: FlyingArm, step: float, locked: np.ndarray | None = None
         limit = f'forcelimited="true" forcerange="{_numbers((-section.torque, section.torque))}"'
         for i, (k, d) in enumerate(zip(*section.servo_gains, strict=True)):
             actuators.append(f'<position joint="joint{i}" kp="{float(k)!r}" kv="{float(d)!r}" {limit}/>')
-    # Implicit in the servos' damping; without servos the best there is.
+    # Implicit in the servos' damping; without servos the most accurate one.
     return (
         f'<mujoco><compiler angle="radian"/><option timestep="{step!r}" gravity="0 0 {-PAPER_GRAVITY!r}" '
         f'integrator="{"implicitfast" if locked is None else "RK4"}"/><worldbody><site name="N"/><body name="base"><freejoint/>'

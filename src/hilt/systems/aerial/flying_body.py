@@ -1,13 +1,13 @@
-"""The flying arm in MuJoCo: its servos, and how it moves over a tick.
+"""The flying arm in MuJoCo: its servos, and its motion over a tick.
 
-A joint is a position servo: its set-point q_s goes to the commanded angle at most as fast as the joint may, and
+A joint is a position servo: its set-point q_s moves to the commanded angle at no more than the joint's speed limit, and
 
-    τ = k (q_s + z - q) + d (q̇_s - q̇)   within ± 5 N·m,     z' = (q_s - q)/T_i   within what 5 N·m need
+    τ = k (q_s + z - q) + d (q̇_s - q̇)   within ± 5 N·m,     z' = (q_s - q)/T_i   within the limit that 5 N·m need
 
-The integral z carries what hangs on the joint, as in a real servo motor; it starts with the arm's own weight in the first
-posture. Nothing else is fed forward, and the joint itself, being driven by a spring, may for some milliseconds be faster than
-its set-point. Thrust, torques and the wrench at the tool are actuators of the model: the first two are held in the body, the
-last in the world, exactly.
+The integral z carries the load on the joint, as in a real servo motor; it starts with the arm's own weight in the first
+posture. Nothing else is fed forward, and the joint itself, driven by a spring, may for some milliseconds be faster than its
+set-point. Thrust, torques and the wrench at the tool are actuators of the model: the first two are held exactly in the body
+frame, the last in the world frame.
 """
 
 import math
@@ -22,11 +22,11 @@ from hilt.maths import so3, vec
 from hilt.systems.aerial.flying_arm import JOINTS, FlyingArm, Vector, flying_xml
 
 LONGEST_STEP = 0.5e-3  # s of physics
-LOST = 1e6  # m, m/s, rad/s: nothing flies so far or so fast, its equations have come apart
+LOST = 1e6  # m, m/s, rad/s: beyond this the equations have diverged
 
 
 def _weight_torques(body: multibody.Multibody, posture: np.ndarray) -> np.ndarray:
-    """What the joints must give, with the base held."""
+    """Torques that the joints need, with the base held."""
     import mujoco
 
     data = mujoco.MjData(body.model)
@@ -35,7 +35,7 @@ def _weight_torques(body: multibody.Multibody, posture: np.ndarray) -> np.ndarra
     return np.array(data.qfrc_bias[6:])
 
 
-# state: time, pose, angles, twist, speeds, warm start; set: where the servos' set-points are; sent: what the model is told.
+# state: time, pose, angles, twist, speeds, warm start; set: the servos' set-points; sent: the model's inputs.
 FLYING_ARM = record(state=14 + 12 + 12, set=JOINTS, integral=JOINTS, sent=JOINTS, six=6)
 FLYING_ARM_PARAMS = record(
     body=MULTIBODY,
@@ -84,7 +84,7 @@ def flying_start(x, p):
 
 @jit
 def _servo(x, p, i, q_c, left, h):
-    """Set-point, integral and what the model is told of joint i, for one substep of `left` in this tick."""
+    """Set-point, integral and model input of joint i, for one substep of `left` in this tick."""
     most = p.speed * h
     way = min(max((q_c[i] - x.set[i]) / left, -most), most)
     x.set[i] += way
@@ -97,7 +97,7 @@ def _servo(x, p, i, q_c, left, h):
 
 @jit
 def _flies(x):
-    """Whether place, angles and speeds are numbers, and such as something that flies can have."""
+    """Whether position, angles and speeds are finite and plausible."""
     flies = True
     for i in range(MOVING):
         flies = flies and abs(x.state[i]) < LOST

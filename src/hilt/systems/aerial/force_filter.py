@@ -1,10 +1,10 @@
-"""From the sensor's numbers to the wrench of the human: bias, own load, frame, filter.
+"""From the sensor's reading to the wrench of the human: bias, own load, frame, filter.
 
     F_raw = R (F_So - bias) - load,  moved to the tool's origin         y += (1 - e^(-ω_c T)) (F_raw - y)
 
-The bias is taken explicitly: the mean of `bias_samples` readings at the start, and again whenever `bias_request` rises, with
-the load's weight at that pose taken off first. Until it is known the wrench is 0 and `bias_ready` says so. The load is what
-hangs on the sensor from the start (flange, gripper); a tool that the human mounts later is meant to be felt.
+The bias is measured explicitly: the mean of `bias_samples` readings at the start, and again whenever `bias_request` rises,
+with the load's weight at that pose subtracted first. Until it is known the wrench is 0 and `bias_ready` is 0. The load is
+what is attached to the sensor from the start (flange, gripper); a tool that the human mounts later is meant to be felt.
 """
 
 import math
@@ -24,15 +24,17 @@ from hilt.maths import so3, vec
 
 
 class ForceFilter(Section):
-    """What becomes of the measured wrench before it moves anything."""
+    """Processing of the measured wrench before it is used."""
 
-    bandwidth: RadianPerSecond = Field(gt=0, description="of the first-order filter; below 100 rad/s stiff hands are in danger")
-    bias_samples: Count = Field(default=500, ge=0, description="readings that make a bias; 0 trusts the sensor")
-    load_mass: Kilogram = Field(default=0.0, ge=0, description="of what hangs on the sensor from the start")
-    load_centre: Metre3 = Field(default=(0.0, 0.0, 0.0), description="its centre of mass, in the tool's frame")
+    bandwidth: RadianPerSecond = Field(
+        gt=0, description="of the first-order filter; below 100 rad/s stiff hands may become unstable"
+    )
+    bias_samples: Count = Field(default=500, ge=0, description="readings averaged for the bias; 0 takes the sensor as unbiased")
+    load_mass: Kilogram = Field(default=0.0, ge=0, description="of the load attached to the sensor from the start")
+    load_centre: Metre3 = Field(default=(0.0, 0.0, 0.0), description="centre of mass of that load, in the tool's frame")
 
     def check(self, period: float) -> None:
-        """A filter faster than half the sampling rate is none."""
+        """The bandwidth must not exceed the Nyquist frequency."""
         nyquist = math.pi / period
         if self.bandwidth > nyquist:
             raise Unfit(
@@ -50,7 +52,7 @@ def filter_share(bandwidth: float, period: float) -> float:
 
 @jit
 def _take_bias(sig, x, p, f_S, tau_S):
-    """Sum readings; the mean of enough of them is the bias."""
+    """Accumulate readings; their mean becomes the bias."""
     for i in range(3):
         x.sum_f[i] += f_S[i]
         x.sum_tau[i] += tau_S[i]

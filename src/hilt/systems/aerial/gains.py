@@ -1,7 +1,7 @@
 """Gain sets of the arm's admittance, and ramps between them.
 
-A task asks for a set; each desired gain goes there linearly, in `ramp` seconds from wherever it is. The real gains follow
-the desired ones no faster than that, as far as the tank lets them: what was held back is made up for later.
+A task requests a set; each desired gain moves there linearly, in `ramp` seconds from its present value. The real gains follow
+the desired ones no faster than that, as far as the tank allows; what the tank has refused is made up for later.
 """
 
 from typing import Literal
@@ -34,15 +34,17 @@ class GainSet(Section):
 
 
 class Gains(Section):
-    """The sets of the paper's public code; `front` is the soft axis of `impact`."""
+    """Gain sets; the defaults are those of the paper's public code. `front` is the soft axis of `impact`."""
 
     normal: GainSet = GainSet(mass=1.0, damping=10.0, stiffness=5.0)
     hooked: GainSet = GainSet(mass=2.0, damping=10.0, stiffness=20.0)
     impact: GainSet = GainSet(mass=30.0, damping=800.0, stiffness=400.0)
     front: GainSet = GainSet(mass=1.0, damping=30.0, stiffness=20.0)
     front_axis: Literal["x", "y", "z"] = "x"
-    ramp: Second = Field(default=0.5, gt=0, description="time from one set to the next, linear")
-    radius: Metre = Field(default=1.0, gt=0, description="gains of turns are those of shifts times its square, per rad")
+    ramp: Second = Field(default=0.5, gt=0, description="time of the linear ramp from one set to the next")
+    radius: Metre = Field(
+        default=1.0, gt=0, description="rotational gains are the translational ones times its square, per rad"
+    )
 
     def table(self) -> np.ndarray:
         """[set][mass, damping, stiffness][axis], SI."""
@@ -54,7 +56,7 @@ class Gains(Section):
         return rows
 
 
-# Desired gains, their rates, and the step that the real mass and stiffness want in this tick.
+# Desired gains, their rates, and the requested step of the real mass and stiffness in this tick.
 RAMP = record(
     chosen="i8",
     M_des=6,
@@ -93,7 +95,7 @@ def begin(x, table, chosen):
 
 @jit
 def ramp_gains(x, table, ramp, chosen, dt):
-    """Desired gains one tick on."""
+    """Advance the desired gains by one tick."""
     if chosen != x.chosen:
         x.chosen = chosen
         _start(x, table[chosen], ramp)
@@ -105,7 +107,7 @@ def ramp_gains(x, table, ramp, chosen, dt):
 
 @jit
 def want(x, mass, stiffness, dt):
-    """The steps dM, dK by which the real gains would like to follow the desired ones."""
+    """The steps dM, dK that would bring the real gains to the desired ones."""
     for i in range(6):
         x.dM[i] = _towards(mass[i], x.M_des[i], x.M_rate[i] * dt) - mass[i]
         x.dK[i] = _towards(stiffness[i], x.K_des[i], x.K_rate[i] * dt) - stiffness[i]

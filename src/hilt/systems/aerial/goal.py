@@ -1,4 +1,4 @@
-"""What a run of `aerial` is judged by: that the loop gives the human no energy, is calm, holds its base and does its task."""
+"""Criteria for a run of `aerial`: the loop gives the human no energy, does not vibrate, holds its base and does its task."""
 
 from typing import Any
 
@@ -10,11 +10,13 @@ from hilt.core.verdict import Figure, Verdict, against_goal, at_most
 
 
 class Goal(Section):
-    """The energy is what the guard at the human port spends at most before it acts; 2.5 N of vibration is what a hand takes for
-    calm; 10 cm is half the clearance that the flying arm keeps from what it works on."""
+    """The energy is the most that the guard at the human port lets through before it acts; 2.5 N of vibration still feels
+    calm to a hand; 10 cm is half the clearance that the flying arm keeps from its work."""
 
-    port_energy: Joule = Field(default=0.2, gt=0, description="energy that the human gets beyond what they put in")
-    late_force: Newton = Field(default=2.5, gt=0, description="largest force in the last quarter, less its mean: vibration")
+    port_energy: Joule = Field(default=0.2, gt=0, description="energy that the human receives beyond what they put in")
+    late_force: Newton = Field(
+        default=2.5, gt=0, description="vibration: largest deviation of the force from its mean in the last quarter"
+    )
     displacement: Metre = Field(default=0.1, gt=0, description="largest displacement of the base along an axis")
 
 

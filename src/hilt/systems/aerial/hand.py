@@ -1,11 +1,11 @@
-"""A human hand on the hardware's tool: takes hold, leads it about, mounts a tool, lets go, and trembles.
+"""A human hand on the hardware's tool: takes hold, moves it, mounts a tool, lets go, and trembles.
 
     f = g [ k (x_hand - x) + d (v_hand - v) + tremor ],      τ = g [ -κ log(q q_grip⁻¹) - δ ω ] + r × f
 
 at the tool's origin, r from it to the grip. The hand's path starts where it takes hold, so nothing jumps:
 x_hand = x_grip + amplitude · sin(2π f t) along `direction`. g goes smoothly from 0 to 1 and back. The mounted tool is a mass on
-the sensor, weight and inertia: m (g - a). Before `handover` the hand carries it. What hangs on the sensor from the start
-(`force_filter.load_mass`) is there too.
+the sensor, weight and inertia: m (g - a). Before `handover` the hand carries it. The load that is on the sensor from the start
+(`force_filter.load_mass`) is included.
 """
 
 import math
@@ -43,29 +43,31 @@ WANDER = 2.0  # rad/√s by which the tremor's phase drifts
 
 
 class Hand(Section):
-    """Who holds the hardware's tool, and how."""
+    """The hand that holds the hardware's tool."""
 
-    stiffness: NewtonPerMetre = Field(ge=0, description="150 N/m is a relaxed hand, 1000 N/m a firm one, 0 N/m nobody")
+    stiffness: NewtonPerMetre = Field(ge=0, description="150 N/m is a relaxed hand, 1000 N/m a firm one, 0 N/m none")
     damping: NewtonSecondPerMetre = Field(default=5.0, ge=0)
     turning_stiffness: Number = Field(default=0.0, ge=0, description="κ, N·m/rad")
     turning_damping: Number = Field(default=0.0, ge=0, description="δ, N·m·s/rad")
-    amplitude: Metre = Field(description="of the way that the hand leads the tool")
+    amplitude: Metre = Field(description="of the motion along which the hand moves the tool")
     frequency: Hertz = Field(default=0.3, gt=0)
     direction: Number3 = (1.0, 0.0, 0.0)
     grip: Metre3 = Field(default=(0.0, 0.0, 0.0), description="where the hand holds, in the tool's frame")
     start: Second = Field(default=1.0, ge=0, description="when the hand takes hold")
-    grasp: Second = Field(default=0.3, gt=0, description="how long taking hold and letting go take")
-    handover: Second = Field(default=0.0, ge=0, description="when the mounted tool is left to the arm")
+    grasp: Second = Field(default=0.3, gt=0, description="time to take hold or to let go")
+    handover: Second = Field(default=0.0, ge=0, description="when the arm takes over the weight of the mounted tool")
     release: Second = Field(default=1e9, gt=0, description="when the hand lets go")
-    tremor: Newton = Field(default=0.0, ge=0, description="rms of each axis")
+    tremor: Newton = Field(default=0.0, ge=0, description="rms per axis")
     tremor_frequency: Hertz = Field(default=10.0, gt=0)
     tool_mass: Kilogram = Field(default=0.0, ge=0, description="of the tool that the hand mounts")
-    tool_centre: Metre3 = Field(default=(0.0, 0.0, 0.0), description="its centre of mass, in the arm tool's frame")
+    tool_centre: Metre3 = Field(
+        default=(0.0, 0.0, 0.0), description="centre of mass of that tool, in the frame of the arm's tool"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Hand":
         if math.hypot(*self.direction) < 1e-9:
-            raise Unfit("hand.direction is 0, 0, 0; it must point where the hand goes; give a direction", "hand.direction")
+            raise Unfit("hand.direction is 0, 0, 0; it must point where the hand moves; give a direction", "hand.direction")
         if self.release <= self.start:
             raise Unfit(
                 f"hand.release is {self.release:g} s; it must come after hand.start = {self.start:g} s; raise it",
@@ -77,7 +79,7 @@ class Hand(Section):
 
 @jit
 def _path(p, t):
-    """How far the hand has gone from where it took hold, and how fast: a sine that fades in over its first quarter."""
+    """Displacement and speed of the hand since it took hold: a sine that fades in over its first quarter."""
     after = max(t - p.start, 0.0)
     angle = p.omega * after
     fade, slope = quintic(angle / (0.5 * math.pi))
@@ -125,7 +127,7 @@ def hand_wrench(x, p, t, place, v, q, w, dt):
 
 @jit
 def _load(mass, centre_B, q, a):
-    """Weight and inertia of what hangs on the sensor, at the tool's origin."""
+    """Weight and inertia of the load on the sensor, at the tool's origin."""
     f = (-mass * a[0], -mass * a[1], -mass * (STANDARD_GRAVITY + a[2]))
     return f, vec.cross(so3.rotate(q, vec.load(centre_B)), f)
 
@@ -164,7 +166,7 @@ def hand_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class HandAtTool:
-    """The hand, and what hangs on the sensor from the start."""
+    """The hand, and the load on the sensor from the start."""
 
     hand: Hand
     load_mass: float  # kg

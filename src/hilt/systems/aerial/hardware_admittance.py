@@ -1,16 +1,16 @@
-"""The hardware arm gives way to the human, shows what the flying base does, and is guarded at the human port.
+"""The hardware arm yields to the human, shows the motion of the flying base, and is guarded at the human port.
 
     M x̄'' + D x̄' + K x̄ = h_h,        x_asked = x_rest + LPF(clamp(e_p')) + x̄ + lead        [Cuniato2022, eq. 4, eq. 5]
 
 The paper feeds the base's displacement in as a wrench h_q made of its derivatives; with x̄ = x̃ - e_p' that is the same motion,
 and 0.1 mm of noise on e_p' stays 0.1 mm where h_q would make 2.4 N of it.
 
-The gains are those of the simulated arm, axis by axis, so that both tools give way alike. Every joule is booked:
+The gains are those of the simulated arm, axis by axis, so that both tools yield alike. Every joule is accounted for:
 
     ΔE_hw = hᵀ x̄'_m T  -  x̄'_mᵀ D x̄'_m T  +  ½ x̄ᵀ dK x̄ + ½ x̄'ᵀ dM x̄'        supplied, damping, gains
 
-The wrench works on the whole motion asked for, F · Δx_asked; what is not `supplied` of that is the work on base, rest motion
-and lead, and has a port of its own. Row k has the sums up to the state at t = kT.
+The wrench works on the whole requested motion, F · Δx_asked; the part of it that is not `supplied` is the work on base, rest
+motion and lead, and has its own port. Row k has the sums up to the state at t = kT.
 """
 
 from dataclasses import dataclass
@@ -31,18 +31,20 @@ from hilt.systems.aerial.gains import GainSet
 
 
 class Hardware(Section):
-    """How the hardware arm gives way, and how much of the base's motion it shows."""
+    """Compliance of the hardware arm, and how much of the base's motion it shows."""
 
-    follow_gains: bool = Field(default=True, description="give way with the gains of the simulated arm, not with `gains`")
+    follow_gains: bool = Field(default=True, description="use the gains of the simulated arm, not `gains`")
     gains: GainSet = GainSet(mass=1.0, damping=10.0, stiffness=5.0)
-    radius: Metre = Field(default=1.0, gt=0, description="gains of turns are those of shifts times its square, per rad")
-    base_box: Metre = Field(default=0.05, ge=0, description="of the base's displacement, at most this much of an axis is shown")
-    base_bandwidth: RadianPerSecond = Field(default=20.0, gt=0, description="of the low-pass on the displacement shown")
+    radius: Metre = Field(
+        default=1.0, gt=0, description="rotational gains are the translational ones times its square, per rad"
+    )
+    base_box: Metre = Field(default=0.05, ge=0, description="largest displacement of the base shown, per axis")
+    base_bandwidth: RadianPerSecond = Field(default=20.0, gt=0, description="of the low-pass on the displacement that is shown")
 
 
 @jit
 def _publish(sig, x):
-    """The books of the ticks before this one, beside the energy that they have led to."""
+    """The ledger of the previous ticks, beside the energy that they have led to."""
     sig.E_hw = admittance.stored(x.compliance, x.M, x.K)
     ledger.publish(sig.W_damping, x.damping)
     ledger.publish(sig.W_gains, x.gains)
@@ -51,7 +53,7 @@ def _publish(sig, x):
 
 @jit
 def _follow_gains(sig, x):
-    """Take over the arm's gains. Who stores energy in a mass or a spring does not see it change by that."""
+    """Take over the arm's gains. The energy that this adds to masses and springs has its own port."""
     added = 0.0
     for i in range(6):
         dM, dK = sig.M_arm[i] - x.M[i], sig.K_arm[i] - x.K[i]
@@ -65,7 +67,7 @@ def _follow_gains(sig, x):
 
 @jit
 def _watch_port(sig, x, p, dt):
-    """Added damping for this tick from what the human and the encoder say; base and rest motion come as late as the servo."""
+    """Added damping for this tick from the human's force and the encoder; base and rest motion are delayed like the servo."""
     for i in range(3):
         way = sig.X_WB_meas.p[i] - x.followed[i]
         port_guard.observe(x.guard, i, sig.F_h_raw_H.f[i], way, x.M[i], x.K[i], p.guard, dt)
@@ -85,7 +87,7 @@ def _give_way(sig, x, dt):
 
 @jit
 def _ask(sig, x, p):
-    """The pose asked for; returns the work of the wrench on the way to it."""
+    """The requested pose; returns the work of the wrench on the motion to it."""
     work = 0.0
     for i in range(3):
         shown = min(max(sig.e_p_H[i], -p.base_box), p.base_box)
@@ -122,7 +124,7 @@ def hardware_admittance_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class YieldingArm:
-    """How the arm gives way, where it starts, and what lies before and behind it."""
+    """Compliance of the arm, its start, and the filter and servo around it."""
 
     hardware: Hardware
     port: port_guard.PortPassivity

@@ -1,11 +1,11 @@
-"""The hardware arm: a KUKA iiwa 7 R800 by its public figures, with a sensor and a tool on its flange.
+"""The hardware arm: a KUKA iiwa 7 R800 from its public data sheet, with a sensor and a tool on its flange.
 
-The compliant pose goes into the box, then to joint angles by damped least squares within joint and speed limits, warm-started
-(hilt.maths.chain). What is commanded is the pose that the joints really reach, so it is always possible; how far that is from
-the pose asked for is watched: short of it for a moment is a speed limit, short of it for long is a fault.
+The compliant pose is limited to the box, then converted to joint angles by damped least squares within joint and speed limits,
+warm-started (hilt.maths.chain). The command is the pose that the joints really reach, so it is always possible; its distance
+from the requested pose is watched: a short excess is a speed limit, a long one is a fault.
 
-The steps share the tick, T/3 each: all together no joint goes further than its speed allows. The last port of the ledger is
-here: the wrench on the motion asked for minus the commanded one.
+The steps share the tick, T/3 each: in total no joint moves further than its speed allows. The last port of the ledger is
+here: the wrench on the requested minus the commanded motion.
 """
 
 import functools
@@ -36,28 +36,28 @@ ITERATIONS = 3
 
 Y, Z, ELBOW = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, -1.0, 0.0)
 AXES = (Z, Y, Z, ELBOW, Z, Y, Z)
-# Of each joint above the last; where on its own axis a joint lies makes no difference.
+# Of each joint above the previous one; the position of a joint along its own axis makes no difference.
 HEIGHTS = (0.15, BASE_TO_SHOULDER - 0.15, 0.2, SHOULDER_TO_ELBOW - 0.2, 0.2, ELBOW_TO_WRIST - 0.2, 0.0)
 
 FOUND = 1e-9  # m and rad: a start posture fits
-AMPLE = math.radians(20.0)  # from every joint limit: no need to look for more
+AMPLE = math.radians(20.0)  # from every joint limit: enough to stop searching
 SEEDS = (*itertools.product((0.0, 2.5), (0.5, 1.2, -0.5), (-1.6, 1.6), (0.9, -0.9)),)  # spin of the arm, shoulder, elbow, wrist
 
 
 class HardwareArm(Section):
-    """The arm that the human touches: where its tool starts, and where it may go. H is the arm's base, z up."""
+    """The arm that the human touches: the start of its tool and its workspace. H is the arm's base, z up."""
 
     tool_length: Metre = Field(default=0.10, ge=0, description="from the flange to the tool's origin: sensor and tool")
-    start: Metre3 = Field(default=(0.5, 0.0, 0.4), description="of the tool, in H; frames.position, if given, decides instead")
+    start: Metre3 = Field(default=(0.5, 0.0, 0.4), description="of the tool, in H; overridden by frames.position if given")
     attitude: Quaternion = Field(
         default=(0.0, 0.0, 1.0, 0.0), description="of the tool at the start, w x y z; its z points out of the flange, here down"
     )
-    box_min: Metre3 = Field(default=(0.15, -0.6, 0.05), description="the tool stays inside the box, in H")
+    box_min: Metre3 = Field(default=(0.15, -0.6, 0.05), description="lower corner of the box that the tool stays inside, in H")
     box_max: Metre3 = Field(default=(0.8, 0.6, 1.0))
     reach: Metre = Field(default=0.75, gt=0, description="largest distance of the tool from the shoulder, which is 0.34 m up")
-    error_limit: Metre = Field(default=0.02, gt=0, description="how far the tool may stay from its compliant pose")
+    error_limit: Metre = Field(default=0.02, gt=0, description="largest lasting distance of the tool from its compliant pose")
     turn_error_limit: Radian = Field(default=0.2, gt=0, description="the same as an angle")
-    patience: Second = Field(default=0.2, ge=0, description="for how long it may be further away")
+    patience: Second = Field(default=0.2, ge=0, description="time for which the tool may exceed error_limit")
 
     @model_validator(mode="after")
     def _box(self) -> "HardwareArm":
@@ -65,7 +65,7 @@ class HardwareArm(Section):
             if not low < high:
                 raise Unfit(
                     f"hardware_arm.box_min {axis} is {low:g} m and hardware_arm.box_max {axis} is {high:g} m; the first must "
-                    "be the smaller one; exchange them",
+                    "be smaller; swap them",
                     "hardware_arm.box_min",
                     "hardware_arm.box_max",
                 )
@@ -78,7 +78,7 @@ class HardwareArm(Section):
         if distance > self.reach:
             raise Unfit(
                 f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder; allowed are "
-                f"{self.reach:g} m; choose a nearer hardware_arm.start",
+                f"{self.reach:g} m; choose a closer hardware_arm.start",
                 "hardware_arm.start",
             )
         for axis, low, at, high in zip("xyz", self.box_min, p_HB, self.box_max, strict=True):
@@ -114,8 +114,8 @@ def pack_iiwa(p, tool_length: float) -> None:
 
 @functools.lru_cache(maxsize=32)
 def start_posture(section: HardwareArm, p_HB: Metre3, q_HB: Quaternion) -> tuple[tuple[float, ...], float]:
-    """Joint angles for a pose of the tool, and what they miss it by [m, rad]: the first with ample room to all
-    joint limits, or else the one with the most."""
+    """Joint angles for a pose of the tool, and their error [m, rad]: the first solution with ample distance from all
+    joint limits, or otherwise the one with the most."""
     work, table = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
     pack_iiwa(table, section.tool_length)
     best, room, least = np.zeros(JOINTS), -math.inf, math.inf
@@ -145,10 +145,10 @@ def _into_box(p, place):
 
 @jit
 def _watch(sig, x, p, place, turn_error, dt):
-    """Faults: out of reach at once, an error that stays."""
+    """Faults: out of reach (at once), or an error that persists."""
     out = vec.sub(place, (0.0, 0.0, p.shoulder))
     square = vec.dot(out, out)
-    if not square <= p.reach * p.reach:  # not a number is out of reach as well
+    if not square <= p.reach * p.reach:  # NaN counts as out of reach too
         faults.trip(sig, faults.HARDWARE_REACH, -1, math.sqrt(square), p.reach)
     x.late = x.late + dt if sig.ik_hw_error > p.error_limit else 0.0
     x.late_turn = x.late_turn + dt if turn_error > p.turn_error_limit else 0.0
@@ -160,14 +160,14 @@ def _watch(sig, x, p, place, turn_error, dt):
 
 @jit
 def _work(sig, before, after):
-    """Of the filtered wrench on the way from one pose to the next."""
+    """Work of the filtered wrench on the motion from one pose to the next."""
     moved, turned = vec.sub(after[0], before[0]), so3.between(before[1], after[1])
     return vec.dot(vec.load(sig.F_h_H.f), moved) + vec.dot(vec.load(sig.F_h_H.tau), turned)
 
 
 @jit
 def hardware_ik_step(sig, x, p, dt):
-    ledger.publish(sig.W_limits, x.limits)  # of the ticks before this one, as the other ports
+    ledger.publish(sig.W_limits, x.limits)  # of the previous ticks, like the other ports
     asked, before = spatial.load(sig.X_WB_asked), spatial.load(x.reached)
     place = _into_box(p, asked[0])
     sig.ik_hw_error, turn_error = chain.ik(

@@ -1,4 +1,4 @@
-"""The world's books of aerial: the commanded pose of the tool, and the human's wrench as the tick worked with it."""
+"""The world's side of aerial's ledger: the commanded pose of the tool, and the human's wrench as used by the tick."""
 
 from hilt.compiled import jit
 from hilt.core.stage import StageKind

@@ -3,16 +3,16 @@
     F_h_H ──► link ──► h_e = Ad⁻ᵀ h_h: F_E_N, F_E_b        the human's wrench on the simulated tool, about its own origin
     e_p' = R_HN e_p, X_HB_rest ◄── link ◄── e_p_N, plan    what the hardware has to show                [Cuniato2022, eq. 5]
 
-The user chooses where the hardware's base H stands in the simulated world N. The wrench acts at the simulated tool's origin as
-it acts at the real one, so only the attitude between the frames turns it: the tools are apart by what one side shows late or
-not at all, and a lever of that length would be an artefact.
+The user chooses where the hardware's base H is in the simulated world N. The wrench acts at the simulated tool's origin as
+it acts at the real one, so it is only rotated between the frames: the tools are apart by what one side shows late or not at
+all, and a lever of that length would be an artefact.
 
-The hardware's tool rests where the simulated one would be with the base exactly where it is planned,
+The hardware's tool rests where the simulated one would be with the base exactly on its plan,
 
-    X_HB_rest = X_HN · X_Nb_planned · X_bE_des · X_EB        X_EB: a turn, the tools' frames against each other
+    X_HB_rest = X_HN · X_Nb_planned · X_bE_des · X_EB        X_EB: rotation between the tools' frames
 
-or, without `show_flight`, where it was planned at the start. When nothing has come for longer than the link explains, the
-wrench fades out; the displacement and the rest pose are held.
+or, without `show_flight`, at the start of its plan. When nothing has arrived for longer than the link explains, the wrench
+fades out; the displacement and the rest pose are held.
 """
 
 import math
@@ -30,7 +30,7 @@ from hilt.maths import channel, once, so3, spatial, vec
 from hilt.plant.link import Link
 
 SILENCE = 0.1  # s without news, beyond delay and jitter, after which the wrench fades
-FADE = 0.2  # s in which it goes, and comes back
+FADE = 0.2  # s to fade out, and to fade in again
 
 UP_NUMBERS = 6  # f, τ
 E_P, REST_P, REST_Q, DOWN_NUMBERS = 0, 3, 6, 10
@@ -39,24 +39,25 @@ Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
 
 
 class Frames(Section):
-    """Where the hardware stands in the simulated world, and what of the flight it shows."""
+    """Pose of the hardware in the simulated world, and how much of the flight it shows."""
 
     position: Metre3 | None = Field(
-        default=None, description="of the hardware's base in N; left out, both tools start at the same place"
+        default=None, description="of the hardware's base in N; if left out, both tools start at the same position"
     )
     attitude: Quaternion = Field(
-        default=(1.0, 0.0, 0.0, 0.0), description="of the hardware's base in N, w x y z; tilted, weights pull askew"
+        default=(1.0, 0.0, 0.0, 0.0),
+        description="of the hardware's base in N, w x y z; if tilted, weights pull in a tilted direction",
     )
     show_flight: bool = Field(default=False, description="show the planned motion of the base too, not only its displacement")
 
     def hardware_in_world(self, p_HB: Metre3, p_NE: Metre3) -> Pose:
-        """X_NH from the places at which both tools start."""
+        """X_NH from the start positions of both tools."""
         if self.position is not None:
             return self.position, self.attitude
         return once.vec.sub(p_NE, once.so3.rotate(self.attitude, p_HB)), self.attitude
 
     def start_in_hardware(self, p_HB: Metre3, p_NE: Metre3) -> Metre3:
-        """Where the hardware's tool has to start: at p_HB, or where the chosen base sees the simulated tool."""
+        """Start of the hardware's tool: at p_HB, or where the simulated tool is as seen from the chosen base."""
         place: Metre3 = once.spatial.place(once.spatial.inverse(self.hardware_in_world(p_HB, p_NE)), p_NE)
         return p_HB if self.position is None else place
 
@@ -83,7 +84,7 @@ def _apply_wrench(sig, p, f_H, tau_H):
     f, tau = spatial.express(so3.load(p.X_NH.q), f_H, tau_H)
     vec.store(sig.F_E_N.f, f)
     vec.store(sig.F_E_N.tau, tau)
-    felt = vec.add(f, vec.load(sig.push_N))  # a push of the scenario is felt as well
+    felt = vec.add(f, vec.load(sig.push_N))  # a push of the scenario is included
     f, tau = spatial.express(so3.inverse(so3.load(sig.X_Nb_meas.q)), felt, tau)
     vec.store(sig.F_E_b.f, f)
     vec.store(sig.F_E_b.tau, tau)
@@ -93,7 +94,7 @@ def _apply_wrench(sig, p, f_H, tau_H):
 def _rest_pose(sig, x, p):
     """X_HB_rest as the simulation knows it."""
     X_Nb = spatial.load(p.X_Nb_start)
-    if p.show_flight and x.started:  # the first plan is made after the interface's first turn
+    if p.show_flight and x.started:  # the first plan is made after the interface's first tick
         half = 0.5 * sig.yaw_bd
         X_Nb = vec.load(sig.p_bd_N), (math.cos(half), 0.0, 0.0, math.sin(half))
     X_NB = spatial.compose(X_Nb, spatial.compose(spatial.load(sig.X_bE_des), ((0.0, 0.0, 0.0), so3.load(p.q_EB))))
@@ -102,7 +103,7 @@ def _rest_pose(sig, x, p):
 
 @jit
 def _carry_motion(sig, x, p, dt):
-    """From the simulation to the hardware: displacement and rest pose; what has not arrived leaves the last."""
+    """From the simulation to the hardware: displacement and rest pose; the last ones are kept until new ones arrive."""
     packet = channel.packet(x.down, sig.tick)
     rest = _rest_pose(sig, x, p)
     vec.store(packet[E_P:REST_P], so3.rotate_back(so3.load(p.X_NH.q), vec.load(sig.e_p_N)))  # [Cuniato2022, eq. 5], e_p'

@@ -1,4 +1,4 @@
-"""What a run of `aerial` is measured by: how far the base was moved, what the human felt, and whether it was safe."""
+"""Metrics of a run of `aerial`: displacement of the base, forces felt by the human, and safety."""
 
 import math
 from typing import Any
@@ -12,41 +12,41 @@ from hilt.systems.aerial.task import BACK
 
 LAST = 0.5  # s at the end over which forces are averaged
 RECOVERED = 0.02  # m
-LATE = 0.25  # share of the run at its end whose forces count as late
+LATE = 0.25  # last fraction of the run, whose forces count as late
 LATE_ROWS = 1 << 20  # of them at most
 SHARES = {"estimator_t63_s": 1.0 - math.exp(-1.0), "estimator_t90_s": 0.9}
 
 METRIC_WORDS = {
     "base_displacement_m": "largest displacement of the base, per axis",
     "base_final_error_m": "displacement of the base at the end",
-    "estimator_t63_s": "time in which the estimator sees 63 % of a push",
-    "estimator_t90_s": "time in which it sees 90 %",
-    "estimator_overshoot": "by how much it overshoots, relative",
+    "estimator_t63_s": "time until the estimate reaches 63 % of a push",
+    "estimator_t90_s": "time until the estimate reaches 90 % of a push",
+    "estimator_overshoot": "overshoot of the estimate, relative",
     "tool_force_final_N": "force at the tool at the end",
     "peak_force_N": "largest force at the tool",
-    "late_force_N": "largest force at the tool in the last quarter, less its mean",
-    "sag_m": "how far the simulated tool hangs below where it is wanted, at the end",
-    "tank_min_J": "least energy in the tank",
-    "passivity_audit_min_J": "passivity audit of arm and tank, least",
-    "human_port_energy_min_J": "energy the human has put in, least",
-    "added_damping_max_Ns_m": "most damping that the guard at the human port has added [N·s/m]",
+    "late_force_N": "largest force at the tool in the last quarter, minus its mean",
+    "sag_m": "sag of the simulated tool below its desired position, at the end",
+    "tank_min_J": "lowest energy in the tank",
+    "passivity_audit_min_J": "passivity audit of arm and tank, minimum",
+    "human_port_energy_min_J": "energy put in by the human, minimum",
+    "added_damping_max_Ns_m": "largest damping added by the guard at the human port [N·s/m]",
     "ik_error_max_m": "largest error of the flying arm's inverse kinematics",
     "joint_torque_max_Nm": "largest torque of a joint of the flying arm",
-    "hand_stiffness_limit_N_m": "stiffest hand that this loop can bear, by its lead alone",
+    "hand_stiffness_limit_N_m": "stiffest hand for which this loop is stable, with its lead alone",
     "recovery_time_s": "time from the snap until the base stays within 2 cm",
-    "hooked": "the tool hangs on the cable, as the task concludes",
+    "hooked": "the tool is hooked on the cable, as judged by the task",
     "diverged": "diverged: the loop gave the human energy",
 }
 
 
 def compliance_energy(rows: np.ndarray) -> np.ndarray:
-    """What the hardware's apparent masses and springs store."""
+    """Energy stored in the hardware's apparent masses and springs."""
     energy: np.ndarray = rows["E_hw"]
     return energy
 
 
 def tool_in_base(rows: np.ndarray) -> np.ndarray:
-    """Place of the simulated tool in b."""
+    """Position of the simulated tool in b."""
     q, r = rows["X_Nb_meas"]["q"], rows["X_NE"]["p"] - rows["X_Nb_meas"]["p"]
     u = -q[:, 1:]
     side = 2.0 * np.cross(u, r)
@@ -60,7 +60,7 @@ def hand_limit(scenario: Any) -> float:
 
 
 class AerialMeter:
-    """The figures of a run."""
+    """The metrics of a run."""
 
     def __init__(self, scenario: Any) -> None:
         self._scenario = scenario
@@ -112,7 +112,7 @@ class AerialMeter:
 
 
 class _Late:
-    """The force in the last quarter of the run, of which at most its last LATE_ROWS rows count."""
+    """The force in the last quarter of the run, at most its last LATE_ROWS rows."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
@@ -129,7 +129,7 @@ class _Late:
         return min(max(1, int(LATE * self._count)), LATE_ROWS)
 
     def largest(self) -> float:
-        """Less its mean; part by part, since copies of all of it would be most of the memory of a long run."""
+        """Minus its mean; part by part, since copies of all of it would take most of the memory of a long run."""
         parts, surplus = list(self._parts), self._kept - self._wanted()
         parts[0] = parts[0][surplus:]
         mean = sum(part.sum(axis=0) for part in parts) / self._wanted()
@@ -137,7 +137,7 @@ class _Late:
 
 
 class _Estimator:
-    """How the estimate follows a push: times from its start, against the force of the push."""
+    """Response of the estimate to a push: times from its start, relative to the force of the push."""
 
     def __init__(self, scenario: Any) -> None:
         self._push, self._force = scenario.push, np.array(scenario.push.force)
@@ -176,7 +176,7 @@ class _Estimator:
 
 
 class _Recovery:
-    """From the moment at which the task sees the hook snap until the base stays near; nothing if it never does."""
+    """Time from when the task detects the snap of the hook until the base stays close; empty if it never snaps."""
 
     def __init__(self) -> None:
         self._snapped: float | None = None

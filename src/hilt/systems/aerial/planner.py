@@ -2,7 +2,7 @@
 
     s = (t - t_a)/(t_b - t_a):   p = p_a + (p_b - p_a)(10 s³ - 15 s⁴ + 6 s⁵);   v, a its derivatives;   yaw alike
 
-Yaw goes from number to number, so 0 to 2π is a whole turn. Before the first and after the last arrival the base stays.
+Yaw is interpolated as a number, so 0 to 2π is a whole turn. Before the first and after the last arrival the base hovers.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ CAPACITY = 32  # way-points
 
 
 class WayPoint(Section):
-    """Where the base is to be at rest, and when."""
+    """A position at which the base is at rest, and its time."""
 
     arrival: Second = Field(ge=0)
     position: Metre3 = Field(description="of the base, in N")
@@ -28,7 +28,7 @@ class WayPoint(Section):
 
 
 class Planner(Section):
-    """The path that the base is to fly; the first way-point is where it starts."""
+    """The planned path of the base; it starts at the first way-point."""
 
     waypoints: tuple[WayPoint, ...] = Field(min_length=1, max_length=CAPACITY)
 
@@ -38,7 +38,7 @@ class Planner(Section):
             if b.arrival <= a.arrival:
                 raise Unfit(
                     f"planner.waypoints.{number}.arrival is {b.arrival:g} s, not later than the {a.arrival:g} s of the "
-                    "way-point before; give arrivals that grow",
+                    "previous way-point; give increasing arrivals",
                     f"planner.waypoints.{number}.arrival",
                 )
         return self
@@ -46,7 +46,7 @@ class Planner(Section):
 
 @jit
 def minimum_jerk(t, start, end):
-    """Share of the way, and its first and second derivative in time, of a move from rest at `start` to rest at `end`."""
+    """Fraction of the path, and its first and second time derivatives, of a move from rest at `start` to rest at `end`."""
     if t <= start:
         return 0.0, 0.0, 0.0
     if t >= end:

@@ -5,7 +5,7 @@
 Thrust and torques are held in b over a tick. Each substep takes the force and the torque at the attitude half-way through it,
 the angular momentum and the attitude by the rule of `rotation.momentum_rule`: order 2; a parabola and L are exact.
 
-`quadrotor_start`, `quadrotor_move` and `quadrotor_show` are all that a system needs of a simulated vehicle.
+`quadrotor_start`, `quadrotor_move` and `quadrotor_show` are all that a system needs from a simulated vehicle.
 """
 
 import math
@@ -21,7 +21,7 @@ from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.dynamics.rotation import angular_velocity, momentum_rule
 from hilt.maths import so3, vec
 
-PAPER_GRAVITY = 9.81  # m/s², of the simulated vehicle, as in [Cuniato2022]; the real sensor and what hangs on it have their own
+PAPER_GRAVITY = 9.81  # m/s², of the simulated vehicle, as in [Cuniato2022]; the real sensor and its load have their own
 SUBSTEP = 1e-3  # s, the longest step of the physics
 
 QUADROTOR_STATE = record(p=3, v=3, q=4, L_N=3)
@@ -29,7 +29,7 @@ QUADROTOR_PARAMS = record(mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f
 
 
 class Vehicle(Section):
-    """The flying vehicle with all that hangs on it, as flight control and estimator know it."""
+    """The flying vehicle with its arm, as known to flight control and estimator."""
 
     mass: Kilogram = Field(gt=0, description="of vehicle and arm together")
     inertia: Inertia = Field(description="about the origin of the base, in its frame; three numbers are its diagonal")
@@ -53,7 +53,7 @@ def pack_quadrotor(p, vehicle, position=(0.0, 0.0, 0.0), attitude=(1.0, 0.0, 0.0
 
 @jit
 def quadrotor_start(x, p):
-    """At rest where the parameters say."""
+    """At rest at the start pose."""
     vec.store(x.p, vec.load(p.p0))
     so3.store(x.q, so3.load(p.q0))
     vec.store(x.v, (0.0, 0.0, 0.0))
@@ -62,7 +62,7 @@ def quadrotor_start(x, p):
 
 @jit
 def quadrotor_move(x, p, u_T, tau, f_N, tau_B, dt):
-    """Advance by one tick under thrust u_T along b's z, torque tau (in b) and a wrench from outside (f in N, tau_B in b)."""
+    """Advance by one tick under thrust u_T along b's z, torque tau (in b) and an external wrench (f in N, tau_B in b)."""
     steps = max(1, math.ceil(dt / p.substep - 1e-6))
     h = dt / steps
     position, v = vec.load(x.p), vec.load(x.v)

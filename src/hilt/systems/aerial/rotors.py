@@ -1,12 +1,12 @@
-"""Four rotors in a cross: what speeds give a thrust and torques, and what they give when a rotor is at its limit.
+"""Four rotors in a cross: the speeds for a thrust and torques, and the result when a rotor is at its limit.
 
     [u_T τ_x τ_y τ_z] = [[1 1 1 1], [0 l 0 -l], [-l 0 l 0], [c -c c -c]] f,   f_i = c_T Ω_i²        (2)
 
-Rotor 1 stands on +x, 2 on +y, 3 on -x, 4 on -y (z up); 1 and 3 turn the vehicle one way, 2 and 4 the other; c is the moment
-of a rotor over its thrust. Wanted is more than a rotor has: thrust goes first, for a heavy vehicle must neither fall nor jump;
-roll and pitch get the greatest common share that still fits, so their direction stays; yaw gets what is left.
+Rotor 1 is on +x, 2 on +y, 3 on -x, 4 on -y (z up); 1 and 3 turn the vehicle in one direction, 2 and 4 in the other; c is a
+rotor's moment divided by its thrust. If a rotor would exceed its limit, thrust has priority, since a heavy vehicle must neither
+fall nor jump; roll and pitch get the largest common fraction that still fits, so their direction is kept; yaw gets the rest.
 
-A motor follows its commanded speed as a lag of first order. What acts over a tick is the speed half-way through it.
+A motor follows its commanded speed as a first-order lag. The speed half-way through a tick acts over the tick.
 """
 
 import math
@@ -27,9 +27,9 @@ ROTORS = record(arm="f8", thrust_factor="f8", moment="f8", most="f8", lag="f8", 
 
 
 class Rotors(Section):
-    """The rotors; the defaults are the figures of the paper's public code."""
+    """The rotors; the defaults are those of the paper's public code."""
 
-    arm: Metre = Field(default=0.17, gt=0, description="l, from the middle to a rotor's axis")
+    arm: Metre = Field(default=0.17, gt=0, description="l, from the centre to a rotor's axis")
     thrust_factor: Number = Field(default=11.549e-5, gt=0, description="c_T, thrust over speed squared, N·s²/rad²")
     moment: Metre = Field(default=0.016, gt=0, description="moment of a rotor over its thrust")
     max_speed: RadianPerSecond = Field(default=1100.0, gt=0)
@@ -45,7 +45,7 @@ class LiftingRotors:
 
 
 def pack_rotors(p: np.record, config: LiftingRotors, loop: Cycle) -> None:
-    """Fill ROTORS; the rotors start with the speed that carries the vehicle."""
+    """Fill ROTORS; the rotors start at hover speed."""
     rotors = config.rotors
     p.arm, p.thrust_factor, p.moment, p.lag = rotors.arm, rotors.thrust_factor, rotors.moment, rotors.lag
     p.most = rotors.thrust_factor * rotors.max_speed**2
@@ -61,7 +61,7 @@ def wrench(f, p):
 
 @jit
 def _room(f, d, most):
-    """The greatest share of d, at most all of it, that keeps f + share d between 0 and most."""
+    """The largest share of d, at most 1, that keeps f + share d between 0 and most."""
     share = 1.0
     for i in range(4):
         if d[i] > 0.0:
@@ -73,7 +73,7 @@ def _room(f, d, most):
 
 @jit
 def _add(f, share, d, most):
-    """f + share d; the clamp takes off nothing but rounding."""
+    """f + share d; the clamp removes only rounding."""
     return (
         min(max(f[0] + share * d[0], 0.0), most),
         min(max(f[1] + share * d[1], 0.0), most),
@@ -97,7 +97,7 @@ def mix(u_T, tau, p):
 
 @jit
 def command(sig, u_T, tau, p):
-    """Write the rotor speeds for a thrust and torques, and what they really give."""
+    """Write the rotor speeds for a thrust and torques, and the thrust and torques that result."""
     f = mix(u_T, tau, p)
     for i in range(4):
         sig.rotor_speed[i] = math.sqrt(f[i] / p.thrust_factor)

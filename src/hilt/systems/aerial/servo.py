@@ -4,7 +4,7 @@
     second-order  e^(-s t_d) ω_n² / (s² + 2ζ ω_n s + ω_n²)
 
 Both are solved exactly by the step of `plant/robot.py` with their own matrices. The controller inside the arm either holds a
-set-point from the moment it comes (`zero`) or goes to it in a straight line within the tick (`linear`), half a tick later.
+set-point from its arrival (`zero`) or moves to it linearly within the tick (`linear`), half a tick later.
 """
 
 import math
@@ -21,7 +21,7 @@ from hilt.plant.robot import ROBOT, check_fits, robot_step, second_order_matrice
 
 
 class Servo(Section):
-    """How the hardware arm follows its set-points."""
+    """Response of the hardware arm to its set-points."""
 
     kind: Literal["lag", "second-order"]
     delay: Second = Field(default=0.0, ge=0, description="pure delay t_d")
@@ -43,7 +43,7 @@ class Servo(Section):
 
     @property
     def whole_lag(self) -> float:
-        """How far the servo is behind a slow motion [s]."""
+        """Lag of the servo behind a slow motion [s]."""
         own = self.lag if self.kind == "lag" else 2.0 * self.damping_ratio / self.natural_frequency
         return self.delay + own
 

@@ -1,21 +1,22 @@
-"""The energy tank: gains may rise only as far as energy has been set aside for it.
+"""The energy tank: gains may rise only as far as energy has been set aside for them.
 
-A change of gains at (x̃, v) changes the stored energy at once by
+A change of gains at (x̃, v) changes the stored energy immediately by
 
     dE = ½ x̃ᵀdK x̃ + ½ vᵀdM v
     a = min(f(𝒯), (𝒯 - 𝒯_low)/dE) if dE > 0 else 1,       f(𝒯) = ½ (1 - cos π (𝒯 - 𝒯_low)/(𝒯_max - 𝒯_low))
     K += a dK,  M += a dM,  𝒯 = min(𝒯_max, 𝒯 - a dE);      after the step  𝒯 = min(𝒯_max, 𝒯 + η v_mᵀD v_m T)
 
-That is `exact`: the tank pays what the gains cost, to the joule, and never more than it has. Two forms are kept to be seen
-failing. `printed` is the paper's: α is 1 where the gains cost energy [Cuniato2022, eq. 14], the ½ is missing at the stiffness,
-and z of 𝒯 = ½z² is integrated; z runs through 0 and comes back with energy that nobody paid. `ode` has α and ½ put right and
-still integrates z' = (φ P - γ w)/z by Euler's rule: a step that costs more than the tank holds throws z beyond 0.
+That is `exact`: the tank pays exactly what the gains cost, and never more than it has. Two other forms are kept so that you
+can reproduce their failure. `printed` is the paper's: α is 1 where the gains cost energy [Cuniato2022, eq. 14], the ½ is
+missing at the stiffness, and z of 𝒯 = ½z² is integrated; z passes through 0 and comes back with energy that was never paid.
+`ode` has α and ½ corrected and still integrates z' = (φ P - γ w)/z by Euler's rule: a step that costs more than the tank
+holds drives z past 0.
 
-The audit is what must never be negative, with W the joules in at the port (h, v_m), V the stored energy  [Cuniato2022, eq. 15]:
+The audit must never be negative, with W the energy put in at the port (h, v_m), V the stored energy  [Cuniato2022, eq. 15]:
 
     audit = W - (V - V_0) - (𝒯 - 𝒯_0) - (1 - η) Σ v_mᵀD v_m T  ≥ 0
 
-For `exact` it is the energy that a full tank has thrown away.
+For `exact` it is the energy that a full tank has discarded.
 """
 
 import math
@@ -38,21 +39,21 @@ FORMS = {"exact": EXACT, "printed": PRINTED, "ode": ODE}
 
 
 class Tank(Section):
-    """Energy set aside for rising gains; the figures are those of the paper's public code."""
+    """Energy set aside for rising gains; the defaults are those of the paper's public code."""
 
-    enabled: bool = Field(default=True, description="without it the gains follow the task unchecked")
+    enabled: bool = Field(default=True, description="without the tank, the gains follow the task unchecked")
     form: Literal["exact", "printed", "ode"] = "exact"
-    low: Joule = Field(default=0.01, ge=0, description="what always stays in the tank")
-    high: Joule = Field(default=0.15, gt=0, description="what fits into the tank")
-    start: Joule = Field(default=0.15, gt=0, description="what is in it at the start")
-    share: Number = Field(default=0.8, ge=0, le=1, description="η, part of the dissipated energy that refills it")
+    low: Joule = Field(default=0.01, ge=0, description="energy that always stays in the tank")
+    high: Joule = Field(default=0.15, gt=0, description="capacity of the tank")
+    start: Joule = Field(default=0.15, gt=0, description="energy at the start")
+    share: Number = Field(default=0.8, ge=0, le=1, description="η, fraction of the dissipated energy that refills the tank")
 
     @model_validator(mode="after")
     def _bounds(self) -> "Tank":
         if not self.low <= self.start <= self.high or self.low == self.high:
             raise Unfit(
                 f"tank.start is {self.start:g} J with tank.low = {self.low:g} J and tank.high = {self.high:g} J; "
-                "it must lie between two bounds that differ; change it",
+                "it must lie between these bounds, which must differ; change it",
                 "tank.start",
                 "tank.low",
                 "tank.high",
@@ -71,7 +72,7 @@ def pack_tank(p, tank: Tank) -> None:
 
 @jit
 def fill(tank, p, stored):
-    """Begin, with `stored` in the springs and masses."""
+    """Start, with `stored` energy in the springs and masses."""
     tank.energy = p.start
     tank.z = math.sqrt(2.0 * p.start)
     tank.start = stored + p.start
@@ -85,7 +86,7 @@ def _valve(energy, p):
 
 @jit
 def _cost(x, dM, dK, half_of_spring):
-    """Joules that a change of gains puts into masses and springs."""
+    """Energy that a change of gains puts into masses and springs."""
     energy = 0.0
     for i in range(6):
         energy += 0.5 * x.v[i] * x.v[i] * dM[i] + half_of_spring * x.z[i] * x.z[i] * dK[i]
@@ -124,7 +125,7 @@ def _grant_integrated(tank, x, damping, dM, dK, p, dt):
 
 @jit
 def grant(tank, x, mass, damping, stiffness, dM, dK, p, dt):
-    """Change the gains, as far as the tank lets them; call it before the tick's `comply`."""
+    """Change the gains, as far as the tank allows; call it before the tick's `comply`."""
     granted = 1.0
     if p.form == EXACT:
         granted = _grant_exact(tank, x, dM, dK, p)
@@ -138,7 +139,7 @@ def grant(tank, x, mass, damping, stiffness, dM, dK, p, dt):
 
 @jit
 def refill(tank, x, damping, p, dt):
-    """Book the tick and give the tank its share; call it after `comply`."""
+    """Account for the tick and refill the tank; call it after `comply`."""
     heat = admittance.dissipated(x, damping, dt)
     tank.supplied += admittance.supplied(x, dt)
     tank.dissipated += heat
@@ -148,5 +149,5 @@ def refill(tank, x, damping, p, dt):
 
 @jit
 def audit(tank, stored, p):
-    """Joules that must never be negative: see the top of the file.  [Cuniato2022, eq. 15]"""
+    """Energy that must never be negative: see the top of the file.  [Cuniato2022, eq. 15]"""
     return tank.supplied + tank.start - stored - tank.energy - (1.0 - p.share) * tank.dissipated

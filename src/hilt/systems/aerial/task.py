@@ -1,13 +1,13 @@
-"""What the flying arm is about to do: hover, take a tool from a human, or snap a bird diverter onto a cable.
+"""Tasks of the flying arm: hover, take a tool from a human, or snap a bird diverter onto a cable.
 
     hover       fly the planner's path
-    handover    a light contact that lasts raises the gains; a tool's weight alone, for long enough, says that the human is gone
+    handover    a light lasting contact raises the gains; a tool's weight alone, for long enough, means that the human let go
     diverter    fly under the cable, stiffen, rise until the hook snaps, back until the cable is unloaded, tug, soften, recover
 
-The diverter does not see the cable. That the hook has snapped it knows from the force, which falls below a share of its peak;
-that it holds, from a tug: only a closed hook is pulled up by a cable. A rise that meets nothing, too much force or too much
-way is concluded as failed. The vehicle rises, not the arm: its path has bounded acceleration, so speed and acceleration are
-fed forward exactly. The tool keeps its pose in b.
+The diverter does not see the cable. It detects the snap by the force falling below a fraction of its peak, and verifies the
+hold by a tug: a cable pulls up only a closed hook. A rise that meets nothing, too much force or too much travel counts as
+failed. The vehicle rises, not the arm: its path has bounded acceleration, so speed and acceleration are fed forward exactly.
+The tool keeps its pose in b.
 """
 
 import math
@@ -62,32 +62,36 @@ class Tool(Section):
 
 
 class Handover(Section):
-    """What counts as a human and what as a tool; the figures of the paper's public code."""
+    """Forces that identify a human and a tool; the defaults are those of the paper's public code."""
 
-    contact: tuple[Newton, Newton] = Field(default=(0.5, 3.0), description="size of the force of a hand that has taken hold")
+    contact: tuple[Newton, Newton] = Field(
+        default=(0.5, 3.0), description="range of the force's magnitude when a hand has taken hold"
+    )
     contact_time: Second = Field(default=1.0, gt=0)
-    weight: tuple[Newton, Newton] = Field(default=(-2.0, -1.0), description="vertical force of the tool alone")
+    weight: tuple[Newton, Newton] = Field(default=(-2.0, -1.0), description="range of the vertical force of the tool alone")
     weight_time: Second = Field(default=4.0, gt=0)
 
 
 class Diverter(Section):
-    """How the hook is brought over the cable, and what is concluded from what."""
+    """How the hook is brought over the cable, and the thresholds for its decisions."""
 
     gap: Metre = Field(default=0.03, gt=0, description="from the hook's mouth up to the cable before the rise")
-    approach_speed: MetrePerSecond = Field(default=0.06, gt=0, description="faster, and the base still swings when it rises")
+    approach_speed: MetrePerSecond = Field(
+        default=0.06, gt=0, description="at higher speeds the base still swings when it rises"
+    )
     rise_speed: MetrePerSecond = Field(default=0.05, gt=0)
     back_speed: MetrePerSecond = Field(default=0.04, gt=0)
-    acceleration: MetrePerSecond2 = Field(default=0.2, gt=0, description="most that is planned")
-    settle: Second = Field(default=2.5, gt=0, description="under the cable, at least; the gains ramp meanwhile")
-    touch: Newton = Field(default=3.0, gt=0, description="load that says the cable is met")
-    reach: Metre = Field(default=0.12, gt=0, description="way of the rise by which the cable must be met")
-    rise: Metre = Field(default=0.30, gt=0, description="longest way of the rise")
-    snap_least: Newton = Field(default=10.0, gt=0, description="a load whose fall may be a snap")
-    snap_share: Number = Field(default=0.6, gt=0, lt=1, description="of the peak, below which the hook has snapped")
-    ringing: Second = Field(default=0.3, ge=0, description="after the snap, before the load is believed again")
+    acceleration: MetrePerSecond2 = Field(default=0.2, gt=0, description="largest planned acceleration")
+    settle: Second = Field(default=2.5, gt=0, description="least time under the cable, while the gains ramp")
+    touch: Newton = Field(default=3.0, gt=0, description="load that indicates contact with the cable")
+    reach: Metre = Field(default=0.12, gt=0, description="distance of the rise within which the cable must be met")
+    rise: Metre = Field(default=0.30, gt=0, description="largest distance of the rise")
+    snap_least: Newton = Field(default=10.0, gt=0, description="least load whose drop may be a snap")
+    snap_share: Number = Field(default=0.6, gt=0, lt=1, description="fraction of the peak below which the hook has snapped")
+    ringing: Second = Field(default=0.3, ge=0, description="time after the snap before the load is trusted again")
     eased: Newton = Field(default=1.5, gt=0, description="vertical force below which the gains may soften")
-    tug: Newton = Field(default=1.2, gt=0, description="upward force that says the hook holds")
-    tug_way: Metre = Field(default=0.03, gt=0, description="way down by which it must come")
+    tug: Newton = Field(default=1.2, gt=0, description="upward force that shows that the hook holds")
+    tug_way: Metre = Field(default=0.03, gt=0, description="distance down within which this force must appear")
     abort: Newton = Field(default=55.0, gt=0, description="force that ends the rise")
     give_way: Metre = Field(default=0.06, gt=0, description="yielding of the tool that ends the rise")
     recovered: Metre = Field(default=0.02, gt=0, description="displacement of the base that counts as recovered")
@@ -95,7 +99,7 @@ class Diverter(Section):
 
 
 class Task(Section):
-    """What to do."""
+    """The task to do."""
 
     kind: Literal["hover", "handover", "diverter"]
     handover: Handover = Handover()
@@ -120,7 +124,7 @@ def _enter(sig, x, state):
 
 @jit
 def _lasts(x, condition, dt):
-    """How long the condition has held without a break."""
+    """How long the condition has held without interruption."""
     x.held = x.held + dt if condition else 0.0
     return x.held
 
@@ -129,7 +133,7 @@ def _lasts(x, condition, dt):
 def _handover(sig, x, p, f, dt):
     size = math.sqrt(vec.dot(f, f))
     touched = p.contact[0] <= size <= p.contact[1]
-    # A hand that still leads the tool sideways is not gone, whatever the scales say.
+    # A hand that still moves the tool sideways has not let go, whatever the weight says.
     weighs = p.weight[0] <= f[2] <= p.weight[1] and math.sqrt(f[0] * f[0] + f[1] * f[1]) < p.contact[0]
     if x.state == BIASING:
         if sig.bias_ready:
@@ -156,7 +160,7 @@ def _handover(sig, x, p, f, dt):
 
 @jit
 def _judge_rise(sig, x, p, f):
-    """Snapped, or no use in going on."""
+    """Whether the hook has snapped, or the rise should end."""
     load = -f[2]
     x.peak = max(x.peak, load)
     missed = (x.peak < p.touch and x.z > p.reach) or x.z > p.rise
@@ -170,7 +174,7 @@ def _judge_rise(sig, x, p, f):
 def _judge(sig, x, p, f, dt):
     """The diverter's next state."""
     after = sig.t - x.since
-    height = x.z + sig.e_p_N[2] + sig.z_arm[2]  # of the tool, over where the rise began
+    height = x.z + sig.e_p_N[2] + sig.z_arm[2]  # of the tool, above the start of the rise
     eased = abs(f[2]) < p.eased
     if x.state == WAITING:
         if sig.bias_ready and sig.t >= p.path.arrival[p.path.count - 1]:
@@ -206,7 +210,7 @@ def _judge(sig, x, p, f, dt):
             _enter(sig, x, INSTALLED)
     elif x.state == RETREAT:
         x.soft = 1 if eased else x.soft
-        if x.peak > p.touch and f[2] > p.tug:  # it holds after all: a snap too quick to be seen
+        if x.peak > p.touch and f[2] > p.tug:  # it holds after all: the snap was too quick to detect
             x.hooked = 1
             _enter(sig, x, RECOVER)
         elif x.soft and x.v == 0.0 and x.z < 1e-3:
@@ -220,7 +224,7 @@ def _speed_wanted(x, p):
     if x.state == BACK or x.state == TUG:
         return -p.back_speed
     if x.state == RETREAT and x.z >= 1e-3:
-        # Half the acceleration allowed, so that the tick's delay in braking does not lead past the end.
+        # Half the allowed acceleration, so that the tick's delay in braking does not overshoot the end.
         return -min(p.back_speed, math.sqrt(p.acceleration * x.z))
     return 0.0
 
@@ -278,13 +282,13 @@ def _publish(sig, x, p):
 
 @dataclass(frozen=True)
 class TaskInPlace:
-    """What to do, along which path, and where."""
+    """The task, its path, and its location."""
 
     task: Task
     planner: Planner
     tool: Tool
     attitude: Quaternion  # of the hardware's base in N
-    cable: Metre3  # from where the hardware's tool rests to where the cable is believed to be, in H
+    cable: Metre3  # from the rest position of the hardware's tool to the believed position of the cable, in H
     mouth_height: float  # m, of the hook
 
 

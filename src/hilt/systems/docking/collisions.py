@@ -1,4 +1,4 @@
-"""What is measured of each collision: the speed in the flight after it, and its largest force."""
+"""Measurements of each collision: the speed in the flight after it, and its peak force."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ LOST = "no row of this collision is in the recording"
 
 
 class Collisions:
-    """Collisions by their number, at most so many: rows are cut where the number changes, or where touch begins or ends."""
+    """Collisions by number, up to a maximum: rows are cut where the number changes, or where contact begins or ends."""
 
     def __init__(self, normal: Any, most: float = math.inf) -> None:
         self._normal, self._most = np.array(normal), most
@@ -42,7 +42,7 @@ class Collisions:
         self._last = float(v[-1])
 
     def _close(self, more: bool) -> None:
-        """A collision is over; without a flight after it the other frame came at once, if there is a next one."""
+        """A collision is over; without a flight after it the other frame was hit immediately, if there is a next collision."""
         if not 1 <= self._number <= self._most or self._number in self._speeds:
             return
         count = self._flight.count
@@ -52,7 +52,7 @@ class Collisions:
             self._speeds[self._number] = abs(self._last)
 
     def speeds(self) -> list[float]:
-        """Speed of the simulated tip along the frames' normal in the flight after each completed collision; ask once."""
+        """Speed of the simulated tip along the frames' normal in the flight after each completed collision; call once."""
         self._close(more=False)
         return _in_order(self._speeds)
 
@@ -78,5 +78,5 @@ def speeds_after(rows: np.ndarray, scenario: Any) -> list[float]:
 
 
 def peak_forces(rows: np.ndarray) -> list[float]:
-    """Largest true force of each collision."""
+    """Peak true force of each collision."""
     return collisions_in(rows, (1.0, 0.0, 0.0)).peaks()

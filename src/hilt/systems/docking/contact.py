@@ -1,9 +1,9 @@
-"""A rod between a front and a rear frame that stand still: point contact on two parallel planes.
+"""A rod between a front and a rear frame at rest: point contact on two parallel planes.
 
 F = max(0, k δ + c δ') along the normal        linear  [He2022, eq. 5]
 F = max(0, k_H δ^1.5 + c δ')                   hertz
 friction: µ F against the sliding of the tip, smooth below 0.1 mm/s
-a robot that gives way under load, K_r: K_r (d - δ) = F(δ), d: depth by its encoders, which do not see it
+a robot that yields under load, K_r: K_r (d - δ) = F(δ), d: depth by its encoders, which do not see the yield
 """
 
 import math
@@ -22,37 +22,37 @@ from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPe
 from hilt.maths import so3, vec
 from hilt.plant.robot import Robot
 
-SLIDING_SPEED = 1e-4  # below it friction fades
-NEAR = 0.8  # a collision is over when the tip is back within this share of its free way
+SLIDING_SPEED = 1e-4  # friction fades out below this
+NEAR = 0.8  # a collision is over when the tip is back within this fraction of its free path
 
 
 class Contact(Section):
-    """What the rod feels when it touches a frame."""
+    """Contact of the rod with a frame."""
 
     kind: Literal["linear", "hertz"] = "linear"
     stiffness: NewtonPerMetre = Field(gt=0, description="of the front frame")
     damping: NewtonSecondPerMetre = Field(default=0.0, ge=0, description="of both frames")
-    rear_stiffness_ratio: Number = Field(default=1.0, gt=0, description="stiffness of the rear frame against the front one")
+    rear_stiffness_ratio: Number = Field(default=1.0, gt=0, description="stiffness of the rear frame relative to the front one")
     hertz_coefficient: Number = Field(default=6e6, gt=0, description="N/m^1.5, for kind hertz")
     friction: Number = Field(default=0.0, ge=0, description="coefficient µ")
 
 
 class GivingRobot(Robot):
-    """The robot of a contact."""
+    """Robot of a contact, which may yield under load."""
 
     stiffness: NewtonPerMetre = Field(
-        default=0.0, ge=0, description="under a load at the tip, beyond what its encoders see; 0 for rigid"
+        default=0.0, ge=0, description="stiffness of the robot under a load at the tip, not seen by its encoders; 0 for rigid"
     )
 
 
 class Frames(Section):
-    """Two parallel frames; the rod starts in the middle between them."""
+    """Two parallel frames; the rod starts midway between them."""
 
     gap: Metre = Field(gt=0, description="distance from the start of the rod's axis to each frame")
     normal: Number3 = Field(default=(1.0, 0.0, 0.0), description="from the rear to the front frame, in W")
 
-    shift: Metre = Field(default=0.0, description="both frames move by so much along the normal, once")
-    shift_after: Count = Field(default=2, ge=1, description="after so many collisions")
+    shift: Metre = Field(default=0.0, description="distance by which both frames move along the normal, once")
+    shift_after: Count = Field(default=2, ge=1, description="number of collisions after which the frames move")
 
     @model_validator(mode="after")
     def _direction(self) -> "Frames":
@@ -69,7 +69,7 @@ class Frames(Section):
 
 
 class Rod(Section):
-    """The docking rod that the robot carries."""
+    """The docking rod carried by the robot."""
 
     tip: Metre3 = Field(default=(0.0, 0.0, 0.0), description="in the frame that the robot moves")
     radius: Metre = Field(default=0.005, ge=0)
@@ -83,11 +83,11 @@ def _normal_force(p, k, k_hertz, depth, rate):
 
 @jit
 def _depth(p, k, k_hertz, d, before, dt):
-    """δ for a robot that gives way: K_r (d - δ) = spring(δ) + c (δ - δ⁻)/T, an implicit step, so that it makes no energy."""
+    """δ for a robot that yields: K_r (d - δ) = spring(δ) + c (δ - δ⁻)/T, an implicit step, so that it generates no energy."""
     damper = p.damping / dt
     if not p.hertz:
         return (p.robot_stiffness * d + damper * before) / (p.robot_stiffness + k + damper)
-    depth = d  # both sides are monotone and bent one way: Newton's steps come from one side
+    depth = d  # both sides are monotone and convex: Newton's steps approach from one side
     for _ in range(8):
         excess = k_hertz * depth * math.sqrt(depth) + damper * (depth - before) - p.robot_stiffness * (d - depth)
         depth = max(0.0, depth - excess / (1.5 * k_hertz * math.sqrt(depth) + damper + p.robot_stiffness))
@@ -96,7 +96,7 @@ def _depth(p, k, k_hertz, d, before, dt):
 
 @jit
 def _felt(x, p, k, k_hertz, d, rate, dt):
-    """(δ, F) where the encoders are d inside a frame, going further in with `rate`."""
+    """(δ, F) where the encoders are d inside a frame, moving deeper at `rate`."""
     if p.robot_stiffness == 0.0:
         return d, _normal_force(p, k, k_hertz, d, rate)
     x.depth = min(d, _depth(p, k, k_hertz, d, x.depth, dt))
@@ -105,7 +105,7 @@ def _felt(x, p, k, k_hertz, d, rate, dt):
 
 @jit
 def count_collision(sig, x, p, side, along):
-    """A collision begins at a touch and is over when the tip is well away again, or at the other frame."""
+    """A collision begins at a touch and ends when the tip is well clear again, or at the other frame."""
     if side != 0 and (x.touching == 0 or side != x.touching):
         sig.collision += 1
         x.touching = side
@@ -156,7 +156,7 @@ def contact_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class Meeting:
-    """What meets what, where, and how often."""
+    """Rod, frames and contact law, the start of the tip, and the number of collisions."""
 
     contact: Contact
     frames: Frames

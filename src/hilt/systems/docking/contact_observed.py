@@ -36,7 +36,7 @@ def contact_observed_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class ObservedMeeting:
-    """The same on devices, seen by the sensor alone."""
+    """The same on devices, from the sensor alone."""
 
     meeting: Meeting
     sensing: ContactSensing

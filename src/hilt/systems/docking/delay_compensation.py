@@ -1,4 +1,4 @@
-"""Taking the robot's delay off the contact force: PIC, DAC and PIDA (He & Shen 2022).
+"""Compensating the robot's delay in the contact force: PIC, DAC and PIDA (He & Shen 2022).
 
     F_comp = max(0, F_act·e + k̂ (p_des - p)·e + ĉ (v_des - v)·e) e               (21) to (24); contact only pushes
     v⁺ = v - T F_comp/m_eff;   E⁺ = E + (F_comp - F_d)(v + v⁺)/2 T                (14), (16); F_d = max(ĉ, 0) v
@@ -6,9 +6,9 @@
                                F_α = m_eff (v - v⁺)/T - F_comp ≤ 0
     F̂ = F_comp + F_α                                                              (29)
 
-`none` takes the measured force as it is; `pic` has no energy controller and no clamp; `dac` has no k̂, ĉ terms; `pida` has
-all. The controller is scalar along the force: the printed one, axis by axis, is `pida-literal` (with the sign of eq. 19 mended,
-which as printed gives energy), and it fails when the contact is oblique. The moment follows from the point of contact.
+`none` uses the measured force as it is; `pic` has no energy controller and no clamp; `dac` has no k̂, ĉ terms; `pida` has
+all. The controller is scalar along the force: the printed one, axis by axis, is `pida-literal` (with the sign of eq. 19
+corrected, which as printed adds energy), and it fails when the contact is oblique. The moment follows from the contact point.
 """
 
 import math
@@ -27,13 +27,13 @@ PIC = 1
 DAC = 2
 PIDA = 3
 PIDA_LITERAL = 4
-TWIN = 5  # has stages of its own: compensate/twin
+TWIN = 5  # has its own stages: compensate/twin
 CODES = {"none": NONE, "pic": PIC, "dac": DAC, "pida": PIDA, "pida-literal": PIDA_LITERAL, "twin": TWIN}
 
 
 @jit
 def effective_mass(sig, p, e):
-    """Mass that a force along e at the tip feels: 1/m = 1/m_s + 1/m_t + Σ (r×e)·I⁻¹(r×e); geometry relative to the target."""
+    """Effective mass along e at the tip: 1/m = 1/m_s + 1/m_t + Σ (r×e)·I⁻¹(r×e); geometry relative to the target."""
     inverse = p.inverse_masses
     if p.rotates:
         q = so3.load(sig.X_WB_sim.q)
@@ -47,7 +47,7 @@ def effective_mass(sig, p, e):
 
 @jit
 def energy_controller(x, f, damping, v, mass, dt):
-    """Force along e that keeps the contact from giving back more than it took.  [He2022, eq. 14, eq. 16, eq. 17, eq. 19]"""
+    """Force along e that keeps the contact from returning more than it took.  [He2022, eq. 14, eq. 16, eq. 17, eq. 19]"""
     v_next = v - dt * f / mass
     before = ledger.energy(x.observer)
     alpha = 0.0
@@ -71,7 +71,7 @@ def literal_controller(x, f, damping, v, dt):
         x.alpha[i] = 0.0
         share = energy * abs(f[i]) / math.sqrt(size) if size > 0.0 else 0.0  # [He2022, eq. 18]
         if share < 0.0 and square > 0.0:
-            # [He2022, eq. 17, eq. 19]: α cancels; what stays is -E_i/(v_i T)
+            # [He2022, eq. 17, eq. 19]: α cancels; -E_i/(v_i T) remains
             weight = vec.dot(v, elastic) / square * elastic[i]
             work = weight * v[i] * dt
             x.alpha[i] = -share / work * weight if work != 0.0 else 0.0

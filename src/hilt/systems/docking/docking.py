@@ -1,4 +1,4 @@
-"""docking: a servicer hits a target through a robot that answers late (He & Shen 2022).
+"""docking: a servicer hits a target through a robot with a delay (He & Shen 2022).
 
 sensor ──► filter ──► force, tip, contact ──► identify k, c ──► compensate, energy controller ──► two bodies ──► guard ──► robot
                                           └──► twin, with the two bodies in it ─────────────────────────────────┘
@@ -44,12 +44,12 @@ from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, TwoBodies
 
 
 class Approach(Section):
-    """How the servicer comes; the target rests."""
+    """Approach of the servicer; the target is at rest."""
 
     speed: MetrePerSecond = Field(gt=0, description="of the servicer towards the target")
     direction: Direction = Field(default=(1.0, 0.0, 0.0), description="in W")
     position: Metre3 = Field(
-        default=(0.0, 0.0, 0.0), description="of the servicer's assembly frame in the target's, at the start"
+        default=(0.0, 0.0, 0.0), description="position of the servicer's assembly frame in the target's, at the start"
     )
 
     @property
@@ -59,28 +59,32 @@ class Approach(Section):
 
 
 class Detect(Section):
-    """When a force is a contact."""
+    """Detection of a contact by its force."""
 
     threshold: Newton | None = Field(
         default=None,
         gt=0,
-        description="8 σ of the sensor's noise if not given (twin 6 σ), at least 1 mN and above a filter's swing",
+        description="8 σ of the sensor's noise if not given (twin: 6 σ), at least 1 mN and above a filter's undershoot",
     )
 
 
 class Compensate(Section):
     method: Annotated[str, Method("docking", *CODES)] = "pida"
-    mode: Literal["realtime", "guarded"] = Field(default="guarded", description="of twin: slower clock before new frames")
-    sensor_delay: Second | None = Field(
-        default=None, ge=0, description="assumed, of sensor and force_filter together; the believed one if not given"
+    mode: Literal["realtime", "guarded"] = Field(
+        default="guarded", description="twin only; guarded slows the clock before unknown frames"
     )
-    lead_filter: Second | None = Field(default=None, ge=0, description="of the force's derivative; 2 ms if the sensor is noisy")
+    sensor_delay: Second | None = Field(
+        default=None, ge=0, description="assumed total delay of sensor and force_filter; the believed one if not given"
+    )
+    lead_filter: Second | None = Field(
+        default=None, ge=0, description="time constant for the force's derivative; if not given, 2 ms for a noisy sensor"
+    )
 
 
 class Docking(Scenario):
     """Everything a run of `docking` depends on."""
 
-    ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` is that of robot and sensor together
+    ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` includes that of the sensor
 
     WORLD = ("frames", "rod", "contact", "robot", "encoder", "sensor")
 
@@ -99,7 +103,7 @@ class Docking(Scenario):
     detect: Detect = Detect()
     identify: Identify = Identify()
     compensate: Compensate = Compensate()
-    collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts")
+    collisions: Count = Field(default=5, ge=1, le=10_000, description="number of contacts after which the run ends")
     prior: Prior = Prior()
     limits: CommandLimits = CommandLimits()
     goal: Goal = Goal()
@@ -110,7 +114,7 @@ class Docking(Scenario):
 
     @property
     def robot_lag(self) -> float:
-        """The robot's own part of the whole delay `robot.delay`, of which the sensor has the rest."""
+        """The robot's part of the total delay `robot.delay`; the rest is the sensor's."""
         return 0.0 if self.robot.kind == "ideal" else self.robot.delay - self.sensor.delay
 
     @property
@@ -124,20 +128,20 @@ class Docking(Scenario):
 
     @property
     def force_threshold(self) -> float:
-        """Of the controller, which knows its sensor's noise by belief only."""
-        # A filter that swings through after a contact must not be taken for the next one.
+        """The controller's, from the noise that it believes its sensor to have."""
+        # The undershoot of a filter after a contact must not be taken for the next contact.
         swing = 2.0 * self.force_filter.swing * self.identify.stiffness * self.approach.speed
         deviations = 6.0 if self.compensate.method == "twin" else 8.0
         return self.detect.threshold or max(deviations * self.believed.sensor.noise, 1e-3, swing)
 
     @property
     def force_delay(self) -> float:
-        """How late the force is when the tick makes something of it."""
+        """Delay of the force when the tick uses it."""
         return self.sensor.delay + self.force_filter.delay
 
     @property
     def assumed_sensor_delay(self) -> float:
-        """By the controller."""
+        """As assumed by the controller."""
         assumed = self.compensate.sensor_delay
         return self.believed.force_delay if assumed is None else assumed
 
@@ -148,7 +152,7 @@ class Docking(Scenario):
 
     @property
     def lead_noise(self) -> float:
-        """rms of the noise of F_act: the lead amplifies what the sensor is believed to have."""
+        """rms noise of F_act: the lead amplifies the noise that the sensor is believed to have."""
         a = self.loop.period / (self.lead_filter + self.loop.period)
         g = self.assumed_sensor_delay * a / self.loop.period
         return self.believed.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
@@ -178,7 +182,7 @@ class Docking(Scenario):
         return Meeting(*where, self.robot.stiffness, self.rotates, self.collisions)
 
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise in W."""
+        """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise, in W."""
         arms = []
         for body in (self.servicer, self.target):
             w, x, y, z = body.assembly_attitude
@@ -188,7 +192,7 @@ class Docking(Scenario):
         return np.array(self.rod.tip) + to_A, inverse_A, -to_T, inverse_T
 
     def in_space(self, finer: int) -> "Docking":
-        """The same bodies and contact with nothing between them: perfect robot and sensor, no guard, a finer tick."""
+        """The same bodies and contact without the facility: perfect robot and sensor, no guard, a finer tick."""
         return self.model_copy(
             update={
                 "belief": {},
@@ -214,8 +218,8 @@ class Docking(Scenario):
             )
         if self.robot_lag < 0:
             raise Unfit(
-                f"robot.delay is {self.robot.delay:g} s in all, of which sensor.delay takes {self.sensor.delay:g} s; "
-                "the whole must be at least the part; raise robot.delay",
+                f"robot.delay is {self.robot.delay:g} s in total, of which sensor.delay is {self.sensor.delay:g} s; "
+                "the total must be at least that; raise robot.delay",
                 "robot.delay",
                 "sensor.delay",
             )
@@ -240,7 +244,7 @@ class Docking(Scenario):
         self.force_filter.check(self.loop.period)
         if self.sensor.load is not None:
             raise Unfit(
-                "sensor.load is given, but the sensor of docking stands under the target and carries nothing that moves; "
+                "sensor.load is given, but the sensor of docking is fixed under the target and carries nothing that moves; "
                 "leave it out, and give a constant weight as sensor.bias",
                 "sensor.load",
                 "sensor.bias",
@@ -253,7 +257,7 @@ def _without_twin(scenario: Docking) -> bool:
 
 
 def guarded_clock(scenario: Docking) -> float:
-    """β of the twin near frames that are not known, rehearsed with this same system."""
+    """β of the twin near unknown frames, rehearsed with this same system."""
     return rehearsed_clock(DOCKING, scenario.believed)
 
 

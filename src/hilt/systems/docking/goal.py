@@ -1,4 +1,4 @@
-"""What a run of `docking` is judged by: speed after and peak force of each contact, against the same contact in space."""
+"""Criteria for a run of `docking`: speed after and peak force of each contact, compared with the same contact in space."""
 
 import math
 from typing import Any

@@ -1,10 +1,10 @@
 """Stiffness and damping of the contact, identified while it lasts.
 
 `akf`       adaptive Kalman filter on increments, as the paper: ΔF·e = k Δp·e + c Δv·e    (8), (11) to (13)
-`absolute`  F·e = k (p - p_ref)·e + c v·e + b with b free in every contact; each of two surfaces has its own k and c.
+`absolute`  F·e = k (p - p_ref)·e + c v·e + b with b free in every contact; each of the two surfaces has its own k and c.
 
-Increments of force against increments of position drown in encoder noise and mix up unequal frames; the absolute form does not.
-Both skip the first samples of a contact and the weak ends of it.
+Increments of force and position drown in encoder noise and mix up unequal frames; the absolute form does not.
+Both skip the first samples of a contact and its weak ends.
 """
 
 import math
@@ -34,7 +34,9 @@ class Identify(Section):
     """How the contact is identified."""
 
     kind: Literal["absolute", "akf"] = "absolute"
-    stiffness: NewtonPerMetre = Field(default=200e3, gt=0, description="order of magnitude to expect; sets the first doubts")
+    stiffness: NewtonPerMetre = Field(
+        default=200e3, gt=0, description="expected order of magnitude; sets the initial uncertainty"
+    )
 
 
 @jit
@@ -82,7 +84,7 @@ def _absolute_update(surface, x, z, dp, v, variance):
 
 @jit
 def _choose_surface(x, e):
-    """The surface that was met along this direction before, or a free place."""
+    """The surface met along this direction before, or a free slot."""
     for n in range(2):
         surface = x.surfaces[n]
         if surface.known and vec.dot(e, vec.load(surface.e)) > 0.5:
@@ -95,7 +97,7 @@ def _choose_surface(x, e):
 
 @jit
 def _begin(x, p, e, position, force, speed):
-    """A contact begins: forget the offset, doubt the stiffness a little, keep the damping."""
+    """A contact begins: discard the offset, widen the stiffness's uncertainty a little, keep the damping."""
     x.on, x.samples, x.peak = 1, 0, 0.0
     x.surface = _choose_surface(x, e)
     surface = x.surfaces[x.surface]
@@ -104,12 +106,12 @@ def _begin(x, p, e, position, force, speed):
         surface.known = 1
         P[0, 0], P[1, 1], P[0, 1], P[1, 0] = p.P_k, p.P_c, 0.0, 0.0
         other = x.surfaces[1 - x.surface]
-        if other.known:  # a new surface is likely to be of the kind of the old one
+        if other.known:  # a new surface is probably similar to the known one
             surface.k = other.k
             P[0, 0] = (0.5 * other.k) ** 2
     vec.store(surface.e, e)
     P[0, 0] += (0.1 * surface.k) ** 2
-    # What is not damping in the force at the reference: as unsure as the damping, and by noise and what the lead has missed.
+    # Prior variance of the offset b: that of the damping term at the reference, plus noise and the error of the lead.
     x.b = force - surface.c * speed
     P[0, 2], P[1, 2] = -speed * P[0, 1], -speed * P[1, 1]
     P[2, 0], P[2, 1] = P[0, 2], P[1, 2]
@@ -138,7 +140,7 @@ def identify_step(sig, x, p, dt):
             dp, dv = vec.sub(position, vec.load(x.position)), vec.sub(v, vec.load(x.v))
             _akf_update(x, vec.dot(dF, e), vec.dot(dp, e), vec.dot(dv, e))  # [He2022, eq. 8]
         else:
-            # While k is unknown, encoder noise counts as if the contact were as stiff as told.
+            # While k is unknown, encoder noise is weighted with the stiffness given in the scenario.
             stiffness = max(surface.k, p.stiffness)
             variance = p.force_variance + (stiffness * p.position_noise) ** 2 + (surface.c * p.velocity_noise) ** 2
             variance += (1e-3 * x.peak) ** 2
@@ -154,7 +156,7 @@ def identify_step(sig, x, p, dt):
         return
     sig.k_hat, sig.k_var, sig.c_var = surface.k, surface.P[0, 0], surface.P[1, 1]
     sig.identified = 1 if surface.k > 0.0 and sig.k_var < (p.doubt * surface.k) ** 2 else 0
-    # A damping that noise could have made is no damping.
+    # Damping that noise could explain is treated as zero.
     critical = 2.0 * math.sqrt(max(surface.k, 0.0) * p.mass)
     deviation = math.sqrt(max(sig.c_var, 0.0))
     significant = abs(surface.c) > max(3.0 * deviation, 2e-3 * critical) and deviation < 1e-2 * critical
@@ -163,7 +165,7 @@ def identify_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class Identification:
-    """The method, and what the controller knows of bodies, encoders and sensor."""
+    """The method, and what the controller knows about bodies, encoders and sensor."""
 
     identify: Identify
     threshold: float  # N, above which a force is a contact
@@ -176,7 +178,7 @@ class Identification:
 def _pack(p: np.record, config: Identification, loop: Cycle) -> None:
     p.kind = CODES[config.identify.kind]
     p.threshold = config.threshold
-    # The lead needs so long to see the contact, and one more sample if the delay ends between two; increments need two of it.
+    # Time that the lead needs to see the contact, plus a sample if the delay ends between two; increments need two of these.
     late = config.sensor_delay / loop.period
     p.skipped = math.ceil(late - 1e-9) + (abs(late - round(late)) > 1e-6) + (2 if p.kind == AKF else 0)
     p.mass = config.reduced_mass

@@ -1,8 +1,8 @@
-"""What a run of `docking` is measured by: each collision against the same collision in space.
+"""Metrics of a run of `docking`: each collision compared with the same collision in space.
 
-CoV_n is the speed after collision n over the ideal one, CoF_n the largest true force of collision n over the ideal one. In one
-degree of freedom the ideal is a closed form, damping included; in six it is the same contact on a perfect robot at a much
-finer tick.
+CoV_n is the speed after collision n relative to the ideal, CoF_n the peak true force of collision n relative to the ideal. In
+one degree of freedom the ideal is a closed form, including damping; in six it is the same contact on a perfect robot with a
+much finer tick.
 """
 
 import math
@@ -22,29 +22,29 @@ from hilt.systems.docking.collisions import Collisions
 from hilt.systems.docking.collisions import peak_forces as peak_forces
 from hilt.systems.docking.collisions import speeds_after as speeds_after
 
-SWING = 0.02  # rad of a contact's swing in a tick of the reference: its energy is then right to (0.02)²/4
-COARSE = 0.2  # rad, from which on the reference is none
-MOST_TICKS = 400_000  # of the reference: a second of computing
+SWING = 0.02  # rad of a contact's oscillation per tick of the reference: its energy is then accurate to (0.02)²/4
+COARSE = 0.2  # rad, above which there is no reference
+MOST_TICKS = 400_000  # of the reference: about a second of computation
 CHUNK = 4096
 SLIM = ["v_C_des_W", "F_C_true_W", "collision", "contact", "H", "H_rot"]  # what is kept of the reference
 UNRESOLVED = "the contact is too short for a reference with {} ticks"
 
 METRIC_WORDS = {
     "cov": "CoV: speed after each collision / ideal",
-    "cof": "CoF: largest force of each collision / ideal",
+    "cof": "CoF: peak force of each collision / ideal",
     "mean_cof": "mean CoF",
     "kinetic_energy_ratio": "kinetic energy at the end / ideal",
     "contacts_missed": "contacts that the controller did not see",
     "momentum_drift": "momentum, relative error",
     "stiffness_error": "stiffness, relative error",
-    "damping_error_of_critical": "damping, error in parts of critical",
-    "force_lead_s": "compensated force ahead of the measured one by",
-    "robot_delay_s": "delay of the robot, seen in flight",
+    "damping_error_of_critical": "damping, error relative to critical",
+    "force_lead_s": "lead of the compensated force over the measured one",
+    "robot_delay_s": "delay of the robot, measured in flight",
     "command_speed_ratio": "largest commanded speed / ideal",
     "command_acceleration_ratio": "largest commanded acceleration / ideal",
     "max_speed_ratio": "largest simulated speed / speed at the start",
-    "time_slip_s": "simulated time behind real time by (twin)",
-    "bound_cof": "least CoF of the first touch in real time, by any method",
+    "time_slip_s": "lag of simulated time behind real time (twin)",
+    "bound_cof": "lowest possible CoF of the first touch in real time, any method",
     "diverged": "diverged",
     "diverged_at_s": "diverged at",
 }
@@ -60,7 +60,7 @@ class Ideal:
 
 
 def damped_contact(k: float, c: float, mass: float) -> tuple[float, float]:
-    """Restitution and peak force per speed of a mass that meets a spring-damper which only pushes, in closed form."""
+    """Restitution and peak force per speed of a mass hitting a spring-damper that only pushes, in closed form."""
     omega = math.sqrt(k / mass)
     zeta = c / (2.0 * math.sqrt(k * mass))
     if zeta == 0.0:
@@ -96,13 +96,13 @@ def ideal_line(scenario: Any) -> Ideal:
 
 
 def contact_rate(scenario: Any) -> float:
-    """The fastest that a contact changes [rad/s]: its swing, or the decay of its damping."""
+    """The fastest rate in a contact [rad/s]: its oscillation, or the decay by its damping."""
     mass, k = effective_mass(scenario), scenario.contact.stiffness * max(1.0, scenario.contact.rear_stiffness_ratio)
     return max(math.sqrt(k / mass), scenario.contact.damping / mass)
 
 
 def fineness(scenario: Any) -> int:
-    """Ticks of the reference for one of the loop: at least eight, more for a fast contact, as many as can be computed."""
+    """Ticks of the reference per tick of the loop: at least eight, more for a fast contact, up to what can be computed."""
     period = scenario.loop.period
     least = max(8, math.ceil(period / 2.5e-4))
     most = int(MOST_TICKS * period / scenario.loop.duration)
@@ -121,7 +121,7 @@ def ideal_fine(scenario: Any) -> Ideal:
 
 
 def _slim_rows(scenario: Any) -> np.ndarray:
-    """What a reference is judged by, of each tick; whole rows would take gigabytes."""
+    """The signals of a reference that the metrics need; whole rows would take gigabytes."""
     from hilt.systems.docking.docking import DOCKING
 
     bench, kept = DOCKING.set_up(scenario), []
@@ -135,7 +135,7 @@ def _slim_rows(scenario: Any) -> np.ndarray:
 
 
 def closed_form(scenario: Any) -> bool:
-    """Whether its ideal has one; all others are simulated."""
+    """Whether the ideal has a closed form; all others are simulated."""
     contact = scenario.contact
     softest = contact.stiffness * min(1.0, contact.rear_stiffness_ratio)
     rings = contact.damping < 1.8 * math.sqrt(softest * scenario.reduced_mass)  # below 0.9 of critical
@@ -147,7 +147,7 @@ def ideal_of(scenario: Any) -> Ideal:
 
 
 class DockingMeter:
-    """The figures of a run."""
+    """The metrics of a run."""
 
     def __init__(self, scenario: Any) -> None:
         self.scenario = scenario
@@ -158,7 +158,7 @@ class DockingMeter:
         self._first = self._last = NO_ROWS
         self._times: list[float] = []  # of the first two rows
         self._count = 0
-        self._touched: set[int] = set()  # numbers of contacts that there were, and of those that the controller saw
+        self._touched: set[int] = set()  # numbers of the contacts that took place, and of those that the controller saw
         self._seen: set[int] = set()
         self._fast: float | None = None
         self._fastest = self._most_energy = 0.0
@@ -180,7 +180,7 @@ class DockingMeter:
             if len(found):
                 self._identified[side] = rows[found[-1]].copy()
         speed = np.linalg.norm(rows["v_C_des_W"], axis=1)
-        # A turning body's tip may well be faster than it came, its bodies may not.
+        # The tip of a turning body may leave faster than it arrived, but the bodies may not.
         growth = np.sqrt(kinetic_energy(rows) / kinetic_energy(self._first)) if self.scenario.rotates else speed / self._start
         fast = np.flatnonzero(growth > DIVERGED_SPEED)
         if self._fast is None and len(fast):
@@ -216,7 +216,7 @@ class DockingMeter:
             "momentum_drift": self._momentum.drift(),
             **self._identification(),
             "force_lead_s": self._force_lead(),
-            # How far the robot is behind the simulated tip in flight, divided by the speed.
+            # Distance of the robot behind the simulated tip in flight, divided by the speed.
             "robot_delay_s": ratio(self._behind, self._power, "there was no flight after a contact"),
             "command_speed_ratio": self._command.speed / start,
             "command_acceleration_ratio": self._command.acceleration / (start * omega),
@@ -233,9 +233,9 @@ class DockingMeter:
         return figures
 
     def _force_lead(self) -> float:
-        """By how much the measured force comes after the compensated one."""
+        """Lag of the measured force behind the compensated one."""
         if not all(self._lead.seen):
-            return Missing("no force was felt")
+            return Missing("no force was measured")
         if self._count < 8:
             return Missing("the run has fewer than 8 ticks")
         return self._lead.shift() * (self._times[1] - self._times[0])
@@ -261,7 +261,7 @@ def _mean(cof: list[float]) -> float:
 
 
 def _turned(q: np.ndarray, tip: Any) -> np.ndarray:
-    """The tip, to which the limits belong, in the attitude of each row; NaN where a recording has no attitude."""
+    """The tip, to which the limits apply, in the attitude of each row; NaN where a recording has no attitude."""
     found = np.full((len(q), 3), np.nan)
     whole = np.isfinite(q).all(axis=1) & q.any(axis=1)
     if whole.any():
@@ -270,11 +270,11 @@ def _turned(q: np.ndarray, tip: Any) -> np.ndarray:
 
 
 class _Command:
-    """Largest speed and acceleration asked of the robot: the simulated tip's, or of the twin's command its own differences."""
+    """Largest commanded speed and acceleration: the simulated tip's, or for the twin the differences of its command."""
 
     def __init__(self, scenario: Any) -> None:
         self._twin, self._tip, self._period = scenario.compensate.method == "twin", scenario.rod.tip, scenario.loop.period
-        self._before = np.zeros((0, 3))  # the last row or, of places, the last two
+        self._before = np.zeros((0, 3))  # the last row or, for positions, the last two
         self.speed = self.acceleration = 0.0
 
     def take(self, rows: np.ndarray) -> None:
@@ -290,7 +290,7 @@ class _Command:
 
 
 class _Momentum:
-    """How far the momentum went from that of the first row."""
+    """Largest change of the momentum from the first row."""
 
     def __init__(self) -> None:
         self._first: np.ndarray | None = None

@@ -2,10 +2,10 @@
 
     m v' = F,   I ω' + ω × I ω = r × F        for both, with ±F at one common point        (1), (2)
 
-A force kicks momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals stay to the
-last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by the
-exponential map with a rule that makes no energy at any rate. The pose of A's assembly frame in T's is X_WB_sim, with
-W fixed to the target's mock-up; the command that makes the robot show it is another signal.
+A force changes momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals are
+conserved to the last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and
+attitudes by the exponential map with a rule that generates no energy at any rate. The pose of A's assembly frame in T's is
+X_WB_sim, with W fixed to the target's mock-up; the command that makes the robot reproduce it is another signal.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from hilt.dynamics.body import check_inertia, diagonal_inertia
 from hilt.dynamics.rotation import angular_velocity, free_rule
 from hilt.maths import so3, vec
 
-_BODY = record(p=3, q=4, P=3, L=3, w=3)  # w follows from q and L; it is kept because it costs more than to remember
+_BODY = record(p=3, q=4, P=3, L=3, w=3)  # w follows from q and L; it is stored because computing it again costs more
 _FIGURES = record(
     mass="f8", inverse_mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), assembly=3, q_assembly=4
 )
@@ -67,7 +67,7 @@ def _point_on_A(x, p, at_B):
 
 @jit
 def _velocity_in_W(x, p, at_N, q_NW, w_A, w_T):
-    """Velocity of the point of A against the same point of T, seen from the target."""
+    """Velocity of the point of A relative to the same point of T, seen from the target."""
     v_A = vec.add(
         vec.scale(p.servicer.inverse_mass, vec.load(x.servicer.P)), vec.cross(w_A, vec.sub(at_N, vec.load(x.servicer.p)))
     )
@@ -77,7 +77,7 @@ def _velocity_in_W(x, p, at_N, q_NW, w_A, w_T):
 
 @jit
 def relative_position(sig, x, p):
-    """What the robot has to show while nothing turns: differences of positions and velocities."""
+    """What the robot has to reproduce while nothing turns: differences of positions and velocities."""
     apart = vec.add(vec.sub(vec.load(x.servicer.p), vec.load(x.target.p)), vec.load(p.apart_N))
     closing = vec.sub(
         vec.scale(p.servicer.inverse_mass, vec.load(x.servicer.P)), vec.scale(p.target.inverse_mass, vec.load(x.target.P))
@@ -88,7 +88,7 @@ def relative_position(sig, x, p):
 
 @jit
 def relative_motion(sig, x, p):
-    """Pose and twist of A's assembly frame as seen from T's: what the robot has to show."""
+    """Pose and twist of A's assembly frame as seen from T's: what the robot has to reproduce."""
     w_A, w_T = vec.load(x.servicer.w), vec.load(x.target.w)
     q_NW = so3.multiply(so3.load(x.target.q), so3.load(p.target.q_assembly))
     origin = vec.add(vec.load(x.target.p), so3.rotate(so3.load(x.target.q), vec.load(p.target.assembly)))
@@ -136,7 +136,7 @@ def _kick(x, p, tip_N, f_N, dt):
 
 @jit
 def _fly(body, figures, w, made, dt):
-    """Free motion over a tick; books what the attitude's rule makes of the energy, returns the new rate."""
+    """Free motion over a tick; records the energy error of the attitude's rule, returns the new rate."""
     vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * figures.inverse_mass, vec.load(body.P))))
     q, w, gain = free_rule(so3.load(body.q), vec.load(body.L), w, figures.inverse_inertia, dt)
     so3.store(body.q, q)
@@ -187,7 +187,7 @@ def two_bodies_step(sig, x, p, dt):
     force = vec.load(sig.F_hat_W)
     mean = _kick_and_fly(sig, x, p, force, dt) if p.rotates else _kick_and_slide(sig, x, p, force, dt)
     if _acts(force):
-        # A kick changes the energy by -T F̂·(mean velocity) exactly; the ledger books -F̂·(way of the body).
+        # A kick changes the energy by exactly -T F̂·(mean velocity); the ledger records -F̂·(path of the body).
         tip = vec.load(p.tip_B)
         if p.rotates:
             tip = so3.rotate(so3.load(sig.X_WB_sim.q), tip)
@@ -197,7 +197,7 @@ def two_bodies_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class TwoBodies:
-    """The two satellites and how they come together."""
+    """The two satellites and their approach."""
 
     servicer: FreeBody
     target: FreeBody
@@ -208,7 +208,7 @@ class TwoBodies:
 
 
 def _apart(bodies: TwoBodies) -> np.ndarray:
-    """From T's assembly frame to A's, less that from T's to A's centre of mass, in N, while nothing turns."""
+    """From T's assembly frame to A's, minus that from T's to A's centre of mass, in N, while nothing turns."""
     to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (bodies.target, bodies.servicer))
     in_N: np.ndarray = (to_W * to_U.inv()).apply(bodies.servicer.assembly_position)
     return in_N - np.array(bodies.target.assembly_position)
@@ -230,7 +230,7 @@ def _pack(p: np.record, bodies: TwoBodies, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    """The target rests at the origin; the servicer's assembly frame stands at X0 in W, not turned, and moves with v0."""
+    """The target is at rest at the origin; the servicer's assembly frame is at X0 in W, not turned, and moves with v0."""
     x.target.q[0] = 1.0
     vec.store(x.target.L, vec.matvec(p.target.inertia, vec.load(p.w0_T)))
     q_NW = so3.load(p.target.q_assembly)

@@ -49,10 +49,12 @@ class FreeFloat(Scenario):
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
     force_filter: LowPass = LowPass()
-    tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
+    tool: ToolLoad | None = Field(default=None, description="load subtracted from the measured wrench; none if not given")
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
-    collisions: Count = Field(default=5, ge=1, le=10_000, description="the run ends after so many contacts with the walls")
+    collisions: Count = Field(
+        default=5, ge=1, le=10_000, description="number of contacts with the walls after which the run ends"
+    )
     limits: Limits = Limits()
     goal: Goal = Goal()
 

@@ -1,4 +1,4 @@
-"""What a run of `freefloat` is judged by: the energy that the loop made or lost, and how exactly the body was moved."""
+"""Criteria for a run of `freefloat`: the energy that the loop made or lost, and the accuracy of the motion."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from hilt.core.verdict import DIVERGED_ENERGY, Verdict, against_goal, at_most, p
 
 
 class Goal(Section):
-    """A free body gains and loses only what the world does on it, and is where its equations put it.
+    """A free body gains and loses only the work of the world on it, and moves as its equations say.
 
     5 % of energy is 2.5 % of speed: about what a force sensor of 1 % and a robot of some milliseconds allow in free motion.
-    1 mm is what industrial robots hold over their workspace: a larger drift of the integration can be seen on them.
+    1 mm is the accuracy of industrial robots over their workspace: a larger drift of the integration shows on them.
     """
 
     energy: Share = Field(

@@ -1,4 +1,4 @@
-"""What a run of `freefloat` is measured by: where the body should be, and what energy it was given."""
+"""Metrics of a run of `freefloat`: deviation from the exact motion, and the energy made by the loop."""
 
 import itertools
 from typing import Any
@@ -24,7 +24,7 @@ METRIC_WORDS = {
 
 
 def held_force_position(rows: np.ndarray, mass: float, period: float) -> np.ndarray:
-    """Where a mass stands that really feels the measured force, held over each tick: the exact solution."""
+    """Position of a mass under the measured force, held over each tick: the exact solution."""
     acceleration = rows["F_Bcm_W"]["f"][:-1] / mass
     v = rows["V_WBcm"]["v"][0] + period * np.concatenate([np.zeros((1, 3)), np.cumsum(acceleration, axis=0)])
     step = period * v[:-1] + 0.5 * period**2 * acceleration
@@ -43,7 +43,7 @@ def axes_of(scenario: Any) -> int:
 
 
 class FreeFloatMeter:
-    """The figures of a run; what a scenario has not is left out."""
+    """The metrics of a run; those that do not apply to a scenario are left out."""
 
     def __init__(self, scenario: Any) -> None:
         self._scenario, self._axes = scenario, axes_of(scenario)
@@ -56,7 +56,7 @@ class FreeFloatMeter:
 
     def take(self, rows: np.ndarray) -> None:
         away = np.linalg.norm((rows["X_WBcm"]["p"] - self._exact.take(rows))[:, : self._axes], axis=1)
-        # The drift reached when each push has ended, as the paper reads it off its Fig. 3.
+        # The drift at the end of each push, as the paper reads it from its Fig. 3.
         while self._ends and self._ends[0] <= rows["t"][-1] + 1e-9:
             k = int(np.searchsorted(rows["t"], self._ends.pop(0) - 1e-9))
             self._drifts.append(float(away[min(k, len(away) - 1)]))
@@ -88,7 +88,7 @@ class FreeFloatMeter:
 
 
 class _LoopEnergy:
-    """What the body gained beyond the work of the world on it, in parts of the most that it had; below 0 it was lost."""
+    """Energy gained beyond the work of the world, as a fraction of the body's largest energy; negative if lost."""
 
     def __init__(self) -> None:
         self._first: float | None = None
@@ -106,7 +106,7 @@ class _LoopEnergy:
 
 
 class _Exact:
-    """The exact solution, carried on: the sums of `held_force_position`, in the same order."""
+    """The exact solution, continued block by block: the sums of `held_force_position`, in the same order."""
 
     def __init__(self, scenario: Any) -> None:
         self._mass, self._period = scenario.body.mass, scenario.loop.period
@@ -119,7 +119,7 @@ class _Exact:
             self._start = rows["V_WBcm"]["v"][0].copy(), rows["X_WBcm"]["p"][0].copy()
         period, (v0, p0) = self._period, self._start
         acceleration = np.concatenate([self._force, rows["F_Bcm_W"]["f"][:-1]]) / self._mass
-        # Row 0 has no force before it; of later blocks the first row follows the last one of the block before.
+        # Row 0 has no force before it; in later blocks the first row follows the last one of the previous block.
         sums = np.cumsum(np.concatenate([self._sums[0], acceleration]), axis=0)
         v = v0 + period * sums
         step = period * v[:-1] + 0.5 * period**2 * acceleration
@@ -131,7 +131,7 @@ class _Exact:
 
 
 class _Flights:
-    """Stretches of free motion between contacts, the first and the last one included: the speed in the middle of each."""
+    """Stretches of free motion between contacts, including the first and the last: the speed in the middle of each."""
 
     def __init__(self) -> None:
         self._flight = Stretch()
@@ -152,14 +152,14 @@ class _Flights:
             self._flight = Stretch()
 
     def gains(self) -> list[float]:
-        """Speed after over speed before, for each completed contact; 1 is a perfect spring."""
+        """Ratio of the speeds after and before, for each completed contact; 1 is a perfect spring."""
         self._close()
-        stood = "the body stood still before it"
+        stood = "the body was at rest before it"
         return [ratio(after, before, stood) for before, after in itertools.pairwise(self._speeds)]
 
 
 class _Turning:
-    """Energy and angular momentum of the turning body, against the work and the impulse of the measured torque."""
+    """Energy and angular momentum of the turning body, compared with the work and the impulse of the measured torque."""
 
     def __init__(self, period: float) -> None:
         self._period = period

@@ -31,7 +31,7 @@ class Push(Section):
 
 @jit
 def push_step(sig, x, p, dt):
-    """Sets the true wrench at the centre of mass; other parts of the world add to it."""
+    """Set the true wrench at the centre of mass; other parts of the world add to it."""
     f, tau = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     q_WB = so3.load(sig.X_WB_true.q)
     for n in range(p.count):

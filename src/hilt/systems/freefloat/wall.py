@@ -23,7 +23,7 @@ class Wall(Section):
     stiffness: NewtonPerMetre = Field(gt=0)
     damping: NewtonSecondPerMetre = Field(default=0.0, ge=0)
     gap: Metre = Field(gt=0, description="distance from the start to each wall")
-    point: Metre3 = Field(default=(0.0, 0.0, 0.0), description="what touches, in the body frame")
+    point: Metre3 = Field(default=(0.0, 0.0, 0.0), description="point that touches the walls, in the body frame")
 
 
 @jit
@@ -47,7 +47,7 @@ def wall_step(sig, x, p, dt):
     elif at < p.rear:
         side = -1
         force = max(0.0, p.stiffness * (p.rear - at) - p.damping * rate)
-    # A collision counts when the point is back on the middle third of the way.
+    # A collision is counted when the point is back in the middle third of the gap.
     if sig.contact != 0 and side == 0:
         x.left += 1
     sig.contact = side

@@ -1,7 +1,7 @@
-"""The slave arms: how the hands move.
+"""The slave arms: motion of the hands.
 
 `point`    hands that follow the commanded twist after a dead time, with whatever force it takes
-`jointed`  arms of seven joints that follow commanded joint speeds through geared servos, and give way to the wrench a little
+`jointed`  arms of seven joints that follow commanded joint speeds through geared servos, and yield to the wrench a little
            (arm_model.py); the wrench of a tick is that at its start
 
 In bilateral mode the arm is driven by force, not by velocity: a mass that may meet a wall (force_arm.py).
@@ -79,7 +79,7 @@ def _jointed_arms(sig, x, p, dt):
 
 @jit
 def _force_arm(sig, x, p, dt):
-    """One hand, driven by force; the grip's force on it is that of the last tick, and falls as the grip is stiff."""
+    """One hand, driven by force; the grip's force on it starts as in the last tick, and falls with the grip's stiffness."""
     if x.started:
         f_grip = vec.scale(-1.0, vec.load(sig.hand_wrenches))
         pushed = force_arm_move(x.driven, p.driven, vec.load(sig.f_sc), f_grip, p.k_grip, p.d_grip, dt)
@@ -98,7 +98,7 @@ def _show(sig, i, p, q, v, w):
 
 @jit
 def _measure(sig, p):
-    """What the arms' encoders say of the place between the hands."""
+    """Pose between the hands, by the arms' encoders."""
     share = 1.0 / p.count
     last = p.count - 1
     for i in range(3):
@@ -132,7 +132,7 @@ def force_arm_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class HoldingArms:
-    """The arms, what they hold, and what is in their way."""
+    """The arms, the payload that they hold, and the wall in front of them."""
 
     arm: Arm
     force_arm: ForceArm

@@ -4,13 +4,13 @@
     M q̈ + h = τ + Jᵀ F                                                      [Yang2018, eq. 14], F here on the hand
     v_c - v = J G⁻¹K_va⁻¹G⁻ᵀ (M q̈ + h - Jᵀ F)                               [Yang2018, eq. 17, eq. 18, eq. 19]
 
-One table of axes, origins and cylinders makes both the chain (hilt.maths.chain) and the MuJoCo model. The model stands at the
-origin, unturned; where the base really stands is a parameter, which without gravity makes no difference to the joints: all
-arms with the same servos share one model. A rotor's inertia counts G² times at its joint. The servo is integrated
-implicitly, so it may be as stiff as it likes; there are no end stops, since the command stays away from the limits.
+One table of axes, origins and cylinders defines both the chain (hilt.maths.chain) and the MuJoCo model. The model is at the
+origin, unturned; the true pose of the base is a parameter, which without gravity makes no difference to the joints: all arms
+with the same servos share one model. A rotor's inertia counts G² times at its joint. The servo is integrated implicitly, so
+it is stable at any stiffness; there are no end stops, since the command stays away from the limits.
 
 At the hand the servos are a damper of B = (J (G K_va G)⁻¹ Jᵀ)⁻¹, 12 kN·s/m across the arm. A grip (k, d) whose force is
-computed once per tick is stable while k dt < 2 B and d < B; of 746 kN/m and 1000 N·s/m a tick of 2 ms is far from that.
+computed once per tick is stable while k dt < 2 B and d < B; with 746 kN/m and 1000 N·s/m a tick of 2 ms is far from that.
 """
 
 import math
@@ -59,13 +59,13 @@ LONGEST_STEP = 0.5e-3  # s of physics
 
 
 class JointedArm(Section):
-    """An arm with joints; gears and servos are alike in all of them."""
+    """An arm with joints; all have the same gears and servos."""
 
     gear: Number = Field(default=160.0, ge=1, description="G, reduction of the gears")
     servo_gain: NewtonMetreSecond = Field(default=0.8, gt=0, description="K_va, at the actuator")
     rotor_inertia: KilogramSquareMetre = Field(default=2e-4, ge=0)
-    torque: NewtonMetre = Field(default=1000.0, gt=0, description="most that a joint gives, after the gear")
-    speed: RadianPerSecond = Field(default=0.6, gt=0, description="most of a joint")
+    torque: NewtonMetre = Field(default=1000.0, gt=0, description="limit of a joint, after the gear")
+    speed: RadianPerSecond = Field(default=0.6, gt=0, description="limit of a joint")
     posture: tuple[Radian, Radian, Radian, Radian, Radian, Radian, Radian] = Field(
         default=(0.0, 0.57, 0.0, 1.84, 0.0, -0.84, 0.0), description="angles of the joints at the start"
     )
@@ -81,7 +81,7 @@ class JointedArm(Section):
 
 @dataclass(frozen=True)
 class Stand:
-    """Where an arm's base stands in W, its first posture, and the turn of the tool that leaves its hand unturned in it."""
+    """Pose of an arm's base in W, its first posture, and the turn of the tool for which the hand starts unturned."""
 
     p: Vector
     q: Vector
@@ -141,7 +141,7 @@ def arm_xml(section: JointedArm, step: float) -> str:
 
 
 def stands(section: JointedArm, hands: Sequence[Vector]) -> list[Stand]:
-    """One base per hand (its first place in W): it stands beside the payload and faces it along y, the first at smaller y
+    """One base per hand (at its first position in W), beside the payload and facing it along y: the first at smaller y
     than its hand, the second its mirror image."""
     work, p = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
     pack_arm_chain(p, section)

@@ -1,23 +1,23 @@
-"""Bilateral mode: master device and slave arm hold each other through the link, and books of energy guard both.
+"""Bilateral mode: master device and slave arm are coupled through the link, and an energy ledger guards both.
 
     f_m = K (x_m - x_s') + R_m (v_m - v_s') + B_m v_m       against the hand;   ' by the newest packet
     f_s = K (x_m' - x_s) + R_s (v_m' - v_s) - B_s v_s       on the slave arm
 
 The damping grows with the delay T and the jitter, which makes the loop stable by design; positions are sent, so nothing
-drifts. The books certify it: each side sums force times way of its motor, the *measured* force (a motor with a lag does not
-do what is commanded), joules into the link and out of it apart, and sends the joules in with every packet. No side may give
-out more than the other is known to have taken in, and its share of a start energy E_0:
+drifts. The ledger certifies it: each side sums force times displacement of its motor, using the *measured* force (a motor with
+a lag does not do what is commanded), separately for energy into the link and out of it, and sends its input with every packet.
+No side may put out more than the other is known to have taken in, plus its share of a start energy E_0:
 
     E_out ≤ E_in' + E_0/2      so      in - out at both ends together never falls below -E_0
 
-Near the limit the pull K (..) + R (..) is scaled so that what is given over a horizon h fits into what is available; with
-nothing available only damping is left, and the pull comes back in 0.2 s. h is a tick and a few lags of the motor, and what the
-motor's present force will still give while it dies counts as given already. One book for all three axes, force · way:
-passivity is a law of the sum, and a packet needs one number. When packets stay out the law fades to damping in half a second,
-and comes back in two.
+Near the limit the pull K (..) + R (..) is scaled so that the output over a horizon h fits the available energy; with nothing
+available only damping remains, and the pull returns within 0.2 s. h is a tick and a few lags of the motor, and the energy that
+the motor's present force will still deliver while it decays counts as delivered. One ledger for all three axes, force ·
+displacement: passivity is a law of the sum, and a packet needs one number. When packets stop arriving the law fades to damping
+in half a second, and returns within two.
 
-With a joystick there is no law and nothing to guard, but the link has its two ports all the same: work of the virtual arm on
-the virtual payload goes in on the ground, work of the slave arm on the real one comes out on orbit.
+With a joystick there is no law and nothing to guard, but the link still has its two ports: work of the virtual arm on the
+virtual payload enters on the ground, work of the slave arm on the real one leaves on orbit.
 """
 
 from dataclasses import dataclass, replace
@@ -39,11 +39,11 @@ from hilt.systems.payload.link import Link
 PATIENCE = 0.3  # s of silence beyond delay and jitter before the law fades
 FADE_OUT = 0.5  # s
 FADE_IN = 2.0  # s
-FADE_BACK = 0.2  # s after the guard has let go: at once would be a rattle
+FADE_BACK = 0.2  # s after the guard has released: an immediate return would chatter
 LEAST_DAMPING = 5.0  # N·s/m
-LAGS = 5.0  # of the motor, that the guard looks ahead: it goes on giving for a while after it is told to stop
-SAFE = 0.6  # of the damping at which a device begins to tremble
-KEPT = 0.05  # share of the start energy that is kept back, for what a lagging motor gives before it obeys
+LAGS = 5.0  # of the motor, as the guard's horizon: a motor keeps delivering for a while after it is commanded to stop
+SAFE = 0.6  # of the damping at which a device starts to oscillate
+KEPT = 0.05  # fraction of the start energy held in reserve, for what a lagging motor still delivers
 NONE = 0
 MEASURED = 1
 COMMANDED = 2
@@ -53,13 +53,21 @@ BOOKS = {"none": NONE, "measured": MEASURED, "commanded": COMMANDED}
 class Bilateral(Section):
     """The laws at both ends, when operator.kind is "hand"."""
 
-    gains: Literal["contact", "payload"] = Field(default="contact", description="what the slave arm meets")
-    stiffness: NewtonPerMetre | None = Field(default=None, gt=0, description="K; else 100 for contact, 112 for a payload")
-    master_damping: NewtonSecondPerMetre | None = Field(default=None, ge=0, description="B_m; else K (delay + jitter)")
-    slave_damping: NewtonSecondPerMetre | None = Field(default=None, ge=0, description="B_s; else as B_m, 0 for a payload")
-    energy: Joule = Field(default=0.4, ge=0, description="E_0, what the link may give before it has taken; half at each end")
+    gains: Literal["contact", "payload"] = Field(
+        default="contact", description="whether the slave arm meets a wall (contact) or holds a payload"
+    )
+    stiffness: NewtonPerMetre | None = Field(
+        default=None, gt=0, description="K; if not given, 100 for contact, 112 for a payload"
+    )
+    master_damping: NewtonSecondPerMetre | None = Field(default=None, ge=0, description="B_m; if not given, K (delay + jitter)")
+    slave_damping: NewtonSecondPerMetre | None = Field(
+        default=None, ge=0, description="B_s; if not given, B_m, or 0 for a payload"
+    )
+    energy: Joule = Field(
+        default=0.4, ge=0, description="E_0, energy that the link may put out before it has taken any in; half at each end"
+    )
     books: Literal["measured", "commanded", "none"] = Field(
-        default="measured", description="the force that the guard believes; commanded is wrong behind a motor with a lag"
+        default="measured", description="force that the guard uses; commanded is wrong for a motor with a lag"
     )
 
 
@@ -87,15 +95,15 @@ def gains(bilateral: Bilateral, link) -> Gains:
 
 
 def most_damping(mass: float, motor_lag: float, speed_lag: float, period: float) -> float:
-    """What a device of this mass can show of damping: m s (τ s + 1)(σ s + 1) + B is stable for B < m (1/τ + 1/σ).
+    """The damping that a device of this mass can produce: m s (τ s + 1)(σ s + 1) + B is stable for B < m (1/τ + 1/σ).
 
-    σ is the lag of the measured speed and half a tick. SAFE of the limit, since a real device has more lags than these two.
+    σ is the lag of the measured speed plus half a tick. SAFE times the limit, since a real device has more lags than these two.
     """
     return SAFE * mass * (1.0 / max(motor_lag, period) + 1.0 / (speed_lag + 0.5 * period))
 
 
 def check_damping(scenario: Any) -> None:
-    """Refuse laws that master device or slave arm cannot do: they would tremble on their own, whatever the link."""
+    """Refuse laws that master device or slave arm cannot perform: they would oscillate on their own, whatever the link."""
     found, period = gains(scenario.bilateral, scenario.link), scenario.loop.period
     sides = (
         ("master", found.R_m + found.B_m, scenario.master, scenario.master.speed_filter),
@@ -106,7 +114,7 @@ def check_damping(scenario: Any) -> None:
         if damping > most:
             raise Unfit(
                 f"bilateral mode needs {damping:.3g} N·s/m of damping for this delay and jitter; {name} of {device.mass:g} kg "
-                f"with a motor_lag of {device.motor_lag:g} s can do at most {most:.3g} N·s/m; shorten {name}.motor_lag or "
+                f"with a motor_lag of {device.motor_lag:g} s can produce at most {most:.3g} N·s/m; shorten {name}.motor_lag or "
                 "link.delay, or lower bilateral.stiffness",
                 f"{name}.motor_lag",
                 "link.delay",
@@ -116,14 +124,14 @@ def check_damping(scenario: Any) -> None:
 
 @jit
 def largest_share(power, available, horizon):
-    """Of a law that would give this power: as much as may be given over the horizon."""
+    """Fraction of a law with this power that is allowed over the horizon."""
     given, most = power * horizon, max(available, 0.0)
     return 1.0 if given <= most else most / given
 
 
 @jit
 def _force(x, p, place, v, other_place, other_v, f_measured, taken_there, age, dt):
-    """Force of the link on the device of one side: books of the last tick, law and fade, guard for the next."""
+    """Force of the link on the device of one side: ledger of the last tick, law and fade, guard for the next."""
     booked = f_measured if p.books == MEASURED else vec.load(x.f)
     if x.started:
         ledger.book(x.port, -vec.dot(booked, vec.sub(place, vec.load(x.place))), 1.0, 1.0)
@@ -147,14 +155,14 @@ def _force(x, p, place, v, other_place, other_v, f_measured, taken_there, age, d
 
 @jit
 def _book_virtual_arm(sig, x, dt):
-    """The step's own motion, V dt: where the virtual arm is put somewhere else nothing is worked."""
+    """The step's own motion, V dt: a re-synchronisation of the virtual arm does no work."""
     moved, turned = vec.scale(dt, vec.load(sig.v_vir)), vec.scale(dt, vec.load(sig.w_vir))
     ledger.book_wrench(x.port, vec.load(sig.f_vir), vec.load(sig.tau_vir), moved, turned)
 
 
 @jit
 def _book_slave_arm(sig, x):
-    """The mean wrench of the tick on the measured motion; what the payload gets the link gives."""
+    """The mean wrench of the tick on the measured motion; the link delivers what the payload receives."""
     f, tau, place, q = vec.load(sig.f_s), vec.load(sig.tau_s), vec.load(sig.x_s), so3.load(sig.q_s)
     if x.started:
         f_mean, tau_mean = vec.scale(-0.5, vec.add(f, vec.load(x.f))), vec.scale(-0.5, vec.add(tau, vec.load(x.tau)))
@@ -220,7 +228,7 @@ def bilateral_orbit_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class BilateralEnd:
-    """The laws of both ends, and the device at one of them."""
+    """The laws of both ends, and the device at this end."""
 
     bilateral: Bilateral
     link: Link

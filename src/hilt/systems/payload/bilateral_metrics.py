@@ -1,4 +1,4 @@
-"""What a bilateral run of `payload` is measured by: what the hand feels of what the slave arm does, and the link's books."""
+"""Metrics of a bilateral run of `payload`: how well the hand feels the slave arm's force, and the link's energy ledger."""
 
 import math
 from typing import Any
@@ -12,30 +12,30 @@ LAST = 0.5  # s at the end over which forces are averaged
 SETTLED = 0.05  # of the final force, or newtons if that is more
 
 METRIC_WORDS = {
-    "felt_N": "force that the hand feels at the end",
-    "applied_N": "force of the slave arm on what it touches at the end",
+    "felt_N": "force felt by the hand at the end",
+    "applied_N": "force applied by the slave arm at the end",
     "felt_minus_applied_N": "their difference",
-    "settling_time_s": "time from the end of the hand's way until both forces stay within 5 %",
-    "books_min_J": "least energy in the link's books: joules in less joules out, both ends",
-    "guard_share": "share of the time in which the energy guard acts",
+    "settling_time_s": "time from the end of the hand's motion until both forces stay within 5 %",
+    "books_min_J": "lowest energy in the link's ledger: energy in minus energy out, both ends",
+    "guard_share": "fraction of the time in which the energy guard acts",
 }
 
 
 def books(rows: np.ndarray) -> np.ndarray:
-    """Joules that both ends together have put into the link and not got out again."""
+    """Energy that both ends together have put into the link and not taken out again."""
     total: np.ndarray = sum(rows[port]["into"] - rows[port]["out"] for port in ("W_master", "W_slave"))
     return total
 
 
 class BilateralMeter:
-    """The figures of a run."""
+    """The metrics of a run."""
 
     def __init__(self, scenario: Any) -> None:
         self._scenario = scenario
         direction = np.array(scenario.operator.direction)
         self._direction = direction / np.linalg.norm(direction)
         self._tail = Tail(LAST)
-        self._stairs = [(Staircase(1.0), Staircase(-1.0)) for _ in range(2)]  # of what is felt, of what is applied
+        self._stairs = [(Staircase(1.0), Staircase(-1.0)) for _ in range(2)]  # of the felt and of the applied force
         self._now: list[float] = []
         self._t = 0.0
         self._books, self._guarded, self._count = math.inf, 0, 0
@@ -63,7 +63,7 @@ class BilateralMeter:
         }
 
     def _settling_time(self, finals: list[float]) -> float:
-        """From the end of the hand's way to the last moment at which one of the forces is out of its band."""
+        """From the end of the hand's motion to the last time at which one of the forces is outside its band."""
         late = -math.inf
         for stairs, now, final in zip(self._stairs, self._now, finals, strict=True):
             band = max(SETTLED * abs(final), SETTLED)

@@ -1,10 +1,10 @@
-"""A slave arm that is driven by force: a mass behind a motor with a lag, that may meet a wall and hold a payload.
+"""A force-controlled slave arm: a mass driven by a motor with a lag, that may meet a wall and hold a payload.
 
     m v' = f + f_grip - f_wall - b v;    f' = (f_c - f)/tau;    f_wall = max(0, k s + c s') along the wall's normal while s > 0
 
-The motor's force is constant within a tick, so force times way is its work to the last digit. Wall and grip are solved at the
-end of each of a few substeps (backward Euler), so the stiffest wall is stable at any tick. The grip is whatever the caller
-says: its force on the arm at the start of the tick, and how that force falls with way and speed.
+The motor's force is constant within a tick, so force times displacement is exactly its work. Wall and grip are solved at the
+end of each of a few substeps (backward Euler), so the stiffest wall is stable at any tick. The caller describes the grip by
+its force on the arm at the start of the tick, and how that force falls with displacement and speed.
 """
 
 import math
@@ -22,7 +22,7 @@ _MOST_SUBSTEPS = 64
 
 
 class ForceArm(Section):
-    """The slave arm in bilateral mode, and the wall in its way."""
+    """The slave arm in bilateral mode, and the wall in front of it."""
 
     mass: Kilogram = Field(default=5.0, gt=0, description="of the arm, at the hand")
     friction: NewtonSecondPerMetre = Field(default=1.0, ge=0)
@@ -37,7 +37,7 @@ PARAMS = record(mass="f8", friction="f8", share="f8", k="f8", c="f8", normal=3, 
 
 
 def pack(p, arm: ForceArm, direction, start, period: float) -> None:
-    """Fill PARAMS; `direction` is a unit vector towards the wall, `start` the place of the hand at the start."""
+    """Fill PARAMS; `direction` is a unit vector towards the wall, `start` the initial position of the hand."""
     p.mass, p.friction = arm.mass, arm.friction
     p.share = 1.0 - math.exp(-period / arm.motor_lag) if arm.motor_lag > 0.0 else 1.0
     p.k, p.c, p.normal = arm.wall_stiffness, arm.wall_damping, direction
@@ -49,8 +49,8 @@ def pack(p, arm: ForceArm, direction, start, period: float) -> None:
 def force_arm_move(x, p, f_c, f_grip, k_grip, d_grip, dt):
     """One tick under the commanded force f_c; returns the wall's mean force along its normal.
 
-    f_grip: force of the grip on the arm now; it falls by k_grip for each metre and by d_grip for each m/s (0, 0: it is held).
-    x.f is then the motor's force of this tick, x.x and x.v where and how fast the arm is at its end.
+    f_grip: force of the grip on the arm now; it falls by k_grip per metre and by d_grip per m/s (0, 0: it is held).
+    x.f is then the motor's force in this tick, x.x and x.v the arm's position and velocity at its end.
     """
     vec.store(x.f, vec.add(vec.load(x.f), vec.scale(p.share, vec.sub(f_c, vec.load(x.f)))))
     h = dt / p.substeps

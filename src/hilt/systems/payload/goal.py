@@ -1,4 +1,4 @@
-"""What a run of `payload` is judged by: whether the operator is shown, and feels, what the slave arm does."""
+"""Criteria for a run of `payload`: whether the operator sees and feels what the slave arm does."""
 
 import math
 from typing import Any
@@ -9,22 +9,24 @@ from hilt.core.scenario import Section
 from hilt.core.units import Metre, Newton, Second, Share
 from hilt.core.verdict import DIVERGED_ENERGY, Figure, Verdict, against_goal, at_most, percent
 
-BOOKED = 1e-6  # J: less in the link's books is rounding
+BOOKED = 1e-6  # J: less in the link's ledger is rounding
 
 
 class Goal(Section):
-    """Which of these count depends on the run: following where a virtual arm is shown, travel in an outage, the rest for a hand
+    """Which of these apply depends on the run: following if a virtual arm is shown, travel in an outage, the rest for a hand
     that feels the slave arm.
 
-    A virtual arm within 5 mm is as close as an operator sees on a screen; 10 cm is a third of the way that the payload goes in
-    the 3 s of a dead link at 30 mm/s if nobody brakes it; a tenth of the force is about the smallest difference that a hand
-    feels; a force that takes over 5 s to settle is of no use as feedback.
+    An operator cannot see differences below 5 mm on a screen; without braking, the payload travels three times 10 cm in the 3 s
+    of a dead link at 30 mm/s; a tenth of the force is about the smallest difference that a hand feels; a force that takes over
+    5 s to settle is not useful as feedback.
     """
 
     following: Metre = Field(default=0.005, gt=0, description="largest distance between virtual and slave hand")
-    travel: Metre = Field(default=0.1, gt=0, description="way of the payload after the link was lost; it has to stand then")
-    felt: Share = Field(default=0.1, gt=0, le=0.5, description="difference of felt and applied force / applied force")
-    felt_least: Newton = Field(default=0.05, gt=0, description="a difference below it is not felt")
+    travel: Metre = Field(
+        default=0.1, gt=0, description="distance that the payload travels after the link was lost, by when it must have stopped"
+    )
+    felt: Share = Field(default=0.1, gt=0, le=0.5, description="difference between felt and applied force / applied force")
+    felt_least: Newton = Field(default=0.05, gt=0, description="a difference below this is not felt")
     settling: Second = Field(default=5.0, gt=0, description="time until both forces have settled")
     energy: Share = Field(
         default=0.05, gt=0, le=0.5, description="energy made or lost by the table's loop / energy of the pull"
@@ -77,7 +79,7 @@ def _one_way(result: Any) -> Verdict:
 
 
 def _made(ledger: dict[str, Any]) -> float:
-    """Energy that came from the loop and not from the slave arm, in parts of what the slave arm moved."""
+    """Energy that came from the loop and not from the slave arm, relative to the energy that the slave arm moved."""
     moved = next(row for row in ledger["rows"] if row["port"] == "environment")
     through = max(moved["in_J"], moved["out_J"])
     return float((ledger["stored_change_J"] - moved["net_J"]) / through) if through else 0.0

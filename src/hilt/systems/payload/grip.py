@@ -1,10 +1,10 @@
-"""The slave hands on the payload's grips: a spring and a damper join each hand and its grip, along and about three axes.
+"""The slave hands on the payload's grips: a spring and a damper connect each hand to its grip, along and about three axes.
 
 f = K (x_s - x_g) + D (v_s - v_g)        on the payload, at its grip; within ± play the spring does nothing
 τ = K_r log(q_s q_g⁻¹) + D_r (ω_s - ω_g)
 
-With two hands the grips lie on both sides of the place of the grip; what the slave law feels is the sum at that place. A wrist
-also feels a wall that its hand leans on.
+With two hands the grips lie on both sides of the nominal grip; the slave law uses the sum at that point. A wrist also
+measures a wall that its hand pushes against.
 """
 
 import math
@@ -29,7 +29,9 @@ class Grip(Section):
     rotational_stiffness: NewtonMetrePerRadian = Field(default=0.0, ge=0, description="0: the payload turns in the hand")
     rotational_damping: NewtonMetreSecond = Field(default=0.0, ge=0)
     play: Metre = Field(default=0.0, ge=0)
-    position: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the grip, in the payload's frame; of two, between them")
+    position: Metre3 = Field(
+        default=(0.0, 0.0, 0.0), description="of the grip, in the payload's frame; with two grips, their midpoint"
+    )
     spacing: Metre = Field(default=0.6, gt=0, description="between the grips of two hands, along y")
 
 

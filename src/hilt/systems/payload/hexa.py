@@ -1,17 +1,17 @@
-"""A motion table of the HEXA kind on an X-Y stage: six crank angles and a place of the stage for one pose of the mock-up.
+"""A HEXA motion table on an X-Y table: six crank angles and a position of the X-Y table for one pose of the mock-up.
 
-Six rotary actuators stand in three pairs on the base; each swings a crank of length L in a vertical plane, and a rod of
-length l with ball joints joins the crank to the plate (Pierrot et al. 1991, Uchiyama et al. 1992). With d from a crank's
+Six rotary actuators are mounted in three pairs on the base; each swings a crank of length L in a vertical plane, and a rod of
+length l with ball joints connects the crank to the plate (Pierrot et al. 1991, Uchiyama et al. 1992). With d from a crank's
 pivot to its joint on the plate, u its part outwards and v upwards in the crank's plane,
 
     u cos θ + v sin θ = c,        c = (|d|² + L² - l²) / 2L
     θ = atan2(v, u) - atan2(√(u² + v² - c²), c)        the knee outwards
 
 The rods hold the plate against all forces and torques only while the six lines along them are independent: their determinant,
-against that of the neutral pose, falls to 0 where the plate can give way with all cranks locked (first at about 70° of tilt).
+relative to that of the neutral pose, falls to 0 where the plate can move with all cranks locked (first at about 70° of tilt).
 
-The stage takes the slow part of x and y, τ s' + s = x exactly for a command that is linear between samples; the table takes
-the rest. At the end of its travel the stage stands and the table takes all.
+The X-Y table takes the slow part of x and y, τ s' + s = x exactly for a command that is linear between samples; the motion
+table takes the rest. At the end of its travel the X-Y table stops and the motion table takes everything.
 """
 
 import math
@@ -34,26 +34,26 @@ Pose = tuple[tuple[float, ...], tuple[float, ...]]  # position, quaternion
 
 
 class Hexa(Section):
-    """A table with six cranks. The base's z points to the plate; crank angles count from outwards to upwards."""
+    """A motion table with six cranks. The base's z points to the plate; crank angles are 0 outwards and positive upwards."""
 
-    base_radius: Metre = Field(default=0.40, gt=0, description="from the middle of the base to the line of a pair of actuators")
-    base_half_spacing: Metre = Field(default=0.10, ge=0, description="half the distance of the cranks of a pair")
-    plate_radius: Metre = Field(default=0.20, gt=0, description="from the middle of the plate to the line of a pair of joints")
-    plate_half_spacing: Metre = Field(default=0.26, ge=0, description="half the distance of the joints of a pair")
+    base_radius: Metre = Field(default=0.40, gt=0, description="from the centre of the base to the line of a pair of actuators")
+    base_half_spacing: Metre = Field(default=0.10, ge=0, description="half the distance between the cranks of a pair")
+    plate_radius: Metre = Field(default=0.20, gt=0, description="from the centre of the plate to the line of a pair of joints")
+    plate_half_spacing: Metre = Field(default=0.26, ge=0, description="half the distance between the joints of a pair")
     crank: Metre = Field(default=0.50, gt=0, description="length L of a crank")
     rod: Metre = Field(default=1.05, gt=0, description="length l of a rod")
     height: Metre = Field(default=0.95, gt=0, description="of the plate above the base in the neutral pose")
     angle_min: Radian = Field(default=-1.05, gt=-math.pi, description="lowest angle of a crank, 0 is horizontal and outwards")
     angle_max: Radian = Field(default=1.48, lt=math.pi, description="highest angle of a crank")
     rate_max: RadianPerSecond = Field(default=4.0, gt=0, description="highest rate of a crank")
-    hold_min: Number = Field(default=0.1, gt=0, lt=1, description="least hold of the rods on the plate, neutral pose 1")
+    hold_min: Number = Field(default=0.1, gt=0, lt=1, description="least hold of the rods on the plate; 1 in the neutral pose")
     centre: Metre3 = Field(
-        default=(0.0, 0.0, 0.0), description="where W has the mock-up in the neutral pose, stage in the middle"
+        default=(0.0, 0.0, 0.0), description="position of the mock-up in W in the neutral pose, with the X-Y table centred"
     )
 
     @property
     def neutral_angle(self) -> float:
-        """Angle of all cranks in the neutral pose; not a number if no crank reaches it."""
+        """Angle of all cranks in the neutral pose; NaN if no crank reaches it."""
         u, v, w = self.plate_radius - self.base_radius, self.height, self.plate_half_spacing - self.base_half_spacing
         c = (u * u + v * v + w * w + self.crank**2 - self.rod**2) / (2.0 * self.crank)
         margin = u * u + v * v - c * c
@@ -71,7 +71,7 @@ class Hexa(Section):
             )
         if not self.angle_min < angle < self.angle_max:
             raise Unfit(
-                f"hexa.height is {self.height:g} m, for which the cranks stand at {angle:.3g} rad; it must lie between "
+                f"hexa.height is {self.height:g} m, which puts the cranks at {angle:.3g} rad; the angle must lie between "
                 f"hexa.angle_min of {self.angle_min:g} rad and hexa.angle_max of {self.angle_max:g} rad; change hexa.height",
                 "hexa.height",
                 "hexa.angle_min",
@@ -81,22 +81,22 @@ class Hexa(Section):
 
 
 class XYStage(Section):
-    """The stage under the table, which takes the slow and large part of x and y."""
+    """The X-Y table under the motion table; it takes the slow and large part of x and y."""
 
     time_constant: Second = Field(default=2.0, gt=0, description="τ of the low-pass that splits off the slow part")
-    travel_x: Metre = Field(default=1.0, ge=0, description="± about the middle; 0 for a stage that stands")
-    travel_y: Metre = Field(default=1.0, ge=0, description="± about the middle; 0 for a stage that stands")
+    travel_x: Metre = Field(default=1.0, ge=0, description="± about the centre; 0 for an X-Y table that does not move")
+    travel_y: Metre = Field(default=1.0, ge=0, description="± about the centre; 0 for an X-Y table that does not move")
 
 
 @jit
 def plate_joint(p, i, position, q):
-    """Where leg i's joint on the plate is, in the frame of the base."""
+    """Position of leg i's joint on the plate, in the frame of the base."""
     return vec.add(position, so3.rotate(q, vec.load(p.joints[i])))
 
 
 @jit
 def crank_tip(p, i, angle):
-    """Where the tip of crank i is, in the frame of the base."""
+    """Position of the tip of crank i, in the frame of the base."""
     out = p.crank * math.cos(angle)
     pivot, outwards = vec.load(p.pivots[i]), vec.load(p.outwards[i])
     return (pivot[0] + out * outwards[0], pivot[1] + out * outwards[1], pivot[2] + p.crank * math.sin(angle))
@@ -116,13 +116,13 @@ def crank_angle(p, i, position, q):
     c = (square + p.crank * p.crank - p.rod * p.rod) / (2.0 * p.crank)
     margin = u * u + v * v - c * c
     root = math.sqrt(margin) if margin > 0.0 else 0.0
-    # The direction counts from upwards, so that it jumps only where the plate would be under the base.
+    # The direction is measured from upwards, so that it jumps only where the plate would be under the base.
     return 0.5 * math.pi + math.atan2(-u, v) - math.atan2(root, c), margin
 
 
 @jit
 def rod_needed(p, i, position, q):
-    """The rod nearest to the real one with which leg i would reach the pose."""
+    """The rod length closest to the real one with which leg i would reach the pose."""
     u, v, square = _leg(p, i, position, q)
     middle, swing = square + p.crank * p.crank, 2.0 * p.crank * math.sqrt(u * u + v * v)
     shortest, longest = math.sqrt(max(middle - swing, 0.0)), math.sqrt(middle + swing)
@@ -131,7 +131,7 @@ def rod_needed(p, i, position, q):
 
 @jit
 def determinant(A, p, position, q, angles):
-    """Of the lines along the six rods: unit direction, and its moment about the plate's middle in radii of the plate."""
+    """Determinant of the lines along the six rods: unit direction, and moment about the plate's centre in plate radii."""
     for i in range(LEGS):
         joint = plate_joint(p, i, position, q)
         n = vec.scale(1.0 / p.rod, vec.sub(joint, crank_tip(p, i, angles[i])))
@@ -148,13 +148,13 @@ def _clip(value, most):
 
 @jit
 def _command(sig, p):
-    """The set-point, from where the mock-up is in the neutral pose."""
+    """The set-point, relative to the mock-up in the neutral pose."""
     return vec.sub(vec.load(sig.X_WB_cmd.p), vec.load(p.centre))
 
 
 @jit
 def _on_table(sig, p, command):
-    """The table's part: the pose of the plate in the frame of the base."""
+    """The motion table's part: the pose of the plate in the frame of the base."""
     return (command[0] - sig.stage_xy[0], command[1] - sig.stage_xy[1], command[2] + p.height)
 
 
@@ -190,7 +190,7 @@ def hexa_step(sig, x, p, dt):
 
 
 def pack_hexa(p, hexa: Hexa) -> None:
-    """The geometry of a table, leg by leg: three pairs, a third of a turn apart, axes along the tangent."""
+    """The geometry of a motion table, leg by leg: three pairs, a third of a turn apart, axes along the tangent."""
     for i in range(LEGS):
         azimuth, side = 2.0 * math.pi / 3.0 * (i // 2), 1.0 - 2.0 * (i % 2)
         outwards = np.array([math.cos(azimuth), math.sin(azimuth), 0.0])
@@ -217,9 +217,9 @@ def pack_stage(p, stage: XYStage, dt: float) -> None:
 
 @dataclass(frozen=True)
 class MotionTable:
-    """The table on its stage."""
+    """The motion table on its X-Y table."""
 
-    hexa: Hexa | None  # none: the table is taken as it comes, without a look at its legs
+    hexa: Hexa | None  # None: the motion table's legs are not modelled
     xy_stage: XYStage
 
 
@@ -231,7 +231,7 @@ def _pack(p: np.record, table: MotionTable, loop: Cycle) -> None:
 
 @jit
 def hexa_reset(sig, x, p):
-    """The stage stands where the mock-up starts, as far as it can."""
+    """The X-Y table starts under the mock-up, as far as its travel allows."""
     command = _command(sig, p)
     for axis in range(2):
         x.command[axis] = command[axis]
@@ -287,4 +287,4 @@ def forward(p, angles, guess: Pose) -> Pose:
         q = so3.normalise(so3.multiply(so3.exp(tuple(step[3:])), q))
         if np.abs(step).max() < 1e-13:
             return tuple(position.tolist()), tuple(float(part) for part in q)
-    raise ArithmeticError("no pose of the plate found for these crank angles; give a guess that is nearer")
+    raise ArithmeticError("no pose of the plate found for these crank angles; give a closer guess")

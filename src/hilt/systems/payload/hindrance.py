@@ -1,4 +1,4 @@
-"""What else acts on the payload: a drag, and an obstacle that it may run into. The slave arm's wrist does not feel either.
+"""Other forces on the payload: drag, and an obstacle that it may run into. The slave arm's wrist measures neither.
 
 f = -c v - e max(0, k δ + d δ')        δ: how deep the centre of mass is beyond the obstacle, along the operator's direction e
 """
@@ -19,10 +19,12 @@ from hilt.maths import so3, vec
 
 
 class Hindrance(Section):
-    """Forces on the payload that are nobody's intention."""
+    """Unintended forces on the payload."""
 
     drag: NewtonSecondPerMetre = Field(default=0.0, ge=0)
-    obstacle_distance: Metre | None = Field(default=None, ge=0, description="of an obstacle from the start; none by default")
+    obstacle_distance: Metre | None = Field(
+        default=None, ge=0, description="distance of an obstacle from the start; no obstacle by default"
+    )
     obstacle_stiffness: NewtonPerMetre = Field(default=20e3, gt=0)
     obstacle_damping: NewtonSecondPerMetre = Field(default=1000.0, ge=0)
 
@@ -44,7 +46,7 @@ def hindrance_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class HinderedPayload:
-    """What is in the way of what, in which direction."""
+    """The payload, its hindrances, and the direction."""
 
     hindrance: Hindrance
     payload: Body

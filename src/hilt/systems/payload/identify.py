@@ -1,15 +1,17 @@
 """Mass of the payload, bias of the wrist sensor and stiffness of the grip, identified on orbit from wrist force and hand.
 
-The grip stretches as fast as the arm pushes, so force over acceleration of the hand is no mass. A linear Kalman filter over
+The grip stretches as fast as the arm pushes, so the force divided by the hand's acceleration is not the mass. A linear Kalman
+filter over
 
     z = [x_t, v_t, θ = 1/m, β = b/m, γ = c/m, κ = 1/k]
     v_t' = θ f - β - γ v_s;   y = x_s = x_t + κ f1,   f1 = f low-passed with d/k = 15 ms
 
-needs no derivative of anything. All is along one direction, the operator's. Without excitation only x_t, v_t and β are learnt.
+needs no derivatives. Everything is along one direction, the operator's. Without excitation only x_t, v_t and β are learnt.
 
-A force on the payload that is not the arm's would go into the bias. The innovation tells, low-passed (noise averages out, an
-obstacle does not), squared and normalised: above 4, or with the bias at its bound, all but x_t and v_t goes back to what it
-was before and is frozen. When the innovation has fitted again for a second, x_t and v_t start anew and the rest learns on.
+A force on the payload that is not the arm's would be taken for bias. The innovation reveals it, low-passed (noise averages
+out, an obstacle does not), squared and normalised: above 4, or with the bias at its bound, everything except x_t and v_t
+returns to its earlier value and is frozen. When the innovation has been consistent again for a second, x_t and v_t are
+re-initialised and learning resumes.
 
 A gain error g of the wrist sensor gives m_hat = g m: right for moving the payload, not its true mass.
 """
@@ -30,37 +32,39 @@ from hilt.maths.quintic import quintic, quintic_bend
 
 X, V, THETA, BETA, GAMMA, KAPPA = range(6)
 GRIP_TIME = 0.015  # s, d/k of a grip
-GRIP_DOUBT = 1e-4  # m/N that noise in the force counts for in the position: the softest grip
+GRIP_DOUBT = 1e-4  # m/N by which noise in the force enters the position: the softest grip
 MODEL_ERROR = 20e-6  # m of the hand's position that the model does not explain
 SMOOTH = 0.1  # s of low-pass on all measurements: noise in f1 makes the grip look stiff and the payload heavy
 BIAS_WALK = 0.05  # N/√s
 MOST_BIAS = 2.0  # N
-EXCITED, EXCITED_MEAN, EXCITED_HOLD = 1.5, 0.2, 2.0  # N over s; so long after the last it still counts, s
+EXCITED, EXCITED_MEAN, EXCITED_HOLD = 1.5, 0.2, 2.0  # N over s; how long excitation still counts, s
 GUARD, RELEASE, GUARD_TIME = 4.0, 2.0, 0.2  # normalised innovation squared that freezes, that releases; low-pass before it, s
 KEPT = 1.0  # s between two copies of the estimate (a freeze goes back to the older of two), and of fitting before a release
 LEAST_KAPPA = 1e-7  # m/N, a grip of 10 MN/m
 
 
 class IdentifyPayload(Section):
-    """What the identification believes before it starts, and the push that excites it."""
+    """Initial beliefs of the identification, and the push that excites it."""
 
-    mass_error: Number = Field(default=0.2, gt=0, lt=1, description="relative deviation of the mass believed before")
-    grip_stiffness: NewtonPerMetre = Field(default=20e3, gt=0, description="believed before")
-    kappa_deviation: Number = Field(default=6e-5, gt=0, description="of 1/stiffness, m/N")
+    mass_error: Number = Field(default=0.2, gt=0, lt=1, description="relative standard deviation of the initial mass")
+    grip_stiffness: NewtonPerMetre = Field(default=20e3, gt=0, description="initial value")
+    kappa_deviation: Number = Field(default=6e-5, gt=0, description="standard deviation of 1/stiffness, m/N")
     bias_deviation: Newton = Field(default=0.2, gt=0)
     drag_deviation: NewtonSecondPerMetre = Field(default=20.0, gt=0)
-    speed_deviation: MetrePerSecond = Field(default=1e-3, gt=0, description="of the payload at the start")
+    speed_deviation: MetrePerSecond = Field(default=1e-3, gt=0, description="standard deviation of the payload's initial speed")
     force_noise: Newton = Field(default=0.5, ge=0, description="rms of the wrist sensor")
     position_noise: Metre = Field(default=0.0, ge=0, description="rms of the hand's position")
-    push: bool = Field(default=True, description="push before the transport; without it only the transport itself excites")
+    push: bool = Field(
+        default=True, description="push before the transport; without the push only the transport itself excites"
+    )
     push_distance: Metre = Field(default=6e-3, ge=0)
-    push_time: Second = Field(default=4.6, gt=0, description="out, and as long back")
-    push_rest: Second = Field(default=3.0, ge=0, description="before the push")
-    push_settle: Second = Field(default=6.0, ge=0, description="after the push")
+    push_time: Second = Field(default=4.6, gt=0, description="time out; the way back takes as long")
+    push_rest: Second = Field(default=3.0, ge=0, description="rest before the push")
+    push_settle: Second = Field(default=6.0, ge=0, description="rest after the push")
 
     @property
     def push_end(self) -> float:
-        """How long the identification push takes."""
+        """Duration of the identification push."""
         return self.push_rest + 2.0 * self.push_time + self.push_settle if self.push else 0.0
 
 
@@ -80,7 +84,7 @@ def push_reference(t, p):
 
 @jit
 def _hang_on(x, p):
-    """The payload hangs on the hand, stretched as the force says; how fast it moves is not known well."""
+    """The payload is attached to the hand, with the grip stretched according to the force; its speed is uncertain."""
     z, P = x.z, x.P
     z[X] = x.y - z[KAPPA] * x.f1
     for i in range(6):
@@ -92,7 +96,7 @@ def _hang_on(x, p):
 
 @jit
 def _predict(x, p, f, v_s, dt):
-    """z = F z with F = 1 but for the rows of x_t and v_t; P = F P Fᵀ + Q."""
+    """z = F z with F = 1 except for the rows of x_t and v_t; P = F P Fᵀ + Q."""
     z, P = x.z, x.P
     push, h = dt * (z[THETA] * f - z[BETA] - z[GAMMA] * v_s), 0.5 * dt
     z[X] += dt * z[V] + h * push
@@ -111,7 +115,7 @@ def _predict(x, p, f, v_s, dt):
 
 @jit
 def _correct(x, p):
-    """Joseph form: it holds for any gain, also for one whose rows are set to 0 because they must not learn now."""
+    """Joseph form: valid for any gain, also with rows set to 0 for states that must not learn now."""
     z, P, A, K = x.z, x.P, x.A, x.K
     innovation = x.y - z[X] - z[KAPPA] * x.f1
     for i in range(6):
@@ -147,19 +151,19 @@ def _copy(z, P, z_out, P_out):
 
 @jit
 def _guard(x, p, dt):
-    """Freeze when the motion does not fit the arm's force; release when it has fitted for a while; else keep copies."""
+    """Freeze when the motion does not fit the arm's force; release when it has fitted for a while; otherwise keep copies."""
     x.age = 0.0 if x.frozen and x.nis > RELEASE else x.age + dt
     if not x.frozen and (x.nis > GUARD or abs(x.z[BETA]) >= MOST_BIAS * x.z[THETA]):
         x.frozen, x.age = 1, 0.0
         place, speed = x.z[X], x.z[V]
         _copy(x.z_older, x.P_older, x.z, x.P)
         x.z[X], x.z[V] = place, speed
-        for i in range(6):  # mass, drag and grip count as known, or their doubt would explain any obstacle away
+        for i in range(6):  # mass, drag and grip count as known, or their uncertainty would explain away any obstacle
             for j in (THETA, GAMMA, KAPPA):
                 x.P[i, j] = x.P[j, i] = 0.0
     elif x.age >= KEPT:
         x.age = 0.0
-        if x.frozen:  # the doubt of before, that of the bias as it has grown, and a new start for the payload's motion
+        if x.frozen:  # the earlier uncertainty, that of the bias as it has grown, and re-initialised motion of the payload
             x.frozen = 0
             grown = x.P[BETA, BETA]
             _copy(x.z, x.P_older, x.z_old, x.P)
@@ -172,7 +176,7 @@ def _guard(x, p, dt):
 
 @jit
 def payload_prior_step(sig, x, p, dt):
-    """Nothing is identified: what was believed at first stays."""
+    """Nothing is identified: the initial beliefs stay."""
     _publish(sig, x)
 
 
@@ -185,7 +189,7 @@ def payload_identify_step(sig, x, p, dt):
             x.started, x.origin = 1, y
             x.f, x.f1, x.v = f, f, v_s
             _hang_on(x, p)
-        # All three alike, so the model holds for them as it does for the measurements.
+        # The same filter on all three, so the model holds for them as for the measurements.
         f = x.f + p.smooth_share * (f - x.f)
         v_s = x.v + p.smooth_share * (v_s - x.v)
         x.y += p.smooth_share * (y - x.origin - x.y)
@@ -210,7 +214,7 @@ def _publish(sig, x):
 
 @dataclass(frozen=True)
 class PayloadBelief:
-    """What is believed of the payload before, and the direction in which it is pushed."""
+    """Initial beliefs about the payload, and the direction of the push."""
 
     section: IdentifyPayload
     enabled: bool
@@ -229,7 +233,7 @@ def _pack(p: np.record, config: PayloadBelief, loop: Cycle) -> None:
     p.force_noise = told.force_noise
     p.Q_beta = (BIAS_WALK / mass) ** 2
     p.R = MODEL_ERROR**2 + told.position_noise**2 + (GRIP_DOUBT * told.force_noise) ** 2
-    # The low-pass of a force that goes straight from sample to sample, exactly.
+    # Exact low-pass of a force that is linear between samples.
     p.keep = math.exp(-dt / GRIP_TIME)
     slope = GRIP_TIME / dt * (1.0 - p.keep)
     p.share_before, p.share_now = slope - p.keep, 1.0 - slope

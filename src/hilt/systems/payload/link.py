@@ -1,8 +1,8 @@
-"""The link between ground and orbit: two channels of equal delay, jitter, loss and outage, with noise of their own.
+"""The link between ground and orbit: two channels of equal delay, jitter, loss and outage, with independent noise.
 
-`LINK` goes up and carries what the operator wants, `DOWNLINK` comes down and carries what the slave arm feels and has learnt.
-References and reports are played out evenly; what the bilateral laws read is the newest there is (names in `_newest`).
-A packet sent in a tick holds what the row held when the link's turn came.
+`LINK` goes up and carries the operator's references, `DOWNLINK` comes down and carries what the slave arm measures and learns.
+References and reports are played out evenly; the bilateral laws read the newest packet (names in `_newest`).
+A packet sent in a tick holds the row's values at the time when the link's stage runs.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from hilt.maths import channel, so3, vec
 from hilt.maths.channel import CAPACITY as CAPACITY
 from hilt.plant.link import Link
 
-# Where each signal begins in a packet. A new one goes to the end, into the `_load` below and into the reads of its stage.
+# Offset of each signal in a packet. Add a new one at the end, in the `_load` below and in the reads of its stage.
 V_R, X_VIR, W_R, Q_VIR, V_TVIR, F_VIR, M_VIR, X_M, V_M, E_M = 0, 3, 6, 9, 13, 16, 19, 20, 23, 26
 UP_NUMBERS = 27
 X_S, V_S, F_S, M_HAT, M_SIGMA, K_GRIP, PUSHED, OFFSET, E_S = 0, 3, 6, 9, 10, 11, 12, 13, 16
@@ -30,7 +30,7 @@ class OrbitLink(Link):
     """Between ground and orbit."""
 
     outage_policy: Literal["hold", "soft-stop", "freeze", "brake"] = Field(
-        default="soft-stop", description="what the slave does then"
+        default="soft-stop", description="what the slave does during an outage"
     )
 
 
@@ -118,7 +118,7 @@ def downlink_step(sig, x, p, dt):
 
 
 def playout_ticks(scenario: Any) -> int:
-    """From the ground to the moment at which a packet is used on orbit, in whole ticks; the same on the way back."""
+    """From the ground until a packet is used on orbit, in whole ticks; the same in the other direction."""
     return channel.playout_ticks(scenario.link, scenario.loop.period)
 
 
@@ -129,7 +129,7 @@ def playout_delay(scenario: Any) -> float:
 
 @dataclass(frozen=True)
 class LinkedHands:
-    """A link, and where both ends believe the hand to be before the first packet."""
+    """A link, and the hand's position that both ends assume before the first packet."""
 
     link: Link
     start: tuple[float, ...]  # m, in W
@@ -253,7 +253,7 @@ DOWNLINK = StageKind(
 
 
 def link_blocks(name: str, kind: StageKind, numbers: int, section: Callable[[Any], Any]) -> Blocks:
-    """A link with the smallest memory that its delay needs: one of these blocks."""
+    """A link with the smallest sufficient memory for its delay: one of these blocks."""
 
     def fits(size: int) -> Callable[[Any], bool]:
         return lambda scenario: channel.size_for(scenario.link, scenario.loop.period) == size

@@ -2,8 +2,8 @@
 
     m v' = f_hand - f_m - b v;    f_hand = K_h (y - x) + B_h (y' - v);    f_m' = (f_mc - f_m)/tau
 
-y is where the hand wants to be: a quintic out along the operator's direction, then held. The motor's force is constant within a
-tick; the hand is solved at its end (backward Euler). Encoders measure the place in steps, and the speed from it, low-passed.
+y is the hand's intended position: a quintic along the operator's direction, then held. The motor's force is constant within a
+tick; the hand is solved at its end (backward Euler). Encoders measure the position in steps, and the speed from it, low-passed.
 """
 
 import math
@@ -22,16 +22,18 @@ from hilt.maths.quintic import quintic
 
 
 class Hand(Section):
-    """The human hand on the master device, and the way it goes."""
+    """The human hand on the master device, and its motion."""
 
     stiffness: NewtonPerMetre = Field(default=300.0, gt=0, description="60 N/m loose, 1000 N/m clenched")
     damping: NewtonSecondPerMetre = Field(default=15.0, ge=0)
-    distance: Metre = Field(default=0.1, description="how far it goes along operator.direction, beginning at operator.start")
-    time: Second = Field(default=2.0, gt=0, description="in which it goes there")
+    distance: Metre = Field(
+        default=0.1, description="length of its motion along operator.direction, beginning at operator.start"
+    )
+    time: Second = Field(default=2.0, gt=0, description="duration of that motion")
 
 
 class Master(Section):
-    """The device."""
+    """The master device."""
 
     mass: Kilogram = Field(default=1.0, gt=0, description="of device and hand")
     friction: NewtonSecondPerMetre = Field(default=0.5, ge=0)
@@ -67,14 +69,14 @@ def master_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class HeldMaster:
-    """The device, and the hand that leads it."""
+    """The device, and the hand that moves it."""
 
     hand: Hand
     device: Master
-    direction: tuple[float, ...]  # that the hand takes, of any length
+    direction: tuple[float, ...]  # of the hand's motion, of any length
     start: float  # s, when it begins
     position: tuple[float, ...]  # m, of the hand at the start
-    held: bool  # else the operator has a joystick
+    held: bool  # otherwise the operator has a joystick
 
 
 def _pack(p: np.record, master: HeldMaster, loop: Cycle) -> None:

@@ -1,4 +1,4 @@
-"""What a run of `payload` is measured by: forces, speeds, and how well the virtual arm tells what the slave arm does."""
+"""Metrics of a run of `payload`: forces, speeds, and how well the virtual arm represents the slave arm."""
 
 import math
 from typing import Any
@@ -11,11 +11,11 @@ from hilt.systems.payload import bilateral_metrics
 from hilt.systems.payload.link import playout_delay
 
 IMPULSE_TIME = 9.5  # s from the step, as in the paper
-STANDS = 0.02  # of the operator's speed: slower is standing
+STANDS = 0.02  # of the operator's speed: slower counts as stopped
 
 NOT_FOLLOWED = "the run ended before the slave arm had anything to follow"
 
-CAME_APART = "the virtual arm's equations came apart: virtual.step explicit does so with these grips and this period"
+CAME_APART = "the virtual arm's equations diverged, as virtual.step = 'explicit' does with these grips and this period"
 
 METRIC_WORDS = {
     "time_constant_s": "time constant of the virtual payload",
@@ -31,18 +31,18 @@ METRIC_WORDS = {
     "grip_error": "grip as identified, relative error",
     "push_force_N": "largest force of the identification push",
     "push_duration_s": "time it takes",
-    "link_loss": "share of packets lost, ground to orbit",
-    "link_delay_mean_s": "mean delay of those that came",
+    "link_loss": "fraction of packets lost, ground to orbit",
+    "link_delay_mean_s": "mean delay of those that arrived",
     "link_delay_max_s": "longest delay",
-    "link_reordered": "share that came after a newer one",
-    "link_duplicated": "share that came twice",
-    "down_loss": "share of packets lost, orbit to ground",
-    "down_delay_mean_s": "mean delay of those that came",
+    "link_reordered": "fraction that arrived after a newer one",
+    "link_duplicated": "fraction that arrived twice",
+    "down_loss": "fraction of packets lost, orbit to ground",
+    "down_delay_mean_s": "mean delay of those that arrived",
     "down_delay_max_s": "longest delay",
-    "down_reordered": "share that came after a newer one",
-    "down_duplicated": "share that came twice",
-    "travel_after_outage_m": "way of the payload after the link was lost",
-    "stopped": "payload stands at the end, of the outage if there is one",
+    "down_reordered": "fraction that arrived after a newer one",
+    "down_duplicated": "fraction that arrived twice",
+    "travel_after_outage_m": "travel of the payload after the link was lost",
+    "stopped": "payload at rest at the end (of the outage if there is one)",
     **bilateral_metrics.METRIC_WORDS,
 }
 
@@ -54,14 +54,14 @@ def along(rows: np.ndarray, signal: str, scenario: Any) -> np.ndarray:
 
 
 def shift(scenario: Any) -> int:
-    """Rows by which orbit lags the ground: the play-out delay."""
+    """Rows by which orbit lags behind the ground: the play-out delay."""
     return round(playout_delay(scenario) / scenario.loop.period)
 
 
 def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
     """Distance between the slave hand and the virtual hand of one play-out delay ago, for each row that has both.
 
-    The virtual hand of row k is that of the end of its tick, the slave hand that of its beginning.
+    The virtual hand of row k is that at the end of its tick, the slave hand that at its beginning.
     """
     late = shift(scenario) + 1
     first = int(np.searchsorted(rows["t"], scenario.transport_start))
@@ -72,12 +72,12 @@ def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
 
 
 def meter(scenario: Any) -> Meter:
-    """What measures a run."""
+    """The meter for a run."""
     return TwoWays(scenario) if scenario.bilateral_mode else OneWay(scenario)
 
 
 class TwoWays:
-    """The figures of a run in which the hand feels what the slave arm does."""
+    """The metrics of a run in which the hand feels the slave arm."""
 
     def __init__(self, scenario: Any) -> None:
         self._scenario, self._bilateral = scenario, bilateral_metrics.BilateralMeter(scenario)
@@ -94,7 +94,7 @@ class TwoWays:
 
 
 class OneWay:
-    """The figures of a run in which the hand feels the virtual payload."""
+    """The metrics of a run in which the operator moves the virtual payload."""
 
     def __init__(self, scenario: Any) -> None:
         self._scenario = scenario
@@ -104,8 +104,8 @@ class OneWay:
         self._impulse = self._squares = self._peak = self._virtual_peak = self._push = 0.0
         self._count = 0
         self._last = NO_ROWS
-        self._speed_then: float | None = None  # at the last moment before packets come again
-        self._path: list[np.ndarray] = []  # of the payload in the outage: its first place and its last
+        self._speed_then: float | None = None  # at the last moment before packets arrive again
+        self._path: list[np.ndarray] = []  # of the payload in the outage: its first and last position
 
     def take(self, rows: np.ndarray) -> None:
         scenario, t = self._scenario, rows["t"]
@@ -157,7 +157,7 @@ class OneWay:
         if scenario.rotates:
             figures["attitude_error_rad"] = self._turned if self._turned >= 0.0 else Missing(NOT_FOLLOWED)
         if scenario.operator.kind == "step":
-            # v_tvir of a row is that of the end of its tick.
+            # v_tvir of a row is that at the end of its tick.
             reached = self._rise.time()
             moved = reached + scenario.loop.period - float(scenario.transport_start)
             figures["time_constant_s"] = reached if isinstance(reached, Missing) else moved
@@ -166,7 +166,7 @@ class OneWay:
         return figures
 
     def _identified(self) -> dict[str, float]:
-        """Errors of what orbit has reported to the ground, and the force it took to find out."""
+        """Errors of the values that orbit has reported to the ground, and the force needed to identify them."""
         scenario, last = self._scenario, self._last[0]
         if not scenario.virtual.identify or last["pushed_ground"] < 1.0:
             return {}
@@ -201,7 +201,7 @@ class _Rise:
             k = int(above[0])
             before = self._before if k == 0 else (float(t[k - 1]), float(values[k - 1]))
             if before is None:
-                self._found = Missing("the virtual payload was at 1 - 1/e of the reference from the first tick on")
+                self._found = Missing("the virtual payload was at 1 - 1/e of the reference from the first tick")
             else:
                 part = (self._level - before[1]) / (float(values[k]) - before[1])
                 self._found = before[0] + part * (float(t[k]) - before[0])
@@ -214,7 +214,7 @@ class _Rise:
 
 
 class _Following:
-    """Distance between the slave hand and the virtual hand of one play-out delay ago, from the start of the transport on."""
+    """Distance between the slave hand and the virtual hand of one play-out delay ago, from the start of the transport."""
 
     def __init__(self, scenario: Any) -> None:
         self._start, self._late = scenario.transport_start, shift(scenario) + 1
@@ -239,7 +239,7 @@ class _Following:
 
 
 def _link(last: Any, link: Any) -> dict[str, float]:
-    """Statistics of both directions; of a clean link only that nothing was lost."""
+    """Statistics of both directions; for a clean link only that nothing was lost."""
     found = {}
     for name in ("link", "down"):
         sent = max(int(last[f"{name}_sent"]), 1)

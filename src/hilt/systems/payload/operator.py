@@ -1,12 +1,12 @@
 """The operator on the ground: a force on the joystick, scaled to a reference velocity, v_r = K_s G f_m  (1), (4).
 
-`step`     a constant speed, and rate of turn, for a while
-`human`    looks at the virtual arm with a reaction time, corrects now and then, each time a little wrongly, and moves smoothly
-`profile`  speeds along the direction that were recorded, or thought out, with their times
+`step`     a constant speed, and rate of turn, for a limited time
+`human`    watches the virtual arm with a reaction time, corrects now and then with a small error each time, and moves smoothly
+`profile`  a given list of times and speeds along the direction
 `live`     a joystick, read through shared memory
-`hand`     no reference at all: a hand on the master arm, which is felt and feels (bilateral.py)
+`hand`     no reference at all: a hand on the master arm, with force feedback (bilateral.py)
 
-The shaper smooths whatever is asked with a minimum-jerk bell: a step becomes a ramp without corners, and a way stays as long.
+The shaper smooths any command with a minimum-jerk bell: a step becomes a ramp without corners, and distances are unchanged.
 """
 
 import itertools
@@ -32,16 +32,16 @@ TAPS = 4096  # of the shaper, a power of two
 
 
 class Operator(Section):
-    """Who moves the joystick."""
+    """The operator at the joystick."""
 
     kind: Literal["step", "human", "profile", "live", "hand"] = "step"
-    speed: MetrePerSecond = Field(gt=0, description="of the step; the most a human or a joystick asks for")
+    speed: MetrePerSecond = Field(gt=0, description="of the step; the maximum for a human or a joystick")
     start: Second = Field(default=1.0, ge=0)
-    duration: Second = Field(gt=0, description="of the step; a human has speed · duration to go")
+    duration: Second = Field(gt=0, description="of the step; a human has to cover speed · duration")
     direction: Number3 = (1.0, 0.0, 0.0)
-    turn_rate: RadianPerSecond = Field(default=0.0, description="of the step about turn_axis; the most a joystick asks for")
+    turn_rate: RadianPerSecond = Field(default=0.0, description="of the step about turn_axis; the maximum for a joystick")
     turn_axis: Number3 = (0.0, 0.0, 1.0)
-    reaction: Second = Field(default=0.25, ge=0, description="of a human, from what is seen to the hand")
+    reaction: Second = Field(default=0.25, ge=0, description="reaction time of a human, from eye to hand")
     correction: Second = Field(default=0.6, gt=0, description="time between two decisions of a human")
     clumsiness: Number = Field(default=0.1, ge=0, lt=1, description="relative error of a decision, rms")
     smoothness: Second = Field(default=0.3, gt=0, description="time constant of a human hand, critically damped")
@@ -50,7 +50,7 @@ class Operator(Section):
         default="",
         pattern="^[A-Za-z0-9_-]*$",
         max_length=100,
-        description="for live: name of the shared memory; none: by the loop's mailbox",
+        description="for live: name of the shared memory; if not given, the loop's mailbox is used",
     )
     shaper: Second = Field(default=0.0, ge=0, description="length of the minimum-jerk bell; 0 for none")
 
@@ -58,12 +58,12 @@ class Operator(Section):
     def _possible(self) -> "Operator":
         for name in ("direction", "turn_axis"):
             if math.hypot(*getattr(self, name)) < 1e-9:
-                raise Unfit(f"operator.{name} is 0, 0, 0; it must point somewhere; give a direction", f"operator.{name}")
+                raise Unfit(f"operator.{name} is 0, 0, 0, which has no direction; give a non-zero vector", f"operator.{name}")
         if self.kind == "profile":
             times = [time for time, _ in self.profile]
             if not 2 <= len(times) <= POINTS or any(b <= a for a, b in itertools.pairwise(times)):
                 raise Unfit(
-                    f"operator.profile has {len(times)} points; it must have 2 to {POINTS}, each later than the one before; "
+                    f"operator.profile has {len(times)} points; it must have 2 to {POINTS}, each later than the previous one; "
                     "write [[time, speed], ...]",
                     "operator.profile",
                 )
@@ -72,7 +72,7 @@ class Operator(Section):
 
 @jit
 def _decide(sig, x, p):
-    """Aim at what is left of the way, as seen a reaction time ago: the decision is only now in the hand."""
+    """Aim at the remaining distance, as seen a reaction time ago: the decision reaches the hand only now."""
     left = p.distance - (vec.dot(vec.load(sig.x_vir), vec.load(p.direction)) - p.origin)
     wanted = min(max(left / p.horizon, -p.speed), p.speed)
     if abs(left) < 1e-3:
@@ -150,7 +150,7 @@ def bell(length: float, period: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class OperatorTask:
-    """The operator, and what there is to move."""
+    """The operator, and the payload to move."""
 
     operator: Operator
     start: float  # s, when the transport begins
@@ -167,7 +167,7 @@ def _pack(p: np.record, task: OperatorTask, loop: Cycle) -> None:
         p[name] = getattr(operator, name)
     p.start = task.start
     p.distance = operator.speed * operator.duration
-    # Slow down early enough for a mass that the force feedback lets follow with m K_s.
+    # Slow down early enough for a mass that follows with the time constant m K_s of the force feedback.
     p.horizon = 2.0 * (operator.reaction + operator.correction) + task.lag + operator.shaper
     p.origin = sum(d * a for d, a in zip(p.direction, task.position, strict=True))
     p.key = loop.noise_key("operator")

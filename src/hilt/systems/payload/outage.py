@@ -1,14 +1,14 @@
-"""What the slave arm follows while the link is alive, silent, or coming back.
+"""What the slave arm follows while the link is alive, silent, or recovering.
 
 When the link falls silent,
-`hold`       keeps the last reference: the payload goes on for ever,
+`hold`       keeps the last reference: the payload moves on forever,
 `soft-stop`  (default) ramps the reference down in half a second, with the coupling released,
-`freeze`     stops the reference at once and keeps the coupling to where the virtual arm was last seen,
-`brake`      stops the payload with a force of 20 N that comes and goes smoothly, from the mass as identified:
+`freeze`     stops the reference at once and keeps the coupling to the last known position of the virtual arm,
+`brake`      stops the payload with a force of 20 N that rises and falls smoothly, using the identified mass:
              c = v_ref + K_s m a - K_s f,  m a = -F_b, until v_ref is 0.
 
-When packets come again the slave does not jump: it keeps the offset that has grown, and blends from its last reference to the
-law over two seconds. The virtual arm takes the offset over when all is at rest (virtual_arm.py).
+When packets arrive again the slave does not jump: it keeps the offset that has built up, and blends from its last reference
+to the law over two seconds. The virtual arm takes over the offset when everything is at rest (virtual_arm.py).
 """
 
 import math
@@ -21,23 +21,23 @@ SILENT = 1
 BACK = 2
 HOLD, SOFT_STOP, FREEZE, BRAKE = range(4)
 POLICIES = {"hold": HOLD, "soft-stop": SOFT_STOP, "freeze": FREEZE, "brake": BRAKE}
-SILENCE = 0.05  # s beyond the play-out delay that count as an outage
+SILENCE = 0.05  # s beyond the play-out delay that counts as an outage
 RAMP = 0.5  # s of a soft stop
 BLEND = 2.0  # s of coming back
 BRAKE_FORCE = 20.0  # N
-BRAKE_RISE = 0.4  # s in which the braking force comes and goes
+BRAKE_RISE = 0.4  # s in which the braking force rises and falls
 
 
 @jit
 def smooth(share):
-    """The way of a quintic."""
+    """The position along a quintic."""
     way, _ = quintic(share)
     return way
 
 
 @jit
 def watch_link(sig, x):
-    """ALIVE -> SILENT when packets stay out, -> BACK when they come again, -> ALIVE when the blend is over."""
+    """ALIVE -> SILENT when packets stop arriving, -> BACK when they arrive again, -> ALIVE when the blend is over."""
     silent = sig.link_silence > SILENCE
     if silent and sig.link_state != SILENT:
         sig.link_state = SILENT
@@ -59,7 +59,7 @@ def watch_link(sig, x):
 
 @jit
 def brake(sig, x, p, dt):
-    """Share of the speed that is left, and the share of the braking force that acts now; its integral is m v_ref."""
+    """Remaining fraction of the speed, and fraction of the braking force that acts now; its integral is m v_ref."""
     if x.speed == 0.0:
         return 0.0, 0.0
     full = sig.m_hat * x.speed / BRAKE_FORCE  # s of full force
@@ -72,7 +72,7 @@ def brake(sig, x, p, dt):
 
 @jit
 def follow(sig, x, p, law, i, left, force):
-    """Axis i of what the arm would do without force: the law, or what the state of the link leaves of it."""
+    """Axis i of the arm's motion without force: the law, or what remains of it in this state of the link."""
     if sig.link_state == ALIVE:
         return law
     passed = sig.t - x.since

@@ -64,7 +64,7 @@ from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, GroundModel, Virtual
 
 
 class Table(Robot):
-    """The motion table that shows the payload's grip."""
+    """The motion table that reproduces the payload's grip."""
 
     lead: bool = True
 
@@ -96,7 +96,7 @@ class Payload(Scenario):
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
     force_filter: LowPass = LowPass()
-    tool: ToolLoad | None = Field(default=None, description="what is taken off the measured wrench; nothing if not given")
+    tool: ToolLoad | None = Field(default=None, description="load subtracted from the measured wrench; none if not given")
     limits: Limits = Limits()
     goal: Goal = Goal()
 
@@ -107,7 +107,7 @@ class Payload(Scenario):
 
     @property
     def robot(self) -> Robot:
-        """The table is the robot that shows it."""
+        """The motion table is the robot that reproduces it."""
         return self.table
 
     @property
@@ -141,12 +141,12 @@ class Payload(Scenario):
 
     @property
     def joystick(self) -> str | None:
-        """Name of the shared memory that a person steers through; nobody else does."""
+        """Name of the shared memory of a live joystick; empty for other operators."""
         return self.operator.joystick if self.operator.kind == "live" else None
 
     @property
     def transport_start(self) -> float:
-        """When the operator begins: after the identification push and its report, if there is one."""
+        """When the operator starts: after the identification push and its report, if there is one."""
         pushes = self.virtual.identify and self.identify.push
         first = self.identify.push_end + playout_delay(self) + 0.5 if pushes else 0.0
         return self.operator.start + first
@@ -159,7 +159,7 @@ class Payload(Scenario):
 
     @property
     def grips(self) -> tuple[tuple[float, ...], ...]:
-        """Places of the grips, in the payload's frame: one, or one on each side."""
+        """Positions of the grips, in the payload's frame: one, or one on each side."""
         x, y, z = self.grip.position
         sides = (0.0,) if self.arm.count == 1 else (-0.5 * self.grip.spacing, 0.5 * self.grip.spacing)
         return tuple((x, y + side, z) for side in sides)
@@ -197,7 +197,7 @@ class Payload(Scenario):
         return self
 
 
-# What each stage is told of a scenario.
+# What each stage gets from a scenario.
 
 
 def _believed_mass(s: Payload) -> float:
@@ -331,6 +331,6 @@ PAYLOAD = System(
     ),
     watched_ports={
         "W_master": "the link's port on the ground",
-        "W_slave": "the link's port on orbit; out is what the slave arm gets",
+        "W_slave": "the link's port on orbit; out is what the slave arm receives",
     },
 )

@@ -1,13 +1,13 @@
-"""From the twist of the hands to the speeds of the joints, by the measured joint angles alone.
+"""From the twist of the hands to the speeds of the joints, using only the measured joint angles.
 
     v_i = v_sc + w_sc × r_i - K_i (f_i - mean f),  w_i = w_sc     hand i at r_i from the reference point; it turns with the hand
     q̇_i = J⁺(q_i) [v_i; w_i]                       damped near singular postures, joints kept off their limits: maths/chain.py
 
-Two hands that hold one payload would press on each other ever harder, since each drifts in its own way: what their forces
-differ by moves no payload, and each hand gives way to it.
+Two hands that hold one payload would press against each other ever harder, since each drifts differently: the difference of
+their forces does not move the payload, and each hand yields to it.
 
-A hand that goes slower than asked because its joints are not fast enough keeps its direction, and that is all. But when a joint
-at its limit keeps most of the motion from a hand, the operator would steer an arm that no longer obeys: after a while
+A hand that moves slower than commanded because its joints are too slow keeps its direction, and nothing else happens. But when
+a joint at its limit blocks most of a hand's motion, the operator would steer an arm that no longer follows: after a while
 that is a fault.
 """
 
@@ -31,22 +31,22 @@ ARMS = 2
 
 
 class ResolvedRate(Section):
-    """How the joints are asked to move the hands."""
+    """Mapping from the motion of the hands to the joints."""
 
-    near: Number = Field(default=0.05, gt=0, description="smallest gain of the Jacobian (singular value) that goes undamped")
-    damping: Number = Field(default=0.05, gt=0, description="in a singular posture, of the same kind")
-    lever: Metre = Field(default=0.5, gt=0, description="1 rad/s counts as much as so many m/s, where not both can be had")
-    band: Radian = Field(default=0.15, gt=0, description="before a limit in which a joint is slowed")
-    centring: Number = Field(default=1.0, ge=0, description="1/s, out of the band where the hand does not feel it")
+    near: Number = Field(default=0.05, gt=0, description="smallest singular value of the Jacobian without damping")
+    damping: Number = Field(default=0.05, gt=0, description="damping in a singular posture, in the same unit")
+    lever: Metre = Field(default=0.5, gt=0, description="weight of 1 rad/s in m/s, where translation and rotation compete")
+    band: Radian = Field(default=0.15, gt=0, description="range before a limit in which a joint is slowed")
+    centring: Number = Field(default=1.0, ge=0, description="1/s, rate of moving out of the band without moving the hand")
     relief: Number = Field(default=1.0 / 1400.0, ge=0, description="K_i, m/(s·N), of two hands against each other")
-    missing: Number = Field(default=0.5, gt=0, lt=1, description="share of the asked motion that a limit may keep from a hand")
-    patience: Second = Field(default=0.5, ge=0, description="for which it may")
-    least: MetrePerSecond = Field(default=1e-3, gt=0, description="asked speeds below this are never missed")
+    missing: Number = Field(default=0.5, gt=0, lt=1, description="fraction of a hand's commanded motion that a limit may block")
+    patience: Second = Field(default=0.5, ge=0, description="time for which a limit may block more")
+    least: MetrePerSecond = Field(default=1e-3, gt=0, description="commanded speeds below this are never counted as blocked")
 
 
 @jit
 def _pressing(sig, i, arms):
-    """What the force of hand i differs by from the mean."""
+    """Difference of the force of hand i from the mean."""
     if arms < 2:
         return (0.0, 0.0, 0.0)
     other = 3 * (1 - i)
@@ -55,7 +55,7 @@ def _pressing(sig, i, arms):
 
 @jit
 def _watch(sig, x, i, p, asked, dt):
-    """A fault when joint limits have kept too much of the asked speed from hand i for too long."""
+    """A fault when joint limits have blocked too much of the commanded speed of hand i for too long."""
     lost, allowed = x.work.missing * asked, p.missing * asked
     x.stuck[i] = x.stuck[i] + dt if x.work.limited >= 0 and lost > allowed and asked > p.least else 0.0
     if x.stuck[i] > p.patience:
@@ -90,10 +90,10 @@ def pack_rates(p, section: ResolvedRate) -> None:
 
 @dataclass(frozen=True)
 class RatesOfArms:
-    """How the joints are asked, and of which arms."""
+    """The mapping, and the arms that it applies to."""
 
     section: ResolvedRate
-    jointed: JointedArm | None  # none: a point arm takes the twist as it is
+    jointed: JointedArm | None  # None: a point arm takes the twist as it is
     grips: tuple[tuple[float, ...], ...]  # m, one for each hand, in the payload's frame
     middle: tuple[float, ...]  # m, between them, in the same frame
     start: tuple[float, ...]  # m, of the middle in W

@@ -1,10 +1,10 @@
-"""The slave arm's law on orbit: follow the reference, give way to the force, stay near the virtual arm.
+"""The slave arm's law on orbit: follow the reference, yield to the force, stay close to the virtual arm.
 
     V_c = V_r(t - d) - K_s F_s + K_c (X_vir(t - d) - X_s) - D (V_s(t - T) - V_s(t - 2T))        (2), (3)
 
-in six degrees of freedom; the gains of rotation are 0 in the paper. What the arm follows when the link is silent is in
-outage.py. With the identification on, the force is taken without its bias, and the force that the virtual payload would not
-need, because its mass is wrong or it has no drag, is fed forward, with no loop through the delay:
+in six degrees of freedom; the rotational gains are 0 in the paper. What the arm follows when the link is silent is in
+outage.py. With the identification on, the bias is subtracted from the force, and the force that the virtual payload would not
+need, because its mass is wrong or it has no drag, is fed forward, without a loop through the delay:
 
     f_s  ->  f_s - b - (m - m_vir) a_tvir - c v_tvir
 """
@@ -25,9 +25,9 @@ from hilt.maths import so3, vec
 from hilt.systems.payload.identify import IdentifyPayload, push_reference
 from hilt.systems.payload.outage import POLICIES, SILENT, brake, follow, watch_link
 
-PUSH_GAIN = 0.3  # 1/s, back to the way of the identification push
+PUSH_GAIN = 0.3  # 1/s, back to the path of the identification push
 TRUST_DOUBT = 0.03  # relative deviation of the mass above which nothing is fed forward
-TRUST_TIME = 1.0  # s in which the feed-forward comes and goes
+TRUST_TIME = 1.0  # s in which the feed-forward fades in and out
 
 
 class Slave(Section):
@@ -40,7 +40,7 @@ class Slave(Section):
     rotational_compliance: Number = Field(default=0.0, ge=0, description="K_s of rotation, rad/(s·N·m)")
     rotational_coupling: Number = Field(default=0.0, ge=0, description="K_c of rotation, 1/s")
     rotational_damping: Number = Field(default=0.0, ge=0, description="D of rotation")
-    feed_forward: bool = Field(default=True, description="of the mass and drag that the virtual payload lacks, once identified")
+    feed_forward: bool = Field(default=True, description="of the mass and drag missing in the virtual payload, once identified")
 
 
 @jit
@@ -54,7 +54,7 @@ def _pull(sig, x, p):
 
 @jit
 def _push(sig, x, p):
-    """The identification push: a little out and back, with the force that the believed mass needs."""
+    """The identification push: a short move out and back, with the force that the believed mass needs."""
     x_d, v_d, a_d = push_reference(sig.t, p)
     done = 0.0
     for i in range(3):
@@ -66,7 +66,7 @@ def _push(sig, x, p):
 
 @jit
 def _expected(sig, x, p, i):
-    """Force that is no news: the sensor's bias, and what the virtual payload would not need."""
+    """The expected force: the sensor's bias, and the force that the virtual payload would not need."""
     if not p.identify or i >= 3:
         return 0.0
     if x.trust == 0.0:
@@ -78,7 +78,7 @@ def _expected(sig, x, p, i):
 @jit
 def _watch_wrist(sig, p):
     square = vec.dot(vec.load(sig.f_s), vec.load(sig.f_s))
-    if not square <= p.force_limit * p.force_limit:  # not a number is too much as well
+    if not square <= p.force_limit * p.force_limit:  # NaN counts as too much
         faults.trip(sig, faults.WRIST_FORCE, -1, math.sqrt(square), p.force_limit)
 
 
@@ -108,13 +108,13 @@ def slave_step(sig, x, p, dt):
             sig.v_sc[i] = command
         else:
             sig.w_sc[i - 3] = command
-    if not math.isfinite(total):  # what the ground sends may be anything; the arm is not told that
+    if not math.isfinite(total):  # the ground may send anything; a non-finite value must not reach the arm
         faults.trip(sig, faults.NOT_FINITE, -1, total, 0.0)
 
 
 @dataclass(frozen=True)
 class SlaveTask:
-    """The slave's gains, and what it knows of link, payload and identification."""
+    """The slave's gains, and what it knows about link, payload and identification."""
 
     slave: Slave
     identify: IdentifyPayload

@@ -1,17 +1,17 @@
 """The virtual arm and payload that the operator sees: no delay, a simple grip, six degrees of freedom.
 
     V = V_r - K_s F - D (V1 - V2)                                        (5), V1 and V2 the last two twists
-    F = K_t (X - X_t) + D_t (V - V_t)                                    (7), its sign mended
+    F = K_t (X - X_t) + D_t (V - V_t)                                    (7), its sign corrected
     M V_t' = F                                                           (8), (9)
 
-Done explicitly as printed this diverges at any step, since K_s D_t + 2 D is above one. `implicit` solves for F at the end of
+The explicit form, as printed, diverges at any step, since K_s D_t + 2 D is above one. `implicit` solves for F at the end of
 the step, with the D term lagged and Y the mobility of the payload at its grip:
 
     b = K_t T + D_t;  [1 + b (K_s + T Y)] F = K_t (X - X_t) + b (V_r - D (V1 - V2) - V_t)
 
-The paper's B(φ) turns rates of Euler angles into rates of turn; quaternions need none, and X - X_t is the rotation vector
-between them. After an outage the hand on orbit has gone its own way; when everything has come to rest the virtual arm is put
-where orbit says the hand is. Orbit is not told: it counts on without the shift, so nothing moves there.
+The paper's B(φ) converts rates of Euler angles into rates of turn; quaternions do not need it, and X - X_t is the rotation
+vector between them. After an outage the hand on orbit has an offset; when everything has come to rest the virtual arm is moved
+to the hand's reported position. Orbit does not see this: what it is sent excludes the shift, so nothing moves there.
 """
 
 from dataclasses import dataclass
@@ -34,36 +34,38 @@ from hilt.systems.payload.slave import Slave
 IMPLICIT = 0
 EXPLICIT = 1
 CODES = {"implicit": IMPLICIT, "explicit": EXPLICIT}
-MASS_RATE = 0.05  # 1/s, by which the mass may change in motion: faster would be felt
-MASS_DOUBT = 0.03  # relative deviation above which a reported mass is not taken over
+MASS_RATE = 0.05  # 1/s, by which the mass may change in motion: a faster change would be felt
+MASS_DOUBT = 0.03  # relative deviation above which a reported mass is not used
 STILL = 1e-4  # m/s
-RESYNC_REST = 1.0  # s of rest, beyond the way to orbit and back, before the virtual arm is put where the slave arm is
+RESYNC_REST = 1.0  # s of rest, beyond the round trip to orbit, before the virtual arm is moved to the slave arm
 
 
 class Virtual(Section):
-    """What the ground believes."""
+    """Beliefs of the ground about the payload."""
 
     mass_ratio: Number = Field(default=1.0, gt=0, description="virtual mass / real mass")
     inertia_ratio: Number = Field(default=1.0, gt=0, description="virtual inertia / real inertia")
-    centre_of_mass_error: Metre3 = Field(default=(0.0, 0.0, 0.0), description="virtual less real place of it")
+    centre_of_mass_error: Metre3 = Field(default=(0.0, 0.0, 0.0), description="virtual minus real position of it")
     grip_stiffness: NewtonPerMetre = Field(default=746e3, gt=0, description="K_t")
     grip_damping: NewtonSecondPerMetre = Field(default=1000.0, ge=0, description="D_t")
     grip_rotational_stiffness: NewtonMetrePerRadian = Field(default=0.0, ge=0, description="0: the payload turns in the hand")
     grip_rotational_damping: NewtonMetreSecond = Field(default=0.0, ge=0)
-    identify: bool = Field(default=False, description="identify mass and grip on orbit, and use what is found")
-    step: Literal["implicit", "explicit"] = Field(default="implicit", description="explicit is the printed form; it diverges")
+    identify: bool = Field(default=False, description="identify mass and grip on orbit, and use the result")
+    step: Literal["implicit", "explicit"] = Field(
+        default="implicit", description="explicit is the form printed in the paper; it diverges"
+    )
 
 
 @jit
 def _grip(x, p):
-    """From the centre of mass to the grip, in W; the grip's place and velocity."""
+    """From the centre of mass to the grip, in W; the grip's position and velocity."""
     r = so3.rotate(so3.load(x.q_t), vec.load(p.grip_com_B))
     return r, vec.add(vec.load(x.c), r), vec.add(vec.load(x.v_t), vec.cross(vec.load(x.w_t), r))
 
 
 @jit
 def _mobility(x, p, r, j):
-    """Column j of Y: what a unit of force (0 to 2) or torque (3 to 5) at the grip does to the grip's twist."""
+    """Column j of Y: effect of a unit force (0 to 2) or torque (3 to 5) at the grip on the grip's twist."""
     unit = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
     v = vec.scale(1.0 / x.mass, unit) if j < 3 else (0.0, 0.0, 0.0)
     if not p.rotates:
@@ -123,7 +125,7 @@ def _move_payload(x, p, r, dt):
 
 @jit
 def _put(x, p, place):
-    """Hand and payload at rest at a place of the hand."""
+    """Hand and payload at rest at a given position of the hand."""
     r, _, _ = _grip(x, p)
     vec.store(x.x, place)
     vec.store(x.c, vec.sub(place, r))
@@ -134,7 +136,7 @@ def _put(x, p, place):
 
 @jit
 def _learn(sig, x, p, dt):
-    """What orbit has found: after the push, at rest, all at once; in motion only the mass, slowly, keeping place and speed."""
+    """Adopt the result from orbit: after the push, at rest, all at once; in motion only the mass, slowly and smoothly."""
     if p.push and not x.learnt:
         if sig.pushed_ground > 0.5:
             x.learnt = 1
@@ -147,7 +149,7 @@ def _learn(sig, x, p, dt):
 
 @jit
 def _resynchronise(sig, x, p, dt):
-    """At rest, and when orbit must have come to rest too: show the offset that orbit has kept since an outage."""
+    """At rest, and when orbit must be at rest too: show the offset that orbit has kept since an outage."""
     asked = abs(sig.v_r[0]) + abs(sig.v_r[1]) + abs(sig.v_r[2])
     moves = abs(x.V1[0]) + abs(x.V1[1]) + abs(x.V1[2])
     x.rest = 0.0 if asked > 0.0 or moves > STILL else x.rest + dt

@@ -1,4 +1,4 @@
-"""Can an aerial scenario work at all? The human's hand against the stiffest one that the loop bears."""
+"""Can an aerial scenario work at all? Stiffness of the human's hand, compared with the loop's stability limit."""
 
 import math
 
@@ -12,7 +12,7 @@ def check(scenario: Aerial) -> list[Remark]:
     key = "hand.stiffness"
     if not math.isfinite(most):
         return [Remark("hand", True, "No hand is too stiff for this loop.", key, hand)]
-    start = f"The loop bears a hand of up to {si(most, 'N/m')}"
+    start = f"The loop is stable with a hand of up to {si(most, 'N/m')}"
     if hand <= most:
         return [Remark("hand", True, f"{start}; this one has {si(hand, 'N/m')}.", key, hand, most)]
     if scenario.port_passivity.enabled:

@@ -1,4 +1,4 @@
-"""The stiffest hand that the hardware can be held with, from the loop's own numbers; offline.
+"""The stiffest hand for which the loop stays stable, from the loop's own parameters; offline.
 
 With force filter ω_c, midpoint admittance M, D, K, lead L1, L2, servo S and tick T, at s = jω, z = e^(sT):
 
@@ -6,9 +6,9 @@ With force filter ω_c, midpoint admittance M, D, K, lead L1, L2, servo S and ti
     C = z A + L1 z A s2 + L2 (1 - D z A s2 - K z A)/M
     G = H · a z/(z-1+a) · C · [hold] · S          hold: H if set-points are held, H² if they are joined by lines
 
-G is for a sensor that averages over the tick. For one that samples, as `plant/sensor.py` does, H [hold] S is replaced by the
-exact pulse response of the simulated servo, and the samples of velocity and acceleration r = v/x, b = a/x take the places of
-jω and -ω². A hand of stiffness k and damping d(k) with a mass m_h beyond the sensor is at its limit when
+G is for a sensor that averages over the tick. For one that samples, like `plant/sensor.py`, H [hold] S is replaced by the
+exact pulse response of the simulated servo, and the samples of velocity and acceleration r = v/x, b = a/x replace jω and -ω².
+A hand of stiffness k and damping d(k) with a mass m_h beyond the sensor is at its limit when
 
     1 + (k + r d + b m_h) G = 0
 
@@ -29,9 +29,9 @@ from hilt.systems.aerial.gains import GainSet
 from hilt.systems.aerial.port_guard import lead_times
 from hilt.systems.aerial.servo import Servo
 
-HAND_DAMPING = 5.0  # N·s/m, the damping of a relaxed hand where nothing better is known
+HAND_DAMPING = 5.0  # N·s/m, the damping of a relaxed hand, used where nothing better is known
 POINTS = 20_000  # of the frequency scan; the limit changes by less than 1e-6 with more
-ROUNDS = 10  # for a damping that depends on the stiffness; one is enough where r is jω
+ROUNDS = 10  # for a damping that depends on the stiffness; one is enough if r is jω
 
 LAG_ONLY = (
     "the servo is known by a lag only: the stiffness limit of the hand may be up to 87 % too high, on the unsafe side; "
@@ -50,11 +50,11 @@ class PortLoop:
     gains: GainSet
     servo: Servo
     lead: tuple[float, float] = (0.0, 0.0)  # L1 [s], L2 [s²]
-    averaging: bool = True  # the sensor's number is the mean over the tick; else it is a sample
-    base: BasePath | None = None  # how the base's motion comes back, if the hardware shows it
+    averaging: bool = True  # the sensor's reading is the mean over the tick; otherwise a sample
+    base: BasePath | None = None  # feedback through the base's motion, if the hardware shows it
 
     def frequencies(self) -> np.ndarray:
-        """From slow to Nyquist."""
+        """Frequencies from slow to Nyquist."""
         return np.geomspace(1e-2, 0.9999 * math.pi / self.period, POINTS)
 
     def port(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -88,7 +88,7 @@ class PortLoop:
         return np.asarray(late * wn**2 / (s**2 + 2.0 * zeta * wn * s + wn**2))
 
     def _pulse_response(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Place and velocity of the tool at the ticks per set-point: (z - Φ)⁻¹ (Γ_0 + Γ_1 z) times the delay line."""
+        """Position and velocity of the tool at the ticks per set-point: (z - Φ)⁻¹ (Γ_0 + Γ_1 z) times the delay line."""
         phi, gamma = self.servo.matrices(self.period)
         whole, part = divmod(self.servo.delay / self.period, 1.0)
         late = z ** (-1.0 - whole) * (1.0 - part + part / z)
@@ -100,14 +100,14 @@ class PortLoop:
 
 
 def _crossings(height: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Values of `at` where `height` goes through 0, by straight lines between the points."""
+    """Values of `at` where `height` crosses 0, by linear interpolation."""
     i = np.flatnonzero(height[:-1] * height[1:] < 0.0)
     share = height[i] / (height[i] - height[i + 1])
     return np.asarray(at[i] + share * (at[i + 1] - at[i]))
 
 
 def largest_mass(loop: PortLoop) -> float:
-    """The largest mass beyond the sensor that the loop bears with nobody holding it [kg]; inf if there is none."""
+    """The largest mass beyond the sensor for which the loop is stable with nobody holding it [kg]; inf without a limit."""
     G, _, b = loop.port(loop.frequencies())
     needed = -1.0 / (b * G)
     masses = _crossings(needed.imag, needed.real)
@@ -161,5 +161,5 @@ def loop_of(scenario, gains: GainSet | None = None) -> PortLoop:
 
 
 def warning(servo: Servo) -> str:
-    """What must be said beside the limit; empty if nothing."""
+    """A caveat to show with the limit; empty if there is none."""
     return LAG_ONLY if servo.kind == "lag" else ""

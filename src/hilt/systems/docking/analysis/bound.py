@@ -1,15 +1,15 @@
-"""What no method can do better: the least CoF of the first touch of an unknown surface.
+"""The limit that no method can beat: the lowest possible CoF of the first touch of an unknown surface.
 
-Nothing can be known of a surface before it is touched. Until t_b later the tip goes on at βv0, then the command w may change,
-with |ẅ| ≤ A and |ẇ| ≤ V. For a pure delay and a linear spring:
+Nothing is known about a surface before it is touched. For another t_b the tip continues at βv0, then the command w may
+change, with |ẅ| ≤ A and |ẇ| ≤ V. For a pure delay and a linear spring:
     CoF_min = max(1, ω (β t_b + β² v0/(2A)))  =  max(1, β ω t_b + β²/(2n))         A = n·v0·ω
-t_b: the robot's dead time, the sensor's, and the ticks until the force is above its threshold, counted as if the surface were
-met just after a tick; one that is met just before the next tick is felt up to a tick earlier, worth ωT of CoF at most.
+t_b: the dead times of robot and sensor, and the ticks until the force exceeds its threshold, counted as if the surface were
+met just after a tick; a surface met just before the next tick is felt up to a tick earlier, worth at most ωT of CoF.
 
 For any robot T2 ẍ + T1 ẋ + x = w the force is F(t) = ∫ (k S(τ) + c g(τ)) ẇ(t - τ) dτ, S its step response and g its impulse
-response. Where k S + c g ≥ 0 the force is least, at every instant, for the least ẇ at every instant: brake with A until ẇ = -V,
-then hold. S ≥ 0 for every ζ > 0, so without damping full braking is the best command for all of these robots. With damping the
-sign is checked; where it fails the linear programme of bound_lp.py is the answer.
+response. Where k S + c g ≥ 0 the force is lowest at every instant if ẇ is lowest at every instant: brake with A until ẇ = -V,
+then hold. S ≥ 0 for every ζ > 0, so without damping full braking is the best command for all of these robots. With damping
+the sign is checked; where the check fails, the linear programme of bound_lp.py gives the answer.
 """
 
 import math
@@ -21,7 +21,7 @@ import numpy as np
 
 from hilt.systems.docking.twin.prior import limits_of
 
-WITHIN = 0.05  # CoF - 1 that is asked for
+WITHIN = 0.05  # goal for CoF - 1
 POINTS = 1000  # of the curve of a touch
 HALVINGS = 40
 
@@ -45,7 +45,7 @@ def clock_needed(omega: float, late: float, ratio: float, within: float = 0.0) -
 
 @dataclass(frozen=True)
 class Touch:
-    """The first touch of a surface that nobody has touched before, along its normal; SI."""
+    """The first touch of an unknown surface, along its normal; SI."""
 
     speed: float  # v0 of the bodies
     mass: float  # effective, along the normal
@@ -68,7 +68,7 @@ class Touch:
 
     @property
     def felt(self) -> float:
-        """Whole ticks until the force is above its threshold, at least one; the command answers in that tick."""
+        """Whole ticks until the force exceeds its threshold, at least one; the command responds in that tick."""
         if self.hertz:
             way = (self.threshold / self.stiffness) ** (2.0 / 3.0)
         else:
@@ -81,7 +81,7 @@ class Touch:
 
     @property
     def omega(self) -> float:
-        """Of a Hertz contact that of the spring with the same largest force."""
+        """For a Hertz contact, that of the spring with the same peak force."""
         return self.ideal / (self.speed * self.mass) if self.hertz else math.sqrt(self.stiffness / self.mass)
 
     @property
@@ -113,7 +113,7 @@ def _ideal(k: float, c: float, mass: float, speed: float, hertz: bool) -> float:
 
 
 def _transients(T1: float, T2: float, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What fades in the response to an impulse, a step, a ramp and s²/2."""
+    """The transient part of the response to an impulse, a step, a ramp and s²/2."""
     nothing = np.zeros(len(s))
     if T2 == 0.0:
         return nothing, nothing, nothing, nothing
@@ -137,15 +137,15 @@ class Braked:
 
 
 def full_brake(touch: Touch) -> Braked:
-    """Exact: the tip goes on at βv0 and the braking, ẇ from βv0 down to -V, comes through the robot's response."""
+    """Exact: the tip continues at βv0, and the braking (ẇ from βv0 down to -V) passes through the robot's response."""
     A, T1, T2 = touch.acceleration, touch.T1, touch.T2
     s = np.linspace(0.0, touch.braking + 4.0 * (T1 + math.sqrt(T2)), POINTS)
     impulse, step, *_ = _transients(T1, T2, s)
     kernel = touch.stiffness * (1.0 + step) + touch.damping * impulse
-    best = T2 == 0.0 or bool(kernel.min() >= -1e-9 * touch.stiffness)  # it begins at 0: not below it but by rounding
+    best = T2 == 0.0 or bool(kernel.min() >= -1e-9 * touch.stiffness)  # it begins at 0; the tolerance allows for rounding
 
     def answers(since: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Way and speed taken off by ẅ = -A, for T1 and T2 the response to s²/2 and its rate."""
+        """Distance and speed removed by ẅ = -A; with T1 and T2 the response to s²/2 and its rate."""
         late = np.maximum(since, 0.0)
         _, _, ramp, square = _transients(T1, T2, late)
         way = 0.5 * late**2 - T1 * late + (T1**2 - T2) + square if T2 > 0.0 else 0.5 * late**2
@@ -157,7 +157,7 @@ def full_brake(touch: Touch) -> Braked:
 
 
 def _top(values: np.ndarray) -> float:
-    """Largest value of a smooth curve, between its points too."""
+    """Maximum of a smooth curve, also between its points."""
     at = int(np.argmax(values))
     if at in (0, len(values) - 1):
         return float(values[at])
@@ -168,7 +168,7 @@ def _top(values: np.ndarray) -> float:
 
 @lru_cache(maxsize=1024)
 def least_peak(touch: Touch) -> float | None:
-    """Least possible largest force [N]; None where full braking is not known to be the best."""
+    """Lowest possible peak force [N]; None where full braking is not known to be optimal."""
     if touch.damping == 0.0 and touch.T2 == 0.0:
         return touch.spring(touch.tip_speed * touch.t_b + touch.tip_speed**2 / (2.0 * touch.acceleration))
     if touch.damping > 0.0 and touch.hertz:
@@ -232,7 +232,7 @@ def effective_mass(scenario: Any) -> float:
 
 
 def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
-    """The scenario's first touch, felt as early as any method of it does."""
+    """The scenario's first touch, detected as early as any method can."""
     contact, robot, own = scenario.contact, scenario.robot, scenario.robot_lag
     along = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
     A, V = limits_of(scenario)
@@ -259,5 +259,5 @@ def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
 
 
 def bound_cof(scenario: Any) -> float | None:
-    """Least CoF of the scenario's first touch in real time; None where only a linear programme tells, or nothing."""
+    """Lowest possible CoF of the scenario's first touch in real time; None where full braking may not be optimal."""
     return least_cof_of(touch_of(scenario))

@@ -1,9 +1,9 @@
-"""The least largest force of a first touch as a linear programme: no guess of the best command goes into it.
+"""The lowest possible peak force of a first touch as a linear programme, without assuming the best command.
 
 Unknown are the rates ẇ_i of the command at the nodes of a grid that starts at t_b, linear in between, and the peak s:
     minimise s   subject to   k x_i + c ẋ_i ≤ s,   |ẇ_i| ≤ V,   |ẇ_{i+1} - ẇ_i| ≤ A h,   ẇ_0 = βv0,   T2 ẍ + T1 ẋ + x = w
-x_i and ẋ_i are exact at the nodes for such a command. The grid's error is of order h²: the peak may lie between two nodes, and
-the best command's corners too.
+x_i and ẋ_i are exact at the nodes for such a command. The error of the grid is of order h²: the peak, and the corners of the
+best command, may lie between two nodes.
 """
 
 import math
@@ -18,12 +18,12 @@ from hilt.systems.docking.analysis.bound import Touch
 STEPS = 160
 _BEYOND = (
     "the bound of the contact force cannot be computed: robot, limits and contact of this scenario are too far apart in time; "
-    "bring robot.delay, limits.command_acceleration_ratio and contact.stiffness nearer to each other"
+    "choose robot.delay, limits.command_acceleration_ratio and contact.stiffness closer to each other in time scale"
 )
 
 
 def _response(touch: Touch, step: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Depth and rate at the nodes: what they are for ẇ = 0 from t_b on, and what each ẇ_i adds."""
+    """Depth and rate at the nodes: their values for ẇ = 0 after t_b, and the contribution of each ẇ_i."""
     v, T1, T2 = touch.tip_speed, touch.T1, touch.T2
     start = v * touch.t_b
     if T2 == 0.0:  # x = w
@@ -56,14 +56,14 @@ def _response(touch: Touch, step: float, count: int) -> tuple[np.ndarray, np.nda
 
 
 def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, float]:
-    """Least possible largest force [N], the rates ẇ_i that reach it, the grid's step [s]; Hertz only without damping."""
+    """Lowest possible peak force [N], the rates ẇ_i that reach it, the grid's step [s]; Hertz only without damping."""
     horizon = touch.braking + 4.0 * (touch.T1 + math.sqrt(touch.T2))
     step, count = horizon / steps, steps + 1
     try:
         depth, rate, to_depth, to_rate = _response(touch, step, count)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
         raise InputError(_BEYOND) from None
-    # In parts of βv0 and of a spring's force: numbers near 1 for the solver. Of a Hertz contact the depth is minimised.
+    # Scaled by βv0 and the spring's force: numbers near 1 for the solver. For a Hertz contact the depth is minimised.
     v, c = touch.tip_speed, 0.0 if touch.hertz else touch.damping / touch.stiffness
     force = np.column_stack([to_depth + c * to_rate, -np.full(count, horizon)])
     change = np.zeros((steps, count + 1))
@@ -82,7 +82,7 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     if found.x is None:
         raise InputError(_BEYOND)
     way = float(found.x[-1]) * v * horizon
-    touched = touch.damping * v + touch.stiffness * v * touch.t_b  # at t_b, when nothing could be done yet
+    touched = touch.damping * v + touch.stiffness * v * touch.t_b  # at t_b, before any command can have an effect
     peak = touch.spring(way) if touch.hertz else max(touch.stiffness * way, touched)
     return peak, v * found.x[:-1], step
 

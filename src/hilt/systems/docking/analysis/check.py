@@ -2,8 +2,8 @@
 
     ω = √(k/m)      contact time π/ω      ideal peak v √(k m)      m: effective mass at the tip
 
-What is left unfelt or comes late costs force or makes energy; each rule below is held against simulation in
-tests/systems/docking/test_check.py.
+Contact that is not detected, or detected late, costs force or generates energy; each rule below is checked against
+simulation in tests/systems/docking/test_check.py.
 """
 
 import math
@@ -15,10 +15,10 @@ from hilt.core.verdict import percent
 from hilt.systems.docking.analysis.bound import Touch, least_cof_of, touch_of
 from hilt.systems.docking.docking import Docking
 
-TICKS = {"twin": 5.0}  # of a contact, at least; of the other methods:
+TICKS = {"twin": 5.0}  # least ticks per contact; for the other methods:
 OTHER_TICKS = 7.0
-GUARDED_LATE = 1.5  # ω τ up to which the twin at a slower clock works
-UNFELT_MARGIN = 2.0 / 3.0  # of what the first, unfelt part of a contact may be: noise takes its share of the goal, too
+GUARDED_LATE = 1.5  # largest ω τ at which the twin works with a slowed clock
+UNFELT_MARGIN = 2.0 / 3.0  # of the allowed undetected part of a contact: noise uses some of the goal, too
 PIDA_COST = 2.0 / 3.0  # CoF - 1 per threshold over ideal peak: k is estimated from the rest, and the lead is filtered
 STEPS = 50.0  # of the sensor in an ideal peak
 HALVINGS = 40
@@ -49,7 +49,7 @@ class _Contact:
 
     @property
     def delay(self) -> float:
-        """Of robot, sensor and filter together."""
+        """Total of robot, sensor and filter."""
         scenario = self.scenario
         return scenario.robot_lag + scenario.force_delay
 
@@ -60,7 +60,7 @@ def check(scenario: Docking) -> list[Remark]:
 
 
 def _detection(contact: _Contact) -> Iterator[Remark]:
-    """Until the threshold nothing is felt: the peak grows to √(peak² + threshold²), and the noise is in all that follows."""
+    """Nothing is detected below the threshold: the peak grows to √(peak² + threshold²), and noise affects all that follows."""
     scenario, peak, threshold = contact.scenario, contact.peak, contact.scenario.force_threshold
     goal = scenario.goal.cof
     share = goal / PIDA_COST if contact.method != "twin" else UNFELT_MARGIN * math.sqrt((1.0 + goal) ** 2 - 1.0)
@@ -89,11 +89,11 @@ def _period(contact: _Contact) -> Remark:
     start = f"The contact lasts {si(contact.time, 's')}, {found:.3g} ticks of {si(period, 's')}"
     if found < ticks:
         return Remark("period", False, f"{start}: a period below {si(needed, 's')} is needed.", "loop.period", period, needed)
-    return Remark("period", True, f"{start}; {ticks:.0f} would do.", "loop.period", period, needed)
+    return Remark("period", True, f"{start}; {ticks:.0f} are enough.", "loop.period", period, needed)
 
 
 def _delay(contact: _Contact) -> Remark:
-    """What the delay does depends on the method; of each the largest delay that its law leaves."""
+    """The effect of the delay depends on the method; for each, the largest delay that it tolerates."""
     scenario, omega, tau = contact.scenario, contact.omega, contact.delay
     goal, key = scenario.goal, "robot.delay"
     start = f"A delay of {si(tau, 's')} in a contact of {si(contact.time, 's')} is ωτ = {omega * tau:.2g}"
@@ -105,7 +105,7 @@ def _delay(contact: _Contact) -> Remark:
         cost = f"without compensation speed is {percent(speed)} too high after {scenario.collisions} contacts"
         fine = speed <= goal.cov
     elif contact.method == "dac":
-        force = math.expm1(min(0.25 * math.pi * omega * tau, 500.0))  # at the peak half of the contact is over
+        force = math.expm1(min(0.25 * math.pi * omega * tau, 500.0))  # the peak is half-way through the contact
         needed, fine = 4.0 * math.log1p(goal.cof) / (math.pi * omega), force <= goal.cof
         cost = f"dac keeps the speed but not the force, which is {percent(force)} too high"
     elif contact.method == "twin":
@@ -121,12 +121,12 @@ def _delay(contact: _Contact) -> Remark:
 
 
 def _twin_delay(contact: _Contact, start: str) -> Remark:
-    """In real time no method goes below the bound; at a slower clock the twin has room up to a delay of about a contact."""
+    """In real time no method beats the bound; with a slowed clock the twin works up to a delay of about one contact."""
     scenario, key, within = contact.scenario, "robot.delay", 1.0 + contact.scenario.goal.cof
     if scenario.compensate.mode == "guarded":
         needed = GUARDED_LATE / contact.omega
         if contact.delay <= needed:
-            return Remark("delay", True, f"{start}; the twin slows its clock where that is needed.", key, contact.delay, needed)
+            return Remark("delay", True, f"{start}; the twin slows its clock where needed.", key, contact.delay, needed)
         return Remark("delay", False, f"{start}: a delay below {si(needed, 's')} is needed.", key, contact.delay, needed)
     least = least_cof_of(contact.touch)
     if least is None or least <= within:
@@ -144,7 +144,7 @@ def _twin_delay(contact: _Contact, start: str) -> Remark:
 
 
 def _bisected(touch: Touch, within: float) -> float:
-    """The longest dead time of the robot with a bound of at most `within`; 0 if there is none."""
+    """The longest dead time of the robot for which the bound is at most `within`; 0 if there is none."""
     low, high = 0.0, touch.dead_time
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
@@ -154,15 +154,17 @@ def _bisected(touch: Touch, within: float) -> float:
 
 
 def _limits(contact: _Contact) -> Iterator[Remark]:
-    """What the bodies do in space is the least that the robot has to do."""
+    """The robot has to do at least what the bodies do in space."""
     scenario, limits, touch = contact.scenario, contact.scenario.limits, contact.touch
     speed = scenario.approach.speed
     acceleration = touch.speed * contact.omega * (1.0 + scenario.goal.cof)
     commanded = speed
-    if contact.method == "twin":  # it may use all that it is allowed
+    if contact.method == "twin":  # it may use its full allowance
         acceleration, commanded = max(acceleration, touch.acceleration), max(speed, touch.fastest)
-    yield limit("force", "The contact pushes with", contact.peak * (1.0 + scenario.goal.cof), "limits.force", limits.force, "N")
-    yield limit("speed", "Commands go as fast as", commanded, "limits.speed", limits.speed, "m/s")
+    yield limit(
+        "force", "The contact force reaches", contact.peak * (1.0 + scenario.goal.cof), "limits.force", limits.force, "N"
+    )
+    yield limit("speed", "Commands reach", commanded, "limits.speed", limits.speed, "m/s")
     yield limit("acceleration", "Commands need", acceleration, "limits.acceleration", limits.acceleration, "m/s²")
     yield limit("energy", "The bodies start with", 0.5 * scenario.servicer.mass * speed**2, "limits.energy", limits.energy, "J")
     if scenario.robot.speed_limit:
@@ -184,7 +186,7 @@ def _limits(contact: _Contact) -> Iterator[Remark]:
 def _range(contact: _Contact) -> Iterator[Remark]:
     sensor = contact.scenario.sensor
     if sensor.saturation:
-        yield limit("sensor range", "The contact pushes with", contact.peak, "sensor.saturation", sensor.saturation, "N")
+        yield limit("sensor range", "The contact force reaches", contact.peak, "sensor.saturation", sensor.saturation, "N")
     if sensor.resolution:
         needed = contact.peak / STEPS
         fine = sensor.resolution <= needed
@@ -195,7 +197,7 @@ def _range(contact: _Contact) -> Iterator[Remark]:
 
 
 def _duration(contact: _Contact) -> Remark:
-    """Free flights at the speed of approach between contacts of half a swing each; damping makes it longer."""
+    """Free flights at the approach speed between contacts of half an oscillation each; damping makes it longer."""
     scenario, speed = contact.scenario, contact.touch.speed
     free = scenario.frames.gap - scenario.rod.radius
     needed = (2 * scenario.collisions - 1) * free / speed + scenario.collisions * contact.time

@@ -1,8 +1,8 @@
-"""The rehearsal at set-up: the first contact as the controller believes it to be, with this same controller and slower clocks.
+"""The rehearsal at set-up: the first contact as the controller believes it to be, with the same controller and slower clocks.
 
-The contact may be softer, stiffer or of another kind than believed and the robot slower; the largest β whose worst |CoF - 1|
-over these cases is within 0.02 of that of the best β is taken. Nothing is random, and nothing of the scenario's truth is used
-but its masses and speeds, which the simulated bodies have by definition, and the robot's limits.
+The contact may be softer, stiffer or of another kind than believed, and the robot slower. The chosen β is the largest whose
+worst |CoF - 1| over these cases is within 0.02 of that of the best β. Nothing is random, and the only true values used are
+the masses and speeds, which the simulated bodies have by definition, and the robot's limits.
 
 In space the contact feels m_eff along the believed normal, so ω = √(k/m_eff) may be much larger: slower clocks are tried.
 """
@@ -20,15 +20,15 @@ from hilt.systems.docking.analysis.bound import effective_mass
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
 GOOD_ENOUGH = 0.02
 LOGGED = 32  # rows
-MOST_TICKS = 50_000  # of one case: beyond, the rehearsal would delay the start of a run by too much
+MOST_TICKS = 50_000  # of one case: more would delay the start of a run too much
 
 
 @dataclass(frozen=True)
 class Plan:
     """How a first touch is rehearsed."""
 
-    clocks: tuple[float, ...]  # to try, from real time on
-    flight: float  # s before the contact: the lead is engaged, the clock slows down
+    clocks: tuple[float, ...]  # to try, starting with real time
+    flight: float  # s before the contact: the lead is engaged, the clock slows
     past_peak: float  # a contact is over when its force is below this share of the peak
     speed: float  # of the tip along the believed normal
 
@@ -46,20 +46,20 @@ def closing_speed(system: Any, scenario: Any) -> float:
     speed = abs(float(np.dot(scenario.prior.normal(scenario), start.v + np.cross(start.w, scenario.rod.tip))))
     if not speed > 1e-6 * scenario.approach.speed:
         raise InputError(
-            "compensate.mode is 'guarded', but along the normal that the controller is told the rod never meets the frames; "
+            "compensate.mode is 'guarded', but with the normal that the controller assumes the rod never meets the frames; "
             "change prior.normal_error or approach.direction, or set compensate.mode = 'realtime'"
         )
     return speed
 
 
 def peak_depth(kind: str, scenario: Any, speed: float) -> float:
-    """δ where the tip stands still in space: ½ m v² = ½ F δ of a linear contact, 0.4 F δ of a Hertz contact, F = k δ."""
+    """δ where the tip comes to rest in space: ½ m v² = ½ F δ for a linear contact, 0.4 F δ for a Hertz contact, F = k δ."""
     k = scenario.contact.stiffness
     return float(speed * math.sqrt(effective_mass(scenario) / k / (0.8 if kind == "hertz" else 1.0)))
 
 
 def believed_world(scenario: Any, plan: Plan, kind: str, stiffness: float, slower: float) -> Any:
-    """A world in which the beliefs are true but for the factors; the controller believes the same as in the scenario."""
+    """A world in which the beliefs are true except for the factors; the controller has the same beliefs as in the scenario."""
     prior, robot = scenario.prior, scenario.robot
     believed = prior.robot(scenario)
     k = prior.stiffness(scenario) * stiffness
@@ -113,7 +113,7 @@ def check_length(world: Any) -> None:
 
 
 class Rehearsal:
-    """One case, ready to be run with any clock; noise is left out, doubts about it are not."""
+    """One case, ready to run with any clock; without noise, but with the uncertainty that it causes."""
 
     def __init__(self, system: Any, world: Any, kind: str, plan: Plan) -> None:
         check_length(world)
@@ -129,7 +129,7 @@ class Rehearsal:
         self._parts = [part.copy() for part in (self._bench.row, self._bench.x, self._bench.w)]
 
     def error(self, clock: float) -> float:
-        """|CoF - 1| of the first contact; a short log is written again and again."""
+        """|CoF - 1| of the first contact; a short log is overwritten repeatedly."""
         for part, first in zip(self._parts, self._first, strict=True):
             part.view(np.uint8)[:] = first
         self._bench.p[0].twin_clock.guarded = clock
@@ -144,7 +144,7 @@ class Rehearsal:
 
 
 def _slow(scenario: Any) -> bool:
-    """Whether a contact lasts so long beside all delays that real time is enough; it would take too many ticks to rehearse."""
+    """Whether a contact is so long compared with all delays that real time is enough; a rehearsal would take too many ticks."""
     omega = math.sqrt(scenario.prior.stiffness(scenario) / scenario.reduced_mass)
     late = scenario.prior.robot(scenario).lag + scenario.assumed_sensor_delay
     return omega * late < 0.01 and 4.0 / omega > 0.5 * MOST_TICKS * scenario.loop.period
@@ -159,7 +159,7 @@ def rehearsed_clock(system: Any, scenario: Any) -> float:
     plan = plan_of(system, scenario)
     cases = [Rehearsal(system, believed_world(scenario, plan, *case), case[0], plan) for case in CASES]
     least, worst = math.inf, dict.fromkeys(plan.clocks, 0.0)
-    for clock in reversed(plan.clocks):  # from the slowest on: one bad case rules out a faster one
+    for clock in reversed(plan.clocks):  # slowest first: one bad case rules out a faster one
         for case in cases:
             worst[clock] = max(worst[clock], case.error(clock))
             if worst[clock] > least + GOOD_ENOUGH:

@@ -1,10 +1,10 @@
-"""Step 5, second half: what the real frame kept, measured, decides with what speed the simulated body leaves.
+"""Step 5, second half: the energy kept by the real frame, as measured, sets the speed at which the simulated body leaves.
 
     W += ½ (F + F⁻) Δx' e                                  work at the real port
     loss = W + c (∫v² dt_b - ∫v'² dt) + work before the contact was felt
-    λ = Σ(loss·K/var) / Σ(K²/var),   K = ½ m v_in²         all contacts with this frame, weighted by what they can tell
+    λ = Σ(loss·K/var) / Σ(K²/var),   K = ½ m v_in²         all contacts with this frame, weighted by their information
 
-A loss that noise or a wrong sensor delay could have made is none: λ = 0 below 3σ_λ + πω(0.03 τ_p + 20 µs).
+A loss that noise or a wrong sensor delay could explain is treated as zero: λ = 0 below 3σ_λ + πω(0.03 τ_p + 20 µs).
 """
 
 import math
@@ -18,12 +18,12 @@ from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
 
-FLOOR = 3e-4  # of the kinetic energy: no balance is better than that
+FLOOR = 3e-4  # of the kinetic energy: no balance is more accurate
 
 
 @jit
 def _work_before(frame, depth, speed, force):
-    """Until the force was above the threshold the tip went `depth` into the frame."""
+    """Before the force exceeded the threshold the tip went `depth` into the frame."""
     if frame.model == model.HERTZ:
         return 0.4 * force * depth
     return (0.5 * frame.k * depth + frame.c * speed) * depth
@@ -45,7 +45,7 @@ def balance_step(sig, x, p, dt):
     if sig.touch_event == BEGINS:
         x.e, x.at, x.speed, x.force = float(sig.touch), sig.x_late, abs(sig.v_late), abs(sig.F_n)
         x.W = x.variance = x.v2 = 0.0
-        # A body that met a frame which was not known counts from here on; how far it had come is known at the end.
+        # A body that met an unknown frame is counted from here; how deep it already was is known at the end.
         x.body_at, x.body_speed = sig.x_sim, abs(sig.v_sim) if sig.v2_twin == 0.0 else 0.0
     elif sig.touch != 0 or sig.touch_event == ENDS:
         moved, step = sig.x_late - x.last_at, sig.F_n - x.last_force

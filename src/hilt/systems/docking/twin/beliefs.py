@@ -1,6 +1,6 @@
-"""What the twin is told before it has seen anything: the one thing that its stages are packed from.
+"""The twin's prior knowledge, before it has measured anything: its stages are packed from this alone.
 
-Made once for a run (believe.py), from the scenario as the controller believes it to be and the errors of `prior`; no stage of
+Made once per run (believe.py), from the scenario as the controller believes it to be and the errors of `prior`; no stage of
 the twin sees the world.
 """
 
@@ -19,7 +19,7 @@ class TwinBeliefs:
 
     rotates: bool
     # Frames
-    normal: Vector  # from the rear to the front; the robot is identified along it, too
+    normal: Vector  # from the rear to the front; the robot is also identified along it
     normal_doubt: float  # rad
     surfaces: tuple[float, float]  # front and rear along the normal
     gap: float
@@ -27,7 +27,7 @@ class TwinBeliefs:
     threshold: float  # N, above which a force is a contact
     # Bodies
     mass: float  # reduced
-    first_mass: float  # that the first touch feels
+    first_mass: float  # effective at the first touch
     lever_arms: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     tip_B: Vector
     start_of_tip: Vector
@@ -36,7 +36,7 @@ class TwinBeliefs:
     # Robot
     robot: RobotFigures
     give: float  # m/N
-    at_rest: bool  # it starts so
+    at_rest: bool  # at the start
     most_acceleration: float  # A
     most_speed: float  # V
     # Sensor and encoder
@@ -47,21 +47,21 @@ class TwinBeliefs:
     position_noise: float
     # Clock
     realtime: bool
-    clock: float  # β_G near a frame that is not known
+    clock: float  # β_G near an unknown frame
 
     @property
     def middle(self) -> float:
-        """Between the frames, along the normal."""
+        """Distance between the frames, along the normal."""
         return 0.5 * sum(self.surfaces)
 
     @property
     def start(self) -> float:
-        """Of the tip, along the normal."""
+        """Position of the tip along the normal."""
         return along(self.normal, self.start_of_tip)
 
     @property
     def start_speed(self) -> float:
-        """Of the robot's tip along the normal."""
+        """Velocity of the robot's tip along the normal."""
         return 0.0 if self.at_rest else along(self.normal, self.approach)
 
 

@@ -1,4 +1,4 @@
-"""The twin's beliefs, made from a scenario."""
+"""The twin's beliefs, derived from a scenario."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hilt.systems.docking.twin.prior import limits_of
 
 
 def beliefs_of(scenario: Any, clock: float) -> TwinBeliefs:
-    """Of a scenario as the controller believes it to be; `clock` is the β of the rehearsal."""
+    """Beliefs from a scenario as the controller believes it to be; `clock` is the β of the rehearsal."""
     prior = scenario.prior
     normal = prior.normal(scenario)
     turned = scenario.model_copy(update={"frames": scenario.frames.model_copy(update={"normal": normal})})

@@ -1,9 +1,9 @@
-"""Step 0: what the sensor shows in free flight is its bias; and whether its sample is a new one.
+"""Step 0: the sensor's reading in free flight is its bias; also detects whether its sample is new.
 
-    b += (F - b)/min(i, N) in flight, well away from both frames;      what follows takes F - b
+    b += (F - b)/min(i, N) in flight, well away from both frames;      later steps use F - b
 
-The rod starts in free flight, so the first samples count whatever they are; later ones that look like a touch do not. A sample
-that repeats the last one in every axis was lost on its way: steps 1 to 3 then take the twin's force for it.
+The rod starts in free flight, so the first samples always count; later ones that look like a touch do not. A sample that
+repeats the last one in every axis was lost: steps 1 to 3 then use the twin's force instead.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ from hilt.maths import vec
 from hilt.systems.docking.contact_sense import force_in_W
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
-AWAY = 2e-3  # m from where a frame is or should be
+AWAY = 2e-3  # m from the actual or expected position of a frame
 FIRST, WINDOW = 0.05, 0.5  # s
 
 
 @jit
 def _in_flight(sig):
-    """Both the simulated and the real tip."""
+    """Whether both the simulated and the real tip are away from the frames."""
     for i in range(2):
         if abs(sig.x_twin - sig.frame_s[i]) < AWAY or abs(sig.x_late - sig.frame_s[i]) < AWAY:
             return False

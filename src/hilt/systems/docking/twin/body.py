@@ -1,12 +1,12 @@
-"""Steps 4 and 5: the force on the simulated bodies, and the bound on what a contact gives back.
+"""Steps 4 and 5: the force on the simulated bodies, and the bound on the energy that a contact returns.
 
     F̂ = max(0, F_m + f̂(x, v) - f̂(x', v'))                   Smith form: the measured force, moved from the robot to the twin
     J = T_b F̂;   v⁺ = v - J e/m;   E⁺ = E + ½ m (v² - v⁺²);   D = c ∫v² dt_b                       T_b = βT
     if E < D on the way out:  v⁺ = -e √(v² + 2(E - D)/m), never faster than without it
     at the exit:              v⁺ = -e min(√(v² + 2(E - λK - W_t)/m), √(v² + 0.1 v_in²)),         K = ½ m v_in²
 
-All along the normal n; m is the mass that the contact feels: the reduced mass on a line, m_eff of mobility.py in space. W_t is
-the work of friction, in space only (friction.py).
+All along the normal n; m is the effective mass of the contact: the reduced mass on a line, m_eff of mobility.py in space. W_t
+is the work of friction, in space only (friction.py).
 
 ±J n acts on both bodies at one common point and between impulses they are free, so momentum is exact for any J and E is exactly
 the kinetic energy that both have lost since the entry. F̂ ≥ 0 only brakes on the way in, E ≥ D ≥ 0 on the way out, λ ≥ 0 at the
@@ -42,7 +42,7 @@ class Account(NamedTuple):
 
 @jit
 def smith(sig, x, middle):
-    """Step 4: the frame that acts, F̂ along its e, and whether twin and robot are both outside it."""
+    """Step 4: the active frame, F̂ along its e, and whether twin and robot are both outside it."""
     side = sig.touch
     if side == 0:
         side = int(x.e) if sig.touch_event == ENDS else 1 if sig.x_sim > middle else -1
@@ -54,7 +54,7 @@ def smith(sig, x, middle):
 
 @jit
 def enter(sig, x, frame, size, step):
-    """Whether a contact begins with this tick: with the speed that the bodies have now."""
+    """Whether a contact begins at this tick, with the present speed of the bodies."""
     new = (sig.touch != 0 or size > 0.0) and (not x.on or frame.e != x.e)
     if new:
         x.on, x.e, x.energy, sig.v_entry = 1, frame.e, 0.0, abs(sig.v_sim)
@@ -73,19 +73,19 @@ def left_of(account, kept):
 
 @jit
 def bounded(v_next, account, dissipated, e):
-    """The way out: no more kinetic energy than came in, less what the damping took; `v_next` if it is slower."""
+    """The way out: no more kinetic energy than at the entry minus the damping loss; `v_next` if it is slower."""
     return v_next if v_next * e >= 0.0 else -e * min(-v_next * e, left_of(account, dissipated))
 
 
 @jit
 def closed(v, v_entry, account, loss, e):
-    """The exit: what was measured at the real port decides, within a tenth of the energy."""
+    """The exit: set by the measurement at the real port, within a tenth of the energy."""
     return -e * min(left_of(account, loss), math.sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry))
 
 
 @jit
 def after(sig, x, frame, size, outside, v, v_next, account, rubbed):
-    """Step 5: v⁺; v_next is what F̂ alone makes of v."""
+    """Step 5: v⁺; v_next is v after F̂ alone."""
     if not x.on:
         return v
     e = frame.e
@@ -104,7 +104,7 @@ def after(sig, x, frame, size, outside, v, v_next, account, rubbed):
 
 @jit
 def push(sig, x, n, force, total, mass):
-    """Every change of speed is a force on both bodies, so momentum is kept and the ledger sees it."""
+    """Every change of speed is a force on both bodies, so momentum is conserved and the ledger sees it."""
     vec.store(sig.F_comp_W, vec.scale(force, n))
     vec.store(sig.F_alpha_W, vec.scale(total - force, n))
     vec.store(sig.F_hat_W, vec.scale(total, n))
@@ -136,7 +136,7 @@ def body_in_space_step(sig, x, p, dt):
         across, v_tip, taken = friction.rub(x.friction, i, force, p.force_noise, n, p.levers, q, tip, v_tip, room, step)
         x.energy += taken
     v = vec.dot(n, v_tip)
-    account = Account(v * v, x.energy, 1.0 / inverse, inverse)  # the mass changes during a contact, and friction takes its part
+    account = Account(v * v, x.energy, 1.0 / inverse, inverse)  # the mass changes during a contact, and friction takes energy
     v_next = v - step * size * frame.e * inverse
     v_next = after(sig, x, frame, size, outside, v, v_next, account, friction.work(x.friction))
     push(sig, x, n, size * frame.e, (v - v_next) / (inverse * step), 1.0 / inverse)
@@ -152,7 +152,7 @@ def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     pack_levers(p.levers, beliefs)
     p.mass, p.middle = beliefs.mass, beliefs.middle
     p.force_noise = max(beliefs.force_noise, 1e-3)
-    p.rubs = beliefs.normal_doubt == 0.0  # else a force across n may be the normal's error
+    p.rubs = beliefs.normal_doubt == 0.0  # otherwise a force across n may be due to an error of the normal
 
 
 @jit

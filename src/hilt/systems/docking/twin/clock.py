@@ -1,14 +1,14 @@
-"""Step 6: the virtual clock. Near a frame that is not known it runs slower, by the β of the rehearsal; the slip is reported.
+"""Step 6: the virtual clock. Near an unknown frame it runs slower, by the β of the rehearsal; the slip is reported.
 
-A slower clock leaves the contact as it is in space and gives the robot, which learns of it late, less distance in which to go
-wrong. The clock slows down before the touch and returns to real time from the touch on, more gently. In real time β = 1 always.
+A slower clock leaves the contact as it is in space, and the robot, which learns of it late, travels less before it can react.
+The clock slows down before the touch and returns to real time after it, more gently. In real time β = 1 always.
 
-In space the mass that a contact feels, and so its frequency ω = √(k/m_eff), changes from touch to touch:
+In space the effective mass of a contact, and so its frequency ω = √(k/m_eff), changes from touch to touch:
     unseen frame: β = β_G min(1, ω_0/ω)                    β_G rehearsed for the first touch, ω_0 its frequency
     known frame:  β_K = largest b with b H(bω) |v_n| ≤ 0.75 V and b² H(bω) ω |v_n| ≤ 0.5 A,   H(x) = |1 - T2 x² + j T1 x|
-β_K is what the robot can follow: H is the gain of its inverse at the contact's frequency. A known frame whose position is in
-doubt, because its normal is, is met like one that was never seen. The tip may turn faster than the bodies approach: the clock
-keeps it at 0.9 V.
+β_K is what the robot can follow: H is the gain of its inverse at the contact's frequency. A known frame whose position is
+uncertain because its normal is uncertain is treated like an unseen one. The tip may move faster by turning than the bodies
+approach: the clock limits it to 0.9 V.
 """
 
 import math
@@ -33,7 +33,7 @@ LEAST, FINENESS = 0.2, 0.02
 
 @jit
 def go_on(sig, x, aim, dt):
-    """One tick on, and the clock's rate towards `aim`."""
+    """Advance by one tick, and move the clock's rate towards `aim`."""
     x.slip += (1.0 - sig.clock_rate) * dt
     most = (AFTER_TOUCH if sig.touch != 0 else IN_FLIGHT) * dt
     change = min(max(aim - sig.clock_rate, -most), most)
@@ -52,7 +52,7 @@ def _aim_on_a_line(sig, p):
 
 @jit
 def follows(b, omega, speed, T1, T2, A, V):
-    """Can the robot do a swing of frequency bω that begins with b·speed?"""
+    """Whether the robot can follow an oscillation of frequency bω that begins with b·speed."""
     x = b * omega
     grown = math.hypot(1.0 - T2 * x * x, T1 * x)
     return b * grown * speed <= OF_SPEED * V and b * grown * x * speed <= OF_ACCELERATION * A
@@ -69,13 +69,13 @@ def followed_clock(omega, speed, T1, T2, A, V):
 
 @jit
 def notice(b):
-    """Virtual time before a surface at which the clock must begin to slow down to have settled there."""
+    """Virtual time before a surface at which the clock must begin to slow down so that it has settled there."""
     return 0.5 * (1.0 - b * b) / IN_FLIGHT + SETTLED * b
 
 
 @jit
 def _aim_at_frame(sig, p):
-    """For the sake of the frame that is felt or ahead."""
+    """The rate that the frame in contact or ahead requires."""
     e = sig.touch if sig.touch != 0 else 1 if sig.x_sim > p.middle else -1
     i = model.place_of(e)
     speed, mass = abs(sig.v_sim), sig.m_eff if sig.m_eff > 0.0 else p.mass
@@ -83,7 +83,7 @@ def _aim_at_frame(sig, p):
     if sig.touch != 0:
         return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V)
     if not sig.v_sim * e > 0.0:
-        return 1.0  # on its way to the other frame, which is far
+        return 1.0  # heading for the other frame, which is far
     if sig.frame_known[i] == model.KNOWN and sig.doubt <= IN_DOUBT * speed / omega:
         near = (sig.frame_s[i] - sig.x_sim) * e < FOLLOWED * speed
         return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V) if near else 1.0

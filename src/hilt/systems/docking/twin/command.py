@@ -1,8 +1,8 @@
 """Steps 8 to 10 as a stage: from the simulated bodies at t + T to the robot's command.
 
 On a line the command is ahead of the body along the normal. In space it is the tip's position and the attitude; the flange
-follows from both, only here. The bodies feel F̂ on their own way, the ledger of the contact books F̂ on the command's way: the
-difference is the twin's port.
+follows from both, only here. F̂ does work on the bodies' own path, but the ledger of the contact records F̂ on the command's
+path: the difference is the twin's port.
 """
 
 import math
@@ -26,14 +26,14 @@ from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_lever
 
 STEPS, PREVIEW_STEPS = 6, 3
 SHORTEST, LONGEST = 0.010, 0.025  # of the preview, s
-SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point so far away, at least
+SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point at least this far away
 
 
 @jit
 def look_ahead(sig, x, frame, mass, at, v, T2, A, dt):
-    """Step 8: the twin when a command of now arrives, and a preview later; it is held during a contact.
+    """Step 8: the twin at the time when the present command takes effect, and a preview later; the preview is held in contact.
 
-    The preview is long enough to brake what a contact of this stiffness asks of the inverse robot.
+    The preview is long enough to brake what a contact of this stiffness demands from the inverse robot.
     """
     if sig.touch == 0 or x.preview == 0.0:
         x.preview = min(max(1.8 * T2 * frame.k / mass * abs(v) / A, SHORTEST), LONGEST)
@@ -55,7 +55,7 @@ def command_on_a_line_step(sig, x, p, dt):
     then = inverse(stretched(frame, p.give, in_real_time(frame, p.mass, later)), T1, T2)
     u, du = steer(sig.u_twin, sig.du_twin, now, inverse(now, T1, T2), then, T1, x.preview, p.A, p.V, dt)
 
-    # -F̂·(way of the body - way of the command)
+    # -F̂·(path of the body - path of the command)
     ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_sim) - (u - sig.u_twin), 1.0)
     vec.store(sig.X_WB_cmd.p, vec.add(vec.load(sig.X_WB_sim.p), vec.scale(u - at, n)))
     vec.store(sig.V_WB_cmd.v, vec.add(vec.load(sig.V_WB_sim.v), vec.scale(du - v, n)))
@@ -76,11 +76,11 @@ def command_in_space_step(sig, x, p, dt):
     mass = 1.0 / vec.dot(n, G_q)
     G_q, G_w = vec.scale(mass, G_q), vec.scale(mass, G_w)
     frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if at > p.middle else -1)
-    # What a touch asks at once is T2 r⃛, r⃛ = β³ j.
+    # A touch demands a step of T2 r⃛, r⃛ = β³ j.
     there, later = look_ahead(sig, x, frame, mass, at, v, sig.clock_rate**3 * T2, p.A, dt)
 
     Q = so3.load(x.q)
-    off = so3.between(Q, q)  # the command turns from where it is
+    off = so3.between(Q, q)  # the command turns from its present attitude
     y, y2 = bend(frame, mass, there, at, v), bend(frame, mass, later, at, v)
     tip_now = stretched_tip(frame, p.give, n, there.x, motion_ahead(tip, flow, G_q, y, there))
     tip_later = stretched_tip(frame, p.give, n, later.x, motion_ahead(tip, flow, G_q, y2, later))
@@ -90,7 +90,7 @@ def command_in_space_step(sig, x, p, dt):
     c_next, dc = steer_tip(n, c, vec.load(x.rate), tip_now, tip_later, closing, T1, T2, x.preview, p.A, p.V, dt)
     Q, W = steer_turn(Q, vec.load(x.turning), turn_now, turn_later, T1, T2, x.preview, p.A_turn, p.V_turn, dt)
 
-    # -F̂·(way of the bodies' tip - way of the command's)
+    # -F̂·(path of the bodies' tip - path of the command's)
     ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(way, vec.sub(c_next, c))), 1.0, 1.0)
     vec.store(x.tip, c_next)
     vec.store(x.rate, dc)
@@ -106,7 +106,7 @@ def command_in_space_step(sig, x, p, dt):
 
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    p.n_W, p.tip_B = beliefs.normal, beliefs.tip_B  # n_W: where the robot is identified; it does not turn with what is learnt
+    p.n_W, p.tip_B = beliefs.normal, beliefs.tip_B  # n_W: along which the robot is identified; it stays as first believed
     p.A, p.V = beliefs.most_acceleration, beliefs.most_speed
     p.give, p.at_rest = beliefs.give, beliefs.at_rest
 
@@ -126,7 +126,7 @@ def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
 
 @jit
 def _reset_on_a_line(sig, x, p):
-    """The first command is where the bodies are; the lead is engaged in free flight."""
+    """The first command is the pose of the bodies; the lead is engaged in free flight."""
     command_the_body(sig)
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
     sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip)

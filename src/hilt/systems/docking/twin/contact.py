@@ -1,10 +1,10 @@
-"""Steps 2 and 3: when a contact begins and ends, and what the frame is made of.
+"""Steps 2 and 3: when a contact begins and ends, and the contact model of the frame.
 
     F·e = k (x' - x_ref) e + c v' e + b        linear; ŝ = x_ref - e b/k
     F^(2/3) = q (x' - x_ref) e + b_H           Hertz;  ŝ = x_ref - e b_H/q
 
-Both are fitted side by side while a contact lasts; the one that tells the force clearly better is used. Each frame has its own
-figures. x', v' are the measured motion when the force was felt.
+Both are fitted side by side during a contact; the one that predicts the force clearly better is used. Each frame has its own
+parameters. x', v' are the measured motion at the time of the force sample.
 """
 
 import math
@@ -35,7 +35,7 @@ def _surface(frame):
 
 @jit
 def start_line(frame, p, b):
-    """A new contact: the offset is open again."""
+    """A new contact: the offset is unknown again."""
     P = frame.line.P
     P[0, 2] = P[1, 2] = P[2, 0] = P[2, 1] = 0.0
     P[2, 2] = p.offset_deviation**2
@@ -71,7 +71,7 @@ def begin(x, frame, p, e, at, rate, force):
         by_line = line.theta[0] * (at - frame.line_surface) * e
         by_hertz = hertz.theta[0] * (at - frame.hertz_surface) * e
         told = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
-        if (force - told) ** 2 <= 25.0 * p.offset_deviation**2:  # else the surface has moved
+        if (force - told) ** 2 <= 25.0 * p.offset_deviation**2:  # otherwise the surface has moved
             if frame.model == model.LINEAR:
                 b = by_line
             else:
@@ -115,7 +115,7 @@ def learn(x, frame, p, e, at, rate, force, fresh, dt):
 
 @jit
 def end(x, frame, e):
-    """A surface that is not where it was is not known."""
+    """A surface that has moved is unknown again."""
     surface = _surface(frame)
     moved = abs(surface - x.surface_before) > MOVED * (x.deepest - surface * e)
     frame.known = model.SEEN if x.was_known != model.UNSEEN and moved else model.KNOWN
@@ -178,7 +178,7 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.least, p.most = 0.02 * k, 50.0 * k
     p.P_k, p.P_c = (0.4 * k) ** 2, (0.05 * 2.0 * math.sqrt(k * mass)) ** 2
     peak = beliefs.approach_speed * math.sqrt(k * mass)
-    p.offset_deviation = max(2.0 * noise + 0.3 * beliefs.threshold, 0.01 * peak)  # damping acts at once, also without noise
+    p.offset_deviation = max(2.0 * noise + 0.3 * beliefs.threshold, 0.01 * peak)  # damping acts immediately, also without noise
     hertz = k * peak ** (-1.0 / 3.0)  # as deep and as strong at its peak as the linear contact would be
     p.hertz, p.P_q = hertz, hertz**2
     p.surfaces, p.middle = beliefs.surfaces, beliefs.middle

@@ -1,9 +1,9 @@
-"""A robot that gives way under load by C metres per newton: its encoders do not see it, so we model it.
+"""A robot that yields under load by C metres per newton: its encoders do not see it, so we model it.
 
-    x = x_enc - C F,      v (1 + C f') = v_enc             where the real tip is; f': stiffness of the frame there
-    r <- r + C f̂(r),      ṙ, r̈, r⃛ <- (1 + C f') ×          where the robot must be sent, so that the tip is at r
+    x = x_enc - C F,      v (1 + C f') = v_enc             position of the real tip; f': stiffness of the frame there
+    r <- r + C f̂(r),      ṙ, r̈, r⃛ <- (1 + C f') ×          where to send the robot so that the tip is at r
 
-The frame's stiffness is used, not the slope of the force in time: no derivative of the force anywhere. C = 0 changes nothing.
+The frame's stiffness is used, not the time derivative of the force, which appears nowhere. C = 0 changes nothing.
 """
 
 from hilt.compiled import jit
@@ -25,7 +25,7 @@ def bent(frame, C, x):
 
 @jit
 def stretched(frame, C, motion):
-    """What the robot must do so that its tip moves as `motion` against the frame, along the normal."""
+    """The robot's motion for which its tip moves as `motion` against the frame, along the normal."""
     give, slope = bent(frame, C, motion.r)
     g = 1.0 + slope
     return Motion(motion.r + give, g * motion.dr, g * motion.ddr, g * motion.dddr)

@@ -1,4 +1,4 @@
-"""Steps 9 and 10: the command that the robot turns into the reference, within its limits.
+"""Steps 9 and 10: the command that makes the robot follow the reference, within its limits.
 
 U = r + T1 ṙ + T2 r̈,    U̇ = ṙ + T1 r̈ + T2 r⃛            inverse robot, now and a preview δ later (U2, U̇2)
 a = 6 (U2 - u)/δ² - (4 u̇ + 2 U̇2)/δ                      the cubic that arrives there
@@ -20,7 +20,7 @@ def clip(value, most):
 
 @jit
 def inverse(motion, T1, T2):
-    """(U, U̇): what must be sent to the robot so that it moves as `motion`."""
+    """(U, U̇): what to send to the robot so that it moves as `motion`."""
     r, dr, ddr, dddr = motion
     return r + T1 * dr + T2 * ddr, dr + T1 * ddr + T2 * dddr
 
@@ -39,7 +39,7 @@ def catch_up(error, rate, most):
 
 @jit
 def steer(u, du, now, now_inverse, later_inverse, T1, preview, A, V, dt):
-    """The next command (u, u̇), one tick on. `now` is the reference for it; the inverses are for it and for a preview later."""
+    """The next command (u, u̇), one tick ahead. `now` is its reference; the inverses are for it and for a preview later."""
     U2, dU2 = later_inverse
     span = preview + dt
     a = 6.0 * (U2 - u) / (span * span) - (4.0 * du + 2.0 * dU2) / span

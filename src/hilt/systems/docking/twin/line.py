@@ -16,7 +16,7 @@ def push(line, a, b):
 
 @jit
 def read(line, samples, which):
-    """Number `which` of the pair, `samples` ago, and by how much it grows towards the newer sample."""
+    """Number `which` of the pair, `samples` ago, and its increase to the next newer sample."""
     whole = int(samples)
     newer = line.buffer[(line.newest - whole) & (CAPACITY - 1), which]
     older = line.buffer[(line.newest - whole - 1) & (CAPACITY - 1), which]
@@ -25,6 +25,6 @@ def read(line, samples, which):
 
 @jit
 def fill(line, x, v, dt):
-    """A past of uniform motion that ends at x."""
+    """Fill the line with uniform motion that ends at x."""
     for age in range(CAPACITY - 1, -1, -1):
         push(line, x - age * dt * v, v)

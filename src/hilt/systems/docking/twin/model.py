@@ -3,7 +3,7 @@
     f̂(x, v) = max(0, k δ + c δ')        δ = (x - ŝ) e > 0;  linear
     f̂(x)    = (q δ)^(3/2)                                   Hertz
 
-A frame that was never touched has no force: nothing can be known of it. A frame is plain numbers along one normal, so the same
+A frame that was never touched has no force: nothing is known about it. A frame is plain numbers along one normal, so the same
 twin serves one degree of freedom and a normal in space.
 """
 
@@ -18,7 +18,7 @@ SIGNALS = ("frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame
 
 
 class Frame(NamedTuple):
-    """What the twin knows of the frame on side e of its normal."""
+    """What the twin knows about the frame on side e of its normal."""
 
     e: float  # 1 front, -1 rear
     known: int
@@ -45,7 +45,7 @@ def frame_of(sig, e):
 
 @jit
 def depth_in(frame, x):
-    """How deep x is inside the frame; 0 in front of it, and where nothing has been touched yet."""
+    """Depth of x inside the frame; 0 in front of it, and for a frame not touched yet."""
     depth = (x - frame.surface) * frame.e
     return depth if frame.known != UNSEEN and depth > 0.0 else 0.0
 

@@ -1,4 +1,4 @@
-"""Step 8: the twin, run ahead of the robot by exactly its dead time.
+"""Step 8: the twin, run ahead of the robot by exactly the robot's dead time.
 
     v½ = v + ½ h a;   x += h v½;   a = -f̂(x, v½) e/m;   v = v½ + ½ h a            velocity Verlet, order 2
 
@@ -41,7 +41,7 @@ def acceleration(frame, mass, x, v):
 def ahead(frame, mass, x, v, horizon, steps):
     """(x, v, a) of the twin after `horizon` of virtual time."""
     if (x + v * horizon - frame.surface) * frame.e <= 0.0 and (x - frame.surface) * frame.e <= 0.0:
-        return x + v * horizon, v, 0.0  # nothing can be met
+        return x + v * horizon, v, 0.0  # no frame is known
     h = horizon / steps
     a = acceleration(frame, mass, x, v)
     for _ in range(steps):
@@ -54,7 +54,7 @@ def ahead(frame, mass, x, v, horizon, steps):
 
 @jit
 def clock_ahead(rate, slope, aim, time):
-    """Virtual time that passes in `time`, and β and β̇ then: the clock goes on to where it is going."""
+    """Virtual time that passes in `time`, and β and β̇ then: the clock continues towards its target."""
     if slope == 0.0:
         return rate * time, rate, 0.0
     ramp = (aim - rate) / slope
@@ -67,7 +67,7 @@ def clock_ahead(rate, slope, aim, time):
 
 @jit_apart
 def foresee(frame, mass, start, aim, time, steps):
-    """The twin `time` of real time after `start`; the clock goes to `aim`."""
+    """The twin at real time `time` after `start`; the clock moves towards `aim`."""
     further, rate, slope = clock_ahead(start.rate, start.slope, aim, time)
     x, v, a = ahead(frame, mass, start.x, start.v, further, steps)
     return Ahead(start.horizon + further, rate, slope, x, v, a)

@@ -1,7 +1,7 @@
-"""What the controller is told before it has seen anything, and how wrong that is.
+"""Prior knowledge of the controller, before it has measured anything, and its errors.
 
-The controller knows the kind of the robot, its identified figures, the order of the contact's stiffness, where the frames
-should be, and its own limits. Errors are relative to the truth of the scenario; the controller does not know them.
+The controller knows the kind of the robot, its identified parameters, the order of the contact's stiffness, where the frames
+should be, and its own limits. Errors are relative to the true values of the scenario; the controller does not know them.
 """
 
 import math
@@ -17,13 +17,13 @@ from hilt.core.units import Metre, Number, Radian
 
 
 class CommandLimits(Limits):
-    """What the hardware can stand; method `twin` keeps its commands within the two ratios by itself."""
+    """What the hardware can take; method `twin` keeps its commands within the two ratios by itself."""
 
     command_acceleration_ratio: Number = Field(
-        default=5.0, gt=0, description="n: commands change their speed by at most n·v0·ω, ω = √(k/m) of the front frame"
+        default=5.0, gt=0, description="n: commanded acceleration is at most n·v0·ω, with ω = √(k/m) of the front frame"
     )
     command_speed_ratio: Number = Field(
-        default=1.5, gt=1, description="commands are at most so many times as fast as the approach"
+        default=1.5, gt=1, description="commanded speed is at most this multiple of the approach speed"
     )
 
 
@@ -44,25 +44,25 @@ class RobotFigures:
 
 
 class Prior(Section):
-    """Errors of what the controller is told, for method twin."""
+    """Errors of the controller's prior knowledge, for method twin."""
 
     stiffness_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the contact's stiffness")
     delay_error: Number = Field(default=0.0, ge=-1, le=1000, description="relative, of the robot's dead time")
     frequency_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the robot's natural frequency")
     damping_error: Number = Field(default=0.0, gt=-1, le=1000, description="relative, of the robot's damping ratio")
-    surface_error: Metre = Field(default=0.0, description="both frames are told to be so much further out than they are")
+    surface_error: Metre = Field(default=0.0, description="both frames are believed to be this much further out than they are")
     compliance_error: Number = Field(
-        default=0.0, ge=-1, le=1000, description="relative, of how the robot gives way; -1: not told"
+        default=0.0, ge=-1, le=1000, description="relative, of the robot's compliance; -1: not known"
     )
-    normal_error: Radian = Field(default=0.0, description="the frames' normal is told turned by so much")
-    normal_azimuth: Radian = Field(default=0.0, description="towards which direction across the normal")
-    normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="how far the normal may be off; 0: it is exact")
+    normal_error: Radian = Field(default=0.0, description="angle by which the believed normal of the frames is turned")
+    normal_azimuth: Radian = Field(default=0.0, description="direction of that turn, as an angle about the normal")
+    normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="uncertainty of the normal; 0: exact")
 
     def stiffness(self, scenario: Any) -> float:
         return float(scenario.contact.stiffness * (1.0 + self.stiffness_error))
 
     def give(self, scenario: Any) -> float:
-        """C: metres by which the robot gives way per newton."""
+        """C: compliance of the robot, metres per newton."""
         stiffness = scenario.robot.stiffness
         return float((1.0 + self.compliance_error) / stiffness) if stiffness > 0 else 0.0
 
@@ -73,7 +73,7 @@ class Prior(Section):
         return RobotFigures(t_d, 2.0 * zeta / omega, omega**-2) if omega > 0 else RobotFigures(t_d, 0.0, 0.0)
 
     def normal(self, scenario: Any) -> tuple[float, ...]:
-        """The frames' normal as it is told; on a line it is the line."""
+        """The frames' normal as believed; in one degree of freedom, the line."""
         if not scenario.rotates:
             return tuple(scenario.frames.n_W)
         n = np.array(scenario.frames.n_W)
@@ -83,14 +83,14 @@ class Prior(Section):
         return tuple(float(a) for a in math.cos(self.normal_error) * n + math.sin(self.normal_error) * towards)
 
     def surfaces(self, scenario: Any) -> tuple[float, float]:
-        """Front and rear, along the frames' normal as it is told."""
+        """Front and rear, along the frames' normal as believed."""
         middle = sum(n * a for n, a in zip(self.normal(scenario), scenario.start_of_tip, strict=True))
         free = scenario.frames.gap - scenario.rod.radius + self.surface_error
         return middle + free, middle - free
 
 
 def limits_of(scenario: Any) -> tuple[float, float]:
-    """A = n·v0·ω and V: of the hardware, so with the true ω, whatever the controller believes of the contact."""
+    """A = n·v0·ω and V: limits of the hardware, so with the true ω, whatever the controller believes about the contact."""
     speed = scenario.approach.speed
     omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
     limits = scenario.limits

@@ -3,9 +3,9 @@
     T2 ẍ + T1 ẋ + x = u(t - t_d)                           implicit midpoint
     sensitivities: the same left side; right -u̇(t - t_d) for t_d, -ẋ for T1, -ẍ for T2
 
-The model runs freely on what was commanded; what the encoder shows beyond it corrects θ = (t_d, T1, T2). Each correction also
-moves the model's state by sensitivity × Δθ, as if it had run with the new θ all along; without that θ wanders. The lead that is
-engaged in free flight is excitation enough. A robot told to be a pure delay has t_d only.
+The model runs freely on the commands; its difference from the encoder corrects θ = (t_d, T1, T2). Each correction also moves
+the model's state by sensitivity × Δθ, as if it had run with the new θ all along; without that θ wanders. The lead engaged in
+free flight is enough excitation. A robot believed to be a pure delay has t_d only.
 """
 
 import numpy as np
@@ -69,7 +69,7 @@ def robot_step(sig, x, p, dt):
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     dt, told = loop.period, beliefs.robot
-    p.n_W, p.dt = beliefs.normal, dt  # one fixed direction, whatever is learnt of the normal
+    p.n_W, p.dt = beliefs.normal, dt  # one fixed direction, even if the normal is corrected later
     p.second_order = told.T2 > 0
     p.theta = (told.t_d, told.T1, told.T2)
     p.deviation = (max(0.1 * told.t_d, 0.8e-3), 0.14 * told.T1, 0.2 * told.T2)
@@ -77,12 +77,12 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.most = (min(1.6 * told.t_d + 3e-3, (CAPACITY - 3) * dt), 2.5 * told.T1, 3.0 * told.T2)
     p.drift = 1e-5
     p.variance = beliefs.position_noise**2 + (20e-6) ** 2
-    p.believed = beliefs.gap  # a robot further away than that is not a matter of θ
+    p.believed = beliefs.gap  # a larger distance of the robot cannot be explained by θ
 
 
 @jit
 def _reset(sig, x, p):
-    """A robot that lags has been lagging before: on a ramp it is t_d + T1 behind."""
+    """Start with the steady lag: on a ramp the robot is t_d + T1 behind."""
     v = sig.du_twin
     u = sig.u_twin - p.dt * v  # the first command is pushed by the first tick
     line.fill(x.line, u, v, p.dt)

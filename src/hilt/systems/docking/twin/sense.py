@@ -1,10 +1,10 @@
-"""Step 1: the force along the frames' normal, where the tip was when it was felt, and where the simulated tip is.
+"""Step 1: the force along the frames' normal, the position of the tip at the time of the force, and the simulated tip.
 
-The sensor is late by τ_p, so the encoder is read at t - τ_p, between two samples: no derivative of the force anywhere.
-A number that is not finite is not taken over; the guard stops the run.
+The sensor is late by τ_p, so the encoder is read at t - τ_p, between two samples: no derivative of the force is used.
+A non-finite value is ignored here; the guard stops the run.
 
-In space the line holds the whole tip, and the normals are learnt here (step 3): every number along a normal must belong to one
-and the same n for a tick.
+In space the delay line holds the whole tip, and the normals are learnt here (step 3): within a tick every number along a normal
+must refer to the same n.
 """
 
 import math
@@ -24,7 +24,7 @@ from hilt.systems.docking.twin.space import planes, point
 
 @jit
 def felt(sig, give):
-    """The tip of a robot that gives way; and what must have been felt where a sample was lost."""
+    """The tip of a robot that yields, and the force expected where a sample was lost."""
     if sig.touch == 0:
         return
     frame = model.frame_of(sig, sig.touch)
@@ -57,7 +57,7 @@ def _finite(a):
 
 @jit
 def learn_normal(sig, x, p, late):
-    """From what the last tick made of the contact."""
+    """From the contact model after the last tick."""
     if sig.touch != 0:
         plane = x.planes[model.place_of(sig.touch)]
         if sig.touch_event == BEGINS:

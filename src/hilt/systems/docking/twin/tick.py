@@ -39,7 +39,7 @@ SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, rea
 
 
 def twin_blocks(beliefs: Callable[[Any], TwinBeliefs]) -> Blocks:
-    """The blocks after the sense of contact; `beliefs` makes what they are packed from of a scenario."""
+    """The blocks after the contact is sensed; `beliefs` derives from a scenario what they are packed from."""
 
     def block(name: str, kind: StageKind, when: Callable[[Any], bool] = uses_twin, starts_first: bool = False) -> Block:
         return Block(name, kind, beliefs, when, starts_first)

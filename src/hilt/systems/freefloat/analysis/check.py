@@ -1,4 +1,4 @@
-"""Can a freefloat scenario work at all? The motion that its pushes and walls ask for, against delay, limits and sensor."""
+"""Can a freefloat scenario work at all? The motion that its pushes and walls cause, compared with delay, limits and sensor."""
 
 import math
 from collections.abc import Iterator
@@ -60,24 +60,24 @@ def _motion(scenario: FreeFloat) -> Iterator[Remark]:
 
 
 def _box(scenario: FreeFloat, position: np.ndarray) -> tuple[list[float], list[float]]:
-    """Of the body's frame, which is what is commanded; how far it turns about the centre of mass is not counted."""
+    """Of the body's frame, which is what is commanded; its rotation about the centre of mass is not included."""
     frame = position - np.array(scenario.body.centre_of_mass)
     return frame.min(axis=0).tolist(), frame.max(axis=0).tolist()
 
 
 def _wall(scenario: FreeFloat) -> Iterator[Remark]:
-    """Undamped walls hit squarely: each contact multiplies the speed by e^{πωτ/2}, τ with half a tick of holding the force."""
+    """Undamped walls hit head-on: each contact multiplies the speed by e^{πωτ/2}, τ including half a tick of the held force."""
     wall, body, period = scenario.wall, scenario.body, scenario.loop.period
     assert wall is not None
     omega, speed = math.sqrt(wall.stiffness / body.mass), abs(body.velocity[0])
     time, peak = math.pi / omega, speed * math.sqrt(wall.stiffness * body.mass)
     found, needed = time / period, time / TICKS
     start = f"A contact lasts {si(time, 's')}, {found:.3g} ticks of {si(period, 's')}"
-    end = f"; {TICKS:.0f} would do." if found >= TICKS else f": a period below {si(needed, 's')} is needed."
+    end = f"; {TICKS:.0f} are enough." if found >= TICKS else f": a period below {si(needed, 's')} is needed."
     yield Remark("period", found >= TICKS, start + end, "loop.period", period, needed)
-    yield limit("force", "The wall pushes with", peak, "limits.force", scenario.limits.force, "N")
+    yield limit("force", "The wall's force reaches", peak, "limits.force", scenario.limits.force, "N")
     if scenario.sensor.saturation:
-        yield limit("sensor range", "The wall pushes with", peak, "sensor.saturation", scenario.sensor.saturation, "N")
+        yield limit("sensor range", "The wall's force reaches", peak, "sensor.saturation", scenario.sensor.saturation, "N")
     square = body.dof != 6 or all(a == b for a, b in zip(wall.point[1:], body.centre_of_mass[1:], strict=True))
     if wall.damping == 0.0 and square:
         yield _delay(scenario, omega)
@@ -93,6 +93,6 @@ def _delay(scenario: FreeFloat, omega: float) -> Remark:
     cost = f"{percent(made)} of the body's energy will have come from the loop after {scenario.collisions} contacts"
     if made <= goal:
         return Remark("delay", True, f"{start}: {cost}, which the goal allows.", "robot.delay", late, needed)
-    lead = "" if scenario.robot.lead else "; robot.lead = true takes the robot's part off"
-    advice = f"less than {si(needed, 's')} in all is needed{lead}"
+    lead = "" if scenario.robot.lead else "; robot.lead = true removes the robot's part"
+    advice = f"less than {si(needed, 's')} in total is needed{lead}"
     return Remark("delay", False, f"{start}: {cost}; {advice}.", "robot.delay", late, needed)

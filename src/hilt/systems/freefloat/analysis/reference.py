@@ -1,7 +1,7 @@
 """The continuous case: the same body, pushes and walls without samples, delays and sensor.
 
-Offline only: a high-order Runge-Kutta method, to a tolerance far below the loop's errors, written apart from the
-stages as a second opinion.
+Offline only: a high-order Runge-Kutta method, to a tolerance far below the loop's errors, written independently of the
+stages as a cross-check.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a report of `payload` shows beside a run: other outage policies, the hands put together, force feedback, delays."""
+"""What a report of `payload` shows beside a run: other outage policies, re-synchronised hands, force feedback, delays."""
 
 from hilt.analysis.beside import slim
 from hilt.job import Beside, Result
@@ -26,12 +26,12 @@ def beside(result: Result) -> Beside:
 
 
 def with_outage(result: Result) -> bool:
-    """Whether the link fell silent, so that another policy would have made a difference."""
+    """Whether the link failed, so that another policy would have made a difference."""
     return scenario_of(result).link.outage_duration > 0 and end_of_silence(result) is not None
 
 
 def with_feedback(result: Result) -> bool:
-    """Whether the run shows what force feedback does: nothing else is late or unknown."""
+    """Whether the run shows the effect of force feedback: nothing else is late or unknown."""
     scenario = scenario_of(result)
     return playout_delay(scenario) == 0 and not scenario.virtual.identify
 

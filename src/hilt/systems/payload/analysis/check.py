@@ -1,16 +1,16 @@
-"""Can a payload scenario work at all? The speed that the operator asks for against what the table is allowed."""
+"""Can a payload scenario work at all? The operator's speed compared with the limits of the table."""
 
 from hilt.analysis.check import Remark, limit
 from hilt.systems.payload.payload import Payload
 
 
 def check(scenario: Payload) -> list[Remark]:
-    """A payload that follows a step of speed reaches it; a hand that meets a wall, or a person, decides by itself."""
+    """A payload that follows a step reaches its speed; with a wall, or a person, the speed is not known beforehand."""
     if scenario.operator.kind != "step":
         return []
     speed, limits = scenario.operator.speed, scenario.limits
     energy = 0.5 * scenario.payload.mass * speed**2
     return [
-        limit("speed", "The operator asks for", speed, "limits.speed", limits.speed, "m/s"),
+        limit("speed", "The operator commands", speed, "limits.speed", limits.speed, "m/s"),
         limit("energy", "The payload then has", energy, "limits.energy", limits.energy, "J"),
     ]

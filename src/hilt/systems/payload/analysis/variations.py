@@ -1,4 +1,4 @@
-"""A run of `payload` with something else in it: another outage policy, more time, force feedback, another delay."""
+"""Variations of a run of `payload`: another outage policy, more time, force feedback, another delay."""
 
 import math
 
@@ -40,7 +40,7 @@ def end_of_silence(result: Result) -> int | None:
 
 
 def resynchronised(result: Result) -> tuple[Result, float | None]:
-    """The same scenario, run on until the virtual arm has been put where the slave arm is, and when that was."""
+    """The same scenario, continued until the virtual arm has been re-synchronised to the slave arm, and the time of that."""
     scenario = scenario_of(result)
     settle = 10.0 * scenario.payload.mass * scenario.virtual.mass_ratio * scenario.slave.compliance
     end = scenario.transport_start + scenario.operator.duration + scenario.operator.shaper + settle
@@ -61,7 +61,7 @@ def with_feedback(result: Result, on: bool) -> Result:
 
 
 def at_delay(scenario: Payload, delay: float) -> Result | None:
-    """The same scenario at another delay, long enough to settle; none where the devices cannot do the damping."""
+    """The same scenario with another delay, long enough to settle; None where the devices cannot produce the damping."""
     link = scenario.link.model_copy(update={"delay": delay})
     patience = 60.0 if scenario.gripped else 10.0
     hand_stands = scenario.operator.start + scenario.hand.time
@@ -75,7 +75,7 @@ def at_delay(scenario: Payload, delay: float) -> Result | None:
 
 
 def settling_times(scenario: Payload) -> dict[float, float]:
-    """By delay, each run takes milliseconds; infinite where it does not settle, missing where it cannot be run."""
+    """Settling time by delay: infinite if it does not settle, missing if it cannot be run. Each run takes milliseconds."""
     found = {}
     for delay in sorted({*DELAYS, float(scenario.link.delay)}):
         run = at_delay(scenario, delay)

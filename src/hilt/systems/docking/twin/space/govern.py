@@ -1,7 +1,8 @@
 """Steps 9 and 10 in space: the governor for the whole tip and the attitude, with limits on vectors.
 
-Along the normal first, with all of A and with what the motion across it leaves of V; across it with what is left of both. Both
-ends of a change of velocity are inside the ball |ċ| ≤ V, so all of it is; a part of the speed is always kept for the normal.
+Along the normal first, with all of A and the part of V that the motion across it leaves; then across it, with the rest of
+both. Both ends of a change of velocity are inside the ball |ċ| ≤ V, so the whole change is; some of the speed is always
+reserved for the normal.
 """
 
 import math
@@ -29,7 +30,7 @@ def steer_along(axis, u, du, now, later, T1, T2, preview, A, V, dt):
 
 @jit
 def across(n):
-    """Two directions across n and each other."""
+    """Two directions perpendicular to n and to each other."""
     x, y, z = abs(n[0]), abs(n[1]), abs(n[2])
     least = (1.0, 0.0, 0.0) if x <= y and x <= z else (0.0, 1.0, 0.0) if y <= z else (0.0, 0.0, 1.0)
     first = vec.cross(n, least)
@@ -47,7 +48,7 @@ def shortened(a, most):
 def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
     """Next tip and its velocity; `closing` is the speed along the normal in real time."""
     speed = math.sqrt(vec.dot(dc, dc))
-    if speed > V * (1.0 + 1e-9):  # bodies that turn at the start may begin faster than the robot may go: brake
+    if speed > V * (1.0 + 1e-9):  # bodies that turn at the start may begin faster than the robot is allowed to move: brake
         dc_next = vec.scale(max(V, speed - A * dt) / speed, dc)
         return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
     du = vec.dot(n, dc)

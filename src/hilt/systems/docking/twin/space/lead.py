@@ -1,6 +1,6 @@
-"""Step 8 in space: tip and attitude ahead of the robot, as free flight and what the contact adds along G_q and G_w.
+"""Step 8 in space: tip and attitude ahead of the robot, as free flight plus the contact's contribution along G_q and G_w.
 
-y'' = -f̂/m_eff                                         the twin along the normal, less its free flight
+y'' = -f̂/m_eff                                         the twin along the normal, minus its free flight
 tip = q + q̇ h + m_eff y G_q,      turn = ω h + m_eff y G_w
 """
 
@@ -11,14 +11,14 @@ from hilt.systems.docking.twin.predict import Motion, in_real_time
 
 @jit
 def bend(frame, mass, there, at, v):
-    """y: what the contact adds to a flight from `at` with v until `there`; its acceleration without the clock's part."""
+    """y: the contact's contribution to a flight from `at` with v until `there`; its acceleration without the clock's part."""
     jerk = in_real_time(frame, mass, there).dddr
     return Motion(there.x - at - v * there.horizon, there.v - v, there.rate * there.rate * there.a, jerk)
 
 
 @jit
 def motion_ahead(start, v, along, y, there):
-    """Free flight from `start` with v until `there`, and y in the direction `along`."""
+    """Free flight from `start` with v until `there`, plus y in the direction `along`."""
     flow = vec.add(v, vec.scale(y.dr, along))
     return Motion(
         vec.add(vec.add(start, vec.scale(there.horizon, v)), vec.scale(y.r, along)),

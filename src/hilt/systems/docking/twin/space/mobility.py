@@ -1,4 +1,4 @@
-"""Steps 5 and 8 in space: how the tip and the attitude of one body against the other answer to an impulse along n at the tip.
+"""Steps 5 and 8 in space: response of the relative tip position and attitude of the bodies to an impulse along n at the tip.
 
     G_q = n/m_s + n/m_t + (I_s⁻¹(r_s×n))×r_s + (I_t⁻¹(r_t×n))×r_t        velocity of the tip per impulse
     G_w = I_s⁻¹(r_s×n) + I_t⁻¹(r_t×n)                                    angular velocity per impulse

@@ -1,19 +1,18 @@
 """Step 3 in space: each frame as a plane whose believed normal may be wrong.
 
-    x(q) = h + n·(q - a)                                   the tip along the plane's normal; a: where it was touched last
+    x(q) = h + n·(q - a)                                   the tip along the plane's normal; a: the last point of contact
     in contact:   n <- unit(n + g (F/F_n)_t),              g = σ_n²/(σ_n² + (σ/F_n)²),   σ_n² <- (1 - g) σ_n²
-    at the exit:  n is turned so that the places where this plane was touched lie in it
+    at the exit:  n is turned so that the points where this plane was touched lie in it
 
-Turning n about the place of the last touch leaves what was learnt there as it is. A normal that is told exactly, σ_n = 0,
-stays.
+Turning n about the point of the last touch keeps what was learnt there. A normal that is known exactly, σ_n = 0, stays.
 """
 
 from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths import vec
 
-FELT = 4.0  # thresholds: below it the direction of the force says little
-PLACE = 10e-6  # m: how well one contact places a surface
+FELT = 4.0  # thresholds: below this the direction of the force carries little information
+PLACE = 10e-6  # m: accuracy of a surface's position from one contact
 LEAST = 1e-10  # rad²: no normal is known better
 
 PLANE = record(n=3, a=3, h="f8", variance="f8", met="i8", point=3)
@@ -27,7 +26,7 @@ def along(plane, q):
 
 @jit
 def anchor(plane, q):
-    """The plane turns about q from now on; x(q) stays as it is."""
+    """The plane turns about q from now on; x(q) is unchanged."""
     plane.h = along(plane, q)
     vec.store(plane.a, q)
 
@@ -40,7 +39,7 @@ def _turn(plane, by):
 
 @jit
 def turn_to_force(plane, force, deviation, threshold):
-    """One sample of a force in contact; without friction it is along the normal."""
+    """One sample of a force in contact; without friction it points along the normal."""
     n = vec.load(plane.n)
     size = vec.dot(n, force)
     if not abs(size) > FELT * threshold or plane.variance <= LEAST:
@@ -53,7 +52,7 @@ def turn_to_force(plane, force, deviation, threshold):
 
 @jit
 def turn_to_places(plane, surface):
-    """The end of a contact: `surface` is where it was along the normal."""
+    """The end of a contact: `surface` is its position along the normal."""
     n = vec.load(plane.n)
     point = vec.add(vec.load(plane.a), vec.scale(surface - plane.h, n))
     if plane.met and plane.variance > LEAST:
@@ -63,7 +62,7 @@ def turn_to_places(plane, surface):
         square = vec.dot(way, way)
         if square > 0.0:
             share = plane.variance / (plane.variance + 2.0 * PLACE * PLACE / square)
-            plane.variance *= 1.0 - 0.5 * share  # of two directions one has been seen
+            plane.variance *= 1.0 - 0.5 * share  # one of two directions has been observed
             _turn(plane, vec.scale(-share * out / square, way))
     vec.store(plane.point, point)
     plane.met = 1

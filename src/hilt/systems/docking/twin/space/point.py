@@ -1,9 +1,9 @@
-"""Step 3 in space, where the force acts: the point of contact against the tip as it is told, from force and torque.
+"""Step 3 in space, where the force acts: the point of contact relative to the believed tip, from force and torque.
 
     τ - r_tip × f = d × f,      d_⊥ = f × (τ - r_tip × f)/f²
 
-Across the force only; along it a point cannot be told from another. Mean over all contacts, weighted by f², in the robot's
-frame. It is shown, not used: a tip that is told wrong has to be mended in the scenario.
+Only across the force; along it points cannot be distinguished. Mean over all contacts, weighted by f², in the robot's
+frame. It is displayed but not used: a wrong tip has to be corrected in the scenario.
 """
 
 from hilt.compiled import jit
