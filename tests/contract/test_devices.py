@@ -263,7 +263,7 @@ def test_a_sensor_that_is_not_there_is_one_sentence():
         mute.bind(("127.0.0.1", 0))
         port = mute.getsockname()[1]
         driver = sensor()
-        with pytest.raises(InputError, match=rf"127.0.0.1:{port} sent no record within 0.3 s; look at"):
+        with pytest.raises(InputError, match=rf"127.0.0.1:{port} sent no record within 0.3 s; check the"):
             driver.open("127.0.0.1", port, 0.3)
     driver.stop()
     with pytest.raises(InputError, match="cannot be reached"):
@@ -714,7 +714,7 @@ def test_a_cycle_that_differs_is_one_sentence_and_nothing_moved():
 def test_no_robot_and_a_port_in_use_are_one_sentence_each():
     first = robot()
     first.listen("127.0.0.1", 0)
-    with pytest.raises(InputError, match=rf"cannot listen for the robot at 127.0.0.1:{first.port}: .*; end the other program"):
+    with pytest.raises(InputError, match=rf"cannot listen for the robot on 127.0.0.1:{first.port}: .*; end the other program"):
         robot().open("127.0.0.1", first.port, 0.004, 1.0)
     with pytest.raises(InputError, match=rf"no robot sent to port {first.port} within 0.2 s; start its RSI program"):
         first.open("127.0.0.1", first.port, 0.004, 0.2)

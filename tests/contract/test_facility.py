@@ -256,7 +256,7 @@ def test_two_facilities_at_once_and_what_happens_to_one_is_not_felt_by_the_other
         assert status["trouble"] == ["the sensor's process has ended by signal 9; start the facility again"]
         assert status["robot"]["answers"] > 0
         answers = second.control.wait_for(lambda status: status["robot"]["stops"] > 0, LONG)["robot"]["answers"]
-        with pytest.raises(InputError, match="running already"):
+        with pytest.raises(InputError, match="already running"):
             Facility(second.rig, [])
     assert facility.control.status()["trouble"] == []
     with path.open() as stream:

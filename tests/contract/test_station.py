@@ -179,7 +179,7 @@ def test_a_terminated_station_stops_and_leaves_nothing_behind(seat, number):
     wait_for(lambda: here.front.state == LIVE, "live loop")
     os.kill(here.sender.pid, number)
     here.rest()
-    assert "asked" in here.front.sentence or "interrupt" in here.front.sentence
+    assert "requested" in here.front.sentence or "interrupt" in here.front.sentence
     found = recording.load(Path(here.front.recording))
     assert found.result["fault"]["name"] == "requested"
     assert job.replay(found) is None, "ended by a signal, it replays to the byte"

@@ -129,7 +129,7 @@ def test_a_poser_that_sends_first_from_another_address_is_not_the_robot():
             assert poser.answers == 0
             assert driver.strangers > 20
             (note,) = driver.notes()
-            assert f"{driver.strangers} packets of strangers ({poser.name})" in note
+            assert f"{driver.strangers} packets from unknown senders ({poser.name})" in note
         finally:
             driver.close()
             arm.stop()
@@ -489,7 +489,7 @@ def test_a_second_run_on_a_rig_is_refused_before_the_sensor_hears_of_it():
     first = robot()
     with NetFTBox(pushed, CALIBRATION, 500.0) as box:
         with pytest.raises(
-            InputError, match=rf"cannot listen for the robot at 127.0.0.1:{first.port}: .*; end the other program"
+            InputError, match=rf"cannot listen for the robot on 127.0.0.1:{first.port}: .*; end the other program"
         ):
             drivers.connect(*sections(box, first.port))
         clock.pause(0.1)

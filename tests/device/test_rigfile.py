@@ -66,7 +66,7 @@ def test_devices_need_every_limit(tmp_path, key, typical):
     with pytest.raises(InputError) as refusal:
         rigfile.load(tmp_path / "rig.toml")
     assert str(refusal.value) == (
-        f"limits.{key} is missing, and on devices nothing may go without a limit; add it to [limits] of the rig file, "
+        f"limits.{key} is missing, and devices need every limit; add it to [limits] of the rig file, "
         f'typically {key} = "{typical}" (rig.toml, line {lines.index("[limits]") + 1})'
     )
 

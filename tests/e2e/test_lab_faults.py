@@ -235,7 +235,7 @@ def test_a_robot_that_somebody_has_moved_is_not_armed(facility, tmp_path):
         rig._robot._sent["p"][0] += 0.003  # seen from hilt it is the same
         before = each.control.status()["robot"]["set_points"]
         for way in (each.session.go, each.session.home):
-            with pytest.raises(InputError, match=r"stands 3 mm and .* from the set-point that it was given; allowed are 1 mm"):
+            with pytest.raises(InputError, match=r"is 3 mm and .* from its set-point; allowed are 1 mm"):
                 way()
             assert rig.state == READY
         assert each.control.status()["robot"]["set_points"] == before

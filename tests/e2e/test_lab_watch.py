@@ -85,7 +85,7 @@ def test_on_the_way_home_it_is_watched_too(facility, tmp_path):
         before = each.open()
         helper = threading.Thread(target=each.disturb, args=(push(y=0.02, seconds=0.5), 0.2))
         helper.start()
-        with pytest.raises(InputError, match=r"stopped softly on its way back: distance of the robot from its set-point"):
+        with pytest.raises(InputError, match=r"stopped softly while it returned: distance of the robot from its set-point"):
             each.session.rig.home(far, 0.03)
         helper.join()
         after = each.control.status()["robot"]

@@ -238,5 +238,5 @@ def test_a_file_that_cannot_be_a_plugin_is_one_sentence_each(tmp_path):
     assert done.returncode == 0
     assert [line.split(": ")[0] for line in done.stderr.splitlines()] == ["hilt"] * 3
     assert "ZeroDivisionError" in done.stderr
-    assert "another module is called json" in done.stderr
+    assert "another module is also called json" in done.stderr
     assert "there is no file" in done.stderr

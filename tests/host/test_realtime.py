@@ -102,7 +102,7 @@ def test_cyclictest_without_an_answer_is_no_answer():
 
 @pytest.mark.parametrize(("rate", "seconds"), [(0.0, 1.0), (1e6, 1.0), (1000.0, 0.0), (1000.0, float("nan"))])
 def test_a_senseless_measurement_is_refused(rate, seconds):
-    with pytest.raises(InputError, match="can be measured"):
+    with pytest.raises(InputError, match="in this range"):
         doctor.examine(rate, seconds)
 
 
@@ -145,7 +145,7 @@ def test_advice_follows_from_what_was_found():
     ]:
         (advice,) = doctor.advise({**perfect, "host": {**host, **change}})
         assert word in advice
-    assert "slower rate" in doctor.advise({**perfect, "lateness_us": {"max": 600.0}})[0]
+    assert "lower rate" in doctor.advise({**perfect, "lateness_us": {"max": 600.0}})[0]
 
 
 def test_what_the_host_took_away_only_grows():

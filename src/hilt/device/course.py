@@ -1,11 +1,12 @@
-"""What the robot is told: the loop's set-point, what of it is still to be made up for, and the guard on the sum of both.
+"""What is sent to the robot: the loop's set-point, plus a remaining offset that is worked off, and the guard on the sum.
 
-The robot's set-point is off the loop's by the rest of the way to where the scenario starts, and by every step that came too
-late for its cycle. That is made up for gently, never in one step. A robot whose set-point has stood, at the start or because an
-answer was lost, is brought back to speed within the limits; what it falls behind meanwhile is made up for in the same way.
+The robot's set-point differs from the loop's by the remaining distance to the start of the scenario, and by every step that
+came too late for its cycle. This offset is worked off gently, never in one step. A robot whose set-point has stood still, at
+the start or because an answer was lost, is brought back to speed within the limits; what it falls behind in the meantime is
+worked off in the same manner.
 
-The guard of the tick has seen the loop's set-point. What is really sent is judged by the same guard once more, from the robot's
-own set-point and from rest on.
+The guard of the tick has checked the loop's set-point. What is really sent is checked by the same guard once more, against the
+robot's own set-points, starting from rest.
 """
 
 import math
@@ -21,17 +22,17 @@ from hilt.core.signals import POSE, record, row_type
 from hilt.core.system import Bench
 from hilt.maths import so3, vec
 
-BLEND = 0.3  # s in which most of what is missing is made up for
-SHARE = 0.99  # of a limit that making up may use, so that rounding does not reach it
-TINY = 1e-7  # m, rad: not worth making up for; in one cycle of 4 ms it is 6 mm/s²
-TURN_TOLERANCE = 1e-3  # rad, of a robot that stands where it should
+BLEND = 0.3  # s in which most of the offset is worked off
+SHARE = 0.99  # of a limit that the correction may use, so that rounding does not exceed it
+TINY = 1e-7  # m, rad: not worth correcting; in one cycle of 4 ms it is 6 mm/s²
+TURN_TOLERANCE = 1e-3  # rad, for a robot at its start pose
 _COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", guard=GUARD.state)
 _JUDGED = row_type((*GUARD.reads, *GUARD.writes))
 
 
 @jit
 def _within(way, before, dt, speed, acceleration):
-    """A way of one cycle, shortened so that neither its speed nor the change of its speed is beyond a limit."""
+    """The step of one cycle, shortened so that neither its speed nor its acceleration exceeds a limit."""
     wanted = vec.scale(1.0 / dt, way)
     change = vec.sub(wanted, before)
     most = acceleration * dt
@@ -47,13 +48,13 @@ def _within(way, before, dt, speed, acceleration):
 
 @jit
 def _left(left, keep):
-    """What is still to be made up for in the next cycle."""
+    """The offset that remains after the next cycle."""
     return vec.scale(keep, left) if vec.dot(left, left) > TINY * TINY else (0.0, 0.0, 0.0)
 
 
 @jit
 def advance(x, limits, last, now, keep, dt):
-    """`now` from the loop's set-point to the one that is sent; the next one will be closer to the loop's."""
+    """Change `now` from the loop's set-point to the one to send; the next one will be closer to the loop's."""
     away, turned = vec.load(x.away), vec.load(x.turned)
     if x.resumes == 0 and vec.dot(away, away) + vec.dot(turned, turned) == 0.0:
         return
@@ -72,7 +73,7 @@ def advance(x, limits, last, now, keep, dt):
 
 @jit
 def judge(judged, x, limits, now, dt):
-    """The guard on what is sent; force and energy are judged in the tick."""
+    """The guard on what is sent; force and energy are checked in the tick."""
     vec.store(judged.X_WB_cmd.p, vec.load(now.p))
     so3.store(judged.X_WB_cmd.q, so3.load(now.q))
     judged.fault, judged.fault_axis = 0, -1
@@ -81,21 +82,21 @@ def judge(judged, x, limits, now, dt):
 
 
 class Course:
-    """`last` is the set-point that the robot has, `now` the one that it gets next."""
+    """`last` is the robot's present set-point, `now` the next one."""
 
     def __init__(self, cycle: float) -> None:
         self.cycle, self._keep = cycle, math.exp(-cycle / BLEND)
         self.last, self.now = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
-        self.judged = np.zeros(1, _JUDGED)[0]  # with the fault, if there is one
+        self.judged = np.zeros(1, _JUDGED)[0]  # includes the fault, if there is one
         self._x = np.zeros(1, _COURSE)[0]
         self.limits = np.zeros(1, GUARD.params)[0]
         self.last["q"] = self.now["q"] = (1.0, 0.0, 0.0, 0.0)
         self.start(self.last)
-        self.next(self.now)  # compiled before the first packet waits for its answer
+        self.next(self.now)  # compile now: the first packet must be answered in time
         self.lose(self.last)
 
     def start(self, planned: Any) -> None:
-        """From `last`, at rest, to a course that begins at `planned`."""
+        """Start from `last`, at rest, on a course that begins at `planned`."""
         self._x["away"] = self.last["p"] - planned["p"]
         self._x["turned"] = so3.between(tuple(planned["q"]), tuple(self.last["q"]))
         self.stand_still()
@@ -107,20 +108,20 @@ class Course:
         guard.start(self._x["guard"], tuple(self.last["p"]), tuple(self.last["q"]), zero, zero, 0)
 
     def lose(self, heard: Any) -> None:
-        """The robot has not gone to `last`, it has stayed at `heard`."""
+        """The robot has not moved to `last` but stayed at `heard`."""
         self._x["away"] += heard["p"] - self.last["p"]
         self._x["turned"] += so3.between(tuple(self.last["q"]), tuple(heard["q"]))
         self.last["p"], self.last["q"] = heard["p"], heard["q"]
         self.stand_still()
 
     def next(self, pose: Any) -> int:
-        """Write what to send for the loop's set-point into `now`; the guard's code of it."""
+        """Write what to send for the loop's set-point into `now`; returns the guard's code."""
         self.now["p"], self.now["q"] = pose["p"], pose["q"]
         advance(self._x, self.limits, self.last, self.now, self._keep, self.cycle)
         return int(judge(self.judged, self._x["guard"], self.limits, self.now, self.cycle))
 
     def told(self, heard: Any) -> None:
-        """What the robot was really told, rounded as in its packet, and how fast that moves."""
+        """Record what was really sent, rounded as in the packet, and its speed."""
         self._x["v"] = (heard["p"] - self.last["p"]) / self.cycle
         self._x["w"] = np.array(so3.between(tuple(self.last["q"]), tuple(heard["q"]))) / self.cycle
         self.last["p"], self.last["q"] = heard["p"], heard["q"]
@@ -130,7 +131,7 @@ class Course:
         return bool(self._x["v"].any() or self._x["w"].any())
 
     def slow_down(self, deceleration: float, angular_deceleration: float) -> bool:
-        """Write the next step of a soft stop into `now`; False if there is none left. `slowed` when it was sent."""
+        """Write the next step of a soft stop into `now`; False if the stop is complete. Call `slowed` once it is sent."""
         v, w = self._x["v"], self._x["w"]
         needed = max(float(np.linalg.norm(v)) / deceleration, float(np.linalg.norm(w)) / angular_deceleration)
         if needed <= self.cycle:
@@ -148,17 +149,17 @@ class Course:
 
 
 def check_near(here: Any, there: Any, allowed: float, name: str, advice: str) -> None:
-    """Refuse a robot that stands too far from a pose."""
+    """Refuse a robot that is too far from a pose."""
     apart, turned = math.dist(here["p"], there["p"]), math.hypot(*so3.between(tuple(here["q"]), tuple(there["q"])))
     if apart > allowed or turned > TURN_TOLERANCE:
         raise InputError(
-            f"the robot stands {1e3 * apart:.3g} mm and {turned:.2g} rad from {name}; allowed are "
+            f"the robot is {1e3 * apart:.3g} mm and {turned:.2g} rad from {name}; allowed are "
             f"{1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; {advice}"
         )
 
 
 def check_first(bench: Bench) -> None:
-    """Refuse a scenario whose very first set-point is beyond a limit for a robot that stands: that is known beforehand."""
+    """Refuse a scenario whose first set-point exceeds a limit for a robot at rest: that is known beforehand."""
     row, x, w = bench.row.copy(), bench.x.copy(), bench.w.copy()
     start = row[0]["X_WB_cmd"].copy()
     row["X_WB_meas"][0] = start
@@ -173,6 +174,6 @@ def check_first(bench: Bench) -> None:
         assert fault is not None
         what = fault.sentence.partition(": ")[2].partition(";")[0]
         raise InputError(
-            f"the robot stands, and the first set-point of the scenario cannot be sent: {what}; "
-            "let the scenario begin more slowly, or from rest"
+            f"the robot is at rest, and the first set-point of the scenario cannot be sent: {what}; "
+            "let the scenario start more slowly, or from rest"
         )

@@ -16,8 +16,9 @@ from hilt.host.shared import PAGE, Segment
 
 
 def connect(robot: Any, sensor: SensorSection) -> tuple[RobotDriver, SensorDriver]:
-    """Both devices, or none and an InputError. First the robot's port, which only one run can have: a second run on a rig is
-    refused before the sensor, which may serve only its last client, hears of it. The robot last: it wants answers then."""
+    """Both devices, or neither and an InputError. The robot's port comes first, since only one run can have it: a second run on
+    a rig is refused before it contacts the sensor, which may serve only its last client. The robot is connected last, since it
+    needs answers from then on."""
     reserved = [robot.reserve()] if hasattr(robot, "reserve") else []
     met: SensorDriver | None = None
     try:
@@ -35,20 +36,20 @@ class RsiRig(RsiSettings):
     """[robot] of a rig file: a KUKA controller with RSI."""
 
     driver: Literal["rsi"]
-    address: str = Field(default="0.0.0.0", description="of this machine, where the robot sends to")
+    address: str = Field(default="0.0.0.0", description="address of this machine to which the robot sends")
     port: int = Field(default=59152, ge=1, le=65535)
     cycle: Second = Field(description="4 ms or 12 ms, as in the RSI program")
-    time_limit: Second = Field(default=10.0, gt=0, le=3600, description="how long to wait for the robot's first packet")
+    time_limit: Second = Field(default=10.0, gt=0, le=3600, description="time to wait for the robot's first packet")
 
     @field_validator("cycle")
     @classmethod
     def _possible(cls, cycle: float) -> float:
         if cycle not in CYCLES:
-            raise ValueError("its program sends every 4 ms or 12 ms; choose one of them")
+            raise ValueError("RSI sends every 4 ms or 12 ms; choose the one that the program uses")
         return cycle
 
     def reserve(self) -> RsiRobot:
-        """A robot that is listened for and not answered yet."""
+        """A robot whose port is open but which is not answered yet."""
         robot = RsiRobot(self)
         robot.listen(self.address, self.port)
         return robot
@@ -60,7 +61,7 @@ class RsiRig(RsiSettings):
 
 
 class _LockedNetFT(NetFT):
-    """For us alone while it is open."""
+    """Exclusive while it is open."""
 
     def __init__(self, settings: NetFTSettings, lock: Segment) -> None:
         super().__init__(settings)
@@ -75,21 +76,21 @@ class NetFTRig(NetFTSettings):
     """[sensor] of a rig file: an ATI Net F/T."""
 
     driver: Literal["netft"]
-    address: str = Field(description="of the sensor's box")
+    address: str = Field(description="address of the sensor")
     port: int = Field(default=49152, ge=1, le=65535)
-    time_limit: Second = Field(default=5.0, gt=0, le=3600, description="how long to wait for its first record")
+    time_limit: Second = Field(default=5.0, gt=0, le=3600, description="time to wait for the sensor's first record")
 
     def connect(self) -> SensorDriver:
         sensor = _LockedNetFT(self, self._lock())
         try:
             sensor.open(self.address, self.port, self.time_limit)
-        except BaseException:  # a signal, too: nobody is left streaming to us
+        except BaseException:  # also on a signal: the sensor must not keep streaming to us
             sensor.stop()
             raise
         return sensor
 
     def _lock(self) -> Segment:
-        """A box may stream to its last client only: a second run of ours must not even ask it."""
+        """A sensor may stream to its last client only: a second run must not even send a request."""
         try:
             number = socket.gethostbyname(self.address)
         except (OSError, UnicodeError):
@@ -102,6 +103,6 @@ class NetFTRig(NetFTSettings):
         except InputError:
             lock.close()
             raise InputError(
-                f"the force sensor at {self.address}:{self.port} is in use by another run; wait for its end, or end it"
+                f"the force sensor at {self.address}:{self.port} is in use by another run; wait until it ends, or end it"
             ) from None
         return lock

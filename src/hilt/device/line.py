@@ -1,7 +1,7 @@
-"""A line with faults on demand: what an emulator sends goes through it and may be lost, doubled, changed or held back.
+"""A line with faults on demand: packets of an emulator pass through it and may be lost, duplicated, corrupted or delayed.
 
-Each fault has a probability per packet (`line.drop = 0.01`), and `line.next("drop", 3)` has the next three packets for sure.
-The random numbers are the line's own, from its seed: two lines with one seed do the same to the same packets.
+Each fault has a probability per packet (`line.drop = 0.01`), and `line.next("drop", 3)` affects the next three packets for
+certain. The line has its own random numbers: two lines with the same seed do the same to the same packets.
 """
 
 import random
@@ -14,11 +14,11 @@ Deliver = Callable[[bytes], object]
 
 
 class Line:
-    """Packets go in by `send` and out by the caller's `deliver`, at once or when `release` finds them due."""
+    """Packets enter by `send` and leave by the caller's `deliver`, at once or when `release` finds them due."""
 
     def __init__(self, seed: int = 1) -> None:
         self.drop = self.duplicate = self.reorder = self.corrupt = self.delay = self.truncate = 0.0  # probabilities
-        self.delay_time = 0.02  # [s], how long a delayed packet is held back
+        self.delay_time = 0.02  # [s], delay of a delayed packet
         self.done: Counter[str] = Counter()  # how often each fault has happened
         self._due: Counter[str] = Counter()
         self._random = random.Random(seed)
@@ -30,7 +30,7 @@ class Line:
         self._due[fault] += count
 
     def clear(self) -> None:
-        """A sound line again; what is held back still comes."""
+        """Clear all faults; packets held back are still delivered."""
         self._due.clear()
         for fault in FAULTS:
             setattr(self, fault, 0.0)
@@ -55,7 +55,7 @@ class Line:
             self._held.append((now + self.delay_time, data, deliver))
             return
         if self._strikes("reorder"):
-            self._swapped.append((data, deliver))  # it leaves behind the next one
+            self._swapped.append((data, deliver))  # sent after the next one
             return
         deliver(data)
         if self._strikes("duplicate"):
@@ -65,7 +65,7 @@ class Line:
             its_deliver(old)
 
     def release(self, now: float) -> None:
-        """Deliver what was held back for long enough."""
+        """Deliver the packets whose delay is over."""
         due = [held for held in self._held if held[0] <= now]
         self._held = [held for held in self._held if held[0] > now]
         for _, data, deliver in due:

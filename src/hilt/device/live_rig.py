@@ -1,13 +1,13 @@
-"""A robot and a sensor of a lab as one rig: the robot's packet is the clock, the newest wrench comes with it.
+"""A lab's robot and sensor as one rig: the robot's packet is the clock, and the newest wrench is read with it.
 
 States: READY (everything is read, a thread answers every packet, nothing moves), LIVE (the loop answers with set-points) and
-STOPPED. From LIVE the only way is a soft stop: the last speed is taken down with a bounded deceleration, packet by packet, then
-the robot is held. `stop` only says so, and answers the packet that is due; `rest` goes on answering until the robot stands.
+STOPPED. LIVE can only be left by a soft stop: the last speed is reduced with a bounded deceleration, packet by packet, then
+the robot is held. `stop` only starts it and answers the packet that is due; `rest` keeps answering until the robot is at rest.
 
-A cycle that the robot had no answer for moved nothing: its set-point stood. So after a silence, a lost packet or a late answer
-there is no speed to take down: a brake from the speed remembered would set a standing robot going, from 0 to v in one cycle.
+A cycle without an answer produces no motion: the robot's set-point stands still. So after silence, a lost packet or a late
+answer there is no speed to reduce: braking from the remembered speed would jerk a standing robot from 0 to v in one cycle.
 
-While LIVE, what is sent is judged once more (course.py), and where the robot really is is watched (watch.py).
+While LIVE, what is sent is checked once more (course.py), and the robot's measured pose is watched (watch.py).
 
 Driving home, calibrating and identifying are paths (path.py), and `follow` runs them in the loop like a scenario.
 """
@@ -35,11 +35,11 @@ from hilt.loop import Overseer, Sink
 from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
 
 MOMENT = 0.3  # s; trouble shorter than this is ignored: a start, a stall
-STOP_TIME = 5.0  # s after which a soft stop is given up: the robot stops by itself when nobody answers
+STOP_TIME = 5.0  # s after which a soft stop is abandoned: the robot stops by itself when it gets no answers
 
 
 class LabRig:
-    """Real drivers; `open` connects them, `close` lets go of them."""
+    """Real drivers; `open` connects them, `close` disconnects them."""
 
     def __init__(self, file: RigFile) -> None:
         self.file, self.state = file, OFF
@@ -54,8 +54,8 @@ class LabRig:
         self._sensor: SensorDriver | None = None
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet, and when it came
-        self._stood = False  # whether the robot's set-point has stood since the packet before
+        self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet, and its arrival time
+        self._stood = False  # whether the robot's set-point has stood still since the previous packet
         self.cycle = float(file.robot_section.cycle)
         self._course, self._watch = Course(self.cycle), Watch(file)
         self._in_time = True  # whether a run must keep up with the robot's clock
@@ -73,7 +73,7 @@ class LabRig:
         self._keep_ready()
 
     def _check_driver(self) -> None:
-        """A driver of one's own may be older than `Reply`: said here, not by a thread that ends."""
+        """A user's driver may be older than `Reply`: report it here, not by the death of a thread."""
         assert self._robot is not None
         found = self._robot.wait(self._here, self._twist)
         self._robot.hold()
@@ -90,7 +90,7 @@ class LabRig:
         self._keeper.start()
 
     def _hold(self) -> None:
-        """Answer every packet without moving, and see whether all is well; a moment's trouble is none."""
+        """Answer every packet without moving, and watch for trouble; trouble shorter than MOMENT is ignored."""
         robot, sensor = self._robot, self._sensor
         assert robot is not None
         assert sensor is not None
@@ -104,7 +104,7 @@ class LabRig:
                 self.trouble = code
 
     def _take_over(self, check: Callable[[], None]) -> None:
-        """The next packet is the caller's, if the check allows it: now that nobody else answers, what it finds stays true."""
+        """Hand the packets to the caller, if the check allows it: since nobody else answers now, its finding stays valid."""
         check()
         self._let_go()
         try:
@@ -131,7 +131,7 @@ class LabRig:
 
     @property
     def told(self) -> Any:
-        """The set-point that the robot has."""
+        """The robot's present set-point."""
         return self._course.last
 
     @property
@@ -140,31 +140,31 @@ class LabRig:
         return self._here
 
     def check_start(self, bench: Bench) -> None:
-        """Whether the rig may be armed: it is READY, and the robot stands where the bench begins and may begin as it does."""
+        """Check that the rig may be armed: it is READY, the robot is at the bench's start, and its first step is allowed."""
         start = bench.row[0]["X_WB_cmd"]
         has = self._check_place()
-        advice = "drive it there, or change X_WR of the rig"
-        check_near(has, start, self.file.lab.start_tolerance, "where the scenario starts", advice)
+        advice = "drive it there, or change X_WR in the rig file"
+        check_near(has, start, self.file.lab.start_tolerance, "the start of the scenario", advice)
         check_first(bench)
 
     def _check_place(self) -> Any:
-        """The set-point that the robot has. The rig must be READY and the robot there: else it would go on from elsewhere."""
+        """The robot's set-point. The rig must be READY and the robot at its set-point, or a path would start from elsewhere."""
         assert self._robot is not None
         if self.state != READY:
-            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be moved; reset it first")
+            raise InputError(f"the rig is {STATES[self.state]}; only a READY rig can be moved; reset it first")
         has = np.zeros(1, POSE)[0]
         self._robot.sent(has)
-        advice = "see what holds or moves it, then start its program again"
-        check_near(self._here, has, self.file.lab.start_tolerance, "the set-point that it was given", advice)
+        advice = "find out what holds or moves it, then restart its program"
+        check_near(self._here, has, self.file.lab.start_tolerance, "its set-point", advice)
         return has
 
     def arm(self, bench: Bench) -> None:
-        """From here on set-points go out."""
+        """From here on set-points are sent."""
         self._take_over(lambda: self.check_start(bench))
         self._go_live(bench, boxed=True, in_time=True)
 
     def _go_live(self, bench: Bench, boxed: bool, in_time: bool) -> None:
-        """A course that begins where the bench does, for a robot that stands; live limits are seen where they are changed."""
+        """A course that begins at the start of the bench, for a robot at rest; it shares the limits, so live changes apply."""
         assert self._robot is not None
         self._bench, self._in_time = bench, in_time
         self._robot.sent(self._course.last)
@@ -182,7 +182,7 @@ class LabRig:
         row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
         late = self.clock.arrived()
         row["lateness"][0] = late
-        if code == faults.NONE:  # a robot that is silent has a fault of its own
+        if code == faults.NONE:  # a silent robot has its own fault
             self._watch_gaps(row)
             if found := self._watch.look(self._here, self._twist, self._course.last):
                 faults.trip(row[0], found, self._watch.x["axis"], self._watch.x["value"], self._watch.x["limit"])
@@ -194,8 +194,8 @@ class LabRig:
         return code
 
     def _wait(self) -> int:
-        """The robot's next packet, into `place`. Its reply says whether its set-point has stood since the last one; so does the
-        time: whoever comes a whole cycle late answers too late."""
+        """Read the robot's next packet into `place`. Its set-point has stood still since the last one if its reply says so, or
+        if the loop is a whole cycle late, since its answer was then too late."""
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
@@ -203,11 +203,11 @@ class LabRig:
         self._stood = self.reply.code != faults.NONE or not self.reply.heard or self.reply.cycle > before.cycle + 1 or late
         if self._stood:
             self._robot.sent(self._sent)
-            self._course.lose(self._sent)  # it has not gone to a set-point that it has not heard of
+            self._course.lose(self._sent)  # it has not moved to a set-point that it did not receive
         return self.reply.code
 
     def _watch_gaps(self, row: np.ndarray) -> None:
-        """Time passes in the lab also when packets do not come: too many of them, and the run is no longer what it claims."""
+        """Time passes in the lab even without packets: with too many missing, the run no longer represents the scenario."""
         now, missed = clock.now(), self.clock.missed
         if now - self._second > 1.0:
             self._second, self._missed = now, missed
@@ -216,7 +216,7 @@ class LabRig:
 
     def write(self, row: np.ndarray) -> int:
         code = self._answer(row)
-        row["X_WB_sent"][0] = self._course.last  # rounded as in the packet; if nothing was sent, the one before
+        row["X_WB_sent"][0] = self._course.last  # rounded as in the packet; if nothing was sent, the previous one
         return code
 
     def _answer(self, row: np.ndarray) -> int:
@@ -230,7 +230,7 @@ class LabRig:
         return self._send()
 
     def _send(self) -> int:
-        """Send the course's next set-point; what the robot was really told is the last one from then on."""
+        """Send the course's next set-point; what was really sent becomes the last one."""
         assert self._robot is not None
         code = self._robot.send(self._course.now)
         self._robot.sent(self._sent)
@@ -238,23 +238,23 @@ class LabRig:
         return code
 
     def stop(self) -> None:
-        """Begin the soft stop with the packet that is due. Never raises, never waits, safe to call twice."""
+        """Start the soft stop with the packet that is due. Never raises, never waits, safe to call twice."""
         if self.state == LIVE:
             self.state = STOPPED
         if self._robot is not None and self.state == STOPPED:
             self._brake()
 
     def _brake(self) -> None:
-        """Answer one packet with the motion that is left; nothing happens if none is due."""
+        """Answer one packet with the next step of the stop; does nothing if none is due."""
         assert self._robot is not None
         lab = self.file.lab
         if not self._course.slow_down(lab.deceleration, lab.angular_deceleration):
             self._robot.stop()
-        elif self._robot.send(self._course.now) == faults.NONE:  # if none was due, the step is still to come
+        elif self._robot.send(self._course.now) == faults.NONE:  # if none was due, the step is still pending
             self._course.slowed()
 
     def rest(self) -> None:
-        """Go on answering until the robot stands."""
+        """Keep answering until the robot is at rest."""
         if self._robot is None or self.state != STOPPED:
             return
         for _ in range(round(STOP_TIME / self.cycle)):
@@ -277,11 +277,11 @@ class LabRig:
             self.rest()
             self.reset()
         if fault is None and not bench.row["done"][0]:
-            raise InputError("too many cycles of the robot were missed on its path; see what hilt doctor says of this machine")
+            raise InputError("too many cycles of the robot were missed on its path; run hilt doctor to check this machine")
         return fault
 
     def _arm_path(self, plan: Plan) -> Bench:
-        """Planned anew when nobody else answers any more: the robot's program may have been started again meanwhile."""
+        """Plan again once nobody else answers: the robot's program may have been restarted in the meantime."""
         found: list[tuple[Path, Any]] = []
 
         def check() -> None:
@@ -295,23 +295,23 @@ class LabRig:
         return bench
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
-        """From READY to where the bench begins, straight and gently."""
+        """From READY to the start of the bench, straight and gently."""
         limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], path.packed(self.file.limits, self.cycle)
-        packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to come back from outside
+        packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to return from outside
         speed = min(speed, limits.speed)
         fault = self.follow(
             lambda begin: Path(path.straight(begin, end, self.cycle, limits, speed), packed, boxed=False), overseer=overseer
         )
         if fault is not None:
-            raise InputError(f"the robot was stopped softly on its way back: {faults.explain(fault.code)}")
+            raise InputError(f"the robot was stopped softly while it returned: {faults.explain(fault.code)}")
 
     def reset(self) -> None:
-        """After a stop: READY again, from where the robot stands."""
+        """After a stop: READY again, from the robot's present pose."""
         if self.state == STOPPED:
             self._keep_ready()
 
     def close(self) -> None:
-        """Let go of both devices, at rest. Never raises."""
+        """Disconnect both devices, at rest. Never raises."""
         self.stop()
         self.rest()
         self._let_go()
@@ -323,11 +323,11 @@ class LabRig:
         self.state = OFF
 
     def notes(self) -> list[str]:
-        """What both drivers have to say besides their figures."""
+        """Notes of both drivers, besides their counters."""
         return [note for device in (self._robot, self._sensor) for note in getattr(device, "notes", list)()]
 
     def timing(self) -> dict[str, Any]:
-        """How the last run kept time, and what both drivers have counted, for its report."""
+        """Timing of the last run and the counters of both drivers, for its report."""
         return {**self.clock.counts(), "devices": self.counters()}
 
     def counters(self) -> dict[str, dict[str, int]]:

@@ -1,12 +1,12 @@
-"""Drivers of your own: `driver = "module:Class"` in a rig file runs that module's code, with all your rights.
+"""User-defined drivers: `driver = "module:Class"` in a rig file runs that module's code, with all your rights.
 
-So a rig file alone cannot choose the code. The module lies beside the rig file, or its user names it on the command line:
+So a rig file alone cannot choose the code. The module is beside the rig file, or the user names it on the command line:
 
     --driver FILE.py          a file; `driver = "FILE:Class"` in the rig file then means it
     --driver module:Class     a class of an installed package
 
-Wherever it lies, nobody else may be able to write to it, to its folder, or to a folder above. Being the working
-folder is not enough.
+Wherever it is, nobody else may have write access to it, to its folder, or to a folder above. Being in the working folder is
+not enough.
 """
 
 import importlib
@@ -22,12 +22,12 @@ from hilt.compiled import private
 from hilt.core import registry
 from hilt.core.faults import InputError
 
-_files: dict[str, Path] = {}  # that the command line names, by their module's name
+_files: dict[str, Path] = {}  # named on the command line, by module name
 _classes: list[str] = []
 
 
 def allow(*given: str) -> None:
-    """What the command line names: files, and classes of installed packages."""
+    """Register what the command line names: files, and classes of installed packages."""
     for each in given:
         if each.endswith(".py"):
             path = Path(each).absolute()
@@ -41,17 +41,17 @@ def allow(*given: str) -> None:
 
 
 def allowed() -> list[str]:
-    """The same, for a process that we start."""
+    """The same, for a child process."""
     return [*map(str, _files.values()), *_classes]
 
 
 def driver(group: str, name: str, beside: Path | None = None) -> Any:
-    """The rig file's section of a robot or a sensor: by its name, or as `module:Class` of your own."""
+    """The rig file's section of a robot or a sensor: by its name, or as the user's `module:Class`."""
     return find(name, beside) if ":" in name else registry.load(group, name)
 
 
 def find(name: str, beside: Path | None) -> Any:
-    """The class that `module:Class` names, for a rig file that lies in the folder `beside`."""
+    """The class that `module:Class` names, for a rig file in the folder `beside`."""
     module, _, attribute = name.partition(":")
     parts = module.split(".")
     if not all(part.isidentifier() for part in (*parts, attribute)):
@@ -83,7 +83,7 @@ def _beside(parts: list[str], folder: Path | None) -> Path | None:
 
 
 def _check(name: str, path: Path) -> None:
-    """Refuse code that others can change: the file, what it may import from beside it, and the folders they lie in."""
+    """Refuse code that others can change: the file, what it may import from beside it, and the folders that contain them."""
     places = [path, *path.parent.glob("*.py")]
     folders = [path.parent, *(each for each in (path.parent / "__pycache__",) if each.exists())]
     objections = [private.objection(each, file=True, roots=True) for each in places]
@@ -100,10 +100,10 @@ def _load(name: str, module: str, path: Path) -> ModuleType:
     if known is not None:
         if Path(str(getattr(known, "__file__", ""))).absolute() == path.absolute():
             return known
-        raise InputError(f"driver {name!r}: another module is called {module} as well; rename {path.name}", key="driver")
+        raise InputError(f"driver {name!r}: another module is also called {module}; rename {path.name}", key="driver")
     folder = str(path.absolute().parents[module.count(".") + (path.name == "__init__.py")])
     if folder not in sys.path:
-        sys.path.append(folder)  # for what it imports from beside it; last, so that it hides nobody's modules
+        sys.path.append(folder)  # for its imports from the same folder; last, so that it hides no other modules
     if "." in module:  # its package comes first
         return _import(name, module)
     spec = importlib.util.spec_from_file_location(module, path.absolute())
@@ -119,7 +119,7 @@ def _load(name: str, module: str, path: Path) -> ModuleType:
 
 
 def _import(name: str, module: str) -> ModuleType:
-    if module in sys.modules:  # it runs already
+    if module in sys.modules:  # already loaded
         return sys.modules[module]
     try:
         top = importlib.util.find_spec(module.partition(".")[0])
@@ -134,4 +134,4 @@ def _import(name: str, module: str) -> ModuleType:
 
 def _broken(name: str, error: Exception) -> InputError:
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    return InputError(f"driver {name!r} cannot be loaded: {words}; mend its module", key="driver")
+    return InputError(f"driver {name!r} cannot be loaded: {words}; fix its module", key="driver")

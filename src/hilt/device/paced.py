@@ -1,4 +1,4 @@
-"""A simulated rig in wall time, with the states of a real one: what a cockpit drives when there is no robot."""
+"""A simulated rig in wall time, with the states of a real one: used by the cockpit when there is no robot."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
 
 
 class PacedRig:
-    """The system's own plant, once a period of wall time. It stops at once: nothing is there that could be hurt."""
+    """The system's simulated plant, once per period of wall time. It stops at once: there is no hardware to protect."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -30,7 +30,7 @@ class PacedRig:
 
     def check_start(self, bench: Bench) -> None:
         if self.state != READY:
-            raise InputError(f"the rig is {STATES[self.state]}; only a rig that is READY can be armed; reset it first")
+            raise InputError(f"the rig is {STATES[self.state]}; only a READY rig can be armed; reset it first")
 
     def arm(self, bench: Bench) -> None:
         self.check_start(bench)
@@ -48,14 +48,14 @@ class PacedRig:
             self.state = STOPPED
 
     def rest(self) -> None:
-        """It stands already."""
+        """It is already at rest."""
 
     def reset(self) -> None:
         if self.state == STOPPED:
             self.state = READY
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
-        """A new run begins at its start anyway."""
+        """Nothing to do: a new run begins at its start anyway."""
 
     def close(self) -> None:
         self.state = OFF

@@ -1,10 +1,10 @@
-"""A path is a tick: set-points that are known beforehand, run by the loop like any other system.
+"""A path is a tick: precomputed set-points, run by the loop like any other system.
 
-Driving home, calibrating and identifying differ from a run in where the set-points come from, and in nothing else: the same
-loop, guard, watch and soft stop. A path begins at the set-point that the robot has.
+Driving home, calibrating and identifying differ from a run only in the source of the set-points: the same loop, guard, watch
+and soft stop. A path begins at the robot's present set-point.
 
-Nothing is simulated, so a path need not keep up with the clock. A robot that missed an answer stands; the path waits for it,
-goes back by the step that was not made, and comes back to its speed within half of the limits.
+Nothing is simulated, so a path need not keep up with the clock. A robot that missed an answer stands still; the path waits for
+it, goes back by the step that was not executed, and regains its speed within half of the limits.
 """
 
 import math
@@ -25,8 +25,8 @@ from hilt.device.rigfile import RigLimits
 from hilt.maths import so3
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_JERK, PEAK_SPEED, quintic
 
-SHARE = 0.5  # of the rig's limits, on the way to the start and back to speed
-PATIENCE = 10  # times as long as planned a path may take, where a machine misses many cycles
+SHARE = 0.5  # of the rig's limits, when driving to the start and regaining speed
+PATIENCE = 10  # a path may take this many times as long as planned, if the machine misses many cycles
 ROW = row_type((*GUARD.reads, *GUARD.writes, "X_WB_meas", "V_WB_meas"))
 _STATE = record(guard=GUARD.state)
 _PARAMS = record(dt="f8", guard=GUARD.params)
@@ -34,16 +34,16 @@ _PARAMS = record(dt="f8", guard=GUARD.params)
 
 @dataclass(frozen=True)
 class Path:
-    """One pose for each cycle, each meant for the next one."""
+    """One pose per cycle, each meant for the next cycle."""
 
     poses: np.ndarray  # POSE
     limits: Any  # as the guard packs them
-    boxed: bool = True  # whether the robot has to stay in the workspace all the way
-    progress: np.ndarray = field(default_factory=lambda: np.zeros(1))  # poses that have been sent, by now
+    boxed: bool = True  # whether the robot has to stay in the workspace throughout
+    progress: np.ndarray = field(default_factory=lambda: np.zeros(1))  # poses sent so far
 
 
 Stood = Callable[[], bool]
-Plan = Callable[[Any], Path]  # from the set-point that the robot has; an InputError if there is no such path
+Plan = Callable[[Any], Path]  # from the robot's set-point; an InputError if there is no such path
 
 
 def packed(limits: Limits, period: float) -> Any:
@@ -54,7 +54,7 @@ def packed(limits: Limits, period: float) -> Any:
 
 
 def ticks(poses: int) -> int:
-    """How many ticks a path takes at most."""
+    """The most ticks that a path may take."""
     return PATIENCE * (poses + 1)
 
 
@@ -81,7 +81,7 @@ class _Tick:
         guard_step(self._sig, self._guard, self._limits, self._period)
 
     def _wait_here(self) -> None:
-        """The robot stands at this place of the path, or at the one before it if the last answer was not heard."""
+        """The robot stands at this pose of the path, or at the previous one if the last answer was not received."""
         has = self._course.last
         before = max(self._place - self._rate, 0.0)
         if _apart(has, self._at(before)) < _apart(has, self._at(self._place)):
@@ -107,7 +107,7 @@ def _apart(a: Any, b: Any) -> float:
 
 
 def _resuming(poses: np.ndarray, period: float, limits: Any) -> float:
-    """Seconds in which a robot that stood comes back to the path's speed."""
+    """Seconds in which a robot that stood still regains the path's speed."""
     speed = _largest(np.diff(poses["p"], axis=0)) / period
     turn = 2.0 * _largest(np.diff(poses["q"], axis=0)) / period
     most = min(SHARE * limits["acceleration"], 0.25 * limits["jerk"] * period)
@@ -130,7 +130,7 @@ def bench(path: Path, start: Any, period: float, course: Course, stood: Stood) -
 
 
 def _nothing(*_: Any) -> None:
-    """There is no simulated world beside a path."""
+    """A path has no simulated world."""
 
 
 def _no_rows(*_: Any) -> int:
@@ -138,14 +138,14 @@ def _no_rows(*_: Any) -> int:
 
 
 class NoSink:
-    """For a path that nobody looks back at."""
+    """A sink for a path that is not recorded."""
 
     def append(self, row: np.ndarray) -> None:
         pass
 
 
 def warm_up() -> None:
-    """Have compiled what a tick, a fault and a stop need: the first packet must be answered within a cycle."""
+    """Compile what a tick, a fault and a stop need: the first packet must be answered within a cycle."""
     start, limits = np.zeros(2, POSE), np.ones(1, GUARD.params)[0]
     start["q"][:, 0] = 1.0
     made = bench(Path(start, limits), start[0], 1.0, Course(1.0), lambda: True)
@@ -155,7 +155,7 @@ def warm_up() -> None:
 
 
 def straight(begin: Any, end: Any, period: float, limits: RigLimits, speed: float) -> np.ndarray:
-    """Poses on the straight way from rest to rest, within a speed [m/s] and a share of the other limits."""
+    """Poses on a straight line from rest to rest, within a speed [m/s] and a fraction of the other limits."""
     way, turn = end["p"] - begin["p"], so3.between(tuple(begin["q"]), tuple(end["q"]))
     length, angle = math.hypot(*way), math.hypot(*turn)
     slowest = max(

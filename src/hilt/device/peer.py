@@ -1,8 +1,8 @@
-"""A UDP port that hears one peer; whoever else sends to it is counted, named and ignored.
+"""A UDP port that accepts one peer; other senders are counted, named and ignored.
 
-UDP has no connections: anybody who can reach a port can send to it. `connect` on a UDP socket has the kernel drop strangers,
-but then nobody would know of them. So the first `COUNTED` are read and counted; beyond that the socket is connected, and a
-flood costs the loop the reading of one full buffer, once.
+UDP has no connections: anyone who can reach a port can send to it. `connect` on a UDP socket makes the kernel drop packets of
+other senders, but then nobody would know about them. So the first `COUNTED` are read and counted; after that the socket is
+connected, and a flood costs the loop the reading of one full buffer, once.
 """
 
 import contextlib
@@ -12,15 +12,15 @@ from collections.abc import Callable
 
 from hilt.core import clock
 
-COUNTED = 100  # packets of strangers, before the kernel is told to drop them
-NAMED = 3  # strangers whose addresses are told
-_QUEUE_MAX = 4096  # packets; more than a socket's buffer holds unless somebody enlarged it
+COUNTED = 100  # packets of unknown senders, before the kernel drops them
+NAMED = 3  # unknown senders whose addresses are reported
+_QUEUE_MAX = 4096  # packets; more than a socket's buffer holds by default
 
 Sender = tuple[str, int]
 
 
 def parse(text: str) -> tuple[str, int]:
-    """Address and port of "address" or "address:port"; port 0 for any. Numbers only: a name would be looked up elsewhere."""
+    """Address and port of "address" or "address:port"; port 0 for any. Numeric only: a name would need a lookup."""
     address, colon, port = text.partition(":")
     try:
         found = ipaddress.IPv4Address(address)
@@ -37,19 +37,21 @@ def named(sender: Sender) -> str:
 
 
 class PeerPort:
-    """A socket and whom it listens to. Until `settled`, everybody at the allowed address may be the peer."""
+    """A socket and its peer. Until `settled`, any sender at the allowed address may be the peer."""
 
     def __init__(self, size_max: int, allowed: str = "", claims: Callable[[bytes], bool] = lambda _: False) -> None:
-        """`claims` says whether a packet is one of the device: a stranger who may send such is a rival."""
+        """`claims` says whether a packet looks like the device's: another sender of such packets is a rival."""
         self.peer: Sender | None = None
         self.settled = False
         self.strangers = 0  # packets
-        self.rival: Sender | None = None  # somebody at the allowed address who claims to be the peer since that is settled
+        self.rival: Sender | None = (
+            None  # another sender at the allowed address that claims to be the peer, once the peer is settled
+        )
         self.address: Sender = ("", 0)  # our own
         self._allowed = parse(allowed) if allowed else ("", 0)
         self._claims = claims
         self._names: list[str] = []
-        self._shut = False  # whether the kernel drops strangers
+        self._shut = False  # whether the kernel drops other senders
         self._size_max = size_max
         self._socket: socket.socket | None = None
 
@@ -62,17 +64,17 @@ class PeerPort:
         return self._socket is not None
 
     def bind(self, address: str, port: int) -> None:
-        """Take a port for oneself: no option that shares it. Raises what the kernel says."""
+        """Take a port exclusively, without any option that shares it. Raises the kernel's error."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((address, port))
         self.address = self._socket.getsockname()
 
     def settle(self) -> None:
-        """From here on the peer is the peer, by address and port, until the port is closed."""
+        """Fix the peer, by address and port, until the port is closed."""
         self.settled = True
 
     def forget(self) -> None:
-        """Throw away unread what has come so far, and whom we knew."""
+        """Discard all unread packets, and forget the peer."""
         self.peer, self.settled, self.rival = None, False, None
         for _ in range(_QUEUE_MAX):
             data, _ = self._next(0.0)
@@ -80,7 +82,7 @@ class PeerPort:
                 return
 
     def receive(self, deadline: float) -> tuple[bytes, Sender | None]:
-        """The next datagram of the peer, and its sender; no sender if none came in time. A past deadline does not wait."""
+        """The next datagram of the peer, and its sender; no sender if none arrived in time. A past deadline does not wait."""
         for _ in range(_QUEUE_MAX):
             data, sender = self._next(deadline)
             if data is None or sender is None:
@@ -97,7 +99,7 @@ class PeerPort:
                 return self._socket.recvfrom(self._size_max + 1)
             except (TimeoutError, BlockingIOError):
                 break
-            except OSError:  # the peer's port is closed: it may come back
+            except OSError:  # the peer's port is closed: it may reopen
                 if clock.now() > deadline:
                     break
         return None, None
@@ -117,11 +119,11 @@ class PeerPort:
             self._names.append(named(sender))
         if self.settled and self.peer is not None and not self._shut and self.strangers >= COUNTED and self._socket is not None:
             self._shut = True
-            with contextlib.suppress(OSError):  # then they are read and counted as before
+            with contextlib.suppress(OSError):  # if this fails they are read and counted as before
                 self._socket.connect(self.peer)
 
     def send(self, data: bytes) -> bool:
-        """To the peer, without waiting; whether it has left."""
+        """Send to the peer without waiting; returns whether it was sent."""
         if self._socket is None or self.peer is None:
             return False
         try:
@@ -132,15 +134,15 @@ class PeerPort:
         return True
 
     def told(self) -> str:
-        """What strangers have sent, in words; empty if nothing."""
+        """What unknown senders have sent, in words; empty if nothing."""
         if not self.strangers:
             return ""
-        more = f"; from number {COUNTED} on the kernel drops them uncounted" if self._shut else ""
+        more = f"; after {COUNTED} the kernel drops them uncounted" if self._shut else ""
         count = "1 packet" if self.strangers == 1 else f"{self.strangers} packets"
-        return f"{count} of strangers ({', '.join(self._names)}){more}"
+        return f"{count} from unknown senders ({', '.join(self._names)}){more}"
 
     def close(self) -> None:
-        """Give the port back. Never raises, safe to call twice."""
+        """Release the port. Never raises, safe to call twice."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.close()

@@ -1,10 +1,10 @@
-"""Rig files: which robot, which sensor, what they may do, and what of a scenario they decide.
+"""Rig files: robot, sensor, their limits, and the scenario settings that the rig determines.
 
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
-`[limits]` takes the place of the scenario's: the hardware decides, and nobody may ask for more (`check_limits`). `[scenario]`
-holds settings as `--set` would give them, `[scenario.docking]` those for docking alone; the command line's come after. `[tool]`
-becomes the `tool` of systems whose sensor moves. `[facility]` says how `hilt emulate` stands in for robot and sensor.
+`[limits]` replaces the scenario's: the hardware decides, and nothing may exceed it (`check_limits`). `[scenario]` holds
+settings as `--set` would give them, `[scenario.docking]` those for docking only; the command line overrides them. `[tool]`
+becomes the `tool` of systems whose sensor moves. `[facility]` says how `hilt emulate` replaces robot and sensor.
 """
 
 import typing
@@ -36,56 +36,60 @@ from hilt.device import own
 from hilt.device.protocol import RobotSection, SensorSection
 from hilt.sense.tool_load import ToolLoad
 
-TRACKING_DELAY = 0.03  # [s], of a robot that nobody has identified
+TRACKING_DELAY = 0.03  # [s], for a robot that has not been identified
 SHIPPED = Path(__file__).parent / "rigs"
 
 
 class Lab(Section):
-    """How a run on devices is started, watched and ended."""
+    """Start, supervision and end of a run on devices."""
 
     arm: Literal["run", "ask"] = Field(
-        default="ask", description="what arms the robot: the command `hilt run` itself, or a question that is answered with yes"
+        default="ask", description="what arms the robot: the command `hilt run` itself, or a question answered with yes"
     )
-    realtime: bool = Field(default=True, description="take priority, locked memory and a core, as far as the host permits")
+    realtime: bool = Field(
+        default=True, description="use real-time priority, locked memory and a core of its own, as far as the host permits"
+    )
     ready: Second = Field(
-        default=1.0, ge=0, le=3600, description="how long all is watched without moving before the robot goes live"
+        default=1.0, ge=0, le=3600, description="time for which everything is watched without moving before the robot goes live"
     )
-    bias: bool = Field(default=False, description="take the sensor's load for zero when ready")
-    start_tolerance: Metre = Field(default=0.001, gt=0, description="how far the robot may stand from the scenario's start")
+    bias: bool = Field(default=False, description="zero the sensor when READY")
+    start_tolerance: Metre = Field(default=0.001, gt=0, description="largest distance of the robot from the scenario's start")
     tracking_tolerance: Metre = Field(
-        default=0.005, gt=0, description="how far a live robot may be from its set-point, at rest"
+        default=0.005, gt=0, description="largest distance of a live robot from its set-point, at rest"
     )
-    tracking_angle: Radian = Field(default=0.02, gt=0, description="the same, turned")
+    tracking_angle: Radian = Field(default=0.02, gt=0, description="the same for the attitude")
     tracking_delay: Second | None = Field(
         default=None,
         gt=0,
         le=0.25,
-        description="how late the robot follows; if not given, robot.delay of [scenario] and a cycle, or 30 ms",
+        description="lag of the robot; if not given, robot.delay of [scenario] plus a cycle, or 30 ms",
     )
-    lateness: Second = Field(default=0.05, gt=0, description="a tick that begins later than this stops the robot")
+    lateness: Second = Field(default=0.05, gt=0, description="a tick that starts later than this stops the robot")
     missed: Count = Field(default=25, ge=0, description="cycles of the robot that may be missed within a second")
     deceleration: MetrePerSecond2 = Field(default=1.0, gt=0, description="of a soft stop")
     angular_deceleration: Number = Field(default=1.0, gt=0, description="of a soft stop, rad/s²")
     recorder: Literal["stop", "count"] = Field(
-        default="stop", description="when the recorder falls behind or dies: stop softly, or go on and count"
+        default="stop", description="when the recorder falls behind or dies: stop softly, or continue and count"
     )
-    dead_man: bool = Field(default=False, description="somebody must hold the dead man's switch all the time while live")
-    ring: Second = Field(default=10.0, gt=0, le=600, description="how much of the run the ring to the recorder holds")
+    dead_man: bool = Field(default=False, description="the dead man's switch must be held all the time while live")
+    ring: Second = Field(default=10.0, gt=0, le=600, description="length of the ring buffer to the recorder")
 
 
 class Facility(Section):
-    """What stands in for robot and sensor on loopback."""
+    """Emulated robot and sensor on loopback."""
 
-    system: str = Field(description="whose contact the sensor feels")
+    system: str = Field(description="system whose contact the sensor measures")
     scenario: str = Field(description="of that system")
-    dead_time: Second = Field(default=0.008, ge=0, description="of the robot, beside the cycle that RSI itself takes")
+    dead_time: Second = Field(default=0.008, ge=0, description="of the robot, in addition to the cycle that RSI itself takes")
     natural_frequency: RadianPerSecond = Field(default=60.0, gt=0)
     damping_ratio: Number = Field(default=0.9, gt=0, le=1000)
-    robot_jitter: Second = Field(default=0.0, ge=0, description="a packet of the robot leaves up to this much late")
+    robot_jitter: Second = Field(default=0.0, ge=0, description="packets of the robot are sent up to this much late")
     sensor_rate: Hertz = Field(default=1000.0, gt=0)
     sensor_noise: Newton = Field(default=0.05, ge=0)
-    acceleration_limit: MetrePerSecond2 = Field(default=20.0, gt=0, description="of set-points, which the robot itself checks")
-    late_limit: Count = Field(default=25, ge=1, description="answers in a row that may be late before the robot stops itself")
+    acceleration_limit: MetrePerSecond2 = Field(
+        default=20.0, gt=0, description="limit for set-points, checked by the robot itself"
+    )
+    late_limit: Count = Field(default=25, ge=1, description="consecutive late answers after which the robot stops itself")
 
 
 class RigLimits(Limits):
@@ -102,15 +106,14 @@ class RigLimits(Limits):
             if isinstance(given, dict) and key not in given:
                 example = f', typically {key} = "{typical[key]}"' if key in typical else ""
                 raise Unfit(
-                    f"limits.{key} is missing, and on devices nothing may go without a limit; add it to [limits] of the rig "
-                    f"file{example}",
+                    f"limits.{key} is missing, and devices need every limit; add it to [limits] of the rig file{example}",
                     key,
                 )
         return given
 
 
 class RigFile(Section):
-    """A rig file, its drivers' tables still as they were written."""
+    """A rig file, with the drivers' tables still as written."""
 
     summary: str = ""
     robot: dict[str, Any]
@@ -120,7 +123,7 @@ class RigFile(Section):
     tool: ToolLoad | None = None
     scenario: dict[str, Any] = Field(default_factory=dict)
     facility: Facility | None = None
-    _folder: Path | None = PrivateAttr(default=None)  # where the file lies, and drivers of one's own beside it
+    _folder: Path | None = PrivateAttr(default=None)  # folder of the file, and of user-defined drivers beside it
 
     @property
     def robot_section(self) -> RobotSection:
@@ -134,7 +137,7 @@ class RigFile(Section):
 
     @property
     def tracking_delay(self) -> float:
-        """How late the robot follows its set-points [s], as far as the rig file knows."""
+        """Lag of the robot behind its set-points [s], as far as the rig file knows."""
         if self.lab.tracking_delay is not None:
             return self.lab.tracking_delay
         tables = [self.scenario, *(table for table in self.scenario.values() if isinstance(table, dict))]
@@ -145,7 +148,7 @@ class RigFile(Section):
         return max(found) + float(self.robot_section.cycle) if found else TRACKING_DELAY
 
     def setting(self, key: str, default: Any, system: str | None = None) -> Any:
-        """One key of [scenario], for a system or where none is named; refused if its tables differ and nobody says which."""
+        """One key of [scenario], for a system or in general; refused if its tables differ and no system is given."""
         tables = {name: table for name, table in self.scenario.items() if isinstance(table, dict)}
         general = self.scenario.get(key, default)
         if system is not None:
@@ -158,7 +161,7 @@ class RigFile(Section):
         return next(iter(found.values()), general)
 
     def settings(self, system: str) -> list[tuple[str, Any]]:
-        """What the rig decides of a scenario of a system, key by key: those for all, those for this one, tool and limits."""
+        """The scenario settings that the rig determines for a system, key by key: general, this system's, tool and limits."""
         keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}
         named = self.scenario.get(system, {})
         if not isinstance(named, dict):
@@ -170,17 +173,17 @@ class RigFile(Section):
         tool = self.tool if self.tool is not None and _carries(system) else None
         if tool is not None and self.lab.bias:
             raise InputError(
-                "[tool] takes the load off the measured wrench, and lab.bias has the sensor take it for zero as well; "
+                "[tool] subtracts the load from the measured wrench, and lab.bias zeroes the sensor at this load as well; "
                 "set lab.bias = false, or remove [tool]"
             )
         return [*own, *_keys("limits", self.limits), *(_keys("tool", tool) if tool is not None else ())]
 
 
 def check_limits(values: Any, file: RigFile) -> None:
-    """Refuse a scenario whose limits are wider than the rig's; tighter ones are fine. To be called before anybody is armed."""
+    """Refuse a scenario whose limits are wider than the rig's; tighter ones are fine. Call it before arming."""
     for key, field in RigLimits.model_fields.items():
         asked, allowed = _unlimited(getattr(values.limits, key)), getattr(file.limits, key)
-        unit = next((each.symbol for each in field.metadata if isinstance(each, Unit)), "m")  # of a place: by its axes
+        unit = next((each.symbol for each in field.metadata if isinstance(each, Unit)), "m")  # of a position: by its axes
         pairs = [("", asked, allowed)] if isinstance(allowed, float) else zip((" x", " y", " z"), asked, allowed, strict=True)
         for axis, one, bound in pairs:
             fits, end = (one >= bound, "least") if key == "workspace_min" else (one <= bound, "most")
@@ -197,7 +200,7 @@ def _unlimited(limit: Any) -> Any:
 
 
 def _carries(system: str) -> bool:
-    """Whether the sensor of a system moves with a tool whose load it takes off; `tool` may be something else there."""
+    """Whether the sensor of a system moves with a tool whose load is subtracted; `tool` may mean something else there."""
     model: Any = registry.system(system).scenario
     field = model.model_fields.get("tool")
     return field is not None and ToolLoad in (field.annotation, *typing.get_args(field.annotation))
@@ -219,18 +222,18 @@ def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -
 
 
 def _foreign(group: str, table: dict[str, Any]) -> bool:
-    """Whether a driver is code that hilt does not bring."""
+    """Whether a driver is code that is not part of hilt."""
     name = str(table.get("driver", ""))
     return ":" in name or (name in registry.names(group) and not registry.shipped(group, name))
 
 
 def shipped() -> dict[str, Path]:
-    """The rig files that come with hilt, by their names."""
+    """The rig files that come with hilt, by name."""
     return {path.stem: path for path in sorted(SHIPPED.glob("*.toml"), key=lambda path: path.stem)}
 
 
 def find(rig: str, *others: str) -> Path:
-    """The file that is meant by a path, or by the name of one that comes with hilt: `dry-lab`; `others` are known as well."""
+    """The file for a path, or for the name of one that comes with hilt, such as `dry-lab`; `others` are also known."""
     if rig.endswith(".toml"):
         return Path(rig)
     if rig in shipped():
@@ -240,7 +243,7 @@ def find(rig: str, *others: str) -> Path:
 
 
 def load(path: Path, *, drivers: bool = True) -> RigFile:
-    """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt's own: no other code is run."""
+    """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt itself: no other code is run."""
     found: RigFile = scenario.build(RigFile, toml.read(path, "rig"), places.of(path))  # type: ignore[type-var]
     found._folder = path.absolute().parent
     if drivers or not _foreign("robots", found.robot):

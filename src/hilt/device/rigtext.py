@@ -1,4 +1,4 @@
-"""Change a table of a rig file and leave the rest of its text, comments included, as somebody wrote it."""
+"""Change a table of a rig file and leave the rest of its text, including comments, unchanged."""
 
 import json
 import re
@@ -22,7 +22,7 @@ def _key(line: str) -> str | None:
 
 
 def set_table(text: str, table: str, values: Mapping[str, Any], comment: str = "") -> str:
-    """The text with these keys in `[table]`: changed where they stand, one on a line, else added; a new table at the end."""
+    """The text with these keys in `[table]`: changed in place, one per line, or added; a new table goes at the end."""
     lines = text.splitlines()
     heads = [i for i, line in enumerate(lines) if re.match(r"\s*\[", line) and _is_head(line)]
     begin = next((i for i in heads if lines[i].split("#")[0].strip() == f"[{table}]"), None)
@@ -45,7 +45,7 @@ def set_table(text: str, table: str, values: Mapping[str, Any], comment: str = "
     for part in table.split("."):
         found = found.get(part, {})
     if any(key not in found for key in values):
-        raise InputError(f"[{table}] of the rig file is written in a way that cannot be changed; put its keys on one line each")
+        raise InputError(f"[{table}] of the rig file cannot be changed automatically; put each of its keys on its own line")
     return changed
 
 

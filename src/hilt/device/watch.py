@@ -1,13 +1,13 @@
-"""The robot is watched while it is live: its measured place and speed against set-point, workspace and limits.
+"""Watch a live robot: its measured pose and speed compared with set-point, workspace and limits.
 
-A robot that answers its set-points u with a delay, x = ∫ h(d) u(t - d) dd with ∫ h = 1, is never further from its newest
-set-point than that one is from the set-points of the last `window` seconds, if h has died out by then:
+A robot that follows its set-points u with a delay, x = ∫ h(d) u(t - d) dd with ∫ h = 1, is never further from its newest
+set-point than that one is from the set-points of the last `window` seconds, if h has decayed by then:
 
     |x - u(t)| ≤ tolerance + max |u(t - d) - u(t)|  over d ≤ window = 2 · tracking_delay
 
-So a robot at rest must be within the tolerance, and one in motion within that and its own speed times its delay. Places may be
-outside the workspace by the tolerance with which a robot may stand at the start. Speeds are means over a few cycles, since the
-encoders' noise is divided by the time. A single odd packet is no fault: three in a row are.
+So a robot at rest must be within the tolerance, and a moving one within the tolerance plus its speed times its delay. Positions
+may be outside the workspace by the tolerance allowed at the start. Speeds are means over a few cycles, since the encoders'
+noise is divided by the time. A single odd packet is not a fault: three in a row are.
 """
 
 import math
@@ -22,9 +22,9 @@ from hilt.device.rigfile import RigFile
 from hilt.maths import so3, vec
 
 ROWS = 256  # of the set-points kept
-MEAN = 5  # cycles that a measured speed is the mean of
+MEAN = 5  # cycles over which a measured speed is averaged
 IN_A_ROW = 3  # packets
-OVER = 1.25  # times the limit of a speed: a robot that overshoots its set-point's speed is no runaway
+OVER = 1.25  # times the limit of a speed: a robot that overshoots its set-point's speed is not a runaway
 PLACE_NOISE, TURN_NOISE = 1e-4, 5e-4  # m, rad of the encoders, divided by the time of a mean
 _STATE = record(
     p=("f8", (ROWS, 3)),
@@ -68,7 +68,7 @@ def _mean_size(rows):
 
 @jit
 def _keep(x, told, twist):
-    """The newest set-point and twist in their rings; returns the index of the set-point."""
+    """Store the newest set-point and twist in their rings; returns the index of the set-point."""
     now = x.count % ROWS
     vec.store(x.p[now], vec.load(told.p))
     so3.store(x.q[now], so3.load(told.q))
@@ -80,7 +80,7 @@ def _keep(x, told, twist):
 
 @jit
 def _say(x, seen, axis, value, limit):
-    """Keep the figures of what is beyond its limit; whether it has been so for long enough."""
+    """Keep the values of what exceeds its limit; returns whether it has done so for long enough."""
     if seen >= IN_A_ROW:
         x.axis, x.value, x.limit = axis, value, limit
         return True
@@ -89,7 +89,7 @@ def _say(x, seen, axis, value, limit):
 
 @jit
 def look(x, p, limits, here, twist, told):
-    """One packet: a fault code or 0. `told` is the set-point that the robot has when it measures itself."""
+    """One packet: a fault code or 0. `told` is the robot's set-point at the time of its measurement."""
     now = _keep(x, told, twist)
     place, q, u, u_q = vec.load(here.p), so3.load(here.q), vec.load(told.p), so3.load(told.q)
     away, turned, moved, swung = _apart(place, u), _turned(u_q, q), 0.0, 0.0
@@ -124,7 +124,7 @@ def look(x, p, limits, here, twist, told):
 
 
 class Watch:
-    """`look` at every packet of a live robot; `axis`, `value` and `limit` of what it found are in `x`."""
+    """Call `look` for every packet of a live robot; `axis`, `value` and `limit` of a fault are in `x`."""
 
     def __init__(self, file: RigFile) -> None:
         self._state, self._p = np.zeros(1, _STATE), np.zeros(1, _PARAMS)[0]
@@ -136,7 +136,7 @@ class Watch:
         p["place_noise"], p["turn_noise"] = PLACE_NOISE / (MEAN * cycle), TURN_NOISE / (MEAN * cycle)
 
     def start(self, limits: Any, boxed: bool) -> None:
-        """A robot at rest; the way home may begin outside of the workspace (`boxed`)."""
+        """Start with a robot at rest; the path home may begin outside the workspace (`boxed`)."""
         self._state[:] = np.zeros(1, _STATE)
         self._limits, self._p["boxed"] = limits, boxed
 

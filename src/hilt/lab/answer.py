@@ -1,10 +1,10 @@
-"""The model of a robot's answer and its fit to a track; the convention is in identify_robot.py.
+"""The model of a robot's response and its fit to a track; the convention is in identify.py.
 
-Each undisturbed stretch of the record may start in any state and with an offset of its own: both enter linearly, so they are
+Each undisturbed stretch of the record may start in any state and with its own offset: both enter linearly, so they are
 solved for inside the cost, and the search is over dead time, natural frequency and damping only.
 
-With a dead time of broken cycles the corners of the delayed set-point fall between the cycles. A robot drives them there
-(EXACT); the plant's delay line sees the line at its own ticks only and rounds them off (SAMPLED), which acts like more inertia.
+With a dead time of a non-integer number of cycles the corners of the delayed set-point fall between the cycles. A robot follows
+them there (EXACT); the plant's delay line samples only at its own ticks and rounds them off (SAMPLED), which acts like inertia.
 """
 
 import math
@@ -15,8 +15,8 @@ import numpy as np
 from hilt.lab.gentle import Track
 from hilt.plant.robot import second_order_matrices
 
-SHORTEST = 40  # cycles of a stretch that is used
-FLOOR = 1e-6  # [m], of the residual: no robot's encoders are better, and rounding is no disturbance
+SHORTEST = 40  # cycles of a usable stretch
+FLOOR = 1e-6  # [m], of the residual: no robot's encoders are better, and rounding is not a disturbance
 LONGEST = 0.5  # [s], of delays
 DELAY, SAMPLED, EXACT = 0, 1, 2  # models
 
@@ -28,7 +28,7 @@ def delayed(u: np.ndarray, cycles: float) -> np.ndarray:
 
 
 def _recursion(omega: float, zeta: float, period: float) -> tuple[list[np.ndarray], np.ndarray]:
-    """Numerators of place and velocity and their common denominator, for a set-point that is linear over a period."""
+    """Numerators of position and velocity and their common denominator, for a set-point that is linear over a period."""
     phi, gamma = second_order_matrices(omega, zeta, period)
     (a, b), (c, d) = phi
     before, after = gamma.T
@@ -38,7 +38,7 @@ def _recursion(omega: float, zeta: float, period: float) -> tuple[list[np.ndarra
 
 
 def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places from rest for θ = [dead time in cycles, ln ω, ln ζ], and the denominator that free motions obey."""
+    """Positions from rest for θ = [dead time in cycles, ln ω, ln ζ], and the denominator of free motions."""
     from scipy.signal import lfilter
 
     if model == DELAY:
@@ -47,7 +47,7 @@ def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple
     numerators, denominator = _recursion(omega, zeta, period)
     if model == SAMPLED:
         return u[0] + lfilter(numerators[0], denominator, delayed(u, theta[0]) - u[0]), denominator
-    # The answer to the line itself, asked between the cycles: `part` of a cycle after cycle k - whole.
+    # The response to the line itself, between the cycles: `part` of a cycle after cycle k - whole.
     whole = math.ceil(theta[0])
     part = max(whole - theta[0], 1e-9)
     v = np.concatenate([np.zeros(whole), u - u[0]])
@@ -59,7 +59,7 @@ def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple
 
 
 class Record:
-    """Set-points and places on the robot's own cycles, and which of them are of use."""
+    """Set-points and positions on the robot's own cycles, and which of them are usable."""
 
     def __init__(self, track: Track, period: float, axis: np.ndarray) -> None:
         self.period = period
@@ -71,13 +71,13 @@ class Record:
         for k, value in zip(track.cycle[:-1], sent[:-1], strict=True):
             self.u[k + 1 :] = value  # held until the next answer
         self.lost = n - len(track.cycle)
-        self.breaks = {int(k) + 1 for k in track.cycle[track.unheard]}  # from here on the set-point is another
+        self.breaks = {int(k) + 1 for k in track.cycle[track.unheard]}  # the set-point differs from here
         self.unheard = len(self.breaks)
         self.sensor_period = track.sensor_period
-        self.outside = np.zeros(n, bool)  # does not fit the rest
+        self.outside = np.zeros(n, bool)  # inconsistent with the rest
 
     def stretches(self, margin: float) -> list[slice]:
-        """Undisturbed cycles, each stretch from where the disturbance before it has gone through the dead time."""
+        """Undisturbed cycles; each stretch starts when the disturbance before it has passed the dead time."""
         bad = self.outside.copy()
         for k in self.breaks:
             bad[k : k + math.ceil(margin / self.period) + 1] = True
@@ -85,7 +85,7 @@ class Record:
         return [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= SHORTEST]
 
     def correlation_delay(self) -> float:
-        """Lag at which the velocities resemble each other most."""
+        """Lag at which the velocities correlate best."""
         v_u, v_y = np.diff(self.u), np.diff(self.y)
         v_y[~np.isfinite(v_y)] = 0.0
         lags = min(round(LONGEST / self.period), len(v_u) // 2)
@@ -96,7 +96,7 @@ class Record:
         return best * self.period
 
     def residual(self, theta: np.ndarray, stretches: list[slice], model: int) -> np.ndarray:
-        """Measured less model; each stretch with the offset and the free motion that suit it best. NaN outside."""
+        """Measured minus model; each stretch with its best-fitting offset and free motion. NaN outside."""
         from scipy.signal import lfilter
 
         places, denominator = answer(self.u, self.period, theta, model)
@@ -115,7 +115,7 @@ class Record:
 
 
 def fit(record: Record, stretches: list[slice], lag: float, model: int) -> Any:
-    """The best of several starts: the cost has a valley from much dead time to much inertia."""
+    """The best of several starts: the cost has a valley from large dead time to large inertia."""
     from scipy.optimize import least_squares
 
     def cost(theta: np.ndarray) -> np.ndarray:
@@ -123,7 +123,7 @@ def fit(record: Record, stretches: list[slice], lag: float, model: int) -> Any:
         return r[np.isfinite(r)] / FLOOR
 
     T, most, best = record.period, LONGEST / record.period, None
-    # A little below no dead time, so that a robot without any is no corner of the search.
+    # Slightly below zero dead time, so that a robot without any is not at the edge of the search.
     low, high = [-0.9, math.log(1.0), math.log(0.1)], [most, math.log(4.0 / T), math.log(5.0)]
     size = 1 if model == DELAY else 3
     for share in (0.3, 0.6, 0.9):
@@ -133,6 +133,6 @@ def fit(record: Record, stretches: list[slice], lag: float, model: int) -> Any:
             cost, start, bounds=(low[:size], high[:size]), xtol=1e-9, ftol=1e-9, gtol=1e-9, diff_step=1e-6, max_nfev=100
         )
         best = found if best is None or found.cost < best.cost else best
-        if best.cost < 1e-6 * len(record.y):  # a nanometre: there is nothing better to find
+        if best.cost < 1e-6 * len(record.y):  # a nanometre: no better fit is possible
             break
     return best

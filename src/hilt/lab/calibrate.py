@@ -1,17 +1,17 @@
-"""Which load hangs on the sensor: from static poses, by least squares. `hilt calibrate tool RIG.toml`.
+"""Identify the load on the sensor from static poses, by least squares. `hilt calibrate tool RIG.toml`.
 
     f_i = b_f + m g_i        τ_i = b_τ + m c × g_i        g_i = R_iᵀ g, gravity in the sensor's axes of pose i
 
-Both are linear: four unknowns in the forces, six in the torques. How well they are known is decided by how far gravity moves in
-the sensor's axes. With d_i = g_i - mean and noise σ_f, σ_τ of a mean over n samples, N poses of any attitude give
+Both are linear: four unknowns in the forces, six in the torques. Their accuracy depends on how far gravity moves in the
+sensor's axes. With d_i = g_i - mean and noise σ_f, σ_τ of a mean over n samples, N poses of any attitude give
 
     σ_m = σ_f/√(n N)/g        σ_c = σ_τ/√(n ⅔N)/(m g)
 
 2 kg in 12 poses with 0.3 N and 0.015 N·m (0.3 N at 50 mm): one raw sample per pose gives 9 g and 0.27 mm (1 σ), which is not
-surely 1 % (20 g); two give that at 3 σ. With 0.1 N·m one sample gives 1.8 mm, and it takes 30 for 1 mm at 3 σ. `run` averages
-SAMPLES = 250 per pose: 0.6 g, and 0.02 mm or 0.11 mm. Gravity moves less in tilts only: 12 of up to 30°, as `run` takes them,
-know m 2.7 times worse and c 3.3, 2.9 and 2.2 times along x, y and z; tilts of up to 20° 4 times, and 4.8, 4.3 and 3.2 times.
-The inertia shows in no static pose; a rig file has to state it.
+reliably 1 % (20 g); two give that at 3 σ. With 0.1 N·m one sample gives 1.8 mm, and it takes 30 for 1 mm at 3 σ. `run`
+averages SAMPLES = 250 per pose: 0.6 g, and 0.02 mm or 0.11 mm. With tilts only, gravity moves less: 12 tilts of up to 30°, as
+`run` uses, give m 2.7 times worse and c 3.3, 2.9 and 2.2 times along x, y and z; tilts of up to 20° 4 times, and 4.8, 4.3 and
+3.2 times. The inertia does not show in static poses; the rig file has to give it.
 """
 
 import math
@@ -34,14 +34,14 @@ from hilt.maths.quintic import quintic_ways
 from hilt.sense.tool_load import GRAVITY, ToolLoad
 
 SAMPLES = 250  # averaged in each pose
-SPREAD = 0.05  # rms spread of gravity's direction, in each of two directions, below which the poses tell too little (3°)
+SPREAD = 0.05  # least rms spread of gravity's direction, in each of two directions (3°)
 _UPRIGHT: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0)
 _GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
 
 
 @dataclass(frozen=True)
 class Tool:
-    """The identified load, in the sensor's axes, with 1 σ of each figure as the scatter of the poses gives it."""
+    """The identified load, in the sensor's axes, with 1 σ of each parameter from the scatter of the poses."""
 
     mass: float
     centre_of_mass: tuple[float, ...]
@@ -79,9 +79,9 @@ def identify_tool(poses: Any, wrenches: Any, gravity: Any = GRAVITY) -> Tool:
     """The load from attitudes q_WS (n, 4) of the sensor and mean wrenches (n, 6) at its origin, in its axes."""
     q, F = np.asarray(poses, float), np.asarray(wrenches, float)
     if len(q) < 4:
-        raise InputError(f"{len(q)} poses are given; at least 4 are needed, and 12 are good; add some")
+        raise InputError(f"{len(q)} poses are given; at least 4 are needed, and 12 are recommended; add some")
     if not (np.isfinite(q).all() and np.isfinite(F).all()):
-        raise InputError("a pose or a wrench is not a finite number; look at the sensor and measure again")
+        raise InputError("a pose or a wrench is not a finite number; check the sensor and measure again")
     g = np.array([so3.rotate_back(tuple(each), tuple(gravity)) for each in q])
     condition = _excitation(g)
     f_design = np.column_stack([g.reshape(-1), np.tile(np.eye(3), (len(q), 1))])
@@ -90,8 +90,8 @@ def identify_tool(poses: Any, wrenches: Any, gravity: Any = GRAVITY) -> Tool:
     tau_fit, tau_cov, tau_rms = _solve(tau_design, F[:, 3:].reshape(-1))
     if not mass > 3.0 * math.sqrt(f_cov[0, 0]):
         raise InputError(
-            f"the load comes out as {mass:.3g} kg ± {math.sqrt(f_cov[0, 0]):.2g} kg, which is no weight; "
-            "look at the sensor's axes (sensor.attitude) and whether it carries the tool at all"
+            f"the load comes out as {mass:.3g} kg ± {math.sqrt(f_cov[0, 0]):.2g} kg, which is not a valid mass; "
+            "check the sensor's axes (sensor.attitude) and whether it carries the tool at all"
         )
     c = tau_fit[:3] / mass
     c_deviation = np.sqrt(np.diag(tau_cov)[:3] + c * c * f_cov[0, 0]) / mass
@@ -110,22 +110,22 @@ def identify_tool(poses: Any, wrenches: Any, gravity: Any = GRAVITY) -> Tool:
 
 
 def _excitation(g: np.ndarray) -> float:
-    """How gravity moves in the sensor's axes: refuse what leaves an unknown open, and say which."""
+    """How gravity moves in the sensor's axes: refuse poses that leave a parameter undetermined, and say which."""
     d = (g - g.mean(axis=0)) / np.linalg.norm(g[0])
     squares, axes = np.linalg.eigh(d.T @ d / len(g))
     spread, along = np.sqrt(np.maximum(squares[::-1], 0.0)), axes[:, -1]
     advice = "add poses that tilt the tool by 30° or more about two different horizontal axes"
     if spread[0] < SPREAD:
         raise InputError(
-            f"all {len(g)} poses hold the sensor alike against gravity (they spread by {math.degrees(spread[0]):.2g}°, "
-            f"{math.degrees(SPREAD):.2g}° are needed); weight and bias cannot be told apart; {advice}"
+            f"all {len(g)} poses hold the sensor in nearly the same attitude (they spread by {math.degrees(spread[0]):.2g}°, "
+            f"{math.degrees(SPREAD):.2g}° are needed); weight and bias cannot be distinguished; {advice}"
         )
     if spread[1] < SPREAD:
         raise InputError(
-            f"the {len(g)} poses move gravity along one direction of the sensor only, [{along[0]:.2f}, {along[1]:.2f}, "
-            f"{along[2]:.2f}]; the centre of mass along it cannot be known; {advice}"
+            f"the {len(g)} poses move gravity along only one direction of the sensor, [{along[0]:.2f}, {along[1]:.2f}, "
+            f"{along[2]:.2f}]; the centre of mass along it cannot be determined; {advice}"
         )
-    # The torques' normal matrix for m c, the bias eliminated: sum |d|² 1 - d dᵀ.
+    # The torques' normal matrix for m c, with the bias eliminated: sum |d|² 1 - d dᵀ.
     weakest, strongest = spread[1] ** 2 + spread[2] ** 2, spread[0] ** 2 + spread[1] ** 2
     return float(math.sqrt(strongest / weakest))
 
@@ -147,13 +147,13 @@ def _floats(values: Any) -> tuple[float, ...]:
 
 
 def tilts(poses: int, tilt: float) -> list[tuple[float, ...]]:
-    """Turns about horizontal axes of W, evenly over a disc, from one to the next by the golden angle."""
+    """Turns about horizontal axes of W, spread evenly over a disc by the golden angle."""
     turns = [(tilt * math.sqrt((i + 1) / poses), _GOLDEN * i) for i in range(poses)]
     return [so3.exp((size * math.cos(angle), size * math.sin(angle), 0.0)) for size, angle in turns]
 
 
 def path_of(stops: list[tuple[float, ...]], period: float, limits: Limits, dwell: int) -> tuple[np.ndarray, list[int]]:
-    """Turn on the spot from stop to stop and back, rest in each; with the tick at which each rest begins."""
+    """Turn in place from pose to pose and back, with a rest at each; also returns the tick at which each rest begins."""
     q_now, pieces, rests, length = _UPRIGHT, [], [], 0
     speed = gentle.SHARE * limits.angular_speed
     for i, q_next in enumerate([*stops, _UPRIGHT]):
@@ -189,9 +189,9 @@ def run(
     ask: Ask | None = None,
     system: str | None = None,
 ) -> Tool:
-    """Turn the tool through static poses about the mock-up's origin, measure, identify; the robot ends where it began.
+    """Turn the tool through static poses about the mock-up's origin, measure and identify; the robot returns to its start.
 
-    At half of limits.angular_speed. The space around must let the tool turn: limits.workspace knows of the origin only.
+    At half of limits.angular_speed. The tool needs free space to turn: limits.workspace checks only the origin.
     Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
     """
     attitude = rig.setting("sensor.attitude", _UPRIGHT, system)
@@ -203,7 +203,7 @@ def run(
 
 
 def write(tool: Tool, source: Path, target: Path) -> None:
-    """A copy of the rig file with the load in its table [tool]; an inertia that stands there stays."""
+    """A copy of the rig file with the load in its table [tool]; an existing inertia is kept."""
     values = {
         "mass": f"{tool.mass:.6g} kg",
         "centre_of_mass": [f"{1e3 * part:.4f} mm" for part in tool.centre_of_mass],

@@ -1,8 +1,8 @@
-"""The doctor: can this host run a loop in real time, and what would have to change?
+"""The doctor: can this host run a loop in real time, and what should be changed?
 
-It looks at the host, and it measures: a clean process waits for the deadlines of the asked rate, as the loop does, and says how
-late it was woken. The grade is by the worst lateness, since one late tick is enough to stop a robot. Beside it cyclictest, the
-yardstick of the real-time Linux people, where it is installed: what that shows on a core no program can better.
+It inspects the host, and it measures: a clean process waits for deadlines at the requested rate, as the loop does, and reports
+how late it was woken. The grade follows the worst lateness, since one late tick is enough to stop a robot. For comparison it
+runs cyclictest, the standard benchmark of real-time Linux, if installed: no program on that core can do better than that.
 """
 
 import json
@@ -27,7 +27,7 @@ GRADES = ((50.0, "excellent"), (100.0, "good"), (200.0, "fair"), (500.0, "poor")
 WORST_GRADE = "unfit"
 RATES = (1.0, 10_000.0)
 HISTOGRAM_END = 20_000  # [µs]
-WARM_UP = 20  # deadlines that are not counted: pages and caches come in
+WARM_UP = 20  # deadlines that are not counted, while pages and caches are loaded
 _CPU = Path("/sys/devices/system/cpu")
 _KERNEL = Path("/proc/sys/kernel")
 
@@ -37,18 +37,20 @@ def grade(worst_us: float) -> str:
 
 
 def check(rate: float, seconds: float) -> None:
-    """Refuse what cannot be measured, and measuring while somebody needs the machine."""
+    """Refuse what cannot be measured, and refuse to measure beside a live session."""
     if not RATES[0] <= rate <= RATES[1]:
-        raise InputError(f"rate is {rate:g} Hz; {RATES[0]:g} to {RATES[1]:g} Hz can be measured; choose one of them")
+        raise InputError(f"rate is {rate:g} Hz; it must be {RATES[0]:g} to {RATES[1]:g} Hz; choose a rate in this range")
     if not 1.0 / rate <= seconds <= 3600.0:
-        raise InputError(f"time is {seconds:g} s; one period ({1.0 / rate:g} s) to 3600 s can be measured; choose one of them")
+        raise InputError(
+            f"time is {seconds:g} s; it must be one period ({1.0 / rate:g} s) to 3600 s; choose a time in this range"
+        )
     cores.check_nobody_live()
 
 
 def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
-    """Look at the host and measure it at a rate [Hz], for a while; see `words`."""
+    """Inspect the host and measure it at a rate [Hz], for some seconds; see `words`."""
     check(rate, seconds)
-    ours = Claims()  # nor does a session begin on this core meanwhile
+    ours = Claims()  # so that no session starts on this core in the meantime
     try:
         core, host = cores.take(ours), look()
         found: dict[str, Any] = {"rate_hz": rate, "seconds": seconds, **measure_apart(rate, seconds, core), "host": host}
@@ -86,7 +88,7 @@ def measure(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
 
 
 def measure_apart(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
-    """The same in a process that has done nothing else."""
+    """The same in a fresh process."""
     command = child.command("hilt.lab.doctor", str(rate), str(seconds), "" if core is None else str(core))
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=seconds + 60.0)
     measured: dict[str, Any] = json.loads(answer.stdout)
@@ -94,7 +96,7 @@ def measure_apart(rate: float, seconds: float, core: int | None) -> dict[str, An
 
 
 def cyclictest(rate: float, seconds: float, core: int | None) -> dict[str, Any] | None:
-    """The same deadlines by cyclictest on the same core; None where it is not installed or may not run."""
+    """The same deadlines by cyclictest on the same core; None if it is not installed or not permitted to run."""
     program = shutil.which("cyclictest")
     if program is None:
         return None
@@ -116,7 +118,7 @@ def read_histogram(text: str) -> tuple[dict[int, int], int]:
             beyond = int(parts[3])
         elif len(parts) == 2 and all(part.isdigit() for part in parts) and int(parts[1]):
             counts[int(parts[0])] = int(parts[1])
-    if beyond:  # how late these were is known by the worst of them only
+    if beyond:  # only the worst of these is known
         counts[worst] = beyond
     return counts, max([worst, *counts])
 
@@ -140,7 +142,7 @@ def _text(path: Path) -> str:
 
 
 def preemption() -> str:
-    """How the kernel lets itself be interrupted: realtime is what a fast loop wants."""
+    """The kernel's preemption model: a fast loop needs realtime."""
     if _text(Path("/sys/kernel/realtime")) == "1":
         return "realtime"
     now = _text(Path("/sys/kernel/debug/sched/preempt"))  # "none voluntary (full)"
@@ -154,7 +156,7 @@ def preemption() -> str:
 
 
 def look() -> dict[str, Any]:
-    """What the host is and what it permits, without measuring."""
+    """Properties and permissions of the host, without measuring."""
     rights = realtime.take_rights(None)
     rights.release()
     return {
@@ -176,7 +178,7 @@ def look() -> dict[str, Any]:
 
 
 def _throttling() -> float | None:
-    """Share of a second after which the kernel takes the core from a real-time process; None for never."""
+    """Fraction of a second after which the kernel throttles a real-time process; None for never."""
     runtime, period = _text(_KERNEL / "sched_rt_runtime_us"), _text(_KERNEL / "sched_rt_period_us")
     if not runtime or not period or int(runtime) < 0:
         return None
@@ -184,7 +186,7 @@ def _throttling() -> float | None:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """Network interfaces: whether a cable is in, and how fast [Mbit/s]."""
+    """Network interfaces: whether a cable is connected, and the speed [Mbit/s]."""
     found = {}
     for folder in sorted(Path("/sys/class/net").glob("*")):
         speed = _text(folder / "speed")
@@ -197,18 +199,20 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def advise(found: dict[str, Any]) -> list[str]:
-    """What to change, the most helpful first."""
+    """What to change, the most effective first."""
     host, worst = found["host"], found["lateness_us"]["max"]
     advice = list(host["refused"].values())
     if host["preemption"] != "realtime":
-        advice.append(f"the kernel preempts itself as '{host['preemption']}'; install a PREEMPT_RT kernel (linux-image-rt-*)")
+        advice.append(
+            f"the kernel's preemption model is '{host['preemption']}'; install a PREEMPT_RT kernel (linux-image-rt-*)"
+        )
     if host["virtual"]:
-        advice.append("this is a virtual machine, whose host stops it when it likes; run on the bare machine")
+        advice.append("this is a virtual machine, which its host may pause at any time; run on bare metal")
     slow = [name for name in host["governors"] if name != "performance"]
     if slow:
-        advice.append(f"the frequency governor is {', '.join(slow)}; set it: cpupower frequency-set -g performance")
+        advice.append(f"the frequency governor is {', '.join(slow)}; change it: cpupower frequency-set -g performance")
     if not host["isolated_cores"] and (host["cores"] or 1) > 1:
-        advice.append("no core is set apart; boot with isolcpus=N nohz_full=N rcu_nocbs=N (N: the last core)")
+        advice.append("no core is isolated; boot with isolcpus=N nohz_full=N rcu_nocbs=N (N: the last core)")
     if host["clock_source"] not in ("tsc", "arch_sys_counter", "kvm-clock"):
         advice.append(
             f"the clock source is {host['clock_source'] or 'unknown'}, slow to read; boot with clocksource=tsc if it is stable"
@@ -218,7 +222,7 @@ def advise(found: dict[str, Any]) -> list[str]:
     advice += [f"{name} is wireless; use a cable for devices" for name, net in host["interfaces"].items() if net["wireless"]]
     period = 1e6 / found["rate_hz"]
     if worst > 0.5 * period:
-        advice.append(f"the worst lateness is {worst / period:.0%} of a period; take a slower rate until the host is better")
+        advice.append(f"the worst lateness is {worst / period:.0%} of a period; use a lower rate until the host is improved")
     return advice
 
 

@@ -1,8 +1,8 @@
-"""Drive a robot gently along a known path, outside of a run: to calibrate, to identify. Nothing is simulated here.
+"""Drive a robot gently along a known path, outside a run: to calibrate or identify. Nothing is simulated here.
 
 The path is known beforehand, so all of it is checked against the rig's limits before the robot moves. It is run by the loop, on
-the rig of a run: the same guard, watch and soft stop, and the same consent. Each tick is written down with the cycle of the
-robot's own clock that it belongs to, with what was really sent, and whether the robot says that it heard the answer.
+the rig of a run: the same guard, watch and soft stop, and the same arming. Each tick is recorded with its cycle of the robot's
+own clock, with what was really sent, and whether the robot reports that it received the answer.
 """
 
 import math
@@ -28,11 +28,11 @@ from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 SHARE = 0.5  # of the rig's limits that a calibration uses
 ANGULAR_ACCELERATION = 1.0  # [rad/s²]
 
-Watch = Callable[[int, int], None]  # ticks done, ticks in all
+Watch = Callable[[int, int], None]  # ticks done, total ticks
 
 
 class Stopped(Exception):
-    """The robot was stopped on the way; `fault` says why."""
+    """The robot was stopped on its path; `fault` says why."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.sentence)
@@ -41,24 +41,24 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Track:
-    """What happened at each answered packet."""
+    """A record of each answered packet."""
 
     cycle: np.ndarray  # of the robot's own clock, from 0; a step of 2 is a packet that was not answered
-    unheard: np.ndarray  # the robot says that this answer came too late
+    unheard: np.ndarray  # the robot reports that this answer was too late
     sent: np.ndarray  # POSE, the set-point; meant for one cycle later
-    measured: np.ndarray  # POSE, where the mock-up was at this cycle
+    measured: np.ndarray  # POSE, of the mock-up at this cycle
     wrench: np.ndarray  # (n, 6) [N, N·m]
-    progress: np.ndarray  # poses of the path that had been sent then; where the robot missed answers the path has waited
-    sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if nobody counts them
+    progress: np.ndarray  # poses of the path sent so far; the path waits where the robot missed answers
+    sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if they are not counted
 
 
 def quintic_time(way: float, speed: float, acceleration: float) -> float:
-    """The shortest quintic over `way` within speed and acceleration [s]."""
+    """Duration of the shortest quintic over `way` within speed and acceleration [s]."""
     return max(PEAK_SPEED * way / speed, math.sqrt(PEAK_ACCELERATION * way / acceleration))
 
 
 def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
-    """The poses of a path that is given from where it begins: shifted in W, and turned before the start's own attitude."""
+    """The poses of a path given relative to its start: shifted in W, and turned before the start's own attitude."""
     path = offsets.copy()
     path["p"] += start["p"]
     path["q"] = _product(offsets["q"].T, start["q"])
@@ -66,7 +66,7 @@ def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
 
 
 def _product(first: Any, second: Any) -> np.ndarray:
-    """Of quaternions, whose parts may be columns; one in each row."""
+    """Products of quaternions, whose parts may be columns; one in each row."""
     (w, x, y, z), (a, b, c, d) = first, second
     return np.column_stack(
         [
@@ -79,13 +79,13 @@ def _product(first: Any, second: Any) -> np.ndarray:
 
 
 def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> None:
-    """Refuse a path (poses, from `start` on) that leaves the limits anywhere."""
+    """Refuse a path (poses, beginning at `start`) that exceeds the limits anywhere."""
     p = np.vstack([start["p"], start["p"], path["p"]])
     for axis, low, high, column in zip("xyz", limits.workspace_min, limits.workspace_max, p.T, strict=True):
         if column.min() < low or column.max() > high:
             raise InputError(
                 f"the path goes from {column.min():.4g} m to {column.max():.4g} m along {axis}; limits.workspace allows "
-                f"{low:g} m to {high:g} m; move the robot to the middle of it or take a shorter way"
+                f"{low:g} m to {high:g} m; move the robot to the middle of it or take a shorter path"
             )
     velocity = np.diff(p, axis=0, prepend=p[:1]) / period
     acceleration, q = np.diff(velocity, axis=0) / period, np.vstack([start["q"], start["q"], path["q"]])
@@ -98,7 +98,7 @@ def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> N
         ("angular acceleration", 2.0 * _most(np.diff(q, 2, axis=0)) / period**2, limits.angular_acceleration, "rad/s²"),
     ):
         if limit is not None and not value <= limit * (1.0 + 1e-9):
-            raise InputError(f"the path has a {name} of {value:.4g} {unit}; limits allow {limit:g} {unit}; take it more slowly")
+            raise InputError(f"the path has a {name} of {value:.4g} {unit}; limits allow {limit:g} {unit}; move more slowly")
 
 
 def _most(rows: np.ndarray) -> float:
@@ -106,7 +106,7 @@ def _most(rows: np.ndarray) -> float:
 
 
 class _Diary:
-    """A sink of the loop that writes a track. Its memory is taken before the robot moves."""
+    """A sink of the loop that records a track. Its memory is allocated before the robot moves."""
 
     def __init__(self, rig: LabRig, length: int, progress: np.ndarray) -> None:
         self._rig, self._progress, self.count = rig, progress, 0
@@ -135,7 +135,7 @@ class _Diary:
 
 
 def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: Ask | None = None) -> Track:
-    """Connect, hold the robot until it is armed as a run is, send a path, let go; what was sent and measured."""
+    """Connect, hold the robot until it is armed like a run, send a path, disconnect; returns what was sent and measured."""
     ask = check_ask(file.lab.arm, ask)
     rig = LabRig(file)
     try:
@@ -149,7 +149,7 @@ def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: A
 
 
 def follow(rig: LabRig, offsets: np.ndarray, watch: Watch | None = None) -> Track:
-    """Send a path (see `from_start`) to a robot that is READY. Whatever ends it early ends it in a soft stop and `Stopped`."""
+    """Send a path (see `from_start`) to a READY robot. If anything ends it early, it ends in a soft stop and `Stopped`."""
     limits, count = path.packed(rig.file.limits, rig.cycle), len(offsets)
     progress = np.zeros(1)
     diary, overseer = _Diary(rig, path.ticks(count), progress), Overseer(rig.file.lab)

@@ -1,20 +1,21 @@
-"""How a robot answers: dead time, natural frequency and damping, from a gentle excitation. `hilt identify robot RIG.toml`.
+"""Response of a robot: dead time, natural frequency and damping, from a gentle excitation. `hilt identify robot RIG.toml`.
 
-The convention is that of the loop and of plant/robot.py, so that a simulation with the figures found predicts the lab:
+The convention is that of the loop and of plant/robot.py, so that a simulation with the identified parameters predicts the lab:
 
     tick k reads y_k, then sends the set-point u_{k+1}, which is meant for (k+1) T
-    u(t) goes straight from u_k at kT to u_{k+1} at (k+1)T;   y = G u(t - pure_delay),   G = ω²/(s² + 2ζω s + ω²)
+    u(t) is linear from u_k at kT to u_{k+1} at (k+1)T;   y = G u(t - pure_delay),   G = ω²/(s² + 2ζω s + ω²)
 
-A robot with pure_delay = 0 and no G stands at tick k where tick k-1 told it to. `delay` = pure_delay + 2ζ/ω is the whole lag,
-`loop_delay` = delay + T the time from the tick that read a measurement to the robot's answer to it. An RSI controller drives
-an answer in the cycle after it was heard: its pure_delay is one cycle plus its dead time.
+A robot with pure_delay = 0 and no G is at tick k where tick k-1 sent it. `delay` = pure_delay + 2ζ/ω is the total lag,
+`loop_delay` = delay + T the time from the tick that read a measurement to the robot's response to it. An RSI controller
+executes an answer in the cycle after it was received: its pure_delay is one cycle plus its dead time.
 
-The figures are the robot's own. The simulation's robot rounds off the corners of the set-point when the pure delay is no whole
-number of ticks (lab/answer.py); what it needs to answer alike is fitted with its own arithmetic and goes into the rig file.
+These parameters are the robot's own. The simulated robot rounds off the corners of the set-point when the pure delay is not a
+whole number of ticks (lab/answer.py); the parameters for which it responds alike are fitted with its own arithmetic and written
+to the rig file.
 
-Time is the robot's own: its cycles count, not when packets came. A cycle without an answer holds the set-point; an answer that
-the robot calls late, or a stretch that does not fit the rest, divides the record: what follows starts anew with a state and an
-offset of its own. So lost packets cost data, not truth.
+Time is the robot's own: its cycles count, not the arrival of packets. A cycle without an answer holds the set-point; an answer
+that the robot reports late, or a stretch that does not fit the rest, splits the record: the next part starts with its own state
+and offset. So lost packets cost data, not accuracy.
 """
 
 import math
@@ -38,15 +39,15 @@ from hilt.live.ready import Ask
 from hilt.maths.quintic import quintic_ways
 
 LOWEST = 0.5  # [Hz], where the chirp begins
-LEAST_SHARE = 0.5  # of the record that must be of use
+LEAST_SHARE = 0.5  # of the record that must be usable
 _ROUNDS = 6
 
 
 def excitation(period: float, reach: float, speed: float, acceleration: float, chirp: float) -> np.ndarray:
-    """Places along one axis [m], one for each cycle, from rest to rest: steps to ± reach, then a chirp of `chirp` seconds.
+    """Positions along one axis [m], one per cycle, from rest to rest: steps to ± reach, then a chirp of `chirp` seconds.
 
     The steps are quintics. The chirp goes from 0.5 Hz to a tenth of the robot's rate, as large as reach, speed and acceleration
-    let it be: 1/A² = 1/reach² + (ω/v)² + (ω²/a)².
+    allow: 1/A² = 1/reach² + (ω/v)² + (ω²/a)².
     """
     rest = round(0.25 / period)
     pieces, now = [np.zeros(rest)], 0.0
@@ -67,7 +68,7 @@ def excitation(period: float, reach: float, speed: float, acceleration: float, c
 
 @dataclass(frozen=True)
 class RobotFit:
-    """The robot's answer; times in s, in the convention above."""
+    """The robot's response; times in s, in the convention above."""
 
     cycle: float
     kind: str  # of plant/robot.py
@@ -76,10 +77,10 @@ class RobotFit:
     damping_ratio: float
     delay: float
     loop_delay: float
-    correlation_delay: float  # where commanded and measured velocity resemble each other most
+    correlation_delay: float  # lag at which commanded and measured velocity correlate best
     bandwidth: float  # [Hz] at -3 dB, 0 for a pure delay
     deviations: dict[str, float]
-    simulation: dict[str, float]  # pure_delay, natural_frequency, damping_ratio with which plant/robot.py answers alike
+    simulation: dict[str, float]  # pure_delay, natural_frequency, damping_ratio with which plant/robot.py responds alike
     residual: float  # rms [m]
     residual_share: float  # of the rms of the motion
     cycles: int
@@ -117,7 +118,7 @@ class RobotFit:
             ]
         return [
             *lines,
-            f"whole delay        {1e3 * self.delay:.2f} ms; by correlation {1e3 * self.correlation_delay:.2f} ms; "
+            f"total delay        {1e3 * self.delay:.2f} ms; by correlation {1e3 * self.correlation_delay:.2f} ms; "
             f"with the loop's own tick {1e3 * self.loop_delay:.2f} ms",
             f"residual           {1e6 * self.residual:.3g} µm rms, {100 * self.residual_share:.2g} % of the motion; "
             f"{self.used} of {self.cycles} cycles used, {self.lost} not answered, {self.unheard} answers unheard",
@@ -133,11 +134,11 @@ def _ms(seconds: float) -> str:
 
 
 def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotFit:
-    """The robot's answer from a track along one axis of W."""
+    """The robot's response from a track along one axis of W."""
     record = Record(track, period, np.asarray(axis, float))
     lag, n = record.correlation_delay(), len(record.y)
     if np.nanstd(record.y) < 10 * FLOOR:
-        raise InputError("the robot did not move; look whether its program takes corrections, and take a longer way")
+        raise InputError("the robot did not move; check whether its program accepts corrections, and use a longer path")
     margin, fits, model = lag + 4.0 * period, [], EXACT
     for _ in range(_ROUNDS):
         stretches = record.stretches(margin)
@@ -145,10 +146,10 @@ def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotF
         if used < max(LEAST_SHARE * n, 2 * SHORTEST):
             raise InputError(
                 f"only {100 * used / n:.0f} % of {n} cycles are undisturbed ({record.lost} not answered, {record.unheard} "
-                f"answers late), {100 * LEAST_SHARE:.0f} % are needed; see what hilt doctor says of this machine, and try again"
+                f"answers late), {100 * LEAST_SHARE:.0f} % are needed; run hilt doctor to check this machine, and try again"
             )
         fits = [fit(record, stretches, lag, model) for model in (DELAY, SAMPLED, EXACT)]
-        model = SAMPLED if fits[SAMPLED].cost < 0.8 * fits[EXACT].cost else EXACT  # clearly better, not by noise
+        model = SAMPLED if fits[SAMPLED].cost < 0.8 * fits[EXACT].cost else EXACT  # clearly better, not just by noise
         r = record.residual(fits[model].x, stretches, model)
         usual = 1.4826 * float(np.nanmedian(np.abs(r)))
         strange = np.abs(r) > 10.0 * max(usual, FLOOR)
@@ -194,7 +195,8 @@ def _result(record: Record, fits: list[Any], model: int, stretches: list[slice],
         used=int(known.sum()),
         lost=record.lost,
         unheard=record.unheard,
-        sensor_age=0.5 * record.sensor_period,  # its clock is its own: at a robot's cycle any age up to a period is as likely
+        sensor_age=0.5
+        * record.sensor_period,  # its clock is independent: at a robot's cycle any age up to a period is equally likely
         curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": places, "residual": r},
     )
 
@@ -213,12 +215,12 @@ def run(
     watch: Watch | None = None,
     ask: Ask | None = None,
 ) -> RobotFit:
-    """Move the robot ± `reach` [m] along an axis of W about where it stands, at half of the rig's limits, and identify it.
+    """Move the robot ± `reach` [m] along an axis of W about its present pose, at half of the rig's limits, and identify it.
 
     Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
     """
     period, number = rig.robot_section.cycle, "xyz".index(axis)
-    # The chirp ends at a tenth of the robot's rate: there the acceleration is that of the jerk.
+    # The chirp ends at a tenth of the robot's rate: there the jerk limits the acceleration.
     acceleration = min(rig.limits.acceleration, rig.limits.jerk * period / (0.2 * math.pi))
     places = excitation(period, reach, gentle.SHARE * rig.limits.speed, gentle.SHARE * acceleration, chirp)
     offsets = np.zeros(len(places), POSE)
@@ -228,7 +230,7 @@ def run(
 
 
 def write(found: RobotFit, source: Path, target: Path) -> None:
-    """A copy of the rig file with the robot's answer in its table [scenario]."""
+    """A copy of the rig file with the robot's response in its table [scenario]."""
     text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings())
     keys = toml.parse(text)["scenario"]
     for name, system in registry.systems().items():
@@ -241,7 +243,7 @@ def write(found: RobotFit, source: Path, target: Path) -> None:
 
 
 def plot(found: RobotFit, path: Path) -> None:
-    """Commanded, measured and fitted, and what is left; SVG or PNG by the name's end."""
+    """Plot commanded, measured and fitted position, and the residual; SVG or PNG by the file name."""
     from hilt.report import colours, figure
 
     with figure.styled():
@@ -255,7 +257,7 @@ def _drawn(found: RobotFit, colours: Any, figure: Any) -> Any:
     figure.line(above, c["t"], 1e3 * c["measured"], "measured", color=colours.MEASURED)
     figure.line(above, c["t"], 1e3 * c["model"], "fitted", color=colours.CONTROLLER, linewidth=0.8)
     figure.line(below, c["t"], 1e6 * c["residual"], color=colours.MADE, linewidth=0.8)
-    above.set_ylabel("place [mm]")
+    above.set_ylabel("position [mm]")
     below.set_ylabel("residual [µm]")
     below.set_xlabel("t [s]")
     above.legend(loc="upper right")

@@ -1,11 +1,11 @@
 """The bytes of Raw Data Transfer (RDT), big-endian, and nothing else: no socket, no clock.
 
-    request  8 bytes: 0x1234, command, number of samples (0: without end)
+    request  8 bytes: 0x1234, command, number of samples (0: unlimited)
     record  36 bytes: rdt_sequence, ft_sequence, status, then Fx Fy Fz Tx Ty Tz in counts
 
 Counts become newtons and newton metres by the sensor's calibration (counts per newton, counts per newton metre) here.
-The status bits are those of the Ethernet sensors that speak RDT; older boxes name the low bits otherwise, but bit 31 is the
-sum of all errors for every one of them, so the driver trusts that bit and the words only explain it.
+The status bits are those of the Ethernet sensors that speak RDT; older boxes name the low bits differently, but bit 31 is the
+sum of all errors on all of them, so the driver relies on that bit and the words only explain it.
 """
 
 import struct
@@ -42,14 +42,14 @@ COUNT_MIN, COUNT_MAX = -(1 << 31), (1 << 31) - 1
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of one sensor, from its own web page: counts per unit, with newtons and newton metres chosen as units there."""
+    """Calibration of one sensor, from its web page: counts per unit, with newtons and newton metres selected as units there."""
 
     counts_per_force: float  # [1/N]
     counts_per_torque: float  # [1/(N·m)]
 
 
 class Record:
-    """One sample as it came, and in SI."""
+    """One sample as received, and in SI."""
 
     __slots__ = ("counts", "f", "ft_sequence", "rdt_sequence", "status", "tau")
 
@@ -61,7 +61,7 @@ class Record:
 
     @property
     def saturated(self) -> bool:
-        """By the status word, or because a count cannot grow any more."""
+        """By the status word, or because a count is at the end of its range."""
         return bool(self.status & SATURATED) or COUNT_MIN in self.counts or COUNT_MAX in self.counts
 
     @property
@@ -70,7 +70,7 @@ class Record:
 
 
 def decode(data: bytes | bytearray | memoryview, calibration: Calibration, out: Record) -> int:
-    """Fill `out` from a record's bytes; OK or a code, and then `out` is as it was. Any 36 bytes are a record."""
+    """Fill `out` from a record's bytes; OK, or a code with `out` unchanged. Any 36 bytes are a record."""
     if len(data) != RECORD.size:
         return BAD_LENGTH
     out.rdt_sequence, out.ft_sequence, out.status, *counts = RECORD.unpack(data)
@@ -88,7 +88,7 @@ def encode(record: Record) -> bytes:
 
 
 def counts_of(f: tuple[float, ...], tau: tuple[float, ...], calibration: Calibration) -> tuple[int, ...]:
-    """What the sensor counts under a wrench; beyond its numbers it stays at the largest one."""
+    """The sensor's counts under a wrench, clipped to their range."""
     scaled = [calibration.counts_per_force * part for part in f] + [calibration.counts_per_torque * part for part in tau]
     return tuple(round(min(max(part, COUNT_MIN), COUNT_MAX)) for part in scaled)
 
@@ -108,5 +108,5 @@ def decode_request(data: bytes) -> tuple[int, int, int]:
 
 
 def status_words(status: int) -> list[str]:
-    """The status word in words; empty for a sound sensor."""
+    """The status word in words; empty for a healthy sensor."""
     return [STATUS_WORDS.get(bit, f"bit {bit}") for bit in range(32) if status >> bit & 1]

@@ -1,8 +1,8 @@
-"""Driver of a Net F/T: asks for the stream, and at every tick takes the newest sample and throws the older ones away.
+"""Driver of a Net F/T: requests the stream, and at every tick takes the newest sample and discards older ones.
 
-Nothing here waits but `open`. A tick that finds no new sample keeps the last one, whose age is known: the kernel stamps
-packets on arrival, so a sample that lay in the socket's buffer is not taken for a fresh one. The bias is never set by itself.
-The socket is connected from the start: what does not come from the sensor's address and port is dropped by the kernel.
+Only `open` waits. A tick that finds no new sample keeps the last one, whose age is known: the kernel stamps packets on
+arrival, so a sample that waited in the socket's buffer is not taken for a fresh one. The bias is never set automatically.
+The socket is connected from the start: the kernel drops everything that does not come from the sensor's address and port.
 """
 
 import contextlib
@@ -20,57 +20,57 @@ from hilt.core.units import Count, Newton, NewtonMetre, Number, Second
 from hilt.device.netft import codec
 from hilt.device.netft.jump import Jump
 
-_STEP_MAX = 100_000  # a sequence that jumps further is not believed: 14 s of the fastest stream
-_IN_A_ROW = 5  # records: in a row no line brings that many late
-_DRAIN_MAX = 4096  # packets in one tick; a flood must not hold the tick
+_STEP_MAX = 100_000  # a larger jump of the sequence is rejected: 14 s of the fastest stream
+_IN_A_ROW = 5  # consecutive records: no line delivers that many late
+_DRAIN_MAX = 4096  # packets in one tick; a flood must not delay the tick
 _SIZE_MAX = 64
 _PATIENCE = 0.25  # [s] between requests for the stream
 _SO_TIMESTAMPNS = 35  # Linux
-_SO_RXQ_OVFL = 40  # the same: packets that the socket had no room for since it was made
+_SO_RXQ_OVFL = 40  # Linux: packets dropped since the socket was created, for lack of room
 _STAMP = struct.Struct("@qq")
 _COUNT = struct.Struct("@I")
 
 
 class NetFTSettings(Section):
-    """What the driver must know of the sensor and the run."""
+    """What the driver must know about the sensor and the run."""
 
     counts_per_force: Number = Field(gt=0, description="counts per newton, from the sensor's web page")
     counts_per_torque: Number = Field(gt=0, description="counts per newton metre, from the sensor's web page")
-    stale: Second = Field(gt=0, description="a newest sample older than this is a fault")
-    frozen: Second = Field(ge=0, description="counts that stay the same for this long are a fault; 0 for never")
-    gap: Count = Field(default=0, ge=0, description="records that may be lost in a row on the way; 0 for any number")
-    jump_force: Newton = Field(default=0.0, ge=0, description="most that a contact changes from record to record; 0 for any")
+    stale: Second = Field(gt=0, description="it is a fault if the newest sample is older than this")
+    frozen: Second = Field(ge=0, description="it is a fault if the counts stay the same for this long; 0 disables the check")
+    gap: Count = Field(default=0, ge=0, description="consecutive records that may be lost in transit; 0 for any number")
+    jump_force: Newton = Field(default=0.0, ge=0, description="largest change that a contact causes between records; 0 for any")
     jump_torque: NewtonMetre = Field(
-        default=0.0, ge=0, description="most that a contact changes from record to record; 0 for any"
+        default=0.0, ge=0, description="largest change that a contact causes between records; 0 for any"
     )
 
 
 class NetFT:
-    """One sensor. `stop` may be called at any time, also after an `open` that failed."""
+    """One sensor. `stop` may be called at any time, also after a failed `open`."""
 
     def __init__(self, settings: NetFTSettings) -> None:
         self.settings = settings
         self.received = 0  # packets
-        self.used = 0  # samples that `read` gave out
-        self.gaps = 0  # records that never came, by the sequence numbers
+        self.used = 0  # samples returned by `read`
+        self.gaps = 0  # records that never arrived, by the sequence numbers
         self.late = 0  # duplicates and records older than one we had
-        self.rejected = 0  # not a record, or a sequence number that cannot be
-        self.jumps = 0  # records that no contact explains
+        self.rejected = 0  # not a record, or an impossible sequence number
+        self.jumps = 0  # records that no contact can explain
         self.status = 0  # status word of the newest record
         self._calibration = codec.Calibration(settings.counts_per_force, settings.counts_per_torque)
         self._newest, self._next = codec.Record(), codec.Record()
         self._arrived = self._changed = -math.inf
         self._jump = Jump(settings.jump_force, settings.jump_torque)
         self._moved = False
-        self._missing = 0  # records lost in a row on the way, the most of this tick
+        self._missing = 0  # largest number of consecutive records lost in transit in this tick
         self._overflowed = 0
-        self._behind, self._last_behind = 0, -1  # records that look old, one after the other, and the last of them
+        self._behind, self._last_behind = 0, -1  # consecutive records that look old, and the last of them
         self._socket: socket.socket | None = None
 
     def open(self, address: str, port: int, time_limit: float) -> None:
-        """Ask for the stream and wait for its first record; one sentence if none comes."""
+        """Request the stream and wait for its first record; one sentence if none arrives."""
         peer = f"{address}:{port}"
-        advice = "look at the address, the cable and the sensor's power"
+        advice = "check the address, the cable and the sensor's power"
         try:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
@@ -78,7 +78,7 @@ class NetFT:
             self._socket.connect((address, port))
             deadline = clock.now() + time_limit
             while (left := deadline - clock.now()) > 0.0:
-                self._socket.send(codec.encode_request(codec.START))  # again and again: a request can be lost, too
+                self._socket.send(codec.encode_request(codec.START))  # repeatedly: a request can be lost, too
                 self._socket.settimeout(min(left, _PATIENCE))
                 try:
                     data, ancillary, _, _ = self._socket.recvmsg(_SIZE_MAX, 64)
@@ -135,7 +135,7 @@ class NetFT:
         return codec.status_words(self.status)
 
     def bias(self) -> None:
-        """Have the sensor take its present load for zero. Only ever on the user's word."""
+        """Zero the sensor at its present load. Only on the user's request."""
         self._jump.expect()
         self._request(codec.BIAS)
 
@@ -153,14 +153,14 @@ class NetFT:
                 self._socket.send(codec.encode_request(command))
 
     def _drain(self) -> bool:
-        """Empty the socket; True if something newer than before was in it."""
+        """Empty the socket; True if it contained something newer."""
         if self._socket is None:
             return False
         fresh, self._moved = None, False
         for _ in range(_DRAIN_MAX):
             try:
                 data, ancillary, _, _ = self._socket.recvmsg(_SIZE_MAX, 64)
-            except OSError:  # empty, or the peer's port is closed: then the sample grows old
+            except OSError:  # empty, or the peer's port is closed: the sample then becomes stale
                 break
             self.received += 1
             if self._take(data, _overflows(ancillary)):
@@ -178,7 +178,7 @@ class NetFT:
         if codec.decode(data, self._calibration, record) != codec.OK:
             self.rejected += 1
             return False
-        step = (record.rdt_sequence - self._newest.rdt_sequence) & 0xFFFFFFFF  # runs over after 2³² records
+        step = (record.rdt_sequence - self._newest.rdt_sequence) & 0xFFFFFFFF  # wraps after 2³² records
         if (step == 0 or step > 0xFFFFFFFF - _STEP_MAX) and not self._goes_on_behind(record.rdt_sequence):
             self.late += 1
             return False
@@ -189,7 +189,7 @@ class NetFT:
             return False
         self._behind = 0
         self.gaps += step - 1
-        # What came and was not fetched in time is no fault of the sensor: the loop's lateness is watched elsewhere.
+        # Records that arrived but were not fetched in time are not the sensor's fault: lateness is watched elsewhere.
         self._missing = max(self._missing, step - 1 - (overflowed - self._overflowed))
         self._overflowed = overflowed
         self.jumps += self._jump.beyond(self._newest, record, step)
@@ -199,9 +199,9 @@ class NetFT:
         return True
 
     def _goes_on_behind(self, sequence: int) -> bool:
-        """Whether records that look old follow each other, with nothing newer between them: then the newest number was wrong.
+        """Whether several consecutive records look old, with nothing newer between them: then the newest number was wrong.
 
-        A flipped bit may put it ahead by up to _STEP_MAX, and without this no sample would be used until the sensor is there.
+        A flipped bit may put it ahead by up to _STEP_MAX, and without this no sample would be used until the sensor gets there.
         """
         self._behind = self._behind + 1 if sequence == self._last_behind + 1 & 0xFFFFFFFF else 1
         self._last_behind = sequence
@@ -209,7 +209,7 @@ class NetFT:
 
 
 def _overflows(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """Packets that came and found no room, up to this one."""
+    """Packets dropped for lack of room, up to this one."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == _SO_RXQ_OVFL and len(data) == _COUNT.size:
             return int(_COUNT.unpack(data)[0])
@@ -217,7 +217,7 @@ def _overflows(ancillary: list[tuple[int, int, bytes]]) -> int:
 
 
 def _arrival(ancillary: list[tuple[int, int, bytes]]) -> float:
-    """When a packet arrived, by our monotonic clock."""
+    """Arrival time of a packet, by our monotonic clock."""
     now, waited = clock.now(), 0.0
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:

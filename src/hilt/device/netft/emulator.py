@@ -1,8 +1,8 @@
-"""A Net F/T that is not there: it speaks RDT on a real socket and measures whatever `wrench()` says.
+"""An emulated Net F/T: it speaks RDT on a real socket and measures whatever `wrench()` returns.
 
-As the real box it streams to everybody who asked, numbers the records of each stream from 1, has one count of samples for
-all, and takes its load for zero on the bias command. `serve` runs in the caller's thread (a process of its own), `start` in
-a thread of its own. The faults of the way are those of `line`, the faults of the sensor are the attributes below.
+Like the real box it streams to every client that asks, numbers the records of each stream from 1, has one sample counter for
+all, and zeroes its load on the bias command. `serve` runs in the caller's thread (in its own process), `start` in a new thread.
+The faults of the line are those of `line`, the faults of the sensor are the attributes below.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ from hilt.device.netft import codec
 Vector = tuple[float, float, float]
 Wrench = Callable[[], tuple[Vector, Vector]]
 
-_BEHIND_MAX = 0.05  # [s] of records sent at once after a stall of this process; more are left out
+_BEHIND_MAX = 0.05  # [s] of records sent at once after a stall of this process; more are skipped
 _WRAP = 0xFFFFFFFF
 
 
 @dataclass
 class _Stream:
     sequence: int
-    left: int  # records still to send, -1: without end
+    left: int  # records still to send, -1: unlimited
 
 
 class NetFTBox:
@@ -41,20 +41,20 @@ class NetFTBox:
         seed: int = 1,
     ) -> None:
         self.line = Line(seed)
-        self.freeze = False  # the gages stand still, the numbers run on
+        self.freeze = False  # the gages are stuck, the sequence numbers continue
         self.jump: tuple[float, ...] = (0.0,) * 6  # [N, N·m] added to the load
-        self.zero: tuple[float, ...] = (0.0,) * 6  # [N, N·m] taken off the load since the last bias command
+        self.zero: tuple[float, ...] = (0.0,) * 6  # [N, N·m] subtracted from the load since the last bias command
         self.saturate = False
         self.status = 0  # bits to set in every status word
         self.silence = False
-        self.first_sequence = 1  # of a new stream; near 2³² for a test of what comes after
+        self.first_sequence = 1  # of a new stream; near 2³² to test the wrap-around
         self.sent = 0
         self.starts = self.biases = 0  # requests
-        self.refused = 0  # requests that are none
+        self.refused = 0  # invalid requests
         self._wrench, self._calibration, self._period = wrench, calibration, 1.0 / rate
         self._burst = max(int(_BEHIND_MAX * rate), 1)  # samples
         self._streams: dict[tuple[str, int], _Stream] = {}
-        self._seen: tuple[tuple[float, ...], float] | None = None  # load [N, N·m] when last looked at, and when that was
+        self._seen: tuple[tuple[float, ...], float] | None = None  # load [N, N·m] when last read, and the time of that
         self._load: tuple[float, ...] = (0.0,) * 6  # [N, N·m], of the last sample
         self._samples = 0
         self._record = codec.Record()
@@ -71,7 +71,7 @@ class NetFTBox:
         return self
 
     def stop(self) -> None:
-        """End the thread, or `serve` in another one; the port is free then."""
+        """End the thread, or `serve` in another thread; the port is free then."""
         self._end.set()
         if self._thread is not None:
             self._thread.join()
@@ -97,9 +97,9 @@ class NetFTBox:
             self.line.release(now)
 
     def _catch_up(self, now: float, due: float) -> float:
-        """The samples that are due, of which the last ones are sent; when the next one is.
+        """Take the samples that are due and send the last ones; returns when the next one is due.
 
-        A stall of this process is none of the sensor's: its load has changed evenly meanwhile, and it has counted on.
+        A stall of this process is not one of the sensor: its load has changed evenly in the meantime, and it kept counting.
         """
         f, tau = self._wrench()
         load = (*f, *tau)

@@ -1,4 +1,4 @@
-"""Somebody pushes an emulated robot aside: its encoders say so, its set-points know nothing of it."""
+"""An external push on an emulated robot: its encoders show it, its set-points do not."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from hilt.core import clock
 from hilt.maths import so3
 
-Push = tuple[float, ...]  # way [m] and turn [rad] in the robot's base, and the time that it takes [s]
+Push = tuple[float, ...]  # displacement [m] and turn [rad] in the robot's base, and the duration [s]
 NO_PUSH: Push = (0.0,) * 7
 
 
@@ -19,7 +19,7 @@ def push(text: str) -> Push:
 
 
 class Aside:
-    """Where it is pushed to, from where it has been pushed to before, evenly."""
+    """The present displacement: evenly from the previous push to the new one."""
 
     def __init__(self) -> None:
         self._from, self._to, self._begin, self._time = np.zeros(6), np.zeros(6), 0.0, 0.0

@@ -1,8 +1,8 @@
-"""The packets of RSI as poses in SI: millimetres, degrees and KUKA's angles A, B, C are known in this file only.
+"""The packets of RSI as poses in SI: millimetres, degrees and KUKA's angles A, B, C appear only in this file.
 
     R = Rz(A) Ry(B) Rx(C)          A, B, C in degrees
 
-`Rob` is what the controller sends (where the robot is), `Sen` what it must get back (a correction, and the same IPOC).
+`Rob` is what the controller sends (the robot's pose), `Sen` the answer that it needs (a correction, and the same IPOC).
 Poses are those of the tool in the robot's base as the controller sees them; no socket, no clock, no exception.
 """
 
@@ -25,7 +25,7 @@ TICKS_PER_SECOND = 1000  # IPOC counts milliseconds
 _MILLI = 1e-3
 _DEGREE = math.pi / 180.0
 
-# `X_act` and `X_set`: where the tool is and where the controller wants it; `q_act`, `q_set`: the same of the joints [rad].
+# `X_act` and `X_set`: actual and commanded pose of the tool; `q_act`, `q_set`: the same for the joints [rad].
 ROB = record(X_act=POSE, X_set=POSE, q_act=6, q_set=6, delay="i8", ipoc="i8", seen="i8")
 SEN = record(correction=POSE, ipoc="i8")
 
@@ -108,15 +108,15 @@ def _decode(compiled: Any, data: bytes, out: Any) -> int:
 
 
 def decode_rob(data: bytes, out: Any) -> int:
-    """Fill `out` (a record ROB) from a packet of the controller; OK or a code, and then `out` is as it was.
+    """Fill `out` (a record ROB) from a packet of the controller; OK, or a code with `out` unchanged.
 
-    RIst and IPOC must be there; the others keep their last value where the controller does not send them.
+    RIst and IPOC are required; the others keep their last value if the controller does not send them.
     """
     return _decode(_decode_rob, data, out)
 
 
 def decode_sen(data: bytes, out: Any) -> int:
-    """Fill `out` (a record SEN) from an answer to the controller; OK or a code, and then `out` is as it was."""
+    """Fill `out` (a record SEN) from an answer to the controller; OK, or a code with `out` unchanged."""
     return _decode(_decode_sen, data, out)
 
 
@@ -127,7 +127,7 @@ def _frame(X: Any) -> tuple[float, ...]:
 
 
 def _six(names: str, values: Any) -> str:
-    # Six places: a nanometre. What is cut off does not add up, since the driver counts what it really sent.
+    # Six decimals: a nanometre. Rounding does not add up, since the driver remembers what it really sent.
     return " ".join(f'{name}="{value:.6f}"' for name, value in zip(names.split(), values, strict=True))
 
 
@@ -143,6 +143,6 @@ def encode_rob(rob: Any) -> bytes:
 
 
 def encode_sen(correction: Any, ipoc: int, kind: str = "ImFree") -> bytes:
-    """An answer to the controller; `kind` is the name that its own configuration expects (SENTYPE)."""
+    """An answer to the controller; `kind` is the name that its configuration expects (SENTYPE)."""
     frame = _six("X Y Z A B C", _frame(correction))
     return f'<Sen Type="{kind}"><RKorr {frame}/><IPOC>{int(ipoc)}</IPOC></Sen>'.encode()

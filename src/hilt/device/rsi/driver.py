@@ -1,14 +1,14 @@
 """Driver of a KUKA robot with RSI: the controller is the clock, `wait` returns with its packet, `send` answers it.
 
-Every packet must be answered with its own IPOC, in READY as in LIVE: `hold` answers without moving. A correction is never
-zeroed in absolute mode, since that would call the robot back to where it began: there `hold` repeats the last one.
-What is sent is first read back by our own decoder: a packet that it refuses (a number that is not finite) is not sent, and
-the set-point that the driver remembers is the one the controller got, rounding included.
-An answer that the controller discards as late is counted there (`delay`). A relative correction is lost then: the set-point
-that the driver remembers goes back to where it was before it, so that the next one makes up for it; absolute ones do anyway.
-A program that is started again begins from where the robot stands then, and so does the driver; `wait` says so once. It is safe
-with relative corrections only: an absolute one would jump if the driver were mistaken. There nobody is answered any more, until
-the driver is opened again.
+Every packet must be answered with its own IPOC, in READY as in LIVE: `hold` answers without moving. In absolute mode a
+correction is never zeroed, since that would send the robot back to its start: there `hold` repeats the last one.
+Every answer is first read back by our own decoder: a packet that it refuses (a non-finite number) is not sent, and the
+set-point that the driver remembers is the one that the controller got, including rounding.
+The controller counts the answers that it discards as late (`delay`). A relative correction is then lost: the set-point that
+the driver remembers goes back to the previous one, so that the next correction makes up for it; absolute ones do anyway.
+A restarted program begins from the robot's present pose, and so does the driver; `wait` reports it once. This is safe only
+with relative corrections: an absolute one would jump if the driver were mistaken. In absolute mode no packet is answered
+after a restart until the driver is opened again.
 """
 
 import itertools
@@ -24,29 +24,29 @@ from hilt.device.protocol import Reply
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.settings import RsiSettings, pose_of
 
-_FIRST_PACKETS = 25  # heard before the robot is believed: whoever else sends every 12 ms has sent eight meanwhile
-_JUMP_MAX = 10.0  # times step_limit in a cycle; a measured pose that jumps further is not believed
+_FIRST_PACKETS = 25  # received before the robot is accepted: another sender with a 12 ms cycle has sent eight by then
+_JUMP_MAX = 10.0  # times step_limit in a cycle; a larger jump of the measured pose is rejected
 _DRAIN_MAX = 1000
-_RESTART = 10  # cycles without a packet, at least: no program is ended and started again within them
-_REBOOT = 1.0  # [s] that the robot's clock must have gone back by: no packet is under way for that long
+_RESTART = 10  # cycles without a packet, at least: no program can be restarted faster
+_REBOOT = 1.0  # [s] by which the robot's clock must have gone back: no packet is in transit that long
 
 
 class RsiRobot:
-    """One robot. `stop` may be called at any time, also after an `open` that failed."""
+    """One robot. `stop` may be called at any time, also after a failed `open`."""
 
     def __init__(self, settings: RsiSettings) -> None:
         self.settings = settings
         self.packets = 0  # new ones from the controller
         self.late = 0  # of these, read or received too late to be answered
-        self.lost = 0  # never came, by the steps of IPOC
+        self.lost = 0  # never arrived, by the steps of IPOC
         self.duplicates = 0
-        self.rejected = 0  # not a packet, or one that cannot be
+        self.rejected = 0  # not a packet, or an impossible one
         self.limited = 0  # corrections that were shortened
-        self.restarts = 0  # of the robot's program, since it was met
+        self.restarts = 0  # of the robot's program, since it was connected
         self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
         self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
         self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
-        self._before = frames.identity()  # the set-point before the last answer
+        self._before = frames.identity()  # set-point before the last answer
         self._answer_ipoc = self._answer_delay = 0  # of the packet that was answered last
         self._twist = np.zeros(1, TWIST)[0]
         self._next = np.zeros(1, codec.ROB)[0]
@@ -55,7 +55,7 @@ class RsiRobot:
         self._cycle, self._step = 0.0, 0
         self._seen = 0.0
         self._line = PeerPort(codec.SIZE_MAX, settings.peer, lambda data: codec.decode_rob(data, self._next) == codec.OK)
-        self._moving = False  # whether set-points are sent, and the robot is no longer only held
+        self._moving = False  # whether set-points are sent and the robot is not just held
         frames.warm_up()
 
     @property
@@ -71,22 +71,22 @@ class RsiRobot:
         return {name: int(getattr(self, name)) for name in names}
 
     def notes(self) -> list[str]:
-        """What the user should know besides the figures."""
+        """What the user should know besides the counters."""
         told, peer = self._line.told(), self._line.peer
-        found = [f"{told} came to the robot's port {self.port} and were ignored"] if told else []
+        found = [f"{told} arrived at the robot's port {self.port} and were ignored"] if told else []
         if peer is not None and not self.settings.peer:
             found.append(
-                f"robot.peer is not set: {named(peer)} was taken for the robot, for nobody else sent; write it down there"
+                f"robot.peer is not set: {named(peer)} was taken for the robot, since it was the only sender; enter it there"
             )
         return found
 
     @property
     def delay(self) -> int:
-        """How many of our answers the controller has called late."""
+        """Number of our answers that the controller has reported late."""
         return int(self.state["delay"])
 
     def open(self, address: str, port: int, cycle: float, time_limit: float) -> None:
-        """Listen at a port (0: any, see `port`) and wait for the robot; one sentence if it does not come or differs."""
+        """Listen on a port (0: any, see `port`) and wait for the robot; one sentence if it does not send or differs."""
         if cycle not in codec.CYCLES:
             raise InputError(f"robot.cycle is {1e3 * cycle:g} ms but RSI sends every 4 ms or 12 ms; set robot.cycle = '4 ms'")
         self._cycle, self._step = cycle, round(cycle * codec.TICKS_PER_SECOND)
@@ -100,18 +100,18 @@ class RsiRobot:
             raise
 
     def listen(self, address: str, port: int) -> None:
-        """Take the port, before the robot's program is started."""
+        """Open the port, before the robot's program is started."""
         try:
             self._line.bind(address, port)
         except (OSError, OverflowError) as error:
             self.close()
             raise InputError(
-                f"cannot listen for the robot at {address}:{port}: {error}; end the other program or change robot.port"
+                f"cannot listen for the robot on {address}:{port}: {error}; end the other program or change robot.port"
             ) from None
 
     def _meet(self, time_limit: float) -> None:
-        """See a few packets, answer them without moving, and compare the cycle. Nobody is believed for having sent first: a
-        second sender among these packets ends it, since no one can tell which of the two is the robot."""
+        """Receive a few packets, answer them without moving, and check the cycle. Sending first is no proof of being the robot:
+        a second sender among these packets is an error, since nothing shows which of the two is the robot."""
         deadline, stamps, line = clock.now() + time_limit, set[int](), self._line
         line.forget()
         while len(stamps) < _FIRST_PACKETS:
@@ -126,7 +126,7 @@ class RsiRobot:
             if line.peer not in (None, sender):
                 raise InputError(
                     f"two senders claim to be the robot at port {self.port}: {named(line.peer)} and {named(sender)}; "
-                    "end one of them, or name the robot's address and port in robot.peer"
+                    "stop one of them, or set the robot's address and port in robot.peer"
                 )
             line.peer = sender
             self.state, self._next = self._next, self.state
@@ -143,8 +143,8 @@ class RsiRobot:
 
     def _nobody(self, time_limit: float) -> str:
         told = self._line.told()
-        others = f"; {told} came, but robot.peer is {self.settings.peer}" if told else ""
-        advice = "start its RSI program and look at the address in it"
+        others = f"; {told} arrived, but robot.peer is {self.settings.peer}" if told else ""
+        advice = "start its RSI program and check the address in it"
         return f"no robot sent to port {self.port} within {time_limit:g} s; {advice}{others}"
 
     def _check_cycle(self, stamps: list[int]) -> None:
@@ -156,22 +156,22 @@ class RsiRobot:
             )
 
     def _begin(self) -> None:
-        """The robot's program has just started: its set-point is where the robot stands, and no correction has been made."""
+        """The robot's program has just started: its set-point is the robot's pose, and no correction has been made."""
         for pose in (self._start, self._sent, self._before):
             _copy(self.state["X_act"], pose)
         self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
     def wait(self, X_WB: Any, V_WB: Any) -> Reply:
-        """Block until the robot's next packet; write where the mock-up is, and its mean twist since the last one."""
+        """Block until the robot's next packet; write the mock-up's pose, and its mean twist since the last one."""
         code = self._wait(X_WB, V_WB)
-        # Every cycle of the robot is either a packet that came or one that was lost.
+        # Every cycle of the robot is either a packet received or one that was lost.
         return Reply(code, self.packets + self.lost, code != faults.ROBOT_SILENT and not self._last_was_late())
 
     def _wait(self, X_WB: Any, V_WB: Any) -> int:
         deadline, before, fresh = clock.now() + self.settings.patience * self._cycle, int(self.state["ipoc"]), 0
         restarts = self.restarts
         for _ in range(_DRAIN_MAX):
-            # Behind the first new one, only what is there already.
+            # After the first new packet, only what has already arrived.
             data, sender = self._line.receive(0.0 if fresh else deadline)
             if sender is None:
                 break
@@ -197,16 +197,16 @@ class RsiRobot:
         frames.twist_between(self._wanted, self._here, passed, self._twist)
         _copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
-        # Who is the robot has to be clear before it moves; once it moves, a stranger must not be able to stop it.
+        # The identity of the robot must be clear before it moves; once it moves, another sender must not be able to stop it.
         return faults.ROBOT_RIVAL if self._line.rival is not None and not self._moving else faults.NONE
 
     def _take_back(self) -> None:
-        """A relative correction that was not heard was not made."""
+        """A relative correction that was not received was not executed."""
         if self.settings.correction == "relative" and self._last_was_late():
             _copy(self._before, self._sent)
 
     def _last_was_late(self) -> bool:
-        """Whether all answers that were due since the last one, that one among them, were called late: it was not heard."""
+        """Whether all answers due since the last one, including it, were reported late: then it was not received."""
         due = (int(self.state["ipoc"]) - self._answer_ipoc) // self._step
         return due > 0 and int(self.state["delay"]) - self._answer_delay >= due
 
@@ -225,12 +225,12 @@ class RsiRobot:
             return False
         cycles = step // self._step
         moved = frames.distance(self.state["X_act"], self._next["X_act"])
-        # A time stamp must fit our own clock: one that runs ahead would make all that follow look old.
+        # A time stamp must fit our own clock: one that runs ahead would make all later ones look old.
         ahead = cycles * self._cycle > self.settings.patience * self._cycle + 2.0 * silence
         if step % self._step or ahead or moved > _JUMP_MAX * self.settings.step_limit * cycles:
             self.rejected += 1
             return False
-        # A program that runs on calls every cycle without an answer late. One with cycles that nobody waited in was ended.
+        # A running program reports every cycle without an answer as late. If some cycles are not reported, it was restarted.
         due = (int(self._next["ipoc"]) - self._answer_ipoc) // self._step
         if cycles > _RESTART and due - (int(self._next["delay"]) - self._answer_delay) > 1:
             return self._take_new_program()
@@ -243,12 +243,12 @@ class RsiRobot:
         self.restarts += 1
         self._seen = clock.now()
         self.state, self._next = self._next, self.state
-        # Not answered yet; what it will call late is counted from here.
+        # Not answered yet; late reports are counted from here.
         self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
         return True
 
     def send(self, X_WB_cmd: Any) -> int:
-        """Answer the packet: go to this pose within the cycle, as far as the limits of a cycle let it; 0 or a fault code."""
+        """Answer the packet: move to this pose within the cycle, as far as the limits per cycle allow; 0 or a fault code."""
         if self._answered:
             return faults.ROBOT_LINE
         _copy(X_WB_cmd, self._twin)
@@ -278,7 +278,7 @@ class RsiRobot:
         return faults.NONE if answered else faults.ROBOT_LINE
 
     def sent(self, X_WB: Any) -> None:
-        """Write the set-point that the robot has now: from here the next one must start."""
+        """Write the robot's present set-point, from which the next one must start."""
         frames.to_world(self._X_WR, self._sent, self._X_TB, self._twin)
         _copy(self._twin, X_WB)
 
@@ -288,7 +288,7 @@ class RsiRobot:
             self.hold()
 
     def close(self) -> None:
-        """Stop, and give the port back. The robot stops by itself when its packets are no longer answered."""
+        """Stop, and release the port. The robot stops by itself when its packets are no longer answered."""
         self.stop()
         self._line.close()
 
@@ -296,7 +296,7 @@ class RsiRobot:
         return self._sent if self.settings.correction == "relative" else self._start
 
     def _reply(self, data: bytes) -> bool:
-        """One answer to a packet: a second one would be taken for the next packet's."""
+        """Send one answer per packet: a second one would be taken for the next packet's."""
         if not self._line.opened or self._answered:
             return False
         self._answered = True

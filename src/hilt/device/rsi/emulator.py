@@ -1,15 +1,15 @@
-"""A KUKA controller that is not there: its own clock, its own limits, and a diary of every set-point it got.
+"""An emulated KUKA controller: its own clock, its own limits, and a log of every set-point received.
 
-Each cycle it sends where it is and has until the next one to hear the answer with the same IPOC. An answer that is late,
-missing or of another IPOC moves nothing and counts in Delay; `late_limit` of them in a row stop it, and so does a correction
-beyond its limits. Stopped, it says why in `reason` and sends no more, until `restart`. The correction heard in a cycle is
-driven in the next one, so the set-point is reached one cycle plus the dead time after hilt meant it.
+Each cycle it sends its pose and waits until the next cycle for the answer with the same IPOC. An answer that is late, missing
+or has another IPOC causes no motion and counts in Delay; `late_limit` consecutive ones stop it, and so does a correction
+beyond its limits. Once stopped, it gives the cause in `reason` and sends nothing until `restart`. The correction received in a
+cycle is executed in the next one, so the set-point is reached one cycle plus the dead time later than hilt meant.
 
-Corrections are taken from the address and port that it sends to and from nobody else; packets of others are counted.
+Corrections are accepted only from the address and port that it sends to; packets of others are counted.
 
-It is also hilt's judge: `violations` has a sentence for every set-point that came while not `live` or that asked for more
-acceleration than `acceleration_limit` since the one before. An answer that does not move (hold) is no set-point; if it comes
-out of fast motion, it is a hard stop and counted as such.
+It also checks hilt: `violations` has a sentence for every set-point that arrived while not `live` or that required more
+acceleration than `acceleration_limit` since the previous one. An answer without motion (hold) is not a set-point; if it
+follows fast motion, it is counted as a hard stop.
 """
 
 import random
@@ -36,7 +36,7 @@ class ControllerSettings:
     """The emulated robot. SI; poses are those of the tool in the robot's base."""
 
     cycle: float = 0.004
-    jitter: float = 0.0  # [s], a packet leaves up to this much late
+    jitter: float = 0.0  # [s], a packet is sent up to this much late
     correction: Literal["relative", "absolute"] = "relative"
     start_p: tuple[float, float, float] = (1.0, 0.0, 1.0)
     start_q: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -47,31 +47,31 @@ class ControllerSettings:
     turn_limit: float = 0.01  # [rad] in a cycle
     speed_limit: float = 2.0  # [m/s] of the tool itself
     workspace: tuple[tuple[float, float, float], tuple[float, float, float]] = ((-3.0, -3.0, -3.0), (3.0, 3.0, 3.0))
-    acceleration_limit: float = 20.0  # [m/s²], of set-points: what hilt promised
+    acceleration_limit: float = 20.0  # [m/s²], of set-points: promised by hilt
     late_limit: int = 10
     seed: int = 1
 
 
 class SetPoint(NamedTuple):
-    """One line of the diary."""
+    """One entry of the log."""
 
     t: float
     ipoc: int
     correction: tuple[float, ...]  # p [m], q
-    pose: tuple[float, ...]  # p [m], q: where all corrections so far lead
+    pose: tuple[float, ...]  # p [m], q: result of all corrections so far
     live: bool
 
 
 class RsiController:
-    """Speaks to the address and port where hilt listens, from `own` if that is given.
+    """Sends to the address and port where hilt listens, from `own` if given.
 
-    `serve` runs in the caller's thread, `start` in one of its own.
+    `serve` runs in the caller's thread, `start` in a new thread.
     """
 
     def __init__(self, address: str, port: int, settings: ControllerSettings, own: tuple[str, int] = ("", 0)) -> None:
         self.settings, self.line = settings, Line(settings.seed)
-        self.live = False  # whether set-points may come; whoever arms hilt says so
-        self.disconnect = False  # the cable is out: nothing goes, nothing comes
+        self.live = False  # whether set-points are allowed; set by whoever arms hilt
+        self.disconnect = False  # the cable is unplugged: nothing is sent or received
         self.wrong_ipoc = False  # packets carry a time stamp that does not fit the cycle
         self._pushed, self._aside = NO_PUSH, Aside()
         self.diary: list[SetPoint] = []
@@ -86,7 +86,10 @@ class RsiController:
         self._random = random.Random(settings.seed)
         self._port = PeerPort(codec.SIZE_MAX)
         self._port.bind(own[0] or ("127.0.0.1" if address.startswith("127.") else ""), own[1])
-        self._port.peer = (socket.gethostbyname(address), port)  # answers come from a number, whatever the rig file says
+        self._port.peer = (
+            socket.gethostbyname(address),
+            port,
+        )  # answers come from a numeric address, even if the rig file has a name
         self._port.settle()
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -99,18 +102,18 @@ class RsiController:
     def _begin(self) -> None:
         self._start["p"], self._start["q"] = self._set["p"], self._set["q"]
         self._late_in_a_row = self._last_ipoc = 0
-        self._late_before = self.late  # a program counts its own
+        self._late_before = self.late  # each program has its own count
         self._velocity = np.zeros(3)
         self.reason = ""
 
     @property
     def strangers(self) -> int:
-        """Packets of others than hilt."""
+        """Packets from senders other than hilt."""
         return self._port.strangers
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it sends from."""
+        """The address it sends from."""
         return self._port.address
 
     def start(self) -> "RsiController":
@@ -131,12 +134,12 @@ class RsiController:
         self.stop()
 
     def restart(self) -> None:
-        """The operator starts the program again, from where the robot stands."""
+        """The operator restarts the program, from the robot's present pose."""
         self._begin()
 
     @property
     def push(self) -> Push:
-        """By how much somebody pushes it aside, and how long that takes."""
+        """Push the robot aside by a displacement, over a duration."""
         return self._pushed
 
     @push.setter
@@ -145,7 +148,7 @@ class RsiController:
         self._aside.push(asked)
 
     def true_pose(self) -> Any:
-        """Where the tool really is at this moment, in the robot's base."""
+        """True pose of the tool at this moment, in the robot's base."""
         p, q, _, _ = self._response.at(clock.now())
         pose = np.zeros(1, POSE)[0]
         pose["p"], pose["q"] = p, q
@@ -162,7 +165,7 @@ class RsiController:
         cycle, due = self.settings.cycle, clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = max(due, clock.now() - cycle)
-            if self.reason:  # its time runs on while the program rests
+            if self.reason:  # its clock keeps running while the program is stopped
                 due += cycle
                 self._ipoc += round(cycle * codec.TICKS_PER_SECOND)
                 self.line.release(clock.now())
@@ -174,7 +177,7 @@ class RsiController:
             self.cycles += 1
 
     def _send(self, due: float) -> None:
-        """Say where the robot is at the tick itself: the packet may be late, the tick is not."""
+        """Send the robot's pose at the tick itself: the packet may be late, the tick is not."""
         p, q, v, _ = self._response.at(due)
         if float(np.linalg.norm(v)) > self.settings.speed_limit:
             self._halt(f"tool speed {np.linalg.norm(v):.3g} m/s is above {self.settings.speed_limit:g} m/s")
@@ -188,7 +191,7 @@ class RsiController:
             self.line.send(codec.encode_rob(rob), clock.now(), self._port.send)
 
     def _listen(self, due: float) -> None:
-        """Take the answer of this cycle; what is there already is heard even when this process is late itself."""
+        """Receive the answer of this cycle; one that has already arrived counts even if this process itself is late."""
         heard = False
         while True:
             data, sender = self._port.receive(0.0 if heard else due)
@@ -203,14 +206,14 @@ class RsiController:
             self._hear(due)
         if heard:
             self._late_in_a_row = 0
-        elif self._last_ipoc:  # before its first answer a program waits
+        elif self._last_ipoc:  # a program waits for its first answer
             self.late += 1
             self._late_in_a_row += 1
             if self._late_in_a_row >= self.settings.late_limit:
                 self._halt(f"{self._late_in_a_row} answers in a row were late")
 
     def _hear(self, due: float) -> None:
-        """Judge a correction, write it down, and go."""
+        """Check a correction, log it, and execute it."""
         settings, correction = self.settings, self._answer["correction"]
         relative = settings.correction == "relative"
         frames.apply(self._set if relative else self._start, correction, self._next)
@@ -223,7 +226,7 @@ class RsiController:
         if step > settings.step_limit * (1.0 + 1e-9) or turn > settings.turn_limit * (1.0 + 1e-9):
             self._halt(f"correction of {1e3 * step:.3g} mm, {turn:.3g} rad in a cycle is beyond the limit")
         elif not all(a <= b <= c for a, b, c in zip(low, pose, high, strict=False)):
-            self._halt(f"corrected place {pose[:3]} is outside the workspace")
+            self._halt(f"corrected position {pose[:3]} is outside the workspace")
         else:
             self._set["p"], self._set["q"] = pose[:3], pose[3:]
             self._response.command(self._set, due, due + settings.cycle)
@@ -234,7 +237,7 @@ class RsiController:
     def _judge(self, step: float, turn: float) -> None:
         settings = self.settings
         cycles = round((self._ipoc - self._last_ipoc) / (settings.cycle * codec.TICKS_PER_SECOND)) if self._last_ipoc else 1
-        # A relative correction is one cycle's way whatever was lost before it; an absolute one makes up for the lost.
+        # A relative correction is one cycle's motion whatever was lost before it; an absolute one makes up for losses.
         way = settings.cycle * (1 if settings.correction == "relative" else cycles)
         velocity = (self._next["p"] - self._set["p"]) / way
         acceleration = float(np.linalg.norm(velocity - self._velocity)) / (settings.cycle * cycles)
@@ -245,7 +248,7 @@ class RsiController:
         if not self.live:
             self.violations.append(f"set-point of {1e3 * step:.3g} mm at IPOC {self._ipoc} while not live")
         if acceleration > settings.acceleration_limit * (1.0 + 1e-3):
-            self.violations.append(f"set-point at IPOC {self._ipoc} asks for {acceleration:.3g} m/s²")
+            self.violations.append(f"set-point at IPOC {self._ipoc} needs {acceleration:.3g} m/s²")
 
     def _halt(self, reason: str) -> None:
         self.reason = self.reason or reason

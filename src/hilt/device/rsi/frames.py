@@ -19,7 +19,7 @@ from hilt.maths import so3, vec
 
 @jit
 def to_world(X_WR, X_RT, X_TB, X_WB):
-    """Where the mock-up is when the tool is at X_RT."""
+    """Pose of the mock-up when the tool is at X_RT."""
     q_WR, q_WT = so3.load(X_WR.q), so3.multiply(so3.load(X_WR.q), so3.load(X_RT.q))
     p_T = vec.add(vec.load(X_WR.p), so3.rotate(q_WR, vec.load(X_RT.p)))
     vec.store(X_WB.p, vec.add(p_T, so3.rotate(q_WT, vec.load(X_TB.p))))
@@ -28,7 +28,7 @@ def to_world(X_WR, X_RT, X_TB, X_WB):
 
 @jit
 def to_robot(X_WR, X_WB, X_TB, X_RT):
-    """Where the tool must be for the mock-up to be at X_WB."""
+    """Pose of the tool for which the mock-up is at X_WB."""
     q_WR, q_WT = so3.load(X_WR.q), so3.multiply(so3.load(X_WB.q), so3.inverse(so3.load(X_TB.q)))
     p_T = vec.sub(vec.load(X_WB.p), so3.rotate(q_WT, vec.load(X_TB.p)))
     vec.store(X_RT.p, so3.rotate_back(q_WR, vec.sub(p_T, vec.load(X_WR.p))))
@@ -63,7 +63,7 @@ def twist_between(before, after, dt, V):
 
 @jit
 def distance(a, b):
-    """Between the places of two poses [m]."""
+    """Distance between the positions of two poses [m]."""
     d = vec.sub(vec.load(a.p), vec.load(b.p))
     return math.sqrt(vec.dot(d, d))
 
@@ -76,7 +76,7 @@ def identity() -> Any:
 
 
 def warm_up() -> None:
-    """Have everything compiled before the first packet, which must be answered within a cycle."""
+    """Compile everything before the first packet, which must be answered within a cycle."""
     X, rob, sen = identity(), np.zeros(1, codec.ROB)[0], np.zeros(1, codec.SEN)[0]
     for pose in (rob["X_act"], rob["X_set"], sen["correction"]):
         pose["q"][0] = 1.0

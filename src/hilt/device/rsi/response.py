@@ -1,8 +1,8 @@
-"""How an emulated robot answers its set-points: dead time, then a second-order system for each axis, at any moment exactly.
+"""Response of an emulated robot to its set-points: dead time, then a second-order system per axis, exact at any time.
 
     x'' + 2ζω x' + ω² x = ω² u(t - dead time)
 
-u goes from one set-point to the next in a straight line, as a controller interpolates. Against such a line u₀ + s t the error
+u is linear from one set-point to the next, as a controller interpolates. Relative to such a line u₀ + s t the error
 e = x - (u₀ + s (t - 2ζ/ω)) obeys the equation without input, so each stretch has a closed form and no step size.
 Attitudes go through it as rotation vectors from the first attitude, in the axes of the robot's base.
 """
@@ -33,7 +33,7 @@ def _free(omega: float, zeta: float, t: float) -> tuple[float, float, float, flo
 
 
 class Response:
-    """Six axes: place and rotation vector. Safe to ask from another thread."""
+    """Six axes: position and rotation vector. Safe to read from another thread."""
 
     def __init__(self, X: Any, t: float, dead_time: float, natural_frequency: float, damping_ratio: float) -> None:
         self._dead_time, self._omega, self._zeta = dead_time, natural_frequency, damping_ratio
@@ -44,7 +44,7 @@ class Response:
         self._lock = threading.Lock()
 
     def command(self, X: Any, begin: float, end: float) -> None:
-        """Go from the last set-point to this one in a straight line from `begin` to `end`, each after the dead time."""
+        """Move linearly from the last set-point to this one, from `begin` to `end`, each after the dead time."""
         with self._lock:
             turn = so3.between(self._q0, tuple(float(part) for part in X["q"]))
             last_t, last = self._knots[-1] if self._knots else (self._t, self._u)
@@ -54,21 +54,21 @@ class Response:
             self._knots.append((max(end, begin + 1e-6), np.array([*X["p"], *turn])))
 
     def settle(self, t: float) -> None:
-        """Forget what was before t: from now on nobody asks for it."""
+        """Discard what was before t: it is no longer needed."""
         with self._lock:
             self._t, self._u, self._x, self._v = self._follow(t)
             while self._knots and self._knots[0][0] <= t:
                 self._knots.popleft()
 
     def at(self, t: float) -> tuple[Any, Any, Any, Any]:
-        """Place [m], quaternion, velocity [m/s] and angular velocity [rad/s] at time t, not before the last `settle`."""
+        """Position [m], quaternion, velocity [m/s] and angular velocity [rad/s] at time t, not before the last `settle`."""
         with self._lock:
             _, _, x, v = self._follow(t)
         turn, rate = (x[3], x[4], x[5]), (v[3], v[4], v[5])
         return x[:3], so3.multiply(so3.exp(turn), self._q0), v[:3], _angular_velocity(turn, rate)
 
     def _follow(self, t: float) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Time, input, place and velocity at t, from one knot of the input to the next."""
+        """Time, input, position and velocity at t, from one knot of the input to the next."""
         state = (self._t, self._u, self._x, self._v)
         for end, u in self._knots:
             if end > t:
@@ -77,7 +77,7 @@ class Response:
         return self._go(state, t, state[1])
 
     def _go(self, state: Any, t: float, u: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Go on to t while the input goes to u in a straight line."""
+        """Advance to t while the input moves linearly to u."""
         before, u_before, x, v = state
         dt = t - before
         if dt <= 0.0:
@@ -90,7 +90,7 @@ class Response:
 
 
 def _angular_velocity(turn: Any, rate: Any) -> tuple[float, float, float]:
-    """Of a body whose rotation vector is `turn` and changes at `rate`, in the axes that it is given in."""
+    """Angular velocity of a body whose rotation vector is `turn` and changes at `rate`, in the same axes."""
     square = vec.dot(turn, turn)
     angle = math.sqrt(square)
     if angle < 1e-4:

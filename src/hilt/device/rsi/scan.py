@@ -1,11 +1,11 @@
-"""A scanner for the little XML that RSI speaks, and for nothing more.
+"""A scanner for the small subset of XML that RSI uses, and nothing more.
 
     packet   = <Rob attributes> element* </Rob>        or with Sen as the root
     element  = <Name attributes/>  or  <Name attributes>text</Name>
     attribute = Name="value"
 
 Attributes come in any order, with any white space. No entities, comments, declarations or nested elements: a packet with one
-is refused. Elements that hilt does not know are passed over; of those it knows, each may come once, with all its numbers.
+is refused. Unknown elements are skipped; each known element may appear once, with all its numbers.
 Numbers are plain decimals of at most 18 digits, each within ±1e7: no hexadecimal, no infinity, no nan.
 It reads bytes below `n` only; the tests also run it with bounds checks.
 """
@@ -17,7 +17,7 @@ from hilt.core.signals import record
 
 OK, BAD_LENGTH, BAD_SYNTAX, BAD_ROOT, BAD_NUMBER, TWICE, UNKNOWN_ATTRIBUTE, MISSING = 0, 1, 2, 3, 4, 5, 6, 7
 
-# The elements hilt knows; the first five have six numbers each.
+# The elements that hilt knows; the first five have six numbers each.
 RIST, RSOL, AIPOS, ASPOS, RKORR, DELAY, IPOC, ROB, SEN = range(9)
 _WORDS = (b"RIst", b"RSol", b"AIPos", b"ASPos", b"RKorr", b"Delay", b"IPOC", b"Rob", b"Sen")
 _LONGEST = 8
@@ -37,7 +37,7 @@ def _blank(c):
 
 @jit
 def _letter(c):
-    """What a name may be made of."""
+    """Whether a byte may be part of a name."""
     return 65 <= c <= 90 or 97 <= c <= 122 or 48 <= c <= 57 or c == 46 or c == 95
 
 
@@ -50,7 +50,7 @@ def _skip(b, i, n):
 
 @jit
 def _name_end(b, i, n):
-    """Behind the name that starts at i; i itself if none does."""
+    """Index after the name that starts at i; i itself if there is none."""
     if i < n and (48 <= b[i] <= 57 or b[i] == 46):
         return i
     while i < n and _letter(b[i]):
@@ -60,7 +60,7 @@ def _name_end(b, i, n):
 
 @jit
 def _which(b, i, j):
-    """Number of the known name in b[i:j], or -1."""
+    """Index of the known name in b[i:j], or -1."""
     for k in range(_LENGTHS.size):
         if j - i == _LENGTHS[k]:
             same = True
@@ -100,10 +100,10 @@ def _number(b, i, j):
             point = True
         else:
             started = True
-            digits += 1 if whole > 0 or b[i] != 48 else 0  # leading zeros are free
+            digits += 1 if whole > 0 or b[i] != 48 else 0  # leading zeros do not count
             exponent -= 1 if point else 0
             if digits > 18 or exponent < -40:
-                return 0.0, False  # before the sum runs over
+                return 0.0, False  # before the sum overflows
             whole = whole * 10 + (np.int64(b[i]) - 48)
         i += 1
     if started and i < j and (b[i] == 101 or b[i] == 69):
@@ -141,7 +141,7 @@ def _count(b, i, j):
 
 @jit
 def _attributes(b, i, n, element, out):
-    """Read the attributes of a tag from b[i]: where they end, a code, and a mask of the numbers found."""
+    """Read the attributes of a tag from b[i]: their end, a code, and a mask of the numbers found."""
     found = 0
     while True:
         start = _skip(b, i, n)
@@ -230,7 +230,7 @@ def scan(b, n, root, out):
             continue
         last = first
         while last < n and b[last] != 60:
-            # Only IPOC, and what we do not know, has text.
+            # Only IPOC, and unknown elements, have text.
             good = _blank(b[last]) or (32 < b[last] < 127 and b[last] != 38 and b[last] != 62 and not 0 <= element <= DELAY)
             if not good:
                 return BAD_SYNTAX

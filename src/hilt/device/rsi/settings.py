@@ -1,4 +1,4 @@
-"""What a rig must say of a robot with RSI."""
+"""Settings of a robot with RSI in a rig file."""
 
 from typing import Any, Literal
 
@@ -19,18 +19,18 @@ class Place(Section):
 
 
 class RsiSettings(Section):
-    """What the driver must know of the robot and its RSI program."""
+    """What the driver must know about the robot and its RSI program."""
 
     correction: Literal["relative", "absolute"] = Field(
-        description="as the RSI program was written: per cycle, or against the pose at its start; it cannot be told from the "
-        "packets, and the wrong one makes the robot run away until its own limit"
+        description="as in the RSI program: relative to the last cycle, or to the pose at its start; the packets do not show "
+        "which, and the wrong choice makes the robot run away up to its own limit"
     )
     X_WR: Place = Field(description="robot's base in the world")
-    X_TB: Place = Field(description="mock-up in the tool that the controller knows")
-    step_limit: Metre = Field(gt=0, description="largest correction of a cycle")
-    turn_limit: Radian = Field(gt=0, description="largest correction of a cycle")
-    patience: Count = Field(gt=0, description="cycles without a packet after which the robot is silent")
-    peer: str = Field(default="", description="the robot's own address, or address:port; nobody else is listened to")
+    X_TB: Place = Field(description="mock-up in the controller's tool frame")
+    step_limit: Metre = Field(gt=0, description="largest correction per cycle")
+    turn_limit: Radian = Field(gt=0, description="largest correction per cycle")
+    patience: Count = Field(gt=0, description="cycles without a packet after which the robot counts as silent")
+    peer: str = Field(default="", description="the robot's own address, or address:port; other senders are ignored")
     sen_type: str = Field(default="ImFree", pattern=r"^\w+$", description="SENTYPE of the RSI configuration")
 
     @field_validator("peer")

@@ -1,12 +1,12 @@
-"""The inside of an emulator's process: it is told what to be in its first line, then answers line by line.
+"""Inside an emulator's process: the first line configures it, then it answers line by line.
 
-    {"rig": …, "settings": …, …}        its first line; it answers {"pid": …} or {"error": "one sentence"}
+    {"rig": …, "settings": …, …}        the first line; it answers {"pid": …} or {"error": "one sentence"}
     drop=0.1                            a switch: of the line (probabilities, delay_time) or of the device
     next.drop=3                         the next three packets have this fault
-    clear                               a sound device on a sound line again
-    status                              figures, as JSON
+    clear                               clear all faults of device and line
+    status                              counters, as JSON
 
-Lines have a number in front, which is in the answer too. It ends with its parent: at the end of the lines, or on SIGTERM.
+Each line starts with a number, which is repeated in the answer. It ends with its parent: at end of input, or on SIGTERM.
 """
 
 import gc
@@ -25,7 +25,7 @@ from hilt.device.line import FAULTS
 PRIORITY = 40
 
 Switch = Callable[[str], Any]
-Switches = dict[str, tuple[Switch, Any]]  # name: how to read its value; its value when all is sound, None if that is no fault
+Switches = dict[str, tuple[Switch, Any]]  # name: parser of its value; its value without faults, None if it is not a fault
 
 
 def boolean(text: str) -> bool:
@@ -64,7 +64,7 @@ def _read(read: Switch, key: str, text: str) -> Any:
 
 
 def obey(line: str, device: Any, switches: Switches, actions: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Do what a line says; the answer to it."""
+    """Execute a line; returns the answer."""
     key, equals, text = (part.strip() for part in line.partition("="))
     if not equals and key in actions:
         return actions[key]() or {}
@@ -97,17 +97,17 @@ def _end(*_: Any) -> None:
 
 
 def _take_priority() -> None:
-    """As a device has it, if the host permits: below the kernel's interrupts (50) and hilt's loop. All threads, since they
-    share the interpreter's lock; not before everything is compiled."""
+    """Real-time priority like a device, if the host permits: below the kernel's interrupts (50) and hilt's loop. All threads,
+    since they share the interpreter's lock; not before everything is compiled."""
     for thread in threading.enumerate():
         with suppress(OSError):
             os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(PRIORITY))
 
 
 def live(run: Callable[[dict[str, Any]], Any]) -> None:
-    """The life of an emulator's process. `run(config)` is a context manager that gives a function from line to answer."""
+    """Main function of an emulator's process. `run(config)` is a context manager that yields a function from line to answer."""
     signal.signal(signal.SIGTERM, _end)
-    sys.setswitchinterval(2e-4)  # [s]: the device must not wait for whoever writes a file
+    sys.setswitchinterval(2e-4)  # [s]: the device must not wait for a thread that writes a file
     number, _, line = sys.stdin.readline().partition(" ")
     if not line:
         return
@@ -117,7 +117,7 @@ def live(run: Callable[[dict[str, Any]], Any]) -> None:
             _take_priority()
             _say(number, {"pid": os.getpid()})
             _converse(answer, iter(sys.stdin.readline, ""))
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # already ending
     except (InputError, OSError) as error:
         _say(number, {"error": str(error)})
         sys.exit(2)

@@ -1,10 +1,10 @@
-"""Faults on demand: lines to a running facility, and its figures back, from any process of the same user.
+"""Faults on demand: send lines to a running facility and read its counters, from any process of the same user.
 
     FacilityControl(rig).set("robot.drop", 0.1)          FacilityControl(rig).status()["robot"]["violations"]
 
 A facility is found by the sensor's address and port, which only one can have: a small segment of shared memory under that name
-says where its socket is. The socket lies in the same folder, which nobody else can enter, under a name that is used once: one
-that a killed facility has left behind can be taken away by whoever finds it (shared.py).
+says where its socket is. The socket is in the same private folder, under a name that is used once: a socket left behind by a
+killed facility is removed by whoever finds it (shared.py).
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def name_of(rig: RigFile) -> str:
 
 
 def _through(folder: Path, call: Callable[[str], None], name: str) -> None:
-    """Bind or connect to a socket of a folder; by its descriptor, since the address of a socket has room for 107 characters."""
+    """Bind or connect to a socket in a folder; by its descriptor, since a socket's address is limited to 107 characters."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         call(f"/proc/self/fd/{descriptor}/{name}")
@@ -43,7 +43,7 @@ def _through(folder: Path, call: Callable[[str], None], name: str) -> None:
 
 
 class ControlServer:
-    """The facility's side: `answer(line)` is called for every line, in a thread of its own."""
+    """The facility's side: `answer(line)` is called for every line, in its own thread."""
 
     def __init__(self, name: str, answer: Callable[[str], dict[str, Any]]) -> None:
         self._answer = answer
@@ -59,9 +59,11 @@ class ControlServer:
             self._close()
             place = name.removeprefix("facility-").replace("-", ":")
             if isinstance(error, OSError):
-                raise InputError(f"the facility's control cannot be made in {self._path.parent}: {error.strerror}") from None
+                raise InputError(
+                    f"the facility's control socket cannot be created in {self._path.parent}: {error.strerror}"
+                ) from None
             raise InputError(
-                f"a facility with its sensor at {place} is running already; end it or change sensor.port"
+                f"a facility with its sensor at {place} is already running; end it or change sensor.port"
             ) from None
         self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
         self._thread.start()
@@ -79,7 +81,7 @@ class ControlServer:
             except InputError as error:
                 answer = {"error": str(error)}
             if client is not None:
-                with contextlib.suppress(OSError):  # it may have gone
+                with contextlib.suppress(OSError):  # it may already be gone
                     self._socket.sendto(json.dumps(answer).encode(), client)
 
     def close(self) -> None:
@@ -96,14 +98,14 @@ class ControlServer:
 
 
 class FacilityControl:
-    """Somebody who commands a running facility. Every call waits for its answer; a refusal is an InputError."""
+    """Client of a running facility. Every call waits for its answer; a refusal is an InputError."""
 
     def __init__(self, rig: RigFile | str) -> None:
         self._name = rig if isinstance(rig, str) else name_of(rig)
         self._lock = threading.Lock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            self._socket.bind("")  # the kernel chooses a name; a connected socket hears its peer only
+            self._socket.bind("")  # the kernel chooses a name; a connected socket receives only from its peer
             segment = Segment.open(self._name + SUFFIX, PAGE)
             where = bytes(segment.memory[:PAGE]).rstrip(b"\0").decode("ascii", errors="replace")
             segment.close()
@@ -120,7 +122,9 @@ class FacilityControl:
                 self._socket.send(line.encode())
                 answer: dict[str, Any] = json.loads(self._socket.recv(_SIZE_MAX))
             except OSError as error:
-                raise InputError(f"{self._name} does not answer: {error or 'no answer'}; look whether it still runs") from None
+                raise InputError(
+                    f"{self._name} does not answer: {error or 'no answer'}; check whether it is still running"
+                ) from None
         if "error" in answer:
             raise InputError(answer["error"])
         return answer
@@ -131,36 +135,36 @@ class FacilityControl:
         self.send(f"{key}={text}")
 
     def next(self, fault: str, count: int = 1) -> None:
-        """The next packets have a fault for sure: `next("robot.drop", 3)`."""
+        """Give the next packets a fault for certain: `next("robot.drop", 3)`."""
         device, _, kind = fault.partition(".")
         self.send(f"{device}.next.{kind}={count}")
 
     def clear(self) -> None:
-        """Sound devices on sound lines."""
+        """Clear all faults of devices and lines."""
         self.send("clear")
 
     def live(self, live: bool) -> None:
-        """Whether the robot's judge expects set-points now."""
+        """Whether the emulated robot allows set-points now."""
         self.set("robot.live", live)
 
     def forget(self) -> None:
-        """The robot's judge begins a new page: no violations, no set-points, no stops so far."""
+        """Reset the robot's counters: no violations, no set-points, no stops so far."""
         self.send("robot.forget")
 
     def restart(self) -> None:
-        """The operator drives a stopped robot back and starts its program without waiting."""
+        """Make the operator drive a stopped robot back and restart its program without waiting."""
         self.send("robot.restart")
 
     def status(self) -> dict[str, Any]:
-        """Figures of `robot` and `sensor`, and `trouble`: a sentence for each process that has ended by itself."""
+        """Counters of `robot` and `sensor`, and `trouble`: a sentence for each process that has ended by itself."""
         return self.send("status")
 
     def wait_for(self, condition: Callable[[dict[str, Any]], bool], seconds: float = 20.0) -> dict[str, Any]:
-        """The first status with which a condition holds."""
+        """Wait for a status that meets a condition."""
         until = clock.now() + seconds
         while not condition(status := self.status()):
             if clock.now() > until:
-                raise InputError(f"{self._name} did not come to that within {seconds:g} s: {status}")
+                raise InputError(f"{self._name} did not reach the wanted status within {seconds:g} s: {status}")
             clock.pause(0.02)
         return status
 

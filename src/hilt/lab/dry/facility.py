@@ -1,9 +1,9 @@
-"""An emulated facility: robot and sensor as processes of their own, and somebody who looks after them.
+"""An emulated facility: robot and sensor as separate processes, and a supervisor.
 
     robot process ── RSI over UDP ──► hilt ◄── RDT over UDP ── sensor process
           └───────────── motion of the mock-up, in shared memory ────────┘
 
-Each has its own clock and ends with its parent. Faults are asked for while it runs: see emulate/control.py.
+Each has its own clock and ends with its parent. Faults can be injected while it runs: see control.py.
 """
 
 import json
@@ -30,18 +30,18 @@ START_LIMIT = 120.0  # [s] until a process is ready: it may have to compile
 ANSWER_LIMIT = 2.0  # [s]
 END_LIMIT = 5.0  # [s]
 DEVICES = ("robot", "sensor")
-LOOK = 0.1  # [s] between two looks at the processes
+LOOK = 0.1  # [s] between two checks of the processes
 REPORT = 1.0  # [s] between two status lines
 
 Watch = Callable[[str], None]
 
 
 class Device:
-    """The handle on an emulator's process."""
+    """Handle of an emulator's process."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # A session of its own: the terminal's interrupt is for the parent, which ends both in order.
+        # In its own session: the terminal's interrupt goes to the parent, which ends both in order.
         self._child = subprocess.Popen(
             child.command(f"hilt.lab.dry.{name}"),
             stdin=subprocess.PIPE,
@@ -56,7 +56,7 @@ class Device:
 
     @property
     def ended(self) -> str:
-        """How the process has ended, in words; empty while it lives."""
+        """How the process ended, in words; empty while it runs."""
         code = self._child.poll()
         if code is None:
             return ""
@@ -64,12 +64,12 @@ class Device:
         return f"the {self.name}'s process has ended {how}; start the facility again"
 
     def ask(self, line: str, seconds: float = ANSWER_LIMIT) -> dict[str, Any]:
-        """The answer to a line; an InputError if it is refused or none comes."""
+        """The answer to a line; an InputError if it is refused or there is no answer."""
         with self._lock:
             return self.hear(self.tell(line), seconds)
 
     def tell(self, line: str) -> int:
-        """Send a line; its number."""
+        """Send a line; returns its number."""
         self._number += 1
         try:
             self._in.write(f"{self._number} {line}\n".encode())
@@ -79,7 +79,7 @@ class Device:
         return self._number
 
     def hear(self, number: int, seconds: float) -> dict[str, Any]:
-        """The answer to a line by its number; those that nobody waited for any more are passed over."""
+        """The answer to a line by its number; answers that nobody waits for are skipped."""
         until = clock.now() + seconds
         while (answer := self._next(until))["number"] != number:
             pass
@@ -91,7 +91,7 @@ class Device:
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self._out], [], [], max(until - clock.now(), 0.0))
             if not ready:
-                raise InputError(f"the {self.name}'s process does not answer; look whether it was stopped")
+                raise InputError(f"the {self.name}'s process does not answer; check whether it was stopped")
             data = os.read(self._out.fileno(), 1 << 16)
             if not data:
                 raise InputError(self._why())
@@ -101,13 +101,13 @@ class Device:
         return answer
 
     def _why(self) -> str:
-        """Its pipes are closed: it has ended, or is about to."""
+        """Its pipes are closed: it has ended or is about to end."""
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(END_LIMIT)
         return self.ended or f"the {self.name}'s process is ending"
 
     def end(self) -> None:
-        """In order if it does so soon: at the end of its lines. Safe to call twice."""
+        """End it, by end of input if it reacts soon. Safe to call twice."""
         with suppress(OSError):
             self._in.close()
         with suppress(ProcessLookupError):
@@ -121,7 +121,7 @@ class Device:
 
 
 class Facility:
-    """Both processes and their control. `rig` is the rig file that hilt is to be given for it."""
+    """Both processes and their control. `rig` is the rig file with which hilt connects to it."""
 
     def __init__(
         self, rig: RigFile, settings: list[str] | None = None, *, diary: Path | None = None, live: bool = True
@@ -214,7 +214,7 @@ def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
 
 
 def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: Path | None = None) -> int:
-    """Run a facility until SIGINT or SIGTERM; a status line a second goes to `watch`. 0, or 1 if a process had ended before."""
+    """Run a facility until SIGINT or SIGTERM; `watch` gets a status line every second. 0, or 1 if a process ended before."""
     asked: list[int] = []
     handlers = {number: signal.signal(number, lambda n, _: asked.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
     say = watch or (lambda line: print(line, flush=True))
@@ -262,7 +262,7 @@ def running_facility(
     diary: Path | None = None,
     live: bool = False,
 ) -> Iterator[Facility]:
-    """A facility on free ports of loopback, for tests and examples: `facility.rig` names them, `facility.control` commands."""
+    """A facility on free loopback ports, for tests and examples: `facility.rig` has the ports, `facility.control` controls it."""
     if isinstance(rig, Path):
         rig = rigfile.load(rig)
     elif isinstance(rig, dict):

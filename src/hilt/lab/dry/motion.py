@@ -1,8 +1,8 @@
-"""Where the mock-up really is, for another process: not a pose that grows old, but the motion itself.
+"""The true motion of the mock-up, for another process: not a pose that becomes stale, but the motion itself.
 
-The emulated robot answers its set-points in closed form (rsi/response.py). Once a cycle it writes what that form needs, state
-and set-points under way, to shared memory; the reader then knows the pose at any moment exactly, whichever process is late.
-A seqlock guards it.
+The emulated robot follows its set-points in closed form (rsi/response.py). Once a cycle it writes the inputs of that form,
+state and pending set-points, to shared memory; the reader then knows the exact pose at any time, whichever process is late.
+A seqlock protects it.
 """
 
 from contextlib import suppress
@@ -25,8 +25,8 @@ SUFFIX = ".motion"
 _MOTION = np.dtype(
     [
         ("count", "i8"),
-        ("session", "i8"),  # how often hilt has begun to answer
-        ("began", "f8"),  # [s] when it last did
+        ("session", "i8"),  # number of times that hilt has started to answer
+        ("began", "f8"),  # [s] time of the last start
         ("settings", "f8", (3,)),  # dead time, natural frequency, damping ratio
         ("q0", "f8", (4,)),
         ("t", "f8"),
@@ -42,7 +42,7 @@ _MOTION = np.dtype(
 
 
 class PublishedResponse(Response):
-    """A response that everybody on this host can follow."""
+    """A response that other processes of this host can follow."""
 
     def __init__(self, name: str, X: Any, t: float, dead_time: float, natural_frequency: float, damping_ratio: float) -> None:
         super().__init__(X, t, dead_time, natural_frequency, damping_ratio)
@@ -54,7 +54,7 @@ class PublishedResponse(Response):
         self._segment.publish()
 
     def begin(self, t: float) -> None:
-        """Hilt has begun to answer."""
+        """hilt has started to answer."""
         self._shared["began"][0] = t
         self._shared["session"][0] += 1
 
@@ -92,12 +92,12 @@ class FollowedResponse(Response):
 
     @property
     def alive(self) -> bool:
-        """Whether the robot's process lives; a killed one leaves its memory behind."""
+        """Whether the robot's process is alive; a killed one leaves its memory behind."""
         return self._segment.owner_alive
 
     @property
     def session(self) -> tuple[int, float]:
-        """Number and beginning of hilt's session; 0 before the first."""
+        """Number and start time of hilt's session; 0 before the first."""
         return int(self._shared["session"][0]), float(self._shared["began"][0])
 
     def at(self, t: float) -> tuple[Any, Any, Any, Any]:
@@ -109,7 +109,7 @@ class FollowedResponse(Response):
         if lock.count == self._seen:
             return
         whole = lock.read(self._copy)
-        if whole is not None:  # else the writer was stopped half-way: what was read before still holds
+        if whole is not None:  # otherwise the writer was stopped half-way: the previous read is still valid
             self._seen, ((t, self._u, self._x, self._v), times, inputs) = whole
             self._t = float(t)
             self._knots.clear()
@@ -123,7 +123,7 @@ class FollowedResponse(Response):
 
 
 def follow(name: str) -> FollowedResponse:
-    """Of a robot that may still have to begin. Whoever started this process knows when to give up."""
+    """The motion of a robot that may not have started yet. The parent of this process decides when to give up."""
     while True:
         with suppress(InputError):
             found = FollowedResponse(name)
@@ -143,7 +143,7 @@ class MockUp:
         self.X_WB, self.V_WB = np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
 
     def move_to(self, t: float) -> None:
-        """Write X_WB and V_WB of time t."""
+        """Write X_WB and V_WB at time t."""
         p, q, v, w = self._response.at(t)
         self._X_RT["p"], self._X_RT["q"] = p, q
         frames.to_world(self._X_WR, self._X_RT, self._still, self._X_WT)

@@ -1,8 +1,8 @@
-"""The emulated robot's process: a KUKA controller with a patient operator.
+"""The emulated robot's process: a KUKA controller with an operator.
 
-When the controller has stopped, whatever the reason, the operator waits until hilt has been silent for a while, drives the
-robot back to where the scenario starts and starts its program again. So a second run finds the robot ready.
-The diary of answers goes to a file as it grows, if one was asked for; here only its sums stay.
+When the controller has stopped, for whatever reason, the operator waits until hilt has been silent for a while, drives the
+robot back to the start of the scenario and restarts its program. So a second run finds the robot ready.
+The log of answers is written to a file as it grows, if requested; only its totals are kept here.
 """
 
 import csv
@@ -29,13 +29,13 @@ from hilt.lab.dry.motion import KNOTS, PublishedResponse
 from hilt.maths import so3
 from hilt.maths.quintic import quintic
 
-QUIET = 1.0  # [s] after a stop, before the operator does anything
-AT_ONCE = 0.05  # [s], the same if asked not to wait: the cycle that was under way is over
+QUIET = 1.0  # [s] after a stop before the operator acts
+AT_ONCE = 0.05  # [s], the same if asked not to wait: the current cycle is then over
 RETURN_SPEED = 0.03  # [m/s], mean
 RETURN_RATE = 0.1  # [rad/s], mean
 RETURN_LEAST = 0.5  # [s]
-MARGIN = 0.1  # [m] around the rig's workspace that the robot itself allows
-ATTENTION = 0.02  # [s] between two looks of the operator
+MARGIN = 0.1  # [m] beyond the rig's workspace that the robot itself allows
+ATTENTION = 0.02  # [s] between two checks by the operator
 VIOLATIONS_SHOWN = 50
 COLUMNS = (
     "t",
@@ -78,7 +78,7 @@ class EmulatedRobot(RsiController):
         own: tuple[str, int] = ("", 0),
     ) -> None:
         super().__init__(address, port, settings, own)
-        self.automatic = True  # the operator starts the program again
+        self.automatic = True  # the operator restarts the program
         self.set_points = self.answers = self.stops = 0
         self.last_reason = ""
         self._home = np.zeros(1, POSE)[0]
@@ -113,13 +113,13 @@ class EmulatedRobot(RsiController):
         return "stopped" if self.reason else "running" if self._last_ipoc else "waiting"
 
     def start_again(self) -> None:
-        """The operator ends the program if it runs, and does not wait before starting it again."""
+        """The operator ends the program if it runs, and restarts it without waiting."""
         if self.state == "running":
             self._halt("the operator stopped it")
         self._now = bool(self.reason)
 
     def forget(self) -> None:
-        """A new page: what was counted and judged so far does not count any more."""
+        """Reset all counters and violations."""
         self._keep_diary()
         self.violations.clear()
         self.hard_stops = self.set_points = self.answers = self.stops = 0
@@ -160,7 +160,7 @@ class EmulatedRobot(RsiController):
         super()._halt(reason)
 
     def _keep_diary(self) -> None:
-        """Count the newest lines and write them to the file."""
+        """Count the newest entries and write them to the file."""
         with self._keeping:
             lines: list[SetPoint] = self.diary[:]
             del self.diary[: len(lines)]
@@ -186,7 +186,7 @@ class EmulatedRobot(RsiController):
                 self.restart()
 
     def _drive_back(self) -> None:
-        """To where the scenario starts, with no jerk at the ends of the way; the program rests meanwhile."""
+        """Drive to the start of the scenario, without jerk at the ends; the program is stopped in the meantime."""
         self._returning = True
         p, q = self._set["p"].copy(), tuple(float(part) for part in self._set["q"])
         way = self._home["p"] - p
@@ -208,7 +208,7 @@ class EmulatedRobot(RsiController):
 
 
 def check(rig: RigFile) -> None:
-    """Say in one sentence what cannot be emulated."""
+    """Refuse in one sentence what cannot be emulated."""
     facility, robot, _ = world.facility_of(rig), world.rsi_of(rig), world.netft_of(rig)
     longest = (KNOTS // 2 - 2) * robot.cycle
     if facility.dead_time > longest:
@@ -216,7 +216,7 @@ def check(rig: RigFile) -> None:
 
 
 def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings:
-    """What the rig file says of the robot that is to be emulated."""
+    """Settings of the emulated robot, from the rig file."""
     facility, robot = world.facility_of(rig), world.rsi_of(rig)
     start = world.tool_at(robot, world.start_of(rig, settings))
     low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)

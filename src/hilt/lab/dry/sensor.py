@@ -1,4 +1,4 @@
-"""The emulated sensor's process: a Net F/T under the contact of the mock-up that the emulated robot carries."""
+"""The emulated sensor's process: a Net F/T that measures the contact of the emulated robot's mock-up."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ BEFORE = 1e6  # [s]
 
 
 class Contact:
-    """What the sensor is asked for at each sample."""
+    """The wrench at each sample."""
 
     def __init__(self, rig: RigFile, settings: list[str], name: str) -> None:
         self._world = world.World(rig, settings)
@@ -61,7 +61,7 @@ class Contact:
             self._session, self._began = session, began
             self._world.begin()
         self._mock_up.move_to(now)
-        # Before the first session its time is far away: nothing that has a time happens.
+        # Before the first session its time is far in the past: no timed event happens.
         t = now - self._began - (0.0 if self._session else BEFORE)
         self.wrench = self._world.feel(self._mock_up.X_WB, self._mock_up.V_WB, t)
         self.samples += 1

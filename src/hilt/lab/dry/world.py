@@ -1,8 +1,8 @@
-"""What the emulated sensor feels: the plant of the facility's system, with the emulated robot in the place of its own.
+"""What the emulated sensor measures: the plant of the facility's system, with the emulated robot in place of its own.
 
-Of the plant's stages only those run that the measured wrench depends on, in the plant's order, and none that moves the
-mock-up: the true motion comes from the robot's process. What the tick would command stays as it was at the start, so the hand
-of `payload` stands still. Time counts from hilt's first answer to the robot, for pushes.
+Only the plant's stages that the measured wrench depends on are run, in the plant's order, except those that move the mock-up:
+the true motion comes from the robot's process. The tick's commands stay as they were at the start, so the hand of `payload`
+does not move. Time starts at hilt's first answer to the robot, for pushes.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ def three(parts: Any) -> Vector:
 
 def facility_of(rig: RigFile) -> Facility:
     if rig.facility is None:
-        raise InputError("the rig file has no [facility], which says what stands in for robot and sensor; add it")
+        raise InputError("the rig file has no [facility], which describes the emulated robot and sensor; add it")
     return rig.facility
 
 
@@ -64,7 +64,7 @@ def bench_of(rig: RigFile, settings: list[str]) -> tuple[Blocks, Bench]:
 
 
 def start_of(rig: RigFile, settings: list[str]) -> Any:
-    """Where the mock-up is in W when the scenario starts."""
+    """Pose of the mock-up in W at the start of the scenario."""
     _, bench = bench_of(rig, settings)
     X_WB = np.zeros(1, POSE)[0]
     X_WB["p"], X_WB["q"] = bench.row[0]["X_WB_cmd"]["p"], bench.row[0]["X_WB_cmd"]["q"]
@@ -72,14 +72,14 @@ def start_of(rig: RigFile, settings: list[str]) -> Any:
 
 
 def tool_at(robot: RsiSettings, X_WB: Any) -> Any:
-    """Where the robot's tool is then, in its base."""
+    """Pose of the robot's tool then, in its base."""
     X_RT = frames.identity()
     frames.to_robot(pose_of(robot.X_WR), X_WB, pose_of(robot.X_TB), X_RT)
     return X_RT
 
 
 def needed(blocks: Blocks, signal: str) -> Blocks:
-    """The blocks that a signal depends on, but for those that move the mock-up."""
+    """The blocks that a signal depends on, except those that move the mock-up."""
     wanted, found = {signal}, list[Block]()
     for block in reversed(blocks):
         if wanted & set(block.kind.writes) and not set(MOTION) & set(block.kind.writes):
@@ -89,7 +89,7 @@ def needed(blocks: Blocks, signal: str) -> Blocks:
 
 
 class World:
-    """`feel(X_WB, V_WB, t)` is the wrench that the sensor measures, noise included."""
+    """`feel(X_WB, V_WB, t)` is the wrench that the sensor measures, including noise."""
 
     def __init__(self, rig: RigFile, settings: list[str]) -> None:
         plant, self._bench = bench_of(rig, settings)
