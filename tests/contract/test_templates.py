@@ -74,7 +74,7 @@ def test_a_simulation_needs_no_limits_and_a_rig_all_of_them():
     scenario.build(rigfile.RigFile, tree)
     for key in rigfile.RigLimits.model_fields:
         less = {**tree, "limits": {name: value for name, value in tree["limits"].items() if name != key}}
-        with pytest.raises(InputError, match=rf"limits\.{key} is missing, and on devices nothing may go without a limit"):
+        with pytest.raises(InputError, match=rf"limits\.{key} is missing, and devices need every limit"):
             scenario.build(rigfile.RigFile, less)
     assert set(Limits.model_fields) <= set(rigfile.RigLimits.model_fields)
 

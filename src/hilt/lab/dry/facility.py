@@ -262,7 +262,7 @@ def running_facility(
     diary: Path | None = None,
     live: bool = False,
 ) -> Iterator[Facility]:
-    """A facility on free loopback ports, for tests and examples: `facility.rig` has the ports, `facility.control` the faults."""
+    """A facility on free loopback ports, for tests and examples: `facility.rig` has the ports, `facility.control` faults."""
     if isinstance(rig, Path):
         rig = rigfile.load(rig)
     elif isinstance(rig, dict):
