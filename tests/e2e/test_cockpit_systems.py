@@ -20,6 +20,7 @@ RUNS = {  # scenario, what is changed so that it ends soon after something has h
 MOODS = {"met": "good", "missed": "warn", "no contact": "warn", "diverged": "bad", "stopped": "bad", "not judged": "plain"}
 BOXES = """all => all.filter((e) => e.offsetParent).map((e) => e.getBoundingClientRect())
                    .map((r) => [r.left, r.top, r.right, r.bottom])"""
+NARROW = ((1024, 768), (768, 1024), (390, 844))  # [px]
 LEAST_COLOURS = 24  # a view with nothing in it has its ground, its frame and its name
 
 
@@ -60,10 +61,11 @@ def test_a_system_is_started_seen_and_told(cockpit, system):
     page.page.emulate_media(color_scheme="dark")
     page.pause(0.5)
     page.look(f"{system}-dark")
-    page.page.set_viewport_size({"width": 1024, "height": 768})
-    page.pause(0.5)
-    nothing_overlaps(page)
-    page.look(f"{system}-tablet")
+    for wide, high in NARROW:
+        page.page.set_viewport_size({"width": wide, "height": high})
+        page.pause(0.3)
+        nothing_overlaps(page)
+        page.look(f"{system}-{wide}")
     page.page.context.close()
 
 

@@ -101,7 +101,9 @@ class Workbench:
 def _tasks(out: Path) -> dict[str, Callable[..., Any]]:
     from hilt.cockpit import desk
     from hilt.cockpit.library import Library
+    from hilt.core import registry
 
+    registry.systems()  # now: on a busy machine their imports alone would overrun the first task's time
     library = Library(out)
     return {
         "systems": desk.systems,

@@ -15,9 +15,9 @@ const SILENCE = 12000; // [ms] without any message: the connection is dead even 
 const PING = 3000; // [ms]
 const NO_KEY = 4403; // the server does not know this page
 
-/** One socket; `ready` when the server has taken the key. */
+/** One socket. */
 class Line {
-  ready = false;
+  private taken = false; // the server has taken the key
   private socket: WebSocket | null = null;
   private wait = FIRST_WAIT;
   private heard = 0;
@@ -40,6 +40,11 @@ class Line {
     this.heard = performance.now();
   }
 
+  /** What is sent now gets through; a socket that is closing takes nothing any more. */
+  get ready(): boolean {
+    return this.taken && this.socket?.readyState === WebSocket.OPEN;
+  }
+
   /** Nothing is kept for later while the socket is down: an old "start" must not come true. */
   send(message: Outgoing): void {
     if (this.ready) this.socket!.send(JSON.stringify(message));
@@ -54,7 +59,7 @@ class Line {
     const message = typeof data === "string" ? (JSON.parse(data) as ServerMessage) : decode(data);
     if (message.type === this.greeting) {
       if (message.type === "welcome") keep(message.key);
-      this.ready = true;
+      this.taken = true;
       this.wait = FIRST_WAIT;
       this.changed(true, "");
     }
@@ -63,7 +68,7 @@ class Line {
 
   private again(socket: WebSocket, { code, reason }: CloseEvent): void {
     if (socket !== this.socket) return;
-    this.ready = false;
+    this.taken = false;
     if (code === NO_KEY) forget();
     this.changed(false, code === NO_KEY ? "key" : code === 1013 ? reason : "");
     setTimeout(() => this.open(), this.wait);
