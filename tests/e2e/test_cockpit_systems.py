@@ -79,7 +79,7 @@ def verdict_of(name):
 def nothing_overlaps(page):
     """Panels, bars and views lie beside each other and inside the window; nothing in the top bar lies over another thing."""
     wide = page.page.viewport_size["width"]
-    for group in (".panel", "header.top > *", ".view", ".plot"):
+    for group in (".panel", "header.top > *", ".view", ".plot", ".plot header > *"):
         boxes = page.page.locator(group).evaluate_all(BOXES)
         for i, a in enumerate(boxes):
             assert -1 <= a[0] <= a[2] <= wide + 1, (group, a)
