@@ -1,9 +1,10 @@
 """Whether the texts of a figure can be read: none is cut off, none lies on another, none on another panel."""
 
 import hashlib
+import io
 import itertools
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.text import Text
 
 PIXELS = 0.7  # points: a box of text has that much air
@@ -27,7 +28,7 @@ def texts(figure):
 
 def problems(figure):
     """One sentence for each text that cannot be read; the figure has been laid out already."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    renderer = RendererSVG(*figure.bbox.size, io.StringIO(), image_dpi=72)  # letters as wide as they are written
     shown = [
         (text, axes, text.get_window_extent(renderer))
         for text, axes in texts(figure)

@@ -28,7 +28,15 @@ def test_a_quantity(value, unit, digits, shown):
 
 @pytest.mark.parametrize(
     ("ratio", "shown"),
-    [(1.0, "0.0 %"), (1.0 + 1e-15, "0.0 %"), (1.012, "+1.2 %"), (0.9349, "-6.5 %"), (1.451, "+45 %"), (41.01, "41 times")],
+    [
+        (1.0, "0.0 %"),
+        (1.0 + 1e-15, "0.0 %"),
+        (1.012, "+1.2 %"),
+        (0.9349, "-6.5 %"),
+        (1.451, "+45 %"),
+        (41.01, "41 times"),
+        (1562.0, "1562 times"),
+    ],
 )
 def test_a_ratio_is_how_far_it_is_off(ratio, shown):
     assert words.off_one(ratio) == shown

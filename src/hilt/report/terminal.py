@@ -143,13 +143,15 @@ def print_rigs(console: Console, found: dict[str, str]) -> None:
 
 
 def print_claims(console: Console, reproduction: Any) -> None:
-    table = Table("where", "claim", "paper", "here", "verdict", title=reproduction.title, title_justify="left", show_lines=True)
+    console.print(f"[bold]{reproduction.tally}[/]", highlight=False)
+    head = ("where", "claim", reproduction.against, "here", "verdict")
+    table = Table(*head, title=reproduction.title, title_justify="left", show_lines=True)
     reasons = []
     for claim in reproduction.claims:
-        verdict = f"[green]{claim.verdict}[/]"
+        verdict = f"[green]{reproduction.verdict(claim)}[/]"
         if not claim.holds:
             reasons.append(claim.because)
-            verdict = f"[red]{claim.verdict}[/] ({len(reasons)})"
+            verdict = f"[red]{reproduction.verdict(claim)}[/] ({len(reasons)})"
         table.add_row(claim.where, claim.what, claim.paper, claim.here, verdict)
     console.print(table)
     for number, reason in enumerate(reasons, 1):

@@ -77,6 +77,6 @@ def off_one(value: object) -> str:
     if math.isnan(value):
         return NONE
     if value >= 10.0:
-        return f"{value:.3g} times"
+        return f"{value:.3g} times" if value < 1000.0 else f"{value:.0f} times"
     share = percent(value - 1.0)
     return share if value <= 1.0 or share == "0.0 %" else f"+{share}"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from hilt.core import registry
 from hilt.core.faults import InputError
-from hilt.report import page
-from hilt.reproduce.claims import Reproduction
+from hilt.report import figure, page, summary
+from hilt.reproduce.beside import numbers_picture
+from hilt.reproduce.claims import Claim, Reproduction
 
 
 def _modules() -> dict[str, str]:
@@ -31,14 +32,37 @@ def reproduce(name: str) -> Reproduction:
 
 
 def write(reproduction: Reproduction, folder: Path) -> Path:
-    rows = []
-    for claim in reproduction.claims:
-        verdict = f"<span class='{'yes' if claim.holds else 'no'}'>{claim.verdict}</span>"
-        if not claim.holds:
-            verdict += f", because {html.escape(claim.because)}"
-        rows.append((*(html.escape(text) for text in (claim.where, claim.what, claim.paper, claim.here)), verdict))
-    body = f"<h1>{html.escape(reproduction.title)}</h1>" + page.table(("where", "claim", "paper", "here", "verdict"), rows, 9)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"reproduce-{reproduction.key}.html"
-    path.write_text(page.document(reproduction.title, body + page.figures(reproduction.pictures())), encoding="utf-8")
+    with figure.styled():
+        path.write_text(page.document(reproduction.title, _body(reproduction)), encoding="utf-8")
     return path
+
+
+def _body(found: Reproduction) -> str:
+    """The tally, the numbers beside each other, what differs and why; every claim and the figures are folded."""
+    differs = [claim for claim in found.claims if not claim.holds]
+    look = "verdict" if differs else "verdict good"
+    body = f"<h1>{html.escape(found.title)}</h1><div class='{look}'><b>{html.escape(found.tally)}</b></div>"
+    numbers = numbers_picture(found)
+    if numbers is not None:
+        body += summary.figure(numbers)
+    if differs:
+        body += f"<h2>{'What was missed' if found.own else 'What differs'}, and why</h2>"
+        because = [(*_cells(claim), html.escape(claim.because)) for claim in differs]
+        body += page.table(("where", "claim", found.against, "here", "because"), because, 9)
+    rows = [(*_cells(claim), _verdict(found, claim)) for claim in found.claims]
+    body += page.fold(
+        f"All {len(rows)} {'targets' if found.own else 'claims'}",
+        page.table(("where", "claim", found.against, "here", "verdict"), rows, 9),
+    )
+    return body + page.fold("Figures", page.figures(found.pictures()))
+
+
+def _cells(claim: Claim) -> tuple[str, ...]:
+    return tuple(html.escape(text) for text in (claim.where, claim.what, claim.paper, claim.here))
+
+
+def _verdict(found: Reproduction, claim: Claim) -> str:
+    look = "no" if not claim.holds else "beyond" if claim.beyond else "yes"
+    return f"<span class='{look}'>{found.verdict(claim)}</span>"

@@ -85,6 +85,7 @@ def _handover_claims() -> list[Claim]:
             "about 1.4 N",
             f"{m['tool_force_final_N']:.3f} N",
             abs(m["tool_force_final_N"] - 1.4) < 0.02,
+            numbers=((1.4, m["tool_force_final_N"]),),
         ),
         Claim(
             "Sec. IV-A",
@@ -171,6 +172,7 @@ def _diverter_claims() -> list[Claim]:
             abs(x - 0.1) < 0.03,
             "the paper gives no figures of cable, clip or tool and not how its arm meets the line. Here a model of the contact stands in, the "
             "hook comes from straight below, and the load is vertical",
+            numbers=((0.1, x),),
         ),
         Claim(
             "Sec. IV-B, Fig. 7",

@@ -296,4 +296,4 @@ def _troubles() -> list[Claim]:
 
 def reproduce() -> Reproduction:
     claims = [*_guarded(), *_realtime(), *_bound(), *_pida(), *_six(), *_energy(), *_troubles()]
-    return Reproduction("twin", TITLE, claims, pictures)
+    return Reproduction("twin", TITLE, claims, pictures, own=True)

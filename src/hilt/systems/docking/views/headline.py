@@ -32,26 +32,11 @@ def headline(result: Result) -> Picture:
     mark_fault([top], result.fault.t if result.fault else None)
     if found:
         _forces(axes[1][0], result, found, wanted)
-    where = "; below, the force in the contacts, one after the other" if found else ""
-    return Picture("Speed and force", f"{seen(result)} Speed of the simulated rod along the frames' normal{where}.", fig)
-
-
-def seen(result: Result) -> str:
-    """One sentence: how far off the ideal the run was."""
-    m = result.metrics
-    if not m["cov"]:
-        return "No collision was completed."
-    count = f"{len(m['cov'])} collision{'s' if len(m['cov']) > 1 else ''}"
-    return f"Over {count}: speed {_within(m['cov'])}, peak force {_within(m['cof'])}."
-
-
-def _within(ratios: list[float]) -> str:
-    worst = max(ratios, key=lambda value: abs(value - 1.0) if math.isfinite(value) else 0.0)
-    if not math.isfinite(worst):
-        return "without an ideal to compare with"
-    if worst >= 2.0:
-        return f"up to {worst:.3g} times the ideal"
-    return f"within {words.percent(abs(worst - 1.0))} of ideal"
+    caption = "Speed of the simulated rod along the frames' normal"
+    if found:
+        caption += "; below, the force in the contacts, one after the other. The ideal begins where the simulated rod touches, "
+        caption += "so it is ahead by the robot's lag"
+    return Picture("Speed and force", f"{caption}.", fig)
 
 
 def speeds(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) -> None:

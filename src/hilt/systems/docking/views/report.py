@@ -13,7 +13,7 @@ from hilt.report.numbers import named
 from hilt.report.pictures import energy_made, lateness
 from hilt.report.words import off_one, si
 from hilt.systems.docking.analysis.beside import ideal_beside, methods_of, space_of
-from hilt.systems.docking.analysis.methods import Prediction, name_of
+from hilt.systems.docking.analysis.methods import METHODS, Prediction, name_of
 from hilt.systems.docking.metrics import Ideal
 from hilt.systems.docking.views.advice import needed, section, warnings, why
 from hilt.systems.docking.views.bound import bound_of
@@ -49,10 +49,17 @@ def advice(result: Result) -> Iterator[str]:
 
 
 def _keep(result: Result, methods: dict[str, Prediction]) -> str:
-    """Whether the method that was run is good enough."""
+    """Whether the method that was run is good enough; else the one to set."""
     own = methods.get(name_of(scenario_of(result)))
     fine = result.verdict.kind == "met" and own is not None and own.meets
-    return "Nothing has to change: this run's method meets the goal. " if fine else ""
+    if fine:
+        return "Nothing has to change: this run's method meets the goal. "
+    best = needed(methods)
+    if best is None or not methods[best].meets or best not in METHODS:
+        return ""
+    method, mode = METHODS[best]
+    modes = f" and compensate.mode = {mode}" if method == "twin" else ""
+    return f"Set compensate.method = {method}{modes}. "
 
 
 def details(result: Result) -> Iterator[tuple[str, str]]:

@@ -83,6 +83,7 @@ def _validity_claims() -> list[Claim]:
             abs(ours / 28.43 - 1) < 0.01,
             f"a perfect force sensor and table give what the closed form gives, {1 - closed_form() / theory:.1%} below m v because the speed "
             "still rises; the rest of the paper's 5 % is in its measurement, which a simulated sensor without error does not have",
+            numbers=((28.43, ours),),
         ),
         Claim(
             "Sec. Validity, Fig. 9",
@@ -104,6 +105,7 @@ def _validity_claims() -> list[Claim]:
             ", ".join(f"{e:.3f}" for e in expected) + " s",
             ", ".join(f"{c:.3f}" for c in constants) + " s",
             all(abs(c / e - 1) < 0.01 for c, e in zip(constants, expected, strict=True)),
+            numbers=tuple(zip(expected, constants, strict=True)),
         ),
     ]
 
@@ -132,6 +134,7 @@ def _feedback_claims() -> list[Claim]:
             f"the paper gives neither grip nor noise; here {grip_words('feedback-500')}. Without feedback the force is about v √(k m), "
             f"so 23 N mean a grip of about {soft / 1e3:.1f} kN/m; with it even a rigid grip gives about v/K_s = {stiff:.0f} N, so the "
             "paper's 18 N hold something else, such as the grasping that its figures include",
+            numbers=((18.0, on["peak_force_N"]), (23.0, off["peak_force_N"])),
         ),
         Claim(
             "eq. 11",
@@ -141,6 +144,7 @@ def _feedback_claims() -> list[Claim]:
             abs(on["mean_square_force_N2"] / 5.41 - 1) < 0.1 and abs(off["mean_square_force_N2"] / 15.35 - 1) < 0.1,
             "it is made of the noise and of how long the payload swings on its grip, and the paper gives neither the grip nor the noise nor "
             f"over how long the mean is; here {grip_words('feedback-500')}, {values.loop.duration:g} s",
+            numbers=((5.41, on["mean_square_force_N2"]), (15.35, off["mean_square_force_N2"])),
         ),
     ]
 
@@ -174,6 +178,7 @@ def _hils_claims() -> list[Claim]:
             abs(two["peak_force_N"] / 28 - 1) < 0.1,
             f"the paper shows the operator's profile only as a picture. The force "
             f"grows with it: {speed:.4f} m/s give {scaled:.1f} N",
+            numbers=((28.0, two["peak_force_N"]),),
         ),
         Claim(
             "HILS 2, Fig. 14",

@@ -1,0 +1,50 @@
+"""The page of a reproduction: the tally first, the paper's numbers beside ours, and targets of one's own called that."""
+
+import dataclasses
+
+import pytest
+
+from hilt.report import figure
+from hilt.reproduce import papers
+from hilt.reproduce.beside import numbers_picture
+from hilt.reproduce.claims import Claim, Reproduction
+from hilt.systems.docking.paper import twin_claims
+from tests.report.layout import problems
+
+CLAIMS = [
+    Claim("Fig. 1", "a force", "1.28", "1.283", True, numbers=((1.28, 1.283),)),
+    Claim("Fig. 2", "a claim that takes many words " * 4, "3 kg", "9 kg", False, "a reason", numbers=((3.0, 9.0), (2.0, 0.0))),
+    Claim("Sec. 3", "something else", "no figure", "5", True, beyond=True),
+]
+PAPER = Reproduction("some2020", "Some 2020", CLAIMS, list)
+OWN = dataclasses.replace(PAPER, own=True)
+
+
+def test_the_tally_counts_every_claim_once():
+    assert PAPER.tally == "3 claims: 1 reproduced, 1 differ, 1 beyond the paper (it gives no figure to compare with)."
+    assert OWN.tally == "3 targets of our own: 1 met, 1 missed, 1 beyond what was asked for."
+    assert [claim["verdict"] for claim in OWN.as_json()["claims"]] == ["met", "missed, because a reason", "beyond the target"]
+
+
+@pytest.mark.parametrize("found", [PAPER, OWN], ids=["paper", "own"])
+def test_the_page_begins_with_the_tally(found, tmp_path):
+    text = papers.write(found, tmp_path).read_text()
+    assert 0 < text.index(found.tally) < text.index("<figure>") < text.index("a reason") < text.index("<details>")
+    assert (">paper<" in text) != found.own
+    assert ("reproduced" in text) != found.own
+
+
+def test_the_numbers_beside_each_other_can_be_read():
+    with figure.styled():
+        picture = numbers_picture(PAPER)
+        picture.svg()
+    assert list(problems(picture.figure)) == []
+    points = [line.get_xdata()[0] for line in picture.figure.axes[0].lines if line.get_marker() in ("o", ">")]
+    assert points == pytest.approx([100 * 1.283 / 1.28, 200.0, 0.0])  # beyond twice the paper's it stands at the edge
+    assert numbers_picture(dataclasses.replace(PAPER, claims=CLAIMS[2:])) is None
+
+
+def test_our_own_method_is_not_called_a_paper(monkeypatch):
+    for part in ("_guarded", "_realtime", "_bound", "_pida", "_six", "_energy", "_troubles"):
+        monkeypatch.setattr(twin_claims, part, list)  # minutes of runs
+    assert twin_claims.reproduce().own
