@@ -79,7 +79,7 @@ def error_bars(axes: Axes, names: Sequence[str], ratios: Sequence[float], colour
     """How far ratios are from 1, in percent, lying, each with its number; what is beyond the panel is cut and hatched."""
     errors = [100.0 * abs(ratio - 1.0) if math.isfinite(ratio) else 0.0 for ratio in ratios]
     inside = [error for error in errors if error <= CUT]
-    end = 1.1 * max([1.3 * goal, *inside])
+    end = 1.1 * max([1.3 * goal, *inside] if inside else [CUT])
     for n, (ratio, error, colour) in enumerate(zip(ratios, errors, colours, strict=True)):
         cut = error > CUT
         axes.barh(n, min(error, end), 0.65, color=colour, hatch="///" if cut else None, edgecolor="white", linewidth=0.0)

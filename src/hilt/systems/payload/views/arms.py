@@ -95,7 +95,8 @@ def joints_picture(result: Result, stop: float | None) -> Picture:
     rows, t, count = result.rows, result.rows["t"], scenario_of(result).arm.count
     limits = np.array([link.limit for link in LINKS])
     used = rows["q_arm"][:, : JOINTS * count] / np.tile(limits, count)
-    fig, axes = panels(count + 1, 1.7)
+    singular = bool(rows["arm_damping"].any())
+    fig, axes = panels(count + singular, 1.7)
     for i in range(count):
         for j in range(JOINTS):
             line(
@@ -108,14 +109,16 @@ def joints_picture(result: Result, stop: float | None) -> Picture:
         for side in (-100.0, 100.0):
             axes[i].axhline(side, label="limit" if side > 0 else None, **BOUND)
         axes[i].set(ylabel=f"arm {i + 1}: angle\nof its limit [%]")
-    line(axes[-1], t, 100.0 * rows["arm_damping"], color=MADE)
-    axes[-1].set(ylabel="singular\nposture [%]", xlabel="time [s]", ylim=(-5, 105))
+    if singular:
+        line(axes[-1], t, 100.0 * rows["arm_damping"], color=MADE)
+        axes[-1].set(ylabel="singular\nposture [%]", ylim=(-5, 105))
+    axes[-1].set(xlabel="time [s]")
     legend(axes[0])
     mark_fault(axes, stop)
     nearest = int(np.argmax(np.abs(used).max(axis=0)))
     caption = (
         f"Joint {nearest % JOINTS + 1} of arm {nearest // JOINTS + 1} comes nearest to its limit, {np.abs(used).max():.0%} of "
-        "it. Singular posture: 0 % undamped, 100 % in it."
+        f"it. {'Singular posture: 0 % undamped, 100 % in it.' if singular else 'No posture is near a singular one.'}"
     )
     return Picture("Joints", caption, fig)
 
