@@ -166,6 +166,8 @@ def test_a_comparison_simulates_nothing(tmp_path, no_simulation, unreadable):
     written = comparison.write(found, tmp_path / "both.html").read_text()
     assert unreadable == []
     assert written.count("<img") == 1
+    assert "compensate.method: none, pida" in written
+    assert all(run.verdict.kind in written for run in found.values())
     assert Outline(written).outside == [f"{run.recording.stem}.html" for run in found.values()]
     assert comparison.sentence(found)
 

@@ -97,7 +97,7 @@ def _body(results: dict[str, Result], first: Result) -> str:
 
 def _numbers(results: dict[str, Result]) -> str:
     """The ten of each run, beside each other; the head leads to its report."""
-    found = {name: dict(numbers.ten(result)) for name, result in results.items()}
+    found = {name: {"verdict": result.verdict.kind, **dict(numbers.ten(result))} for name, result in results.items()}
     lines = dict.fromkeys(what for each in found.values() for what in each)
     cells = [(html.escape(what), *(html.escape(each.get(what, "")) for each in found.values())) for what in lines]
     return page.table(("", *(_linked(name, result) for name, result in results.items())), cells)

@@ -28,9 +28,11 @@ def comparison(results: dict[str, Result]) -> str:
     first = next(iter(results.values()))
     each = [overrides(run.system, run.name, run.scenario) for run in results.values()]
     common = [one for one in each[0] if all(one in other for other in each[1:])]
+    differ = dict.fromkeys(one.key for several in each for one in several if one not in common)
+    over = f"{', '.join(differ)}: {', '.join(results)}" if differ else ", ".join(results)
     return (
         f"<h1>{html.escape(title(first))}{_changed(common)}</h1><p class='sub'>{html.escape(first.scenario.summary)}</p>"
-        f"<p class='made'>{' · '.join([html.escape(', '.join(results)), *_when(first)])}</p>"
+        f"<p class='made'>{' · '.join([html.escape(over), *_when(first)])}</p>"
     )
 
 
