@@ -23,6 +23,8 @@ pre{{background:#f6f8fa;padding:12px;overflow:auto;font-size:12px}}
 .made{{color:{MADE}}}p.made{{color:#57606a}}.limit{{color:{LIMIT}}}
 .yes{{color:#1a7f37;font-weight:600}}.no{{color:{MADE};font-weight:600}}.beyond{{color:#57606a;font-weight:600}}
 @media(max-width:600px){{body{{padding:12px}}table{{display:block;overflow-x:auto}}}}
-@media print{{body{{padding:0;font-size:12px;max-width:none}}details:not([open]){{display:none}}
+@media print{{@page{{margin:12mm}}h1{{font-size:20px}}h2{{font-size:14px;margin:10px 0 4px}}td,th{{padding:1px 14px 1px 0}}
+figcaption,.verdict p{{font-size:11px}}.verdict{{font-size:13px}}body>p.sub:last-child{{display:none}}
+body{{padding:0;font-size:12px;max-width:none}}details:not([open]){{display:none}}
 .verdict,.change{{break-inside:avoid}}*{{-webkit-print-color-adjust:exact;print-color-adjust:exact}}}}
 """
