@@ -10,7 +10,6 @@ docs/docking.svg    the README's picture, from the run that it shows; not checke
 """
 
 import ast
-import itertools
 import json
 import re
 import sys
@@ -77,7 +76,10 @@ def scenarios_page() -> str:
     ]
     for name, system in registry.systems().items():
         lines += [f"## {name}", "", f"{system.summary[:1].upper()}{system.summary[1:]}.", ""]
-        for section, keys in itertools.groupby(outline.lines(system.scenario), lambda line: line.key.rpartition(".")[0]):
+        sections = defaultdict(list)
+        for line in outline.lines(system.scenario):
+            sections[line.key.rpartition(".")[0]].append(line)
+        for section, keys in sections.items():
             lines += [f"### {name}: {section or 'top level'}", "", "| key | unit | default | meaning |", "|---|---|---|---|"]
             for line in keys:
                 default = "*needed*" if line.default == "needed" else f"`{line.default}`" if line.default != "-" else "-"
