@@ -13,4 +13,4 @@ if ! cmp -s requirements-docs.lock $ENVIRONMENT/requirements-docs.lock; then
 fi
 # mkdocs-material announces another product of its makers at each start; that is no warning about these pages.
 NO_MKDOCS_2_WARNING=1 $ENVIRONMENT/bin/python -m mkdocs build --strict
-echo "hilt docs: open build/site/index.html"
+echo "hilt docs: open build/site/index.html; with search: python3 -m http.server -d build/site"
