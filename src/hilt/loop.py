@@ -1,6 +1,6 @@
 """The loop: the only place where this order exists, for simulation, emulated devices, robot and replay.
 
-Runs differ in the rig and the clock, in nothing else. A sweep calls the same compiled tick from the system's `batch`.
+Runs differ only in the rig and the clock. A sweep calls the same compiled tick from the system's `batch`.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def run(
     """Run the ticks of a bench; return the fault that ended them, or None.
 
     A tick with a fault sends no set-point: the robot is stopped first, the row is kept, and the caller explains.
-    `watch(k)` is called now and then, for a progress bar.
+    `watch(k)` is called occasionally, for a progress bar.
     """
     row, x, p, tick = bench.row, bench.x, bench.p, bench.code.tick
     number, t, lateness, tick_time, fault, done = (

@@ -1,4 +1,4 @@
-"""What a run takes at most, computed before it begins: a sentence if that is long or large, a refusal if it cannot be.
+"""The most that a run can take, computed before it starts: a sentence if that is long or large, a refusal if impossible.
 
 Rows and the time of a tick come from the system itself; the rest is one small table of cautious guesses. A run that ends by
 itself, after its collisions or by a fault, takes less.
@@ -15,9 +15,9 @@ from hilt.core.system import System
 from hilt.metrics.survey import KEPT_BYTES
 
 COMPILED = 0.5  # of a system's tick_time, in the compiled loop alone
-EACH = 0.02  # s of each run, for setting it up and for its figures
+EACH = 0.02  # s per run, for its set-up and metrics
 ON_DISK = 1.1  # of a row's bytes: what compresses badly is as large as it is, and has a message's head
-KEPT = 2.0  # copies of the rows in memory while figures are made of them
+KEPT = 2.0  # copies of the rows in memory while metrics are computed
 MOST_TICKS = 10**9
 MOST_SECONDS = 30 * 86400.0
 LONG, LARGE = 60.0, 1e9  # s and bytes, above which a run is announced
@@ -73,10 +73,10 @@ def check(found: Estimate, folder: Path | None = None) -> None:
     """Refuse what this machine cannot do, in one sentence, before anything is written."""
     advice = "shorten loop.duration or lengthen loop.period"
     if not found.ticks <= MOST_TICKS:
-        raise InputError(f"this would take {found.ticks:.3g} ticks, and at most {MOST_TICKS:g} are run at a time; {advice}")
+        raise InputError(f"this would take {found.ticks:.3g} ticks, and the limit is {MOST_TICKS:g}; {advice}")
     if not found.seconds <= MOST_SECONDS:
         raise InputError(
-            f"this would take about {duration(found.seconds)}, and at most {duration(MOST_SECONDS)} are begun; {advice}, "
+            f"this would take about {duration(found.seconds)}, and the limit is {duration(MOST_SECONDS)}; {advice}, "
             "or run fewer"
         )
     free = free_memory() if found.memory > LARGE else math.inf
@@ -90,7 +90,7 @@ def check(found: Estimate, folder: Path | None = None) -> None:
 
 
 def free_memory() -> float:
-    """Bytes that this machine can still give; infinite where it does not say."""
+    """Bytes of memory still available on this machine; infinite if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))

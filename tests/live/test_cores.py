@@ -97,7 +97,7 @@ def test_a_simulation_takes_no_rights(tmp_path):
             assert live_core not in os.sched_getaffinity(0)
         assert claims.taken([f"core {core}" for core in before]) == []
         result = session.go()
-        assert "not asked for" in result.timing["rights"]["refused"]["all"]
+        assert "not requested" in result.timing["rights"]["refused"]["all"]
     finally:
         session.close()
     assert os.sched_getaffinity(0) == before

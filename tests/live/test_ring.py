@@ -187,7 +187,7 @@ def test_a_name_cannot_leave_its_folder(bad):
 
 
 def test_too_small_a_ring_is_refused(name):
-    with pytest.raises(InputError, match="2 at least"):
+    with pytest.raises(InputError, match="at least 2"):
         RingWriter(name, ROW, 1)
 
 

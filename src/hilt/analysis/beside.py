@@ -1,11 +1,11 @@
 """What a report shows beside a run: the same scenario with another method, integrator or policy, and its ideal.
 
-Computing it means simulating, and takes longer than drawing. So a command asks for it (`computed`) and it is kept in a file
-beside the recording (`keep`), from which the same page is drawn again without simulating anything (`kept`). A system brings
+Computing it means simulating, and takes longer than drawing. So a command requests it (`computed`) and it is kept in a file
+beside the recording (`keep`), from which the same page is drawn again without simulating anything (`kept`). A system provides
 `analysis.beside` with a function `beside(result) -> Beside`; without it there is nothing to add.
 
-The file is a compressed NumPy archive: a description as JSON, and the rows of each run with the signals that are drawn. It may
-come from a stranger, as a recording may: nothing in it is trusted, and what does not fit is as if it were not there.
+The file is a compressed NumPy archive: a description as JSON, and the rows of each run with the signals that are drawn. Like a
+recording, it may come from an untrusted source: nothing in it is trusted, and a file that does not fit is ignored.
 """
 
 import io
@@ -31,7 +31,7 @@ _FAULT = {"code": int, "name": str, "tick": int, "t": float, "axis": str, "value
 
 
 def computed(result: Result) -> Result:
-    """The result with what its system has to say beside it; a long run, of which not all rows are kept, stays as it is."""
+    """The result with its system's comparison runs; a long run, of which not all rows are kept, is returned unchanged."""
     own = result.system.part("analysis.beside")
     if own is None or result.survey is not None:
         return result
@@ -49,7 +49,7 @@ def path_of(recording: Path) -> Path:
 
 
 def keep(result: Result) -> None:
-    """Write it beside the recording; what cannot be written is computed again when somebody asks."""
+    """Write it beside the recording; if it cannot be written, it is computed again when needed."""
     if result.beside is None or result.recording is None:
         return
     arrays = {f"rows{n}": np.frombuffer(run.rows.tobytes(), np.uint8) for n, run in enumerate(result.beside.runs.values())}
@@ -76,7 +76,7 @@ def _described(run: Result) -> dict[str, Any]:
 
 
 def kept(result: Result) -> Result:
-    """The result with what was kept beside its recording; unchanged if there is nothing, or nothing that fits."""
+    """The result with what was kept beside its recording; unchanged if there is nothing that fits."""
     if result.recording is None or result.survey is not None:
         return result
     try:
@@ -112,7 +112,7 @@ def _run(told: dict[str, Any], data: bytes, result: Result) -> Result:
 
 
 def _encoded(value: Any) -> Any:
-    """JSON has no numbers that are missing or infinite: they say why, and what they are."""
+    """JSON has no missing or infinite numbers: they are written with their value and reason."""
     if isinstance(value, dict):
         return {key: _encoded(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""Can a scenario work at all? Sentences with the number that would be needed, before anything is simulated.
+"""Can a scenario work at all? Sentences with the value that is needed, before anything is simulated.
 
-A system brings its own checks (`analysis.check` in its package): closed forms of its physics against the thresholds and limits
-that its code really uses.
+A system provides its own checks (`analysis.check` in its package): closed forms of its physics, compared with the thresholds
+and limits that its code really uses.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from hilt.core.system import System
 
 @dataclass(frozen=True)
 class Remark:
-    """One check: what it is about, whether it is passed, a sentence, and the key with the value that it would need (SI)."""
+    """One check: its subject, whether it is passed, a sentence, and the key with the value that is needed (SI)."""
 
     about: str
     fine: bool
@@ -48,7 +48,7 @@ _PLAIN = {"s": (1.0, 1e9), "N": (0.01, 1e3), "m/s²": (0.01, 1e6)}  # between th
 
 
 def si(value: float, unit: str) -> str:
-    """A number as a sentence says it: 0.0142 s is 14.2 ms, 0.3 N stays 0.3 N; three digits are enough to act on."""
+    """A number as written in a sentence: 0.0142 s is 14.2 ms, 0.3 N stays 0.3 N; three digits are enough."""
     low, high = _PLAIN.get(unit, (1.0, 1e3))
     if value == 0.0 or low <= abs(value) < high:
         return f"{value:.3g} {unit}"
@@ -64,7 +64,7 @@ def si(value: float, unit: str) -> str:
 
 
 def limit(about: str, what: str, need: float, key: str, value: float, unit: str) -> Remark:
-    """A limit that has to lie above what a sound run already needs."""
+    """A limit that has to lie above what a proper run needs."""
     if need > value:
         sentence = f"{what} {si(need, unit)}, but {key} is {si(value, unit)}: above {si(need, unit)} is needed."
     else:
@@ -73,7 +73,7 @@ def limit(about: str, what: str, need: float, key: str, value: float, unit: str)
 
 
 def workspace(low: Sequence[float], high: Sequence[float], limits: Any) -> list[Remark]:
-    """The box that a sound run moves in, axis by axis, against the one that is allowed; only what is left is said."""
+    """The box that a proper run needs, axis by axis, compared with the allowed one; only violations are reported."""
     found = []
     for axis in range(3):
         for word, reached, allowed, key in (

@@ -1,4 +1,4 @@
-"""The command line of the bound: the least force that any method can reach at the first touch of a scenario."""
+"""The command line of the bound: the lowest force that any method can reach at the first touch of a scenario."""
 
 import json
 from typing import Annotated
@@ -16,7 +16,7 @@ def bound(
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Least contact force at the first touch of an unknown surface, by any method, and what would lower it."""
+    """Lowest contact force that any method can reach at the first touch of an unknown surface, and what would lower it."""
     from hilt import job
     from hilt.core import registry
 
@@ -42,5 +42,5 @@ def bound(
 
 
 def add(app: typer.Typer) -> None:
-    """This command, beside the others."""
+    """Add this command to the others."""
     app.command()(bound)

@@ -13,7 +13,7 @@ from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.host.interrupts import Interrupted
 
-TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; without it each server makes its own
+TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; if not set, each server makes its own
 SHORTEST_TOKEN = 16
 
 
@@ -25,12 +25,12 @@ def _token() -> str | None:
 
 
 def _show(address: str, card: Any) -> None:
-    """In the browser, by way of a private file: a command line can be read by every user of the machine."""
+    """Open it in the browser, through a private file: every user of the machine can read a command line."""
     webbrowser.open(card.page(address))
 
 
 def _built() -> bool:
-    """Whether the page is here: a wheel has it, a checkout once it is built."""
+    """Whether the page exists: a wheel has it, a checkout once it is built."""
     from hilt.cockpit import PAGE
 
     return PAGE.is_file()
@@ -48,13 +48,13 @@ def invitation(out: Path) -> str:
 
 
 def cockpit(
-    port: Annotated[int, typer.Option(help="where to listen; 0 takes a free one")] = 8484,
+    port: Annotated[int, typer.Option(help="port to listen on; 0 takes a free one")] = 8484,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="only print the address")] = False,
-    host: Annotated[str, typer.Option(help="an address that others can reach has to be asked for")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="address to listen on; by default only this machine can connect")] = "127.0.0.1",
     out: Annotated[Path, typer.Option("--out", help="folder for recordings and reports")] = Path("runs"),
     driver: Drivers = [],  # noqa: B006
-    link: Annotated[bool, typer.Option("--link", help="print a new address for the cockpit that runs on this port")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="the address may watch and stop, and never take the controls")] = False,
+    link: Annotated[bool, typer.Option("--link", help="print a new address for the cockpit running on this port")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="the address allows watching and stopping, but no control")] = False,
 ) -> None:
     """Watch, drive and stop runs in a browser. The printed address opens one page, within five minutes."""
     from hilt import cockpit as server
@@ -93,7 +93,7 @@ def run(config: dict[str, Any], out: Path) -> None:
         with suppress(KeyboardInterrupt, Interrupted):
             server.serve("127.0.0.1", 0, out, ready=ready)
     finally:
-        with suppress(InputError):  # it may have ended by itself
+        with suppress(InputError):  # it may already have ended
             sender = mailbox.Sender(name)
             sender.wait(sender.stop(), 5.0)
             while sender.front.state == mailbox.LIVE and sender.alive:

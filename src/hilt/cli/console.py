@@ -1,4 +1,4 @@
-"""Where commands print: results on stdout, what goes on meanwhile on stderr."""
+"""Where commands print: results on stdout, progress on stderr."""
 
 from rich.console import Console
 

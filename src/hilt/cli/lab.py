@@ -23,11 +23,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout 
 Drivers = Annotated[
     list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
 ]
-RigName = Annotated[str, typer.Argument(metavar="RIG", help="dry-lab, or a rig file of yours (.toml)")]
+RigName = Annotated[str, typer.Argument(metavar="RIG", help="dry-lab, or your own rig file (.toml)")]
 
 
 def _put(question: str) -> None:
-    """Ask at the terminal. What was typed before is thrown away: it was no answer to this."""
+    """Ask at the terminal. Anything typed before is discarded: it was not an answer to this."""
     status.print(question)
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
@@ -111,7 +111,7 @@ def end(result: "Result", as_json: bool) -> None:
 
 def doctor(
     rate: Annotated[float, typer.Option(help="ticks a second that are asked for")] = 1000.0,
-    seconds: Annotated[float, typer.Option(help="how long to measure")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="duration of the measurement")] = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """What this machine can do in real time, and what to change; takes 10 s, longer where cyclictest is installed."""
@@ -136,10 +136,10 @@ def doctor(
 def emulate(
     rig: RigName,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value of the scenario")] = [],  # noqa: B006
-    diary: Annotated[Path | None, typer.Option(help="CSV file for every set-point that the robot gets")] = None,
-    fault: Annotated[list[str], typer.Option(help="command one that runs already: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
+    diary: Annotated[Path | None, typer.Option(help="CSV file for every set-point that the robot receives")] = None,
+    fault: Annotated[list[str], typer.Option(help="control a running facility: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
 ) -> None:
-    """Stand in for the robot and the sensor of a rig file, on loopback, until interrupted."""
+    """Emulate the robot and the sensor of a rig file on loopback, until interrupted."""
     from hilt.device import rigfile
     from hilt.lab.dry import facility, robot
     from hilt.lab.dry.control import FacilityControl
@@ -163,7 +163,7 @@ def emulate(
 
 @contextmanager
 def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar while the robot is driven; a fault on the way is exit code 3."""
+    """A progress bar while the robot is driven; a fault gives exit code 3."""
     from rich.progress import Progress
 
     from hilt.lab.gentle import Stopped
@@ -173,7 +173,7 @@ def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
         task = bar.add_task(what, total=None)
 
         def watch(done: int, total: int) -> None:
-            bar.start()  # not before the robot has answered: a refusal is one sentence
+            bar.start()  # only after the robot has answered: a refusal is one sentence
             bar.update(task, completed=done, total=total)
 
         try:
@@ -186,7 +186,7 @@ def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _who_arms(file: "RigFile") -> "Ask | None":
-    """Somebody at the terminal, who is told when the robot is held; nobody if the command itself is the consent."""
+    """The user at the terminal, asked once the robot is held; nobody if the command itself is the consent."""
     if file.lab.arm != "ask":
         return None
     if not sys.stdin.isatty():
@@ -203,7 +203,7 @@ def _who_arms(file: "RigFile") -> "Ask | None":
 
 
 def _out_file(rig: Path, out: Path | None, what: str) -> Path:
-    """Beside the rig file, if that is the user's own."""
+    """Beside the rig file, if it is the user's own."""
     from hilt.device import rigfile
 
     folder = Path() if rig.parent == rigfile.SHIPPED else rig.parent
@@ -213,8 +213,8 @@ def _out_file(rig: Path, out: Path | None, what: str) -> Path:
 def identify(
     what: Annotated[str, typer.Argument(help="robot")],
     rig: RigName,
-    axis: Annotated[str, typer.Option(help="x, y or z: along which the robot is moved")] = "x",
-    reach: Annotated[float, typer.Option(help="metres to both sides of where it stands")] = 0.01,
+    axis: Annotated[str, typer.Option(help="axis along which the robot is moved: x, y or z")] = "x",
+    reach: Annotated[float, typer.Option(help="metres to either side of its present position")] = 0.01,
     out: Annotated[Path | None, typer.Option(help="rig file to write; beside yours by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
@@ -271,6 +271,6 @@ def calibrate(
 
 
 def add(app: typer.Typer) -> None:
-    """The lab's commands, beside the others."""
+    """Add the lab's commands to the others."""
     for command in (doctor, emulate, identify, calibrate):
         app.command()(command)

@@ -1,4 +1,4 @@
-"""The command line beside a running session: which there are, and requests to one of them."""
+"""The command line for running sessions: list them, and send requests to one."""
 
 import json
 import sys
@@ -13,18 +13,18 @@ from hilt.host.interrupts import Interrupted
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 REQUESTS = ("arm", "start", "stop", "reset", "home", "quit")
 ANSWER = 5.0  # s
-HOLD = 0.05  # s between two signs of the dead man's switch
+HOLD = 0.05  # s between two signals of the dead man's switch
 
 
 def sessions(as_json: AsJson = False) -> None:
-    """Sessions that run on this machine, and how they are doing."""
+    """Sessions running on this machine, and their state."""
     from hilt.live import mailbox
 
     found = []
     for name in mailbox.sessions():
         try:
             watcher = mailbox.Watcher(name)
-        except InputError as error:  # it has ended meanwhile, or is of another version: the others are told all the same
+        except InputError as error:  # it has just ended, or is of another version: the others are still listed
             print(f"hilt: {error}", file=sys.stderr)
             continue
         front, info = watcher.front, watcher.info
@@ -39,7 +39,7 @@ def sessions(as_json: AsJson = False) -> None:
         armed = ", armed" if each["armed"] else ""
         console.print(f"{each['name']}  {each['state']}{armed}  {each['sentence']}".rstrip(), highlight=False, soft_wrap=True)
     if not found:
-        console.print("No session runs here; start one with hilt run --rig, or hilt cockpit.")
+        console.print("No session is running here; start one with hilt run --rig, or hilt cockpit.")
 
 
 def ask(
@@ -48,14 +48,14 @@ def ask(
     setting: Annotated[str | None, typer.Argument(metavar="KEY=VALUE", help="with set: a live value, in SI units")] = None,
     ramp: Annotated[float, typer.Option(help="seconds in which the value changes")] = 0.0,
 ) -> None:
-    """Ask something of a running session; its answer, and exit code 3 if it is a refusal."""
+    """Send a request to a running session; prints its answer, with exit code 3 if it refuses."""
     from hilt.core import clock
     from hilt.live import mailbox
 
     sender = mailbox.Sender(session)
     try:
         if request == "hold":
-            console.print("Holding the dead man's switch; Ctrl-C lets it go.")
+            console.print("Holding the dead man's switch; Ctrl-C releases it.")
             try:
                 while sender.alive:
                     sender.wait(sender.steer((0.0,) * 6, held=True), ANSWER)
@@ -68,11 +68,11 @@ def ask(
             try:
                 number = sender.set(key, float(text), ramp)
             except ValueError:
-                raise InputError(f"{setting!r} has no form of KEY=NUMBER; write for example limits.speed=0.05") from None
+                raise InputError(f"{setting!r} is not KEY=NUMBER; write for example limits.speed=0.05") from None
         elif request in REQUESTS:
             number = getattr(sender, request)()
         else:
-            raise InputError(f"{request!r} is no request; known are {', '.join(REQUESTS)}, set, hold; choose one")
+            raise InputError(f"{request!r} is not a request; known are {', '.join(REQUESTS)}, set, hold; choose one")
         answer = sender.wait(number, ANSWER)
     finally:
         sender.close()
@@ -82,6 +82,6 @@ def ask(
 
 
 def add(app: typer.Typer) -> None:
-    """These commands, beside the others."""
+    """Add these commands to the others."""
     for command in (sessions, ask):
         app.command()(command)

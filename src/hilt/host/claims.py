@@ -1,10 +1,10 @@
 """What only one process may have at a time, such as the core of a live loop.
 
-A claim is a lock that the kernel holds for its owner and frees when the owner ends, however it ends. It lies on one byte of
-shared memory that all our processes meet in; the claim's name says which byte. So nothing is left behind that would have to be
-cleared away, and nobody who only asks gets in the way of somebody who takes.
+A claim is a lock that the kernel holds for its owner and frees when the owner ends, however it ends. It is on one byte of
+shared memory that all our processes use; the claim's name determines the byte. So nothing is left behind to clean up, and a
+process that only asks does not block one that takes.
 
-Other users meet elsewhere: what they have is not seen here. For cores, see cores.py.
+Other users have their own memory: their claims are not visible here. For cores, see cores.py.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ def _place(name: str) -> int:
 
 
 class Claims:
-    """What this process has; `close` gives it all back."""
+    """The claims of this process; `close` releases them all."""
 
     def __init__(self) -> None:
         self._meeting: Segment | None = None
         self.names: list[str] = []
 
     def take(self, name: str) -> bool:
-        """Whether it is ours now. Never waits."""
+        """Take a claim; returns whether it is ours now. Never waits."""
         if self._meeting is None:
             self._meeting = Segment.join(_MEETING, 1)
         if not self._meeting.claim(_place(name)):
@@ -44,7 +44,7 @@ class Claims:
 
 
 def taken(names: Iterable[str]) -> list[str]:
-    """Those that a process has at this moment; nothing is taken by asking."""
+    """The claims that some process holds at this moment; asking takes nothing."""
     meeting = Segment.join(_MEETING, 1)
     try:
         return [name for name in names if meeting.claimed(_place(name))]

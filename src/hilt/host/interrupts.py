@@ -1,8 +1,8 @@
-"""The signals that end a command: an interrupt at the terminal, a polite end, a terminal that has gone.
+"""The signals that end a command: SIGINT, SIGTERM and SIGHUP.
 
-Outside of a run they are an exception that closes on its way out whatever is open (`raising`), but not in the few places where
-something is made that has to be closed afterwards (`held`). While a robot moves they are a request, which the next tick sees
-(`as_request`): a soft stop.
+Outside a run they raise an exception, so that everything open is closed on the way out (`raising`), except in the few places
+that create something which has to be closed afterwards (`held`). While a robot moves they are a request that the next tick
+sees (`as_request`): a soft stop.
 """
 
 import signal
@@ -17,19 +17,19 @@ Ask = Callable[[int, FrameType | None], None]
 
 
 class Interrupted(SystemExit):
-    """A signal has ended the command; `sentence` says what became of it."""
+    """A signal has ended the command; `sentence` says with what result."""
 
     def __init__(self, number: int) -> None:
         super().__init__(CODE)
         self.sentence = f"interrupted by {signal.Signals(number).name}; nothing was run"
 
 
-_holds: list[None] = []  # as many as there are `held` around us
-_came: list[int] = []  # signals meanwhile
+_holds: list[None] = []  # one for each active `held`
+_came: list[int] = []  # signals received in the meantime
 
 
 def _raise(number: int, _: FrameType | None) -> None:
-    """Once: who is on the way out is not interrupted in it."""
+    """Only once: a command that is already ending is not interrupted again."""
     _came.append(number)
     if not _holds and len(_came) == 1:
         raise Interrupted(number)
@@ -37,7 +37,7 @@ def _raise(number: int, _: FrameType | None) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """A signal that comes meanwhile is raised at the end."""
+    """A signal that arrives inside is raised at the end."""
     before = len(_came)
     _holds.append(None)
     try:
@@ -50,7 +50,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: Ask) -> Iterator[None]:
-    """In the main thread, which is where Python handles signals. A hang-up that is ignored already (nohup) stays so."""
+    """In the main thread, which is where Python handles signals. A SIGHUP that is already ignored (nohup) stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -73,6 +73,6 @@ def raising() -> Iterator[None]:
 
 @contextmanager
 def as_request(ask: Callable[[int], None]) -> Iterator[None]:
-    """While something moves: `ask` is called with the signal's number, and must only take a note of it."""
+    """While something moves: `ask` is called with the signal's number, and must only record it."""
     with _handled(lambda number, _: ask(number)):
         yield

@@ -1,7 +1,7 @@
-"""What makes a process a real-time one: a core, a priority, memory that stays, no garbage collector.
+"""What makes a process real-time: a core, a priority, locked memory, no garbage collector.
 
-Each right is taken as far as the host permits; what it did not permit is said in words, with what to do about it, and goes
-into the report of the run. Nothing here fails: a loop without rights is a late loop, and its lateness is recorded.
+Each right is taken as far as the host permits; what was refused is explained, with what to do about it, and goes into the
+report of the run. Nothing here fails: a loop without rights is a late loop, and its lateness is recorded.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ _ISOLATED = Path("/sys/devices/system/cpu/isolated")
 
 @dataclass
 class Rights:
-    """What was granted and what was refused, each as one sentence; `release` gives all of it back."""
+    """What was granted and what was refused, each as one sentence; `release` returns everything."""
 
     core: int | None
     granted: dict[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def percentiles(values: np.ndarray) -> dict[str, float]:
 
 
 def stolen() -> float:
-    """Seconds, over all cores since the machine started, in which a hypervisor ran somebody else instead of us."""
+    """Seconds, over all cores since boot, in which a hypervisor ran something else instead of us."""
     try:
         first = _STAT.read_text().split("\n", 1)[0].split()
         return float(first[_STEAL]) / os.sysconf("SC_CLK_TCK")
@@ -75,7 +75,7 @@ def cores_in(text: str) -> set[int]:
 
 
 def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
-    """Make the calling thread a real-time one, as far as the host permits. None leaves it on any core."""
+    """Make the calling thread real-time, as far as the host permits. None leaves it on any core."""
     rights = Rights(core)
     if core is not None:
         _pin(rights, core)
@@ -86,8 +86,8 @@ def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
 
 
 def stay_ordinary(cores: set[int]) -> Rights:
-    """For a loop in wall time that drives no device: off the cores of those that do, and nothing that could take from them."""
-    rights = Rights(None, refused={"all": "not asked for: a simulation leaves priority, locked memory and cores to devices"})
+    """For a loop in wall time without devices: off the cores of loops with devices, and without rights that disturb them."""
+    rights = Rights(None, refused={"all": "not requested: a simulation leaves priority, locked memory and cores to devices"})
     before = os.sched_getaffinity(0)
     with suppress(OSError):
         os.sched_setaffinity(0, cores)
@@ -111,7 +111,7 @@ def _pin(rights: Rights, core: int) -> None:
 def _raise_priority(rights: Rights, priority: int) -> None:
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        # Not for children: one that starts up at this priority would hold the loop's core.
+        # Not inherited: a child that starts at this priority would occupy the loop's core.
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
     except OSError as error:
         rights.refused["priority"] = (
@@ -126,12 +126,12 @@ def _raise_priority(rights: Rights, priority: int) -> None:
 def _lower_priority(policy: int, parameters: os.sched_param) -> None:
     try:
         os.sched_setscheduler(0, policy, parameters)
-    except PermissionError:  # only the privileged may take the mark off that keeps it from children
+    except PermissionError:  # only a privileged process may clear the reset-on-fork flag
         os.sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, parameters)
 
 
 def _may_lock_everything() -> bool:
-    """Without a limit, or above it (CAP_IPC_LOCK). Else memory locked in future could make an allocation fail in the loop."""
+    """No limit, or exempt from it (CAP_IPC_LOCK). Otherwise locking future memory could make an allocation fail in the loop."""
     if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY:
         return True
     for line in Path("/proc/self/status").read_text().splitlines():

@@ -1,10 +1,10 @@
-"""Our folder in memory: where the processes of one user meet and nobody else can enter.
+"""Our folder in memory: shared by the processes of one user, private to that user.
 
-Shared memory has to lie on a tmpfs, and whoever looks for a session must find it by its name alone. In a world-writable place
-such a name belongs to whoever makes it first, so a folder is looked up, and its owner and mode are checked each time:
+Shared memory has to be on a tmpfs, and a session must be found by its name alone. In a world-writable place a name belongs to
+whoever creates it first, so a folder is looked up, and its owner and mode are checked each time:
 
-    1. XDG_RUNTIME_DIR/hilt, or /run/user/UID/hilt for a process that was not told (cron, sudo), if that is ours and in memory
-    2. /dev/shm/hilt-UID; if a stranger sits on that name, /dev/shm/hilt-UID-RANDOM, which is then found by its owner
+    1. XDG_RUNTIME_DIR/hilt, or /run/user/UID/hilt for a process without that variable (cron, sudo), if it is ours and in memory
+    2. /dev/shm/hilt-UID; if another user has taken that name, /dev/shm/hilt-UID-RANDOM, which is then found by its owner
 
 Readers look in both. A writer takes the first that has room.
 """
@@ -20,11 +20,11 @@ from hilt.compiled import private
 
 SHARED = Path("/dev/shm")
 NAME = "hilt"
-_last: list[Path] = []  # where the folder in SHARED was last found, so that a place full of strangers' names is read once
+_last: list[Path] = []  # where the folder in SHARED was last found, so that a crowded directory is read once
 
 
 def _closed(folder: Path) -> bool:
-    """Whether a folder is ours, none but we can enter it, and nobody can put another one in its place."""
+    """Whether a folder is ours, only we can enter it, and nobody can replace it."""
     try:
         own = os.lstat(folder)
     except OSError:
@@ -51,17 +51,17 @@ def _session_folders() -> list[Path]:
 
 
 def _may_be_ours(entry: os.DirEntry[str], beginning: str) -> bool:
-    """A quick look: a stranger may have made a hundred thousand such names."""
+    """A quick look: another user may have made a hundred thousand such names."""
     if not entry.name.startswith(beginning) or not entry.is_dir(follow_symlinks=False):
         return False
     try:
         return entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-    except OSError:  # gone meanwhile
+    except OSError:  # gone in the meantime
         return False
 
 
 def _in_shared() -> Path | None:
-    """Our folder in SHARED. Whoever makes one has looked for another before, so there is one."""
+    """Our folder in SHARED. A new one is made only if none is found, so there is only one."""
     plain = SHARED / f"{NAME}-{os.geteuid()}"
     for known in (plain, *_last):
         if _closed(known):
@@ -74,14 +74,14 @@ def _in_shared() -> Path | None:
 
 
 def folders() -> list[Path]:
-    """The folders that are there; none is made."""
+    """The existing folders; none is created."""
     shared = _in_shared()
     found = [each / NAME for each in _session_folders() if _closed(each / NAME)]
     return [*found, shared] if shared else found
 
 
 def usable() -> Iterator[Path]:
-    """Folders to put something into, made if need be."""
+    """Folders to write to, created if necessary."""
     for session in _session_folders()[:1]:
         if not private.make(session / NAME) and _closed(session / NAME):
             yield session / NAME

@@ -1,7 +1,7 @@
-"""Shared memory with one writer and readers that never make it wait: a count that is odd while somebody writes.
+"""Shared memory with one writer and readers that never make it wait: a counter that is odd during a write.
 
-A reader copies, and looks at the count before and after: what was copied counts only if the count was even and has stayed so.
-A writer that was stopped half-way leaves it odd, and its readers keep what they had.
+A reader copies, and reads the counter before and after: the copy is valid only if the counter was even and unchanged.
+A writer stopped half-way leaves it odd, and its readers keep their last copy.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ class SeqLock:
         self._count[0] += 1
 
     def read(self, copy: Callable[[], T]) -> tuple[int, T] | None:
-        """The count and a whole copy; None if the writer was stopped half-way."""
+        """The counter and a consistent copy; None if the writer was stopped half-way."""
         for _ in range(TRIES):
             before = self.count
             found = copy()

@@ -1,11 +1,11 @@
-"""Memory that processes of one user share: a mapped file in a folder that nobody else can enter (runtime.py), with one owner.
+"""Memory shared by the processes of one user: a mapped file in a private folder (runtime.py), with one owner.
 
-The owner holds a lock on it that the kernel lets go when the owner ends, however it ends: so the others can tell a dead owner
-from a slow one, and a name left behind by a killed run is free again. A segment gets its name only when it is filled in:
-nobody sees half of one. Every command first takes away what dead processes have left in the folder (`sweep`).
+The owner holds a lock on it that the kernel releases when the owner ends, however it ends: so others can distinguish a dead
+owner from a slow one, and a name left behind by a killed run is free again. A segment gets its name only once it is filled in:
+nobody sees a partial one. Every command first removes what dead processes have left in the folder (`sweep`).
 
-Whatever is opened is opened without following links and without waiting, and its owner, kind and size are checked before it is
-mapped. A file that shrinks while it is mapped would still end its readers; only their own user can do that to them.
+Files are opened without following links and without waiting, and owner, kind and size are checked before mapping. A file that
+shrinks while mapped would still crash its readers; only their own user can do that.
 """
 
 import errno
@@ -35,12 +35,12 @@ _TRIES = 100
 
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise InputError(f"{name!r} cannot name a run: letters, digits, '.', '_' and '-' can, at most 200; choose another name")
+        raise InputError(f"{name!r} cannot name a run; use at most 200 letters, digits, '.', '_' and '-'")
     return name
 
 
 def find(name: str) -> Path | None:
-    """Where a name stands, if it does."""
+    """The path of a name, if it exists."""
     check_name(name)
     return next((folder / name for folder in runtime.folders() if os.path.lexists(folder / name)), None)
 
@@ -56,7 +56,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def _owned(descriptor: int) -> bool:
-    """Whether the owner of a segment lives."""
+    """Whether the owner of a segment is alive."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -70,7 +70,7 @@ def _byte_lock(kind: int, first: int, count: int) -> bytes:
 
 
 def _new(folder: Path, size: int, lock: int) -> int:
-    """A file of zeros without a name, locked. Its room is taken now, and not by a bus error later."""
+    """A file of zeros without a name, locked. Its space is allocated now, to avoid a bus error later."""
     descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
@@ -82,11 +82,11 @@ def _new(folder: Path, size: int, lock: int) -> int:
 
 
 def _make(name: str, size: int, lock: int) -> tuple[Path, int]:
-    """The same in the first of our folders that has room, and the path that it is to have."""
+    """The same in the first of our folders with enough room, and its future path."""
     check_name(name)
     if sys.platform != "linux":
-        raise InputError(f"run {name} needs shared memory as Linux has it, and this is {sys.platform}; use Linux")
-    why = f"no folder can be made in {runtime.SHARED}; set XDG_RUNTIME_DIR to one of yours on a tmpfs, with mode 0700"
+        raise InputError(f"run {name} needs Linux shared memory, and this is {sys.platform}; use Linux")
+    why = f"no folder can be created in {runtime.SHARED}; set XDG_RUNTIME_DIR to your own folder on a tmpfs, with mode 0700"
     for folder in runtime.usable():
         try:
             return folder / name, _new(folder, size, lock)
@@ -112,18 +112,18 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 class Segment:
-    """Shared memory: `create` for its owner, `open` for everybody else; `join` where nobody is the owner."""
+    """Shared memory: `create` for its owner, `open` for all others; `join` for memory without an owner."""
 
     def __init__(self, path: Path, descriptor: int, memory: mmap.mmap, owner: bool) -> None:
         self.path, self.memory, self.descriptor, self._owner = path, memory, descriptor, owner
-        # Whoever polls forgets hundreds of readers, and a process may have 1024 files open.
+        # A polling process drops hundreds of readers, and a process may have only 1024 open files.
         self._shut = weakref.finalize(self, os.close, descriptor)
 
     @classmethod
     def create(cls, name: str, size: int) -> "Segment":
         """New memory, all zero, without a name yet: fill it in, then `publish`."""
         path, descriptor = _make(name, size, fcntl.LOCK_EX)
-        # Populated: a page costs thirty times more at its first touch, and the loop must not pay that.
+        # Pre-faulted: the first access to a page costs thirty times more, which the loop must not pay.
         memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         return cls(path, descriptor, memory, owner=True)
 
@@ -139,7 +139,7 @@ class Segment:
 
     @classmethod
     def open(cls, name: str, size: int = 1, *, writable: bool = False) -> "Segment":
-        """Memory of so many bytes at least."""
+        """Open memory of at least this many bytes."""
         path = find(name)
         if path is None:
             raise InputError(f"{name} is not running here; start it first")
@@ -156,7 +156,7 @@ class Segment:
 
     @classmethod
     def join(cls, name: str, size: int) -> "Segment":
-        """Memory that whoever comes first makes; it stays while one of those who joined lives."""
+        """Memory created by the first process that joins; it stays while any of them is alive."""
         name += MEETING
         for _ in range(_TRIES):
             path, descriptor = find(name), -1
@@ -169,7 +169,7 @@ class Segment:
                     fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 if _is_at(descriptor, path) and os.fstat(descriptor).st_size == size:
                     return cls(path, descriptor, mmap.mmap(descriptor, size), owner=False)
-            except OSError:  # made by another one meanwhile, or taken away
+            except OSError:  # created by another process in the meantime, or removed
                 pass
             if descriptor >= 0:
                 os.close(descriptor)
@@ -182,7 +182,7 @@ class Segment:
         return self._owner or _owned(self.descriptor)
 
     def claim(self, place: int) -> bool:
-        """Take one of numbered places for this opening of the segment, unless it is taken; a dead process has none."""
+        """Take a numbered place for this opening of the segment, unless it is taken; a dead process holds none."""
         try:
             fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
         except OSError:
@@ -190,12 +190,12 @@ class Segment:
         return True
 
     def claimed(self, place: int) -> bool:
-        """Whether somebody else has a place; nothing is taken by asking."""
+        """Whether another process has a place; asking takes nothing."""
         answer = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
         return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
 
     def close(self) -> None:
-        """Let go; the owner also takes the name away. Who has the memory open may go on reading it. Safe to call twice."""
+        """Release it; the owner also removes the name. Processes that have it open may keep reading. Safe to call twice."""
         if self.descriptor < 0:
             return
         if self._owner and _is_at(self.descriptor, self.path):
@@ -203,16 +203,16 @@ class Segment:
         # By hand, since the mapped memory keeps the file open.
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_UNLCK, 0, 0))
-        with suppress(BufferError):  # arrays still look at it: the memory goes with the last of them
+        with suppress(BufferError):  # arrays still use it: the memory is freed with the last of them
             self.memory.close()
         self._shut()
         self.descriptor = -1
         if self.path.name.endswith(MEETING):
-            _clear(self.path)  # the last one takes the name away
+            _clear(self.path)  # the last one removes the name
 
 
 def _answered(path: Path) -> bool:
-    """Whether somebody has a socket open."""
+    """Whether a process has the socket open."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as probe:
         try:
             probe.connect(str(path))
@@ -227,7 +227,7 @@ def _file_in_use(path: Path, clear: bool) -> bool:
     descriptor = _open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_EX if path.name.endswith(MEETING) else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        if clear and _is_at(descriptor, path):  # under the lock: who joins at this moment sees it, and tries again
+        if clear and _is_at(descriptor, path):  # under the lock: a process that joins at this moment notices and retries
             path.unlink(missing_ok=True)
         return False
     except BlockingIOError:
@@ -237,7 +237,7 @@ def _file_in_use(path: Path, clear: bool) -> bool:
 
 
 def _in_use(path: Path, clear: bool = False) -> bool:
-    """Whether a living process has a name."""
+    """Whether a running process has a name."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISREG(mode):
@@ -248,12 +248,12 @@ def _in_use(path: Path, clear: bool = False) -> bool:
         return used
     except FileNotFoundError:
         return False
-    except OSError:  # such as too many open files: nothing is known, so nothing is taken away
+    except OSError:  # such as too many open files: nothing is known, so nothing is removed
         return True
 
 
 def _clear(path: Path) -> bool:
-    """Take a name away that nobody has; whether somebody has it."""
+    """Remove a name that is not in use; returns whether it is in use."""
     return _in_use(path, clear=True)
 
 
@@ -264,19 +264,19 @@ def _paths() -> Iterator[Path]:
 
 
 def running(suffix: str) -> list[str]:
-    """Names with a living owner. Nothing is changed by looking."""
+    """Names with a running owner. Reading changes nothing."""
     wanted = (path for path in _paths() if path.name.endswith(suffix) and _NAME.fullmatch(path.name))
     return sorted(path.name for path in wanted if _in_use(path))
 
 
 def sweep() -> None:
-    """Take away what killed processes have left behind, under whatever name."""
+    """Remove what killed processes have left behind, under any name."""
     for path in _paths():
         _clear(path)
 
 
 def forget(name: str) -> None:
-    """Take a name away if its owner has ended."""
+    """Remove a name if its owner has ended."""
     path = find(name)
     if path is not None:
         _clear(path)

@@ -1,11 +1,11 @@
-"""One live session a core.
+"""One live session per core.
 
-A loop on devices has a core for itself: no second loop, no simulation and no measurement of this machine shares it. Sessions of
-one user find each other by their claims. Those of other users, and other real-time programs, are found by looking which
-processes are bound to a core with a real-time priority. That look misses two users who start in the same instant, and a user
-who has no right to a priority; then it is lateness that stops the run.
+A loop on devices has a core to itself: no second loop, simulation or measurement shares it. Sessions of one user find each
+other by their claims. Those of other users, and other real-time programs, are found by checking which processes are bound to a
+core with a real-time priority. This misses two users who start at the same instant, and a user without real-time rights; then
+lateness stops the run.
 
-One core at least is left to everything else.
+At least one core is left to everything else.
 """
 
 import os
@@ -28,7 +28,7 @@ def _claim(core: int) -> str:
 
 
 def usable() -> list[int]:
-    """Cores for live loops, the best first: isolated ones, then from the last on (the first has most interrupts)."""
+    """Cores for live loops, best first: isolated ones, then from the last down (the first has most interrupts)."""
     present = set(range(os.cpu_count() or 1))
     isolated = realtime.isolated_cores() & present
     ordinary = sorted(os.sched_getaffinity(0) - isolated, reverse=True)
@@ -77,7 +77,7 @@ def _owner(claim: str) -> str:
 
 
 def take(ours: Claims) -> int | None:
-    """A core for this process alone, or an InputError that says who has it; None where there is but one."""
+    """A core for this process alone, or an InputError that says what uses it; None if there is only one core."""
     bound, allowed = _bound(), os.sched_getaffinity(0)
     for core in usable():
         if core not in bound and ours.take(_claim(core)):
@@ -96,13 +96,13 @@ def others() -> set[int]:
 
 
 def step_aside() -> None:
-    """For a process that drives no device, for good."""
+    """Move a process without devices away from live cores, permanently."""
     with suppress(OSError):
         os.sched_setaffinity(0, others())
 
 
 def check_nobody_live() -> None:
-    """Refuse to measure beside a live loop: the measurement has its priority and would be on its core."""
+    """Refuse to measure beside a live loop: the measurement has the same priority and would use its core."""
     if found := live():
         core, who = min(found.items())
         raise InputError(f"{who} is live on core {core}, and measuring would disturb it; wait for its end (hilt sessions)")

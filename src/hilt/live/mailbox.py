@@ -1,15 +1,15 @@
 """The mailbox: requests into the loop's process, through shared memory.
 
-Any number of processes may ask; the loop looks once a tick, which costs one comparison while nobody has asked. Each sender
-has a lane of its own, a small ring with one writer: so nobody waits for another sender, and one that is stopped or killed in
-the middle of a letter jams nothing, since a letter counts only when it is whole. The kernel frees the lane of a dead sender.
+Any number of processes may send requests; the loop looks once a tick, which costs one comparison while there are none. Each
+sender has its own lane, a small ring with one writer: so no sender waits for another, and one that is stopped or killed in the
+middle of a letter blocks nothing, since a letter counts only when complete. The kernel frees the lane of a dead sender.
 
-A letter is posted, taken by the loop, and answered in the place it lay in: accepted, or refused with a reason.
+A letter is posted, taken by the loop, and answered in the same place: accepted, or refused with a reason.
 
-At the front of the box stands how the loop is doing: its state, the ring of its run, its last sentence. Everybody may read it.
+The front of the box shows the loop's state, the ring of its run and its last sentence. Every process of the user may read it.
 
-What is bounded: letters that wait in a lane (LETTERS_A_LANE), letters taken in a tick (LETTERS_A_POLL), and their age: an old
-letter is refused, since "arm" must not come true long after the person who said it has gone. "stop" is never too old.
+Bounded are the letters waiting in a lane (LETTERS_A_LANE), the letters taken in a tick (LETTERS_A_POLL), and their age: an old
+letter is refused, since "arm" must not take effect long after the person who sent it has left. "stop" is never too old.
 """
 
 import json
@@ -111,7 +111,7 @@ class Mailbox:
         """The next few requests, one of each lane in turn; usually none."""
         if self._bell[0] == self._heard:
             return ()
-        bell = int(self._bell[0])  # read before the lanes: who posts meanwhile rings again
+        bell = int(self._bell[0])  # read before the lanes: a letter posted in the meantime rings again
         found: list[Request] = []
         for _ in range(LETTERS_A_POLL):
             waiting = [(self._next_lane + i) % LANES for i in range(LANES)]
@@ -146,10 +146,10 @@ class Mailbox:
             self.deeds.note(request)
         place = self._lanes["answers"][request.lane, request.number % LETTERS_A_LANE]
         place["accepted"], place["text"] = accepted, _cut(text, TEXT_BYTES)
-        place["number"] = request.number + 1  # last: from here on it counts
+        place["number"] = request.number + 1  # last: it counts from here
 
     def show(self, **changes: Any) -> None:
-        """Tell everybody how the session is doing: some fields of Front."""
+        """Publish the state of the session: some fields of Front."""
         if changes.get("state") == LIVE != self.front.state:
             self.deeds.begin()
         self.front = self.front._replace(**changes)
@@ -164,7 +164,7 @@ class Mailbox:
 
 
 def _fault_of(request: Request, age: float) -> str:
-    """Why a letter is not even shown to the loop; the memory belongs to others too."""
+    """Why a letter is not passed to the loop; other processes can write to this memory."""
     if request.kind not in KINDS:
         return f"no such request: {request.kind}"
     if request.kind != STOP and not 0.0 <= age <= OLDEST:
@@ -184,7 +184,7 @@ def sessions() -> list[str]:
 
 
 class Watcher:
-    """Somebody who looks at a session."""
+    """A process that watches a session."""
 
     _writes = False
 
@@ -209,7 +209,7 @@ class Watcher:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise InputError(f"{path} does not say what it is the mailbox of; end the process that made it")
+            raise InputError(f"{path} does not name its session; end the process that made it")
         return found
 
     @property
@@ -218,7 +218,7 @@ class Watcher:
 
     @property
     def front(self) -> Front:
-        """How the session is doing; as last seen if the loop was stopped in the middle of telling."""
+        """State of the session; the last complete one if the loop was stopped during an update."""
         whole = SeqLock(self._box["front"]["turn"]).read(self._front)
         self._last = whole[1] if whole is not None else self._last
         return self._last
@@ -234,13 +234,13 @@ class Watcher:
 
 
 class Sender(Watcher):
-    """Somebody who asks. Each request returns its number; `answer(number)` is None until the loop has answered."""
+    """A process that sends requests. Each returns its number; `answer(number)` is None until the loop has answered."""
 
     _writes = True
 
     def __init__(self, name: str, who: str = "") -> None:
         super().__init__(name)
-        self.who = who or f"process {os.getpid()} of user {os.getuid()}"  # stands in the run's record
+        self.who = who or f"process {os.getpid()} of user {os.getuid()}"  # goes into the run's record
         self._bell = self._box["bell"]
         self._lane = self._box["lanes"][0, self._claim()]
         self._posted = int(self._lane["posted"])
@@ -250,7 +250,7 @@ class Sender(Watcher):
             if self._segment.claim(lane):
                 return lane
         self._segment.close()
-        raise InputError(f"{LANES} senders ask {self.name} already, which is all it can hear; close one")
+        raise InputError(f"{self.name} already has {LANES} senders, which is the maximum; close one")
 
     def start(self) -> int:
         return self._post(START)
@@ -271,13 +271,13 @@ class Sender(Watcher):
         return self._post(QUIT)
 
     def set(self, key: str, value: float, ramp: float = 0.0) -> int:
-        """Change a parameter, in a ramp of so many seconds."""
+        """Change a parameter, along a ramp of some seconds."""
         if len(key.encode()) > KEY_BYTES:
             raise InputError(f"{key!r} is longer than the {KEY_BYTES} bytes of a parameter's name; give the dotted name of one")
         return self._post(SET, key.encode(), value, ramp)
 
     def steer(self, axes: Sequence[float], held: bool = True) -> int:
-        """What the operator's hand does: six numbers, and whether it holds the dead man's switch."""
+        """The operator's input: six numbers, and whether the dead man's switch is held."""
         if len(axes) != 6:
             raise InputError(f"operator input has {len(axes)} numbers; it needs 6")
         return self._post(STEER, value=float(held), axes=axes)
@@ -288,14 +288,14 @@ class Sender(Watcher):
         number = self._posted
         if number - int(self._lane["taken"]) >= LETTERS_A_LANE:
             raise InputError(
-                f"{self.name} has {LETTERS_A_LANE} requests of this sender before it and takes none; "
+                f"{self.name} has {LETTERS_A_LANE} unanswered requests of this sender and takes no more; "
                 f"wait for answers{'' if self._segment.owner_alive else ': its process has ended'}"
             )
         place = number % LETTERS_A_LANE
         self._lane["letters"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key, _cut(self.who, WHO_BYTES))
         self._posted = number + 1
-        self._lane["posted"] = number + 1  # from here on the letter counts
-        self._bell[0] = clock.nanoseconds()  # a new number, whoever rings at the same time
+        self._lane["posted"] = number + 1  # the letter counts from here
+        self._bell[0] = clock.nanoseconds()  # a new number, even if others ring at the same time
         return number
 
     def answer(self, number: int) -> Answer | None:
@@ -305,7 +305,7 @@ class Sender(Watcher):
         return Answer(bool(place["accepted"]), place["text"].decode(errors="replace"))
 
     def wait(self, number: int, seconds: float) -> Answer:
-        """The answer, or the refusal that nobody answered in time."""
+        """The answer, or a refusal if there was none in time."""
         until = clock.now() + seconds
         while (found := self.answer(number)) is None:
             if not self._segment.owner_alive:

@@ -1,9 +1,9 @@
-"""Who looks after a live loop from outside its tick: signals, requests from the mailbox, the dead man's switch, the recorder.
+"""Supervision of a live loop from outside its tick: signals, requests from the mailbox, dead man's switch, recorder.
 
 stop    ends the run softly              set    changes a live value, in a ramp (tuning.py)
-steer   moves the operator's joystick; while its hand holds the switch it must go on saying so
+steer   moves the operator's joystick; while the switch is held it must be repeated
 
-A path has no live values and no recorder; one outside of a session has no mailbox.
+A path has no live values and no recorder; outside a session it has no mailbox.
 """
 
 import signal
@@ -17,8 +17,8 @@ from hilt.live.mailbox import SET, STEER, STOP, Mailbox, Request
 from hilt.live.scribe import Scribe
 from hilt.plant.joystick import Joystick
 
-LOOK_EVERY = 32  # ticks between two looks at the recorder
-DEAD_MAN = 0.3  # s that a hand on the switch may be silent
+LOOK_EVERY = 32  # ticks between two checks of the recorder
+DEAD_MAN = 0.3  # s without a signal while the switch is held
 
 
 class Overseer:
@@ -47,7 +47,7 @@ class Overseer:
 
     def look(self, row: np.ndarray) -> int:
         code = self._hear(row)
-        if self._tuning is not None:  # also in the last tick: a replay makes the changes of all ticks again
+        if self._tuning is not None:  # also in the last tick: a replay repeats the changes of all ticks
             self._tuning.step(int(row["tick"][0]))
         if code:
             return code
@@ -64,7 +64,7 @@ class Overseer:
         for request in self._box.poll() if self._box is not None else ():
             if request.kind == STOP:
                 self._answer(request, True, "stopping softly")
-                return self._end(row, "somebody asked to stop", faults.REQUESTED)
+                return self._end(row, "a stop was requested", faults.REQUESTED)
             self._answer(request, *self._obey(request, row))
         return faults.NONE
 
@@ -90,10 +90,10 @@ class Overseer:
         )
 
     def _steer(self, request: Request) -> tuple[bool, str]:
-        """A hand that lets go says so, and the stick goes back to its middle; one that falls silent is a fault."""
+        """A release is signalled, and the stick returns to its centre; silence while holding is a fault."""
         held = request.value > 0.5
         if self.joystick is None and not self._must_hold:
-            return False, "nobody can steer: operator.kind is not live"
+            return False, "steering is not possible: operator.kind is not live"
         self._held = held or self._must_hold
         if held:
             self._heard = clock.now()

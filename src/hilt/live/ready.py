@@ -1,4 +1,4 @@
-"""Before a robot is armed: the rig is watched while it is held, and somebody says yes."""
+"""Before a robot is armed: the rig is watched while it is held, and the user confirms."""
 
 import math
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.device.protocol import LiveRig
 
-LOOK = 0.02  # s between two looks at a rig that is READY
+LOOK = 0.02  # s between two checks of a READY rig
 Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or not answered yet
 
 
 def watch_ready(rig: LiveRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
-    """Watch for a while and until something has happened, at most for `most` seconds; trouble here arms nobody."""
+    """Watch for a time and until a condition holds, at most for `most` seconds; trouble here prevents arming."""
     begin = clock.now()
     while clock.now() < begin + seconds or (not until() and clock.now() < begin + most):
         clock.pause(LOOK)
@@ -21,14 +21,14 @@ def watch_ready(rig: LiveRig, seconds: float, until: Callable[[], bool] = lambda
 
 
 def check_ask(arm: str, ask: Ask | None) -> Ask | None:
-    """Whom to ask under `lab.arm`: nobody if the command itself is the consent; refused if somebody must be and cannot."""
+    """Whom to ask under `lab.arm`: nobody if the command itself is the consent; refused if a question cannot be answered."""
     if arm == "ask" and ask is None:
         raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
     return ask if arm == "ask" else None
 
 
 def wait_for_yes(rig: LiveRig, ask: Ask) -> None:
-    """Hold the robot until somebody has answered; anything but yes is a refusal."""
+    """Hold the robot until there is an answer; anything but yes is a refusal."""
     while (answer := ask()) is None:
         watch_ready(rig, LOOK)
     if not answer:

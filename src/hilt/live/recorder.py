@@ -1,7 +1,7 @@
-"""The recorder as a process of its own: it reads the ring and writes the recording.
+"""The recorder as a separate process: it reads the ring and writes the recording.
 
-The loop's process starts it and then only looks at its status, a few numbers in shared memory: a slow disk, a full one or a
-killed recorder costs the loop nothing. It shares no interpreter lock, no terminal and no core with the loop.
+The loop's process starts it and then only reads its status, a few numbers in shared memory: a slow or full disk or a killed
+recorder costs the loop nothing. It shares no interpreter lock, no terminal and no core with the loop.
 
     loop ── ring ──► recorder ──► .mcap          rows read = rows written + rows given up
       ▲                  │                        rows of the run = rows read + rows lost in the ring
@@ -42,7 +42,7 @@ _STATUS = np.dtype(
 
 
 class RecorderStatus:
-    """How the recorder is doing; reading it costs the loop less than a microsecond and never waits."""
+    """Status of the recorder; reading it costs the loop less than a microsecond and never waits."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
@@ -70,7 +70,7 @@ class RecorderStatus:
 
     @property
     def restored(self) -> bool:
-        """The file was deleted while it was written, and has been made again."""
+        """The file was deleted while being written, and has been restored."""
         return bool(self._restored[0])
 
     @property
@@ -114,7 +114,7 @@ class RecorderStatus:
 
 
 class RecorderProcess:
-    """The loop's handle on its recorder. Nothing here raises because of the recorder, and `status` never waits."""
+    """The loop's handle of its recorder. Nothing here raises because of the recorder, and `status` never waits."""
 
     def __init__(self, ring: str, path: Path, origin: dict[str, str], away_from: int | None = None) -> None:
         """Record the ring into a file; `origin` is `recording.origin_of(...)`, `away_from` the loop's core."""
@@ -124,7 +124,7 @@ class RecorderProcess:
         self.status.beat(STARTING, 0, 0, 0)
         self._segment.publish()
         core = "" if away_from is None else str(away_from)
-        # A session of its own: the terminal's interrupt is for the loop, which ends the recording in order.
+        # In its own session: the terminal's interrupt goes to the loop, which ends the recording in order.
         self._child = subprocess.Popen(
             child.command("hilt.live.recorder", ring, str(path), core),
             stdin=subprocess.PIPE,
@@ -176,7 +176,7 @@ class RecorderProcess:
         return self.status.trouble()
 
     def close(self) -> None:
-        """Let go of the status. Safe to call twice."""
+        """Release the status. Safe to call twice."""
         if self._child.poll() is None:
             self._child.kill()
             self._child.wait()
@@ -186,7 +186,7 @@ class RecorderProcess:
 
 
 def _step_aside(loop_core: int | None) -> None:
-    """Off the loop's core and behind everybody: the loop may have been a real-time process already when it started us."""
+    """Off the loop's core and at the lowest priority: the loop may already have been real-time when it started us."""
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     with suppress(OSError):
@@ -198,16 +198,16 @@ def _step_aside(loop_core: int | None) -> None:
 
 
 def _find_again(chunks: Chunks, status: RecorderStatus) -> None:
-    """A file that was deleted while it was written gets its name again."""
+    """Restore the name of a file that was deleted while being written."""
     with suppress(OSError):
         if chunks.restore():
             status.tell_restored()
 
 
 def record(ring: RingReader, path: Path, origin: dict[str, str], status: RecorderStatus) -> Chunks | None:
-    """Everything that comes through the ring, until its end. The file, still open, or None if it could not be written.
+    """Write everything from the ring, until its end. Returns the file, still open, or None if it could not be written.
 
-    After an error the ring is read on and the rows are counted as lost, so that the count is exact.
+    After an error the ring is still read and the rows are counted as lost, so that the count is exact.
     """
     chunks: Chunks | None = None
     whole, read, written, given_up = 0, 0, 0, 0

@@ -1,12 +1,12 @@
-"""The ring: every row of a run, in shared memory, for whoever wants to look.
+"""The ring: every row of a run, in shared memory, for any reader.
 
-One process writes, any number read, and nobody waits for anybody. The writer copies a row into the next place and then counts
-it; the count is all that readers need:
+One process writes, any number read, and no one waits. The writer copies a row into the next place and then increments the
+count, which is all that readers need:
 
     row i lies in place i mod capacity and is whole while   count - capacity < i < count
 
-since place `count` may just be in the making. A reader copies first and looks at the count again afterwards: rows that the
-writer has lapped meanwhile are thrown away and counted as lost. A reader that is stopped or killed is noticed by nobody.
+since place `count` may be incomplete. A reader copies first and reads the count again afterwards: rows that the writer has
+lapped in the meantime are discarded and counted as lost. A reader that is stopped or killed has no effect.
 
 The order of the two stores is kept by x86-64; on a processor that reorders stores a barrier would be needed between them.
 """
@@ -39,7 +39,7 @@ class RingWriter:
 
     def __init__(self, name: str, dtype: np.dtype, capacity: int) -> None:
         if capacity < 2:
-            raise InputError(f"the ring of {name} has room for {capacity} rows; it needs 2 at least; take some seconds of rows")
+            raise InputError(f"the ring of {name} has room for {capacity} rows; it needs at least 2; use some seconds of rows")
         text = json.dumps(describe(dtype)).encode()
         start = -(-(_HEAD.itemsize + len(text)) // PAGE) * PAGE
         self._segment = Segment.create(name + SUFFIX, start + capacity * dtype.itemsize)
@@ -70,15 +70,15 @@ class RingWriter:
         return self._places[held].reshape(-1).view(self._row.dtype)
 
     def beat(self) -> None:
-        """Alive, though there is nothing to append."""
+        """Signal that the writer is alive, without a row."""
         self._beat[0] = clock.nanoseconds()
 
     def end(self) -> None:
-        """No more rows will come; readers see it."""
+        """Mark the end: no more rows will come."""
         self._ended[0] = 1
 
     def close(self) -> None:
-        """End, and take the name away; who reads already may read to the end. Safe to call twice."""
+        """End, and remove the name; open readers may read to the end. Safe to call twice."""
         self.end()
         self._segment.close()
 
@@ -98,14 +98,14 @@ class RingReader:
         self.lost = 0  # rows that the writer had overwritten before they were read, in all
 
     def _map(self, segment: Segment) -> None:
-        """What the head says, as far as it can be true of this memory."""
+        """The head, checked against the size of this memory."""
         memory = segment.memory
         head = np.frombuffer(memory, _HEAD, 1)
         magic, version, row_size, capacity, start, text = (
             int(head[field][0]) for field in ("magic", "version", "row_size", "capacity", "start", "text")
         )
         if (magic, version) != (MAGIC, VERSION) or min(row_size, capacity, start, text) <= 0:
-            raise InputError("no head of a ring")
+            raise InputError("not the head of a ring")
         self.dtype = type_from(json.loads(memory[_HEAD.itemsize : _HEAD.itemsize + text]))
         if self.dtype.itemsize != row_size:
             raise InputError("rows of another size")
@@ -125,7 +125,7 @@ class RingReader:
 
     @property
     def writer_alive(self) -> bool:
-        """A stopped writer is alive; its beat gets old."""
+        """Whether the writer's process exists; if it hangs, its beat becomes old."""
         return self._segment.owner_alive
 
     @property
@@ -134,19 +134,19 @@ class RingReader:
         return (clock.nanoseconds() - int(self._beat[0])) * 1e-9
 
     def read(self, most: int) -> tuple[np.ndarray, int]:
-        """Copies of at most so many new rows, oldest first, and how many before them were lost."""
+        """Copies of a limited number of new rows, oldest first, and how many before them were lost."""
         before = self.next
         first = max(before, self.count - self.capacity + 1)
         last = min(first + most, self.count)
         copies = self._places[np.arange(first, last) % self.capacity]  # indexing by an array copies
-        whole = min(max(first, self.count - self.capacity + 1), last)  # the writer went on meanwhile
+        whole = min(max(first, self.count - self.capacity + 1), last)  # the writer has moved on in the meantime
         self.next = last
         lost = whole - before
         self.lost += lost
         return copies[whole - first :].reshape(-1).view(self.dtype), lost
 
     def skip(self) -> None:
-        """Go on with what comes next, as a display does; what is skipped is not lost."""
+        """Skip to the newest row, as a display does; skipped rows do not count as lost."""
         self.next = self.count
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""What writes a live run down: its ring and its recorder, from before the robot is armed until the result is in the file.
+"""Recording of a live run: its ring and its recorder, from before the robot is armed until the result is in the file.
 
-Nobody is armed before the recorder records. A run that was not armed leaves nothing; one that was leaves what there is: if the
-recorder has written nothing, the rows that are still in the ring.
+The robot is not armed before the recorder records. A run that was not armed leaves nothing; one that was armed leaves whatever
+there is: if the recorder has written nothing, the rows that are still in the ring.
 """
 
 from contextlib import suppress
@@ -24,7 +24,7 @@ HUNG = 5.0  # s, when it is known to be in trouble
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder; what of it was not there before, the innermost first."""
+    """Make a folder; returns the parts that did not exist before, innermost first."""
     fresh = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def make_folder(folder: Path) -> list[Path]:
 
 
 class Scribe:
-    """Ring and recorder of one run; `close` lets go of both."""
+    """Ring and recorder of one run; `close` releases both."""
 
     def __init__(
         self, name: str, path: Path, system: System, values: Scenario, seconds: float, away_from: int | None, rig: str
@@ -58,11 +58,11 @@ class Scribe:
         """Whether a robot may be armed: everything that happens from now on is recorded."""
         if self.recorder.alive and self.recorder.status.state == RECORDING:
             return
-        late = f"the recorder did not begin within {START:g} s; look at the machine's load"
+        late = f"the recorder did not start within {START:g} s; check the machine's load"
         raise InputError(f"the robot was not armed: {self.recorder.trouble() or late}")
 
     def withdraw(self) -> None:
-        """Nobody was armed: no file and no folder stays."""
+        """The robot was not armed: no file and no folder is left."""
         self.close()
         with suppress(OSError):
             if self.path is not None:
@@ -71,10 +71,10 @@ class Scribe:
                 each.rmdir()
 
     def recorded(self, notes: list[str]) -> Recording:
-        """A run that is over, as it stands in its recording; its rows stay there."""
+        """A finished run, as in its recording; its rows stay there."""
         self.recorder.wait_for(WRITTEN, self._patience)
         if self.recorder.status.restored:
-            notes.append(f"{self.path} was deleted during the run; it was made again and is whole")
+            notes.append(f"{self.path} was deleted during the run; it was restored and is complete")
         with suppress(InputError):
             assert self.path is not None
             found = recording.stored(self.path)

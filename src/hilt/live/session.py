@@ -1,8 +1,8 @@
-"""A run in wall time, on devices or in simulation: connect, watch, arm, go, stop softly, and tell.
+"""A run in wall time, on devices or in simulation: connect, watch, arm, go, stop softly, and report.
 
 The loop is alone in its process with the devices. Rows leave it through a ring in shared memory, which the recorder, another
-process, reads; requests come in through a mailbox, which also says how the session is doing. Nobody outside can make the loop
-wait. `go` runs once; `serve` (station.py) does what is asked through the mailbox.
+process, reads; requests arrive through a mailbox, which also shows the state of the session. Nothing outside can make the loop
+wait. `go` runs once; `serve` (station.py) executes requests from the mailbox.
 """
 
 import atexit
@@ -52,7 +52,7 @@ def _devices(file: RigFile) -> str:
 
 
 def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
-    """Whether a scenario is one for this rig."""
+    """Check that a scenario fits this rig."""
     if not system.observe:
         able = [name for name, other in registry.systems().items() if other.observe]
         raise InputError(f"{system.name} cannot run on devices; {', '.join(able)} can; choose one")
@@ -66,12 +66,12 @@ def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
 
 
 class Session:
-    """One scenario on one rig, or on none: `open`, then `go` as often as wanted, each time armed anew, then `close`."""
+    """One scenario on one rig, or simulated: `open`, then `go` as often as needed, armed anew each time, then `close`."""
 
     def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile | None = None) -> None:
         job.check_folder(folder)
         if file is not None:
-            values = values.believed  # devices are the world: all that a scenario says of it is belief
+            values = values.believed  # devices are the world: everything that a scenario says about it is belief
             _check_fits(system, values, file)
         self.system, self.values, self.name, self.folder = system, values, name, folder
         self._on_devices = file is not None
@@ -113,7 +113,7 @@ class Session:
         return Tuning(knobs(self.system, self.values, bench, self._on_devices), self.values.loop.period)
 
     def open(self) -> None:
-        """Connect and watch without moving. What is wrong here is bad input: nothing was written, nobody was armed."""
+        """Connect and watch without moving. A problem here is bad input: nothing was written, the robot was not armed."""
         if self.lab.realtime:  # before the robot has to be answered: locking memory takes a while
             self._rights = realtime.take_rights(self._core)
         elif not self._on_devices:
@@ -130,7 +130,7 @@ class Session:
         self.box.show(state=READY)
 
     def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
-        """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot stands."""
+        """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot is."""
         if (ask := check_ask(self.lab.arm, ask)) is not None:
             wait_for_yes(self.rig, ask)
         return self.run(watch)
@@ -140,7 +140,7 @@ class Session:
         self.rig.check_start(self.system.set_up(self.values))
 
     def run(self, watch: Callable[[int], None] | None = None) -> Result:
-        """The run itself, for somebody who has armed it in so many words."""
+        """The run itself, for a caller that has explicitly armed it."""
         self.check_start()
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         with ExitStack() as stack:
@@ -188,7 +188,7 @@ class Session:
         return fault
 
     def home(self, speed: float = 0.02) -> None:
-        """Drive the robot gently back to where the scenario starts, so that it can be armed again."""
+        """Drive the robot gently back to the start of the scenario, so that it can be armed again."""
         overseer = Overseer(self.lab, self.box)
         try:
             with interrupts.as_request(overseer.interrupt):
@@ -207,14 +207,14 @@ class Session:
             "stolen_s": round(stolen, 3),
             "rows": ring.count,
             "rows_lost": ring.count - counted.count,
-            "rights": (self._rights or Rights(None, refused={"all": "not asked for: lab.realtime is false"})).as_json(),
+            "rights": (self._rights or Rights(None, refused={"all": "not requested: lab.realtime is false"})).as_json(),
         }
         changes, notes = overseer.changes, [*overseer.notes, *self.rig.notes()]
         who = self.box.deeds.take()
         return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be cut
 
     def close(self) -> None:
-        """Let go of the devices and of all rights; safe to call twice."""
+        """Release the devices and all rights; safe to call twice."""
         atexit.unregister(self.close)
         self.rig.close()
         joystick.release()

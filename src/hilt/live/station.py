@@ -1,10 +1,9 @@
-"""A station: a session in a process of its own that does what is asked through its mailbox, until somebody says quit.
+"""A station: a session in its own process that executes requests from its mailbox, until it is told to quit.
 
     READY ── arm ──► READY, armed ── start ──► LIVE ── end, stop or fault ──► STOPPED ── reset ──► READY
 
-Whoever started it may die: the station goes on, and can be found by its name. `home` drives the robot of an armed station back
-to where the scenario starts. An armed station that is not started forgets it after a while, and one that nobody asks anything
-ends.
+The process that started it may die: the station continues, and can be found by its name. `home` drives the robot of an armed
+station back to the start of the scenario. Arming expires if the station is not started, and a station without requests ends.
 """
 
 import json
@@ -26,15 +25,15 @@ from hilt.host.interrupts import Interrupted
 from hilt.live.mailbox import ARM, HOME, LIVE, QUIT, READY, RESET, START, STOP, STOPPED, Request
 from hilt.live.session import Session
 
-LOOK = 0.01  # s between two looks at the mailbox
-ARMED = 60.0  # s after which an armed station is none any more
+LOOK = 0.01  # s between two checks of the mailbox
+ARMED = 60.0  # s after which arming expires
 IDLE = 1800.0  # s without a request after which it ends
-_started: list[subprocess.Popen[bytes]] = []  # by this process, to be looked after when they have ended
+_started: list[subprocess.Popen[bytes]] = []  # by this process, to be reaped when they have ended
 START_LIMIT = 180.0  # s until it answers: it may have to compile
 
 
 class Station:
-    """The states of a session, and what is allowed in which."""
+    """The states of a session, and what is allowed in each."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._box = session, session.box
@@ -42,7 +41,7 @@ class Station:
         self._over = self._go = False
 
     def serve(self, go: bool = False) -> None:
-        """Until quit, an interrupt or a long silence. `go`: the first run is armed and started by whoever started us."""
+        """Run until quit, an interrupt or a long silence. `go`: the first run is armed and started by the parent."""
         self._go = go
         while not self._over and clock.now() - self._asked_at < IDLE:
             for request in self._box.poll():
@@ -119,7 +118,7 @@ class Station:
 
 
 def open_session(config: dict[str, Any]) -> Session:
-    """What `launch` was given, as an open session."""
+    """An open session from the arguments of `launch`."""
     rig, target, name = config.get("rig"), config["system"], config.get("scenario")
     own.allow(*config.get("drivers", ()))
     file = None if rig is None else rigfile.load(Path(rig))
@@ -147,7 +146,7 @@ def launch(config: dict[str, Any]) -> str:
         child.stdin.flush()
         if not select.select([child.stdout], [], [], START_LIMIT)[0]:
             child.kill()
-            raise InputError(f"the station did not start within {START_LIMIT:g} s; look at the machine's load")
+            raise InputError(f"the station did not start within {START_LIMIT:g} s; check the machine's load")
         answer = child.stdout.readline()
     found: dict[str, Any] = json.loads(answer or b'{"error": "the station ended before it was ready; try hilt run"}')
     if "error" in found:
@@ -166,8 +165,8 @@ def main() -> None:
             raise SystemExit(2) from None
         try:
             print(json.dumps({"name": session.box.name}), flush=True)
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # who started us hears nothing more
-            with suppress(Interrupted):  # in order: the robot is let go of
+            os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # no more output to the parent
+            with suppress(Interrupted):  # an orderly end: the robot is released
                 Station(session).serve(bool(config.get("go")))
         finally:
             session.close()

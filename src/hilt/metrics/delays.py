@@ -1,7 +1,7 @@
-"""The loop's delay table: how late the mock-up answers a force, and where that time is lost.
+"""The loop's delay table: how late the mock-up responds to a force, and where that time is lost.
 
-Each figure is the delay at low frequency: a push of impulse J at time t_c leaves the mock-up on the line x = J/m (t - t_c - τ),
-with τ the sum. This is what a contact feels as long as it is slow beside each part.
+Each value is the delay at low frequency: a push of impulse J at time t_c leaves the mock-up on the line x = J/m (t - t_c - τ),
+with τ the sum. This holds for a contact that is slow compared with each part.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from hilt.dynamics.integrators import EXTRA_DELAY
 WORDS = {
     "sensor": "sensor, delay, age of its samples and low-pass",
     "filter": "force filter",
-    "tool": "accelerations that take off the tool's inertia forces",
+    "tool": "accelerations for the tool's inertia forces",
     "integrator": "force held over a tick, integrator",
     "robot_dead_time": "robot, dead time",
     "robot_response": "robot, response 2ζ/ω_n",
@@ -22,7 +22,7 @@ WORDS = {
 
 
 def table(system: System, scenario: Any) -> dict[str, float]:
-    """Every delay of the loop by name, and the whole, in seconds; nothing for a system that has no such table."""
+    """Every delay of the loop by name, and the total, in seconds; empty for a system without such a table."""
     own = system.part("views.delays")
     if own is None:
         return {}
@@ -39,14 +39,14 @@ def until_the_body(scenario: Any) -> dict[str, float]:
 
 
 def tool(scenario: Any, felt: dict[str, float]) -> dict[str, float]:
-    """What taking off the tool's inertia forces costs: they come later than the force that they are taken off."""
+    """Delay of subtracting the tool's inertia forces: they are later than the force that they are subtracted from."""
     if scenario.tool is None:
         return {}
     return {"tool": scenario.tool.mass / scenario.body.mass * (scenario.tool.smooth - felt["sensor"] - felt["filter"])}
 
 
 def held(integrator: str, scenario: Any) -> dict[str, float]:
-    """The force is held over a tick, and the integrator has a delay of its own."""
+    """The force is held over a tick, and the integrator has its own delay."""
     return {"integrator": EXTRA_DELAY[integrator] * scenario.loop.period}
 
 
@@ -58,6 +58,6 @@ def robot(scenario: Any) -> dict[str, float]:
 
 
 def lead(scenario: Any) -> dict[str, float]:
-    """What set-points ahead of the body give back."""
+    """What set-points ahead of the body recover."""
     ahead = scenario.robot.delay if scenario.robot.lead else 0.0
     return {"lead": -ahead} if ahead > 0.0 else {}

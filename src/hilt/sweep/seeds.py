@@ -1,4 +1,4 @@
-"""The same scenario with many seeds: the mean of each metric and of the ledger, the worst of each metric, and who faulted."""
+"""The same scenario with many seeds: means of metrics and ledger, the worst of each metric, and the runs with faults."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -53,16 +53,16 @@ class Summary:
 
 
 def check(system: System, values: Scenario, count: int) -> None:
-    """Refuse what is no number of runs, or more of them than can be waited for."""
+    """Refuse an invalid number of runs, or more than is practical."""
     if not 1 <= count <= MOST:
         raise InputError(f"--seeds is {shortened(str(count))}; it must be from 1 to {MOST}; give a whole number")
     if values.seed + count > 2**63:
-        raise InputError(f"seed is {values.seed}; {count} seeds from there on go beyond 2^63; give a smaller one")
+        raise InputError(f"seed is {values.seed}; {count} seeds from there exceed 2^63; give a smaller one")
     preflight.check(preflight.estimate(system, values, count, recorded=False))
 
 
 def run(system: System, values: Scenario, name: str, count: int) -> Summary:
-    """Run `count` seeds, from the scenario's own on, in the compiled loop."""
+    """Run `count` seeds, starting at the scenario's, in the compiled loop."""
     check(system, values, count)
     first = job.simulate(system, values, name)
     results, ledgers, faults = [first.metrics], [first.ledger], {values.seed: first.fault}
@@ -91,7 +91,7 @@ def _mean_ledger(ledgers: list[Any]) -> Any:
 
 
 def _mean(values: list[Any]) -> Any:
-    """Entry by entry for lists, as far as all runs have them; of a yes or no: whether it happened at all."""
+    """Entry by entry for lists, as far as all runs have them; for a yes or no: whether it happened at all."""
     if isinstance(values[0], bool):
         return any(values)
     if isinstance(values[0], list):
@@ -106,12 +106,12 @@ def _worst(values: list[Any], ratio: bool) -> Any:
         return any(values)
     flat = [number for each in values for number in (each if isinstance(each, list) else [each])]
     return _missing(flat) or max(
-        (abs(number - 1.0) if ratio else number for number in flat), default=Missing("no run has such a figure")
+        (abs(number - 1.0) if ratio else number for number in flat), default=Missing("no run has such a value")
     )
 
 
 def _missing(values: list[Any]) -> Missing | None:
-    """A figure that some of the runs do not have: no mean and no worst of the others stands for all."""
+    """A value that some of the runs do not have: mean and worst of the others would be misleading."""
     without = [value for value in values if isinstance(value, Missing)]
     if not without:
         return None
