@@ -1,8 +1,8 @@
 """Folders that belong to one user alone.
 
-What hilt keeps between runs (compiled code, which is unpickled) and between processes (shared memory) lies in folders that
-nobody else can write to. On a machine with other users a predictable name in a world-writable place is an invitation: whoever
-makes it first decides what is in it.
+What hilt keeps between runs (compiled code, which is unpickled) and between processes (shared memory) is in folders that
+nobody else can write to. On a machine with other users a predictable name in a world-writable place is a risk: whoever creates
+it first decides what is in it.
 """
 
 import functools
@@ -46,7 +46,7 @@ def objection(place: Path, *, file: bool = False, roots: bool = False) -> str:
             return f"{place} belongs to another user"
         if _others_write(own) if roots else own.st_mode & 0o022:
             return f"{place} can be written to by others"
-        for parent in path.parents:  # whoever can rename a parent can put another folder in its place
+        for parent in path.parents:  # whoever can rename a parent can replace the folder
             info = os.stat(parent)
             if info.st_uid not in (0, os.geteuid()):
                 return f"{parent} belongs to another user"
@@ -58,7 +58,7 @@ def objection(place: Path, *, file: bool = False, roots: bool = False) -> str:
 
 
 def make(folder: Path) -> str:
-    """Make a folder that only we can enter, if it is not there; the objection to it, or nothing."""
+    """Create a folder that only we can enter, if it does not exist; returns the objection to it, or nothing."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         os.mkdir(folder, MODE)

@@ -1,7 +1,7 @@
-"""How far the compiler is: the function it is at, and how many of those that it can reach have code already.
+"""Progress of the compiler: the current function, and how many of the reachable functions already have code.
 
-Numba tells the start and the end of each function that it compiles, and nothing of those that it finds in the cache. What is to
-come is counted by walking from the function that was called through the names that its code looks up.
+Numba reports the start and the end of each function that it compiles, but nothing about those found in the cache. The remaining
+ones are counted by following the names that the called function's code looks up.
 """
 
 import os
@@ -91,6 +91,6 @@ class _Listener(event.Listener):
 
 @contextmanager
 def watched(tell: Callable[[Step | None], None]) -> Iterator[None]:
-    """Tell of each function that is compiled meanwhile; None when the compiler has done what it was asked for."""
+    """Report each function that is compiled; None when the compiler has finished its request."""
     with event.install_listener("numba:compile", _Listener(tell)):
         yield

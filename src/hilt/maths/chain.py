@@ -1,4 +1,4 @@
-"""A serial chain of up to seven revolute joints: where its hand is, how it moves, and which joint speeds move it as asked.
+"""A serial chain of up to seven revolute joints: forward kinematics, Jacobian, and joint speeds for a given twist.
 
 The chain is a table. At zero angles all frames are parallel; joint i lies at `origin[i]` from joint i-1 and turns about the
 unit vector `axis[i]`; the tool is `tool`, `tool_q` from the last joint. The base pose comes with each call: a base may fly.
@@ -6,10 +6,10 @@ unit vector `axis[i]`; the tool is `tool`, `tool_q` from the last joint. The bas
     J = [aᵢ × (p - oᵢ); aᵢ]                                          geometric Jacobian in the base's world
     q̇ = z + W Jᵀ(J W Jᵀ + λ² 1)⁻¹ (ẋ - J z)                          rows of J, ẋ scaled by `weight`
     λ = damping (1 - d/near) for d < near                            d = 1/tr(J W Jᵀ)⁻¹, 0 in a singular posture
-    zᵢ = ∓ centring (depth of joint i in the band before its limit)  no task feels it, but for the damping
+    zᵢ = ∓ centring (depth of joint i in the band before its limit)  does not affect the task, except by the damping
 
-When a joint would pass its speed, the whole twist is scaled: the hand goes slower, in the same direction. Towards its limit
-a joint may move at speed · distance/band; when more is asked of it, it is held at that (W = 0) and the others do its work.
+When a joint would exceed its speed, the whole twist is scaled: the hand moves slower, in the same direction. Towards its limit
+a joint may move at speed · distance/band; if it would have to exceed that, it is held there (W = 0) and the others take over.
 """
 
 import math
@@ -55,7 +55,7 @@ CHAIN_WORK = record(
 
 
 def pack_chain(p, axis, origin, tool, limits, speeds, tool_q=(1.0, 0.0, 0.0, 0.0)):
-    """Tables of a chain and usual figures for `solve`: positions count by the metre, damping starts at σ = 0.05 of J."""
+    """Tables of a chain and usual parameters for `solve`: positions in metres, damping starts at σ = 0.05 of J."""
     n = len(axis)
     p.joints = n
     for i in range(n):
@@ -145,7 +145,7 @@ def _factor(x):
 def _distance(x):
     """1/tr A⁻¹ from the factors, A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹: between a sixth of the smallest eigenvalue and all of it.
 
-    A pivot of its own would not do: one small eigenvalue can hide in six middling pivots.
+    The smallest pivot would not do: one small eigenvalue can hide in six medium pivots.
     """
     trace = 0.0
     for i in range(6):
@@ -198,13 +198,13 @@ def _least_squares(x, p, v, w):
 
 @jit
 def _bound(p, i, room, dt):
-    """How fast joint i may go towards a limit that is `room` away; past the limit it must come back."""
+    """Largest speed of joint i towards a limit at distance `room`; past the limit it must return."""
     return min(p.speed[i] * min(room / p.band, 1.0), room / dt)
 
 
 @jit
 def _hold_worst(x, p, q, dt):
-    """Hold the joint that goes furthest beyond what its limit allows; returns whether there was one."""
+    """Hold the joint that most exceeds what its limit allows; returns whether there was one."""
     worst, excess = -1, 1e-12
     for i in range(p.joints):
         up, down = _bound(p, i, p.upper[i] - q[i], dt), -_bound(p, i, q[i] - p.lower[i], dt)
@@ -221,7 +221,7 @@ def _hold_worst(x, p, q, dt):
 
 @jit
 def _slow_down(x, p):
-    """Scale all joint speeds until none passes its limit."""
+    """Scale all joint speeds so that none exceeds its limit."""
     scale = 1.0
     for i in range(p.joints):
         if abs(x.qd[i]) * scale > p.speed[i]:
@@ -250,7 +250,7 @@ def solve(x, p, q, v, w, dt):
             v, w = vec.scale(x.slowed, v), vec.scale(x.slowed, w)
         if not _hold_worst(x, p, q, dt):
             break
-    _slow_down(x, p)  # the others may have to do more than they can
+    _slow_down(x, p)  # the others may now exceed their speeds
     done_v, done_w = twist(x, p, x.qd)
     asked, missing = 0.0, 0.0
     for k in range(3):
@@ -278,7 +278,7 @@ def ik_step(x, p, q, p_des, q_des, base_p, base_q, dt):
 
 @jit_apart
 def ik(x, p, q, p_des, q_des, base_p, base_q, dt, iterations):
-    """`ik_step` several times; returns what is left, in metres and radians. x.p, x.q are then those of the angles q."""
+    """`ik_step` several times; returns the remaining error, in metres and radians. x.p, x.q are then those of the angles q."""
     for _ in range(iterations):
         ik_step(x, p, q, p_des, q_des, base_p, base_q, dt)
     forward(x, p, q, base_p, base_q)

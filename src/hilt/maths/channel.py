@@ -1,14 +1,14 @@
 """One direction of a link: a packet of numbers every tick, with its time; delay, jitter, loss, duplication and outage.
 
-A packet arrives after the delay and up to the jitter more, or not at all; jitter longer than a tick reorders packets. Some
-arrive a second time, later: a duplicate has the time stamp of a packet that is known already, and changes only the statistics.
-There are two ways to read:
+A packet arrives after the delay plus up to the jitter, or not at all; jitter longer than a tick reorders packets. Some arrive
+a second time, later: a duplicate has the time stamp of a known packet, and changes only the statistics. There are two read
+modes:
 
-`play_out`  everything one delay and one jitter after it was sent: late enough for every packet that comes at all. What is
-            missing in between is interpolated by the times of its neighbours; what is missing at the end shows as silence.
-`newest`    the packet with the newest time stamp that has arrived by now: as fresh as can be, and uneven.
+`play_out`  everything one delay and one jitter after it was sent: late enough for every packet that arrives at all. What is
+            missing in between is interpolated from its neighbours by time; what is missing at the end counts as silence.
+`newest`    the packet with the newest time stamp that has arrived so far: as fresh as possible, but uneven.
 
-Arrivals wait in lists, one for each tick to come, so looking costs as much as has arrived in the tick, however long the jitter.
+Arrivals wait in lists, one per future tick, so the cost of a read is that of the arrivals in the tick, however long the jitter.
 """
 
 import math
@@ -48,7 +48,7 @@ def memory(numbers: int, size: int = CAPACITY) -> np.dtype:
         due=("i8", (size,)),  # one plus the first entry that arrives in a tick; 0 for nobody
         behind=("i8", (2 * size,)),  # the same for the next entry; the upper half is for second copies
         noise=noise.NOISE,
-        repeats=noise.NOISE,  # apart, so that duplicates change nobody's delay
+        repeats=noise.NOISE,  # separate, so that duplicates do not change the delays
         looked="i8",  # ticks whose arrivals have been taken
         newest="i8",
         played="i8",
@@ -76,13 +76,13 @@ def pack(p, link, period: float, key: int, repeat_key: int) -> None:
 
 
 def size_for(link, period: float) -> int:
-    """The smallest memory that holds what is under way and what an outage leaves out."""
+    """The smallest memory that holds the packets in flight and the gap of an outage."""
     needed = playout_ticks(link, period) + math.ceil((link.jitter + 1.1 * link.outage_duration) / period) + 64 + _SPARE
     return next((size for size in SIZES if needed <= size), CAPACITY)
 
 
 def playout_ticks(link, period: float) -> int:
-    """From sending to the moment at which a packet is played out, in whole ticks."""
+    """From sending to play-out of a packet, in whole ticks."""
     return math.ceil((link.delay + link.jitter) / period - 1e-9)
 
 
@@ -105,7 +105,7 @@ def packet(x, tick):
 
 @jit
 def _expect(x, entry, arrival, dt):
-    """Put an entry on the list of the tick that will be the first to see it."""
+    """Put an entry on the list of the first tick that will see it."""
     seen = _slot(x, max(math.ceil((arrival - _ROUNDING) / dt), x.looked))
     x.behind[entry] = x.due[seen]
     x.due[seen] = entry + 1
@@ -114,7 +114,7 @@ def _expect(x, entry, arrival, dt):
 @jit
 def send(x, p, tick, t, dt):
     if tick < x.looked:
-        return  # the packet of this tick is under way
+        return  # the packet of this tick has already been sent
     slot = _slot(x, tick)
     lost = p.loss > 0.0 and noise.uniform(x.noise) <= p.loss
     late = p.jitter * noise.uniform(x.noise) if p.jitter > 0.0 else 0.0
@@ -151,7 +151,7 @@ def _arrive(x, entry, tick, before, dt):
 
 @jit
 def receive(x, tick, dt):
-    """Take in what has arrived up to now; a packet counts as reordered if a newer one was there a tick before it."""
+    """Process all arrivals up to now; a packet counts as reordered if a newer one arrived a tick before it."""
     while x.looked <= tick:
         place, before = _slot(x, x.looked), x.newest
         entry = x.due[place]
@@ -164,7 +164,7 @@ def receive(x, tick, dt):
 
 @jit
 def newest(x):
-    """The newest packet; only if something has arrived, x.newest >= 0."""
+    """The newest packet; valid only if something has arrived, x.newest >= 0."""
     return x.packets[_slot(x, x.newest)]
 
 
@@ -181,7 +181,7 @@ def mean_delay(x):
 
 @jit
 def play_out(x, p, tick, t, dt):
-    """Find the two packets around the moment that is due; False while nothing new can be played."""
+    """Find the two packets around the time that is due; False while nothing new can be played out."""
     wanted = tick - p.playout
     if wanted < 0:
         return False  # nothing was sent so early
@@ -219,7 +219,7 @@ def played_vector(x, first):
 
 @jit
 def played_attitude(x, first):
-    """Four numbers as a quaternion, turned evenly between its neighbours."""
+    """Four numbers as a quaternion, interpolated at a constant rate between its neighbours."""
     a, b = x.packets[_slot(x, x.older)], x.packets[_slot(x, x.newer)]
     q = (a[first], a[first + 1], a[first + 2], a[first + 3])
     return so3.interpolate(q, (b[first], b[first + 1], b[first + 2], b[first + 3]), x.share) if x.share > 0.0 else q

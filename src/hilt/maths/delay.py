@@ -46,7 +46,7 @@ def push_motion(line, p, v, q, w):
 
 @jit
 def _neighbours(line, samples):
-    """The samples on both sides of `samples` ago, and how far the wanted moment lies towards the older one."""
+    """The samples on both sides of `samples` ago, and the position of that time between them, towards the older one."""
     whole = int(samples)
     newer = (line.newest - whole) & (CAPACITY - 1)
     older = (line.newest - whole - 1) & (CAPACITY - 1)
@@ -98,7 +98,7 @@ def read_angular_velocity(line, samples):
 
 @jit
 def fill_motion(line, p, v, q, w, dt):
-    """A past of uniform motion that ends at the pose (p, q): a robot that was already under way."""
+    """Fill the line with uniform motion that ends at the pose (p, q): a robot that was already moving."""
     for age in range(CAPACITY - 1, -1, -1):
         back = -age * dt
         push_motion(line, vec.add(p, vec.scale(back, v)), v, so3.multiply(so3.exp(vec.scale(back, w)), q), w)

@@ -5,7 +5,7 @@ from hilt.compiled import jit
 
 @jit
 def eliminate(a, n, columns):
-    """Gauss with pivots, in place: zeros below the diagonal of the first n columns. Returns the determinant of those."""
+    """Gaussian elimination with pivots, in place: zeros below the diagonal of the first n columns; returns the determinant."""
     determinant = 1.0
     for k in range(n):
         pivot = k

@@ -1,6 +1,6 @@
 """The same functions without the compiler, for what is computed once: where a scenario starts, a posture, a check.
 
-To compile a function for a single call takes longer than the call. In a tick or a loop use the modules themselves.
+Compiling a function for a single call takes longer than the call. In a tick or a loop use the modules themselves.
 """
 
 from hilt.compiled.interpreted import interpreted_module

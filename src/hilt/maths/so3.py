@@ -48,7 +48,7 @@ def normalise(q):
 
 @jit
 def renormalise(q):
-    """Bring a quaternion back that has drifted from length one by rounding: one step of Newton, no root."""
+    """Renormalise a quaternion that has drifted from unit length by rounding: one Newton step, no root."""
     s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return (s * q[0], s * q[1], s * q[2], s * q[3])
 
@@ -111,5 +111,5 @@ def between(a, b):
 
 @jit
 def interpolate(a, b, share):
-    """The attitude on the way from a (share 0) to b (share 1) at constant rate."""
+    """The attitude between a (share 0) and b (share 1), at a constant rate."""
     return multiply(exp(vec.scale(share, between(a, b))), a)

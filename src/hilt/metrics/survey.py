@@ -1,6 +1,6 @@
-"""A long run in little memory: every k-th row, and of every number the smallest and the largest of each stretch.
+"""A long run in little memory: every k-th row, and for every number the minimum and maximum of each stretch.
 
-k doubles whenever there are too many; nothing that happened can hide between two rows, since the stretches know of it.
+k doubles whenever there are too many; nothing can be hidden between two rows, since the stretches contain it.
 """
 
 import numpy as np
@@ -59,7 +59,7 @@ class Survey:
             self._size *= 2
 
     def rows(self) -> np.ndarray:
-        """Every k-th row, and the last one; ask after the last chunk."""
+        """Every k-th row, and the last one; call it after the last chunk."""
         self._feed.end()
         kept = np.concatenate(self._rows)
         return kept if kept["tick"][-1] == self._last["tick"][0] else np.concatenate([kept, self._last])

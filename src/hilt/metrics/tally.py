@@ -1,4 +1,4 @@
-"""What a run leaves behind, computed from its rows some at a time: figures, ledger, fault, timing, and rows to draw.
+"""The results of a run, computed from its rows chunk by chunk: metrics, ledger, fault, timing, and rows to draw.
 
 The same tally is fed the rows of a sweep in memory and the chunks of a recording of ten hours; of the latter it keeps every
 k-th row and, for every signal, the smallest and the largest of each of some thousand stretches.
@@ -17,13 +17,13 @@ from hilt.core.scenario import Scenario
 from hilt.core.system import System
 
 NOT_FINITE = "the rows hold numbers that are not finite"
-TICK_US = 0.1  # resolution of lateness and duration, as they are told
+TICK_US = 0.1  # resolution of lateness and duration, as reported
 FINE_US = 10_000.0  # up to here; above it, steps of a thousandth
 _STEP = 1e-3
 
 
 class Tally:
-    """Feed it the rows of a run in order, in chunks of any size; then ask, once."""
+    """Feed it the rows of a run in order, in chunks of any size; then read the results, once."""
 
     def __init__(self, system: System, values: Scenario) -> None:
         self._system = system
@@ -63,7 +63,7 @@ class Tally:
 
 
 def _explained(value: Any) -> Any:
-    """A figure that is no number has a reason, also if its meter knows none."""
+    """A value that is not a number has a reason, even if its meter gives none."""
     if isinstance(value, list):
         return [_explained(each) for each in value]
     broken = isinstance(value, float) and not math.isfinite(value) and not isinstance(value, Missing)
@@ -73,7 +73,7 @@ def _explained(value: Any) -> Any:
 class Percentiles:
     """p50, p99, p999 and max of durations in seconds, of any number of rows, in microseconds.
 
-    Rounded to 0.1 µs first, which is what is told, and counted: exact up to 10 ms, to a thousandth above it; the largest is
+    Rounded to 0.1 µs first, as reported, and counted: exact up to 10 ms, to a thousandth above it; the largest is
     always exact. A percentile is a value that was seen, not one between two.
     """
 
@@ -105,7 +105,7 @@ class Percentiles:
 
 
 class Timing:
-    """How the ticks of a run kept time."""
+    """Timing of the ticks of a run."""
 
     def __init__(self) -> None:
         self._late, self._long = Percentiles(), Percentiles()

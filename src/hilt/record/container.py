@@ -1,8 +1,8 @@
-"""The container of a recording, read as what a stranger wrote: nothing is allocated because a length field says so.
+"""The container of a recording, read as untrusted input: no length field is trusted for an allocation.
 
-An MCAP file is a magic number and then records: an opcode, a length, a body. Only two kinds matter here: metadata (texts by
+An MCAP file is a magic number followed by records: an opcode, a length, a body. Only two kinds matter here: metadata (texts by
 name) and chunks (packed rows). Every length is compared with the file and with a bound before a byte is read, and a chunk is
-unpacked no further than a chunk of hilt can be. What is wrong raises `Damage`: what lies before it can still be read.
+unpacked no further than the largest chunk of hilt. An error raises `Damage`: everything before it can still be read.
 """
 
 import os
@@ -33,12 +33,12 @@ _WINDOW = CHUNK_BYTES  # no more history than a chunk has
 
 
 class Damage(Exception):
-    """A part of the file is not what it says; the sentence says which."""
+    """A part of the file is damaged; the sentence says which."""
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Where a chunk lies, and what it says of itself."""
+    """Position of a chunk, and what its header claims."""
 
     offset: int
     length: int
@@ -48,7 +48,7 @@ class Packed:
 
 
 def open_file(path: Path) -> int:
-    """A descriptor of a plain file; a pipe, a folder or a device would keep us waiting for ever."""
+    """A descriptor of a regular file; a pipe, a folder or a device could block forever."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
@@ -56,7 +56,7 @@ def open_file(path: Path) -> int:
         raise InputError(f"recording {path} cannot be read: {why}; give the path of an .mcap file") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise InputError(f"recording {path} cannot be read: it is not a plain file; give the path of an .mcap file")
+        raise InputError(f"recording {path} cannot be read: it is not a regular file; give the path of an .mcap file")
     return descriptor
 
 
@@ -97,7 +97,7 @@ def whole_bytes(path: Path) -> int:
 
 
 class Contents:
-    """What a walk over the records finds: texts by name, and where the chunks are. No chunk is unpacked."""
+    """Result of a walk over the records: texts by name, and the positions of the chunks. No chunk is unpacked."""
 
     def __init__(self, descriptor: int, names: tuple[str, ...]) -> None:
         self.texts: dict[str, dict[str, str]] = {}
@@ -155,7 +155,7 @@ def _packed(descriptor: int, at: int, length: int) -> Packed:
 
 
 def metadata_name(head: bytes) -> str:
-    """The name of a metadata record, by its first bytes; empty if it is a long one, which is none of ours."""
+    """The name of a metadata record, from its first bytes; empty if it is too long to be one of ours."""
     if len(head) < 4 or (length := int.from_bytes(head[:4], "little")) > min(_NAME_BYTES, len(head) - 4):
         return ""
     return head[4 : 4 + length].decode(errors="replace")
@@ -186,7 +186,7 @@ def _string(body: bytes, at: int) -> tuple[str, int]:
 
 
 def unpack(descriptor: int, chunk: Packed) -> bytes:
-    """The records of a chunk, if they are as long as it says and their CRC is right."""
+    """The records of a chunk, if their length and CRC match its header."""
     body = _read(descriptor, chunk.length, chunk.offset)
     _, _, claimed, crc, named = _CHUNK_HEAD.unpack_from(body)
     begin = _CHUNK_HEAD.size + named + 8
@@ -200,7 +200,7 @@ def unpack(descriptor: int, chunk: Packed) -> bytes:
 
 
 def _unpacked(compression: bytes, packed: memoryview, most: int) -> bytes:
-    """At most one byte more than promised: enough to see that it lied."""
+    """At most one byte more than claimed: enough to detect a false claim."""
     try:
         if compression == b"zstd":
             reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(packed)

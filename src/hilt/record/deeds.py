@@ -1,6 +1,6 @@
-"""Who did what to a run: who armed, started, steered, changed and stopped it. It goes into the run's record.
+"""Who armed, started, steered, changed and stopped a run. It goes into the run's record.
 
-Kept by the mailbox as it answers, so that it costs the loop nothing more than an answer does. Names are the senders' own word.
+Kept by the mailbox as it answers, so it costs the loop no more than an answer. Names are as given by the senders.
 """
 
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hilt.core import clock
 from hilt.record.letters import KINDS, SET, STEER, Request
 
-MOST = 200  # entries; a run with more has had a machine for an operator
+MOST = 200  # entries; a run with more was operated by a program
 
 
 class _Deed(NamedTuple):
@@ -19,7 +19,7 @@ class _Deed(NamedTuple):
 
 
 class Deeds:
-    """In the order in which they began; of steering the first and the last moment of each hand."""
+    """In the order in which they began; for steering, the first and last time of each sender."""
 
     def __init__(self) -> None:
         self._all: dict[tuple[str, str, int], _Deed] = {}
@@ -41,7 +41,7 @@ class Deeds:
             self._all[key] = _Deed(what, request.who, t, t)
 
     def take(self) -> list[dict[str, Any]]:
-        """Everything up to now; the next run begins anew."""
+        """Everything so far; the next run starts with an empty list."""
         found = [deed._asdict() for deed in self._all.values()]
         if not any(deed["what"] == "start" for deed in found):  # without a letter: whoever typed the command
             found.insert(0, {"what": "start", "who": "the command line", "first": None, "last": None})
@@ -58,7 +58,7 @@ def when(deed: dict[str, Any]) -> str:
 
 
 def read(told: Any) -> list[dict[str, Any]] | None:
-    """Of a recording, which anybody may have written: what looks like deeds."""
+    """From a recording, which is untrusted: only what has the form of such entries."""
     if not isinstance(told, list):
         return None
     return [deed for deed in told[: MOST + 1] if _is_deed(deed)]

@@ -1,8 +1,8 @@
 """Recordings of other versions: their rows with the signals of this one, so that they open, show and plot.
 
-A signal that has been renamed is found by its old name. One that the recording does not have, or has in another shape, is not a
-number (0 where it is a whole number); one that this version does not know is left out. Such rows can be looked at and not
-replayed: a tick cannot be compared with one that had other signals.
+A renamed signal is found by its old name. One that the recording lacks, or has in another shape, is NaN (0 for an integer); one
+that this version does not know is left out. Such rows can be shown but not replayed: a tick cannot be compared with one that
+had other signals.
 """
 
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def _column(rows: np.ndarray, leaf: str) -> tuple[np.ndarray, str]:
 
 
 def _sources(row: np.dtype, recorded: np.dtype) -> dict[str, str | None]:
-    """Of every leaf of a row the one of the recording that it is taken from."""
+    """For every leaf of a row, the leaf of the recording that it is taken from."""
     there = leaves(recorded)
     found: dict[str, str | None] = {}
     for name, (_, number, shape) in leaves(row).items():

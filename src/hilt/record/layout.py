@@ -1,4 +1,4 @@
-"""The type of a row as plain lists, so that rows can be read by a hilt whose signal table has moved on."""
+"""The type of a row as plain lists, so that rows can be read by a later hilt with another signal table."""
 
 import math
 import re
@@ -14,7 +14,7 @@ _MOST_FIELDS, _DEEPEST, _MOST_BYTES = 4096, 3, 1 << 20  # of a row: the largest 
 
 
 def describe(dtype: np.dtype) -> list[Any]:
-    """A record type as plain lists, so that rows can be read when the signal table has moved on."""
+    """A record type as plain lists, so that rows can be read when the signal table has changed."""
     fields: list[Any] = []
     for name in dtype.names or ():
         base, shape = dtype[name].subdtype or (dtype[name], ())
@@ -23,7 +23,7 @@ def describe(dtype: np.dtype) -> list[Any]:
 
 
 def type_from(fields: Any, depth: int = 0) -> np.dtype:
-    """The record type that `describe` described; the description may be a stranger's, so it is bounded in every way."""
+    """The record type that `describe` described; the description is untrusted, so everything in it is bounded."""
     if not isinstance(fields, list) or not 0 < len(fields) <= _MOST_FIELDS or depth > _DEEPEST:
         raise InputError(f"rows are described by a list of 1 to {_MOST_FIELDS} fields, {_DEEPEST} deep at most; this is none")
     columns = [_column(field, depth) for field in fields]

@@ -1,4 +1,4 @@
-"""What lies in a mailbox: the layout of its memory, the kinds of requests, and what stands at its front."""
+"""Contents of a mailbox: the layout of its memory, the kinds of requests, and the state at its front."""
 
 from typing import NamedTuple
 
@@ -57,7 +57,7 @@ BOX = np.dtype(
 
 
 class Front(NamedTuple):
-    """How a session is doing. `ring` is that of its last run, `recording` the last one that is whole."""
+    """State of a session. `ring` is that of its last run, `recording` the last complete one."""
 
     state: int = OFF
     armed: bool = False
@@ -68,8 +68,8 @@ class Front(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What somebody asks of the loop: `key`, `value` and `ramp` [s] with SET; with STEER the six `axes` of the hand, and
-    as `value` whether it holds the dead man's switch. `who` is how the sender calls itself: for the record, not for trust."""
+    """A request to the loop: `key`, `value` and `ramp` [s] with SET; with STEER the six `axes` of the hand, and as `value`
+    whether the dead man's switch is held. `who` is the sender's own name for itself: for the record, not for trust."""
 
     kind: int
     key: str

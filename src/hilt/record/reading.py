@@ -1,7 +1,7 @@
 """Recordings, read back: by chunks of rows, in memory that does not grow with the recording.
 
-A recording may have been cut, damaged, or made by somebody who means ill: it is read up to the first thing that is not what it
-should be, every text in it is checked, and what cannot be read at all is one sentence.
+A recording may have been cut, damaged, or made with bad intent: it is read up to the first error, every text in it is checked,
+and one that cannot be read at all gives one sentence.
 """
 
 import json
@@ -29,7 +29,7 @@ ORIGIN, RESULT = "hilt", "result"
 class Recording:
     """A recording whose rows are in memory."""
 
-    damage = ""  # what its reading ended at; nothing if that was its end
+    damage = ""  # where reading stopped; empty if at its end
 
     def __init__(self, path: Path, origin: dict[str, str], rows: np.ndarray, result: dict[str, Any] | None) -> None:
         self.path, self.origin, self.result = path, origin, result
@@ -44,7 +44,7 @@ class Recording:
 
     @property
     def nbytes(self) -> int:
-        """What its rows take in memory, at most."""
+        """Memory that its rows take, at most."""
         return self.rows.nbytes
 
     @cached_property
@@ -87,7 +87,7 @@ class Recording:
 
 
 class Stored(Recording):
-    """A recording whose rows are in its file until somebody asks for them."""
+    """A recording whose rows stay in its file until they are needed."""
 
     def __init__(self, path: Path) -> None:
         self._file = open_file(path)
@@ -159,9 +159,9 @@ def no_rows(found: Recording) -> InputError:
 
 @contextmanager
 def rows_of_a_stranger(path: Path | str) -> Iterator[None]:
-    """Figures and pictures of rows that nobody has promised anything of: what they cannot be made from is a sentence.
+    """Metrics and pictures of untrusted rows: if they cannot be made, the result is one sentence.
 
-    Everything here may fail on numbers that no run makes (a mass of 1e308, a collision -4), so anything that is raised counts.
+    Everything here may fail on numbers that no run produces (a mass of 1e308, a collision -4), so any exception counts.
     """
     try:
         with np.errstate(all="ignore"):
@@ -175,7 +175,7 @@ def rows_of_a_stranger(path: Path | str) -> Iterator[None]:
 
 
 def read_json(text: str, what: str) -> Any:
-    """JSON of a stranger: no text, however deep, ends in anything but a sentence."""
+    """Untrusted JSON: bad text, however deeply nested, gives one sentence."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -183,7 +183,7 @@ def read_json(text: str, what: str) -> Any:
 
 
 def origin_in(contents: Contents, path: Path) -> dict[str, str]:
-    """What stands at the start: enough to know the rows."""
+    """The start of the file: enough to know the rows."""
     origin = contents.texts.get(ORIGIN, {})
     if not {"system", "scenario", "row"} <= set(origin):
         why = f" ({contents.damage})" if contents.damage else ""
@@ -205,7 +205,7 @@ def row_in(origin: dict[str, str], path: Path) -> np.dtype:
 
 
 def result_in(contents: Contents, path: Path) -> dict[str, Any] | None:
-    """The result of the run, if it has one: its outline is checked, its numbers are finite or nothing."""
+    """The result of the run, if it has one: its structure is checked, and its numbers are finite or None."""
     texts = contents.texts.get(RESULT)
     if texts is None:
         return None

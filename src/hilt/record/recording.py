@@ -1,8 +1,8 @@
 """Recordings: MCAP files that open in the field's viewers, and that survive a killed run.
 
 A row's bytes are the bytes of its ROS 2 message (CDR, little-endian), since all its numbers are eight bytes wide; the message's
-definition is made from the signal table. The scenario and the versions stand at the start of the file, the
-result at its end, so that a cut file still says what it is.
+definition is generated from the signal table. The scenario and the versions are at the start of the file, the
+result is at its end, so that a cut file still says what it is.
 """
 
 import json
@@ -90,11 +90,11 @@ class Chunks:
 
     @property
     def size(self) -> int:
-        """Bytes on the disk, whatever has become of the file's name."""
+        """Bytes on the disk, even if the file's name is gone."""
         return os.fstat(self._stream.fileno()).st_size
 
     def restore(self) -> bool:
-        """Whether the file's name was gone, with its folder perhaps: then it is made again with all that was written."""
+        """Whether the file's name was gone, perhaps with its folder: then it is restored with everything written so far."""
         with suppress(OSError):
             if os.path.samestat(os.stat(self.path), os.fstat(self._stream.fileno())):
                 return False
@@ -114,15 +114,15 @@ class Chunks:
         self._stream.close()
 
     def abandon(self) -> None:
-        """Close the file as it is, without its end: the disk takes no more."""
+        """Close the file as it is, without its end: the disk is full."""
         with suppress(OSError):
             self._stream.close()
 
 
 class Recorder:
-    """Writes the rows of a run to an MCAP file while the run goes on; it keeps a chunk of them.
+    """Writes the rows of a run to an MCAP file during the run; it buffers one chunk.
 
-    A disk that takes no more ends the run softly: what was written before stays readable, and `trouble` says what happened.
+    A full disk ends the run softly: what was written before stays readable, and `trouble` says what happened.
     """
 
     def __init__(self, path: Path, system: System, scenario: Scenario) -> None:
@@ -188,7 +188,7 @@ class Recorder:
 
 
 def keep_readable(path: Path, size: int) -> None:
-    """A cut chunk helps nobody: back to the end of the last whole one."""
+    """A partial chunk is useless: truncate to the end of the last whole one."""
     with suppress(OSError):
         os.truncate(path, size)
 

@@ -1,8 +1,8 @@
-"""What came into a run from outside, for its replay: changes of live values, and the fault of a device, a person or a signal.
+"""External inputs of a run, for its replay: changes of live values, and the fault of a device, a person or a signal.
 
-The tick cannot compute a fault that came from outside, so it is fed in again, where it came in: before the last tick (a device
-that was read, a request, a signal, the recorder) or behind it (a device that refused the command). Which of them it was is
-not written down; the last tick tells, computed on a copy.
+The tick cannot compute an external fault, so it is fed in again where it occurred: before the last tick (a device that was
+read, a request, a signal, the recorder) or after it (a device that refused the command). Which of the two is not recorded;
+the last tick, computed on a copy, shows it.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ class Repeated:
             return  # its own
         for name in {*_FAULT, "tick_time", "X_WB_sent"} & set(trial.dtype.names or ()):
             trial[name] = self._last[name]
-        # A tick that has a fault of its own writes nothing that could be refused: the other one came before it.
+        # A tick with its own fault sends nothing that could be refused: the external fault came before it.
         if own == faults.NONE and trial.tobytes() == self._last.tobytes():
             self._rig.refusal = fault
         else:

@@ -1,6 +1,6 @@
-"""What a recording says of its run beside the rows: timing, notes, live changes, who did what, and how it ended.
+"""What a recording says about its run besides the rows: timing, notes, live changes, who did what, and how it ended.
 
-Anybody may have written it, so what does not look like it is left out.
+It is untrusted, so anything malformed is left out.
 """
 
 from typing import Any
@@ -58,7 +58,7 @@ def _notes(faults: Any) -> list[str] | None:
 
 
 def fault(result: dict[str, Any] | None) -> Fault | None:
-    """What ended the run, as it was told then."""
+    """What ended the run, as reported at the time."""
     tree = (result or {}).get("fault")
     if not isinstance(tree, dict):
         return None
@@ -69,7 +69,7 @@ def fault(result: dict[str, Any] | None) -> Fault | None:
 
 
 def completed(metrics: dict[str, Any], result: dict[str, Any] | None) -> dict[str, Any]:
-    """Metrics of rows that lack signals, with the figures that the version which had them found."""
+    """Metrics of rows that lack signals, completed by the values that the recording version had computed."""
     then = (result or {}).get("metrics", {})
     return {
         name: then[name] if isinstance(value, Missing) and _number(then.get(name)) else value for name, value in metrics.items()
