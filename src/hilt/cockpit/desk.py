@@ -128,7 +128,7 @@ def check(order: Order) -> list[Error]:
             job.find(order.system, order.scenario, [*rig, *_given(settings)])
         except InputError as error:
             key = _field(error, settings)
-            errors.append({"key": key, "sentence": without_paths(str(error))})
+            errors.append({"key": key, "sentence": without_paths(_sentence(error, key))})
             if key not in settings or len(errors) >= MOST_ERRORS:
                 return errors
             del settings[key]
@@ -155,6 +155,13 @@ def _value_at(tree: Any, key: str) -> Any:
         except (KeyError, IndexError, ValueError, TypeError):
             return None
     return tree
+
+
+def _sentence(error: InputError, key: str) -> str:
+    """What it says of a key: of several errors, which are a list, the one about it."""
+    _, *several = str(error).split("\n")
+    sentences = [each.strip() for each in several] or [str(error)]
+    return next((each for each in sentences if each.startswith(f"{key} ")), sentences[0])
 
 
 def _field(error: InputError, settings: dict[str, Any]) -> str:

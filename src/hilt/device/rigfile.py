@@ -218,7 +218,15 @@ def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -
     try:
         return scenario.build(own.driver(group, str(name), folder), dict(table))
     except InputError as error:
-        raise InputError(f"{key}.{error}" if error.key else str(error), *(f"{key}.{each}" for each in error.keys)) from None
+        raise InputError(
+            _of_table(key, error) if error.key else str(error), *(f"{key}.{each}" for each in error.keys)
+        ) from None
+
+
+def _of_table(key: str, error: InputError) -> str:
+    """An error of a driver's own table, with the keys that it has in the rig file; several are a list."""
+    head, *several = str(error).split("\n")
+    return "\n".join([head, *(f"  {key}.{each.strip()}" for each in several)]) if several else f"{key}.{head}"
 
 
 def _foreign(group: str, table: dict[str, Any]) -> bool:
