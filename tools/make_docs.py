@@ -126,12 +126,14 @@ def references_page() -> str:
 def readme_picture() -> None:
     from hilt import job
     from hilt.analysis import beside
+    from hilt.report import figure
     from hilt.systems.docking.views.report import comparison_picture
 
     methods = ("none", "pida", "twin")
     results = {m: job.simulate(*job.find("docking", "table1", [f"compensate.method={m}"])) for m in methods}
     results["none"] = beside.computed(results["none"])  # with the contact in space
-    comparison_picture(results).figure.savefig(ROOT / "docs" / "docking.svg", metadata={"Date": None})
+    with figure.styled():
+        comparison_picture(results).figure.savefig(ROOT / "docs" / "docking.svg", metadata={"Date": None})
 
 
 def licence_of(package: str) -> str:

@@ -79,7 +79,8 @@ class System:
     `package` is the system's package. What is drawn and computed beside a run is in it and is imported on demand (`part`);
     each of these modules may be missing:
 
-        views.report      advice(result), pictures(result), comparison_sentence(results), comparison_picture(results)
+        views.report      headline, numbers, advice, details and pictures of a result (report/page.py says what each is);
+                          comparison_sentence(results), comparison_picture(results)
         views.scene       draw(scenario) -> scene.Drawing
         views.presets     PRESETS: plots of the cockpit
         views.delays      table(scenario) -> seconds by name: where the loop loses time
