@@ -11,7 +11,9 @@ import hilt
 PAGE = Path(hilt.__file__).parent / "cockpit" / "page"
 
 
-@pytest.mark.skipif(shutil.which("node") is None or not (PAGE / "node_modules").is_dir(), reason="needs sh tools/build_page.sh")
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (PAGE / "node_modules" / ".lock").is_file(), reason="needs sh tools/build_page.sh"
+)
 def test_the_pages_own_tests_hold():
     done = subprocess.run(["node", "test.mjs"], cwd=PAGE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
