@@ -25,7 +25,7 @@ def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for registered in (methods, registry):  # what a page registers is gone after it
         monkeypatch.setattr(registered, "_added", {})
-    names = {"__name__": page.stem}
+    names = {"__name__": __name__}  # compiled code is found again by the name of its module
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for code in blocks(page):

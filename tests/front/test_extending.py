@@ -126,10 +126,10 @@ def test_a_system_without_methods_says_which_have_some():
 
 @pytest.fixture
 def oscillator(monkeypatch):
-    """The system of the example."""
-    spec = importlib.util.spec_from_file_location("tests_oscillator", EXAMPLE.with_name("05_own_system.py"))
+    """The system of the example; under the name that its file has, by which its compiled code is found again."""
+    spec = importlib.util.spec_from_file_location("05_own_system", EXAMPLE.with_name("05_own_system.py"))
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "tests_oscillator", module)
+    monkeypatch.setitem(sys.modules, "05_own_system", module)
     spec.loader.exec_module(module)
     return module.OSCILLATOR
 
