@@ -154,6 +154,7 @@ def test_a_verdict_is_json(good):
 
 def test_percent():
     assert [percent(x) for x in (0.0, 0.00004, 0.0136, 0.136, 1.65)] == ["0.00 %", "0.00 %", "1.36 %", "13.6 %", "165 %"]
+    assert [percent(x) for x in (50.81, 2e9)] == ["5081 %", "2e+11 %"]
 
 
 def test_the_goal_is_no_matter_of_belief():

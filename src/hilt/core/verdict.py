@@ -58,6 +58,8 @@ class Verdict:
 def percent(share: float) -> str:
     """0.0136 is 1.36 %; three digits, at most two decimals."""
     value = 100.0 * share
+    if 100.0 <= abs(value) < 1e6:
+        return f"{value:.0f} %"
     return f"{value:.3g} %" if abs(value) >= 1.0 else f"{value if abs(value) >= 0.005 else 0.0:.2f} %"
 
 
