@@ -11,7 +11,7 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
-BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py"
+BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py"
 FAILED=$(mktemp -d)
 trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
@@ -42,7 +42,7 @@ wait $warmed
 kept main -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
     once_more main $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
-echo "the lab; beside it theory, fuzz, reports, stages with bounds checks, numerics without the compiler"
+echo "the lab; beside it theory, fuzz, reports, systems, stages with bounds checks, numerics without the compiler"
 (
     set -e
     $IDLE $PYTEST -n 0 $BESIDE

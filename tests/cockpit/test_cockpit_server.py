@@ -552,7 +552,7 @@ def test_a_recording_that_never_touches_has_no_first_contact(tmp_path):
 
 def test_the_list_has_verdict_method_and_what_was_changed(cockpit, folder):
     listed = {each["name"]: each for each in cockpit.get("/api/recordings").json()}
-    for name in names_of(folder):
+    for name in names_of(folder)[:2]:  # the fixture's; other tests may have recorded since
         found, result = listed[name], load(folder / f"{name}.mcap").result
         assert found["verdict"] == {key: result["verdict"][key] for key in ("kind", "sentence")}
         assert found["method"] == "passive"

@@ -172,6 +172,13 @@ def test_a_comparison_simulates_nothing(tmp_path, no_simulation, unreadable):
     assert comparison.sentence(found)
 
 
+def test_a_run_that_ended_before_its_first_contact_has_a_report():
+    for system, scenario in (("freefloat", "wall"), ("docking", "table1")):
+        result = job.simulate(*job.find(system, scenario, ["loop.duration=0.1 s"]))
+        assert result.verdict.kind == "no contact"
+        assert "No contact" in page.render(beside.computed(result))
+
+
 @pytest.fixture(scope="module")
 def wall(tmp_path_factory):
     result = job.run(*job.find("freefloat", "wall", ["collisions=1"]), tmp_path_factory.mktemp("wall"))

@@ -15,7 +15,7 @@ BAD = {
     "loss above one": (["--set", "link.loss=1.2"], "at most 1"),
     "mass ratio zero": (["--set", "virtual.mass_ratio=0"], "greater than 0"),
     "delay longer than the link": (["--set", "link.delay=1 min"], "the link holds at most"),
-    "no direction": (["--set", "operator.direction=[0, 0, 0]"], "give a direction"),
+    "no direction": (["--set", "operator.direction=[0, 0, 0]"], "give a non-zero vector"),
     "unknown policy": (["--set", "link.outage_policy=pray"], "'hold', 'soft-stop', 'freeze', 'brake'"),
     "negative shaper": (["--set", "operator.shaper=-1 s"], "operator.shaper"),
     "profile that goes back": (

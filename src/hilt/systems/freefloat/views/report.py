@@ -66,7 +66,9 @@ def advice(result: Result) -> Iterator[str]:
         return
     words, _, _, best = compare_integrators(scenario, result.beside.figures["integrators"])
     chosen = scenario.integrator.kind
-    if chosen in best:
+    if not best:
+        yield "<b>Integrator.</b> The run ended before the body left a wall, so integrators cannot be compared."
+    elif chosen in best:
         yield f"<b>Integrator.</b> Nothing has to change: no integrator does better than <b>{chosen}</b> here ({words})."
     else:
         yield f"<b>Integrator.</b> Set integrator.kind = <b>{best[0]}</b> instead of {chosen}: best here ({words})."
@@ -80,7 +82,8 @@ def details(result: Result) -> Iterator[tuple[str, str]]:
             (f"<b>{kind}</b>" if kind in best else kind, si(value, unit, 3) if unit else f"{100 * value:+.2f} %")
             for kind, value in order
         ]
-        yield "Integrators on this scenario", table(("integrator", words), rows)
+        if best:
+            yield "Integrators on this scenario", table(("integrator", words), rows)
     if scenario.wall is not None:
         yield (
             "Why a rebound grows",
