@@ -173,8 +173,8 @@ def test_a_comparison_simulates_nothing(tmp_path, no_simulation, unreadable):
 
 
 def test_a_run_that_ended_before_its_first_contact_has_a_report():
-    for system, scenario in (("freefloat", "wall"), ("docking", "table1")):
-        result = job.simulate(*job.find(system, scenario, ["loop.duration=0.1 s"]))
+    for system, name in (("freefloat", "wall"), ("docking", "table1")):
+        result = job.simulate(*job.find(system, name, ["loop.duration=0.1 s"]))
         assert result.verdict.kind == "no contact"
         assert "No contact" in page.render(beside.computed(result))
 
