@@ -35,6 +35,11 @@ def _raise(number: int, _: FrameType | None) -> None:
         raise Interrupted(number)
 
 
+def came() -> bool:
+    """Whether a signal has come. Python drops an exception that is raised in a destructor, so whoever waits for long asks."""
+    return bool(_came)
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """A signal that arrives inside is raised at the end."""

@@ -43,7 +43,7 @@ class Station:
     def serve(self, go: bool = False) -> None:
         """Run until quit, an interrupt or a long silence. `go`: the first run is armed and started by the parent."""
         self._go = go
-        while not self._over and clock.now() - self._asked_at < IDLE:
+        while not self._over and not interrupts.came() and clock.now() - self._asked_at < IDLE:
             for request in self._box.poll():
                 self._asked_at = clock.now()
                 self._box.answer(request, *self._obey(request))
