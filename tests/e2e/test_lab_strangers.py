@@ -70,7 +70,7 @@ def test_a_poser_during_a_run_is_told_and_changes_nothing(run, address):
     counted = result.timing["devices"]["robot"]
     assert counted["strangers"] > 10
     assert (counted["rejected"], counted["restarts"], counted["duplicates"]) == (0, 0, 0)
-    (note,) = [each for each in result.notes if "strangers" in each]
+    (note,) = [each for each in result.notes if "unknown senders" in each]
     assert f"{counted['strangers']} packets from unknown senders ({names[0]})" in note
     assert note in [each["sentence"] for each in result.as_json()["faults"]]
     assert np.abs(result.rows["X_WB_meas"]["p"]).max() < 0.1, "its places are nobody's"

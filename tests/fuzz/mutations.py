@@ -169,7 +169,7 @@ def fields_of(model: Any, prefix: str = "") -> dict[str, Any]:
     """Every key of a scenario, with its field."""
     found = {}
     for name, field in model.model_fields.items():
-        section = scenario._section_of(field.annotation)
+        section = scenario.section_of(field.annotation)
         found.update(fields_of(section, f"{prefix}{name}.") if section else {prefix + name: field})
     return found
 

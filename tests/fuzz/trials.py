@@ -89,7 +89,7 @@ def rig_trial(rng: random.Random, folder: Path, _: Any) -> str:
 
 
 def section_fields(key: str) -> dict[str, Any]:
-    return dict(scenario._section_of(rigfile.RigFile.model_fields[key].annotation).model_fields)  # type: ignore[union-attr]
+    return dict(scenario.section_of(rigfile.RigFile.model_fields[key].annotation).model_fields)  # type: ignore[union-attr]
 
 
 def form_trial(rng: random.Random, folder: Path, _: Any) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from hilt.report import figure
-from hilt.report.colours import CONTROLLER, IDEAL, MEASURED
+from hilt.report.colours import CONTROLLER, IDEAL, LIMIT, MEASURED
 from hilt.report.figure import Picture, line
 from hilt.systems.docking.analysis.bound import least_cof, touch_of
 from hilt.systems.docking.analysis.space import ideal_run
@@ -57,8 +57,8 @@ def _touch() -> Picture:
     line(force, t[part], along(space, "F_C_true_W")[part], "space", **IDEAL)
     line(speed, t[part], 1e3 * along(space, "v_C_des_W")[part], "space", **IDEAL)
     peak = float(along(space, "F_C_true_W")[: first.last].max())
-    force.axhline(peak * grid.bound_at(40, 5), color=BOUND, linestyle="-.", linewidth=1.2)
-    force.annotate("least peak in real time", (-28, peak * grid.bound_at(40, 5)), color=BOUND, fontsize=8, va="bottom")
+    force.axhline(peak * grid.bound_at(40, 5), **BOUND)
+    force.annotate("least peak in real time", (-28, peak * grid.bound_at(40, 5)), color=LIMIT, fontsize=8, va="bottom")
     force.set(ylabel="true force [N]", xlim=SHOWN, ylim=(-0.1 * peak, 2.1 * peak))
     speed.set(ylabel="simulated speed [mm/s]", xlabel="time from the touch of the simulated rod [ms]")
     _legend(force)
@@ -81,7 +81,7 @@ def _collisions() -> Picture:
         axes.errorbar(numbers, cof.mean(axis=0), spread, fmt="o", capsize=3, label=name, color=COLOUR_OF_METHOD[name])
         shift += 0.2
     axes.axhline(1.0, label="space", **IDEAL)
-    axes.axhline(grid.bound_at(40, 5), color=BOUND, linestyle="-.", linewidth=1.2, label="bound, unknown surface")
+    axes.axhline(grid.bound_at(40, 5), **BOUND, label="bound, unknown surface")
     axes.set(
         xlabel="collision (1 and 2 are the first touches of the two frames)", ylabel="CoF: force / ideal", xticks=range(1, 6)
     )
