@@ -15,13 +15,13 @@ def _one(name: str, result: Result) -> str:
         made = sum(row["net_J"] for row in result.ledger["rows"] if row["port"] in ("delay", "sampling", "sensor"))
         return (
             f"{name} diverges, {cov[0]:.2f} times as fast as in space after the first contact and {cov[-1]:.3g} times after "
-            f"contact {len(cov)}, by {si(made, 'J')} that the loop made"
+            f"contact {len(cov)}, by {si(made, 'J')} made by delay, sampling and sensor"
         )
     worst = max(abs(value - 1.0) for value in cov)
     speed = "keeps the speed" if worst < 0.005 else f"misses the speed by up to {worst:.1%}"
     slip = m.get("time_slip_s", 0.0)
     slower = f" with {si(slip, 's', 3)} of time slip" if slip > 1e-4 else ""
-    return f"{name} {speed} and hits {cof:.2f} times as hard{slower}"
+    return f"{name} {speed} and hits {cof:.2f} times as hard on average{slower}"
 
 
 def comparison_sentence(results: dict[str, Result]) -> str:
