@@ -8,8 +8,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -21,20 +24,32 @@ ROOT = Path(__file__).parents[2]
 OUTCOMES = {"scenario", "text", "settings", "extreme", "rig", "form", "recording", "command"}
 
 
-def start(first: int, last: int) -> subprocess.Popen[str]:
+@dataclass(frozen=True)
+class Worker:
+    process: subprocess.Popen[bytes]
+    said: IO[str]
+    errors: IO[str]
+
+
+def start(first: int, last: int) -> Worker:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     arguments = [sys.executable, "-m", "tests.fuzz.worker", str(first), str(last)]
-    return subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment, errors="replace"
-    )
+    # Files, not pipes: nobody reads what the second worker says before the first has ended, and a full pipe would stop it.
+    said, errors = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(2))  # noqa: SIM115  (closed by finish)
+    return Worker(subprocess.Popen(arguments, stdout=said, stderr=errors, cwd=ROOT, env=environment), said, errors)
 
 
-def finish(worker: subprocess.Popen[str]) -> tuple[list[dict], int | None, str]:
+def finish(worker: Worker) -> tuple[list[dict], int | None, str]:
     """What a worker said, and the seed that ended it before its end, if one did."""
-    out, errors = worker.communicate()
-    said = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    code = worker.process.wait()
+    texts = []
+    for file in (worker.said, worker.errors):
+        file.seek(0)
+        texts.append(file.read())
+        file.close()
+    said = [json.loads(line) for line in texts[0].splitlines() if line.startswith("{")]
     last = next((each["start"] for each in reversed(said) if "start" in each), -1)
-    return said, None if worker.returncode == 0 else last, errors
+    return said, None if code == 0 else last, texts[1]
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="runs whole systems")
@@ -51,7 +66,7 @@ def test_mutated_input_ends_in_a_result_or_in_one_sentence():
             outcomes.update(each.get("outcomes", {}))
             memory = max(memory, each.get("memory", 0))
         if died is not None:
-            failures.append(f"seed {died} ended its process ({worker.returncode}):\n{errors[-3000:]}")
+            failures.append(f"seed {died} ended its process ({worker.process.returncode}):\n{errors[-3000:]}")
             assert died >= 0, failures[-1]
             if died + 1 < last:
                 waiting.append((died + 1, last, start(died + 1, last)))
