@@ -6,7 +6,7 @@ import pytest
 from hilt import job, preflight
 from hilt.core import registry
 from hilt.core.faults import InputError
-from hilt.sweep import seeds
+from hilt.sweeps import seeds
 
 SYSTEM = registry.system("freefloat")
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from hilt import job
 from hilt.core.missing import Missing, ratio, reasons
 from hilt.report import terminal, words
-from hilt.sweep import seeds
+from hilt.sweeps import seeds
 
 SHORT = {
     "docking": ("table1", ["loop.duration=0.02 s", "loop.period=5 ms"]),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilt import job
-from hilt.sweep import seeds
+from hilt.sweeps import seeds
 from hilt.systems.docking.metrics import damped_contact
 
 SECOND_ORDER = ("robot.kind=second-order", "robot.damping_ratio=1", "sensor.delay=2 ms")

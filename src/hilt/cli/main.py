@@ -176,7 +176,7 @@ def _announce(estimate: "Estimate", folder: Path | None = None) -> None:
 def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_json: bool) -> None:
     from hilt import preflight
     from hilt.report import terminal
-    from hilt.sweep import seeds
+    from hilt.sweeps import seeds
 
     seeds.check(system, values, count)
     _announce(preflight.estimate(system, values, count, recorded=False))
