@@ -1,0 +1,76 @@
+"""A space of scenarios: one scenario, and axes along which its keys vary. Every scenario in it has a number."""
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hilt.core import scenario
+from hilt.core.scenario import Scenario
+from hilt.core.system import System
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Keys that vary together: one entry of `points` for each place on the axis, with a value for each key."""
+
+    keys: tuple[str, ...]
+    points: tuple[tuple[Any, ...], ...]  # checked: numbers in SI units, or words
+    log: bool = False  # to be drawn on a logarithmic scale
+    drawn: bool = False  # random or low-discrepancy values, not a grid
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def column(self, key: str) -> np.ndarray:
+        at = self.keys.index(key)
+        return np.array([point[at] for point in self.points])
+
+
+@dataclass(frozen=True)
+class Space:
+    """The product of its axes; the last one varies fastest."""
+
+    system: System
+    name: str
+    tree: dict[str, Any]  # the scenario as it was read, with its settings: what every point begins with
+    base: Scenario  # the same, checked
+    axes: tuple[Axis, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(key for axis in self.axes for key in axis.keys)
+
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """For each scenario its place on each axis."""
+        if not self.axes:
+            return np.zeros((len(numbers), 0), np.int64)
+        return np.stack(np.unravel_index(numbers, self.shape), axis=1)
+
+    def columns(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
+        """For each scenario its value of each key."""
+        places = self.places(numbers)
+        return {key: axis.column(key)[places[:, a]] for a, axis in enumerate(self.axes) for key in axis.keys}
+
+    def settings(self, number: int) -> list[tuple[str, Any]]:
+        """What one scenario differs in from the space's own."""
+        places = np.unravel_index(number, self.shape)
+        return [
+            pair for axis, at in zip(self.axes, places, strict=True) for pair in zip(axis.keys, axis.points[at], strict=True)
+        ]
+
+    def scenario(self, number: int) -> Scenario:
+        """One scenario, checked as `hilt run` would."""
+        tree = copy.deepcopy(self.tree)
+        scenario.apply_settings(tree, self.settings(number))
+        return scenario.build(self.system.scenario, tree)
