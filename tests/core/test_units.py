@@ -63,6 +63,7 @@ def test_millimetres_are_a_thousandth(value):
         ("9**9**9 s", "s"),
         ("3 foo", "m"),
         ("(1 m)", "m"),
+        ("1 mm^0", "m"),
     ],
 )
 def test_what_does_not_fit_is_refused(value, unit):

@@ -181,3 +181,8 @@ def test_the_machine_code_can_be_kept():
     compiled = next(iter(run.overloads.values()))
     assert not compiled.library.has_dynamic_globals
     assert run._cache._impl.check_cachable(compiled)
+
+
+def test_a_model_reserves_little_memory_for_models_are_never_freed():
+    assert BODY.data.narena <= 1 << 20
+    assert BODY.data.maxuse_arena < 0.1 * BODY.data.narena  # ample, even for contacts, which hilt's own models do not have

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from hilt.core.faults import InputError
+from hilt.core.faults import InputError, shortened
 
 
 def merged(world: Any, belief: Any, key: str = "belief") -> Any:
@@ -21,7 +21,7 @@ def merged(world: Any, belief: Any, key: str = "belief") -> Any:
         for name, each in belief.items():
             if not (name.isascii() and name.isdigit() and len(name) < 6 and int(name) < len(entries)):
                 raise InputError(
-                    f"{key}.{name} is not an entry; there are {len(entries)}, counted from 0; choose an existing one",
+                    f"{shortened(f'{key}.{name}')} is not an entry; there are {len(entries)}, counted from 0; choose one",
                     key=f"{key}.{name}",
                 )
             entries[int(name)] = merged(entries[int(name)], each, f"{key}.{name}")

@@ -26,6 +26,7 @@ from hilt.core.units import (
     MetrePerSecondCubed,
     Newton,
     NewtonMetre,
+    Positive,
     RadianPerSecond,
     RadianPerSecond2,
 )
@@ -43,8 +44,8 @@ class Limits(Section):
     speed: MetrePerSecond = Field(default=100.0, gt=0, description="of commands")
     angular_speed: RadianPerSecond = Field(default=100.0, gt=0, description="of commands")
     acceleration: MetrePerSecond2 = Field(default=1e6, gt=0, description="of commands")
-    angular_acceleration: RadianPerSecond2 | None = Field(default=None, gt=0, description="not limited if not given")
-    jerk: MetrePerSecondCubed | None = Field(default=None, gt=0, description="not limited if not given")
+    angular_acceleration: Positive[RadianPerSecond2] | None = Field(default=None, description="not limited if not given")
+    jerk: Positive[MetrePerSecondCubed] | None = Field(default=None, description="not limited if not given")
     energy: Joule = Field(default=1e9, gt=0, description="kinetic energy of the simulated body")
     workspace_min: Metre3 = Field(default=(-100.0, -100.0, -100.0), description="box of commanded positions, its lower corner")
     workspace_max: Metre3 = Field(default=(100.0, 100.0, 100.0), description="its upper corner")

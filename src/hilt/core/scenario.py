@@ -132,7 +132,8 @@ def _entry(node: list[Any], key: str, shown: str, path: str) -> int:
     # Not isdigit: it accepts '²', which is not a decimal digit.
     if not (key.isascii() and key.isdigit() and len(key) < 6 and int(key) < len(node)):
         raise InputError(
-            f"--set {shown!r}: {key!r} is not an entry; there are {len(node)}, counted from 0; choose an existing one", key=path
+            f"--set {shown!r}: {shortened(key)!r} is not an entry; there are {len(node)}, counted from 0; choose one of them",
+            key=path,
         )
     return int(key)
 
@@ -140,7 +141,9 @@ def _entry(node: list[Any], key: str, shown: str, path: str) -> int:
 def _child(node: Any, key: str, shown: str, path: str) -> Any:
     child = node[_entry(node, key, shown, path)] if isinstance(node, list) else node.setdefault(key, {})
     if not isinstance(child, dict | list):
-        raise InputError(f"--set {shown!r}: {key} is a value and has no keys below it; leave out what follows it", key=path)
+        raise InputError(
+            f"--set {shown!r}: {shortened(key)} is a value and has no keys below it; leave out what follows it", key=path
+        )
     return child
 
 

@@ -8,7 +8,7 @@ import functools
 import math
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticKnownError
@@ -76,17 +76,13 @@ def _float(value: int | float) -> float:
 
 @functools.lru_cache(maxsize=512)
 def _known_unit(symbol: str) -> Any:
-    """The unit of a text, or None. A text that the parser misreads raises errors of many kinds."""
-    import tokenize
-
-    import pint
-
+    """The unit of a text, or None: whatever the parser raises for an odd text ("mm^0" is a KeyError), it is not a unit."""
     try:
         given = _unit(symbol)
         # A unit with an offset, such as degrees Celsius, cannot be part of a product, and fails only when converted.
         _registry().Quantity(1.0, given).to_base_units()
         return given
-    except (pint.PintError, ArithmeticError, ValueError, TypeError, AttributeError, tokenize.TokenError, SyntaxError):
+    except Exception:
         return None
 
 
@@ -160,6 +156,22 @@ RadianPerSecond2 = Annotated[float, Unit("rad/s²", 1e-9, 1e12)]
 Joule = Annotated[float, Unit("J", 1e-15, 1e18)]
 Number = Annotated[float, Unit("1")]
 Share = Annotated[float, Unit("1", 1e-9, 1e3)]  # "1 %" or 0.01
+
+T = TypeVar("T")
+if TYPE_CHECKING:
+    Positive = Annotated[T, "greater than 0"]
+else:
+
+    class Positive:
+        """A quantity above 0 inside a union or a list: `Positive[Hertz] | None`.
+
+        A unit sees only a bound that stands before it: of `Annotated[Hertz, Field(gt=0)]`, or of a Field for the whole union,
+        it knows nothing, and its `least` would not hold.
+        """
+
+        def __class_getitem__(cls, quantity: Any) -> Any:
+            return Annotated[quantity.__origin__, Field(gt=0), *quantity.__metadata__]
+
 
 # Whole numbers: counts, and the seed.
 Count = Annotated[int, Field(le=10**6)]

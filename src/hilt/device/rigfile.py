@@ -25,6 +25,7 @@ from hilt.core.units import (
     MetrePerSecondCubed,
     Newton,
     Number,
+    Positive,
     Radian,
     RadianPerSecond,
     RadianPerSecond2,
@@ -58,9 +59,8 @@ class Lab(Section):
         default=0.005, gt=0, description="largest distance of a live robot from its set-point, at rest"
     )
     tracking_angle: Radian = Field(default=0.02, gt=0, description="the same for the attitude")
-    tracking_delay: Second | None = Field(
+    tracking_delay: Positive[Second] | None = Field(
         default=None,
-        gt=0,
         le=0.25,
         description="lag of the robot; if not given, robot.delay of [scenario] plus a cycle, or 30 ms",
     )

@@ -26,6 +26,9 @@ TIME, QPOS, QVEL, ACT, HISTORY, WARMSTART, PLUGIN, PLASTIC = (1 << bit for bit i
 BITS = TIME | QPOS | QVEL | ACT | HISTORY | WARMSTART | PLUGIN | PLASTIC
 BODY, XBODY, SITE = 1, 2, 6  # mjtObj
 NUMBER = 8  # bytes of an mjtNum
+# Working memory of an mjData. Chains without contacts use about 1 kB of it; MuJoCo would reserve 15 MB, and models are never
+# freed, so a few dozen of them would fill a process whose memory is limited.
+SIZE = '<size memory="1M"/>'
 
 
 def _library() -> Path:
@@ -95,7 +98,7 @@ def load(xml: str) -> Multibody:
     import numpy as np
 
     try:
-        model = mujoco.MjModel.from_xml_string(xml)
+        model = mujoco.MjModel.from_xml_string(xml.replace("<mujoco>", f"<mujoco>{SIZE}", 1))
     except ValueError as error:
         why = shortened(str(error).partition("\n")[0].removeprefix("Error: "))
         raise InputError(f"the simulated arm cannot be built: {why}; change its masses and inertias") from None

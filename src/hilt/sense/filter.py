@@ -20,7 +20,7 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Hertz
+from hilt.core.units import Hertz, Positive
 from hilt.maths import vec
 
 ORDER = {"none": 0, "first-order": 1, "butterworth": 2}
@@ -30,7 +30,7 @@ class LowPass(Section):
     """Low-pass that removes noise from the measured wrench before it is used."""
 
     kind: Literal["none", "first-order", "butterworth"] = Field(default="none", description="butterworth is second-order")
-    cutoff: Hertz | None = Field(default=None, gt=0, description="cutoff frequency, -3 dB")
+    cutoff: Positive[Hertz] | None = Field(default=None, description="cutoff frequency, -3 dB")
 
     @model_validator(mode="after")
     def _whole(self) -> "LowPass":

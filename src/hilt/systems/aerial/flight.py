@@ -24,17 +24,17 @@ from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import NewtonMetre, NewtonPerMetre, NewtonSecondPerMetre, Radian, Unit
+from hilt.core.units import NewtonMetre, NewtonPerMetre, NewtonSecondPerMetre, Positive, Radian, Unit
 from hilt.maths import so3, vec
 from hilt.systems.aerial import rotors
 from hilt.systems.aerial.quadrotor import PAPER_GRAVITY, Vehicle
 
 LEAST_LIFT = 0.1  # of the weight
 
-_Stiffness = Annotated[NewtonPerMetre, Field(gt=0)]
-_Damping = Annotated[NewtonSecondPerMetre, Field(gt=0)]
-_Torque = Annotated[NewtonMetre, Field(gt=0)]
-_Turn = Annotated[float, Unit("N·m·s"), Field(gt=0)]
+_Stiffness = Positive[NewtonPerMetre]
+_Damping = Positive[NewtonSecondPerMetre]
+_Torque = Positive[NewtonMetre]
+_Turn = Positive[Annotated[float, Unit("N·m·s")]]
 
 
 class Flight(Section):

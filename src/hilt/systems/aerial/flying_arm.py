@@ -11,7 +11,6 @@ estimator has to find this in hover.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,6 +24,7 @@ from hilt.core.units import (
     NewtonMetrePerRadian,
     NewtonMetreSecond,
     Number,
+    Positive,
     RadianPerSecond,
     Second,
 )
@@ -63,7 +63,7 @@ LINKS = (
 SHOULDER = (-0.067, 0.019, 0.0)  # m, in b
 HOME = (0.0, 0.019, -0.260)  # m, the tool in b
 
-_Moment = Annotated[KilogramSquareMetre, Field(gt=0)]
+_Moment = Positive[KilogramSquareMetre]
 
 
 class FlyingArm(Section):

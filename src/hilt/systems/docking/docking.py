@@ -19,7 +19,7 @@ from hilt.core.methods import Method
 from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
 from hilt.core.system import Live, Methods, System
-from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, Second
+from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, Positive, Second
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED
 from hilt.plant.robot import ROBOT, RobotResponse, check_fits
@@ -61,9 +61,8 @@ class Approach(Section):
 class Detect(Section):
     """Detection of a contact by its force."""
 
-    threshold: Newton | None = Field(
+    threshold: Positive[Newton] | None = Field(
         default=None,
-        gt=0,
         description="8 σ of the sensor's noise if not given (twin: 6 σ), at least 1 mN and above a filter's undershoot",
     )
 

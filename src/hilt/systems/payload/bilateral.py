@@ -32,7 +32,7 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Joule, NewtonPerMetre, NewtonSecondPerMetre
+from hilt.core.units import Joule, NewtonPerMetre, NewtonSecondPerMetre, Positive
 from hilt.maths import so3, vec
 from hilt.systems.payload.link import Link
 
@@ -56,8 +56,8 @@ class Bilateral(Section):
     gains: Literal["contact", "payload"] = Field(
         default="contact", description="whether the slave arm meets a wall (contact) or holds a payload"
     )
-    stiffness: NewtonPerMetre | None = Field(
-        default=None, gt=0, description="K; if not given, 100 for contact, 112 for a payload"
+    stiffness: Positive[NewtonPerMetre] | None = Field(
+        default=None, description="K; if not given, 100 for contact, 112 for a payload"
     )
     master_damping: NewtonSecondPerMetre | None = Field(default=None, ge=0, description="B_m; if not given, K (delay + jitter)")
     slave_damping: NewtonSecondPerMetre | None = Field(
