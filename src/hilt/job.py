@@ -93,26 +93,50 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
+@dataclass(frozen=True)
+class Source:
+    """A scenario as it was read, with settings applied and not yet checked, and where in its file each key stands."""
+
+    system: System
+    tree: dict[str, Any]
+    name: str
+    places: places.Places
+
+    def checked(self) -> Scenario:
+        found: Scenario = scenario.build(self.system.scenario, self.tree, self.places)
+        return found
+
+
 def find(target: str, scenario_name: str | None, settings: Sequence[Setting]) -> tuple[System, Scenario, str]:
     """A system with the name of a shipped scenario, or the path of a scenario file; with settings applied."""
+    found = source(target, scenario_name, settings)
+    return found.system, found.checked(), found.name
+
+
+def source(target: str, scenario_name: str | None, settings: Sequence[Setting]) -> Source:
+    """The same before it is checked: a space of scenarios starts from it."""
     if target.endswith(".toml"):
         path = Path(target)
         tree = scenario.read_toml(path)
         if "system" not in tree:
             raise InputError(f"{target} does not name its system; add a line such as system = 'freefloat'")
-        system = registry.system(str(tree["system"]))
-        return system, _built(system, tree, path, settings), path.stem
-    return of_system(registry.system(target), scenario_name, settings)
+        return _source(registry.system(str(tree["system"])), tree, path, settings)
+    return source_of(registry.system(target), scenario_name, settings)
 
 
 def of_system(system: System, scenario_name: str | None, settings: Sequence[Setting]) -> tuple[System, Scenario, str]:
     """One of a system's scenarios, or a scenario file for it, with settings applied."""
+    found = source_of(system, scenario_name, settings)
+    return system, found.checked(), found.name
+
+
+def source_of(system: System, scenario_name: str | None, settings: Sequence[Setting]) -> Source:
     files = system.scenario_files
     wanted = scenario_name or system.default_scenario
     if not wanted and not files:
         tree = _defaults(system)
         scenario.apply_settings(tree, settings)
-        return system, scenario.build(system.scenario, tree), "defaults"
+        return Source(system, tree, "defaults", {})
     if wanted.endswith(".toml"):
         path = Path(wanted)
     elif wanted in files:
@@ -122,13 +146,12 @@ def of_system(system: System, scenario_name: str | None, settings: Sequence[Sett
             f"{shortened(wanted)!r} is not a scenario of {system.name}; known are {', '.join(files)}; "
             "choose one or give a .toml file"
         )
-    return system, _built(system, scenario.read_toml(path), path, settings), path.stem
+    return _source(system, scenario.read_toml(path), path, settings)
 
 
-def _built(system: System, tree: dict[str, Any], path: Path, settings: Sequence[Setting]) -> Scenario:
+def _source(system: System, tree: dict[str, Any], path: Path, settings: Sequence[Setting]) -> Source:
     changed = scenario.apply_settings(tree, settings)
-    found: Scenario = scenario.build(system.scenario, tree, places.of(path, changed))
-    return found
+    return Source(system, tree, path.stem, places.of(path, changed))
 
 
 def _defaults(system: System) -> dict[str, Any]:

@@ -40,6 +40,12 @@ def came() -> bool:
     return bool(_came)
 
 
+def check() -> None:
+    """Raise for a signal whose exception was dropped."""
+    if _came and not _holds:
+        raise Interrupted(_came[0])
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """A signal that arrives inside is raised at the end."""

@@ -74,3 +74,13 @@ class Space:
         tree = copy.deepcopy(self.tree)
         scenario.apply_settings(tree, self.settings(number))
         return scenario.build(self.system.scenario, tree)
+
+
+def unit_of(system: System, key: str) -> str:
+    """The SI unit of a key; empty for words and whole numbers. Entries of lists and beliefs have the unit of what they are."""
+    return dict(scenario.keys(system.scenario)).get(key_of(key), "")
+
+
+def key_of(key: str) -> str:
+    """A key as the model of a scenario has it: without list indices, and of the world also where it is a belief."""
+    return ".".join(part for part in key.removeprefix("belief.").split(".") if not part.isdigit())

@@ -1,12 +1,17 @@
 """Engines run the scenarios of a space and give back columns of results; nothing above them knows which one ran."""
 
+import importlib
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from hilt.core.faults import InputError, shortened
 from hilt.sweeps.columns import Columns
 from hilt.sweeps.space import Space
+
+NAMES = {"threads": "Threads", "dask": "Cluster", "cuda": "Cuda", "plain": "Plain"}  # the module and its class
+DEFAULT = "threads"
 
 
 class Engine(Protocol):
@@ -15,3 +20,21 @@ class Engine(Protocol):
     def run(self, space: Space, chunks: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, Columns]]:
         """Each chunk of scenario numbers with its results, as they are ready, in any order."""
         ...
+
+
+def named(name: str, **options: Any) -> Engine:
+    """An engine by its name; its module is imported only now, since it may need packages that not everybody has."""
+    if name not in NAMES:
+        raise InputError(f"--engine is {shortened(name)!r}; it must be one of {', '.join(NAMES)}; choose one")
+    try:
+        module = importlib.import_module(f"hilt.sweeps.engines.{name}")
+    except ModuleNotFoundError as error:
+        if error.name == f"hilt.sweeps.engines.{name}":
+            return named("plain") if name == DEFAULT else _missing(name)
+        raise
+    engine: Engine = getattr(module, NAMES[name])(**options)
+    return engine
+
+
+def _missing(name: str) -> Engine:
+    raise InputError(f"the engine {name} is not part of this version; choose another with --engine")

@@ -1,0 +1,102 @@
+"""A sweep: the scenarios of a space, computed by an engine, chunk by chunk into a table on disk."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hilt.core import clock
+from hilt.core.faults import InputError, shortened
+from hilt.core.system import System
+from hilt.host import interrupts
+from hilt.host.interrupts import Interrupted
+from hilt.sweeps import limits
+from hilt.sweeps.engines import Engine
+from hilt.sweeps.table import Plan, Table, resume_words
+
+LEAST_CHUNK, MOST_CHUNK = 16, 10_000
+CHUNKS = 100  # of a sweep of medium size
+
+Watch = Callable[[int], None]  # the scenarios of a chunk that is written
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a sweep amounts to; `failed` counts the runs of the whole table that ended with a fault."""
+
+    table: Table
+    engine: str
+    scenarios: int
+    seconds: float
+    failed: int
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "scenarios": self.scenarios,
+            "seconds": round(self.seconds, 3),
+            "engine": self.engine,
+            "failed": self.failed,
+            "table": str(self.table.chunks),
+        }
+
+
+def chunk_size(count: int) -> int:
+    """So that a sweep that is ended loses little, and the engine is not asked for too little at a time."""
+    return min(max(-(-count // CHUNKS), LEAST_CHUNK), MOST_CHUNK)
+
+
+def metrics_of(system: System, names: Iterable[str]) -> tuple[str, ...] | None:
+    """Metrics that were asked for; None is all of them."""
+    asked = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    for name in asked:
+        if name not in system.metric_words:
+            raise InputError(
+                f"{shortened(name)!r} is not a metric of {system.name}; known are {', '.join(system.metric_words)}; choose some"
+            )
+    return asked or None
+
+
+def run(
+    plan: Plan,
+    engine: Engine,
+    folder: Path,
+    resume: bool = False,
+    watch: Watch = lambda *_: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Done:
+    """Compute what is missing of a table; a chunk is on disk before the next one is waited for.
+
+    `watch` is called for each chunk, those that are there already included; `say` with a sentence about damaged ones.
+    """
+    space = plan.space
+    limits.check(limits.estimate(space.system, space.base, space.count, len(space.keys), engine.name), folder)
+    table, started = Table(folder, plan), clock.now()
+    table.begin(resume)
+    failed = _failed_before(table, watch, say)
+    there = set(table.written())
+    try:
+        for numbers, results in engine.run(space, (plan.numbers(k) for k in range(plan.count) if k not in there)):
+            table.write(numbers, results)
+            failed += int(np.count_nonzero(results["fault"]))
+            watch(len(numbers))
+            interrupts.check()
+        table.finish()
+    except Interrupted as stop:
+        stop.sentence = f"interrupted; {len(table.written())} of {plan.count} chunks are written; {resume_words(folder)}"
+        raise
+    return Done(table, engine.name, space.count, clock.now() - started, failed)
+
+
+def _failed_before(table: Table, watch: Watch, say: Callable[[str], None]) -> int:
+    """Runs with a fault in the chunks that are there; a damaged chunk is removed, to be computed again."""
+    failed = 0
+    for k in table.written():
+        try:
+            failed += int(np.count_nonzero(table.read(k)["fault"].to_numpy()))
+            watch(len(table.plan.numbers(k)))
+        except InputError:
+            table.path(k).unlink()
+            say(f"{table.path(k)} was damaged; it is computed again")
+    return failed
