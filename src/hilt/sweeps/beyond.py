@@ -1,0 +1,88 @@
+"""Limits: what counts as beyond the edge in a map or a margin, such as `diverged`, `cof=0.05` or `tank_min_J<0`.
+
+A run that ended with a fault is beyond every limit: a facility that stops is not a facility that holds. So is a run without the
+value that is asked for.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hilt.core.faults import InputError, shortened
+from hilt.core.system import System
+from hilt.core.units import to_si
+from hilt.sweeps.columns import Columns
+
+_FORM = re.compile(r"\s*([A-Za-z]\w*)\s*(?:(=|<|>)\s*(.+?)\s*)?")
+_PART = re.compile(r"_(error|[0-9]+)$")  # of a list, as columns.py names its columns
+EXAMPLES = "diverged, cof=5% or tank_min_J<0"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A metric and the value beyond which a run is over the edge; the metric of a yes or no needs no value."""
+
+    metric: str
+    value: float = 0.5  # of a yes or no, which is 0 or 1
+    below: bool = False  # beyond the limit is what lies below it
+
+    @property
+    def text(self) -> str:
+        if self.value == 0.5 and not self.below:
+            return self.metric
+        return f"{self.metric} {'<' if self.below else '>'} {self.value:g}"
+
+    def beyond(self, system: System, columns: Columns) -> np.ndarray:
+        values = self._values(system, columns)
+        off = values < self.value if self.below else values > self.value
+        found: np.ndarray = off | np.isnan(values) | (columns["fault"] != 0)
+        return found
+
+    def _values(self, system: System, columns: Columns) -> np.ndarray:
+        """Of a list its worst entry; where the ideal is 1, the largest distance from it."""
+        name = f"{self.metric}_error" if self.metric in system.ratios and f"{self.metric}_error" in columns else self.metric
+        if name in columns:
+            return np.asarray(columns[name], float)
+        entries = [values for key, values in columns.items() if _PART.sub("", key) == self.metric]
+        if not entries:
+            raise unknown(system, self.metric, [each for each in columns if each not in ("ticks", "fault")])
+        worst = np.fmin.reduce(entries) if self.below else np.fmax.reduce(entries)
+        return np.asarray(worst, float)
+
+
+def unknown(system: System, name: str, known: Any) -> InputError:
+    return InputError(
+        f"{shortened(name)!r} is not a metric of {system.name} in this scenario; known are {', '.join(known)}; choose one"
+    )
+
+
+def read(system: System, text: str) -> Limit:
+    """A limit as typed; that its metric exists is checked before anything runs."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise InputError(f"--limit {shortened(text)!r} is not a limit; write it like {EXAMPLES}")
+    name, sign, value = found.groups()
+    check(system, name)
+    if sign is None:
+        return Limit(name)
+    try:
+        number = to_si(value, "1")
+    except ValueError as error:
+        raise InputError(
+            f"--limit {shortened(text)!r}: the value must be a plain SI number, such as {name}=0.05; {error}"
+        ) from None
+    return Limit(name, number, below=sign == "<")
+
+
+def check(system: System, name: str) -> None:
+    """Refuse a metric that no run of this system can have."""
+    if _PART.sub("", name) not in system.metric_words and name not in system.metric_words:
+        raise unknown(system, name, system.metric_words)
+
+
+def beyond(system: System, limits: tuple[Limit, ...], columns: Columns) -> np.ndarray:
+    """Beyond any of several limits."""
+    found: np.ndarray = np.logical_or.reduce([limit.beyond(system, columns) for limit in limits])
+    return found

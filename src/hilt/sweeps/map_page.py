@@ -1,0 +1,130 @@
+"""A map for people: its picture, its page, and the sentences that the terminal prints."""
+
+import html
+from collections.abc import Iterator
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from hilt.report import figure, page, summary
+from hilt.report.colours import BOUND, IDEAL, MADE
+from hilt.report.figure import Picture
+from hilt.report.table import table
+from hilt.report.words import si
+from hilt.sweeps.maps import Map, Side
+
+BEYOND = "#fbe3e0"  # the region beyond
+
+
+def panel(axes: Axes, found: Map) -> None:
+    """One map: the region beyond, its boundary, closed forms, and a cross where the scenario stands."""
+    scales = _scale(axes, found.x, "x"), _scale(axes, found.y, "y")
+    axes.grid(visible=False)
+    axes.add_collection(
+        PolyCollection([patch * scales for patch in found.patches], facecolors=BEYOND, edgecolors=BEYOND, linewidths=0.4)
+    )
+    for n, line in enumerate(found.lines):
+        axes.plot(*(line * scales).T, color=MADE, label=f"boundary of {named(found)}" if n == 0 else None)
+    for curve in found.curves:
+        style: dict[str, Any] = BOUND if curve.form.bound else IDEAL
+        for n, line in enumerate(curve.lines):
+            axes.plot(
+                *(line * scales).T,
+                label=f"closed form: {curve.form.name}"
+                if n == 0 and not curve.form.bound
+                else curve.form.name
+                if n == 0
+                else None,
+                **style,
+            )
+    axes.plot(
+        found.here[0] * scales[0],
+        found.here[1] * scales[1],
+        "x",
+        color="black",
+        ms=9,
+        mew=2,
+        label="the scenario",
+        clip_on=False,
+    )
+
+
+def named(found: Map) -> str:
+    return " or ".join(limit.text for limit in found.limits)
+
+
+def _scale(axes: Axes, side: Side, which: str) -> float:
+    """Set one axis up; returns what its SI values are multiplied by."""
+    factor, unit = figure.prefixed(side.high, side.unit) if side.unit and not side.unit.startswith("kg") else (1.0, side.unit)
+    one = axes.xaxis if which == "x" else axes.yaxis
+    if side.log:
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+        decades = side.high / side.low
+        one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 300.0 else (1.0,)))
+        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        one.set_minor_formatter(NullFormatter())
+    (axes.set_xlim if which == "x" else axes.set_ylim)(side.low * factor, side.high * factor)
+    (axes.set_xlabel if which == "x" else axes.set_ylabel)(f"{side.key} [{unit}]" if unit else side.key)
+    return factor
+
+
+def picture(found: Map) -> Picture:
+    with figure.styled():
+        drawn, axes = figure.subplots(figsize=(7.2, 4.6))
+        panel(axes, found)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=3, fontsize=8)
+    return Picture("Map", " ".join(sentences(found)), drawn)
+
+
+def sentences(found: Map) -> Iterator[str]:
+    """What the map says about the scenario."""
+    over = f"{100 * found.share_beyond:.0f} %"
+    if not found.lines:
+        all_of = "the whole map" if found.grid.all() else "no point of the map"
+        yield f"No boundary: {all_of} is beyond {named(found)}."
+        return
+    yield f"Beyond {named(found)}: {over} of the map (shaded)."
+    across, up = found.crossings()
+    for n, (side, other, values) in enumerate(((found.x, found.y, across), (found.y, found.x, up))):
+        if not values:
+            continue
+        listed = ", ".join(si(value, side.unit) if side.unit else f"{value:.4g}" for value in values)
+        held = found.here[1 - n]
+        yield (
+            f"With {other.key} = {si(held, other.unit) if other.unit else f'{held:g}'} as in the scenario, "
+            f"the boundary is at {side.key} = {listed}{_beside(found, n)}."
+        )
+
+
+def _beside(found: Map, n: int) -> str:
+    """The same by each closed form."""
+    side = (found.x, found.y)[n]
+    told = []
+    for curve in found.curves:
+        values = found.crossings(curve.lines)[n]
+        if values and not curve.form.bound:
+            told.append(", ".join(si(value, side.unit) if side.unit else f"{value:.4g}" for value in values))
+    return f" (closed form {'; '.join(told)})" if told else ""
+
+
+def render(found: Map, title: str, sub: str) -> str:
+    with figure.styled():
+        body = f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(sub)}</p>{summary.figure(picture(found))}"
+        if found.curves:
+            rows = [
+                (
+                    html.escape(curve.form.name),
+                    f"<code>{html.escape(curve.form.formula)}</code>",
+                    html.escape(curve.form.leaves_out),
+                )
+                for curve in found.curves
+            ]
+            body += "<h2>Closed forms</h2>" + table(("form", "edge", "leaves out"), rows, numbers=3)
+        body += (
+            f"<p class='sub'>{found.runs} runs by the engine {html.escape(found.engine)}: a grid of {found.x.points} × "
+            f"{found.y.points}, then bisection along the edges of the cells that the boundary crosses. An island smaller than "
+            "a cell is not seen. Runs that ended with a fault count as beyond.</p>"
+        )
+        return page.document(title, body)
