@@ -53,7 +53,7 @@ def sweep(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
     """Run a scenario over ranges of its values: one table, and a curve or a map of it."""
-    from hilt.sweeps import engines, limits
+    from hilt.sweeps import engines, limits, page
     from hilt.sweeps import sweep as sweeps
     from hilt.sweeps.table import Table
 
@@ -75,10 +75,12 @@ def sweep(
     Table(folder, plan).check(resume)
     with _bar(space.count, shown=not as_json) as watch:
         done = sweeps.run(plan, made, folder, resume, watch, print_status)
+    report = page.write(done)
     if as_json:
         print(json.dumps(done.as_json()))
     else:
         _print(done)
+        console.print(f"report     {report}", highlight=False, soft_wrap=True)
 
 
 def _planned(

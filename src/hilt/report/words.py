@@ -5,7 +5,7 @@ import math
 from hilt.core.missing import Missing
 
 # Units by the ending of a metric's name, longer endings first.
-_ENDINGS = {
+UNITS = {
     "_m_s": "m/s",
     "_rad_s": "rad/s",
     "_Ns_m": "N·s/m",
@@ -49,7 +49,7 @@ def metric(name: str, value: object, digits: int = 4) -> str:
         return str(value)
     if isinstance(value, Missing):
         return f"{NONE} ({value.reason})"
-    for ending, unit in _ENDINGS.items():
+    for ending, unit in UNITS.items():
         if name.endswith(ending):
             return si(float(value), unit, digits)
     return "0" if abs(value) < 1e-9 else f"{value:.{digits}g}"

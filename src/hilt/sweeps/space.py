@@ -84,3 +84,16 @@ def unit_of(system: System, key: str) -> str:
 def key_of(key: str) -> str:
     """A key as the model of a scenario has it: without list indices, and of the world also where it is a belief."""
     return ".".join(part for part in key.removeprefix("belief.").split(".") if not part.isdigit())
+
+
+def value_of(base: Scenario, key: str) -> Any:
+    """What a key is in a checked scenario, in SI; a belief that is not given is the world's value, and None is nothing."""
+    if key.startswith("belief."):
+        return value_of(base.believed, key.removeprefix("belief."))
+    found: Any = base
+    for part in key.split("."):
+        if isinstance(found, list | tuple):
+            found = found[int(part)] if part.isdigit() and int(part) < len(found) else None
+        else:
+            found = found.get(part) if isinstance(found, dict) else getattr(found, part, None)
+    return found

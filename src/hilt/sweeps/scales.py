@@ -1,0 +1,50 @@
+"""Axes of pictures in what people read: ms, mm, N/mm, percent."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from hilt.report import figure
+from hilt.report.words import UNITS
+
+_SPOKEN = {"N/m": (1e4, 1e-3, "N/mm"), "m/s²": (0.0, 1.0, "m/s²"), "rad": (0.0, 180.0 / np.pi, "°"), "1": (0.0, 1.0, "")}
+_PLAIN = ("kg", "°", "Hz")  # said without a prefix
+
+
+def readable(largest: float, unit: str) -> tuple[float, str]:
+    """By what an SI value is multiplied, and the unit then: 0.02 s are drawn as 20 ms, 176 000 N/m as 176 N/mm."""
+    least, factor, spoken = _SPOKEN.get(unit, (np.inf, 1.0, unit))
+    if abs(largest) >= least:
+        return factor, spoken
+    if not unit or unit.startswith(_PLAIN):
+        return 1.0, unit
+    return figure.prefixed(abs(largest), unit)
+
+
+def unit_of_metric(name: str) -> str:
+    """By the ending of its name; empty where it has none."""
+    return next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
+
+
+def labelled(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
+
+
+def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
+    """A logarithmic axis whose numbers are written out."""
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    one = axes.xaxis if which == "x" else axes.yaxis
+    one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
+    one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    one.set_minor_formatter(NullFormatter())
+
+
+def edges(values: np.ndarray, log: bool) -> np.ndarray:
+    """The borders of cells around values, for a map; halfway between neighbours on the axis's own scale."""
+    at = np.log(values) if log else values.astype(float)
+    if len(at) == 1:
+        between = np.array([at[0] - 0.5, at[0] + 0.5])
+    else:
+        half = 0.5 * np.diff(at)
+        between = np.concatenate([[at[0] - half[0]], at[:-1] + half, [at[-1] + half[-1]]])
+    return np.exp(between) if log else between
