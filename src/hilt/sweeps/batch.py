@@ -97,11 +97,6 @@ def unknown_key(key: str, known: dict[str, str]) -> InputError:
     return InputError(f"{key} is not a key of this scenario, or it has no value there; {hint}", key=key)
 
 
-def unit_of(base: Scenario, key: str) -> str:
-    plain = ".".join(part for part in key.split(".") if not part.isdigit())
-    return dict(scenario.keys(type(base))).get(plain, "").replace("1", "")
-
-
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 

@@ -27,6 +27,12 @@ class Limit:
     metric: str
     value: float = 0.5  # of a yes or no, which is 0 or 1
     below: bool = False  # beyond the limit is what lies below it
+    words: str = ""  # what that means
+
+    @property
+    def meaning(self) -> str:
+        """For people: what it means, and how it is told."""
+        return f"{self.words}: {self.text}" if self.words else self.text
 
     @property
     def text(self) -> str:

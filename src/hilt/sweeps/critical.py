@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hilt.sweeps.batch import Batch, unit_of
+from hilt.sweeps.batch import Batch
 from hilt.sweeps.beyond import Limit
 from hilt.sweeps.edges import Vital
-from hilt.sweeps.maps import number_of
+from hilt.sweeps.maps import number_of, shown_unit
 
 SCAN = 16  # points on each side of the value
 SMALL = 1e-3  # of the range: where a scan from 0 begins
@@ -155,4 +155,4 @@ def _critical(batch: Batch, n: int, here: float, vital: Vital, ways: list[Way], 
     found = [0.5 * (bracket[0] + bracket[1]) for _, bracket in mine if bracket is not None]
     far = (lambda value: abs(math.log(value / here))) if here > 0.0 else abs
     nearest = min(found, key=far, default=None)
-    return Critical(vital.key, unit_of(batch.base, vital.key), here, nearest, (min(tried), max(tried)))
+    return Critical(vital.key, shown_unit(batch.system, vital.key), here, nearest, (min(tried), max(tried)))

@@ -52,7 +52,7 @@ def panel(axes: Axes, found: Map) -> None:
 
 
 def named(found: Map) -> str:
-    return " or ".join(limit.text for limit in found.limits)
+    return " or ".join(limit.meaning for limit in found.limits)
 
 
 def _scale(axes: Axes, side: Side, which: str) -> float:

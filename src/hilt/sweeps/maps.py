@@ -7,10 +7,12 @@ import numpy as np
 
 from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
+from hilt.core.system import System
 from hilt.sweeps import boundary, edges
-from hilt.sweeps.batch import Batch, unit_of, value_of
+from hilt.sweeps.batch import Batch, value_of
 from hilt.sweeps.beyond import Limit
 from hilt.sweeps.edges import Form
+from hilt.sweeps.space import unit_of
 
 POINTS = 25  # along an axis of the coarse grid
 FORM_POINTS = 33  # the same for closed forms, which cost no simulation
@@ -52,9 +54,14 @@ class Side:
         return np.asarray((np.asarray(values) - self.low) / (self.high - self.low))
 
 
-def side(base: Scenario, key: str) -> Side:
+def shown_unit(system: System, key: str) -> str:
+    """The unit of a key, as people read it; a plain number has none."""
+    return unit_of(system, key).replace("1", "")
+
+
+def side(batch: Batch, key: str) -> Side:
     """A quarter to four times the scenario's value, logarithmic: the range of a key that has none."""
-    value, unit = number_of(base, key), unit_of(base, key)
+    value, unit = number_of(batch.base, key), shown_unit(batch.system, key)
     if not value > 0.0:
         raise InputError(
             f"{key} is {value:g} {unit} here, which gives no range; write one, such as {key}='0..10 {unit}:25'", key=key

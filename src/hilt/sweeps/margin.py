@@ -60,7 +60,7 @@ class Margin:
 
 
 def named(found: Found) -> str:
-    return " or ".join(limit.text for limit in found.limits)
+    return " or ".join(limit.meaning for limit in found.limits)
 
 
 def _ratio(each: Critical) -> float:
@@ -71,7 +71,7 @@ def _ratio(each: Critical) -> float:
 
 def _way(each: Critical) -> str:
     assert each.margin is not None
-    return f"{abs(each.margin):.0%} {'above' if each.margin > 0 else 'below'} its value"
+    return f"{100 * abs(each.margin):.0f} % {'above' if each.margin > 0 else 'below'} its value"
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ class Question:
 
 def find(batch: Batch, question: Question) -> Margin:
     system, base = batch.system, batch.base
+    if question.samples:
+        sensitivity.check(question.samples)
     vital = _vital(batch, question.keys)
     limits = question.limits or edges.limits(system, base)
     goals = () if question.limits else edges.goals(system, base)

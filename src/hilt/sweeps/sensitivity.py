@@ -69,20 +69,25 @@ class Sensitivity:
     @property
     def sentence(self) -> str:
         """What would have to be measured better: the key with the largest total index."""
-        told = []
+        shares: dict[str, list[str]] = {}
         for each in self.metrics:
             if each.total:
                 key, share = max(each.total.items(), key=lambda item: item[1])
-                told.append(f"{key} ({min(share, 1.0):.0%} of the variance of {each.metric})")
-        return f"To know more beforehand, measure {' and '.join(dict.fromkeys(told))} better." if told else ""
+                shares.setdefault(key, []).append(f"{100 * min(share, 1.0):.0f} % of the variance of {each.metric}")
+        told = [f"{key} ({', '.join(parts)})" for key, parts in shares.items()]
+        return f"To know more beforehand, measure {' and '.join(told)} better." if told else ""
+
+
+def check(samples: int) -> None:
+    if samples < 2 or samples > MOST_SAMPLES or samples & (samples - 1):
+        raise InputError(f"--samples is {samples}; it must be a power of 2 from 2 to {MOST_SAMPLES}; give 64, 128 or 256")
 
 
 def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str], samples: int = SAMPLES) -> Sensitivity:
     """Run the scenario at the points of a Sobol design; with one seed, so that chance is no part of the variance."""
     from scipy.stats import sobol_indices
 
-    if samples < 2 or samples > MOST_SAMPLES or samples & (samples - 1):
-        raise InputError(f"--samples is {samples}; it must be a power of 2 from 2 to {MOST_SAMPLES}; give 64, 128 or 256")
+    check(samples)
     keys, told = tuple(uncertain), {key: each.text for key, each in uncertain.items()}
     seen: list[np.ndarray] = []
 
@@ -92,22 +97,21 @@ def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str]
             if name not in columns:
                 raise unknown(batch.system, name, [each for each in columns if each not in ("ticks", "fault")])
         seen.append(np.array([columns[name][:: batch.seeds] for name in metrics], float))
-        return np.nan_to_num(seen[-1], nan=0.0, posinf=0.0, neginf=0.0)  # such metrics are left out below
+        # Metrics with such values are left out below. Twice, since scipy takes one metric of one key for a number.
+        return np.tile(np.nan_to_num(seen[-1], nan=0.0, posinf=0.0, neginf=0.0), (2, 1))
 
     with warnings.catch_warnings():  # a metric that does not vary at all: said below
         warnings.simplefilter("ignore")
         found = sobol_indices(func=results, n=samples, dists=list(uncertain.values()), rng=np.random.default_rng(SEED))
         spread = found.bootstrap(confidence_level=0.95, n_resamples=RESAMPLES).total_order.confidence_interval
     whole, plain = np.concatenate(seen, axis=1), np.concatenate(seen[:2], axis=1)
-    half = 0.5 * (spread.high - spread.low)
+    tables = (found.first_order, found.total_order, 0.5 * (spread.high - spread.low))
     made = []
     for n, name in enumerate(metrics):
         if why := _why_none(whole[n]):
             made.append(Indices(name, {}, {}, {}, (np.nan, np.nan), why))
             continue
-        first, total, error = (
-            dict(zip(keys, map(float, row[n]), strict=True)) for row in (found.first_order, found.total_order, half)
-        )
+        first, total, error = (dict(zip(keys, np.reshape(each, (-1, len(keys)))[n].tolist(), strict=True)) for each in tables)
         low, high = np.percentile(plain[n], [5.0, 95.0])
         made.append(Indices(name, first, total, error, (float(low), float(high))))
     return Sensitivity(told, samples, tuple(made))

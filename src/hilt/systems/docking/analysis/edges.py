@@ -47,7 +47,7 @@ def limits(scenario: Docking) -> tuple[Limit, ...]:
     chance = scenario.sensor.noise + scenario.encoder.position_noise + scenario.robot.jitter
     exact = chance == 0.0 and scenario.compensate.method == "none"
     speed = "max_speed_ratio" if scenario.compensate.method == "twin" else "command_speed_ratio"
-    return (Limit(speed, 1.0 + (GAIN if exact else NOISY_GAIN)),)
+    return (Limit(speed, 1.0 + (GAIN if exact else NOISY_GAIN), words="the loop makes energy"),)
 
 
 def goals(scenario: Docking) -> tuple[Limit, ...]:

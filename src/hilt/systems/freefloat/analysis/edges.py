@@ -22,7 +22,7 @@ LEAVES_OUT = "terms of (ωτ)², where in a tick a contact begins, and the guard
 
 def limits(scenario: FreeFloat) -> tuple[Limit, ...]:
     """A verdict of `diverged`: speeds 25 % too high by energy that the loop made."""
-    return (Limit("energy_made", DIVERGED_ENERGY),)
+    return (Limit("energy_made", DIVERGED_ENERGY, words="diverged"),)
 
 
 def goals(scenario: FreeFloat) -> tuple[Limit, ...]:

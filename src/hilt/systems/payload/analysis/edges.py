@@ -12,7 +12,8 @@ from hilt.systems.payload.payload import Payload
 def limits(scenario: Payload) -> tuple[Limit, ...]:
     """With a hand on the master: energy made by the link, or forces that settle too late; otherwise the hands too far apart."""
     if scenario.bilateral_mode:
-        return Limit("books_min_J", -BOOKED, below=True), Limit("settling_time_s", scenario.goal.settling)
+        made = Limit("books_min_J", -BOOKED, below=True, words="the link makes energy")
+        return made, Limit("settling_time_s", scenario.goal.settling)
     if scenario.link.outage_duration > 0.0:
         return (Limit("travel_after_outage_m", scenario.goal.travel),)
     return (Limit("position_error_m", scenario.goal.following),)
