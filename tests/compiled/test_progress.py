@@ -1,5 +1,6 @@
 """While functions are compiled it is told which, and how many of those that can be reached have code."""
 
+import contextlib
 import importlib.util
 import io
 import uuid
@@ -105,15 +106,32 @@ def test_a_terminal_has_one_line_that_goes_again():
     assert said.endswith("\x1b[2K") or "\x1b[2K" in said.rpartition("contact_step")[2]  # wiped off
 
 
-def test_elsewhere_it_is_a_plain_line_every_few_seconds(monkeypatch):
+@pytest.mark.parametrize("kind", ["file", "dumb terminal", "file with a bar"])
+def test_where_no_line_can_be_wiped_off_it_is_said_once_and_stays_true(monkeypatch, kind):
+    now = [100.0]
+    monkeypatch.setattr(compiling.clock, "now", lambda: now[0])
+    console = Console(file=io.StringIO(), force_terminal=kind == "dumb terminal", _environ={"TERM": "dumb"})
+    line = compiling._Line(console)
+    with contextlib.ExitStack() as shown:
+        if kind == "file with a bar":
+            shown.enter_context(compiling.in_bar(lambda step: None))
+        for now[0] in (101.0, 103.0, 106.0, 108.0, 112.0):
+            line.tell(STEP)
+        line.tell(None)
+        line.tell(STEP)
+    line.end()
+    assert console.file.getvalue() == "compiling docking, once: this takes up to a minute\n"
+
+
+def test_nothing_is_said_of_a_short_wait(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(compiling.clock, "now", lambda: now[0])
     console = Console(file=io.StringIO(), force_terminal=False)
     line = compiling._Line(console)
-    for now[0] in (101.0, 104.0, 106.0, 108.0, 112.0):
+    for now[0] in (101.0, 102.0):
         line.tell(STEP)
     line.tell(None)
-    assert console.file.getvalue() == 2 * "compiling docking, once: 41 of 118 functions (contact_step)\n"
+    assert console.file.getvalue() == ""
 
 
 def test_a_bar_that_is_shown_says_it_itself():

@@ -1,6 +1,7 @@
-"""What the terminal shows while functions are compiled: one line, rewritten in place.
+"""What the terminal shows while functions are compiled: one line, rewritten in place and wiped off at the end.
 
-Where nobody can see it being rewritten, it is a plain line every few seconds. Nothing is said of what is found in the cache.
+Where a line cannot be rewritten (a file, a pipe, a dumb terminal) it is said once, in words that are still true when the
+compiler has finished. Nothing is said of what is found in the cache.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from hilt.compiled import progress
 from hilt.compiled.progress import Step
 from hilt.core import clock
 
-EVERY = 5.0  # s between two lines where they cannot be rewritten
+PATIENCE = 3.0  # s of compiling before a line that cannot be wiped off again
 _bars: list[Callable[[Step | None], None]] = []  # a bar that is shown already has the line
 
 
@@ -24,16 +25,17 @@ def words(step: Step) -> str:
 
 class _Line:
     def __init__(self, console: Console) -> None:
-        self._console, self._said = console, clock.now()
+        self._console = console
+        self._rewritable = console.is_terminal and not console.is_dumb_terminal
+        self._began: float | None = None
+        self._said = False
         self._status: Status | None = None
 
     def tell(self, step: Step | None) -> None:
-        if _bars:
+        if not self._rewritable:
+            self._say(step)
+        elif _bars:
             _bars[-1](step)
-        elif not self._console.is_terminal:
-            if step is not None and clock.now() - self._said > EVERY:
-                self._said = clock.now()
-                self._console.print(words(step), highlight=False, soft_wrap=True)
         elif step is None:
             self.end()
         elif self._status is None:
@@ -41,6 +43,14 @@ class _Line:
             self._status.start()
         else:
             self._status.update(words(step))
+
+    def _say(self, step: Step | None) -> None:
+        if self._said or step is None:
+            return
+        self._began = clock.now() if self._began is None else self._began
+        if clock.now() - self._began > PATIENCE:
+            self._said = True
+            self._console.print(f"compiling {step.what}, once: this takes up to a minute", highlight=False, soft_wrap=True)
 
     def end(self) -> None:
         if self._status is not None:
