@@ -27,7 +27,7 @@ def test_what_was_changed_is_said_as_people_read_it():
     assert told == {
         "robot.delay": "12.5 ms",
         "compensate.method": "twin",
-        "belief.robot.delay": "0.011",
+        "belief.robot.delay": "11 ms",
         "target.mass": "3500 kg",
     }
 
