@@ -81,6 +81,42 @@ def test_code_is_compiled_again_when_a_callee_changes_and_only_then(program, tmp
     assert run_outer(program, cache)[:2] == (1, 1)
 
 
+LOADED = """
+import builtins, importlib.util, sys
+name = sys.argv[1]
+spec = importlib.util.spec_from_file_location(name, "inner.py")
+inner = importlib.util.module_from_spec(spec)
+if name != "nameless":
+    sys.modules[name] = inner
+spec.loader.exec_module(inner)
+builtins.given = inner.inner
+from outer import outer
+print(inner.inner(), outer(), sum(inner.inner.stats.cache_hits.values()))
+"""
+
+
+def test_a_file_may_be_loaded_under_any_name_and_its_code_is_found_under_the_same(program, tmp_path):
+    """Kept code imports its module by name: a name that means nothing in this process must not end it."""
+    (program / "outer.py").write_text(
+        MODULES["outer.py"].replace("from inner import inner", "import builtins; inner = builtins.given")
+    )
+    (program / "load.py").write_text(LOADED)
+    found = {}
+    for name in ("nameless", "invented", "other_name", "nameless", "invented", "inner"):
+        answer = subprocess.run(
+            [sys.executable, "load.py", name],
+            cwd=program,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"},
+            capture_output=True,
+            text=True,
+        )
+        assert answer.returncode == 0, answer.stderr
+        values = [int(each) for each in answer.stdout.split()]
+        assert values[:2] == [1, 1]
+        found.setdefault(name, []).append(values[2])
+    assert found == {"nameless": [0, 0], "invented": [0, 1], "other_name": [0], "inner": [0]}
+
+
 def test_a_folder_that_others_can_write_is_no_cache(program, tmp_path):
     cache = tmp_path / "cache"
     assert run_outer(program, cache)[1] == 0

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import io
+import sys
 import uuid
 
 import pytest
@@ -41,7 +42,7 @@ def module(folder, number):
     path = folder / f"own_{number}.py"
     path.write_text(SOURCE.format(number=number))
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    made = importlib.util.module_from_spec(spec)
+    made = sys.modules[path.stem] = importlib.util.module_from_spec(spec)  # code of a module without a name is not kept
     spec.loader.exec_module(made)
     return made
 

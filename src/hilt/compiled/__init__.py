@@ -101,7 +101,7 @@ class _Place(caching._CacheLocator):
     """Tells Numba where a function's code lies and which sources it was made from."""
 
     def __init__(self, function: Any, file: str) -> None:
-        self._py_file, self._line = file, function.__code__.co_firstlineno
+        self._py_file, self._line, self._module = file, function.__code__.co_firstlineno, function.__module__
         self._path = _folder_of(Path(file))
 
     @classmethod
@@ -120,14 +120,14 @@ class _Place(caching._CacheLocator):
         return self._path.name
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return f"{self._line}-{self._module}"  # kept code looks for its module by name
 
 
 class _InnerPlace(_Place):
     """The same for code that only compiled code calls."""
 
     def get_disambiguator(self) -> str:
-        return f"{self._line}-inner"
+        return f"{super().get_disambiguator()}-inner"
 
 
 class _Results(caching.CompileResultCacheImpl):
@@ -139,16 +139,28 @@ class _InnerResults(inner.InnerResults):
 
 
 class _Cache(caching.FunctionCache):
-    _impl_class = _Results
+    _impl_class: type[caching.CompileResultCacheImpl] = _Results
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except ImportError:  # of a module that it calls into, which was loaded under a name that means nothing here
+            return None
 
 
-class _InnerCache(caching.FunctionCache):
+class _InnerCache(_Cache):
     _impl_class = _InnerResults
 
 
+def importable(function: Any) -> bool:
+    """Whether its module is known by its name, so that kept code can find it again."""
+    module = sys.modules.get(plain(function).__module__)
+    return module is not None and vars(module) is plain(function).__globals__
+
+
 def _kept(dispatcher: Any, cache: type) -> Any:
-    """Have the code of a function kept, if it has a source file and there is a folder."""
-    if ROOT is not None and os.path.exists(dispatcher.py_func.__code__.co_filename):
+    """Have the code of a function kept, if it has a source file and a module, and there is a folder."""
+    if ROOT is not None and os.path.exists(dispatcher.py_func.__code__.co_filename) and importable(dispatcher):
         dispatcher._cache = cache(dispatcher.py_func)
     return dispatcher
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hilt.compiled import jit, keep_source, plain, progress, reach
+from hilt.compiled import importable, jit, keep_source, plain, progress, reach
 from hilt.core.stage import Blocks
 
 HEAD = '''"""The block diagram of {name}, written by hilt/core/diagram.py from the system's table."""
@@ -66,13 +66,14 @@ def _file(function: Any) -> Path:
 
 
 def _stamp(text: str, blocks: Blocks) -> str | None:
-    """A hash of all the sources that the code is made of; None if some of them have no file, as in a notebook."""
+    """A hash of all the sources that the code is made of; None if some have no file, as in a notebook, or no module's name."""
     found = hashlib.sha256(text.encode())
     for block in blocks:
         file = _file(block.kind.step)
-        if not file.is_file():
+        if not file.is_file() or not importable(block.kind.step):
             return None
-        found.update(f"{block.name} {plain(block.kind.step).__qualname__} {reach.digest(file)}".encode())
+        step = plain(block.kind.step)
+        found.update(f"{block.name} {step.__module__} {step.__qualname__} {reach.digest(file)}".encode())
     return found.hexdigest()[:16]
 
 
