@@ -2,12 +2,13 @@
 
 import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hilt.core import scenario
+from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
 
@@ -62,6 +63,16 @@ class Space:
         places = self.places(numbers)
         return {key: axis.column(key)[places[:, a]] for a, axis in enumerate(self.axes) for key in axis.keys}
 
+    def part(self, numbers: np.ndarray) -> tuple["Space", np.ndarray]:
+        """A smaller space with these scenarios in it, and their numbers there: what another process has to know of them."""
+        axes, places = [], []
+        for axis, at in zip(self.axes, self.places(numbers).T, strict=True):
+            used, there = np.unique(at, return_inverse=True)
+            axes.append(replace(axis, points=tuple(axis.points[n] for n in used)))
+            places.append(there)
+        smaller = replace(self, axes=tuple(axes))
+        return smaller, np.ravel_multi_index(tuple(places), smaller.shape) if places else np.zeros(len(numbers), np.int64)
+
     def settings(self, number: int) -> list[tuple[str, Any]]:
         """What one scenario differs in from the space's own."""
         places = np.unravel_index(number, self.shape)
@@ -74,6 +85,18 @@ class Space:
         tree = copy.deepcopy(self.tree)
         scenario.apply_settings(tree, self.settings(number))
         return scenario.build(self.system.scenario, tree)
+
+
+def restored(system: System, name: str, tree: dict[str, Any], axes: tuple[Axis, ...]) -> Space:
+    """A space from what was written of it. A scenario that is complete only with its axes gets their first values."""
+    try:
+        base: Scenario = scenario.build(system.scenario, tree)
+    except InputError:
+        whole = copy.deepcopy(tree)
+        first = [pair for axis in axes for pair in zip(axis.keys, axis.points[0], strict=True)]
+        scenario.apply_settings(whole, first)
+        base = scenario.build(system.scenario, whole)
+    return Space(system, name, tree, base, axes)
 
 
 def unit_of(system: System, key: str) -> str:

@@ -73,6 +73,7 @@ def run(
     space = plan.space
     limits.check(limits.estimate(space.system, space.base, space.count, len(space.keys), engine.name), folder)
     table, started = Table(folder, plan), clock.now()
+    fresh = not table.exists()
     table.begin(resume)
     failed = _failed_before(table, watch, say)
     there = set(table.written())
@@ -83,6 +84,10 @@ def run(
             watch(len(numbers))
             interrupts.check()
         table.finish()
+    except InputError:
+        if fresh and not table.written():
+            table.undo()
+        raise
     except Interrupted as stop:
         stop.sentence = f"interrupted; {len(table.written())} of {plan.count} chunks are written; {resume_words(folder)}"
         raise

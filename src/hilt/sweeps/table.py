@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 import hilt
-from hilt.core import registry, scenario
+from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.core.system import System
 from hilt.sweeps.columns import Columns
-from hilt.sweeps.space import Axis, Space, unit_of
+from hilt.sweeps.space import Axis, Space, restored, unit_of
 
 FORMAT = 1
 NUMBER = "scenario"  # the first column
@@ -105,15 +105,8 @@ def read_plan(folder: Path, system: System | None = None) -> tuple[Plan, str]:
     if not fine:
         raise InputError(f"{path} is damaged; its sweep cannot be continued: start it again in another folder")
     found = system or registry.system(str(said["system"]))
-    space = Space(found, name, tree, _first(found, tree, axes), axes)
+    space = restored(found, name, tree, axes)
     return Plan(space, tuple(metrics) if metrics else None, chunk, arithmetic), written
-
-
-def _first(system: System, tree: dict[str, Any], axes: Sequence[Axis]) -> Any:
-    try:
-        return scenario.build(system.scenario, tree)
-    except InputError:  # complete only with a value of each axis
-        return Space(system, "", tree, None, tuple(axes)).scenario(0)  # type: ignore[arg-type]
 
 
 class Table:
@@ -141,21 +134,31 @@ class Table:
         """The folder of the Parquet files."""
         return self.folder / CHUNKS
 
+    def exists(self) -> bool:
+        return (self.folder / FILE).exists()
+
     def begin(self, resume: bool) -> None:
         """Make the folder, or see that it holds this sweep."""
         path = self.folder / FILE
         self.check(resume)
-        if not path.exists():
+        if not self.exists():
             with self._writing(path):
                 self.chunks.mkdir(parents=True, exist_ok=True)
                 _write_whole(path, json.dumps(self.plan.as_json(), default=str).encode())
         for draft in self.chunks.glob(".*.draft"):  # of a sweep that was killed
             draft.unlink(missing_ok=True)
 
+    def undo(self) -> None:
+        """Leave nothing behind of a sweep that never computed anything; what others put into the folder stays."""
+        (self.folder / FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.chunks.rmdir()
+            self.folder.rmdir()
+
     def check(self, resume: bool) -> None:
         """Refuse a folder that holds another sweep, without writing."""
         library("pyarrow.parquet")
-        if not (self.folder / FILE).exists():
+        if not self.exists():
             return
         if not resume:
             raise InputError(
