@@ -24,6 +24,7 @@ from hilt.cli import lab as cli_lab
 from hilt.cli import maps as cli_maps
 from hilt.cli import station as cli_station
 from hilt.cli import sweep as cli_sweep
+from hilt.cli import tune as cli_tune
 from hilt.cli.console import console, status
 from hilt.core.clock import Clock, FreeClock, PeriodicClock
 from hilt.core.faults import InputError, shortened
@@ -52,6 +53,7 @@ cli_check.add(app)
 cli_begin.add(app)
 cli_sweep.add(app)
 cli_maps.add(app)
+cli_tune.add(app)
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
@@ -346,7 +348,7 @@ def _reproduced(names: list[str]) -> "list[Reproduction]":
 
 # The help shows commands in the order in which one needs them.
 _GROUPS = {
-    "Simulate": ("run", "check", "new", "compare", "sweep", "map", "margin", "list", "schema", "bound"),
+    "Simulate": ("run", "check", "new", "compare", "sweep", "map", "margin", "tune", "list", "schema", "bound"),
     "Recordings": ("show", "replay", "cockpit"),
     "Lab": ("doctor", "emulate", "identify", "calibrate", "sessions", "ask"),
     "Papers": ("reproduce",),
@@ -368,12 +370,13 @@ def _sort_commands() -> None:
 _sort_commands()
 
 
+_COMPILING = {"run", "compare", "sweep", "map", "margin", "tune", "show", "replay", "reproduce", "emulate"}
+
+
 @contextmanager
 def _compiling_shown() -> Iterator[None]:
     """Say what is compiled, unless the output is for a program."""
-    if "--json" in sys.argv or not {"run", "compare", "sweep", "map", "margin", "show", "replay", "reproduce", "emulate"} & set(
-        sys.argv[1:2]
-    ):
+    if "--json" in sys.argv or not _COMPILING & set(sys.argv[1:2]):
         yield
         return
     from hilt.report import compiling

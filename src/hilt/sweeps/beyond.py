@@ -41,21 +41,21 @@ class Limit:
         return f"{self.metric} {'<' if self.below else '>'} {self.value:g}"
 
     def beyond(self, system: System, columns: Columns) -> np.ndarray:
-        values = self._values(system, columns)
+        values = worst(system, self.metric, columns, lowest=self.below)
         off = values < self.value if self.below else values > self.value
         found: np.ndarray = off | np.isnan(values) | (columns["fault"] != 0)
         return found
 
-    def _values(self, system: System, columns: Columns) -> np.ndarray:
-        """Of a list its worst entry; where the ideal is 1, the largest distance from it."""
-        name = f"{self.metric}_error" if self.metric in system.ratios and f"{self.metric}_error" in columns else self.metric
-        if name in columns:
-            return np.asarray(columns[name], float)
-        entries = [values for key, values in columns.items() if _PART.sub("", key) == self.metric]
-        if not entries:
-            raise unknown(system, self.metric, [each for each in columns if each not in ("ticks", "fault")])
-        worst = np.fmin.reduce(entries) if self.below else np.fmax.reduce(entries)
-        return np.asarray(worst, float)
+
+def worst(system: System, metric: str, columns: Columns, lowest: bool = False) -> np.ndarray:
+    """The values of a metric: of a list its largest entry or its lowest; where the ideal is 1, the largest distance from it."""
+    name = f"{metric}_error" if metric in system.ratios and f"{metric}_error" in columns else metric
+    if name in columns:
+        return np.asarray(columns[name], float)
+    entries = [values for key, values in columns.items() if _PART.sub("", key) == metric]
+    if not entries:
+        raise unknown(system, metric, [each for each in columns if each not in ("ticks", "fault")])
+    return np.asarray(np.fmin.reduce(entries) if lowest else np.fmax.reduce(entries), float)
 
 
 def unknown(system: System, name: str, known: Any) -> InputError:

@@ -1,0 +1,89 @@
+"""`hilt tune` as people call it."""
+
+import json
+
+import pytest
+
+from tests.e2e.command import here
+
+DOCKING = ("docking", "--scenario", "table1", "--set", "collisions=1", "--set", "sensor.noise=0.5 N")
+VARY = ("--vary", "robot.delay=15..25 ms", "--objective", "cof")
+
+
+def test_the_winner_is_a_scenario_file_that_runs(tmp_path):
+    done = here(tmp_path, "tune", *DOCKING, *VARY, "--trials", "6", "--seeds", "1", "--unseen", "3")
+    assert done.returncode == 0, done.stderr
+    assert "Better: cof" in done.stdout
+    text = (tmp_path / "tuned.toml").read_text()
+    assert text.startswith("# Tuned by hilt tune")
+    again = here(tmp_path, "run", "tuned.toml", "--json")
+    assert again.returncode == 0
+    assert 1.0 < json.loads(again.stdout)["metrics"]["cof"][0] < 1.14  # 20 ms cost 14 %, less costs less
+
+
+def test_several_processes_share_the_trials(tmp_path):
+    """Each of them finishes its part on one storage, which a later call continues."""
+    common = (*DOCKING, *VARY, "--seeds", "1", "--unseen", "2", "--storage", "trials.log", "--json")
+    done = here(tmp_path, "tune", *common, "--trials", "7", "--processes", "2", "--out", "a.toml")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["trials"] == 7
+    more = here(tmp_path, "tune", *common, "--trials", "2", "--out", "b.toml")
+    found = json.loads(more.stdout)
+    assert found["trials"] == 9
+    assert found["better"]
+    assert found["unseen"]["seeds"] == [2, 3]
+    assert found["file"] == "b.toml"
+
+
+def test_what_is_not_better_is_not_written(tmp_path):
+    common = (
+        "tune",
+        *DOCKING,
+        "--vary",
+        "robot.delay=21..25 ms",
+        "--objective",
+        "cof",
+        "--trials",
+        "3",
+        "--seeds",
+        "1",
+        "--unseen",
+        "2",
+    )
+    done = here(tmp_path, *common)
+    assert done.returncode == 1
+    assert "Not better" in done.stdout
+    assert not list(tmp_path.iterdir())
+    forced = here(tmp_path, *common, "--force")
+    assert forced.returncode == 0
+    assert "# Not better" in (tmp_path / "tuned.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--vary", "robot.delya=1..2 ms", "--objective", "cof"), "did you mean robot.delay?"),
+        (("--vary", "robot.delay=2..1 ms", "--objective", "cof"), "write the smaller end first"),
+        (("--vary", "robot.delay=1..2 ms", "--objective", "cow"), "known are cov, cof"),
+        ((*VARY, "--trials", "0"), "--trials is 0"),
+        ((*VARY, "--processes", "1000"), "--processes is 1000"),
+        ((*VARY, "--unseen", "0"), "--unseen is 0"),
+        ((*VARY, "--seeds", "0"), "--seeds is 0"),
+        ((*VARY, "--storage", "nosuch://host"), "the storage 'nosuch://host' cannot be used"),
+        ((*VARY, "--out", "tuned.txt"), "a scenario file ends with .toml"),
+        ((*VARY, "--out", "no/such/tuned.toml"), "whose folder does not exist"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, sentence):
+    done = here(tmp_path, "tune", *DOCKING, *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_file_is_not_replaced(tmp_path):
+    (tmp_path / "tuned.toml").write_text("mine")
+    assert "which exists" in here(tmp_path, "tune", *DOCKING, *VARY).stderr
+    assert (tmp_path / "tuned.toml").read_text() == "mine"
