@@ -8,8 +8,20 @@ from typing import Any
 import hilt
 
 GROUPS = {
-    "Functions": ("run", "compare", "check", "scenario", "load", "system", "list_systems", "method", "register", "jit"),
-    "What they give": ("Run", "Comparison", "Scenario"),
+    "Functions": (
+        "run",
+        "compare",
+        "sweep",
+        "check",
+        "scenario",
+        "load",
+        "system",
+        "list_systems",
+        "method",
+        "register",
+        "jit",
+    ),
+    "What they give": ("Run", "Comparison", "Sweep", "Scenario"),
     "Systems of your own": ("System", "Block", "StageKind", "stage", "Section"),
     "Warnings and errors": ("InputError", "FaultWarning", "PluginWarning"),
 }

@@ -11,11 +11,12 @@
 Values are text with a unit ("20 ms") or plain numbers in SI units.
 
     run       a scenario once                              compare   once for each value of a key
+    sweep     over ranges of its values, into a table
     load      a recording, as the run that it holds        check     can a scenario work at all?
     scenario  checked values, without running them         system, list_systems
     stage, method, register                                blocks, methods and systems of your own
 
-The classes: Run, Comparison, Scenario, System, Block, StageKind, Section; InputError, FaultWarning, PluginWarning.
+The classes: Run, Comparison, Sweep, Scenario, System, Block, StageKind, Section; InputError, FaultWarning, PluginWarning.
 """
 
 import os
@@ -35,6 +36,7 @@ if TYPE_CHECKING:  # the compiler behind them takes a second to import: the firs
     from hilt.front.comparison import Comparison as Comparison
     from hilt.front.run import FaultWarning as FaultWarning
     from hilt.front.run import Run as Run
+    from hilt.front.sweep import Sweep as Sweep
 
 __version__ = "0.1.0"
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "run",
     "scenario",
     "stage",
+    "sweep",
     "system",
 ]
 
@@ -60,6 +63,7 @@ _ELSEWHERE = {
     "Scenario": "hilt.core.scenario",
     "Section": "hilt.core.scenario",
     "StageKind": "hilt.core.stage",
+    "Sweep": "hilt.front.sweep",
     "System": "hilt.core.system",
     "jit": "hilt.compiled",
 }
@@ -155,6 +159,43 @@ def compare(
     from hilt.front import door
 
     return door.compare(target, scenario, settings, over, record)
+
+
+def sweep(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    over: "Mapping[str, str | Sequence[Any]] | None" = None,
+    seeds: int | None = None,
+    draws: int | None = None,
+    sampler: str = "random",
+    draw_seed: int = 1,
+    metrics: Sequence[str] | None = None,
+    engine: str = "threads",
+    cluster: str | None = None,
+    record: Path | None = None,
+    resume: bool = False,
+    chunk: int | None = None,
+) -> "Sweep":
+    """Run a scenario over ranges of its values: a table with a line for each scenario.
+
+    `over` has a text for each key, as `hilt sweep --over` takes it ("2..40 ms:39", "10..300 N/mm:60 log", "none,pida",
+    "normal(176,9) N/mm:500"), or a list of values. `seeds` is an axis over seeds; `draws` says how many points are drawn
+    jointly, by `sampler`, from distributions without a count. Nothing is written unless `record` names a folder for the
+    table; with `resume` a sweep in that folder is continued. `engine` and `cluster` say who computes (docs/maps.md).
+
+    >>> sweep = hilt.sweep("docking", "table1", over={"robot.delay": "2..40 ms:200", "compensate.method": "none,pida"})
+    >>> sweep.frame()
+    >>> sweep.plot("cov")
+    """
+    from hilt.front import door
+    from hilt.front import sweep as sweeps
+    from hilt.sweeps.making import Request
+
+    source = sweeps.source_of(target, scenario, door.settings_of(settings))
+    request = Request(sweeps.over_of(over), seeds, draws, sampler, draw_seed)
+    return sweeps.sweep(source, sweeps.Asked(request, metrics, engine, cluster, record, resume, chunk))
 
 
 def load(recording: Path) -> "Run":

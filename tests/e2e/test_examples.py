@@ -68,6 +68,21 @@ def test_the_notebook_runs_200_delays_in_8_lines(tmp_path, monkeypatch):
     plt.close("all")
 
 
+def test_the_notebook_of_maps(tmp_path, monkeypatch):
+    """More delay makes more energy, and the more the stiffer the contact is: the allowed delay falls with stiffness."""
+    monkeypatch.chdir(tmp_path)
+    names, _, shown = executed(ROOT / "examples" / "07_maps.ipynb")
+    assert len(names["curve"]) == 40
+    assert names["grid"].array()["cov_error"].shape == (8, 10)
+    assert np.all(np.diff(names["grid"].array()["cov_error"].values, axis=0) > 0)
+    limits = names["longest"].values
+    assert np.all(np.diff(limits[np.isfinite(limits)]) <= 0)
+    assert 0.05 < names["peak"].median() < 0.25
+    assert "data:image/svg+xml" in shown[0]
+    assert not list(tmp_path.iterdir())
+    plt.close("all")
+
+
 def test_there_are_examples():
     assert EXAMPLES
 

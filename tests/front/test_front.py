@@ -19,7 +19,7 @@ from hilt.core.units import to_si
 from hilt.front import door
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ("check", "compare", "list_systems", "load", "method", "register", "run", "scenario", "stage", "system")
+FUNCTIONS = ("check", "compare", "list_systems", "load", "method", "register", "run", "scenario", "stage", "sweep", "system")
 STOPPED = {"compensate.method": "none", "robot.delay": "40 ms", "limits.speed": "30 mm/s"}
 
 
@@ -288,6 +288,7 @@ def test_the_classes_are_had_and_typed():
         "Scenario",
         "Section",
         "StageKind",
+        "Sweep",
         "System",
     )
     assert all(isinstance(getattr(hilt, name), type) and name in dir(hilt) for name in names)

@@ -101,14 +101,12 @@ def _planned(
     metrics, chunk, engine = rest
     if not over and seeds is None:
         raise InputError("there is no axis; give one with --over, such as --over robot.delay='2..40 ms:39', or --seeds 20")
-    if chunk is not None and not 1 <= chunk <= 10**6:
-        raise InputError(f"--chunk is {chunk}; it must be from 1 to 1000000; give a whole number")
     request = making.Request(making.over_of(over), seeds, draws, sampler, draw_seed)
     space = making.find(target, scenario, settings, request)
     plan = Plan(
         space,
         sweeps.metrics_of(space.system, metrics.split(",")),
-        chunk or sweeps.chunk_size(space.count),
+        sweeps.checked_chunk(chunk, space.count),
         "cuda" if engine == "cuda" else "cpu",
     )
     folder = out or Path("runs") / f"{space.system.name}-{space.name}-sweep-{stamp()}"

@@ -19,9 +19,9 @@ FIRST, MORE = 2, 6  # pictures in sight, and folded
 FILE = "report.html"
 
 
-def write(done: Done) -> Path:
-    path = done.table.folder / FILE
-    text = render(done)
+def write(done: Done, path: Path | None = None) -> Path:
+    """Into the folder of the table, or elsewhere."""
+    path, text = path or done.table.folder / FILE, render(done)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -83,11 +83,11 @@ class _Drawing:
 
     def __init__(self, table: Table, name: str) -> None:
         self.table, self.name, self.space = table, name, table.space
-        kinds = [_kind(axis) for axis in self.space.axes]
-        self.sides = [_side(table, n) for n, kind in enumerate(kinds) if kind == "number"]
-        self.words = [self.space.axes[n] for n, kind in enumerate(kinds) if kind == "word"]
-        order = [n for wanted in ("number", "word", "averaged") for n, kind in enumerate(kinds) if kind == wanted]
-        self.averaged = [self.space.axes[n] for n, kind in enumerate(kinds) if kind == "averaged"]
+        kinds = [kind(axis) for axis in self.space.axes]
+        self.sides = [_side(table, n) for n, one in enumerate(kinds) if one == "number"]
+        self.words = [self.space.axes[n] for n, one in enumerate(kinds) if one == "word"]
+        order = [n for wanted in ("number", "word", "averaged") for n, one in enumerate(kinds) if one == wanted]
+        self.averaged = [self.space.axes[n] for n, one in enumerate(kinds) if one == "averaged"]
         self._order, self._kept = order, len(self.sides) + len(self.words)
         self.heights = self._heights(name)
 
@@ -342,7 +342,8 @@ def _cross(panel: Axes, x: Side, y: Side) -> None:
         panel.plot(x.here, y.here, "x", color="black", ms=8, mew=2, label="the scenario")
 
 
-def _kind(axis: Axis) -> str:
+def kind(axis: Axis) -> str:
+    """What an axis is drawn as: numbers, words, or something to average over."""
     if axis.drawn or axis.keys == ("seed",):
         return "averaged"
     return "number" if axis.column(axis.keys[0]).dtype.kind in "if" else "word"

@@ -17,6 +17,7 @@ from hilt.sweeps.engines import Engine
 from hilt.sweeps.table import Plan, Table, resume_words
 
 LEAST_CHUNK, MOST_CHUNK = 16, 10_000
+MOST_ASKED = 10**6
 CHUNKS = 100  # of a sweep of medium size
 
 Watch = Callable[[int], None]  # the scenarios of a chunk that is written
@@ -45,6 +46,19 @@ class Done:
 def chunk_size(count: int) -> int:
     """So that a sweep that is ended loses little, and the engine is not asked for too little at a time."""
     return min(max(-(-count // CHUNKS), LEAST_CHUNK), MOST_CHUNK)
+
+
+def checked_chunk(asked: int | None, count: int) -> int:
+    if asked is None:
+        return chunk_size(count)
+    if not 1 <= asked <= MOST_ASKED:
+        raise InputError(f"--chunk is {asked}; it must be from 1 to {MOST_ASKED}; give a whole number")
+    return asked
+
+
+def arithmetic(engine: Engine) -> str:
+    """Engines with the same word give the same bytes."""
+    return "cuda" if engine.name == "cuda" else "cpu"
 
 
 def metrics_of(system: System, names: Iterable[str]) -> tuple[str, ...] | None:
