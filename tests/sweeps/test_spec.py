@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hilt import job
 from hilt.core.faults import InputError
 from hilt.core.units import to_si
 from hilt.sweeps import making, sampling, spec
@@ -90,6 +91,26 @@ def test_draws_with_a_count_are_axes_of_their_own():
     assert all(axis.drawn for axis in found.axes)
     first, second = (axis.column(axis.keys[0]) for axis in found.axes)
     assert np.corrcoef(first[:3], second)[0, 1] < 0.9999  # not one stream for both
+
+
+@pytest.mark.parametrize(
+    ("over", "labels"),
+    [
+        ("robot.delay=10 ms,20 ms", ["10 ms", "20 ms"]),
+        ("robot.delay=10, 20 ms", ["10 ms", "20 ms"]),
+        ("robot.delay=0.01,0.02", ["0.01", "0.02"]),
+        ("robot.delay=10..20 ms:2", ["10 ms", "20 ms"]),
+        ("contact.stiffness=10000 N/m, 20 N/mm", ["10000 N/m", "20 N/mm"]),
+        ("compensate.method=none,pida", ["none", "pida"]),
+        ("collisions=1..3:3", ["1", "2", "3"]),
+    ],
+)
+def test_a_comparison_is_a_sweep_over_one_axis_with_the_scenarios_that_set_gives(over, labels):
+    found = making.choices("docking", "table1", ["loop.duration=9 s"], over)
+    assert list(found) == labels
+    key = over.partition("=")[0]
+    for label, each in found.items():
+        assert each == job.find("docking", "table1", ["loop.duration=9 s", f"{key}={label}"])
 
 
 def test_a_scenario_that_lacks_what_the_axes_give_is_complete(tmp_path):

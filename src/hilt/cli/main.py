@@ -27,7 +27,7 @@ from hilt.cli import sweep as cli_sweep
 from hilt.cli import tune as cli_tune
 from hilt.cli.console import console, status
 from hilt.core.clock import Clock, FreeClock, PeriodicClock
-from hilt.core.faults import InputError, shortened
+from hilt.core.faults import InputError
 from hilt.host import interrupts, shared
 from hilt.host.interrupts import Interrupted
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:  # their imports cost time that `hilt list` need not spend
     from hilt.preflight import Estimate
     from hilt.reproduce.claims import Reproduction
 
-MOST_CHOICES = 100  # of a comparison
 
 app = typer.Typer(
     add_completion=False,
@@ -200,7 +199,9 @@ def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_j
 @app.command()
 def compare(
     target: Target,
-    over: Annotated[str, typer.Option(metavar="KEY=A,B,C", help="the value that differs: --over compensate.method=none,pida")],
+    over: Annotated[
+        str, typer.Option(metavar="KEY=A,B,C", help="what differs: compensate.method=none,pida or robot.delay='10..40 ms:4'")
+    ],
     scenario: ScenarioName = None,
     settings: Settings = [],  # noqa: B006
     as_json: AsJson = False,
@@ -210,15 +211,9 @@ def compare(
     """Run a scenario several times, with one value changed: a verdict for each, one picture, one sentence."""
     from hilt import job, preflight
     from hilt.core.clock import stamp
+    from hilt.sweeps import making
 
-    key, equals, values = over.partition("=")
-    choices = [value.strip() for value in values.split(",") if value.strip()]
-    if not equals or not 2 <= len(choices) <= MOST_CHOICES:
-        raise InputError(
-            f"--over is {shortened(over)!r}; it must be a key and at least two values (and at most {MOST_CHOICES}), "
-            "such as robot.delay='10 ms,20 ms'"
-        )
-    found = {choice: job.find(target, scenario, [*settings, f"{key}={choice}"]) for choice in choices}
+    found = making.choices(target, scenario, settings, over)
     job.check_folder(out)
     first = next(iter(found.values()))
     longest = max((checked for _, checked, _ in found.values()), key=lambda each: each.loop.duration / each.loop.period)

@@ -15,14 +15,17 @@ from hilt.core.faults import InputError, shortened
 from hilt.core.scenario import Scenario, Setting
 from hilt.core.system import System
 from hilt.job import Source
+from hilt.report import words
 from hilt.sweeps import limits, sampling, spec
 from hilt.sweeps.space import Axis, Space, key_of, unit_of
-from hilt.sweeps.spec import Drawn, Range, Spec
+from hilt.sweeps.spec import Drawn, Range, Spec, Words
 
 CHECKED = 100  # numbers of an axis that are checked one by one
 DRAW_SEED = 1
 _FIXED = ("system", "summary")  # what a scenario is, and not what it does
+MOST_CHOICES = 100  # of a comparison
 Over = tuple[str, Any]  # a key with its text, or with a list of values
+Found = tuple[System, Scenario, str]
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,29 @@ def over_of(texts: Iterable[str]) -> tuple[Over, ...]:
 def find(target: str, scenario_name: str | None, settings: Sequence[Setting], request: Request) -> Space:
     """A space of a system's scenario, or of a scenario file, with settings applied as in `hilt run`."""
     return make(job.source(target, scenario_name, settings), request)
+
+
+def choices(target: str, scenario_name: str | None, settings: Sequence[Setting], over: str) -> dict[str, Found]:
+    """The scenarios of a sweep over one axis, for those who run them one by one: by the values as they were written."""
+    key, text = over_of([over])[0]
+    (each,) = _specs([(key, text)]).values()
+    if not 2 <= (each.count or 0) <= MOST_CHOICES:
+        raise InputError(
+            f"--over is {shortened(over)!r}; it must be a key and at least two values (and at most {MOST_CHOICES}), "
+            "such as robot.delay='10 ms,20 ms'"
+        )
+    space = find(target, scenario_name, settings, Request(((key, text),)))
+    (axis,) = space.axes
+    labels = each.labels if isinstance(each, Words) else _written(space.system, axis)
+    return {label: (space.system, space.scenario(n), space.name) for n, label in enumerate(labels)}
+
+
+def _written(system: System, axis: Axis) -> list[str]:
+    """Numbers of a range, as people write them."""
+    (key,) = axis.keys
+    unit = unit_of(system, key)
+    plain = unit in ("", "1")
+    return [f"{value:.6g}" if plain else words.si(value, unit, 6) for value in axis.column(key).tolist()]
 
 
 def make(source: Source, request: Request) -> Space:

@@ -116,9 +116,15 @@ class Words:
             return self.entries
         return tuple(self._quantity(key, each, unit) for each in self.entries)
 
+    @property
+    def labels(self) -> list[str]:
+        """As they were written, each with its unit."""
+        parts = [part.strip() for part in self.text.split(",")]
+        return [f"{part} {self.unit}" if self.unit and _bare(n) else part for part, n in zip(parts, self.entries, strict=True)]
+
     def _quantity(self, key: str, entry: Any, unit: str) -> Any:
         """In SI; what is no quantity at all stays as it is, for the scenario to judge."""
-        bare = isinstance(entry, int | float) and not isinstance(entry, bool)
+        bare = _bare(entry)
         if not bare and not _QUANTITY.fullmatch(str(entry)):
             return entry
         quantity = f"{entry!r} {self.unit}" if bare and self.unit else entry
@@ -126,6 +132,10 @@ class Words:
             return to_si(quantity, unit)
         except ValueError as error:
             raise InputError(f"{key} is {shortened(str(quantity))!r}; {error}", key=key) from None
+
+
+def _bare(entry: Any) -> bool:
+    return isinstance(entry, int | float) and not isinstance(entry, bool)
 
 
 def _words(key: str, text: str) -> Words:
