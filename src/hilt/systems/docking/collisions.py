@@ -1,82 +1,94 @@
-"""Measurements of each collision: the speed in the flight after it, and its peak force."""
+"""Counted of each collision, tick by tick: the speed in the flight after it, its peak force, whether the controller saw it.
 
-import math
-from typing import Any
+The speed is that of the simulated tip along the frames' normal at three quarters of the flight. How long a flight is, is known
+only at its end, so its speeds are kept; of a flight of more than KEPT ticks every second, fourth, … of them.
+"""
 
 import numpy as np
 
-from hilt.core.meter import Feed, Stretch
-from hilt.core.missing import Missing
+from hilt.compiled import jit
+from hilt.core.signals import record
 
-LOST = "no row of this collision is in the recording"
+KEPT = 512
+EVENT = record(peak="f8", speed="f8", felt="i8", over="i8", touched="i8", seen="i8")
+STATE = record(number="i8", touched="i8", last="f8", flight="i8", every="i8", kept="i8", speeds=KEPT)
 
 
-class Collisions:
-    """Collisions by number, up to a maximum: rows are cut where the number changes, or where contact begins or ends."""
+@jit
+def _begin_flight(m):
+    m.flight = 0
+    m.kept = 0
+    m.every = 1
 
-    def __init__(self, normal: Any, most: float = math.inf) -> None:
-        self._normal, self._most = np.array(normal), most
-        self._number, self._touched = 0, False
-        self._flight, self._last = Stretch(), 0.0
-        self._speeds: dict[int, float] = {}
-        self._peaks: dict[int, float] = {}
 
-    def take(self, rows: np.ndarray) -> None:
-        number, touching = rows["collision"], rows["contact"] != 0
-        v = rows["v_C_des_W"] @ self._normal
-        force = np.linalg.norm(rows["F_C_true_W"], axis=1)
-        cuts = np.flatnonzero((np.diff(number) != 0) | (np.diff(touching) != 0)) + 1
-        for begin, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
-            self._stretch(int(number[begin]), bool(touching[begin]), v[begin:end], force[begin:end])
+@jit
+def _fly(m, speed):
+    if m.flight % m.every == 0:
+        if m.kept == KEPT:
+            for i in range(KEPT // 2):
+                m.speeds[i] = m.speeds[2 * i]
+            m.kept = KEPT // 2
+            m.every *= 2
+        if m.flight % m.every == 0:
+            m.speeds[m.kept] = speed
+            m.kept += 1
+    m.flight += 1
 
-    def _stretch(self, number: int, touching: bool, v: np.ndarray, force: np.ndarray) -> None:
-        if number != self._number:
-            self._close(more=True)
-            self._number, self._touched, self._flight = number, False, Stretch()
-        if 1 <= number <= self._most:
-            self._peaks[number] = float(np.max(force, initial=self._peaks.get(number, 0.0)))
+
+@jit
+def speed_of_flight(m):
+    """At three quarters of it; between two ticks that were kept, on the straight line."""
+    at = (m.flight - 1 - m.flight // 4) / m.every
+    first = min(int(at), m.kept - 1)
+    second = min(first + 1, m.kept - 1)
+    return abs(m.speeds[first] + (at - first) * (m.speeds[second] - m.speeds[first]))
+
+
+@jit
+def _close(m, each):
+    """A collision is over; without a flight after it the other frame was hit at once."""
+    if 1 <= m.number < len(each) and each[m.number].over == 0:
+        each[m.number].speed = speed_of_flight(m) if m.flight > 0 else abs(m.last)
+        each[m.number].over = 1
+
+
+@jit
+def collide(sig, m, each, speed, force):
+    """One tick: `speed` of the tip along the normal, `force` at it."""
+    number, touching = sig.collision, sig.contact != 0
+    if number != m.number:
+        _close(m, each)
+        m.number = number
+        m.touched = 0
+        _begin_flight(m)
+    if 0 <= number < len(each):
+        event = each[number]
+        event.felt = 1
+        if force > event.peak or force != force:  # what is not a number stays
+            event.peak = force
         if touching:
-            self._touched, self._flight = True, Stretch()
-        elif self._touched:
-            self._flight.append(v)
-        self._last = float(v[-1])
-
-    def _close(self, more: bool) -> None:
-        """A collision is over; without a flight after it the other frame was hit immediately, if there is a next collision."""
-        if not 1 <= self._number <= self._most or self._number in self._speeds:
-            return
-        count = self._flight.count
-        if count:
-            self._speeds[self._number] = abs(self._flight.at(count - 1 - count // 4))
-        elif more:
-            self._speeds[self._number] = abs(self._last)
-
-    def speeds(self) -> list[float]:
-        """Speed of the simulated tip along the frames' normal in the flight after each completed collision; call once."""
-        self._close(more=False)
-        return _in_order(self._speeds)
-
-    def peaks(self) -> list[float]:
-        return _in_order(self._peaks)
+            event.touched = 1
+        if sig.in_contact == 1:
+            event.seen = 1
+    if touching:
+        m.touched = 1
+        _begin_flight(m)
+    elif m.touched:
+        _fly(m, speed)
+    m.last = speed
 
 
-def _in_order(found: dict[int, float]) -> list[float]:
-    return [found.get(n, Missing(LOST)) for n in range(1, max(found, default=0) + 1)]
-
-
-def collisions_in(rows: np.ndarray, normal: Any, most: float = math.inf) -> Collisions:
-    found = Collisions(normal, most)
-    feed = Feed(found)
-    feed.feed(rows)
-    feed.end()
+def finished(m: np.ndarray, each: np.ndarray) -> np.ndarray:
+    """The events of many runs with the flight that the end of a run cut short, if there was one."""
+    found = each.copy()
+    at = np.flatnonzero((m["number"] >= 1) & (m["number"] < each.shape[1]) & (m["flight"] > 0))
+    number = m["number"][at]
+    at = at[found["over"][at, number] == 0]
+    number = m["number"][at]
+    speeds, last, rows = m["speeds"][at], m["kept"][at] - 1, np.arange(len(at))
+    where = (m["flight"][at] - 1 - m["flight"][at] // 4) / np.maximum(m["every"][at], 1)
+    first = np.minimum(where.astype(np.int64), last)
+    second = np.minimum(first + 1, last)
+    found["speed"][at, number] = np.abs(speeds[rows, first] + (where - first) * (speeds[rows, second] - speeds[rows, first]))
+    found["over"][at, number] = 1
     return found
-
-
-def speeds_after(rows: np.ndarray, scenario: Any) -> list[float]:
-    """Speed of the simulated tip along the frames' normal in the flight after each completed collision."""
-    return collisions_in(rows, scenario.frames.n_W, scenario.collisions).speeds()
-
-
-def peak_forces(rows: np.ndarray) -> list[float]:
-    """Peak true force of each collision."""
-    return collisions_in(rows, (1.0, 0.0, 0.0)).peaks()

@@ -34,7 +34,7 @@ from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 from hilt.systems.docking.delay_compensation import CODES, COMPENSATE, Compensation
 from hilt.systems.docking.goal import Goal, judge
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
-from hilt.systems.docking.metrics import METRIC_WORDS, DockingMeter
+from hilt.systems.docking.metrics import COUNTER, METRIC_WORDS
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.believe import beliefs_of
 from hilt.systems.docking.twin.bias import TWIN_BIAS
@@ -291,7 +291,7 @@ DOCKING = System(
         Block("touch", CONTACT_OBSERVED, lambda s: ObservedMeeting(s.meeting, s.contact_sensing)),
         Block("books", CONTACT_BOOKS, lambda s: Tip(s.rod.tip, s.rotates)),
     ),
-    metrics=DockingMeter,
+    metrics=COUNTER,
     metric_words=METRIC_WORDS,
     ratios=("cov", "cof"),
     ledger_ports={

@@ -10,23 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.recfunctions import repack_fields
-from scipy.spatial.transform import Rotation
 
-from hilt.core.ledger import kinetic_energy
-from hilt.core.meter import NO_ROWS, Correlation, highest
-from hilt.core.missing import Missing, ratio
+from hilt.core.counter import Column, Counter, Figures
+from hilt.core.missing import Missing
 from hilt.core.verdict import DIVERGED_SPEED
+from hilt.systems.docking import collisions, counting, lead
 from hilt.systems.docking.analysis.bound import bound_cof, effective_mass
-from hilt.systems.docking.collisions import Collisions
-from hilt.systems.docking.collisions import peak_forces as peak_forces
-from hilt.systems.docking.collisions import speeds_after as speeds_after
 
 SWING = 0.02  # rad of a contact's oscillation per tick of the reference: its energy is then accurate to (0.02)²/4
 COARSE = 0.2  # rad, above which there is no reference
 MOST_TICKS = 400_000  # of the reference: about a second of computation
 CHUNK = 4096
-SLIM = ["v_C_des_W", "F_C_true_W", "collision", "contact", "H", "H_rot"]  # what is kept of the reference
+LOST = "no row of this collision is in the recording"
 UNRESOLVED = "the contact is too short for a reference with {} ticks"
 
 METRIC_WORDS = {
@@ -111,27 +106,23 @@ def fineness(scenario: Any) -> int:
 
 def ideal_fine(scenario: Any) -> Ideal:
     """Any other contact: the same bodies in space, computed at an eighth of the tick or finer."""
+    from hilt.systems.docking.docking import DOCKING
+
     finer = fineness(scenario)
     perfect = scenario.in_space(finer)
     if contact_rate(scenario) * perfect.loop.period > COARSE:
         none = Missing(UNRESOLVED.format(round(perfect.loop.duration / perfect.loop.period)))
         return Ideal([none] * scenario.collisions, [none] * scenario.collisions, none)
-    rows = _slim_rows(perfect)
-    return Ideal(speeds_after(rows, perfect), peak_forces(rows), float(kinetic_energy(rows)[-1]))
-
-
-def _slim_rows(scenario: Any) -> np.ndarray:
-    """The signals of a reference that the metrics need; whole rows would take gigabytes."""
-    from hilt.systems.docking.docking import DOCKING
-
-    bench, kept = DOCKING.set_up(scenario), []
+    bench, meter = DOCKING.set_up(perfect), COUNTER(perfect)
     log = np.zeros(CHUNK, DOCKING.row)
     for first in range(0, bench.ticks, CHUNK):
         count = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log[: bench.ticks - first])
-        kept.append(repack_fields(log[:count][SLIM]))
+        meter.take(log[:count])
         if log["done"][count - 1] or log["fault"][count - 1]:
             break
-    return np.concatenate(kept)
+    m, each = meter.counted()
+    each = collisions.finished(m["collisions"], each)[0, : scenario.collisions + 1]
+    return Ideal(_speeds(each), _peaks(each), float(m["energy"][0]))
 
 
 def closed_form(scenario: Any) -> bool:
@@ -146,165 +137,152 @@ def ideal_of(scenario: Any) -> Ideal:
     return ideal_line(scenario) if closed_form(scenario) else ideal_fine(scenario)
 
 
-class DockingMeter:
-    """The metrics of a run."""
-
-    def __init__(self, scenario: Any) -> None:
-        self.scenario = scenario
-        self._collisions = Collisions(scenario.frames.n_W, scenario.collisions)
-        self._momentum, self._command, self._lead = _Momentum(), _Command(scenario), Correlation()
-        self._identified: dict[int, np.ndarray] = {}
-        self._behind = self._power = 0.0
-        self._first = self._last = NO_ROWS
-        self._times: list[float] = []  # of the first two rows
-        self._count = 0
-        self._touched: set[int] = set()  # numbers of the contacts that took place, and of those that the controller saw
-        self._seen: set[int] = set()
-        self._fast: float | None = None
-        self._fastest = self._most_energy = 0.0
-        self._start = math.hypot(*scenario.approach.velocity)
-
-    def take(self, rows: np.ndarray) -> None:
-        if not self._count:
-            self._first, self._times = rows[:1].copy(), rows["t"][:2].tolist()
-        self._last = rows[-1:].copy()
-        self._count += len(rows)
-        self._collisions.take(rows)
-        self._momentum.take(rows)
-        self._command.take(rows)
-        self._lead.take(np.linalg.norm(rows["F_mea_W"], axis=1), np.linalg.norm(rows["F_hat_W"], axis=1))
-        self._touched.update(np.unique(rows["collision"][rows["contact"] != 0]).tolist())
-        self._seen.update(np.unique(rows["collision"][rows["in_contact"] == 1]).tolist())
-        for side in (1, -1):
-            found = np.flatnonzero((rows["contact"] == side) & (rows["identified"] == 1))
-            if len(found):
-                self._identified[side] = rows[found[-1]].copy()
-        speed = np.linalg.norm(rows["v_C_des_W"], axis=1)
-        # The tip of a turning body may leave faster than it arrived, but the bodies may not.
-        growth = np.sqrt(kinetic_energy(rows) / kinetic_energy(self._first)) if self.scenario.rotates else speed / self._start
-        fast = np.flatnonzero(growth > DIVERGED_SPEED)
-        if self._fast is None and len(fast):
-            self._fast = float(rows["t"][fast[0]])
-        self._fastest = highest(self._fastest, speed)
-        self._most_energy = highest(self._most_energy, kinetic_energy(rows))
-        flight = (rows["contact"] == 0) & (rows["collision"] > 0)
-        v, behind = rows["v_C_des_W"][flight], (rows["p_C_des_W"] - rows["p_C_true_W"])[flight]
-        self._power += float(np.einsum("ij,ij->", v, v))
-        self._behind += float(np.einsum("ij,ij->", behind, v))
-
-    def result(self) -> dict[str, Any]:
-        scenario, start = self.scenario, self._start
-        ideal = ideal_of(scenario)
-        cov = [
-            ratio(found, wanted, "in space nothing moves after it")
-            for found, wanted in zip(self._collisions.speeds(), ideal.speeds, strict=False)
-        ]
-        cof = [
-            ratio(found, wanted, "in space there is no force")
-            for found, wanted in zip(self._collisions.peaks(), ideal.peaks, strict=False)
-        ]
-        omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
-        diverged = self._fast is not None or any(each > DIVERGED_SPEED for each in cov)
-        figures: dict[str, Any] = {
-            "cov": cov,
-            "cof": cof,
-            "mean_cof": _mean(cof),
-            "kinetic_energy_ratio": ratio(
-                float(kinetic_energy(self._last)[0]), ideal.energy, "in space nothing moves at the end"
-            ),
-            "contacts_missed": len(self._touched - self._seen),
-            "momentum_drift": self._momentum.drift(),
-            **self._identification(),
-            "force_lead_s": self._force_lead(),
-            # Distance of the robot behind the simulated tip in flight, divided by the speed.
-            "robot_delay_s": ratio(self._behind, self._power, "there was no flight after a contact"),
-            "command_speed_ratio": self._command.speed / start,
-            "command_acceleration_ratio": self._command.acceleration / (start * omega),
-            "diverged": diverged,
-        }
-        if scenario.compensate.method == "twin":
-            turning = math.sqrt(self._most_energy / float(kinetic_energy(self._first)[0])) if scenario.rotates else 0.0
-            figures["max_speed_ratio"] = turning if scenario.rotates else self._fastest / start
-            figures["time_slip_s"] = float(self._last["time_slip"][0])
-        if (least := bound_cof(scenario)) is not None:
-            figures["bound_cof"] = least
-        if diverged:
-            figures["diverged_at_s"] = float(self._last["t"][0]) if self._fast is None else self._fast
-        return figures
-
-    def _force_lead(self) -> float:
-        """Lag of the measured force behind the compensated one."""
-        if not all(self._lead.seen):
-            return Missing("no force was measured")
-        if self._count < 8:
-            return Missing("the run has fewer than 8 ticks")
-        return self._lead.shift() * (self._times[1] - self._times[0])
-
-    def _identification(self) -> dict[str, float]:
-        """Errors of the last valid estimate at each frame; the worse one counts."""
-        contact = self.scenario.contact
-        stiffness, damping = [], []
-        for side, k in ((1, contact.stiffness), (-1, contact.stiffness * contact.rear_stiffness_ratio)):
-            row = self._identified.get(side)
-            if row is not None:
-                critical = 2.0 * math.sqrt(k * self.scenario.reduced_mass)
-                stiffness.append(abs(float(row["k_hat"]) / k - 1.0))
-                damping.append(abs(float(row["c_hat"]) - contact.damping) / critical)
-        none = Missing("no contact was identified")
-        return {"stiffness_error": max(stiffness, default=none), "damping_error_of_critical": max(damping, default=none)}
+def _speeds(each: np.ndarray) -> list[float]:
+    return _in_order(each, "over", "speed")
 
 
-def _mean(cof: list[float]) -> float:
-    if not cof:
-        return Missing("there was no contact")
-    return next((each for each in cof if isinstance(each, Missing)), float(np.mean(cof)))
+def _peaks(each: np.ndarray) -> list[float]:
+    return _in_order(each, "felt", "peak")
 
 
-def _turned(q: np.ndarray, tip: Any) -> np.ndarray:
-    """The tip, to which the limits apply, in the attitude of each row; NaN where a recording has no attitude."""
-    found = np.full((len(q), 3), np.nan)
-    whole = np.isfinite(q).all(axis=1) & q.any(axis=1)
-    if whole.any():
-        found[whole] = Rotation.from_quat(q[whole], scalar_first=True).apply(tip)
-    return found
+def _in_order(each: np.ndarray, known: str, value: str) -> list[float]:
+    """Of every collision up to the last known one."""
+    numbers = np.flatnonzero(each[known][1:]) + 1
+    last = int(numbers[-1]) if len(numbers) else 0
+    return [float(each[value][n]) if each[known][n] else Missing(LOST) for n in range(1, last + 1)]
 
 
-class _Command:
-    """Largest commanded speed and acceleration: the simulated tip's, or for the twin the differences of its command."""
-
-    def __init__(self, scenario: Any) -> None:
-        self._twin, self._tip, self._period = scenario.compensate.method == "twin", scenario.rod.tip, scenario.loop.period
-        self._before = np.zeros((0, 3))  # the last row or, for positions, the last two
-        self.speed = self.acceleration = 0.0
-
-    def take(self, rows: np.ndarray) -> None:
-        if self._twin:
-            places = np.concatenate([self._before, rows["X_WB_cmd"]["p"] + _turned(rows["X_WB_cmd"]["q"], self._tip)])
-            self._before = places[-2:].copy()
-            v = np.diff(places, axis=0) / self._period
-        else:
-            v = np.concatenate([self._before, rows["v_C_des_W"]])
-            self._before = v[-1:].copy()
-        self.speed = highest(self.speed, np.linalg.norm(v, axis=1))
-        self.acceleration = highest(self.acceleration, np.linalg.norm(np.diff(v, axis=0), axis=1) / self._period)
+def speeds_after(rows: np.ndarray, scenario: Any) -> list[float]:
+    """Speed of the simulated tip along the frames' normal in the flight after each completed collision."""
+    return _speeds(counting.counted(rows, scenario)[1][0, : scenario.collisions + 1])
 
 
-class _Momentum:
+def peak_forces(rows: np.ndarray, scenario: Any) -> list[float]:
+    """Peak true force of each collision."""
+    return _peaks(counting.counted(rows, scenario, int(rows["collision"].max(initial=0)))[1][0])
+
+
+def _line_of(ideal: Ideal, most: int) -> list[Any]:
+    """Speeds and peaks of as many collisions, and the reason of those that are missing."""
+    rest = [math.nan] * (most - len(ideal.speeds))
+    missing = next((each.reason for each in ideal.speeds if isinstance(each, Missing)), "")
+    return [[*ideal.speeds, *rest], [*ideal.peaks, *rest], missing]
+
+
+def _ratios(found: np.ndarray, known: np.ndarray, ideals: Figures, kind: int, most: int, nothing: str) -> Column:
+    """Of each collision: found over ideal, as far as there are both."""
+    wanted = ideals.column(lambda each: _line_of(each, most)[kind])
+    reasons = ideals.column(lambda each: _line_of(each, most)[2], object)
+    counts = np.minimum(
+        most - np.argmax(known[:, ::-1], axis=1), ideals.column(lambda each: len(each.speeds), np.int64)
+    ) * known.any(axis=1)
+    unknown = np.isnan(wanted) & (reasons != "")[:, None]
+    lost = ~known & ~unknown
+    values = np.where(lost, np.nan, found) / wanted
+    still = ~unknown & (wanted == 0.0)
+    values[still] = np.nan
+    return Column(values, ((unknown, reasons), (still, nothing), (lost, LOST)), counts)
+
+
+def _ratio(found: np.ndarray, wanted: np.ndarray, reason: str) -> Column:
+    """found/wanted, missing where `wanted` is zero."""
+    still = wanted == 0.0
+    return Column(np.where(still, np.nan, found / np.where(still, 1.0, wanted)), ((still, reason),))
+
+
+def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: Figures, bounds: Figures) -> dict[str, Column]:
+    """The metrics of many runs."""
+    all_each = collisions.finished(m["collisions"], each)
+    each = all_each[:, 1:]
+    most = int(q["collisions"].max())
+    beyond = np.arange(1, most + 1)[None, :] > q["collisions"][:, None]
+    over, felt = ((each[name][:, :most] != 0) & ~beyond for name in ("over", "felt"))
+    cov = _ratios(each["speed"][:, :most], over, ideals, 0, most, "in space nothing moves after it")
+    cof = _ratios(each["peak"][:, :most], felt, ideals, 1, most, "in space there is no force")
+    listed = np.arange(most)[None, :] < cov.entries[:, None]  # type: ignore[index]
+    diverged = (m["fast"] != 0) | ((cov.values > DIVERGED_SPEED) & listed).any(axis=1)
+    omega = np.sqrt(q["k"] / q["mass"])
+    energy = ideals.column(lambda ideal: ideal.energy)
+    unknown = ideals.column(lambda ideal: getattr(ideal.energy, "reason", ""), object)
+    twin, rotates = q["twin"] != 0, q["rotates"] != 0
+    turning = np.sqrt(m["most_energy"] / m["H"])
+    least = bounds.column(lambda bound: math.nan if bound is None else bound)
+    return {
+        "cov": cov,
+        "cof": cof,
+        "mean_cof": _mean(cof),
+        "kinetic_energy_ratio": Column(
+            np.where(energy == 0.0, np.nan, m["energy"] / np.where(energy == 0.0, 1.0, energy)),
+            ((unknown != "", unknown), (energy == 0.0, "in space nothing moves at the end")),
+        ),
+        "contacts_missed": Column(((all_each["touched"] != 0) & (all_each["seen"] == 0)).sum(axis=1)),
+        "momentum_drift": _drift(m),
+        **_identification(m, q),
+        "force_lead_s": _force_lead(m),
+        # Distance of the robot behind the simulated tip in flight, divided by the speed.
+        "robot_delay_s": _ratio(m["behind"], m["power"], "there was no flight after a contact"),
+        "command_speed_ratio": Column(m["command_speed"] / q["start"]),
+        "command_acceleration_ratio": Column(m["command_acceleration"] / (q["start"] * omega)),
+        "max_speed_ratio": Column(np.where(rotates, turning, m["fastest"] / q["start"]), present=twin),
+        "time_slip_s": Column(m["time_slip"], present=twin),
+        "bound_cof": Column(least, present=~np.isnan(least)),
+        "diverged": Column(diverged),
+        "diverged_at_s": Column(np.where(m["fast"] != 0, m["fast_t"], m["t"]), present=diverged),
+    }
+
+
+def _mean(cof: Column) -> Column:
+    """Of all collisions of a run; missing if one of them is."""
+    assert cof.entries is not None
+    listed = np.arange(cof.values.shape[1])[None, :] < cof.entries[:, None]
+    total = np.where(listed, cof.values, 0.0).sum(axis=1)
+    none = cof.entries == 0
+    causes = [((where & listed).any(axis=1), reason) for where, reason in cof.why]
+    return Column(
+        total / np.where(none, 1, cof.entries) + np.where(none, np.nan, 0.0), ((none, "there was no contact"), *causes)
+    )
+
+
+def _drift(m: np.ndarray) -> Column:
     """Largest change of the momentum from the first row."""
+    scale, own = (np.linalg.norm(m[name], axis=1) for name in ("P_N", "L_N"))
+    own = np.maximum(scale, own)
+    still = (scale == 0.0) | (own == 0.0)
+    linear, angular = m["linear"] / np.where(still, 1.0, scale), m["angular"] / np.where(still, 1.0, own)
+    return Column(np.where(still, np.nan, np.maximum(linear, angular)), ((still, "nothing moves in the common frame"),))
 
-    def __init__(self) -> None:
-        self._first: np.ndarray | None = None
-        self._linear = self._angular = 0.0
 
-    def take(self, rows: np.ndarray) -> None:
-        if self._first is None:
-            self._first = rows[:1].copy()
-        self._linear = highest(self._linear, np.abs(rows["P_N"] - self._first["P_N"]))
-        self._angular = highest(self._angular, np.abs(rows["L_N"] - self._first["L_N"]))
+def _force_lead(m: np.ndarray) -> Column:
+    """Lag of the measured force behind the compensated one."""
+    unseen = (m["lead"]["seen"] == 0) | (m["lead"]["used_any"] == 0)
+    short = m["count"] < 8
+    values = np.where(unseen | short, np.nan, lead.shift(m["lead"]) * m["step"])
+    return Column(values, ((unseen, "no force was measured"), (short, "the run has fewer than 8 ticks")))
 
-    def drift(self) -> float:
-        assert self._first is not None
-        scale = float(np.linalg.norm(self._first["P_N"][0]))
-        own = max(scale, float(np.linalg.norm(self._first["L_N"][0])))
-        still = "nothing moves in the common frame"
-        return max(ratio(self._linear, scale, still), ratio(self._angular, own, still))
+
+def _identification(m: np.ndarray, q: np.ndarray) -> dict[str, Column]:
+    """Errors of the last valid estimate at each frame; the worse one counts."""
+    stiffness, damping = np.full(len(m), -np.inf), np.full(len(m), -np.inf)
+    for side, k in (("front", q["k"]), ("rear", q["k_rear"])):
+        found = m[side]["found"] != 0
+        critical = 2.0 * np.sqrt(k * q["mass"])
+        stiffness = np.where(found, np.maximum(stiffness, np.abs(m[side]["k"] / k - 1.0)), stiffness)
+        damping = np.where(found, np.maximum(damping, np.abs(m[side]["c"] - q["c"]) / critical), damping)
+    none = (m["front"]["found"] == 0) & (m["rear"]["found"] == 0)
+    columns = {"stiffness_error": stiffness, "damping_error_of_critical": damping}
+    return {
+        name: Column(np.where(none, np.nan, each), ((none, "no contact was identified"),)) for name, each in columns.items()
+    }
+
+
+COUNTER = Counter(
+    state=counting.STATE,
+    event=collisions.EVENT,
+    params=counting.PARAMS,
+    events=counting.events,
+    pack=counting.pack,
+    step=counting.count_step,
+    feed=counting.feed,
+    figures=(ideal_of, bound_cof),
+    result=result,
+)

@@ -135,7 +135,7 @@ def run(
             rows = rows_of(values.model_copy(update={"seed": seed, "prior": prior}), log)
             faults += int(rows["fault"][-1] != 0)
             cov.append(padded(speeds_after(rows, values), ideal.speeds))
-            cof.append(padded(peak_forces(rows), ideal.peaks))
+            cof.append(padded(peak_forces(rows, values), ideal.peaks))
             slips.append(rows["time_slip"][-1])
             speeds.append(np.abs(rows["v_C_des_W"][:, 0]).max() / v0)
             command = np.diff(rows["X_WB_cmd"]["p"][:, 0]) / values.loop.period

@@ -116,7 +116,7 @@ def run(
                 prior = values.prior.model_copy(update=told(seed))
                 rows = rows_of(values.model_copy(update={"seed": seed, "prior": prior}), log)
                 faults += int(rows["fault"][-1] != 0 or rows["collision"][-1] != values.collisions)
-                cof.append(padded(peak_forces(rows), ideal.peaks))
+                cof.append(padded(peak_forces(rows, values), ideal.peaks))
                 energy.append(float(DOCKING.stored_energy(rows)[-1]) / ideal.energy)
                 slips.append(float(rows["time_slip"][-1]))
                 held.append(kept(rows, values))
@@ -164,6 +164,6 @@ def first_touches(robot: Robot, geometry: Geometry, seeds: Sequence[int] = range
         faults += int(rows["fault"][-1] != 0 or rows["collision"][-1] != values.collisions)
         slip = max(slip, float(rows["time_slip"][-1]))
         held.append(kept(rows, values))
-        found.append(peak_forces(rows)[0] / ideal.peaks[0])
+        found.append(peak_forces(rows, values)[0] / ideal.peaks[0])
     bound = math.nan if least is None else least
     return FirstTouches(np.array(found), bound, slip, faults, Kept(*(float(most) for most in np.max(held, axis=0))))

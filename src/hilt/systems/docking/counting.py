@@ -1,0 +1,173 @@
+"""What is counted of a docking run while it goes on; metrics.py makes metrics of it."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.verdict import DIVERGED_SPEED
+from hilt.maths import so3, vec
+from hilt.systems.docking import collisions, lead
+from hilt.systems.docking.collisions import collide
+from hilt.systems.docking.lead import correlate
+
+IDENTIFIED = record(k="f8", c="f8", found="i8")
+STATE = record(
+    count="i8",
+    t="f8",  # of the last row
+    step="f8",  # from the first row to the second
+    P_N=3,  # at the start
+    L_N=3,
+    H="f8",
+    linear="f8",  # largest change of the momentum
+    angular="f8",
+    energy="f8",  # of the last row
+    most_energy="f8",
+    fastest="f8",
+    fast="i8",  # whether the bodies were too fast at any time, and when first
+    fast_t="f8",
+    before=3,  # velocity of the command in the row before, and its place
+    place=3,
+    command_speed="f8",
+    command_acceleration="f8",
+    behind="f8",  # of the robot, times its speed, summed in flight
+    power="f8",
+    time_slip="f8",
+    front=IDENTIFIED,
+    rear=IDENTIFIED,
+    collisions=collisions.STATE,
+    lead=lead.STATE,
+)
+PARAMS = record(
+    period="f8",
+    normal=3,
+    tip=3,
+    start="f8",  # speed
+    twin="i8",
+    rotates="i8",
+    collisions="i8",
+    k="f8",
+    k_rear="f8",
+    c="f8",
+    mass="f8",
+    lead=lead.PARAMS,
+)
+
+
+def pack(q: Any, scenario: Any) -> None:
+    contact = scenario.contact
+    q.period = scenario.loop.period
+    q.normal[:] = scenario.frames.n_W
+    q.tip[:] = scenario.rod.tip
+    q.start = math.hypot(*scenario.approach.velocity)
+    q.twin = scenario.compensate.method == "twin"
+    q.rotates = scenario.rotates
+    q.collisions = scenario.collisions
+    q.k, q.k_rear, q.c = contact.stiffness, contact.stiffness * contact.rear_stiffness_ratio, contact.damping
+    q.mass = scenario.reduced_mass
+    q.lead.reach = lead.reach(scenario.robot.delay, scenario.loop.period)
+
+
+def events(scenario: Any) -> int:
+    """Collisions are numbered from 1, and the last may be followed by another."""
+    return int(scenario.collisions) + 2
+
+
+@jit
+def _norm(a):
+    return math.sqrt(vec.dot(a, a))
+
+
+@jit
+def _larger(before, new):
+    """The larger of two; what is not a number stays."""
+    return new if new > before or new != new else before
+
+
+@jit
+def _largest_change(before, now, first):
+    for i in range(3):
+        before = _larger(before, abs(now[i] - first[i]))
+    return before
+
+
+@jit
+def _command(sig, m, q):
+    """Largest commanded speed and acceleration: the simulated tip's, or for the twin the differences of its command."""
+    ticks = m.count
+    if q.twin:
+        a = so3.load(sig.X_WB_cmd.q)
+        known = a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0  # not in every recording
+        turned = so3.rotate(a, vec.load(q.tip)) if known else (math.nan, math.nan, math.nan)
+        place = vec.add(vec.load(sig.X_WB_cmd.p), turned)
+        v = vec.scale(1.0 / q.period, vec.sub(place, vec.load(m.place)))
+        vec.store(m.place, place)
+        ticks -= 1
+    else:
+        v = vec.load(sig.v_C_des_W)
+    if ticks >= 0:
+        m.command_speed = _larger(m.command_speed, _norm(v))
+    if ticks >= 1:
+        m.command_acceleration = _larger(m.command_acceleration, _norm(vec.sub(v, vec.load(m.before))) / q.period)
+    vec.store(m.before, v)
+
+
+@jit
+def _identification(sig, m):
+    """The last valid estimate at each frame."""
+    if sig.identified == 1 and sig.contact != 0:
+        side = m.front if sig.contact == 1 else m.rear
+        side.k = sig.k_hat
+        side.c = sig.c_hat
+        side.found = 1
+
+
+@jit
+def count_step(sig, m, each, q):
+    v, n = vec.load(sig.v_C_des_W), vec.load(q.normal)
+    energy, speed = sig.H + sig.H_rot, _norm(v)
+    if m.count == 0:
+        vec.store(m.P_N, vec.load(sig.P_N))
+        vec.store(m.L_N, vec.load(sig.L_N))
+        m.H = energy
+        m.fast_t = math.nan
+        m.step = -sig.t
+    elif m.count == 1:
+        m.step += sig.t
+    collide(sig, m.collisions, each, vec.dot(v, n), _norm(vec.load(sig.F_C_true_W)))
+    m.linear = _largest_change(m.linear, sig.P_N, m.P_N)
+    m.angular = _largest_change(m.angular, sig.L_N, m.L_N)
+    _command(sig, m, q)
+    correlate(m.lead, q.lead, sig.in_contact == 1, _norm(vec.load(sig.F_mea_W)), _norm(vec.load(sig.F_hat_W)))
+    _identification(sig, m)
+    # The tip of a turning body may leave faster than it arrived, but the bodies may not.
+    growth = math.sqrt(energy / m.H) if q.rotates else speed / q.start
+    if m.fast == 0 and growth > DIVERGED_SPEED:
+        m.fast = 1
+        m.fast_t = sig.t
+    m.fastest = _larger(m.fastest, speed)
+    m.most_energy = _larger(m.most_energy, energy)
+    if sig.contact == 0 and sig.collision > 0:
+        m.power += vec.dot(v, v)
+        m.behind += vec.dot(vec.sub(vec.load(sig.p_C_des_W), vec.load(sig.p_C_true_W)), v)
+    m.energy = energy
+    m.time_slip = sig.time_slip
+    m.t = sig.t
+    m.count += 1
+
+
+@jit
+def feed(rows, m, each, q):
+    for k in range(len(rows)):
+        count_step(rows[k], m[0], each, q[0])
+
+
+def counted(rows: np.ndarray, scenario: Any, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The record and the events of rows in memory."""
+    m, q = np.zeros(1, STATE), np.zeros(1, PARAMS)
+    each = np.zeros((1, events(scenario) if most is None else most + 1), collisions.EVENT)
+    pack(q[0], scenario)
+    feed(rows, m, each[0], q)
+    return m, collisions.finished(m["collisions"], each)

@@ -1,0 +1,57 @@
+"""The lead of the compensated force over the measured one: the shift at which the two agree best while there is contact.
+
+    S(s) = Σ |F_mea|(t) |F_hat|(t - s)   over the ticks t in which the controller sees a contact, |s| ≤ reach
+
+Both directions are summed from values of the past: what S needs from the future is added when that future has come.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+
+MOST = 256  # ticks
+_LENGTH = MOST + 1
+PARAMS = record(reach="i8")
+# Values are written twice, `_LENGTH` apart, so that the last ones lie in one piece.
+STATE = record(measured=2 * _LENGTH, used=2 * _LENGTH, sums=2 * MOST + 1, at="i8", since="i8", seen="i8", used_any="i8")
+
+
+def reach(delay: float, period: float) -> int:
+    """The lead makes up for a delay, so it is about as long."""
+    return min(MOST, 8 + math.ceil(1.25 * delay / period))
+
+
+@jit
+def correlate(m, q, in_contact, measured, used):
+    """One tick: the sizes of the measured force and of the one that drives the bodies."""
+    m.at = m.at + 1 if m.at + 1 < _LENGTH else 0
+    last = m.at + _LENGTH
+    m.used[m.at] = m.used[last] = used
+    m.measured[m.at] = m.measured[last] = measured if in_contact else 0.0
+    if measured != 0.0:
+        m.seen = 1
+    if used != 0.0:
+        m.used_any = 1
+    if in_contact:
+        m.since = q.reach + 1
+        for s in range(q.reach + 1):
+            m.sums[MOST + s] += measured * m.used[last - s]
+    if m.since > 0:
+        m.since -= 1
+        for s in range(1, q.reach + 1):
+            m.sums[MOST - s] += m.measured[last - s] * used
+
+
+def shift(m: np.ndarray) -> np.ndarray:
+    """The shift with the largest sum in each of many runs, in ticks and fractions of one."""
+    sums = m["sums"]
+    runs, best = np.arange(len(m)), np.argmax(sums, axis=1)
+    inside = (best > 0) & (best < 2 * MOST)
+    left, middle, right = (sums[runs, np.clip(best + i, 0, 2 * MOST)] for i in (-1, 0, 1))
+    bend = left - 2.0 * middle + right
+    with np.errstate(all="ignore"):
+        part = np.where(inside & (bend != 0.0), 0.5 * (left - right) / bend, 0.0)
+    return best - MOST + part
