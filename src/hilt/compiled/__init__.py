@@ -12,6 +12,7 @@ import functools
 import os
 import shutil
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,17 @@ import numba
 from llvmlite import binding
 from numba import types
 from numba.core import caching
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from hilt.compiled import inner, private, reach
 from hilt.compiled.interpreted import interpreted as interpreted
 
+# Two records that begin alike, met by one process: the same fields at the same places, so no harm.
+warnings.filterwarnings("ignore", r"[\s\S]*has been considered a subtype", NumbaExperimentalFeatureWarning)
+
 _KEPT = 4  # versions of a module
 _KEPT_SECONDS = 7 * 24 * 3600.0
+SOURCE = "source.py"  # what a program wrote
 _SAID = "HILT_NO_CACHE"  # in the environment, so that children do not say it again
 
 
@@ -86,7 +92,7 @@ def keep_source(name: str, stamp: str, text: str) -> Path | None:
     """
     if ROOT is None:
         return None
-    file = ROOT / f"{name}-{stamp}" / "source.py"
+    file = ROOT / f"{name}-{stamp}" / SOURCE
     if not file.is_file():
         _make(file.parent)
         draft = file.with_name(f"{os.getpid()}.draft")  # another process may be writing the same
@@ -191,6 +197,11 @@ def jit(function: Any) -> Any:
 def jit_apart(function: Any) -> Any:
     """For a big function that is called from several places: copied into each of them it would cost seconds of compiling."""
     return _compiled(function, forceinline=False)  # said, since otherwise the caller's is inherited
+
+
+def jit_free(function: Any) -> Any:
+    """For a loop that runs long: other threads of Python go on meanwhile."""
+    return _compiled(function, forceinline=True, nogil=True)
 
 
 def plain(function: Any) -> Any:

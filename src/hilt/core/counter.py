@@ -18,7 +18,7 @@ class Column:
     """One metric of many runs; in a list every run may have its own number of entries."""
 
     values: np.ndarray  # (runs,) or (runs, entries)
-    why: tuple[tuple[np.ndarray, str | Sequence[str]], ...] = ()  # where a value is missing, and the reason, one or one a run
+    why: tuple[tuple[Any, str | np.ndarray], ...] = ()  # where a value is missing, and the reason, one or one a run
     entries: np.ndarray | None = None  # of each run, in a list
     present: np.ndarray | None = None  # runs that have this metric; all if not given
 

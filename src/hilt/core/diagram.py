@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hilt.compiled import importable, jit, keep_source, plain, progress, reach
-from hilt.core.stage import Blocks
+from hilt.compiled import SOURCE, importable, jit, jit_free, keep_source, plain, progress, reach
+from hilt.core.stage import Blocks, nothing
 
 HEAD = '''"""The block diagram of {name}, written by hilt/core/diagram.py from the system's table."""
 '''
@@ -26,17 +26,50 @@ def {name}(row, {state}, p):
 """
 BATCH = '''
 
-def batch(row, x, w, p, log):
-    """Plant and tick in a compiled loop; returns the number of rows."""
+def go_on(row, x, w, p, log, first):
+    """Plant and tick in a compiled loop, from tick `first` on; returns the number of rows."""
     for k in range(len(log)):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
+        row[0].tick = first + k
+        row[0].t = (first + k) * p[0].dt
         plant(row, w, p)
         tick(row, x, p)
         log[k] = row[0]
         if row[0].fault or row[0].done:
             return k + 1
     return len(log)
+
+
+def batch(row, x, w, p, log):
+    return go_on(row, x, w, p, log, 0)
+'''
+SWEEP = '''
+
+def reset(row, x, w, p):
+    sig, x, w, p = row[0], x[0], w[0], p[0]
+    sig.fault_axis = -1
+{resets}
+
+
+def sweep(first, last, row, x, w, blank_row, blank_x, blank_w, p, ticks, m, each, q, ends):
+    """Run after run, each in the same memory; what is counted of it is all that is kept."""
+    for i in range(first, last):
+        row[0] = blank_row[0]
+        x[0] = blank_x[0]
+        w[0] = blank_w[0]
+        own = p[i : i + 1]
+        reset(row, x, w, own)
+        k = 0
+        while k < ticks[i]:
+            row[0].tick = k
+            row[0].t = k * own[0].dt
+            plant(row, w, own)
+            tick(row, x, own)
+            count_step(row[0], m[i], each[i], q[i])
+            k += 1
+            if row[0].fault or row[0].done:
+                break
+        ends[i].ticks = k
+        ends[i].fault = row[0].fault
 '''
 
 
@@ -48,6 +81,7 @@ class Code:
     plant: Callable[..., None]  # (row, w, p): set-points to measurements; replaced by the real thing in the lab
     observe: Callable[..., None]  # (row, w, p): what remains of the plant in the lab
     batch: Callable[..., int]  # (row, x, w, p, log): plant and tick in a compiled loop
+    go_on: Callable[..., int]  # (row, x, w, p, log, first): the same for a part of a run
 
 
 def _function(name: str, state: str, blocks: Blocks) -> str:
@@ -65,33 +99,55 @@ def _file(function: Any) -> Path:
     return Path(plain(function).__code__.co_filename)
 
 
-def _stamp(text: str, blocks: Blocks) -> str | None:
+def _stamp(text: str, functions: dict[str, Any]) -> str | None:
     """A hash of all the sources that the code is made of; None if some have no file, as in a notebook, or no module's name."""
     found = hashlib.sha256(text.encode())
-    for block in blocks:
-        file = _file(block.kind.step)
-        if not file.is_file() or not importable(block.kind.step):
+    for name, function in functions.items():
+        file, own = _file(function), plain(function)
+        if not file.is_file() or not importable(function):
             return None
-        step = plain(block.kind.step)
-        found.update(f"{block.name} {step.__module__} {step.__qualname__} {reach.digest(file)}".encode())
+        known = file.parent.name if file.name == SOURCE else reach.digest(file)  # a module of ours is called by its own stamp
+        found.update(f"{name} {own.__module__} {own.__qualname__} {known}".encode())
     return found.hexdigest()[:16]
 
 
 def build(name: str, tick: Blocks, plant: Blocks, observe: Blocks) -> Code:
     """Compile a diagram, or load it from the cache."""
     blocks = (*tick, *plant, *observe)
-    text = source(name, tick, plant, observe)
-    stamp = _stamp(text, blocks)
+    steps = {f"{block.name}_step": block.kind.step for block in blocks}
+    made = _module(name, source(name, tick, plant, observe), steps)
+    for each, compiled in (("tick", jit), ("plant", jit), ("observe", jit), ("go_on", jit_free), ("batch", jit_free)):
+        made[each] = compiled(made[each])  # what calls it finds the compiled one
+    return Code(*(made[each] for each in ("tick", "plant", "observe", "batch", "go_on")))
+
+
+def build_sweep(name: str, code: Code, tick: Blocks, world: Blocks, count_step: Callable[..., None]) -> Callable[..., None]:
+    """Many runs in a compiled loop: `tick` and `world` are the blocks in the order of their start."""
+    resets = [
+        (block, state) for blocks, state in ((tick, "x"), (world, "w")) for block in blocks if block.kind.reset is not nothing
+    ]
+    calls = [f"    {block.name}_reset(sig, {state}.{block.name}, p.{block.name})" for block, state in resets]
+    functions = {f"{block.name}_reset": block.kind.reset for block, _ in resets}
+    text = HEAD.format(name=name) + SWEEP.format(resets="\n".join(calls))
+    made = _module(name, text, {**functions, "count_step": count_step}, {"tick": code.tick, "plant": code.plant})
+    made["reset"] = jit(made["reset"])
+    made["sweep"] = jit_free(made["sweep"])
+    found: Callable[..., None] = made["sweep"]
+    return found
+
+
+def _module(name: str, text: str, functions: dict[str, Any], made: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The names of a module with this source, in which the functions are known; `made` come from another such module."""
+    stamp = _stamp(text, {**functions, **(made or {})})
     short = hashlib.sha256(text.encode()).hexdigest()[:8]
     file = keep_source(f"diagram.{name}.{short}", stamp, text) if stamp else None
     shown = str(file) if file else f"<diagram of {name}>"
     linecache.cache[shown] = (len(text), None, text.splitlines(keepends=True), shown)
-    module = ModuleType(f"hilt_diagram_{name.replace('-', '_')}_{short}_{stamp or id(blocks)}")
+    module = ModuleType(f"hilt_diagram_{name.replace('-', '_')}_{short}_{stamp or id(functions)}")
     sys.modules[module.__name__] = module  # compiled code is found again by the name of its module
-    made = vars(module)
-    made[progress.DIAGRAM] = name
-    made.update({f"{block.name}_step": block.kind.step for block in blocks})
-    exec(compile(text, shown, "exec"), made)
-    for each in ("tick", "plant", "observe", "batch"):  # the batch finds the compiled ones
-        made[each] = jit(made[each])
-    return Code(made["tick"], made["plant"], made["observe"], made["batch"])
+    found = vars(module)
+    found[progress.DIAGRAM] = name
+    found.update(functions)
+    found.update(made or {})
+    exec(compile(text, shown, "exec"), found)
+    return found

@@ -55,7 +55,27 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class _Diagram:
+class Used:
+    """The blocks that a scenario uses."""
+
+    tick: Blocks
+    plant: Blocks
+    observe: Blocks
+
+    @property
+    def resets(self) -> tuple[Blocks, Blocks]:
+        """The blocks of the tick, and those of the world, in the order in which they start."""
+        return _starting(self.tick), _starting((*self.plant, *self.observe))
+
+    @property
+    def believing(self) -> Blocks:
+        """Packed from beliefs. A block that plant and lab share belongs to the world in a simulation."""
+        world = {block.name for block in self.plant}
+        return tuple(block for block in _once((*self.tick, *self.observe)) if block.name not in world)
+
+
+@dataclass(frozen=True)
+class Diagram:
     """What a given choice of blocks is computed with."""
 
     x: np.dtype
@@ -109,12 +129,14 @@ class System:
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, not part of it
     judge: Callable[[Any], Verdict] | None = None  # of a result: whether it met the scenario's goal
     row: np.dtype = field(init=False)
-    _diagrams: dict[Any, _Diagram] = field(init=False, repr=False, compare=False)
+    _diagrams: dict[Any, Diagram] = field(init=False, repr=False, compare=False)
+    _many: dict[Any, Callable[..., None]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = {name for block in self.blocks for name in (*block.kind.reads, *block.kind.writes)}
         object.__setattr__(self, "row", signals.row_type(names))
         object.__setattr__(self, "_diagrams", {})
+        object.__setattr__(self, "_many", {})
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {self.summary}; scenarios {', '.join(self.scenario_files)}>"
@@ -162,19 +184,23 @@ class System:
 
     def set_up(self, scenario: Any) -> Bench:
         """Memory and start values for one run of a scenario: the plant's from the world, all others from the beliefs."""
-        believed = scenario.believed
-        tick, plant, observe = self._tick_of(believed), used(self.plant, scenario), used(self.observe, believed)
-        made = self._diagram(tick, plant, observe)
+        found, believed = self.used_by(scenario), scenario.believed
+        made = self.diagram(found)
         row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w, made.p))
         sig, params = row[0], p[0]
         sig.fault_axis = -1
         params.dt = scenario.loop.period
-        pack((*tick, *observe), params, believed)
-        pack(plant, params, scenario)  # last: a block shared with `observe` belongs to the world here
-        for blocks, state in ((_once(tick), x), (_once((*plant, *observe)), w)):
-            for block in sorted(blocks, key=lambda block: not block.starts_first):
+        pack(found.believing, params, believed)
+        pack(found.plant, params, scenario)
+        for blocks, state in zip(found.resets, (x, w), strict=True):
+            for block in blocks:
                 sparing(block.kind.reset)(sig, state[0][block.name], params[block.name])
         return Bench(row, x, w, p, round(scenario.loop.duration / scenario.loop.period) + 1, made.code)
+
+    def used_by(self, scenario: Any) -> Used:
+        """The blocks that a scenario uses: of the plant by the world, of all others by the beliefs."""
+        believed = scenario.believed
+        return Used(self._tick_of(believed), used(self.plant, scenario), used(self.observe, believed))
 
     def _tick_of(self, scenario: Any) -> Blocks:
         """The blocks of the tick that a scenario uses, with the user-defined method if it names one."""
@@ -201,11 +227,13 @@ class System:
                 key=place.key,
             )
 
-    def _diagram(self, tick: Blocks, plant: Blocks, observe: Blocks) -> _Diagram:
+    def diagram(self, found: Used) -> Diagram:
+        """Types and code for a choice of blocks."""
+        tick, plant, observe = found.tick, found.plant, found.observe
         key = tuple((block.name, id(block.kind)) for block in (*tick, *plant, *observe))
         if key not in self._diagrams:
             every = _once((*tick, *plant, *observe))
-            self._diagrams[key] = _Diagram(
+            self._diagrams[key] = Diagram(
                 x=signals.record(**{block.name: block.kind.state for block in _once(tick)}),
                 w=signals.record(**{block.name: block.kind.state for block in _once((*plant, *observe))}),
                 p=signals.record(dt="f8", **{block.name: block.kind.params for block in every}),
@@ -213,6 +241,14 @@ class System:
                 blocks=every,
             )
         return self._diagrams[key]
+
+    def many(self, found: Used, count_step: Callable[..., None]) -> Callable[..., None]:
+        """The compiled loop over many runs, which calls `count_step(sig, m, each, q)` after every tick."""
+        made = self.diagram(found)
+        key = id(made), id(count_step)
+        if key not in self._many:
+            self._many[key] = diagram.build_sweep(self.name, made.code, *found.resets, count_step)
+        return self._many[key]
 
     def with_block(
         self, kind: StageKind, after: str, name: str | None = None, section: Callable[[Any], Any] = nothing
@@ -252,6 +288,11 @@ def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
 def used(blocks: Blocks, scenario: Any) -> Blocks:
     """The blocks that a scenario uses."""
     return tuple(block for block in blocks if block.when(scenario))
+
+
+def _starting(blocks: Iterable[Block]) -> Blocks:
+    """In the order in which they set their start values."""
+    return tuple(sorted(_once(blocks), key=lambda block: not block.starts_first))
 
 
 def _once(blocks: Iterable[Block]) -> Blocks:

@@ -5,10 +5,12 @@ largest error (`cov_error`).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from hilt.core.counter import Column, Counter
 from hilt.core.system import System
 from hilt.job import Result
 
@@ -28,12 +30,26 @@ def flat(system: System, metrics: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@dataclass(frozen=True)
+class End:
+    """What a sweep keeps of one run."""
+
+    metrics: dict[str, Any]
+    ticks: int
+    fault: int
+
+
 def of_results(system: System, results: Sequence[Result]) -> Columns:
-    rows = [flat(system, result.metrics) for result in results]
+    """Of runs whose rows are there."""
+    return of_ends(system, [End(each.metrics, int(each.rows["tick"][-1]) + 1, int(each.rows["fault"][-1])) for each in results])
+
+
+def of_ends(system: System, ends: Sequence[End]) -> Columns:
+    rows = [flat(system, end.metrics) for end in ends]
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: _column([row.get(name, np.nan) for row in rows]) for name in names}
-    columns["ticks"] = np.array([result.rows["tick"][-1] + 1 for result in results], np.int64)
-    columns["fault"] = np.array([result.rows["fault"][-1] for result in results], np.int32)
+    columns["ticks"] = np.array([end.ticks for end in ends], np.int64)
+    columns["fault"] = np.array([end.fault for end in ends], np.int32)
     return columns
 
 
@@ -41,3 +57,36 @@ def _column(values: list[Any]) -> np.ndarray:
     if all(isinstance(value, bool) for value in values):
         return np.array(values, bool)
     return np.array(values, np.float64)
+
+
+def of_counted(system: System, counter: Counter, packed: Sequence[Any], count: int) -> Columns:
+    """Of runs whose metrics were counted, group by group, in the order of their chunk."""
+    found: Columns = {}
+    for group in packed:
+        with np.errstate(all="ignore"):
+            made = counter.result(group.m, group.each, group.q, *group.figures)
+        parts: Columns = {}
+        for name, column in made.items():
+            parts.update(_flat_column(name, column, name in system.ratios))
+        parts["ticks"], parts["fault"] = group.ends["ticks"], group.ends["fault"].astype(np.int32)
+        for name, values in parts.items():
+            if name not in found:
+                found[name] = np.zeros(count, values.dtype) if values.dtype.kind != "f" else np.full(count, np.nan)
+            found[name][group.at] = values
+    return found
+
+
+def _flat_column(name: str, column: Column, ratio: bool) -> Columns:
+    values = column.values
+    if column.entries is None:
+        if column.present is not None:
+            values = np.where(column.present, values, np.nan)
+        return {} if column.present is not None and not column.present.any() else {name: values}
+    most = int(column.entries.max(initial=0))
+    listed = np.arange(most)[None, :] < column.entries[:, None]
+    values = np.where(listed, values[:, :most], np.nan)
+    found = {f"{name}_{n + 1}": values[:, n] for n in range(most)}
+    if ratio and most:
+        errors = np.where(listed, np.abs(values - 1.0), -np.inf).max(axis=1)
+        found[f"{name}_error"] = np.where(np.isneginf(errors), np.nan, errors)
+    return found

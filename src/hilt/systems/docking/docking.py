@@ -195,6 +195,7 @@ class Docking(Scenario):
         return self.model_copy(
             update={
                 "belief": {},
+                "seed": 1,  # nothing is random
                 "robot": GivingRobot(kind="ideal"),
                 "frames": self.frames.model_copy(update={"shift": 0.0}),
                 "encoder": Encoder(),

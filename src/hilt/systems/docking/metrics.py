@@ -116,7 +116,7 @@ def ideal_fine(scenario: Any) -> Ideal:
     bench, meter = DOCKING.set_up(perfect), COUNTER(perfect)
     log = np.zeros(CHUNK, DOCKING.row)
     for first in range(0, bench.ticks, CHUNK):
-        count = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log[: bench.ticks - first])
+        count = bench.code.go_on(bench.row, bench.x, bench.w, bench.p, log[: bench.ticks - first], first)
         meter.take(log[:count])
         if log["done"][count - 1] or log["fault"][count - 1]:
             break

@@ -1,0 +1,64 @@
+"""A function of a scenario over a whole space: computed once for all scenarios that agree in what it reads."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hilt.sweeps.space import Space
+from hilt.sweeps.tracing import Trace
+
+
+class Memo:
+    """`values` are the distinct results; `of(places)` says which of them belongs to each scenario.
+
+    Which axes the function reads is found out while it is computed: as soon as it reads another one, it is computed anew for
+    each of that axis' values. What it does not read cannot change what it returns.
+    """
+
+    def __init__(self, space: Space, function: Callable[[Any], Any], trace: Trace) -> None:
+        self._space, self._function, self._trace = space, function, trace
+        self._axis_of = {key: a for a, axis in enumerate(space.axes) for key in axis.keys}
+        self.axes: list[int] = []
+        self.values: list[Any] = []
+        self._known: dict[int, int] = {}
+
+    def of(self, places: np.ndarray) -> np.ndarray:
+        while True:
+            if not self.axes and self._known:
+                return np.zeros(len(places), np.int64)
+            codes = self._codes(places)
+            distinct, first, which = np.unique(codes, return_index=True, return_inverse=True)
+            if self._all_known(distinct, places[first]):
+                return np.array([self._known[code] for code in distinct.tolist()], np.int64)[which]
+
+    def column(self, places: np.ndarray, dtype: Any) -> np.ndarray:
+        """The result of each scenario, where it is a number."""
+        which = self.of(places)  # before `values`, which it may change
+        return np.array(self.values, dtype)[which]
+
+    def _values(self, places: np.ndarray) -> dict[str, Any]:
+        axes = zip(self._space.axes, places.tolist(), strict=True)
+        return {key: value for axis, at in axes for key, value in zip(axis.keys, axis.points[at], strict=True)}
+
+    def _codes(self, places: np.ndarray) -> np.ndarray:
+        codes = np.zeros(len(places), np.int64)
+        for a in self.axes:
+            codes = codes * len(self._space.axes[a]) + places[:, a]
+        return codes
+
+    def _all_known(self, codes: np.ndarray, places: np.ndarray) -> bool:
+        """False if the function turned out to read one more axis."""
+        for code, place in zip(codes.tolist(), places, strict=True):
+            if code in self._known:
+                continue
+            self._trace.read.clear()
+            value = self._function(self._trace.scenario(self._values(place)))
+            read = {self._axis_of[key] for key in self._trace.read | self._trace.inside(value)}
+            if not read <= set(self.axes):
+                self.axes = sorted(read | set(self.axes))
+                self.values, self._known = [], {}
+                return False
+            self._known[code] = len(self.values)
+            self.values.append(value)
+        return True

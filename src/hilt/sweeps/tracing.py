@@ -1,0 +1,127 @@
+"""Which keys of a scenario a piece of code reads: what it computes is the same for all scenarios that agree in those.
+
+The sections that hold the watched keys get a class that notes every access. Code that copies a section, hashes it or looks at
+all its values has read all of them; a value that replaced a watched one in a copy is no longer watched.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+Keys = Mapping[str, Any]
+
+
+def _child(node: Any, name: str) -> Any:
+    if isinstance(node, tuple | list):
+        return node[int(name)]
+    return node.get(name, {}) if isinstance(node, dict) else getattr(node, name)
+
+
+class Trace:
+    """Notes which of some keys are read from the scenarios that it made of one that has them all."""
+
+    def __init__(self, base: BaseModel, keys: Iterable[str]) -> None:
+        self._base, self._keys = base, tuple(keys)
+        self._classes: dict[tuple[type, tuple[tuple[str, str], ...]], type] = {}
+        self.read: set[str] = set()
+
+    def scenario(self, values: Keys) -> Any:
+        """A scenario with other values for the watched keys, which are taken as they are: nothing is checked."""
+        return self._placed(self._base, [(key.split("."), key, values[key]) for key in self._keys])
+
+    def _placed(self, node: Any, changes: list[tuple[list[str], str, Any]]) -> Any:
+        """A copy of a section, list or table with the values in it, watched."""
+        children: dict[str, list[tuple[list[str], str, Any]]] = {}
+        whole: dict[str, tuple[str, Any]] = {}
+        for path, key, value in changes:
+            if len(path) == 1:
+                whole[path[0]] = key, value
+            else:
+                children.setdefault(path[0], []).append((path[1:], key, value))
+        found: dict[str, Any] = {name: value for name, (_, value) in whole.items()}
+        watched: dict[str, str] = {name: key for name, (key, _) in whole.items()}
+        for name, inner in children.items():
+            child = _child(node, name)
+            found[name] = self._placed(child, inner)
+            if not isinstance(found[name], BaseModel):  # nobody can watch inside it
+                watched[name] = inner[0][1]
+                for _, key, _ in inner[1:]:
+                    watched[f"{name} {key}"] = key
+        if isinstance(node, tuple | list):
+            entries = list(node)
+            for name, value in found.items():
+                entries[int(name)] = value
+            return type(node)(entries)
+        if isinstance(node, dict):
+            return {**node, **found}
+        return self._watched(node.model_copy(update=found), watched)
+
+    def _watched(self, section: BaseModel, watched: Mapping[str, str]) -> BaseModel:
+        if watched:
+            object.__setattr__(section, "__class__", self._class(type(section), tuple(sorted(watched.items()))))
+        return section
+
+    def _class(self, kind: type, watched: tuple[tuple[str, str], ...]) -> type:
+        plain = getattr(kind, "__watched_kind__", kind)
+        if (plain, watched) not in self._classes:
+            self._classes[plain, watched] = self._made(plain, watched)
+        return self._classes[plain, watched]
+
+    def _made(self, plain: type, watched: tuple[tuple[str, str], ...]) -> type:
+        noted: dict[str, list[str]] = {}
+        for name, key in watched:
+            noted.setdefault(name.partition(" ")[0], []).append(key)
+        every, read, trace = [key for _, key in watched], self.read, self
+
+        def __getattribute__(self: Any, name: str) -> Any:
+            if name in noted:
+                read.update(noted[name])
+            elif name == "__dict__":
+                read.update(every)
+            return object.__getattribute__(self, name)
+
+        def model_copy(self: Any, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
+            made = plain.__new__(plain)
+            for slot, value in (
+                ("__dict__", {**object.__getattribute__(self, "__dict__"), **(update or {})}),
+                ("__pydantic_fields_set__", {*object.__getattribute__(self, "__pydantic_fields_set__"), *(update or {})}),
+                ("__pydantic_extra__", None),
+                ("__pydantic_private__", None),
+            ):
+                object.__setattr__(made, slot, value)
+            return trace._watched(made, {name: key for name, key in watched if name.partition(" ")[0] not in (update or {})})
+
+        # The plain constructor of types: pydantic's own would build a schema for a class that nothing is read into.
+        body = {
+            "__slots__": (),
+            "__getattribute__": __getattribute__,
+            "model_copy": model_copy,
+            "__watched_kind__": plain,
+            "__module__": plain.__module__,
+        }
+        make: Any = type.__new__
+        made: type = make(type(plain), plain.__name__, (plain,), body)
+        return made
+
+    def inside(self, value: Any) -> set[str]:
+        """The watched keys of the sections that a value holds: whoever keeps it may read them later."""
+        found: set[str] = set()
+        kind = type(value)
+        for (_, watched), made in self._classes.items():
+            if made is kind:
+                found.update(key for _, key in watched)
+        if isinstance(value, BaseModel):
+            parts: Iterable[Any] = object.__getattribute__(value, "__dict__").values()
+        elif is_dataclass(value) and not isinstance(value, type):
+            parts = [getattr(value, field.name) for field in fields(value)]
+        elif isinstance(value, dict):
+            parts = value.values()
+        elif isinstance(value, tuple | list):
+            parts = value
+        else:
+            return found
+        for part in parts:
+            found |= self.inside(part)
+        return found
