@@ -55,7 +55,7 @@ def test_a_function_is_computed_once_for_all_scenarios_that_agree_in_what_it_rea
     values = tried.columns(np.arange(tried.count))
     assert np.array_equal(found, np.where(values["contact.stiffness"] > 1e5, values["robot.delay"], 0.0))
     assert [tried.axes[a].keys[0] for a in memo.axes] == ["robot.delay", "contact.stiffness"]
-    assert len(calls) <= 2 + 3 * 2  # once or twice to find out what it reads, then each pair
+    assert len(calls) <= 3 + 3 * 2  # some to find out what it reads, then each pair, out of 1152 scenarios
 
 
 def test_copies_and_beliefs_are_followed():

@@ -16,3 +16,19 @@ def record(**fields: Any) -> np.dtype:
         )
     # np.record, not np.void: attribute access also without the compiler (NUMBA_DISABLE_JIT=1).
     return np.dtype((np.record, np.dtype(columns, align=True)))
+
+
+def shortened(kind: np.dtype, length: int, longest: int) -> np.dtype:
+    """The same record with shorter delay lines: fields called `buffer` of `longest` samples get `length` of them."""
+    if kind.subdtype is not None:
+        inner, shape = kind.subdtype
+        return np.dtype((shortened(inner, length, longest), shape))
+    if kind.names is None:
+        return kind
+    columns = {}
+    for name in kind.names:
+        field = kind[name]
+        if name == "buffer" and field.subdtype is not None and field.shape[0] == longest:
+            field = np.dtype((field.base, (length, *field.shape[1:])))
+        columns[name] = shortened(field, length, longest)
+    return np.dtype((np.record, np.dtype(list(columns.items()), align=True)))

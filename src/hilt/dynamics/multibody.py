@@ -11,6 +11,7 @@ caching; without the compiler the same calls go through ctypes.
 """
 
 import functools
+import threading
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,6 +65,7 @@ ARRAYS = (
     "site_xpos",
     "site_xmat",
 )
+KEPT = 256  # models; a run uses one or two
 MULTIBODY = record(**dict.fromkeys(("model", "scratch", "nq", "nv", "nu", "nbody", *ARRAYS), "i8"))
 
 
@@ -91,9 +93,16 @@ class Multibody:
         p.nq, p.nv, p.nu, p.nbody = self.nq, self.nv, self.nu, self.model.nbody
 
 
-@functools.cache
 def load(xml: str) -> Multibody:
-    """Compile MJCF. The same text gives the same model, which is never freed: compiled code holds its address."""
+    """Compile MJCF. The same text gives a thread the same model, to whose memory compiled code holds the address.
+
+    A model in use must not be freed, and a sweep over masses must not fill the memory: the last ones of each thread are kept.
+    """
+    return _loaded(xml, threading.get_ident())
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _loaded(xml: str, thread: int) -> Multibody:
     import mujoco
     import numpy as np
 

@@ -14,54 +14,64 @@ WRENCH_LINE = record(buffer=("f8", (CAPACITY, 6)), newest="i8")
 MOTION_LINE = record(buffer=("f8", (CAPACITY, 13)), newest="i8")
 
 
+# Functions return places in a buffer and not views of it: a GPU cannot pass those. A line may be shorter than CAPACITY.
 @jit
 def _advance(line):
-    line.newest = (line.newest + 1) & (CAPACITY - 1)
-    return line.buffer[line.newest]
+    line.newest = (line.newest + 1) & (len(line.buffer) - 1)
+    return line.newest
 
 
 @jit
-def _put(slot, first, a):
-    slot[first] = a[0]
-    slot[first + 1] = a[1]
-    slot[first + 2] = a[2]
+def _put(line, at, first, a):
+    line.buffer[at, first] = a[0]
+    line.buffer[at, first + 1] = a[1]
+    line.buffer[at, first + 2] = a[2]
 
 
 @jit
 def push_wrench(line, f, tau):
-    slot = _advance(line)
-    _put(slot, 0, f)
-    _put(slot, 3, tau)
+    at = _advance(line)
+    _put(line, at, 0, f)
+    _put(line, at, 3, tau)
 
 
 @jit
 def push_motion(line, p, v, q, w):
-    slot = _advance(line)
-    _put(slot, 0, p)
-    _put(slot, 3, v)
-    slot[6] = q[0]
-    _put(slot, 7, (q[1], q[2], q[3]))
-    _put(slot, 10, w)
+    at = _advance(line)
+    _put(line, at, 0, p)
+    _put(line, at, 3, v)
+    line.buffer[at, 6] = q[0]
+    _put(line, at, 7, (q[1], q[2], q[3]))
+    _put(line, at, 10, w)
 
 
 @jit
 def _neighbours(line, samples):
     """The samples on both sides of `samples` ago, and the position of that time between them, towards the older one."""
-    whole = int(samples)
-    newer = (line.newest - whole) & (CAPACITY - 1)
-    older = (line.newest - whole - 1) & (CAPACITY - 1)
-    return line.buffer[newer], line.buffer[older], samples - whole
+    whole, mask = int(samples), len(line.buffer) - 1
+    return (line.newest - whole) & mask, (line.newest - whole - 1) & mask, samples - whole
+
+
+@jit
+def _between(line, newer, older, share, place):
+    a, b = line.buffer[newer, place], line.buffer[older, place]
+    return a + share * (b - a)
 
 
 @jit
 def read(line, samples, first):
     """Three numbers of the sample `samples` ago, from place `first` on."""
-    a, b, share = _neighbours(line, samples)
+    newer, older, share = _neighbours(line, samples)
     return (
-        a[first] + share * (b[first] - a[first]),
-        a[first + 1] + share * (b[first + 1] - a[first + 1]),
-        a[first + 2] + share * (b[first + 2] - a[first + 2]),
+        _between(line, newer, older, share, first),
+        _between(line, newer, older, share, first + 1),
+        _between(line, newer, older, share, first + 2),
     )
+
+
+@jit
+def _attitude(line, at):
+    return (line.buffer[at, 6], line.buffer[at, 7], line.buffer[at, 8], line.buffer[at, 9])
 
 
 @jit
@@ -86,9 +96,9 @@ def read_velocity(line, samples):
 
 @jit
 def read_attitude(line, samples):
-    a, b, share = _neighbours(line, samples)
-    newer = (a[6], a[7], a[8], a[9])
-    return so3.interpolate(newer, (b[6], b[7], b[8], b[9]), share) if share > 0.0 else newer
+    at, older, share = _neighbours(line, samples)
+    newer = _attitude(line, at)
+    return so3.interpolate(newer, _attitude(line, older), share) if share > 0.0 else newer
 
 
 @jit
@@ -99,6 +109,6 @@ def read_angular_velocity(line, samples):
 @jit
 def fill_motion(line, p, v, q, w, dt):
     """Fill the line with uniform motion that ends at the pose (p, q): a robot that was already moving."""
-    for age in range(CAPACITY - 1, -1, -1):
+    for age in range(len(line.buffer) - 1, -1, -1):
         back = -age * dt
         push_motion(line, vec.add(p, vec.scale(back, v)), v, so3.multiply(so3.exp(vec.scale(back, w)), q), w)

@@ -83,7 +83,7 @@ class Trace:
             return object.__getattribute__(self, name)
 
         def model_copy(self: Any, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
-            made = plain.__new__(plain)
+            made: Any = object.__new__(plain)
             for slot, value in (
                 ("__dict__", {**object.__getattribute__(self, "__dict__"), **(update or {})}),
                 ("__pydantic_fields_set__", {*object.__getattribute__(self, "__pydantic_fields_set__"), *(update or {})}),

@@ -4,14 +4,24 @@ The speed is that of the simulated tip along the frames' normal at three quarter
 only at its end, so its speeds are kept; of a flight of more than KEPT ticks every second, fourth, … of them.
 """
 
+import math
+
 import numpy as np
 
 from hilt.compiled import jit
 from hilt.core.signals import record
 
 KEPT = 512
-EVENT = record(peak="f8", speed="f8", felt="i8", over="i8", touched="i8", seen="i8")
+EVENT = record(peak_square="f8", peak="f8", speed="f8", felt="i8", over="i8", touched="i8", seen="i8")
 STATE = record(number="i8", touched="i8", last="f8", flight="i8", every="i8", kept="i8", speeds=KEPT)
+
+
+@jit
+def larger(before, new):
+    """The larger of two; infinite from then on if it is not a number."""
+    if not new <= before:
+        return new if new == new else math.inf
+    return before
 
 
 @jit
@@ -53,8 +63,8 @@ def _close(m, each):
 
 
 @jit
-def collide(sig, m, each, speed, force):
-    """One tick: `speed` of the tip along the normal, `force` at it."""
+def collide(sig, m, each, speed, force_square):
+    """One tick: `speed` of the tip along the normal, the square of the force at it."""
     number, touching = sig.collision, sig.contact != 0
     if number != m.number:
         _close(m, each)
@@ -64,8 +74,7 @@ def collide(sig, m, each, speed, force):
     if 0 <= number < len(each):
         event = each[number]
         event.felt = 1
-        if force > event.peak or force != force:  # what is not a number stays
-            event.peak = force
+        event.peak_square = larger(event.peak_square, force_square)
         if touching:
             event.touched = 1
         if sig.in_contact == 1:
@@ -81,6 +90,7 @@ def collide(sig, m, each, speed, force):
 def finished(m: np.ndarray, each: np.ndarray) -> np.ndarray:
     """The events of many runs with the flight that the end of a run cut short, if there was one."""
     found = each.copy()
+    found["peak"] = np.sqrt(each["peak_square"])
     at = np.flatnonzero((m["number"] >= 1) & (m["number"] < each.shape[1]) & (m["flight"] > 0))
     number = m["number"][at]
     at = at[found["over"][at, number] == 0]

@@ -10,7 +10,7 @@ from hilt.core.signals import record
 from hilt.core.verdict import DIVERGED_SPEED
 from hilt.maths import so3, vec
 from hilt.systems.docking import collisions, lead
-from hilt.systems.docking.collisions import collide
+from hilt.systems.docking.collisions import collide, larger
 from hilt.systems.docking.lead import correlate
 
 IDENTIFIED = record(k="f8", c="f8", found="i8")
@@ -25,13 +25,13 @@ STATE = record(
     angular="f8",
     energy="f8",  # of the last row
     most_energy="f8",
-    fastest="f8",
+    fastest2="f8",  # squares of speeds
     fast="i8",  # whether the bodies were too fast at any time, and when first
     fast_t="f8",
     before=3,  # velocity of the command in the row before, and its place
     place=3,
-    command_speed="f8",
-    command_acceleration="f8",
+    command_speed2="f8",
+    command_change2="f8",  # from one tick to the next
     behind="f8",  # of the robot, times its speed, summed in flight
     power="f8",
     time_slip="f8",
@@ -76,41 +76,36 @@ def events(scenario: Any) -> int:
 
 
 @jit
-def _norm(a):
-    return math.sqrt(vec.dot(a, a))
-
-
-@jit
-def _larger(before, new):
-    """The larger of two; what is not a number stays."""
-    return new if new > before or new != new else before
-
-
-@jit
 def _largest_change(before, now, first):
     for i in range(3):
-        before = _larger(before, abs(now[i] - first[i]))
+        before = larger(before, abs(now[i] - first[i]))
     return before
 
 
 @jit
-def _command(sig, m, q):
-    """Largest commanded speed and acceleration: the simulated tip's, or for the twin the differences of its command."""
-    ticks = m.count
-    if q.twin:
-        a = so3.load(sig.X_WB_cmd.q)
-        known = a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0  # not in every recording
-        turned = so3.rotate(a, vec.load(q.tip)) if known else (math.nan, math.nan, math.nan)
-        place = vec.add(vec.load(sig.X_WB_cmd.p), turned)
-        v = vec.scale(1.0 / q.period, vec.sub(place, vec.load(m.place)))
-        vec.store(m.place, place)
-        ticks -= 1
-    else:
-        v = vec.load(sig.v_C_des_W)
-    if ticks >= 0:
-        m.command_speed = _larger(m.command_speed, _norm(v))
-    if ticks >= 1:
-        m.command_acceleration = _larger(m.command_acceleration, _norm(vec.sub(v, vec.load(m.before))) / q.period)
+def _twin_command(sig, m, q):
+    """Largest speed and acceleration of the twin's command, from its differences."""
+    a = so3.load(sig.X_WB_cmd.q)
+    known = a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0  # not in every recording
+    turned = so3.rotate(a, vec.load(q.tip)) if known else (math.nan, math.nan, math.nan)
+    place = vec.add(vec.load(sig.X_WB_cmd.p), turned)
+    v = vec.scale(1.0 / q.period, vec.sub(place, vec.load(m.place)))
+    if m.count >= 1:
+        m.command_speed2 = larger(m.command_speed2, vec.dot(v, v))
+    if m.count >= 2:
+        change = vec.sub(v, vec.load(m.before))
+        m.command_change2 = larger(m.command_change2, vec.dot(change, change))
+    vec.store(m.place, place)
+    vec.store(m.before, v)
+
+
+@jit
+def _command(m, v, speed2):
+    """Without the twin the robot gets the motion of the simulated tip."""
+    m.command_speed2 = larger(m.command_speed2, speed2)
+    if m.count >= 1:
+        change = vec.sub(v, vec.load(m.before))
+        m.command_change2 = larger(m.command_change2, vec.dot(change, change))
     vec.store(m.before, v)
 
 
@@ -126,8 +121,9 @@ def _identification(sig, m):
 
 @jit
 def count_step(sig, m, each, q):
-    v, n = vec.load(sig.v_C_des_W), vec.load(q.normal)
-    energy, speed = sig.H + sig.H_rot, _norm(v)
+    """Squares are compared wherever they will do: a root costs as much as the rest of a metric."""
+    v, n, F = vec.load(sig.v_C_des_W), vec.load(q.normal), vec.load(sig.F_C_true_W)
+    energy, speed2 = sig.H + sig.H_rot, vec.dot(v, v)
     if m.count == 0:
         vec.store(m.P_N, vec.load(sig.P_N))
         vec.store(m.L_N, vec.load(sig.L_N))
@@ -136,21 +132,24 @@ def count_step(sig, m, each, q):
         m.step = -sig.t
     elif m.count == 1:
         m.step += sig.t
-    collide(sig, m.collisions, each, vec.dot(v, n), _norm(vec.load(sig.F_C_true_W)))
+    collide(sig, m.collisions, each, vec.dot(v, n), vec.dot(F, F))
     m.linear = _largest_change(m.linear, sig.P_N, m.P_N)
     m.angular = _largest_change(m.angular, sig.L_N, m.L_N)
-    _command(sig, m, q)
-    correlate(m.lead, q.lead, sig.in_contact == 1, _norm(vec.load(sig.F_mea_W)), _norm(vec.load(sig.F_hat_W)))
+    if q.twin:
+        _twin_command(sig, m, q)
+    else:
+        _command(m, v, speed2)
+    correlate(m.lead, q.lead, sig.in_contact == 1, vec.load(sig.F_mea_W), vec.load(sig.F_hat_W))
     _identification(sig, m)
     # The tip of a turning body may leave faster than it arrived, but the bodies may not.
-    growth = math.sqrt(energy / m.H) if q.rotates else speed / q.start
-    if m.fast == 0 and growth > DIVERGED_SPEED:
+    growth2, start2 = (energy, m.H) if q.rotates else (speed2, q.start * q.start)
+    if m.fast == 0 and growth2 > DIVERGED_SPEED * DIVERGED_SPEED * start2:
         m.fast = 1
         m.fast_t = sig.t
-    m.fastest = _larger(m.fastest, speed)
-    m.most_energy = _larger(m.most_energy, energy)
+    m.fastest2 = larger(m.fastest2, speed2)
+    m.most_energy = larger(m.most_energy, energy)
     if sig.contact == 0 and sig.collision > 0:
-        m.power += vec.dot(v, v)
+        m.power += speed2
         m.behind += vec.dot(vec.sub(vec.load(sig.p_C_des_W), vec.load(sig.p_C_true_W)), v)
     m.energy = energy
     m.time_slip = sig.time_slip

@@ -2,7 +2,8 @@
 
     S(s) = Σ |F_mea|(t) |F_hat|(t - s)   over the ticks t in which the controller sees a contact, |s| ≤ reach
 
-Both directions are summed from values of the past: what S needs from the future is added when that future has come.
+F_hat counts from the start of a contact until `reach` ticks after its end. Both directions are summed from values of the past:
+what S needs from the future is added when that future has come. In flight there is nothing to do.
 """
 
 import math
@@ -11,6 +12,7 @@ import numpy as np
 
 from hilt.compiled import jit
 from hilt.core.signals import record
+from hilt.maths import vec
 
 MOST = 256  # ticks
 _LENGTH = MOST + 1
@@ -25,24 +27,36 @@ def reach(delay: float, period: float) -> int:
 
 
 @jit
-def correlate(m, q, in_contact, measured, used):
-    """One tick: the sizes of the measured force and of the one that drives the bodies."""
+def _clear(m):
+    for i in range(2 * _LENGTH):
+        m.measured[i] = 0.0
+        m.used[i] = 0.0
+
+
+@jit
+def correlate(m, q, in_contact, F_mea_W, F_hat_W):
+    """One tick: the measured force and the one that drives the bodies."""
+    if in_contact:
+        if m.since == 0:
+            _clear(m)
+        m.since = q.reach + 1
+    if m.since == 0:
+        return
+    m.since -= 1
+    measured, used = math.sqrt(vec.dot(F_mea_W, F_mea_W)), math.sqrt(vec.dot(F_hat_W, F_hat_W))
     m.at = m.at + 1 if m.at + 1 < _LENGTH else 0
     last = m.at + _LENGTH
     m.used[m.at] = m.used[last] = used
     m.measured[m.at] = m.measured[last] = measured if in_contact else 0.0
-    if measured != 0.0:
-        m.seen = 1
     if used != 0.0:
         m.used_any = 1
     if in_contact:
-        m.since = q.reach + 1
+        if measured != 0.0:
+            m.seen = 1
         for s in range(q.reach + 1):
             m.sums[MOST + s] += measured * m.used[last - s]
-    if m.since > 0:
-        m.since -= 1
-        for s in range(1, q.reach + 1):
-            m.sums[MOST - s] += m.measured[last - s] * used
+    for s in range(1, q.reach + 1):
+        m.sums[MOST - s] += m.measured[last - s] * used
 
 
 def shift(m: np.ndarray) -> np.ndarray:

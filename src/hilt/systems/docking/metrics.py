@@ -221,9 +221,9 @@ def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: Figures, boun
         "force_lead_s": _force_lead(m),
         # Distance of the robot behind the simulated tip in flight, divided by the speed.
         "robot_delay_s": _ratio(m["behind"], m["power"], "there was no flight after a contact"),
-        "command_speed_ratio": Column(m["command_speed"] / q["start"]),
-        "command_acceleration_ratio": Column(m["command_acceleration"] / (q["start"] * omega)),
-        "max_speed_ratio": Column(np.where(rotates, turning, m["fastest"] / q["start"]), present=twin),
+        "command_speed_ratio": Column(np.sqrt(m["command_speed2"]) / q["start"]),
+        "command_acceleration_ratio": Column(np.sqrt(m["command_change2"]) / (q["period"] * q["start"] * omega)),
+        "max_speed_ratio": Column(np.where(rotates, turning, np.sqrt(m["fastest2"]) / q["start"]), present=twin),
         "time_slip_s": Column(m["time_slip"], present=twin),
         "bound_cof": Column(least, present=~np.isnan(least)),
         "diverged": Column(diverged),

@@ -9,7 +9,7 @@ PAIR_LINE = record(buffer=("f8", (CAPACITY, 2)), newest="i8")
 
 @jit
 def push(line, a, b):
-    line.newest = (line.newest + 1) & (CAPACITY - 1)
+    line.newest = (line.newest + 1) & (len(line.buffer) - 1)
     line.buffer[line.newest, 0] = a
     line.buffer[line.newest, 1] = b
 
@@ -17,14 +17,14 @@ def push(line, a, b):
 @jit
 def read(line, samples, which):
     """Number `which` of the pair, `samples` ago, and its increase to the next newer sample."""
-    whole = int(samples)
-    newer = line.buffer[(line.newest - whole) & (CAPACITY - 1), which]
-    older = line.buffer[(line.newest - whole - 1) & (CAPACITY - 1), which]
+    whole, mask = int(samples), len(line.buffer) - 1
+    newer = line.buffer[(line.newest - whole) & mask, which]
+    older = line.buffer[(line.newest - whole - 1) & mask, which]
     return newer + (samples - whole) * (older - newer), newer - older
 
 
 @jit
 def fill(line, x, v, dt):
     """Fill the line with uniform motion that ends at x."""
-    for age in range(CAPACITY - 1, -1, -1):
+    for age in range(len(line.buffer) - 1, -1, -1):
         push(line, x - age * dt * v, v)
