@@ -25,6 +25,7 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from hilt.compiled import inner, private, reach
 from hilt.compiled.interpreted import interpreted as interpreted
+from hilt.compiled.interpreted import reaches_c as reaches_c
 
 # Two records that begin alike, met by one process: the same fields at the same places, so no harm.
 warnings.filterwarnings("ignore", r"[\s\S]*has been considered a subtype", NumbaExperimentalFeatureWarning)

@@ -59,6 +59,11 @@ def interpreted(function: Any) -> Any:
         return function
 
 
+def reaches_c(function: Any) -> bool:
+    """Whether a compiled function calls a C function, itself or through others."""
+    return isinstance(function, Dispatcher) and interpreted(function) is function
+
+
 class _Sparing:
     """Without the compiler for the first calls, compiled when it turns out to be called often, as by a sweep."""
 

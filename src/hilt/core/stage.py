@@ -50,6 +50,7 @@ class StageKind:
     params: np.dtype = EMPTY
     pack: Callable[..., None] = nothing
     reset: Callable[..., None] = nothing
+    looks_back: Callable[[np.ndarray], np.ndarray] | None = None  # of packed parameters: samples of its delay lines in use
 
 
 def always(_: Any) -> bool:

@@ -241,4 +241,5 @@ ROBOT = StageKind(
     ),
     pack=_pack,
     reset=_reset,
+    looks_back=lambda p: p["samples"] + p["jitter"],
 )

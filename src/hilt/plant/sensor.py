@@ -233,6 +233,7 @@ SENSOR = StageKind(
     params=_PARAMS,
     pack=_pack,
     reset=_reset,
+    looks_back=lambda p: p["samples"],
 )
 TARGET_SENSOR = StageKind(
     "target-sensor",
@@ -243,4 +244,5 @@ TARGET_SENSOR = StageKind(
     params=_PARAMS,
     pack=_pack_target,
     reset=_reset,
+    looks_back=lambda p: p["samples"],
 )

@@ -107,4 +107,5 @@ TWIN_ROBOT = StageKind(
     ),
     pack=_pack,
     reset=_reset,
+    looks_back=lambda p: p["most"][:, 0] / p["dt"] + 1.0,
 )

@@ -137,7 +137,7 @@ def _reset_in_space(sig, x, p):
     x.side = p.side
     vec.store(x.at, vec.sub(tip, vec.scale(p.dt + p.behind, v)))
     vec.store(x.rate, v)
-    for age in range(delay.CAPACITY - 1, -1, -1):
+    for age in range(len(x.line.buffer) - 1, -1, -1):
         delay.push_wrench(x.line, vec.sub(vec.load(x.at), vec.scale(age * p.dt, v)), v)
 
 
@@ -153,6 +153,7 @@ SENSE_ON_A_LINE = StageKind(
     params=record(n_W=3, samples="f8", give="f8", dt="f8", x0="f8", v0="f8", behind="f8"),
     pack=_pack_on_a_line,
     reset=_reset_on_a_line,
+    looks_back=lambda p: p["samples"],
 )
 
 SENSE_IN_SPACE = StageKind(
@@ -169,4 +170,5 @@ SENSE_IN_SPACE = StageKind(
     ),
     pack=_pack_in_space,
     reset=_reset_in_space,
+    looks_back=lambda p: p["samples"],
 )
