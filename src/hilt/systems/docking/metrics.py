@@ -162,25 +162,24 @@ def peak_forces(rows: np.ndarray, scenario: Any) -> list[float]:
     return _peaks(counting.counted(rows, scenario, int(rows["collision"].max(initial=0)))[1][0])
 
 
-def _line_of(ideal: Ideal, most: int) -> list[Any]:
-    """Speeds and peaks of as many collisions, and the reason of those that are missing."""
-    rest = [math.nan] * (most - len(ideal.speeds))
-    missing = next((each.reason for each in ideal.speeds if isinstance(each, Missing)), "")
-    return [[*ideal.speeds, *rest], [*ideal.peaks, *rest], missing]
-
-
-def _ratios(found: np.ndarray, known: np.ndarray, ideals: Figures, kind: int, most: int, nothing: str) -> Column:
+def _ratios(found: np.ndarray, known: np.ndarray, ideals: Figures, of: str, nothing: str) -> Column:
     """Of each collision: found over ideal, as far as there are both."""
-    wanted = ideals.column(lambda each: _line_of(each, most)[kind])
-    reasons = ideals.column(lambda each: _line_of(each, most)[2], object)
-    counts = np.minimum(
-        most - np.argmax(known[:, ::-1], axis=1), ideals.column(lambda each: len(each.speeds), np.int64)
-    ) * known.any(axis=1)
+    most = found.shape[1]
+
+    def line(ideal: Ideal) -> list[float]:
+        values = getattr(ideal, of)[:most]
+        return [*values, *[math.nan] * (most - len(values))]
+
+    wanted = ideals.column(line)
+    reasons = ideals.column(
+        lambda ideal: next((each.reason for each in getattr(ideal, of) if isinstance(each, Missing)), ""), object
+    )
+    last = (most - np.argmax(known[:, ::-1], axis=1)) * known.any(axis=1)
+    counts = np.minimum(last, ideals.column(lambda ideal: len(getattr(ideal, of)), np.int64))
     unknown = np.isnan(wanted) & (reasons != "")[:, None]
-    lost = ~known & ~unknown
-    values = np.where(lost, np.nan, found) / wanted
-    still = ~unknown & (wanted == 0.0)
-    values[still] = np.nan
+    still = wanted == 0.0
+    lost = ~known & ~unknown & ~still
+    values = np.where(known & ~still, found, np.nan) / np.where(still, 1.0, wanted)
     return Column(values, ((unknown, reasons), (still, nothing), (lost, LOST)), counts)
 
 
@@ -197,8 +196,8 @@ def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: Figures, boun
     most = int(q["collisions"].max())
     beyond = np.arange(1, most + 1)[None, :] > q["collisions"][:, None]
     over, felt = ((each[name][:, :most] != 0) & ~beyond for name in ("over", "felt"))
-    cov = _ratios(each["speed"][:, :most], over, ideals, 0, most, "in space nothing moves after it")
-    cof = _ratios(each["peak"][:, :most], felt, ideals, 1, most, "in space there is no force")
+    cov = _ratios(each["speed"][:, :most], over, ideals, "speeds", "in space nothing moves after it")
+    cof = _ratios(each["peak"][:, :most], felt, ideals, "peaks", "in space there is no force")
     listed = np.arange(most)[None, :] < cov.entries[:, None]  # type: ignore[index]
     diverged = (m["fast"] != 0) | ((cov.values > DIVERGED_SPEED) & listed).any(axis=1)
     omega = np.sqrt(q["k"] / q["mass"])
