@@ -37,6 +37,9 @@ SHOWN = {
     ("payload", "outage"): {"Link", "Outage policies", "Re-synchronisation"},
     ("payload", "two-arms"): {"Turning", "Two hands", "Joints", "Does the arm follow"},
     ("payload", "bilateral"): {"Hand and force", "Felt and applied force", "The link's books", "Link", "How much delay"},
+    ("freefloat", "paper"): {
+        *("Speed and force", "Position", "Correction", "Energy", "Passivity observer", "Where the energy was made"),
+    },
     ("freefloat", "wall"): {"Speed and force", "Rebounds"},
     ("freefloat", "capture"): {"Speed and force", "Rotation"},
 }
