@@ -312,6 +312,7 @@ class _Comparison:
     def __init__(self, rig: ReplayRig) -> None:
         self._rig, self._count, self.difference = rig, 0, None
         self._rows = self._recorded = rig.chunk[:0]
+        self._bytes = np.zeros((0, 0), np.uint8)  # of self._rows
         self._before = 0  # rows of the chunks before
 
     difference: Difference | None
@@ -320,7 +321,8 @@ class _Comparison:
         if self._rig.chunk is not self._recorded:
             self._compare()
             self._recorded, self._rows = self._rig.chunk, np.zeros_like(self._rig.chunk)
-        self._rows[self._count] = row[0]
+            self._bytes = self._rows.view(np.uint8).reshape(len(self._rows), -1)
+        self._bytes[self._count] = row.view(np.uint8)  # one copy, not signal by signal
         self._count += 1
 
     def _compare(self) -> None:

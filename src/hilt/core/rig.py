@@ -1,6 +1,6 @@
 """The interface of a rig (a robot with a sensor), and the two rigs that need no device."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -37,30 +37,42 @@ class SimulatedRig:
         pass
 
 
+def _bytes_of(row: np.dtype, signals: Iterable[str]) -> np.ndarray:
+    """Which bytes of a row belong to these signals."""
+    mask = np.zeros(row.itemsize, bool)
+    for name in set(signals) & set(row.names or ()):
+        assert row.fields is not None
+        kind, offset = row.fields[name][:2]
+        mask[offset : offset + kind.itemsize] = True
+    return mask
+
+
 class ReplayRig:
     """Feeds recorded inputs to the tick, which must then compute the same outputs again."""
 
     def __init__(self, system: System, chunks: Iterator[np.ndarray]) -> None:
-        self._columns = sorted(system.inputs | {"lateness"})
-        self._sends = "X_WB_sent" in (system.row.names or ())  # a system that is only simulated may have no guard
+        # By bytes, all signals in one call: one by one they cost ten times as much as the tick.
+        self._inputs = _bytes_of(system.row, system.inputs | {"lateness"})
+        self._sent = _bytes_of(system.row, {"X_WB_sent"})  # none if a system is only simulated and has no guard
         self._chunks = chunks
         self.chunk: np.ndarray = np.zeros(0, system.row)  # contains the current row
+        self._recorded = np.zeros((0, system.row.itemsize), np.uint8)  # the same as bytes
         self._next = 0
         self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next command: the device's answer at the time
 
     def read(self, row: np.ndarray) -> int:
         while self._next >= len(self.chunk):
             self.chunk, self._next = next(self._chunks), 0
-        recorded = self.chunk[self._next]
-        for name in self._columns:
-            row[name][0] = recorded[name]
+            self._recorded = np.ascontiguousarray(self.chunk).view(np.uint8).reshape(len(self.chunk), -1)
+        np.copyto(row.view(np.uint8), self._recorded[self._next], where=self._inputs)
         self._next += 1
         return 0
 
     def write(self, row: np.ndarray) -> int:
-        if self._sends:
-            row["X_WB_sent"][0] = self.chunk[self._next - 1]["X_WB_sent"]  # what a device was sent may differ
-        faults.trip(row[0], *self.refusal)
+        # What a device was sent may differ.
+        np.copyto(row.view(np.uint8), self._recorded[self._next - 1], where=self._sent)
+        if self.refusal[0]:
+            faults.trip(row[0], *self.refusal)
         return self.refusal[0]
 
     def stop(self) -> None:
