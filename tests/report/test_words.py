@@ -14,7 +14,8 @@ from hilt.report import numbers, words
     [
         (0.00455, "J", 4, "4.55 mJ"),
         (3e-9, "N", 4, "0 N"),
-        (7.57e-8, "m", 3, "0.0757 µm"),
+        (7.57e-8, "m", 3, "0.08 µm"),
+        (1e6, "m/s²", 4, "1000 km/s²"),
         (6.84e-4, "m", 2, "684 µm"),
         (3890.0, "N/m", 3, "3.89 kN/m"),
         (140.4, "N", 3, "140 N"),
@@ -24,6 +25,13 @@ from hilt.report import numbers, words
 )
 def test_a_quantity(value, unit, digits, shown):
     assert words.si(value, unit, digits) == shown
+
+
+def test_the_entries_of_a_list_have_one_unit():
+    assert words.metric("largest_m", [0.0829, 0.000828, 0.00183], 3) == "82.9 mm, 0.8 mm, 1.8 mm"
+    assert words.metric("largest_m", [0.0829, 0.0, 0.01], 3) == "82.9 mm, 0 m, 10 mm"
+    assert words.metric("largest_m", [0.05, 0.15], 3) == "50 mm, 150 mm"
+    assert words.metric("largest_m", [0.05, Missing("no contact"), 1.0], 3) == f"50 mm, {words.NONE} (no contact), 1 m"
 
 
 @pytest.mark.parametrize(

@@ -34,17 +34,25 @@ def si(value: float, unit: str, digits: int = 4) -> str:
         return f"0 {unit}"
     if unit.startswith("kg"):
         return f"{value:.{max(digits, 4)}g} {unit}"
-    least = -2 if unit in _COARSE else min(_PREFIXES)
-    power = min(max(math.floor(math.log10(abs(value)) / 3), least), max(_PREFIXES))
+    power = _power(value, unit)
     number = value / 1000.0**power
+    if abs(number) < 0.1:  # below the smallest prefix that is used
+        return f"{number:.1g} {_PREFIXES[power]}{unit}"
     whole = f"{number:.0f}" if abs(number) >= 99.5 and digits <= 3 else f"{number:.{digits}g}"
     return f"{whole} {_PREFIXES[power]}{unit}"
+
+
+def _power(value: float, unit: str) -> int:
+    """Of 1000, for the prefix."""
+    least = -2 if unit in _COARSE else min(_PREFIXES)
+    most = 1 if unit.startswith("m") else max(_PREFIXES)  # and nobody in megametres
+    return min(max(math.floor(math.log10(abs(value)) / 3), least), most)
 
 
 def metric(name: str, value: object, digits: int = 4) -> str:
     """A metric by its name's unit (`drift_m`, `e_obs_min_J`), or why there is none; lists entry by entry."""
     if isinstance(value, list):
-        return ", ".join(metric(name, each, digits) for each in value) or "none"
+        return _alike(name, value, digits) or ", ".join(metric(name, each, digits) for each in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, Missing):
@@ -53,6 +61,18 @@ def metric(name: str, value: object, digits: int = 4) -> str:
         if name.endswith(ending):
             return si(float(value), unit, digits)
     return "0" if abs(value) < 1e-9 else f"{value:.{digits}g}"
+
+
+def _alike(name: str, values: list[object], digits: int) -> str:
+    """A list whose entries would have different prefixes, with that of the largest: 82.9 mm, 0.8 mm; else nothing."""
+    unit = next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
+    found = [float(each) for each in values if isinstance(each, int | float) and math.isfinite(each)]
+    sizes = [abs(each) for each in found if abs(each) >= _NIL.get(unit, 1e-13)]
+    if not unit or len(found) < len(values) or len({_power(size, unit) for size in sizes}) < 2:
+        return ""
+    power = _power(max(sizes), unit)
+    decimals = max(0, digits - 1 - math.floor(math.log10(max(sizes) / 1000.0**power)))
+    return ", ".join(f"{each / 1000.0**power:.{decimals}f} {_PREFIXES[power]}{unit}" for each in found)
 
 
 def percent(share: float) -> str:

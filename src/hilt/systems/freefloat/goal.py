@@ -19,7 +19,7 @@ class Goal(Section):
     energy: Share = Field(
         default=0.05, gt=0, le=0.5, description="energy made or lost by the loop / largest energy of the body"
     )
-    drift: Metre = Field(default=0.001, gt=0, description="largest distance from the exact solution")
+    drift: Metre = Field(default=0.001, gt=0, description="largest distance from the exact motion under the measured force")
 
 
 def judge(result: Any) -> Verdict:

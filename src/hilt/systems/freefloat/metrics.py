@@ -10,7 +10,7 @@ from hilt.core.meter import NO_ROWS, Stretch, highest, lowest
 from hilt.core.missing import ratio
 
 METRIC_WORDS = {
-    "position_error_m": "largest distance from the exact solution",
+    "position_error_m": "largest distance from the exact motion under the measured force",
     "energy_made": "energy made by the loop / largest energy of the body",
     "e_obs_min_J": "smallest observed energy, as run",
     "e_obs_uncontrolled_min_J": "smallest observed energy, no controller",

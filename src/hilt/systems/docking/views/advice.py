@@ -89,7 +89,7 @@ def section(result: Result, found: Mapping[str, Prediction]) -> str:
     if runs > 1:
         made += f", {runs} seeds each"
     if best is not None and best.startswith("twin") and not any(scenario.prior.model_dump().values()):
-        made += "; twin was told contact and robot exactly, set prior.* to see it with wrong figures"
+        made += "; here twin knows contact and robot exactly, so set prior.* to see what errors cost"
     rows = []
     for choice, prediction in found.items():
         cells = (

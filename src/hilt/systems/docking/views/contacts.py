@@ -133,14 +133,18 @@ def forces(result: Result, ideal: Result | None) -> Picture:
             axes.set_ylabel("force [N]")
         axes.set_xlabel("time since the touch [ms]", fontsize=8)
     fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8)
-    caption = (
-        "Zero is where the robot touches. The ideal begins where the simulated rod touches, so it is ahead by the robot's lag."
-    )
+    caption = f"Zero is where the robot touches. {ideal_begins(result)}"
     if not shared:
         caption += " Each panel has its own scale."
     if len(every) > SHOWN:
         caption += f" The first {SHOWN} of {len(every)} collisions."
     return Picture("Contact forces", caption, fig)
+
+
+def ideal_begins(result: Result) -> str:
+    """Twin sends the robot ahead, so that it touches when the simulated rod does; with all others it touches later."""
+    late = "" if scenario_of(result).compensate.method == "twin" else ", so it is ahead by the robot's lag"
+    return f"The ideal begins where the simulated rod touches{late}."
 
 
 def window(result: Result, collision: Collision) -> slice:

@@ -16,6 +16,7 @@ from hilt.systems.docking.views.contacts import (
     along,
     collisions_of,
     flights,
+    ideal_begins,
     ideal_contact,
     window,
 )
@@ -34,9 +35,8 @@ def headline(result: Result) -> Picture:
         _forces(axes[1][0], result, found, wanted)
     caption = "Speed of the simulated rod along the frames' normal"
     if found:
-        caption += "; below, the force in the contacts, one after the other. The ideal begins where the simulated rod touches, "
-        caption += "so it is ahead by the robot's lag"
-    return Picture("Speed and force", f"{caption}.", fig)
+        caption += f"; below, the force in the contacts, one after the other. {ideal_begins(result)}"
+    return Picture("Speed and force", f"{caption.removesuffix('.')}.", fig)
 
 
 def speeds(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) -> None:

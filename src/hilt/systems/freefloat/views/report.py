@@ -47,7 +47,7 @@ def compare_integrators(scenario: FreeFloat, results: dict[str, Any]) -> tuple[s
         least = min(m["position_error_m"] for m in results.values())
         rivals = [k for k, m in results.items() if m["position_error_m"] <= 1.02 * least + 1e-9]
     else:
-        words, unit, floor = "distance from the exact solution", "m", 1e-9
+        words, unit, floor = "distance from the exact motion under the measured force", "m", 1e-9
         value = {k: float(m["position_error_m"]) for k, m in results.items()}
     order = sorted(value.items(), key=lambda item: (abs(item[1]) if math.isfinite(item[1]) else math.inf, item[0]))
     # Equal is what differs by less than 2 %, or by rounding.
