@@ -103,6 +103,13 @@ def test_draws_are_points_over_each_key(swept):
     assert all(len(panel.lines[0].get_xdata()) == 32 for panel in panels)
 
 
+def test_a_report_of_very_many_draws_still_opens(swept):
+    done = swept("robot.delay=uniform(10,20) ms", "contact.stiffness=uniform(100,200) N/mm", draws=50_000)
+    picture = pictures.picture(done.table, "cov_error")
+    assert all(len(panel.lines[0].get_xdata()) == 2000 for panel in axes_of(picture))
+    assert "2,000 of 50,000 draws" in picture.caption
+
+
 @pytest.mark.parametrize("over", [(METHOD,), (), (DELAY, STIFFNESS, "collisions=1,2,3", "contact.damping=0,1 N*s/m")])
 def test_every_kind_of_sweep_has_a_report(swept, over):
     done = swept(*over, seeds=4)

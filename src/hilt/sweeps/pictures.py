@@ -25,6 +25,7 @@ from hilt.sweeps.table import Table, base_name
 LINES = 7  # in one panel
 PANELS = 12
 RASTER = 4000  # cells of a map, above which it is stored as an image
+POINTS = 2000  # of draws in one panel, and of a curve
 FLOOR = 1e-4  # of an error: less is drawn as this
 DIVERGED = "diverged"
 
@@ -137,9 +138,11 @@ class _Drawing:
                 values = heights.values[picked]
                 mean, low, high = _mean(values), _least(values), _most(values)
                 colour = colours.of(n)
-                panel.plot(side.values, mean, ".-" if len(mean) < 60 else "-", color=colour, label=label or None)
+                some = _evenly(len(mean))
+                x = side.values[some]
+                panel.plot(x, mean[some], ".-" if len(some) < 60 else "-", color=colour, label=label or None)
                 if values.shape[-1] > 1:
-                    panel.fill_between(side.values, low, high, color=colour, alpha=0.15, linewidth=0)
+                    panel.fill_between(x, low[some], high[some], color=colour, alpha=0.15, linewidth=0)
             self._scaled(panel, side)
             panel.set(ylabel=heights.label, title=named)
             if side.here is not None:
@@ -304,18 +307,20 @@ class _Drawing:
         """Draws: the metric over each key."""
         axis = self.averaged[0]
         drawn, panels = _panels(len(axis.keys), (7.2, 3.4))
+        some = _evenly(len(axis))
         for panel, key in zip(panels, axis.keys, strict=True):
-            values = axis.column(key).astype(float)
+            values = axis.column(key).astype(float)[some]
             factor, unit = scales.readable(float(np.abs(values).max()), unit_of(self.space.system, key))
             for n, (at, label) in enumerate(_choices(self.words)[:LINES]):
-                panel.plot(factor * values, self.heights.values[at], ".", ms=3, color=colours.of(n), label=label or None)
+                panel.plot(factor * values, self.heights.values[at][some], ".", ms=3, color=colours.of(n), label=label or None)
             panel.set(xlabel=scales.labelled(key, unit), ylabel=self.heights.label)
             if self.heights.log:
                 finite = self.heights.values[np.isfinite(self.heights.values)]
                 scales.logarithmic(panel, "y", finite.min(), finite.max())
         if self.words:
             figure.legend(panels[-1])
-        return drawn, f"A point for each of {len(axis):,} draws.{self._missing()}"
+        many = f"each of {len(axis):,} draws" if len(some) == len(axis) else f"{len(some):,} of {len(axis):,} draws"
+        return drawn, f"A point for {many}.{self._missing()}"
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
@@ -392,6 +397,11 @@ def _panels(count: int, size: tuple[float, float], shared: bool = False) -> tupl
     for extra in flat[count:]:
         extra.remove()
     return drawn, flat[:count]
+
+
+def _evenly(count: int) -> np.ndarray:
+    """Places of at most POINTS values: more than that nobody sees, and a page of a million points does not open."""
+    return np.arange(count) if count <= POINTS else np.linspace(0, count - 1, POINTS).round().astype(int)
 
 
 def _ticks(norm: Any) -> dict[str, Any]:

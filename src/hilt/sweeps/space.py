@@ -2,7 +2,7 @@
 
 import copy
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,16 @@ class Axis:
     points: tuple[tuple[Any, ...], ...]  # checked: numbers in SI units, or words
     log: bool = False  # to be drawn on a logarithmic scale
     drawn: bool = False  # random or low-discrepancy values, not a grid
+    _columns: dict[str, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)  # asked for before
 
     def __len__(self) -> int:
         return len(self.points)
 
     def column(self, key: str) -> np.ndarray:
-        at = self.keys.index(key)
-        return np.array([point[at] for point in self.points])
+        if key not in self._columns:
+            at = self.keys.index(key)
+            self._columns[key] = np.array([point[at] for point in self.points])
+        return self._columns[key]
 
 
 @dataclass(frozen=True)

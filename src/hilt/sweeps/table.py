@@ -8,6 +8,7 @@ nothing but Parquet files of one schema: pandas, polars and DuckDB read it as it
 """
 
 import errno
+import functools
 import hashlib
 import importlib
 import json
@@ -64,7 +65,9 @@ class Plan:
     def numbers(self, k: int) -> np.ndarray:
         return np.arange(k * self.chunk, min((k + 1) * self.chunk, self.space.count))
 
+    @functools.cached_property
     def as_json(self) -> dict[str, Any]:
+        """All of it, with its hash; what `sweep.json` holds."""
         space = self.space
         said = {
             "format": FORMAT,
@@ -114,7 +117,7 @@ class Table:
 
     def __init__(self, folder: Path, plan: Plan, written: str | None = None) -> None:
         self.folder, self.plan = folder, plan
-        self.hash = written or plan.as_json()["hash"]
+        self.hash = written or plan.as_json["hash"]
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], system: System | None = None) -> "Table":
@@ -144,7 +147,7 @@ class Table:
         if not self.exists():
             with self._writing(path):
                 self.chunks.mkdir(parents=True, exist_ok=True)
-                _write_whole(path, json.dumps(self.plan.as_json(), default=str).encode())
+                _write_whole(path, json.dumps(self.plan.as_json, default=str).encode())
         for draft in self.chunks.glob(".*.draft"):  # of a sweep that was killed
             draft.unlink(missing_ok=True)
 
@@ -165,7 +168,7 @@ class Table:
                 f"{self.folder} holds a sweep already; continue it with --resume, or choose another folder with --out"
             )
         _, written = read_plan(self.folder, self.space.system)
-        if written != self.plan.as_json()["hash"]:
+        if written != self.plan.as_json["hash"]:
             raise InputError(
                 f"{self.folder} holds another sweep: scenario, axes, metrics, chunk size or versions differ; continue it with "
                 f"hilt sweep --resume {self.folder}, or choose another folder with --out"
