@@ -26,7 +26,7 @@ def test_a_line_for_each_scenario_is_what_its_run_gives(swept):
         line, alone = found.loc[number], swept.run(number)
         assert alone.scenario.robot.delay == line["robot.delay"]
         assert alone.scenario.compensate.method == line["compensate.method"]
-        assert alone.metrics["cov"] == [line["cov_1"]]
+        assert alone.metrics["cov"] == pytest.approx([line["cov_1"]], rel=1e-12)
 
 
 def test_an_array_has_the_axes_as_dimensions(swept):

@@ -14,7 +14,7 @@ from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.sweeps import making, sweep
 from hilt.sweeps.engines.dask import Cluster
-from hilt.sweeps.engines.plain import Plain
+from hilt.sweeps.engines.threads import Threads
 from hilt.sweeps.making import Request, over_of
 from hilt.sweeps.table import Plan, Table
 from tests.e2e.command import here
@@ -28,8 +28,8 @@ def plan(chunk=2):
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
-    """The same by the engine that computes one after the other: its files."""
-    return files(sweep.run(plan(), Plain(), tmp_path_factory.mktemp("local") / "a").table)
+    """The same by all cores of this machine: its files."""
+    return files(sweep.run(plan(), Threads(), tmp_path_factory.mktemp("local") / "a").table)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_a_cluster_that_is_lost_in_the_middle_keeps_the_chunks(tmp_path, local):
         with pytest.raises(InputError, match=r"the cluster was lost .* continue the sweep with --resume"):
             sweep.run(plan(), Cluster(lost.scheduler_address), tmp_path / "a", watch=stop)
     assert Table.open(tmp_path / "a").written()
-    assert files(sweep.run(plan(), Plain(), tmp_path / "a", resume=True).table) == local
+    assert files(sweep.run(plan(), Threads(), tmp_path / "a", resume=True).table) == local
 
 
 def test_a_system_that_only_this_program_knows_is_refused(tmp_path):

@@ -75,12 +75,11 @@ def sweep(
     Table(folder, plan).check(resume)
     with _bar(space.count, shown=not as_json) as watch:
         done = sweeps.run(plan, made, folder, resume, watch, print_status)
-    report = page.write(done)
     if as_json:
         print(json.dumps(done.as_json()))
     else:
         _print(done)
-        console.print(f"report     {report}", highlight=False, soft_wrap=True)
+        console.print(f"report     {page.write(done)}", highlight=False, soft_wrap=True)
 
 
 def _planned(

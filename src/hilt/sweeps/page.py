@@ -15,7 +15,7 @@ from hilt.sweeps.space import Axis, unit_of
 from hilt.sweeps.sweep import Done
 from hilt.sweeps.table import Table
 
-FIRST, MORE = 2, 6  # pictures in sight, and folded
+FIRST, MORE = 2, 4  # pictures in sight, and folded
 FILE = "report.html"
 
 

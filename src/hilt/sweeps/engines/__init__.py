@@ -26,15 +26,5 @@ def named(name: str, **options: Any) -> Engine:
     """An engine by its name; its module is imported only now, since it may need packages that not everybody has."""
     if name not in NAMES:
         raise InputError(f"--engine is {shortened(name)!r}; it must be one of {', '.join(NAMES)}; choose one")
-    try:
-        module = importlib.import_module(f"hilt.sweeps.engines.{name}")
-    except ModuleNotFoundError as error:
-        if error.name == f"hilt.sweeps.engines.{name}":
-            return named("plain") if name == DEFAULT else _missing(name)
-        raise
-    engine: Engine = getattr(module, NAMES[name])(**options)
+    engine: Engine = getattr(importlib.import_module(f"hilt.sweeps.engines.{name}"), NAMES[name])(**options)
     return engine
-
-
-def _missing(name: str) -> Engine:
-    raise InputError(f"the engine {name} is not part of this version; choose another with --engine")
