@@ -160,6 +160,7 @@ def _shipped(system, name):
         (["robot.delay=nan,1"], {}, "it must be a finite number"),
         (["body.velocity=[1,2,3],[4,5,6]"], {"system": "freefloat"}, "vary its entries one by one"),
         (["robot.delay=1..2 ms:3", "robot.delay=1..2 ms:3"], {}, "robot.delay is given twice"),
+        (["loop.period=0.1..1 ms:9", "robot.delay=2..100 ms:9"], {}, "at loop.period = 0.0001 s the delay line holds at most"),
         (["seed=1..3:3"], {"seeds": 2}, "seed is given twice"),
         (["robot.delay=1..2 ms:3"], {"seeds": 0}, "--seeds is 0"),
         (["robot.delay"], {}, "is not KEY=VALUES"),

@@ -2,8 +2,9 @@
 
 import copy
 import difflib
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,7 +91,21 @@ def make(source: Source, request: Request) -> Space:
     axes = [*_axes(whole, specs, request), *_seeds(base, request, specs)]
     for axis in axes:
         _check(whole, axis, specs)
-    return Space(source.system, source.name, source.tree, base, tuple(axes))
+    space = Space(source.system, source.name, source.tree, base, tuple(axes))
+    for number in _corners(space):  # where values of different axes do not go together
+        space.scenario(number)
+    return space
+
+
+def _corners(space: Space) -> Iterator[int]:
+    """Scenarios with every axis at one of its ends; of words all."""
+    ends = []
+    for axis in space.axes:
+        column = axis.column(axis.keys[0])
+        numbers = column.dtype.kind in "if"
+        ends.append(sorted({int(column.argmin()), int(column.argmax())}) if numbers else range(len(column)))
+    for places in itertools.islice(itertools.product(*ends), CHECKED):
+        yield int(np.ravel_multi_index(places, space.shape)) if places else 0
 
 
 def _specs(over: Iterable[Over]) -> dict[str, Spec]:
