@@ -12,7 +12,8 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/lab/test_identify.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
-BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py"
+BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py
+    tests/reproduce tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
 FAILED=$(mktemp -d)
 trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
@@ -39,14 +40,15 @@ fetched=$!
 warmed=$!
 .venv/bin/python tools/warm.py docking payload
 wait $warmed
+# Three workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
 # shellcheck disable=SC2046,SC2086
-kept main -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
+kept main -n 3 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
     once_more main $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
-echo "the lab; beside it theory, fuzz, reports, systems, stages with bounds checks, numerics without the compiler"
+echo "the lab; beside it, at idle priority, theory, fuzz, reports, systems, stages with bounds checks, numerics without the compiler"
 (
     set -e
-    $IDLE $PYTEST -n 0 $BESIDE
+    $IDLE $PYTEST -n 2 $BESIDE
     NUMBA_BOUNDSCHECK=1 $IDLE $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py
     NUMBA_DISABLE_JIT=1 $IDLE $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
         tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py \

@@ -128,6 +128,7 @@ class Recorder:
     def __init__(self, path: Path, system: System, scenario: Scenario) -> None:
         self.path, self.trouble = path, ""
         self._rows = np.zeros(ROWS_A_CHUNK, system.row)
+        self._bytes = self._rows.view(np.uint8).reshape(ROWS_A_CHUNK, -1)  # a row is copied as one, not signal by signal
         self._count = self._written = 0
         self._flushed = clock.now()
         self._chunks = Chunks(path, origin_of(system, scenario))
@@ -153,7 +154,7 @@ class Recorder:
         return Fault(faults.RECORDER, "recorder", int(last["tick"]), float(last["t"]), "", 0.0, 0.0, self.trouble)
 
     def append(self, row: np.ndarray) -> None:
-        self._rows[self._count] = row[0]
+        self._bytes[self._count] = row.view(np.uint8)
         self._count += 1
         if self._count == ROWS_A_CHUNK or clock.now() - self._flushed > SECONDS_A_CHUNK:
             self.flush()
