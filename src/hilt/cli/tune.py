@@ -125,6 +125,8 @@ def _print(search: "Search", found: "Tuned", path: Path | None) -> None:
             for each in (value_of(search.batch.base, key), value)
         ]
         table.add_row(key, *shown)
+    for name, (before, after) in found.judged.others.items():
+        table.add_row(f"{name}, mean", f"{before:.4g}", f"{after:.4g}", style="dim")
     console.print(table)
     console.print(found.sentence, highlight=False)
     if path is not None:

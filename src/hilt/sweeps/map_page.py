@@ -20,35 +20,36 @@ BEYOND = "#fbe3e0"  # the region beyond
 
 def panel(axes: Axes, found: Map) -> None:
     """One map: the region beyond, its boundary, closed forms, and a cross where the scenario stands."""
-    scales = _scale(axes, found.x, "x"), _scale(axes, found.y, "y")
+    scales = set_up(axes, found)
+    region(axes, found, scales, BEYOND, f"boundary of {named(found)}", color=MADE)
+    forms(axes, found, scales)
+    cross(axes, found, scales)
+
+
+def set_up(axes: Axes, found: Map) -> tuple[float, float]:
+    """Axes of a map; what its SI values are multiplied by."""
     axes.grid(visible=False)
+    return _scale(axes, found.x, "x"), _scale(axes, found.y, "y")
+
+
+def region(axes: Axes, found: Map, scales: tuple[float, float], fill: str, label: str, **style: Any) -> None:
     axes.add_collection(
-        PolyCollection([patch * scales for patch in found.patches], facecolors=BEYOND, edgecolors=BEYOND, linewidths=0.4)
+        PolyCollection([patch * scales for patch in found.patches], facecolors=fill, edgecolors=fill, linewidths=0.4)
     )
     for n, line in enumerate(found.lines):
-        axes.plot(*(line * scales).T, color=MADE, label=f"boundary of {named(found)}" if n == 0 else None)
+        axes.plot(*(line * scales).T, label=label if n == 0 else None, **style)
+
+
+def forms(axes: Axes, found: Map, scales: tuple[float, float]) -> None:
     for curve in found.curves:
         style: dict[str, Any] = BOUND if curve.form.bound else IDEAL
+        name = curve.form.name if curve.form.bound else f"closed form: {curve.form.name}"
         for n, line in enumerate(curve.lines):
-            axes.plot(
-                *(line * scales).T,
-                label=f"closed form: {curve.form.name}"
-                if n == 0 and not curve.form.bound
-                else curve.form.name
-                if n == 0
-                else None,
-                **style,
-            )
-    axes.plot(
-        found.here[0] * scales[0],
-        found.here[1] * scales[1],
-        "x",
-        color="black",
-        ms=9,
-        mew=2,
-        label="the scenario",
-        clip_on=False,
-    )
+            axes.plot(*(line * scales).T, label=name if n == 0 else None, **style)
+
+
+def cross(axes: Axes, found: Map, scales: tuple[float, float], label: str = "the scenario") -> None:
+    axes.plot(found.here[0] * scales[0], found.here[1] * scales[1], "x", color="black", ms=9, mew=2, label=label, clip_on=False)
 
 
 def named(found: Map) -> str:

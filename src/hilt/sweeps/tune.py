@@ -15,7 +15,7 @@ from hilt.core.faults import InputError, shortened
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.report import scenario_text
-from hilt.sweeps import beyond
+from hilt.sweeps import beyond, edges
 from hilt.sweeps.batch import Batch, value_of
 from hilt.sweeps.columns import Columns
 from hilt.sweeps.space import unit_of
@@ -151,14 +151,19 @@ class Search:
     def judged(self, winner: Scenario, unseen: int) -> "Judged":
         """A winner and the scenario as it was, on the same unseen seeds and on those of the search."""
         base, seen = self.batch.base, self.batch.seeds
-        before, after = (self._over_seeds(each, seen + unseen) for each in (base, winner))
+        runs = [self._over_seeds(each, seen + unseen) for each in (base, winner)]
+        before, after = (self.objective.values(self.batch.system, columns) for columns in runs)
         means = float(before[:seen].mean()), float(after[:seen].mean())
-        return Judged(means, before[seen:], after[seen:], (base.seed + seen, base.seed + seen + unseen - 1))
+        others = {
+            name: (float(runs[0][name][seen:].mean()), float(runs[1][name][seen:].mean()))
+            for name in edges.metrics(self.batch.system, base)
+            if all(name in columns for columns in runs)
+        }
+        return Judged(means, before[seen:], after[seen:], (base.seed + seen, base.seed + seen + unseen - 1), others)
 
-    def _over_seeds(self, scenario: Scenario, count: int) -> np.ndarray:
+    def _over_seeds(self, scenario: Scenario, count: int) -> Columns:
         batch = Batch(self.batch.system, self.batch.name, scenario, self.batch.engine)
-        seeds = [[self.batch.base.seed + n] for n in range(count)]
-        return self.objective.values(batch.system, batch.columns(("seed",), seeds))
+        return batch.columns(("seed",), [[self.batch.base.seed + n] for n in range(count)])
 
 
 @dataclass(frozen=True)
@@ -169,6 +174,7 @@ class Judged:
     before: np.ndarray
     after: np.ndarray
     seeds: tuple[int, int]
+    others: dict[str, tuple[float, float]]  # means of the system's key metrics on the unseen seeds, before and after
 
     @property
     def means(self) -> tuple[float, float]:
@@ -224,6 +230,7 @@ class Tuned:
             "better": self.better,
             "seen": {"before": self.judged.seen[0], "after": self.judged.seen[1]},
             "unseen": {"before": self.judged.means[0], "after": self.judged.means[1], "seeds": list(self.judged.seeds)},
+            "metrics": {name: {"before": a, "after": b} for name, (a, b) in self.judged.others.items()},
             "trials": self.trials,
             "given_up": self.given_up,
             "sentence": self.sentence,
