@@ -41,7 +41,7 @@ def main() -> None:
             axes.label_outer()
         entries = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
         drawn.legend(entries.values(), entries.keys(), loc="outside upper center", ncols=3, fontsize=8)
-        drawn.savefig(PICTURE, metadata={"Date": None})
+        drawn.savefig(PICTURE, metadata={"Date": None}, dpi=150)
     print(f"{PICTURE}: {PICTURE.stat().st_size} bytes")
 
 

@@ -10,7 +10,7 @@ from hilt.sweeps import critical, edges, maps
 from hilt.sweeps.batch import Batch
 from hilt.sweeps.beyond import Limit
 from hilt.sweeps.edges import Vital
-from hilt.sweeps.engines.plain import Plain
+from hilt.sweeps.engines.threads import Threads
 from hilt.sweeps.maps import Side
 from hilt.systems.docking.analysis.edges import critical_delay, oscillation, whole_delay
 
@@ -19,7 +19,7 @@ UNTREATED = ("compensate.method=none", "robot.kind=delay")
 
 def batch_of(system, name, *settings):
     found, values, name = job.find(system, name, list(settings))
-    return Batch(found, name, values, Plain())
+    return Batch(found, name, values, Threads())
 
 
 def delays_by_form(batch, x, y, form, heights):

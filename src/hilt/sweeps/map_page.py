@@ -1,6 +1,7 @@
 """A map for people: its picture, its page, and the sentences that the terminal prints."""
 
 import html
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,7 +35,9 @@ def set_up(axes: Axes, found: Map) -> tuple[float, float]:
 
 def region(axes: Axes, found: Map, scales: tuple[float, float], fill: str, label: str, **style: Any) -> None:
     axes.add_collection(
-        PolyCollection([patch * scales for patch in found.patches], facecolors=fill, edgecolors=fill, linewidths=0.4)
+        PolyCollection(
+            [patch * scales for patch in found.patches], facecolors=fill, edgecolors=fill, linewidths=0.4, rasterized=True
+        )
     )
     for n, line in enumerate(found.lines):
         axes.plot(*(line * scales).T, label=label if n == 0 else None, **style)
@@ -58,12 +61,13 @@ def named(found: Map) -> str:
 
 def _scale(axes: Axes, side: Side, which: str) -> float:
     """Set one axis up; returns what its SI values are multiplied by."""
-    factor, unit = figure.prefixed(side.high, side.unit) if side.unit and not side.unit.startswith("kg") else (1.0, side.unit)
+    typical = math.sqrt(side.low * side.high) if side.log else side.high
+    factor, unit = figure.prefixed(typical, side.unit) if side.unit and not side.unit.startswith("kg") else (1.0, side.unit)
     one = axes.xaxis if which == "x" else axes.yaxis
     if side.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")
         decades = side.high / side.low
-        one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 300.0 else (1.0,)))
+        one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 1000.0 else (1.0,)))
         one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         one.set_minor_formatter(NullFormatter())
     (axes.set_xlim if which == "x" else axes.set_ylim)(side.low * factor, side.high * factor)
