@@ -12,7 +12,8 @@ table{{border-collapse:collapse;font-variant-numeric:tabular-nums}}
 td,th{{padding:4px 18px 4px 0;text-align:left;border-bottom:1px solid #e4e8ec;vertical-align:top;text-wrap:balance}}
 td.n,th.n{{text-align:right}}
 .verdict{{border-left:6px solid #57606a;background:#f6f8fa;padding:10px 16px;margin:14px 0;font-size:17px}}
-.verdict p{{margin:4px 0;font-size:15px}}.verdict,.verdict p,.change p,figcaption{{text-wrap:pretty}}
+.verdict p{{margin:4px 0;font-size:15px}}.verdict{{text-wrap:balance}}
+.verdict p,.change p,figcaption{{text-wrap:pretty}}
 .verdict.good{{border-color:#1a7f37;background:#eef8f0}}.verdict.bad{{border-color:{MADE};background:#fdecea}}
 .change{{background:#eef5fb;border-left:6px solid {MEASURED};padding:10px 16px;margin:8px 0}}
 .change p,.seen p{{margin:4px 0}}

@@ -8,7 +8,7 @@ from hilt.report.figure import Picture, mark_fault
 from hilt.report.numbers import named
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
-from hilt.report.words import si
+from hilt.report.words import metric, si
 from hilt.systems.aerial.aerial import Aerial
 from hilt.systems.aerial.analysis.beside import OTHER
 from hilt.systems.aerial.views.flight import displacement_curves, estimate, estimate_curves, joints, with_and_without
@@ -54,7 +54,7 @@ def details(result: Result) -> Iterator[tuple[str, str]]:
 
 def numbers(result: Result) -> Iterator[tuple[str, str]]:
     m, scenario = result.metrics, scenario_of(result)
-    yield "largest displacement of the base, x, y, z", ", ".join(si(each, "m", 3) for each in m["base_displacement_m"])
+    yield "largest displacement of the base, x, y, z", metric("base_displacement_m", m["base_displacement_m"], 3)
     yield from named(result, "base_final_error_m")
     if touched(scenario):
         yield from named(result, "peak_force_N", "tool_force_final_N", "late_force_N")
