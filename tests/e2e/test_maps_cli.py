@@ -1,6 +1,7 @@
 """`hilt map` and `hilt margin` as people call them."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -113,3 +114,16 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, s
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_the_page_of_maps_says_what_the_commands_say(tmp_path):
+    """Its figures, without the spaces that a table or a terminal puts between them."""
+    page = "".join((Path(__file__).parents[2] / "docs" / "maps.md").read_text().split())
+    ranges = ("--x", "robot.delay=0.5..40 ms:9 log", "--y", "contact.stiffness=20..700 N/mm:9 log")
+    said = here(tmp_path, "map", "docking", "--set", "compensate.method=none", *ranges).stdout
+    assert "".join(said.partition("report")[0].split()) in page
+    bench = ("docking", "--scenario", "bench-2.64", "--set", "compensate.method=none", "--set", "robot.kind=delay")
+    rest = ("--set", "sensor.delay=0", "--set", "robot.delay=1 ms", "--key", "robot.delay", "--samples", "0")
+    found = json.loads(here(tmp_path, "margin", *bench, *rest, "--json").stdout)
+    delay = found["critical"]["robot.delay"]
+    assert f"robot.delay1ms{1e3 * delay['value']:.4g}ms+{100 * delay['margin']:.0f}%" in page
