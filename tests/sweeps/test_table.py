@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -180,6 +181,12 @@ def test_another_sweep_does_not_go_on_in_a_folder(copy, other):
     with pytest.raises(InputError, match="holds a sweep already; continue it with --resume"):
         sweep.run(plan(), Plain(), copy)
     assert {path: path.read_bytes() for path in copy.rglob("*.*")} == before
+
+
+def test_numbers_of_a_gpu_and_of_a_cpu_are_not_mixed(tmp_path):
+    with pytest.raises(InputError, match="was begun on a GPU"):
+        sweep.run(replace(plan(), arithmetic="gpu"), Plain(), tmp_path / "a")
+    assert not (tmp_path / "a").exists()
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"axes": 3}', "\0"])

@@ -106,7 +106,7 @@ def _planned(
         space,
         sweeps.metrics_of(space.system, metrics.split(",")),
         sweeps.checked_chunk(chunk, space.count),
-        "cuda" if engine == "cuda" else "cpu",
+        "gpu" if engine == "cuda" else "cpu",
     )
     folder = out or Path("runs") / f"{space.system.name}-{space.name}-sweep-{stamp()}"
     job.check_folder(folder)

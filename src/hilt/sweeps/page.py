@@ -17,6 +17,7 @@ from hilt.sweeps.table import Table
 
 FIRST, MORE = 2, 4  # pictures in sight, and folded
 FILE = "report.html"
+NIL = 1e-3  # of its size: a metric that varies by less is not worth a picture
 
 
 def write(done: Done, path: Path | None = None) -> Path:
@@ -61,7 +62,7 @@ def worth(table: Table) -> list[str]:
         there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
         if name not in known and name.endswith("_error"):
             errors += [name] if there.max() > pictures.FLOOR else []
-        elif np.ptp(there.astype(float)) > 0.0:
+        elif np.ptp(there.astype(float)) > NIL * np.abs(there.astype(float)).max():
             others += [name]
     return sorted(errors + others, key=lambda name: (name not in errors, name != pictures.DIVERGED))
 

@@ -145,6 +145,8 @@ class _Drawing:
                     panel.fill_between(x, low[some], high[some], color=colour, alpha=0.15, linewidth=0)
             self._scaled(panel, side)
             panel.set(ylabel=heights.label, title=named)
+            if not heights.log:
+                figure.widen(panel, 0.02)
             if side.here is not None:
                 panel.axvline(side.here, label="the scenario", **IDEAL)
         if len(inside) > 1 or side.here is not None:

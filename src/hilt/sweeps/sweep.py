@@ -58,7 +58,7 @@ def checked_chunk(asked: int | None, count: int) -> int:
 
 def arithmetic(engine: Engine) -> str:
     """Engines with the same word give the same bytes."""
-    return "cuda" if engine.name == "cuda" else "cpu"
+    return "gpu" if engine.name == "cuda" else "cpu"
 
 
 def metrics_of(system: System, names: Iterable[str]) -> tuple[str, ...] | None:
@@ -85,6 +85,11 @@ def run(
     `watch` is called for each chunk, those that are there already included; `say` with a sentence about damaged ones.
     """
     space = plan.space
+    if plan.arithmetic != arithmetic(engine):
+        raise InputError(
+            f"{folder} was begun on a {plan.arithmetic.upper()}, whose last digits differ from --engine {engine.name}; "
+            "continue it with the engine that began it"
+        )
     limits.check(limits.estimate(space.system, space.base, space.count, len(space.keys), engine.name), folder)
     table, started = Table(folder, plan), clock.now()
     fresh = not table.exists()
