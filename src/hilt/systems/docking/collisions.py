@@ -1,7 +1,6 @@
 """Counted of each collision, tick by tick: the speed in the flight after it, its peak force, whether the controller saw it.
 
-The speed is that of the simulated tip along the frames' normal at three quarters of the flight. How long a flight is, is known
-only at its end, so its speeds are kept; of a flight of more than KEPT ticks every second, fourth, … of them.
+The speed is that of the simulated tip along the frames' normal at three quarters of the flight.
 """
 
 import math
@@ -9,11 +8,12 @@ import math
 import numpy as np
 
 from hilt.compiled import jit
+from hilt.core.flight import begin_flight, fly, room, speed_at, speeds_at
 from hilt.core.signals import record
 
-KEPT = 512
+KEPT = 512  # speeds of a flight
 EVENT = record(peak_square="f8", peak="f8", speed="f8", felt="i8", over="i8", touched="i8", seen="i8")
-STATE = record(number="i8", touched="i8", last="f8", flight="i8", every="i8", kept="i8", speeds=KEPT)
+STATE = record(number="i8", touched="i8", last="f8", **room(KEPT))
 
 
 @jit
@@ -25,40 +25,10 @@ def larger(before, new):
 
 
 @jit
-def _begin_flight(m):
-    m.flight = 0
-    m.kept = 0
-    m.every = 1
-
-
-@jit
-def _fly(m, speed):
-    if m.flight % m.every == 0:
-        if m.kept == KEPT:
-            for i in range(KEPT // 2):
-                m.speeds[i] = m.speeds[2 * i]
-            m.kept = KEPT // 2
-            m.every *= 2
-        if m.flight % m.every == 0:
-            m.speeds[m.kept] = speed
-            m.kept += 1
-    m.flight += 1
-
-
-@jit
-def speed_of_flight(m):
-    """At three quarters of it; between two ticks that were kept, on the straight line."""
-    at = (m.flight - 1 - m.flight // 4) / m.every
-    first = min(int(at), m.kept - 1)
-    second = min(first + 1, m.kept - 1)
-    return abs(m.speeds[first] + (at - first) * (m.speeds[second] - m.speeds[first]))
-
-
-@jit
 def _close(m, each):
     """A collision is over; without a flight after it the other frame was hit at once."""
     if 1 <= m.number < len(each) and each[m.number].over == 0:
-        each[m.number].speed = speed_of_flight(m) if m.flight > 0 else abs(m.last)
+        each[m.number].speed = speed_at(m, m.flight - 1 - m.flight // 4) if m.flight > 0 else abs(m.last)
         each[m.number].over = 1
 
 
@@ -70,7 +40,7 @@ def collide(sig, m, each, speed, force_square):
         _close(m, each)
         m.number = number
         m.touched = 0
-        _begin_flight(m)
+        begin_flight(m)
     if 0 <= number < len(each):
         event = each[number]
         event.felt = 1
@@ -81,9 +51,9 @@ def collide(sig, m, each, speed, force_square):
             event.seen = 1
     if touching:
         m.touched = 1
-        _begin_flight(m)
+        begin_flight(m)
     elif m.touched:
-        _fly(m, speed)
+        fly(m, speed)
     m.last = speed
 
 
@@ -95,10 +65,6 @@ def finished(m: np.ndarray, each: np.ndarray) -> np.ndarray:
     number = m["number"][at]
     at = at[found["over"][at, number] == 0]
     number = m["number"][at]
-    speeds, last, rows = m["speeds"][at], m["kept"][at] - 1, np.arange(len(at))
-    where = (m["flight"][at] - 1 - m["flight"][at] // 4) / np.maximum(m["every"][at], 1)
-    first = np.minimum(where.astype(np.int64), last)
-    second = np.minimum(first + 1, last)
-    found["speed"][at, number] = np.abs(speeds[rows, first] + (where - first) * (speeds[rows, second] - speeds[rows, first]))
+    found["speed"][at, number] = speeds_at(m, at, m["flight"][at] - 1 - m["flight"][at] // 4)
     found["over"][at, number] = 1
     return found

@@ -1,0 +1,56 @@
+"""The speeds of a flight, kept while it lasts: at which tick the speed is wanted is known only at its end.
+
+A record has room for a number of them; of a longer flight every second, fourth, … tick is kept.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hilt.compiled import jit
+
+
+def room(ticks: int) -> dict[str, Any]:
+    """The fields that a record needs for a flight."""
+    return {"flight": "i8", "every": "i8", "kept": "i8", "speeds": ticks}
+
+
+@jit
+def begin_flight(m):
+    m.flight = 0
+    m.kept = 0
+    m.every = 1
+
+
+@jit
+def fly(m, speed):
+    """One tick."""
+    if m.flight % m.every == 0:
+        if m.kept == len(m.speeds):
+            for i in range(m.kept // 2):
+                m.speeds[i] = m.speeds[2 * i]
+            m.kept = m.kept // 2
+            m.every *= 2
+        if m.flight % m.every == 0:
+            m.speeds[m.kept] = speed
+            m.kept += 1
+    m.flight += 1
+
+
+@jit
+def speed_at(m, tick):
+    """At a tick of the flight; between two that were kept, on the straight line."""
+    at = tick / m.every
+    first = min(int(at), m.kept - 1)
+    second = min(first + 1, m.kept - 1)
+    return abs(m.speeds[first] + (at - first) * (m.speeds[second] - m.speeds[first]))
+
+
+def speeds_at(m: np.ndarray, runs: np.ndarray, ticks: np.ndarray) -> np.ndarray:
+    """The same for some of many runs."""
+    where, last = ticks / np.maximum(m["every"][runs], 1), m["kept"][runs] - 1
+    first = np.minimum(where.astype(np.int64), last)
+    second = np.minimum(first + 1, last)
+    before, after = m["speeds"][runs, first], m["speeds"][runs, second]
+    found: np.ndarray = np.abs(before + (where - first) * (after - before))
+    return found
