@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilt import job
-from hilt.core import meter, registry
-from hilt.core.meter import Correlation, Lag, Staircase, Stretch
+from hilt.core import registry
+from hilt.core.meter import Lag, Staircase
 from hilt.core.missing import Missing
 from hilt.host.realtime import percentiles
 from hilt.metrics.tally import Percentiles, Tally
@@ -17,6 +17,7 @@ from hilt.metrics.tally import Percentiles, Tally
 CASES = {
     "freefloat paper": ("freefloat", "paper", []),
     "freefloat wall": ("freefloat", "wall", []),
+    "freefloat tumble": ("freefloat", "tumble", ["loop.duration=4 s"]),
     "docking table1": ("docking", "table1", ["loop.duration=4 s"]),
     "docking twin": ("docking", "table1", ["loop.duration=4 s", "compensate.method=twin"]),
     "payload": ("payload", None, ["loop.duration=4 s"]),
@@ -118,28 +119,3 @@ def test_a_lag_pairs_each_row_with_the_one_so_many_before(late, sizes):
         pairs += list(zip(numbers[at + first : at + size], before, strict=True))
         at += size
     assert pairs == [(n, n - late) for n in numbers[late:]]
-
-
-@given(st.lists(st.integers(0, 3000), min_size=1, max_size=8), st.data())
-def test_a_stretch_gives_any_of_its_numbers_or_one_beside_it(sizes, data):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meter, "KEPT", 256)
-        stretch, at = Stretch(), 0
-        for size in sizes:
-            stretch.append(np.arange(at, at + size, dtype=float))
-            at += size
-        assert stretch.count == at
-        if at:
-            index = data.draw(st.integers(0, at - 1))
-            assert abs(stretch.at(index) - index) <= (0 if at <= 256 else 2 * at / 256)
-
-
-@pytest.mark.parametrize("shift", [-700, -3, 0, 5, 900])
-def test_a_correlation_finds_the_shift_over_blocks(shift):
-    rng = np.random.default_rng(1)
-    signal = np.convolve(rng.normal(size=9000), np.ones(20), "same")
-    late, early = signal[2000:7000], signal[2000 + shift : 7000 + shift]
-    found = Correlation()
-    for begin in range(0, 5000, meter.BLOCK):
-        found.take(late[begin : begin + meter.BLOCK], early[begin : begin + meter.BLOCK])
-    assert found.shift() == pytest.approx(shift, abs=0.2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from hilt import job
-from hilt.core.missing import Missing, ratio, reasons
+from hilt.core.missing import Missing, reasons
 from hilt.report import terminal, words
 from hilt.sweeps import seeds
 
@@ -43,11 +43,6 @@ def test_it_counts_as_the_number_and_keeps_its_reason(why, value):
     assert pickle.loads(pickle.dumps(missing)).reason == why
     assert reasons({"a": 1.0, "b": missing, "c": [1.0, missing], "d": True}) == {"b": why, "c": why}
     assert job.plain({"b": missing}) == {"b": None}
-
-
-def test_a_ratio_to_nothing_is_missing():
-    assert ratio(1.0, 2.0, "never") == 0.5
-    assert ratio(1.0, 0.0, "it stood").reason == "it stood"
 
 
 @pytest.mark.parametrize("name", SHORT)

@@ -26,13 +26,6 @@ def finite(value: float, reason: str) -> float:
     return value if math.isfinite(value) else Missing(reason, value)
 
 
-def ratio(found: float, wanted: float, reason: str) -> float:
-    """found/wanted, or the reason why there is no ratio where `wanted` is zero or missing."""
-    if isinstance(wanted, Missing):
-        return wanted
-    return found / wanted if wanted else Missing(reason)
-
-
 def reasons(metrics: dict[str, Any]) -> dict[str, str]:
     """Why values are missing, by name; for a list, the first reason."""
     found = {}

@@ -30,7 +30,7 @@ from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
 from hilt.systems.freefloat import push as pushes
 from hilt.systems.freefloat.goal import Goal, judge
-from hilt.systems.freefloat.metrics import METRIC_WORDS, FreeFloatMeter
+from hilt.systems.freefloat.metrics import COUNTER, METRIC_WORDS
 from hilt.systems.freefloat.metrics import drift as drift
 from hilt.systems.freefloat.metrics import held_force_position as held_force_position
 from hilt.systems.freefloat.push import PUSH, Push, Pushes
@@ -123,7 +123,7 @@ FREEFLOAT = System(
         Block("felt", WRENCH_OBSERVED, lambda s: s.mounting),
         Block("books", BOOKS, lambda s: s.body),
     ),
-    metrics=FreeFloatMeter,
+    metrics=COUNTER,
     metric_words=METRIC_WORDS,
     ratios=("rebound_gain",),
     ledger_ports={
