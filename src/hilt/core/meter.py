@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 
 BLOCK = 1024  # rows
-KEPT = 1 << 18  # values kept of a stretch that is needed later; of a longer one every second, fourth, ... is kept
 STEPS = 1 << 16  # of a staircase
 NO_ROWS: np.ndarray = np.zeros(0)
 
@@ -28,6 +27,11 @@ class Meter(Part, Protocol):
     def result(self) -> dict[str, Any]: ...
 
 
+def joined(parts: list[np.ndarray]) -> np.ndarray:
+    """A copy of rows, one part after the other, as bytes: NumPy copies rows field by field, which takes longer than a tick."""
+    return np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in parts]).view(parts[0].dtype)
+
+
 class Feed:
     """Cuts what it is fed into blocks for some meters."""
 
@@ -41,17 +45,17 @@ class Feed:
         """Rows in order, as many as there are."""
         self.count += len(rows)
         if self._waiting + len(rows) < BLOCK:
-            self._rest.append(rows.copy())  # the caller may reuse its memory
+            self._rest.append(joined([rows]))  # the caller may reuse its memory
             self._waiting += len(rows)
             return
         begin = 0
         if self._waiting:
             begin = BLOCK - self._waiting
-            self._take(np.concatenate([*self._rest, rows[:begin]]))
+            self._take(joined([*self._rest, rows[:begin]]))
         end = begin + (len(rows) - begin) // BLOCK * BLOCK
         for first in range(begin, end, BLOCK):
             self._take(rows[first : first + BLOCK])
-        self._rest, self._waiting = [rows[end:].copy()], len(rows) - end
+        self._rest, self._waiting = [joined([rows[end:]])], len(rows) - end
 
     def _take(self, block: np.ndarray) -> None:
         with np.errstate(all="ignore"):  # rows before a fault may hold anything; such a value is then missing, with a reason
@@ -61,7 +65,7 @@ class Feed:
     def end(self) -> None:
         """The last block, which may be a short one."""
         if self._waiting:
-            self._take(np.concatenate(self._rest))
+            self._take(self._rest[0] if len(self._rest) == 1 else joined(self._rest))
         self._rest, self._waiting = [], 0
 
 
@@ -137,27 +141,6 @@ class Lag:
         return min(first, len(column)), joined[: max(0, len(column) - first)]
 
 
-class Stretch:
-    """Values of a stretch of rows of unknown length; of a very long one every second, fourth, ... is kept."""
-
-    def __init__(self) -> None:
-        self._parts: list[np.ndarray] = []
-        self._kept, self._step, self.count = 0, 1, 0
-
-    def append(self, values: np.ndarray) -> None:
-        part = values[-self.count % self._step :: self._step].copy()
-        self._parts.append(part)
-        self._kept += len(part)
-        self.count += len(values)
-        while self._kept > KEPT:
-            self._parts = [np.concatenate(self._parts)[::2]]
-            self._kept, self._step = len(self._parts[0]), 2 * self._step
-
-    def at(self, index: int) -> float:
-        """The value at a row, or at the nearest row that was kept."""
-        return float(np.concatenate(self._parts)[min(round(index / self._step), self._kept - 1)])
-
-
 class Staircase:
     """When a signal was last above a level, for any level chosen afterwards: keeps the values that no later one reaches.
 
@@ -182,35 +165,3 @@ class Staircase:
         """The last time at which a value was outside; minus infinity if there was none."""
         found = np.flatnonzero(outside(self._sign * self._v))
         return float(self._t[found[-1]]) if len(found) else -math.inf
-
-
-class Correlation:
-    """How many rows one signal lags another: sum of products for every shift of up to BLOCK rows."""
-
-    def __init__(self) -> None:
-        self._sums = np.zeros(2 * BLOCK + 1)
-        self._before, self._now = np.zeros(BLOCK), np.zeros(BLOCK)
-        self._late = np.zeros(BLOCK)
-        self.seen = [False, False]
-
-    def take(self, late: np.ndarray, early: np.ndarray) -> None:
-        self.seen = [self.seen[0] or bool(late.any()), self.seen[1] or bool(early.any())]
-        late, early = (np.pad(each, (0, BLOCK - len(each))) for each in (late, early))
-        self._add(early)
-        self._before, self._now, self._late = self._now, early, late
-
-    def _add(self, after: np.ndarray) -> None:
-        if self._late.any():
-            around = np.concatenate([self._before, self._now, after])
-            spectrum = np.fft.rfft(self._late, 4 * BLOCK) * np.conj(np.fft.rfft(around, 4 * BLOCK))
-            self._sums += np.roll(np.fft.irfft(spectrum), 2 * BLOCK)[: 2 * BLOCK + 1]
-
-    def shift(self) -> float:
-        """The shift with the largest sum, to a fraction of a row."""
-        self._add(np.zeros(BLOCK))
-        best = int(np.argmax(self._sums))
-        if not 0 < best < 2 * BLOCK:
-            return float(best - BLOCK)
-        left, middle, right = (float(self._sums[best + i]) for i in (-1, 0, 1))
-        bend = left - 2 * middle + right
-        return best - BLOCK + (0.5 * (left - right) / bend if bend else 0.0)
