@@ -3,7 +3,7 @@
 The GPU may be in another machine, which needs nothing but Python, NumPy and CuPy:
 
     python benchmarks/gpu.py export FOLDER     here: kernels, packed scenarios, the processor's results
-    python benchmarks/gpu.py run FOLDER        there: writes FOLDER/METHOD.found.npz and prints JSON lines
+    python benchmarks/gpu.py run FOLDER OUT    there: writes what was counted into OUT and prints JSON lines
     python benchmarks/gpu.py compare FOLDER    here: largest difference of each metric
 
 A grid of delays and stiffnesses is sent as two lists of parameters, one for each axis: every block is taken from the list that
@@ -60,6 +60,9 @@ def export(folder: Path) -> None:
         for label, group in arrays.items():
             for key in ("p", "q", "ticks"):
                 parts[f"{label}.{key}"] = _bytes(getattr(group, key))
+        lead = counter.state["lead"].fields
+        begin = counter.state.fields["lead"][1]
+        parts["scratch"] = json.dumps([(begin + lead[key][1], lead[key][0].itemsize) for key in ("measured", "used")])
         parts["fields"] = json.dumps({"p": _fields(by_delay.p.dtype), "q": _fields(by_delay.q.dtype)})
         sizes = {"row": made.row.itemsize, "x": made.x.itemsize, "w": made.w.itemsize, "m": counter.state.itemsize}
         sizes |= {"event": counter.event.itemsize, "events": by_delay.each.shape[1], "ends": by_delay.ends.dtype.itemsize}
@@ -109,7 +112,7 @@ def _packed(parts: Any, numbers: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
-def run(folder: Path) -> None:
+def run(folder: Path, out: str) -> None:
     where = Path(__file__).parents[1] / "src/hilt/sweeps/engines/gpu.py"  # on its own: hilt itself is not installed there
     spec = importlib.util.spec_from_file_location("gpu", where)
     assert spec is not None
@@ -124,7 +127,12 @@ def run(folder: Path) -> None:
         said: dict[str, Any] = {"method": method, "load_s": round(time.perf_counter() - started, 1)}
         blanks = [np.zeros(1, f"V{sizes[name]}") for name in ("row", "x", "w")]
         found, seconds = loaded.run(blanks, _packed(parts, parts["compared"]))
-        np.savez_compressed(folder / f"{method}.found.npz", **{key: each.view(np.uint8) for key, each in found.items()})
+        counted = found["m"].view(np.uint8).reshape(len(found["m"]), -1)
+        for first, width in json.loads(str(parts["scratch"])):
+            counted[:, first : first + width] = 0  # what only the counting itself needs; it would take most of the file
+        for half, at in enumerate(np.array_split(np.arange(len(counted)), 2)):
+            kept = {key: found[key][at].view(np.uint8) for key in ("m", "each", "ends")}
+            np.savez_compressed(Path(out) / f"{method}.found{half}.npz", **kept)
         said |= {"compared": len(parts["compared"]), "kernel_s": round(seconds, 4)}
         every = np.resize(parts["compared"], TIMED) if "all.p" in parts else np.arange(int(np.prod(grid)))
         started, ticks, kernel_s = time.perf_counter(), 0, 0.0
@@ -146,7 +154,8 @@ def compare(folder: Path) -> None:
     for method in GRIDS:
         system, values, _ = job.find("docking", "table1", [f"compensate.method={method}"])
         counter, parts = system.metrics, np.load(folder / f"{method}.npz")
-        raw, cpu = np.load(folder / f"{method}.found.npz"), np.load(folder / f"{method}.cpu.npz")
+        halves, cpu = [np.load(folder / f"{method}.found{half}.npz") for half in (0, 1)], np.load(folder / f"{method}.cpu.npz")
+        raw = {key: np.concatenate([half[key] for half in halves]) for key in ("m", "each", "ends")}
         sizes, fields = json.loads(str(parts["sizes"])), json.loads(str(parts["fields"]))
         numbers = parts["compared"]
         q = (parts["all.q"] if "all.q" in parts else _grid(parts, "q", numbers, fields["q"])).reshape(-1).view(counter.params)
@@ -187,4 +196,4 @@ def _ideals(values: Any, q: np.ndarray) -> Any:
 
 
 if __name__ == "__main__":
-    {"export": export, "run": run, "compare": compare}[sys.argv[1]](Path(sys.argv[2]))
+    {"export": export, "run": run, "compare": compare}[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])
