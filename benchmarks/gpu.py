@@ -151,7 +151,7 @@ def compare(folder: Path) -> None:
     from hilt.core.counter import Figures
     from hilt.sweeps.columns import _flat_column
 
-    for method in GRIDS:
+    for method in [name for name in GRIDS if (folder / f"{name}.found0.npz").exists()]:
         system, values, _ = job.find("docking", "table1", [f"compensate.method={method}"])
         counter, parts = system.metrics, np.load(folder / f"{method}.npz")
         halves, cpu = [np.load(folder / f"{method}.found{half}.npz") for half in (0, 1)], np.load(folder / f"{method}.cpu.npz")
