@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hilt import job
 from hilt.core import registry
-from hilt.core.meter import Lag, Staircase
+from hilt.core.meter import Lag, Staircase, joined, lengths
 from hilt.core.missing import Missing
 from hilt.host.realtime import percentiles
 from hilt.metrics.tally import Percentiles, Tally
@@ -119,3 +119,20 @@ def test_a_lag_pairs_each_row_with_the_one_so_many_before(late, sizes):
         pairs += list(zip(numbers[at + first : at + size], before, strict=True))
         at += size
     assert pairs == [(n, n - late) for n in numbers[late:]]
+
+
+@given(st.lists(st.tuples(*[st.floats(width=64)] * 3), max_size=20))
+def test_lengths_are_norms_to_the_last_bit(vectors):
+    rows = np.zeros(len(vectors), [("t", "f8"), ("v", "f8", 3), ("n", "i8")])  # as in rows of signals, not side by side
+    rows["v"] = np.reshape(vectors, (-1, 3))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(lengths(rows["v"]), np.linalg.norm(rows["v"], axis=1))
+
+
+def test_joined_rows_are_a_copy():
+    rows = run("payload").rows
+    parts = [rows[:3], rows[3:3], rows[3:40:2]]
+    found = joined(parts)
+    assert found.tobytes() == np.concatenate(parts).tobytes()
+    assert found.dtype == rows.dtype
+    assert not np.shares_memory(joined([rows[:5]]), rows)

@@ -104,6 +104,13 @@ def highest(before: float, values: np.ndarray) -> float:
     return float(np.max(values, initial=before))
 
 
+def lengths(vectors: np.ndarray) -> np.ndarray:
+    """Of vectors in rows: the bits of np.linalg.norm, which takes three times as long to sum over an axis of three."""
+    x, y, z = vectors.T
+    found: np.ndarray = np.sqrt(x * x + y * y + z * z)
+    return found
+
+
 def lowest(before: float, values: np.ndarray) -> float:
     return float(np.min(values, initial=before))
 

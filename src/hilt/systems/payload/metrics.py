@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core.meter import NO_ROWS, Lag, Meter, highest
+from hilt.core.meter import NO_ROWS, Lag, Meter, highest, joined, lengths
 from hilt.core.missing import Missing, finite
 from hilt.systems.payload import bilateral_metrics
 from hilt.systems.payload.link import playout_delay
@@ -86,8 +86,8 @@ class TwoWays:
 
     def take(self, rows: np.ndarray) -> None:
         self._bilateral.take(rows)
-        self._peak = highest(self._peak, np.linalg.norm(rows["f_s"], axis=1))
-        self._last = rows[-1:].copy()
+        self._peak = highest(self._peak, lengths(rows["f_s"]))
+        self._last = joined([rows[-1:]])
 
     def result(self) -> dict[str, Any]:
         return {**self._bilateral.result(), "peak_force_N": self._peak, **_link(self._last[0], self._scenario.link)}
@@ -112,13 +112,13 @@ class OneWay:
         late = playout_delay(scenario)
         step = scenario.transport_start + late
         window = (t >= step - 1e-9) & (t < step + IMPULSE_TIME - 1e-9)
-        size = np.linalg.norm(rows["f_s"], axis=1)
+        size = lengths(rows["f_s"])
         self._impulse += float(along(rows, "f_s", scenario)[window].sum())
         self._squares += float((size**2).sum())
         self._peak = highest(self._peak, size)
-        self._virtual_peak = highest(self._virtual_peak, np.linalg.norm(rows["f_vir"], axis=1))
+        self._virtual_peak = highest(self._virtual_peak, lengths(rows["f_vir"]))
         self._count += len(rows)
-        self._last = rows[-1:].copy()
+        self._last = joined([rows[-1:]])
         self._rise.take(t, along(rows, "v_tvir", scenario))
         self._hands.take(rows)
         if scenario.rotates:
@@ -231,7 +231,7 @@ class _Following:
         first, before = self._lag.take(rows["x_vir"])
         if self._first is not None:
             skip = max(0, self._first + self._late - self._seen - first)
-            errors = np.linalg.norm(rows["x_s"][first + skip :] - before[skip:], axis=1)
+            errors = lengths(rows["x_s"][first + skip :] - before[skip:])
             if len(errors):
                 known = 0.0 if isinstance(self.largest, Missing) else self.largest
                 self.largest, self.last = highest(known, errors), float(errors[-1])
