@@ -99,10 +99,9 @@ def _pack(p: np.record, simulated: SimulatedBody, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    x.p[:] = p.p0
-    x.v[:] = p.v0
-    sig.X_WBcm_next.p[:] = p.p0
-    sig.V_WBcm_next.v[:] = p.v0
+    for i in range(3):
+        x.p[i] = sig.X_WBcm_next.p[i] = p.p0[i]
+        x.v[i] = sig.V_WBcm_next.v[i] = p.v0[i]
 
 
 TRANSLATION = StageKind(
