@@ -184,19 +184,25 @@ class System:
         return {block.name: block.kind for block in found}
 
     def set_up(self, scenario: Any) -> Bench:
-        """Memory and start values for one run of a scenario: the plant's from the world, all others from the beliefs."""
-        found, believed = self.used_by(scenario), scenario.believed
+        """Memory and start values for one run of a scenario."""
+        found, p = self.packed(scenario)
         made = self.diagram(found)
-        row, x, w, p = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w, made.p))
+        row, x, w = (np.zeros(1, dtype) for dtype in (self.row, made.x, made.w))
         sig, params = row[0], p[0]
         sig.fault_axis = -1
-        params.dt = scenario.loop.period
-        pack(found.believing, params, believed)
-        pack(found.plant, params, scenario)
         for blocks, state in zip(found.resets, (x, w), strict=True):
             for block in blocks:
                 sparing(block.kind.reset)(sig, state[0][block.name], params[block.name])
-        return Bench(row, x, w, p, round(scenario.loop.duration / scenario.loop.period) + 1, made.code)
+        return Bench(row, x, w, p, ticks_of(scenario), made.code)
+
+    def packed(self, scenario: Any) -> tuple[Used, np.ndarray]:
+        """The blocks of a scenario and their parameters: the plant's from the world, all others from the beliefs."""
+        found = self.used_by(scenario)
+        p = np.zeros(1, self.diagram(found).p)
+        p[0].dt = scenario.loop.period
+        pack(found.believing, p[0], scenario.believed)
+        pack(found.plant, p[0], scenario)
+        return found, p
 
     def used_by(self, scenario: Any) -> Used:
         """The blocks that a scenario uses: of the plant by the world, of all others by the beliefs."""
@@ -272,6 +278,11 @@ class System:
         if name not in names:
             raise ValueError(f"{self.name} has no block {name!r}; it has {', '.join(dict.fromkeys(names))}")
         return len(names) - 1 - names[::-1].index(name)
+
+
+def ticks_of(scenario: Any) -> int:
+    """Of a run that nothing ends early."""
+    return round(scenario.loop.duration / scenario.loop.period) + 1
 
 
 def _itself(scenario: Any) -> Any:

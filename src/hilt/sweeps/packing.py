@@ -12,13 +12,14 @@ import numpy as np
 from pydantic import BaseModel
 
 from hilt.core.counter import Counter, Figures
+from hilt.core.signals import record
 from hilt.core.stage import Block, Cycle
-from hilt.core.system import Diagram, Used
+from hilt.core.system import Diagram, Used, ticks_of
 from hilt.sweeps.memo import Memo
 from hilt.sweeps.space import Space
 from hilt.sweeps.tracing import Trace
 
-ENDS = np.dtype((np.record, np.dtype([("ticks", "i8"), ("fault", "i8")])))
+ENDS = record(ticks="i8", fault="i8")
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Packing:
         self._structures: list[Used] = []
         self._structure = self._memo(self._structure_of)
         self._loop = {"period": self._memo(lambda s: s.loop.period), "seed": self._memo(lambda s: s.seed)}
-        self._ticks = self._memo(lambda s: round(s.loop.duration / s.loop.period) + 1)
+        self._ticks = self._memo(ticks_of)
         self._configs: dict[tuple[Callable[..., Any], bool], Memo] = {}
         self._parts: dict[tuple[str, int], _Part] = {}
         self._constants = self._memo(self._constants_of)

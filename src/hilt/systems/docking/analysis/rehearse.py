@@ -16,6 +16,7 @@ import numpy as np
 from hilt.compiled import jit
 from hilt.core.faults import InputError
 from hilt.core.signals import record
+from hilt.core.system import ticks_of
 from hilt.maths import vec
 from hilt.systems.docking.analysis.bound import effective_mass
 
@@ -138,13 +139,14 @@ class Rehearsal:
 
     def __init__(self, system: Any, world: Any, kind: str, plan: Plan) -> None:
         check_length(world)
-        bench, self._run = system.set_up(world), system.many(system.used_by(world), _rehearse_step)
-        p = bench.p[0]
+        used, self._p = system.packed(world)
+        made, self._run = system.diagram(used), system.many(used, _rehearse_step)
+        p = self._p[0]
         p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
         p.twin_clock.realtime = 0
         self._ideal = world.contact.stiffness * peak_depth(kind, world, plan.speed)
-        self._p, self._ticks = bench.p, np.full(1, -(-bench.ticks // LOOKS) * LOOKS)
-        self._memory = [np.zeros_like(part) for part in (bench.row, bench.x, bench.w) * 2]
+        self._ticks = np.full(1, -(-ticks_of(world) // LOOKS) * LOOKS)
+        self._memory = [np.zeros(1, dtype) for dtype in (system.row, made.x, made.w) * 2]
         self._counted, self._each, self._ends = np.zeros(1, COUNTED), np.zeros((1, 0), EVENT), np.zeros(1, ENDS)
         self._q = np.full(1, plan.past_peak).view(CONSTANTS)
 
