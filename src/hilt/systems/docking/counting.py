@@ -77,9 +77,7 @@ def events(scenario: Any) -> int:
 
 @jit
 def _largest_change(before, now, first):
-    for i in range(3):
-        before = larger(before, abs(now[i] - first[i]))
-    return before
+    return larger(before, max(abs(now[0] - first[0]), abs(now[1] - first[1]), abs(now[2] - first[2])))
 
 
 @jit
@@ -137,6 +135,8 @@ def count_step(sig, m, each, q):
     m.angular = _largest_change(m.angular, sig.L_N, m.L_N)
     if q.twin:
         _twin_command(sig, m, q)
+        m.fastest2 = larger(m.fastest2, speed2)
+        m.most_energy = larger(m.most_energy, energy)
     else:
         _command(m, v, speed2)
     correlate(m.lead, q.lead, sig.in_contact == 1, vec.load(sig.F_mea_W), vec.load(sig.F_hat_W))
@@ -146,8 +146,6 @@ def count_step(sig, m, each, q):
     if m.fast == 0 and growth2 > DIVERGED_SPEED * DIVERGED_SPEED * start2:
         m.fast = 1
         m.fast_t = sig.t
-    m.fastest2 = larger(m.fastest2, speed2)
-    m.most_energy = larger(m.most_energy, energy)
     if sig.contact == 0 and sig.collision > 0:
         m.power += speed2
         m.behind += vec.dot(vec.sub(vec.load(sig.p_C_des_W), vec.load(sig.p_C_true_W)), v)
