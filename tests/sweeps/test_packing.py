@@ -40,6 +40,20 @@ def test_gathered_parameters_are_those_of_a_scenario_alone(name):
     assert seen == len(numbers)
 
 
+def test_what_a_later_chunk_teaches_does_not_spoil_the_parts_of_the_earlier_ones(monkeypatch):
+    """A block that reads a key only in some scenarios, and results that are forgotten because there are many."""
+    monkeypatch.setattr("hilt.sweeps.memo.MOST", 3)
+    monkeypatch.setattr("hilt.sweeps.packing.MOST", 3)
+    axes = {"detect.threshold": [1.0, None], "sensor.noise": [0.2, 0.5, 0.7], "robot.delay": [0.01, 0.02], "seed": [1, 2, 3]}
+    tried = space("docking", None, axes)
+    packing = Packing(tried, NOTHING)
+    for numbers in np.arange(tried.count).reshape(-1, 6)[[0, 3, 1, 5, 0, 2, 4, 3]]:  # a given threshold needs no noise
+        for group in packing.pack(numbers):
+            for i, number in enumerate(numbers[group.at]):
+                alone = tried.system.set_up(tried.scenario(int(number))).p
+                assert all(group.p[i : i + 1][name].tobytes() == alone[name].tobytes() for name in alone.dtype.names)
+
+
 def test_a_function_is_computed_once_for_all_scenarios_that_agree_in_what_it_reads():
     tried = space("docking")
     calls = []

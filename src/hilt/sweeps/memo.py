@@ -8,6 +8,8 @@ import numpy as np
 from hilt.sweeps.space import Space
 from hilt.sweeps.tracing import Trace
 
+MOST = 20_000  # results that are kept from chunk to chunk
+
 
 class Memo:
     """`values` are the distinct results; `of(places)` says which of them belongs to each scenario.
@@ -22,6 +24,16 @@ class Memo:
         self.axes: list[int] = []
         self.values: list[Any] = []
         self._known: dict[int, int] = {}
+        self.generation = 0  # of `values`: what was said about places in them before no longer holds
+
+    def forget(self) -> None:
+        """Begin anew, if there are many results: those of the chunks before are hardly needed again."""
+        if len(self.values) > MOST:
+            self._begin()
+
+    def _begin(self) -> None:
+        self.values, self._known = [], {}
+        self.generation += 1
 
     def of(self, places: np.ndarray) -> np.ndarray:
         while True:
@@ -57,7 +69,7 @@ class Memo:
             read = {self._axis_of[key] for key in self._trace.read | self._trace.inside(value)}
             if not read <= set(self.axes):
                 self.axes = sorted(read | set(self.axes))
-                self.values, self._known = [], {}
+                self._begin()
                 return False
             self._known[code] = len(self.values)
             self.values.append(value)

@@ -15,7 +15,7 @@ from hilt.core.counter import Counter, Figures
 from hilt.core.signals import record
 from hilt.core.stage import Block, Cycle
 from hilt.core.system import Diagram, Used, ticks_of
-from hilt.sweeps.memo import Memo
+from hilt.sweeps.memo import MOST, Memo
 from hilt.sweeps.space import Space
 from hilt.sweeps.tracing import Trace
 
@@ -60,10 +60,14 @@ class _Part:
         self._read: set[str] = set()
         self._known: dict[tuple[int, ...], int] = {}
         self._table = np.zeros(16, block.kind.params)
+        self._generations: list[int] = []
 
     def of(self, places: np.ndarray) -> np.ndarray:
         """The parameters of each scenario."""
         at = {"config": self._config.of(places), **{name: memo.of(places) for name, memo in self._loop.items()}}
+        generations = [self._config.generation, *(memo.generation for memo in self._loop.values())]
+        if generations != self._generations or len(self._known) > MOST:
+            self._known, self._generations = {}, generations
         while True:
             keys = np.stack([at["config"], *(at[name] for name in sorted(self._read))], axis=1)
             distinct, first, which = _distinct(keys)
@@ -106,6 +110,7 @@ class Packing:
         self._space, self._counter = space, counter
         first = space.scenario(0)  # has all the keys; the space's own scenario may lack a section that they are in
         self._trace = Trace(first, space.keys)
+        self._memos: list[Memo] = []
         self._checks = [self._memo(check) for check in _checks(first)]
         self._structures: list[Used] = []
         self._structure = self._memo(self._structure_of)
@@ -118,7 +123,8 @@ class Packing:
         self._figures = [self._memo(of) for of in counter.figures]
 
     def _memo(self, function: Callable[[Any], Any]) -> Memo:
-        return Memo(self._space, function, self._trace)
+        self._memos.append(Memo(self._space, function, self._trace))
+        return self._memos[-1]
 
     def _structure_of(self, scenario: Any) -> int:
         """A number for the blocks that a scenario uses."""
@@ -135,6 +141,8 @@ class Packing:
     def pack(self, numbers: np.ndarray) -> list[Packed]:
         """The scenarios with these numbers, by the blocks that they use."""
         places = self._space.places(numbers)
+        for memo in self._memos:
+            memo.forget()
         self._check(numbers, places)
         kinds = self._structure.column(places, np.int64)
         return [self._group(np.flatnonzero(kinds == kind), places, int(kind)) for kind in np.unique(kinds)]
@@ -155,9 +163,9 @@ class Packing:
             for block in blocks:
                 p[block.name] = self._part(block, believes).of(places)
         events = int(self._events.column(places, np.int64).max())
-        constants = self._constants.of(places)
         figures = tuple(_figures(memo, memo.of(places)) for memo in self._figures)
-        q = np.frombuffer(b"".join(self._constants.values), self._counter.params)[constants]
+        constants = _figures(self._constants, self._constants.of(places))
+        q = np.frombuffer(b"".join(constants.distinct), self._counter.params)[constants.which]
         ticks = self._ticks.column(places, np.int64)
         m, each = np.zeros(len(at), self._counter.state), np.zeros((len(at), events), self._counter.event)
         return Packed(at, used, made, p, ticks, q, m, each, np.zeros(len(at), ENDS), figures)
