@@ -48,7 +48,7 @@ def test_energy_balance_of_equation_9(simulate):
 
 def test_the_energy_estimate_converges(simulate):
     """[DeStefano2017, eq. 12]: ΔE - ΔH of a tick is of order T², so a tenth of T leaves a hundredth."""
-    from hilt.systems.freefloat.paper.destefano2017 import energy_difference
+    from hilt.systems.freefloat.paper.destefano2017_runs import energy_difference
 
     sizes = [np.abs(energy_difference(T)[1]).max() for T in (0.1, 0.01, 0.001)]
     assert sizes[0] / sizes[1] == pytest.approx(100, rel=0.02)
