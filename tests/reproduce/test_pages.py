@@ -1,13 +1,17 @@
 """The page of a reproduction: the tally first, the paper's numbers beside ours, and targets of one's own called that."""
 
 import dataclasses
+import io
+import re
 
 import pytest
+from rich.console import Console
 
-from hilt.report import figure
+from hilt.report import figure, terminal
 from hilt.reproduce import papers
 from hilt.reproduce.beside import numbers_picture
-from hilt.reproduce.claims import Claim, Reproduction
+from hilt.reproduce.claims import FITTED, Claim, Reproduction
+from hilt.reproduce.tolerance import within
 from hilt.systems.docking.paper import twin_claims
 from tests.report.layout import problems
 
@@ -16,6 +20,16 @@ CLAIMS = [
     Claim("Fig. 2", "a claim that takes many words " * 4, "3 kg", "9 kg", False, "a reason", numbers=((3.0, 9.0), (2.0, 0.0))),
     Claim("Sec. 3", "something else", "no figure", "5", True, beyond=True),
 ]
+CHOSEN = Claim(
+    "Fig. 4",
+    "a drift",
+    "2 m",
+    "2 m",
+    because="set to give it",
+    declared=FITTED,
+    numbers=((2.0, 2.0),),
+    tolerance=within(0.1, "10 % <!>"),
+)
 PAPER = Reproduction("some2020", "Some 2020", CLAIMS, list)
 OWN = dataclasses.replace(PAPER, own=True)
 
@@ -34,6 +48,26 @@ def test_the_page_begins_with_the_tally(found, tmp_path):
     assert ("reproduced" in text) != found.own
 
 
+def test_the_page_has_coverage_reasons_and_tolerances(tmp_path):
+    text = papers.write(dataclasses.replace(PAPER, claims=[*CLAIMS, CHOSEN]), tmp_path).read_text()
+    coverage = text.partition("<figure>")[0]
+    assert "<td><span class='beyond'>fitted</span></td><td>1</td>" in coverage
+    assert "<td><span class='no'>differs</span></td><td>1</td>" in coverage
+    assert "<td><span class='beyond'>by construction</span></td><td>0</td>" in coverage
+    assert "<td><b>4</b></td>" in coverage
+    assert text.index("What was fitted") < text.index("set to give it") < text.index("<details>")
+    assert "± 10 %<br><span class='sub'>10 % &lt;!&gt;</span>" in text
+
+
+def test_the_terminal_has_coverage_and_reasons():
+    console = Console(width=200, record=True, file=io.StringIO())
+    terminal.print_claims(console, dataclasses.replace(PAPER, claims=[*CLAIMS, CHOSEN]))
+    text = console.export_text()
+    assert re.search(r"fitted\s+│ 1 ", text)
+    assert "(1) a reason" in text
+    assert "(2) set to give it" in text
+
+
 def test_the_numbers_beside_each_other_can_be_read():
     with figure.styled():
         picture = numbers_picture(PAPER)
@@ -41,6 +75,9 @@ def test_the_numbers_beside_each_other_can_be_read():
     assert list(problems(picture.figure)) == []
     points = [line.get_xdata()[0] for line in picture.figure.axes[0].lines if line.get_marker() in ("o", ">")]
     assert points == pytest.approx([100 * 1.283 / 1.28, 200.0, 0.0])  # beyond twice the paper's it stands at the edge
+    with figure.styled():
+        hollow = numbers_picture(dataclasses.replace(PAPER, claims=[CHOSEN])).figure.axes[0].lines[1]
+    assert hollow.get_markerfacecolor() == "white", "not to be taken for a reproduction"
     assert numbers_picture(dataclasses.replace(PAPER, claims=CLAIMS[2:])) is None
 
 

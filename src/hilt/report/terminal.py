@@ -143,16 +143,22 @@ def print_rigs(console: Console, found: dict[str, str]) -> None:
 
 
 def print_claims(console: Console, reproduction: Any) -> None:
-    console.print(f"[bold]{reproduction.tally}[/]", highlight=False)
-    head = ("where", "claim", reproduction.against, "here", "verdict")
-    table = Table(*head, title=reproduction.title, title_justify="left", show_lines=True)
+    console.print(f"[bold]{reproduction.title}[/]", highlight=False)
+    coverage = Table("verdict", "claims", "meaning")
+    for verdict, count in reproduction.coverage.items():
+        coverage.add_row(verdict, str(count), reproduction.meaning[verdict])
+    console.print(coverage)
+    table = Table("where", "claim", reproduction.against, "here", "verdict", show_lines=True)
     reasons = []
     for claim in reproduction.claims:
-        verdict = f"[green]{reproduction.verdict(claim)}[/]"
-        if not claim.holds:
+        verdict = reproduction.verdict(claim)
+        colour = "green" if verdict in ("reproduced", "met") else "red" if not claim.holds and not claim.declared else "yellow"
+        mark = ""
+        if claim.because and (not claim.holds or claim.declared):
             reasons.append(claim.because)
-            verdict = f"[red]{reproduction.verdict(claim)}[/] ({len(reasons)})"
-        table.add_row(claim.where, claim.what, claim.paper, claim.here, verdict)
+            mark = f" ({len(reasons)})"
+        table.add_row(claim.where, claim.what, claim.paper, claim.here, f"[{colour}]{verdict}[/]{mark}")
     console.print(table)
     for number, reason in enumerate(reasons, 1):
         console.print(f"({number}) {reason}", highlight=False)
+    console.print(f"[bold]{reproduction.tally}[/]", highlight=False)

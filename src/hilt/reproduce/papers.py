@@ -8,7 +8,17 @@ from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.report import figure, page, summary
 from hilt.reproduce.beside import numbers_picture
-from hilt.reproduce.claims import Claim, Reproduction
+from hilt.reproduce.claims import BEYOND, BY_CONSTRUCTION, DIFFERS, FITTED, NOT_TESTABLE, REPRODUCED, Claim, Reproduction
+
+LOOKS = {REPRODUCED: "yes", "met": "yes", DIFFERS: "no", "missed": "no"}  # all others are neither good nor bad
+REASONS = {
+    DIFFERS: "What differs, and why",
+    "missed": "What was missed, and why",
+    FITTED: "What was fitted: agreement says nothing",
+    BY_CONSTRUCTION: "What could not have come out otherwise",
+    NOT_TESTABLE: "What cannot be tested here",
+    BEYOND: "Beyond the paper: where our own criterion is missed",
+}
 
 
 def _modules() -> dict[str, str]:
@@ -40,29 +50,49 @@ def write(reproduction: Reproduction, folder: Path) -> Path:
 
 
 def _body(found: Reproduction) -> str:
-    """The tally, the numbers beside each other, what differs and why; every claim and the figures are folded."""
-    differs = [claim for claim in found.claims if not claim.holds]
-    look = "verdict" if differs else "verdict good"
-    body = f"<h1>{html.escape(found.title)}</h1><div class='{look}'><b>{html.escape(found.tally)}</b></div>"
+    """Coverage, the numbers beside each other, what is not reproduced and why; every claim and the figures are folded."""
+    wanting = [claim for claim in found.claims if not claim.holds or claim.declared]
+    look = "verdict" if wanting else "verdict good"
+    body = f"<h1>{html.escape(found.title)}</h1><div class='{look}'><b>{html.escape(found.tally)}</b></div>{_coverage(found)}"
     numbers = numbers_picture(found)
     if numbers is not None:
         body += summary.figure(numbers)
-    if differs:
-        body += f"<h2>{'What was missed' if found.own else 'What differs'}, and why</h2>"
-        because = [(*_cells(claim), html.escape(claim.because)) for claim in differs]
-        body += page.table(("where", "claim", found.against, "here", "because"), because, 9)
-    rows = [(*_cells(claim), _verdict(found, claim)) for claim in found.claims]
-    body += page.fold(
-        f"All {len(rows)} {'targets' if found.own else 'claims'}",
-        page.table(("where", "claim", found.against, "here", "verdict"), rows, 9),
-    )
+    for verdict, heading in REASONS.items():
+        claims = [claim for claim in wanting if found.verdict(claim) == verdict]
+        if claims:
+            because = [(*_cells(claim), html.escape(claim.because)) for claim in claims]
+            body += f"<h2>{heading}</h2>" + page.table(("where", "claim", found.against, "here", "because"), because, 9)
+    rows = [(*_cells(claim), _reading(claim), _allowed(claim), _verdict(found, claim)) for claim in found.claims]
+    head = ("where", "claim", found.against, "here", "read as", "tolerance, and why", "verdict")
+    body += page.fold(f"All {len(rows)} {'targets' if found.own else 'claims'}", page.table(head, rows, 9))
     return body + page.fold("Figures", page.figures(found.pictures()))
+
+
+def _coverage(found: Reproduction) -> str:
+    """How many claims have got which verdict."""
+    rows = [
+        (f"<span class='{LOOKS.get(verdict, 'beyond')}'>{verdict}</span>", str(count), html.escape(found.meaning[verdict]))
+        for verdict, count in found.coverage.items()
+    ]
+    rows.append(("<b>in all</b>", f"<b>{len(found.claims)}</b>", ""))
+    return page.table(("verdict", "targets" if found.own else "claims", "meaning"), rows, 9)
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:
     return tuple(html.escape(text) for text in (claim.where, claim.what, claim.paper, claim.here))
 
 
+def _reading(claim: Claim) -> str:
+    return html.escape(claim.reading)
+
+
+def _allowed(claim: Claim) -> str:
+    if claim.tolerance is None:
+        return ""
+    return f"{html.escape(claim.tolerance.words)}<br><span class='sub'>{html.escape(claim.tolerance.why)}</span>"
+
+
 def _verdict(found: Reproduction, claim: Claim) -> str:
-    look = "no" if not claim.holds else "beyond" if claim.beyond else "yes"
-    return f"<span class='{look}'>{found.verdict(claim)}</span>"
+    verdict = found.verdict(claim)
+    look = "no" if verdict == BEYOND and not claim.holds else LOOKS.get(verdict, "beyond")
+    return f"<span class='{look}'>{verdict}</span>"

@@ -1,6 +1,7 @@
 """De Stefano et al. 2017: the runs behind the claims and figures, and what is read from them."""
 
 import functools
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,3 +45,63 @@ def balance_error() -> float:
     rows = run("paper", "euler", T1).rows
     force, v = rows["F_Bcm_W"]["f"][:-1, 0], rows["V_WBcm"]["v"][:-1, 0]
     return float(np.abs(np.diff(rows["H"]) - T1 * v * force - T1**2 * force**2 / (2 * mass())).max())
+
+
+def energy_against_continuous(kind: str, period: float, shift: float) -> float:
+    """½ m v² of the velocity commanded at t_k less H_c at t_k + `shift` T: the largest difference, over the largest H_c."""
+    rows = run("paper", kind, period).rows
+    reference = continuous_energy(period, shift)
+    difference = 0.5 * mass() * rows["v_c"][:, 0] ** 2 - reference
+    return float(difference[np.abs(difference).argmax()] / reference.max())
+
+
+def drift_against_continuous(kind: str, period: float) -> tuple[float, float]:
+    """Position less that under the force as it is, not held over the tick [m]: at 32 s and at 50 s."""
+    result = run("paper", kind, period)
+    apart = result.rows["X_WBcm"]["p"][:, 0] - continuous(result.scenario, result.rows["t"])["p"][:, 0]
+    return float(apart[round(32.0 / period)]), float(apart[-1])
+
+
+def controlled_as_printed(force: np.ndarray, period: float, mass: float) -> tuple[np.ndarray, np.ndarray]:
+    """Position and v_pc with eq. 16 to 19 in the printed indices: x(k) with F(k), at t_k.
+
+    The shipped `passive-literal` does the same a tick later, when a loop that measures F(k) at t_k can send it.
+    """
+    x, v_pc = np.zeros(len(force)), np.zeros(len(force))
+    v = energy = beta = 0.0
+    for k in range(1, len(force)):
+        v += period * force[k - 1] / mass
+        energy += -((period * force[k - 1]) ** 2) / (2.0 * mass) + beta * force[k - 1] ** 2 * period
+        beta = -energy / (force[k] ** 2 * period) if energy < 0.0 and abs(force[k]) > 1e-9 else 0.0
+        v_pc[k] = beta * force[k]
+        x[k] = x[k - 1] + period * (v - v_pc[k])
+    return x, v_pc
+
+
+@dataclass(frozen=True)
+class PowerAreas:
+    """Of each tick and axis of `oos-sim` [J], F(k-1) held and the continuous body as fast at t_{k-1} as the discrete one."""
+
+    area: np.ndarray  # of Fig. 6: the discrete power F(k-1) v(k-1), held, less the continuous power
+    by_11: np.ndarray  # F T [v(k-1) - v(t)] + ΔH
+    by_13: np.ndarray  # F T [v(k-1) - v(t-T)] + ΔH, of which the first is zero: v(t-T) is v(k-1)
+    made: np.ndarray  # ΔH
+    falling: int  # ticks in which the continuous power falls
+
+
+def power_areas() -> PowerAreas:
+    """[DeStefano2017, eq. 11, eq. 13]"""
+    result = run("oos-sim", "euler")
+    period, body = result.scenario.loop.period, float(result.scenario.body.mass)  # type: ignore[attr-defined]
+    force, before = result.rows["F_Bcm_W"]["f"], result.rows["V_WBcm"]["v"]
+    after = before + period * force / body
+    into = np.linspace(0.0, 1.0, 101)[:, None, None]
+    power = force * (before + into * (after - before))
+    made = (period * force) ** 2 / (2.0 * body)
+    return PowerAreas(
+        area=np.trapezoid(force * before - power, dx=0.01 * period, axis=0),
+        by_11=force * period * (before - after) + made,
+        by_13=made,
+        made=made,
+        falling=int((power[-1] < power[0]).sum()),
+    )

@@ -1,0 +1,45 @@
+"""Claims that must never count as reproduced, by words that only one claim of the paper has.
+
+Whoever moves a claim out of this list says in the same commit what has changed: another input, another computation.
+"""
+
+from hilt.reproduce.claims import BY_CONSTRUCTION, FITTED, NOT_TESTABLE
+
+KEPT = {
+    "destefano2017": {
+        FITTED: {
+            "drift of (5) at 32 s",
+            "drift of (5) reached from 32 s to 50 s",
+            "most active along z (60 N)",
+        },
+        BY_CONSTRUCTION: {
+            "removes the drift, against the held force",
+            "H(k) = H(k-1) + T vᵀF + ΔH",
+            "free motion: Euler keeps momentum and energy",
+            "ΔE = F T [v(k-1) - v(t)] + ΔH is the area",
+            "E_obs without and with the controller, T = 0.1 s",
+            "E_obs without and with the controller, T = 0.01 s",
+            "sensor noise: E_obs with the controller",
+        },
+        NOT_TESTABLE: {
+            "curves of E_obs, β, v_pc, force and position",
+            "cost: explicit",
+        },
+    },
+}
+
+
+def check_kept(found):
+    """Exactly the kept claims are fitted, by construction and not testable, and every claim says how it was judged."""
+    kept = KEPT[found.key]
+    for verdict, fragments in kept.items():
+        for words in fragments:
+            (claim,) = [claim for claim in found.claims if words in claim.what]
+            assert claim.verdict == verdict, f"{words}: {claim.verdict}, not {verdict}"
+        assert found.coverage[verdict] == len(fragments), f"{verdict}: a claim that is not in the list"
+    for claim in found.claims:
+        assert claim.because or claim.verdict in ("reproduced", "beyond the paper"), claim.what
+        if claim.verdict != NOT_TESTABLE:
+            assert claim.reading, f"{claim.what}: how was it read?"
+            assert claim.tolerance is not None, f"{claim.what}: what counts as agreement?"
+            assert claim.tolerance.why, f"{claim.what}: why is the tolerance what it is?"
