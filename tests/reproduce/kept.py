@@ -8,7 +8,7 @@ from hilt.reproduce.claims import BY_CONSTRUCTION, FITTED, NOT_TESTABLE
 KEPT = {
     "destefano2017": {
         FITTED: {
-            "drift of (5) at 32 s",
+            "drift of (5) at 32 s, T",
             "drift of (5) reached from 32 s to 50 s",
             "most active along z (60 N)",
         },
