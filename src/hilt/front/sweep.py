@@ -18,7 +18,7 @@ from hilt.core.system import System
 from hilt.front import pictures
 from hilt.front.run import Run
 from hilt.job import Source
-from hilt.sweeps import engines, making, page, summary
+from hilt.sweeps import engines, making, page, sides, summary
 from hilt.sweeps import pictures as drawn
 from hilt.sweeps import sweep as sweeps
 from hilt.sweeps.making import Request
@@ -94,7 +94,7 @@ class Sweep:
 
     def map(self, name: str | None = None) -> "Figure":
         """Draw a metric over two axes of numbers; a panel for each word or for each value of a third axis."""
-        axes = [axis for axis in self.table.space.axes if drawn.kind(axis) == "number"]
+        axes = [axis for axis in self.table.space.axes if sides.kind(axis) == "number"]
         if len(axes) < 2:
             raise InputError(f"a map needs two axes of numbers, and {self._axes()} has {len(axes)}; use plot()")
         return self.plot(name)

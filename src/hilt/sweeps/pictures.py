@@ -18,9 +18,10 @@ from hilt.core.faults import InputError, shortened
 from hilt.report import colours, figure
 from hilt.report.colours import IDEAL, LIMIT, MEASURED
 from hilt.report.figure import Picture
-from hilt.sweeps import scales
+from hilt.sweeps import scales, sides
+from hilt.sweeps.sides import Side
 from hilt.sweeps.space import Axis, unit_of, value_of
-from hilt.sweeps.table import Table, base_name
+from hilt.sweeps.table import Table
 
 LINES = 7  # in one panel
 PANELS = 12
@@ -28,25 +29,6 @@ RASTER = 4000  # cells of a map, above which it is stored as an image
 POINTS = 2000  # of draws in one panel, and of a curve
 FLOOR = 1e-4  # of an error: less is drawn as this
 DIVERGED = "diverged"
-
-
-@dataclass(frozen=True)
-class Side:
-    """One numeric axis as it is drawn."""
-
-    key: str
-    values: np.ndarray  # in what people read
-    unit: str
-    log: bool
-    here: float | None  # where the scenario stands, if that lies inside
-    order: np.ndarray  # of the axis's places: a list may be given in any
-
-    @property
-    def label(self) -> str:
-        return scales.labelled(self.key, self.unit)
-
-    def said(self, n: int) -> str:
-        return f"{self.key} = {self.values[n]:.4g} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -69,23 +51,13 @@ def picture(table: Table, name: str) -> Picture:
         return _Drawing(table, name).picture()
 
 
-def title(table: Table, name: str) -> str:
-    known = table.space.system.metric_words
-    base = name if name in known else base_name(name)
-    told = known.get(base, base)
-    if base == name:
-        return told
-    tail = name.removeprefix(f"{base}_")
-    return f"{told}: {'largest error' if tail == 'error' else f'number {tail}'}"
-
-
 class _Drawing:
     """One metric of one table, its axes sorted by what they are for."""
 
     def __init__(self, table: Table, name: str) -> None:
         self.table, self.name, self.space = table, name, table.space
-        kinds = [kind(axis) for axis in self.space.axes]
-        self.sides = [_side(table, n) for n, one in enumerate(kinds) if one == "number"]
+        kinds = [sides.kind(axis) for axis in self.space.axes]
+        self.sides = [sides.of(table.space, n) for n, one in enumerate(kinds) if one == "number"]
         self.words = [self.space.axes[n] for n, one in enumerate(kinds) if one == "word"]
         order = [n for wanted in ("number", "word", "averaged") for n, one in enumerate(kinds) if one == wanted]
         self.averaged = [self.space.axes[n] for n, one in enumerate(kinds) if one == "averaged"]
@@ -123,7 +95,7 @@ class _Drawing:
         if not self.sides and len(self.averaged) == 1 and self.averaged[0].drawn:
             draw = self._scatter
         drawn, caption = draw()
-        return Picture(title(self.table, self.name), caption, drawn)
+        return Picture(sides.title(self.space.system, self.name), caption, drawn)
 
     # -- one axis ------------------------------------------------------------------------------------------------------
 
@@ -347,26 +319,6 @@ def _cross(panel: Axes, x: Side, y: Side) -> None:
     if x.here is not None and y.here is not None:
         panel.plot(x.here, y.here, "x", color="white", ms=10, mew=4)
         panel.plot(x.here, y.here, "x", color="black", ms=8, mew=2, label="the scenario")
-
-
-def kind(axis: Axis) -> str:
-    """What an axis is drawn as: numbers, words, or something to average over."""
-    if axis.drawn or axis.keys == ("seed",):
-        return "averaged"
-    return "number" if axis.column(axis.keys[0]).dtype.kind in "if" else "word"
-
-
-def _side(table: Table, n: int) -> Side:
-    space = table.space
-    axis = space.axes[n]
-    (key,) = axis.keys
-    values = axis.column(key).astype(float)
-    order = np.argsort(values)
-    values = values[order]
-    factor, unit = scales.readable(float(np.abs(values).max()), unit_of(space.system, key))
-    here = value_of(space.base, key)
-    inside = isinstance(here, int | float) and values[0] <= here <= values[-1] and len(values) > 1
-    return Side(key, factor * values, unit, axis.log, factor * float(here) if inside else None, order)
 
 
 def _choices(axes: list[Axis]) -> list[tuple[tuple[int, ...], str]]:

@@ -1,0 +1,58 @@
+"""An axis of a sweep as it is shown, and a metric in words: what the pictures of reports and of the cockpit share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hilt.core.system import System
+from hilt.sweeps import scales
+from hilt.sweeps.space import Axis, Space, unit_of, value_of
+from hilt.sweeps.table import base_name
+
+
+@dataclass(frozen=True)
+class Side:
+    """One numeric axis as it is drawn."""
+
+    key: str
+    values: np.ndarray  # in what people read
+    unit: str
+    log: bool
+    here: float | None  # where the scenario stands, if that lies inside
+    order: np.ndarray  # of the axis's places: a list may be given in any
+
+    @property
+    def label(self) -> str:
+        return scales.labelled(self.key, self.unit)
+
+    def said(self, n: int) -> str:
+        return f"{self.key} = {self.values[n]:.4g} {self.unit}".rstrip()
+
+
+def kind(axis: Axis) -> str:
+    """What an axis is drawn as: numbers, words, or something to average over."""
+    if axis.drawn or axis.keys == ("seed",):
+        return "averaged"
+    return "number" if axis.column(axis.keys[0]).dtype.kind in "if" else "word"
+
+
+def of(space: Space, n: int) -> Side:
+    axis = space.axes[n]
+    (key,) = axis.keys
+    values = axis.column(key).astype(float)
+    order = np.argsort(values)
+    values = values[order]
+    factor, unit = scales.readable(float(np.abs(values).max()), unit_of(space.system, key))
+    here = value_of(space.base, key)
+    inside = isinstance(here, int | float) and values[0] <= here <= values[-1] and len(values) > 1
+    return Side(key, factor * values, unit, axis.log, factor * float(here) if inside else None, order)
+
+
+def title(system: System, name: str) -> str:
+    known = system.metric_words
+    base = name if name in known else base_name(name)
+    told = known.get(base, base)
+    if base == name:
+        return told
+    tail = name.removeprefix(f"{base}_")
+    return f"{told}: {'largest error' if tail == 'error' else f'number {tail}'}"
