@@ -9,7 +9,7 @@ import numpy as np
 from hilt.core.faults import InputError
 from hilt.report import figure, page, scenario_text
 from hilt.report.table import table as lines_of
-from hilt.sweeps import pictures, scales
+from hilt.sweeps import pictures, scales, sides
 from hilt.sweeps import summary as summaries
 from hilt.sweeps.space import Axis, unit_of
 from hilt.sweeps.sweep import Done
@@ -56,15 +56,14 @@ def _render(done: Done) -> str:
 
 def worth(table: Table) -> list[str]:
     """Columns that are worth a picture, the most telling first: errors against the ideal, whether it diverged, the rest."""
-    known = table.space.system.metric_words
     errors, others = [], []
     for name, values in summaries.telling(table).items():
         there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-        if name not in known and name.endswith("_error"):
+        if sides.is_error(table.space.system, name):
             errors += [name] if there.max() > pictures.FLOOR else []
         elif np.ptp(there.astype(float)) > NIL * np.abs(there.astype(float)).max():
             others += [name]
-    return sorted(errors + others, key=lambda name: (name not in errors, name != pictures.DIVERGED))
+    return sorted(errors + others, key=lambda name: (name not in errors, name != sides.DIVERGED))
 
 
 def _axes(table: Table) -> str:

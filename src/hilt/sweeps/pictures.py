@@ -19,7 +19,7 @@ from hilt.report import colours, figure
 from hilt.report.colours import IDEAL, LIMIT, MEASURED
 from hilt.report.figure import Picture
 from hilt.sweeps import scales, sides
-from hilt.sweeps.sides import Side
+from hilt.sweeps.sides import DIVERGED, Side
 from hilt.sweeps.space import Axis, unit_of, value_of
 from hilt.sweeps.table import Table
 
@@ -28,7 +28,6 @@ PANELS = 12
 RASTER = 4000  # cells of a map, above which it is stored as an image
 POINTS = 2000  # of draws in one panel, and of a curve
 FLOOR = 1e-4  # of an error: less is drawn as this
-DIVERGED = "diverged"
 
 
 @dataclass(frozen=True)
@@ -74,18 +73,10 @@ class _Drawing:
 
     def _heights(self, name: str) -> Heights:
         cube = self._cube(name)
-        known = self.space.system.metric_words
-        error = name not in known and name.endswith("_error")
         there = np.abs(cube[np.isfinite(cube)])
-        largest = float(there.max()) if there.size else 0.0
-        clipped = error and bool((cube < FLOOR).any())
-        if error:
-            cube, unit = 100.0 * np.maximum(cube, FLOOR), "%"
-        elif name == DIVERGED:
-            cube, unit = 100.0 * cube, "% of runs"
-        else:
-            factor, unit = scales.readable(largest, scales.unit_of_metric(name))
-            cube = cube * factor
+        clipped = sides.is_error(self.space.system, name) and bool((cube < FLOOR).any())
+        factor, unit = sides.shown_as(self.space.system, name, float(there.max()) if there.size else 0.0)
+        cube = factor * (np.maximum(cube, FLOOR) if clipped else cube)
         finite = cube[np.isfinite(cube)]
         log = bool(finite.size and finite.min() > 0.0 and finite.max() > 50.0 * finite.min())
         return Heights(name, scales.labelled(name, unit), cube, log, clipped)

@@ -9,6 +9,7 @@ from hilt.sweeps import scales
 from hilt.sweeps.space import Axis, Space, unit_of, value_of
 from hilt.sweeps.table import base_name
 
+DIVERGED = "diverged"
 
 @dataclass(frozen=True)
 class Side:
@@ -56,3 +57,17 @@ def title(system: System, name: str) -> str:
         return told
     tail = name.removeprefix(f"{base}_")
     return f"{told}: {'largest error' if tail == 'error' else f'number {tail}'}"
+
+
+def is_error(system: System, name: str) -> bool:
+    """Whether a column is the largest error of a list of ratios."""
+    return name not in system.metric_words and name.endswith("_error")
+
+
+def shown_as(system: System, name: str, largest: float) -> tuple[float, str]:
+    """By what a metric is multiplied, and its unit then: errors in percent, the rest as people read it."""
+    if is_error(system, name):
+        return 100.0, "%"
+    if name == DIVERGED:
+        return 100.0, "% of runs"
+    return scales.readable(largest, scales.unit_of_metric(name))
