@@ -33,11 +33,11 @@ from hilt import job
 from hilt.live.mailbox import ARM, LIVE, QUIT, READY, RESET, SET, START, STEER, STOP, STOPPED, Mailbox
 from hilt.live.ring import RingWriter
 
-name = sys.argv[1]
+name, rig = sys.argv[1], sys.argv[2] or None
 system, values, scenario = job.find("freefloat", "wall", [])
 live = [{"key": "wall.stiffness", "unit": "N/m", "value": 1.0, "low": 0.0, "high": 9.0, "ramp": 0.1, "meaning": "of the wall"}]
 info = {"system": "freefloat", "scenario": scenario, "values": values.model_dump(mode="json"), "period": values.loop.period,
-        "duration": values.loop.duration, "rig": None, "live": live, "pid": os.getpid()}
+        "duration": values.loop.duration, "rig": rig, "live": live, "pid": os.getpid()}
 box, ring, row, tick, over = Mailbox(name, info), None, system.set_up(values).row, 0, False
 box.show(state=READY)
 print("ready", flush=True)
@@ -101,8 +101,8 @@ def process(program, *arguments, errors=subprocess.DEVNULL, said=""):
 
 
 @contextmanager
-def station(name):
-    with process(_STATION, name) as (child, said):
+def station(name, rig=""):
+    with process(_STATION, name, rig) as (child, said):
         assert said == "ready"
         yield child
 

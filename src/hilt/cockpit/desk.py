@@ -89,7 +89,7 @@ def rigs() -> list[dict[str, str]]:
     return [*found, *({"path": name, "summary": file.summary} for name, file in ours.items() if file.facility is not None)]
 
 
-def _system(name: str, scenario_name: str) -> System:
+def shipped_system(name: str, scenario_name: str) -> System:
     """The system of a shipped scenario: a path to a file is none."""
     system = registry.system(name)
     if scenario_name not in system.scenario_files:
@@ -101,18 +101,19 @@ def _system(name: str, scenario_name: str) -> System:
 
 def sheet(name: str, scenario_name: str) -> dict[str, Any]:
     """A scenario as a form needs it: schema, values in SI units, and the text of its file."""
-    system = _system(name, scenario_name)
+    system = shipped_system(name, scenario_name)
     _, values, _ = job.find(name, scenario_name, [])
     return {
         "schema": system.scenario.model_json_schema(),  # type: ignore[attr-defined]
         "values": values.model_dump(mode="json"),
         "text": system.scenario_files[scenario_name].read_text(encoding="utf-8"),
+        "metrics": dict(system.metric_words),
     }
 
 
 def check(order: Order) -> list[Error]:
     """What is wrong with an order: each wrong value is put aside in turn, so that all of them are told at once."""
-    _system(order.system, order.scenario)
+    shipped_system(order.system, order.scenario)
     _, shipped, _ = job.find(order.system, order.scenario, [])
     settings, errors = dict(order.settings), []
     for key in [key for key, value in settings.items() if value is None]:
@@ -125,7 +126,7 @@ def check(order: Order) -> list[Error]:
         return [*errors, {"key": "rig", "sentence": without_paths(str(error))}]
     while True:
         try:
-            job.find(order.system, order.scenario, [*rig, *_given(settings)])
+            job.find(order.system, order.scenario, [*rig, *given(settings)])
         except InputError as error:
             key = _field(error, settings)
             errors.append({"key": key, "sentence": without_paths(_sentence(error, key))})
@@ -136,7 +137,7 @@ def check(order: Order) -> list[Error]:
             return errors
 
 
-def _given(settings: dict[str, Any]) -> list[tuple[str, Any]]:
+def given(settings: dict[str, Any]) -> list[tuple[str, Any]]:
     """Settings of a form: what was typed as words is read as `--set` reads it."""
     return [(key, scenario.value(each.strip()) if isinstance(each, str) else _filled(each)) for key, each in settings.items()]
 
@@ -195,7 +196,7 @@ class Desk:
         config = {
             "system": order.system,
             "scenario": order.scenario,
-            "settings": _given(settings),
+            "settings": given(settings),
             "rig": None if order.rig is None else str(_rig(order.rig)),
             "out": str(self._out),
             "go": False,

@@ -33,6 +33,7 @@ PAGE_POLICY = (
     "default-src 'self'; connect-src 'self' ws://{host}; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
     "worker-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
 class Log:

@@ -126,11 +126,11 @@ class Library:
                 timeout=REPORT_PATIENCE,
             )
         if done.returncode or not page.is_file():
-            raise InputError(f"the report of {name} cannot be made: {_last_line(done.stderr)}")
+            raise InputError(f"the report of {name} cannot be made: {last_line(done.stderr)}")
         return page.read_text(encoding="utf-8")
 
 
-def _last_line(said: str) -> str:
+def last_line(said: str) -> str:
     """What a command ended with; before it stands what it compiled."""
     return said.strip().rpartition("\n")[2].removeprefix("hilt: ")
 

@@ -11,27 +11,26 @@ from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 
-from hilt.cockpit import desk, keys
+from hilt.cockpit import desk, keys, maps
 from hilt.cockpit.client import Client
-from hilt.cockpit.gate import Log
+from hilt.cockpit.gate import REPORT_POLICY, Log
 from hilt.cockpit.hub import Hub, sessions
 from hilt.cockpit.library import Library
+from hilt.cockpit.sweeper import Sweeper
 from hilt.cockpit.wire import without_paths
-from hilt.cockpit.work import Overrun, Workbench
+from hilt.cockpit.work import FORM_TIME, LIST_TIME, SYSTEMS_TIME, Overrun, Workbench
 from hilt.core import registry
 from hilt.core.faults import InputError
 
 STATIC = Path(__file__).parent / "static"
 SOCKETS = 32
-FORM_TIME, LIST_TIME, SYSTEMS_TIME = 5.0, 60.0, 60.0  # [s]
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){0,4}")
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 
 
 def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> FastAPI:
     """The application, without its gate. `trust` is told of who has shown a key on a socket."""
-    library, forms, files = Library(out), Workbench(out), Workbench(out)
-    hub = Hub(library, log)
+    library, forms, files, tables = Library(out), Workbench(out), Workbench(out), Workbench(out)
+    hub, sweeper = Hub(library, log), Sweeper(out)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -39,8 +38,9 @@ def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> Fast
         yield
         for task in tasks:
             task.cancel()
-        forms.close()
-        files.close()
+        for bench in (forms, files, tables):
+            bench.close()
+        sweeper.close()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
@@ -48,6 +48,7 @@ def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> Fast
     _serve_page(app)
     _serve_desk(app, desk.Desk(out), forms)
     _serve_recordings(app, library, files)
+    maps.serve(app, out, sweeper, forms, tables, library)
     _serve_sockets(app, hub, log, token, trust)
     return app
 

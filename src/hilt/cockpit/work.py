@@ -25,6 +25,7 @@ MEMORY = 2 << 30  # [B] that a worker may take
 NICENESS = 5  # behind who watches
 ANSWER_BYTES = 64 << 20
 MOST_WAITING = 32
+FORM_TIME, LIST_TIME, SYSTEMS_TIME = 5.0, 60.0, 60.0  # [s] for a form, a list or a file, and the systems
 
 
 class Overrun(InputError):
@@ -99,12 +100,13 @@ class Workbench:
 
 
 def _tasks(out: Path) -> dict[str, Callable[..., Any]]:
-    from hilt.cockpit import desk
+    from hilt.cockpit import desk, sweep_order
+    from hilt.cockpit.charts import Charts
     from hilt.cockpit.library import Library
     from hilt.core import registry
 
     registry.systems()  # now: on a busy machine their imports alone would overrun the first task's time
-    library = Library(out)
+    library, charts = Library(out), Charts(out)
     return {
         "systems": desk.systems,
         "rigs": desk.rigs,
@@ -112,6 +114,10 @@ def _tasks(out: Path) -> dict[str, Callable[..., Any]]:
         "check": lambda order: desk.check(desk.Order(**order)),
         "list": library.list,
         "summary": library.summary,
+        "check_sweep": lambda order: sweep_order.check(sweep_order.SweepOrder(**order), out),
+        "sweeps": charts.list,
+        "chart": charts.view,
+        "row": charts.row,
     }
 
 

@@ -95,6 +95,12 @@ def others() -> set[int]:
     return allowed - set(live()) - set(usable()[:1]) or allowed - set(live()) or allowed
 
 
+def free() -> set[int]:
+    """Where a process may run that is stopped before the next live loop starts: not on a live core."""
+    allowed = os.sched_getaffinity(0)
+    return allowed - set(live()) or allowed
+
+
 def step_aside() -> None:
     """Move a process without devices away from live cores, permanently."""
     with suppress(OSError):

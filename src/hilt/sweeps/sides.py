@@ -11,6 +11,7 @@ from hilt.sweeps.table import base_name
 
 DIVERGED = "diverged"
 
+
 @dataclass(frozen=True)
 class Side:
     """One numeric axis as it is drawn."""

@@ -254,12 +254,12 @@ class Table:
     def columns(self, names: Sequence[str] | None = None) -> Columns:
         """The table as arrays by name; NaN where a run has no value."""
         found = self.arrow(names)
-        return {name: _numpy(column) for name, column in zip(found.column_names, found.columns, strict=True)}
+        return {name: as_numpy(column) for name, column in zip(found.column_names, found.columns, strict=True)}
 
-    def names(self) -> list[str]:
-        """Of the columns of results."""
+    def names(self, chunks: Sequence[int] | None = None) -> list[str]:
+        """Of the columns of results, in all chunks or in some."""
         parquet = library("pyarrow.parquet")
-        schemas = [parquet.read_schema(self.path(k)).remove_metadata() for k in self.written()]
+        schemas = [parquet.read_schema(self.path(k)).remove_metadata() for k in (self.written() if chunks is None else chunks)]
         return [name for name in _united(self.space, schemas).names if name not in (NUMBER, *self.space.keys)]
 
     def frame(self) -> Any:
@@ -355,11 +355,12 @@ def _values_digest(table: Any) -> bytes:
     """The checksums of Parquet are of its pages only, and not of what says which page belongs to which column."""
     found = hashlib.sha256()
     for column in table.columns:
-        found.update(np.ascontiguousarray(_numpy(column)).tobytes())
+        found.update(np.ascontiguousarray(as_numpy(column)).tobytes())
     return found.hexdigest().encode()
 
 
-def _numpy(column: Any) -> np.ndarray:
+def as_numpy(column: Any) -> np.ndarray:
+    """A column as an array; NaN where it has no value."""
     pyarrow = library("pyarrow")
     if column.null_count and column.type == pyarrow.bool_():  # there is no third truth value
         column = column.cast(pyarrow.uint8()).cast(pyarrow.float64())

@@ -1,0 +1,236 @@
+"""The sweeps that pages have started: one at a time, each in a process of its own that makes way for robots.
+
+running ── a session on a rig is armed or live ──► waiting (the process is stopped) ── it is over ──► running
+running ── cancel, a crash, the server's end ──► unfinished: its chunks are on disk, and it can be continued
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from hilt.cockpit.hub import sessions
+from hilt.cockpit.sweep_order import SweepOrder
+from hilt.cockpit.wire import without_paths
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host import child
+
+LOOK = 0.1  # [s] between two looks at the sessions
+LINE_BYTES = 1 << 16
+GRACE = 3.0  # [s] that a sweep has to end by itself when it is cancelled
+RUN_TIME = 300.0  # [s] for one run, which may have to be compiled first
+WINDOW = 50  # chunks over which the rate is taken
+REMEMBERED = 100  # ends of sweeps, and runs that were opened
+CONTINUE = "Continue computes the rest."
+
+
+def robot_in_use() -> str:
+    """A session on a rig that is armed or live, in words; or nothing."""
+    for each in sessions():
+        if each["rig"] and (each["armed"] or each["state"] == "LIVE"):
+            return f"{each['name']} is {'live' if each['state'] == 'LIVE' else 'armed'} on {each['rig']}"
+    return ""
+
+
+class Aside:
+    """A child that is stopped while a robot is in use."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.waits_for = ""
+        self.paused = 0.0  # [s] in all, until the pause that goes on now
+        self._since = 0.0
+        self._watch = asyncio.create_task(self._make_way())
+
+    @classmethod
+    async def start(cls, told: dict[str, Any]) -> "Aside":
+        process = await asyncio.create_subprocess_exec(
+            *child.command("hilt.cockpit.sweep_process"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            limit=LINE_BYTES,
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({"server": os.getpid(), **told}).encode() + b"\n")
+        with suppress(OSError):
+            await process.stdin.drain()
+        return cls(process)
+
+    async def _make_way(self) -> None:
+        while True:
+            waits_for = await asyncio.to_thread(robot_in_use)
+            if waits_for and not self.waits_for:
+                self._since = clock.now()
+                self._send(signal.SIGSTOP)
+            elif self.waits_for and not waits_for:
+                self.paused += clock.now() - self._since
+                self._send(signal.SIGCONT)
+            self.waits_for = waits_for
+            await asyncio.sleep(LOOK)
+
+    def _send(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    async def message(self) -> dict[str, Any]:
+        """The next thing that it says; nothing when it has ended."""
+        assert self._process.stdout is not None
+        try:
+            line = await self._process.stdout.readline()
+            found: dict[str, Any] = json.loads(line) if line else {}
+        except ValueError:
+            return {}
+        return found
+
+    def cancel(self) -> None:
+        """Have it end by itself, and end it if it does not."""
+        self._watch.cancel()
+        self._send(signal.SIGTERM)
+        self._send(signal.SIGCONT)
+        asyncio.get_running_loop().call_later(GRACE, self.kill)
+
+    def kill(self) -> None:
+        self._watch.cancel()
+        if self._process.returncode is None:
+            self._send(signal.SIGKILL)
+
+    async def ended(self) -> None:
+        self._watch.cancel()
+        await self._process.wait()
+
+
+class Running:
+    """The sweep that goes on."""
+
+    def __init__(self, name: str, aside: Aside) -> None:
+        self.name, self.aside = name, aside
+        self.count = self.done = 0
+        self.cancelled = False
+        self._new: deque[tuple[float, int]] = deque(maxlen=WINDOW)  # when, and how many scenarios of this process were there
+
+    def hear(self, message: dict[str, Any]) -> None:
+        self.count = message.get("count", self.count)
+        if "done" in message:
+            self.done = message["done"]
+            if message["new"]:
+                self._new.append((clock.now() - self.aside.paused, message["new"]))
+
+    @property
+    def rate(self) -> float | None:
+        """Scenarios a second; pauses do not count, nor what comes before the first chunk, which may be compiling."""
+        if len(self._new) < 2 or self._new[-1][0] <= self._new[0][0]:
+            return None
+        return (self._new[-1][1] - self._new[0][1]) / (self._new[-1][0] - self._new[0][0])
+
+    def as_json(self) -> dict[str, Any]:
+        waits_for, rate = self.aside.waits_for, self.rate
+        return {
+            "state": "waiting" if waits_for else "running",
+            "done": self.done,
+            "rate": rate,
+            "left": (self.count - self.done) / rate if rate and not waits_for else None,
+            "sentence": f"Waiting: {waits_for}." if waits_for else "",
+        }
+
+
+class Sweeper:
+    """Starts, cancels and continues sweeps, and runs single scenarios of them."""
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._running: Running | None = None
+        self._starting = False
+        self._following: asyncio.Task[None] | None = None
+        self._ends: dict[str, str] = {}  # how sweeps ended that did not get to their end
+        self._opening = asyncio.Lock()
+        self._opened: dict[tuple[str, int], str] = {}
+
+    def state(self, name: str) -> dict[str, Any] | None:
+        """Of the sweep that goes on, if it is this one."""
+        return self._running.as_json() if self._running is not None and self._running.name == name else None
+
+    def end_of(self, name: str) -> str:
+        return self._ends.get(name, "")
+
+    @property
+    def busy_with(self) -> str:
+        return self._running.name if self._running is not None else ""
+
+    async def start(self, name: str, order: SweepOrder | None = None) -> None:
+        """A new sweep by its order, or one of the folder that is to be continued."""
+        if self._running is not None or self._starting:
+            raise InputError(f"{self.busy_with or 'another sweep'} is being computed; wait for its end, or cancel it first")
+        told = {"folder": str(self._out / name), **({} if order is None else {"order": order.model_dump()})}
+        self._starting = True
+        try:
+            self._running = Running(name, await Aside.start(told))
+        finally:
+            self._starting = False
+        self._ends.pop(name, None)
+        self._following = asyncio.create_task(self._follow(self._running))
+
+    async def _follow(self, running: Running) -> None:
+        last: dict[str, Any] = {}
+        while message := await running.aside.message():
+            running.hear(message)
+            last = message
+        await running.aside.ended()
+        if "over" not in last:
+            _remember(self._ends, running.name, _sentence(running, last))
+        self._running = None
+
+    def cancel(self, name: str) -> None:
+        if self._running is None or self._running.name != name:
+            raise InputError(f"{name} is not being computed; there is nothing to cancel")
+        self._running.cancelled = True
+        self._running.aside.cancel()
+
+    async def open(self, name: str, number: int, is_there: Callable[[str], bool]) -> str:
+        """The recording of one scenario of a sweep; a new one, unless it was opened before."""
+        known = self._opened.get((name, number))
+        if known is not None and is_there(known):
+            return known
+        if self._opening.locked():
+            raise InputError("another run is being opened; wait for it")
+        async with self._opening:
+            if waits_for := await asyncio.to_thread(robot_in_use):
+                raise InputError(f"{waits_for}; open this run when that is over")
+            aside = await Aside.start({"folder": str(self._out / name), "number": number, "out": str(self._out)})
+            try:
+                last = await asyncio.wait_for(aside.message(), RUN_TIME)
+            except TimeoutError:
+                last = {"error": f"the run was not done within {RUN_TIME:g} s; run it with hilt run"}
+            finally:
+                aside.kill()
+            await aside.ended()
+        if "recording" not in last:
+            raise InputError(without_paths(last.get("error", "the run's process ended without a word; try again")))
+        _remember(self._opened, (name, number), last["recording"])
+        return str(last["recording"])
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.aside.kill()
+
+
+def _sentence(running: Running, last: dict[str, Any]) -> str:
+    """How a sweep ended before its end."""
+    many = f"{running.done:,} of {running.count:,} scenarios are computed" if running.count else "nothing is computed"
+    if "error" in last:
+        return f"Stopped: {without_paths(last['error'])}"
+    return f"{'Cancelled' if running.cancelled else 'Its process ended unexpectedly'}: {many}. {CONTINUE}"
+
+
+def _remember(found: dict[Any, str], key: Any, value: str) -> None:
+    found[key] = value
+    while len(found) > REMEMBERED:
+        found.pop(next(iter(found)))
