@@ -26,6 +26,28 @@ KEPT = {
             "cost: explicit",
         },
     },
+    "he2022": {
+        FITTED: {
+            "bench-1.93: identified stiffness and damping",
+            "bench-2.64: identified stiffness and damping",
+        },
+        BY_CONSTRUCTION: {
+            "moment that goes with F_comp",
+            "DAC, 10 ms: CoV",
+            "PIDA, 10 ms: CoV",
+            "PIDA, 20 ms: CoV",
+            "with damping amendment the energy stays",
+            "DAC leaves the force alone on the way in",
+        },
+        NOT_TESTABLE: {
+            "mean error of the stiffness",
+            "mean error of the damping",
+            "largest error of the velocity with noise",
+            "largest error of the force with noise",
+            "curves of velocity, force and energy",
+            "curves of the experiments",
+        },
+    },
 }
 
 

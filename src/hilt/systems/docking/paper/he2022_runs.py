@@ -9,8 +9,9 @@ from hilt import job
 from hilt.job import Result
 from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.docking import Docking
+from hilt.systems.docking.identify import FORGETTING
 from hilt.systems.docking.metrics import speeds_after
-from hilt.systems.docking.views.contacts import along, collisions_of, scenario_of, simulated_touch
+from hilt.systems.docking.views.contacts import along, collisions_of, free_way, scenario_of, simulated_touch, tip_position
 
 PAPER = "identify.kind=akf"  # increments, as in the paper
 NOISE = "sensor.noise=0.5 N"
@@ -185,3 +186,76 @@ def slots(result: Result, values: np.ndarray, length: float) -> tuple[np.ndarray
         x += [t[part] - start + (collision.number - 1) * length, np.array([np.nan])]
         y += [values[part], np.array([np.nan])]
     return np.concatenate(x), np.concatenate(y)
+
+
+def error_by_collision(result: Result) -> np.ndarray:
+    """|k̂/k - 1| at the end of each collision."""
+    return np.abs(np.array(at_the_end(result, "k_hat")) / scenario_of(result).contact.stiffness - 1.0)
+
+
+def increments(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Number of the collision, Δp·e, Δv·e and ΔF·e of the samples that the identification of `result` has used."""
+    rows = result.rows
+    force, position, speed = (along(result, name) for name in ("F_act_W", "p_C_W", "v_C_W"))
+    used, samples, peak = [], 0, 0.0
+    for k in range(1, len(rows)):
+        samples = samples + 1 if rows["in_contact"][k] else 0
+        peak = max(peak, abs(force[k])) if samples else 0.0
+        if samples > 2 and min(abs(force[k]), abs(force[k - 1])) > 0.1 * peak:
+            used.append(k)
+    now, e = np.array(used), np.sign(force[used])
+    dp, dv, dF = (e * (each[now] - each[now - 1]) for each in (position, speed, force))
+    return rows["collision"][now], dp, dv, dF
+
+
+def stiffness_by_eq_13(result: Result, printed: bool) -> np.ndarray:
+    """|k̂/k - 1| at the end of each collision, the same increments through eq. 12 and eq. 13.
+
+    As printed R follows the innovation y and the prior P; hilt takes the residual after the update and the posterior P.
+    """
+    number, dp, dv, dF = increments(result)
+    P, x, R, found = np.diag([1e10, 1e6]), np.zeros(2), 1.0, np.zeros(len(dp))
+    for n, (H, z) in enumerate(zip(np.column_stack([dp, dv]), dF, strict=True)):
+        P = P + np.diag([1e2, 1e-2])
+        prior, y = H @ P @ H, z - H @ x
+        gain = P @ H / (prior + R)
+        x, P = x + gain * y, P - np.outer(gain, H) @ P
+        share = (1.0 - FORGETTING) / (1.0 - FORGETTING ** (n + 2))
+        seen = y * y + prior if printed else (z - H @ x) ** 2 + H @ P @ H
+        R, found[n] = (1.0 - share) * R + share * seen, x[0]
+    last = [np.flatnonzero(number == each)[-1] for each in np.unique(number)]
+    return np.abs(found[last] / scenario_of(result).contact.stiffness - 1.0)
+
+
+def time_in_contact(result: Result) -> float:
+    """From the first touch of the simulated rod until it leaves [s]."""
+    inside = np.abs(tip_position(result, "p_C_des_W")) > free_way(scenario_of(result))
+    change = np.diff(inside.astype(int))
+    t = result.rows["t"]
+    return float(t[np.flatnonzero(change == -1)[0]] - t[np.flatnonzero(change == 1)[0]])
+
+
+def behind_the_desired(result: Result, signal: str) -> float:
+    """How far a force is behind that of the contact where the simulated rod is [s]."""
+    values, x = scenario_of(result), tip_position(result, "p_C_des_W")
+    depth = np.where(np.abs(x) > free_way(values), x - np.sign(x) * free_way(values), 0.0)
+    desired = values.contact.stiffness * depth + np.where(
+        depth != 0.0, values.contact.damping * along(result, "v_C_des_W"), 0.0
+    )
+    return lag(along(result, signal), desired, values.loop.period)
+
+
+def moments_of_eq_27() -> tuple[float, float]:
+    """Errors of eq. 27 and eq. 28 against F_comp at the simulated tip, and of eq. 20 and eq. 30 against F_α there; `oblique`.
+
+    The first in parts of the largest moment; the second, whose lever ends at the robot's tip, in parts of its angular impulse.
+    """
+    rows = run("oblique", "pida", PAPER).rows
+    tip, desired = rows["p_C_W"], rows["p_C_des_W"]
+    act, comp, alpha = (rows[name] for name in ("F_act_W", "F_comp_W", "F_alpha_W"))
+    origin = np.array(scenario("oblique").start_of_tip) - (0.0, 0.0, 0.2)  # 0.2 m behind the tip: the paper gives no place
+    moment = np.cross(tip - origin, act) + np.cross(desired - tip, comp) + np.cross(tip - origin, comp - act)
+    right = np.cross(desired - origin, comp)
+    levers = np.linalg.norm(np.cross(desired - tip, alpha), axis=1).sum()
+    impulse = np.linalg.norm(np.cross(desired - origin, alpha), axis=1).sum()
+    return float(np.abs(moment - right).max() / np.abs(right).max()), float(levers / impulse)

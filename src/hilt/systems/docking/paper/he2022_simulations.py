@@ -4,11 +4,15 @@ import math
 
 import numpy as np
 
-from hilt.reproduce.claims import Claim
+from hilt.reproduce.claims import BY_CONSTRUCTION, NOT_TESTABLE, Claim
+from hilt.reproduce.tolerance import below, judged, near
 from hilt.systems.docking.paper.he2022_runs import (
     SECOND_ORDER,
+    at_the_end,
     damping_error,
     delay_of_dac,
+    error_by_collision,
+    ideal,
     noisy,
     off,
     omega,
@@ -16,35 +20,78 @@ from hilt.systems.docking.paper.he2022_runs import (
     scenario,
     stiffness_error,
     table1,
+    time_in_contact,
 )
 
-CLOSE = 0.03  # of a factor that the paper gives with "about"; set knowing our figures, so read them and not the verdict alone
+ABOUT = near(0.01, "", "the paper says “about” with two decimals: one unit of the last, set from its digits alone")
+LESS = below("the paper says “less than”")
+NO_NOISE = "the paper mentions noise of its force but not how much; 0.5 N is our assumption"
+MODELS = "robot late by a pure delay, and robot of second order with the same delay in all; the paper does not say which"
+ENERGY_SETS_SPEED = (
+    "the energy controller, as one scalar along the force, sets the speed of the rebound from the kinetic energy that the contact took: "
+    "in an elastic contact on a late robot it can only be that of the approach, whatever the force was"
+)
 
 
 def pic() -> list[Claim]:
+    return [*_identified(), *_pic_10(), *_pic_20()]
+
+
+def _identified() -> list[Claim]:
+    clean, rough = {d: table1("pic", d) for d in (4, 10)}, {d: noisy(d) for d in (4, 10)}
+    k = [(100 * stiffness_error(clean[d]), 100 * float(np.mean([stiffness_error(each) for each in rough[d]]))) for d in (4, 10)]
+    third = [float(np.mean([error_by_collision(each)[2] for each in rough[delay]])) for delay in (4, 10)]
+    first = [float(np.mean([error_by_collision(each)[0] for each in rough[delay]])) for delay in (4, 10)]
+    c = [100 * damping_error(clean[delay]) for delay in (4, 10)]
+    noisy_c = [100 * float(np.mean([damping_error(each) for each in rough[delay]])) for delay in (4, 10)]
+    runs = {"clean": list(clean.values()), "noisy": [*rough[4], *rough[10]]}
+    ends = {name: [value for each in those for value in at_the_end(each, "c_hat")] for name, those in runs.items()}
+    negative = {name: sum(value < 0.0 for value in values) for name, values in ends.items()}
+    return [
+        Claim(
+            "Sec. IV-A, Fig. 6a",
+            "PIC, 4 and 10 ms: mean error of the stiffness",
+            "0.23, 0.43 %",
+            ", ".join(f"{each[0]:.3f}" for each in k)
+            + " % clean, "
+            + ", ".join(f"{each[1]:.2f}" for each in k)
+            + " % with 0.5 N of noise",
+            because=f"it is a matter of the noise, which is not given: {NO_NOISE}. A smaller error than the paper's reproduces nothing, and ours "
+            "does not grow with the delay: the filter compares measured force and measured position",
+            declared=NOT_TESTABLE,
+        ),
+        Claim(
+            "Sec. IV-A, Fig. 6a",
+            "PIC: after three collisions the stiffness is nearly the true one, 4 and 10 ms, 0.5 N of noise",
+            "almost approaches",
+            f"{third[0]:.2%}, {third[1]:.2%}; after the first {first[0]:.2%}, {first[1]:.2%}",
+            third[0] < 0.0023 and third[1] < 0.0043,
+            reading="|k̂/k - 1| at the end of the third collision, mean of ten seeds",
+            tolerance=judged("0.23 and 0.43 %", "the mean errors that the paper gives"),
+        ),
+        Claim(
+            "Sec. IV-A, Fig. 6b",
+            "PIC, 4 and 10 ms: mean error of the damping",
+            "0.30, 0.32 %",
+            f"{c[0]:.4f}, {c[1]:.4f} % of critical clean, {noisy_c[0]:.3f}, {noisy_c[1]:.3f} % with 0.5 N of noise",
+            because="a share of a true damping of zero is undefined, and the paper does not say of what it is; ours is |ĉ|/(2√(k m))",
+            declared=NOT_TESTABLE,
+        ),
+        Claim(
+            "Sec. IV-A, Fig. 6b",
+            "PIC: negative damping is identified, which comes from the noise (end of each collision, 4 and 10 ms)",
+            "negative, by noise",
+            f"{negative['noisy']} of {len(ends['noisy'])} with 0.5 N, {negative['clean']} of {len(ends['clean'])} without",
+            negative["noisy"] > 0.2 * len(ends["noisy"]) and negative["clean"] == 0,
+            reading="sign of ĉ at the end of a collision; while a contact begins ĉ swings through zero without noise, too",
+            tolerance=judged("a fifth of them with noise, none without", "noise about a true zero has both signs"),
+        ),
+    ]
+
+
+def _pic_10() -> list[Claim]:
+    early, plain, seeded = table1("pic", 4).metrics, table1("pic", 10).metrics, [each.metrics for each in noisy(10)]
     claims = []
-    for delay, paper_k, paper_c in ((4, 0.23, 0.30), (10, 0.43, 0.32)):
-        clean, rough = table1("pic", delay), noisy(delay)
-        k = stiffness_error(clean), float(np.mean([stiffness_error(each) for each in rough]))
-        c = damping_error(clean), float(np.mean([damping_error(each) for each in rough]))
-        claims += [
-            Claim(
-                "Sec. IV-A, Fig. 6a",
-                f"PIC, {delay} ms: mean error of the stiffness",
-                f"{paper_k} %",
-                f"{100 * k[0]:.3f} % clean, {100 * k[1]:.2f} % with 0.5 N of noise",
-                100 * max(k) <= paper_k,
-            ),
-            Claim(
-                "Sec. IV-A, Fig. 6b",
-                f"PIC, {delay} ms: mean error of the damping",
-                f"{paper_c} %",
-                f"{100 * c[0]:.4f} % of critical clean, {100 * c[1]:.3f} % with 0.5 N of noise",
-                False,
-                "a share of a true damping of zero is undefined and the paper does not say of what; we give |ĉ|/(2√(k m))",
-            ),
-        ]
-    plain, seeded = table1("pic", 10).metrics, [each.metrics for each in noisy(10)]
     for name, words, most in (("cov", "velocity", 0.06), ("cof", "force", 0.10)):
         mean = float(np.mean([off(each[name]) for each in seeded]))
         claims += [
@@ -53,18 +100,31 @@ def pic() -> list[Claim]:
                 f"PIC, 10 ms: largest error of the {words}, clean",
                 f"< {most:.0%}",
                 f"{off(plain[name]):.1%}",
-                off(plain[name]) < most,
+                numbers=((most, off(plain[name])),),
+                reading="largest of five collisions against the ideal, no sensor noise",
+                tolerance=LESS,
             ),
             Claim(
                 "Sec. IV-A, Fig. 6c, d",
-                f"PIC, 10 ms: the same of the {words} with 0.5 N of noise, mean of ten seeds",
+                f"PIC, 10 ms: largest error of the {words} with noise",
                 f"< {most:.0%}",
-                f"{mean:.1%}",
-                mean < most,
-                "the paper mentions noise of its force but not how much; 0.5 N is our assumption",
+                f"{mean:.1%} with 0.5 N, mean of ten seeds",
+                because=f"{NO_NOISE}, and the error depends on it",
+                declared=NOT_TESTABLE,
             ),
         ]
-    return [*claims, *_pic_20()]
+    return [
+        *claims,
+        Claim(
+            "Sec. IV-A, Fig. 6c, d",
+            "PIC: the errors grow with the delay, 4 and 10 ms: velocity, force",
+            "increase",
+            f"{off(early['cov']):.1%} to {off(plain['cov']):.1%}, {off(early['cof']):.1%} to {off(plain['cof']):.1%}",
+            off(early["cov"]) < off(plain["cov"]) and off(early["cof"]) < off(plain["cof"]),
+            reading="largest of five collisions, clean",
+            tolerance=judged("larger at 10 ms, both", "the paper gives no figure for 4 ms"),
+        ),
+    ]
 
 
 def _pic_20() -> list[Claim]:
@@ -79,70 +139,173 @@ def _pic_20() -> list[Claim]:
             "PIC, 20 ms: overshoot of the velocity",
             "1.6",
             f"{over[0]:.2f} pure delay, {over[1]:.2f} second order",
-            abs(over[0] - 1.6) < 0.1,
-            f"the force of the first 20 ms is missed, which in closed form makes √(1 + (ωτ)²) = {math.hypot(1.0, 0.020 * w):.2f}; 1.6 would need a delay of {1e3 * math.sqrt(1.6**2 - 1.0) / w:.0f} ms",
-            numbers=((1.6, over[0]),),
+            because=f"the force of the first 20 ms is missed, which in closed form makes √(1 + (ωτ)²) = {math.hypot(1.0, 0.020 * w):.2f}; 1.6 would need a delay of {1e3 * math.sqrt(1.6**2 - 1.0) / w:.0f} ms",
+            numbers=((1.6, over[0]), (1.6, over[1])),
+            reading=f"largest speed in the first contact over the approach speed; {MODELS}",
+            tolerance=near(0.05, "", "half a unit of the last digit"),
         ),
         Claim(
             "Sec. IV-A, Fig. 7",
-            "PIC, 20 ms: speed after the first contact",
+            "PIC, 20 ms: speed after the first contact over that before",
             "< 0.5",
             f"{back[0]:.3f} pure delay, {back[1]:.3f} second order",
-            back[0] < 0.5,
-            f"our runs of the equations do not lose that much. Settings that the paper does not state would lose more: taking the 20 ms off twice, by the lead of eq. 6 too, gives {twice.metrics['cov'][0]:.2f}, and a poorly damped robot (ζ = 0.3) {soft.metrics['cov'][0]:.2f}",
+            because=f"our runs of the equations do not lose that much. Settings that the paper does not state would lose more: taking the 20 ms off twice, by the lead of eq. 6 too, gives {twice.metrics['cov'][0]:.2f}, and a poorly damped robot (ζ = 0.3) {soft.metrics['cov'][0]:.2f}",
+            numbers=((0.5, back[0]), (0.5, back[1])),
+            reading=MODELS,
+            tolerance=LESS,
         ),
     ]
 
 
 def dac_and_pida() -> list[Claim]:
-    dac = table1("dac", 10).metrics
+    return [*_speeds(), *_forces(), *_phase(), *_energies()]
+
+
+def _speeds() -> list[Claim]:
+    claims = []
+    for where, method, delays in (("Sec. IV-B, Fig. 8d", "dac", (10,)), ("Sec. IV-C, Fig. 9", "pida", (10, 20))):
+        for delay in delays:
+            late, slow = table1(method, delay).metrics, table1(method, delay, *SECOND_ORDER).metrics
+            claims.append(
+                Claim(
+                    where,
+                    f"{method.upper()}, {delay} ms: CoV of five collisions",
+                    "very close to 1",
+                    f"{late['cov'][-1]:.4f} pure delay, {slow['cov'][-1]:.4f} second order",
+                    max(off(late["cov"]), off(slow["cov"])) < 0.01,
+                    ENERGY_SETS_SPEED,
+                    reading="rebound speed over that of the ideal sequence, the fifth shown and the worst judged",
+                    tolerance=judged("± 1 %", "“very close”; a tick at the exit is worth 0.3 %"),
+                    declared=BY_CONSTRUCTION,
+                )
+            )
+    return claims
+
+
+def _forces() -> list[Claim]:
+    w = omega(scenario("table1"))
+    cof = {
+        (method, delay): [table1(method, delay, *model).metrics["mean_cof"] for model in ((), SECOND_ORDER)]
+        for method in ("dac", "pida")
+        for delay in (10, 20)
+    }
+    needed = {1.28: delay_of_dac(1.28), **{force: math.sqrt(force**2 - 1.0) / w for force in (1.05, 1.16)}}
+    words = ", ".join(f"{1e3 * delay:.1f} ms for {force}" for force, delay in needed.items())
+    because = (
+        "the force grows with the delay. On a pure delay the paper's three forces would need "
+        + words
+        + ": each time about 3 ms "
+        "more than stated. The paper does not say what else was late in its co-simulation"
+    )
     claims = [
         Claim(
-            "Sec. IV-B, Fig. 8d",
-            "DAC, 10 ms: CoV of five collisions",
-            "very close to 1",
-            f"{dac['cov'][0]:.4f} to {dac['cov'][-1]:.4f}",
-            off(dac["cov"]) < 0.001,
+            where,
+            f"{method.upper()}, {delay} ms: mean CoF of five collisions{note}",
+            f"{paper}",
+            f"{cof[method, delay][0]:.3f} pure delay, {cof[method, delay][1]:.3f} second order",
+            because=because,
+            numbers=tuple((paper, ours) for ours in cof[method, delay]),
+            reading=MODELS,
+            tolerance=ABOUT,
+        )
+        for where, method, delay, paper, note in (
+            ("Sec. IV-B, Fig. 8d", "dac", 10, 1.28, ""),
+            ("Sec. IV-C, Fig. 11", "pida", 10, 1.05, " (printed as “average CoVs”)"),
+            ("Sec. IV-C, Fig. 11", "pida", 20, 1.16, " (printed as “average CoVs”)"),
+        )
+    ]
+    shown = ", ".join(
+        f"{delay} ms DAC {cof['dac', delay][0]:.2f}/{cof['dac', delay][1]:.2f}, PIDA {cof['pida', delay][0]:.2f}/{cof['pida', delay][1]:.2f}"
+        for delay in (10, 20)
+    )
+    return [
+        *claims,
+        Claim(
+            "Sec. IV-C, Fig. 11",
+            "PIDA's forces are closer to the ideal than DAC's, at both delays (mean CoF, pure delay/second order)",
+            "very close; very large",
+            shown,
+            all(
+                p - 1 < 0.5 * (d - 1) for delay in (10, 20) for p, d in zip(cof["pida", delay], cof["dac", delay], strict=True)
+            ),
+            reading=MODELS,
+            tolerance=judged("half of DAC's excess", "“very close” against “very large”; the paper gives no ratio"),
         ),
         Claim(
-            "Sec. IV-B, Fig. 8d",
-            "DAC, 10 ms: CoF of five collisions",
-            "1.28",
-            f"{dac['mean_cof']:.3f}",
-            abs(dac["mean_cof"] / 1.28 - 1.0) < CLOSE,
-            f"the force of DAC grows with the delay, and 1.28 is what {1e3 * delay_of_dac(1.28):.1f} ms give; the paper does not say what else was late in its co-simulation",
-            numbers=((1.28, dac["mean_cof"]),),
+            "Sec. IV-C, Fig. 11",
+            "DAC's force grows with the delay, 10 and 20 ms",
+            "increases",
+            ", ".join(f"{cof['dac', 10][n]:.3f} to {cof['dac', 20][n]:.3f}" for n in (0, 1)),
+            all(cof["dac", 20][n] > cof["dac", 10][n] for n in (0, 1)),
+            reading=MODELS,
+            tolerance=judged("larger at 20 ms", "the paper gives no figure"),
         ),
     ]
-    for delay, paper in ((10, 1.05), (20, 1.16)):
-        late, slow = table1("pida", delay).metrics, table1("pida", delay, *SECOND_ORDER).metrics
-        claims += [
-            Claim(
-                "Sec. IV-C, Fig. 9",
-                f"PIDA, {delay} ms: CoV",
-                "very close to 1",
-                f"{late['cov'][-1]:.4f} pure delay, {slow['cov'][-1]:.4f} second order",
-                off(late["cov"]) < 0.001 and off(slow["cov"]) < 0.01,
-            ),
-            Claim(
-                "Sec. IV-C, Fig. 11",
-                f"PIDA, {delay} ms: mean CoF (printed as “average CoVs”; √(1 + (ωτ)²) = {math.hypot(1.0, omega(scenario('table1')) * 1e-3 * delay):.3f})",
-                f"{paper}",
-                f"{late['mean_cof']:.3f} pure delay, {slow['mean_cof']:.3f} second order",
-                abs(late["mean_cof"] / paper - 1.0) < CLOSE,
-                numbers=((paper, late["mean_cof"]),),
-            ),
-        ]
-    energy = {
-        method: [table1(method, delay).metrics["kinetic_energy_ratio"] for delay in (10, 20)] for method in ("pic", "pida")
-    }
-    claims.append(
+
+
+def _phase() -> list[Claim]:
+    lasts = [time_in_contact(table1("dac", 10, *model)) for model in ((), SECOND_ORDER)]
+    half = time_in_contact(ideal("table1"))
+    return [
         Claim(
-            "Sec. IV-C, Fig. 10",
-            "energy at the end over the ideal, 10 and 20 ms: with damping amendment it stays",
-            "stable; without it not",
-            f"PIDA {energy['pida'][0]:.4f}, {energy['pida'][1]:.4f}; PIC {energy['pic'][0]:.3f}, {energy['pic'][1]:.3f}",
-            off(energy["pida"]) < 0.002 < off(energy["pic"]),
-        )
-    )
-    return claims
+            "Sec. IV-B, Fig. 8a",
+            "DAC, 10 ms: its velocity is ahead of the ideal one, because it shortens the contact",
+            "phase lead, shorter",
+            f"contact lasts {1e3 * lasts[0]:.0f} ms on a pure delay, {1e3 * lasts[1]:.0f} ms on second order; ideal {1e3 * half:.0f} ms",
+            max(lasts) < half,
+            "the first force arrives 10 ms late, so the rod goes deeper and turns later; the controller shortens the way out by less than "
+            "that. Our velocity is behind the ideal one at the exit",
+            reading="time of the simulated rod inside the frame, first collision",
+            tolerance=judged("shorter than the ideal", "the paper gives no figure"),
+        ),
+    ]
+
+
+def _energies() -> list[Claim]:
+    energy = {
+        (method, delay): table1(method, delay).metrics["kinetic_energy_ratio"]
+        for method in ("pic", "dac", "pida")
+        for delay in (10, 20)
+    }
+    kept = [energy[method, delay] for method in ("dac", "pida") for delay in (10, 20)]
+    reading = "kinetic energy after five collisions over the ideal, pure delay, clean"
+    return [
+        Claim(
+            "Sec. IV, Figs. 8b, 10",
+            "with damping amendment the energy stays: DAC and PIDA, 10 and 20 ms",
+            "stable",
+            ", ".join(f"{each:.4f}" for each in kept),
+            off(kept) < 0.02,
+            ENERGY_SETS_SPEED,
+            reading=reading,
+            tolerance=judged("± 2 %", "of energy, 1 % of speed, as for the CoV"),
+            declared=BY_CONSTRUCTION,
+        ),
+        Claim(
+            "Sec. IV-C, Fig. 10a",
+            "PIC, 10 ms: the energy converges quickly (falls)",
+            "quick convergence",
+            f"{energy['pic', 10]:.3f} of the ideal at the end",
+            energy["pic", 10] < 0.9,
+            "our PIC keeps the energy to a percent at 10 ms and errs to the side of making it, as for Fig. 7",
+            reading=reading,
+            tolerance=judged("10 % lost in five collisions", "the least that would be called quick; the paper gives no figure"),
+        ),
+        Claim(
+            "Sec. IV-C, Fig. 10b",
+            "PIC, 20 ms: significant overcompensation",
+            "significant",
+            f"{energy['pic', 20]:.3f} of the ideal at the end, speed up to {overshoot(table1('pic', 20)):.2f} of the approach",
+            off([energy["pic", 20]]) > 3 * off([energy["pic", 10]]) and overshoot(table1("pic", 20)) > 1.1,
+            reading=reading + "; the size of the overshoot is judged at Fig. 7",
+            tolerance=judged("overshoot above 10 %, and energy 3 times as wrong as at 10 ms", "the paper gives no figure here"),
+        ),
+        Claim(
+            "Sec. IV, Figs. 6, 8, 9, 11",
+            "curves of velocity, force and energy",
+            "in the figures only",
+            "figures of ours below",
+            because="the paper prints them as pictures; what its text says of them is judged above",
+            declared=NOT_TESTABLE,
+        ),
+    ]
