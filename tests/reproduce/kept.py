@@ -26,6 +26,24 @@ KEPT = {
             "cost: explicit",
         },
     },
+    "cuniato2022": {
+        FITTED: {
+            "gains are raised when the human's contact is found",
+            "the diverter is installed",
+        },
+        BY_CONSTRUCTION: {
+            "in the same way with the exact form",
+            "the interaction lasts",
+            "force left when the tool is mounted",
+            "arm and tank are passive in the whole run",
+        },
+        NOT_TESTABLE: {
+            "time at which the gains are raised",
+            "displacement of the base while a human leads the tool",
+            "levels of the gains before and after",
+            "course of the forces",
+        },
+    },
     "he2022": {
         FITTED: {
             "bench-1.93: identified stiffness and damping",

@@ -4,6 +4,7 @@ import numpy as np
 
 from hilt.report.words import si
 from hilt.reproduce.claims import Claim, Reproduction
+from hilt.reproduce.tolerance import judged
 from hilt.systems.aerial.analysis.hand_limit import loops_of, stiffest_hand
 from hilt.systems.aerial.paper.cuniato2022_cases import diverter_claims, handover_claims
 from hilt.systems.aerial.paper.cuniato2022_equations import equation_claims
@@ -27,15 +28,19 @@ def _flight_claims() -> list[Claim]:
             "the wrench estimator takes out the arm's weight and other loads: base off its place in hover",
             "enhanced",
             f"{si(held, 'm', 2)} with it, {si(left, 'm', 2)} without",
-            held < 1e-3 < left,
+            held < 0.1 * left,
+            reading="distance of the base from its place at the end of `hover`",
+            tolerance=judged("a tenth of that without", "“enhanced”; the paper gives no figure"),
         ),
         Claim(
             "Sec. III-A",
             "10 N for 0.5 s at the tool, x: displacement of the base with and without the estimator",
             "no figure",
             f"{m['base_displacement_m'][0]:.3f} and {pushes['false']['base_displacement_m'][0]:.3f} m",
-            abs(m["base_displacement_m"][0] - 0.085) < 0.01,
+            m["base_displacement_m"][0] < 0.6 * pushes["false"]["base_displacement_m"][0],
             beyond=True,
+            reading="largest displacement along x",
+            tolerance=judged("0.6 of that without", "a criterion of ours"),
         ),
         Claim(
             "Sec. III-A",
@@ -44,6 +49,8 @@ def _flight_claims() -> list[Claim]:
             f"{m['estimator_t63_s']:.3f} s, {m['estimator_t90_s']:.3f} s, {m['estimator_overshoot']:.1%}; a rigid body has 0.107 and 0.194 s",
             m["estimator_overshoot"] < 0.05,
             beyond=True,
+            reading="estimated force along x against the 10 N",
+            tolerance=judged("overshoot below 5 %", "a criterion of ours"),
         ),
         Claim(
             "Sec. IV",
@@ -52,6 +59,8 @@ def _flight_claims() -> list[Claim]:
             ", ".join(f"{1e3 * way:.1f}" for way in moved) + " mm",
             np.ptp(moved) < 0.02 * np.mean(moved),
             beyond=True,
+            reading="largest displacement along x with the whole loop at that rate",
+            tolerance=judged("within 2 %", "a criterion of ours"),
         ),
     ]
 
@@ -88,6 +97,8 @@ def _human_claims() -> list[Claim]:
             first.fault is None,
             f"the tank guards changes of the gains; filter, servo and tick make energy at the hand ({-first.metrics['human_port_energy_min_J']:.1f} J here) "
             f"while its audit stays at {audit:.0e} J. From {first.metrics['hand_stiffness_limit_N_m']:.0f} N/m on a hand swings up",
+            reading="a hand that leads the tool by 20 mm in `hover`; hand and filter are ours, the paper gives neither",
+            tolerance=judged("no fault", "the guard stops what would hurt"),
         ),
         Claim(
             "Sec. V",
@@ -99,6 +110,8 @@ def _human_claims() -> list[Claim]:
             and all(r.metrics["diverged"] for r in bare.values())
             and not any(r.metrics["diverged"] for r in guarded.values()),
             beyond=True,
+            reading="the same hand, stiffer; force filter of 15 rad/s",
+            tolerance=judged("below 2.5 N, none diverges", "a criterion of ours; leading the tool takes 0.3 N"),
         ),
         Claim(
             "Sec. V",
@@ -109,6 +122,8 @@ def _human_claims() -> list[Claim]:
             "the lead of the guard makes up for a lag, not for a delay; the damping that it may add is limited to 200 N·s/m, and at 5000 N/m "
             "all of it does not stop the swing",
             beyond=True,
+            reading="the same hands on a slower servo",
+            tolerance=judged("below 2.5 N", "a criterion of ours"),
         ),
         Claim(
             "Sec. V",
@@ -117,6 +132,8 @@ def _human_claims() -> list[Claim]:
             f"{soft[1]['late_force_N'] / soft[0]['late_force_N']:.3f}, {soft[1]['added_damping_max_Ns_m']:.2g} N·s/m",
             soft[1]["late_force_N"] <= 1.05 * soft[0]["late_force_N"] and soft[1]["added_damping_max_Ns_m"] <= 2,
             beyond=True,
+            reading="force in the last quarter of the run",
+            tolerance=judged("5 %, 2 N·s/m", "criteria of ours"),
         ),
         Claim(
             "Sec. V",
@@ -125,6 +142,8 @@ def _human_claims() -> list[Claim]:
             f"{limit:.0f} N/m; {below}, {above}",
             below and above,
             beyond=True,
+            reading="`hover`, slow filter, no guard; held: below 1 N late, not held: diverges or three times the force",
+            tolerance=judged("± 15 %", "a criterion of ours"),
         ),
     ]
 
@@ -139,6 +158,8 @@ def _link_claims() -> list[Claim]:
             f"{late['tool_force_final_N']:.3f} N, {1e3 * max(late['base_displacement_m']):.2f} mm; without delay {now['tool_force_final_N']:.3f} N, {1e3 * max(now['base_displacement_m']):.2f} mm",
             abs(late["tool_force_final_N"] - now["tool_force_final_N"]) < 1e-3,
             beyond=True,
+            reading="`handover`, largest displacement of the base",
+            tolerance=judged("the same force to 1 mN", "a criterion of ours: the human's own loop closes on the hardware"),
         ),
     ]
 
