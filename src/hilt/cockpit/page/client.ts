@@ -184,12 +184,16 @@ export async function api<T>(path: string, body?: unknown): Promise<T> {
   return JSON.parse(await answerTo(path, body)) as T;
 }
 
-/** A report in a tab of its own. It comes through us, since a tab has no key; our rules let no script run in it. */
 export async function openReport(name: string): Promise<void> {
+  await openPage(`/api/report/${encodeURIComponent(name)}`);
+}
+
+/** A report in a tab of its own. It comes through us, since a tab has no key; our rules let no script run in it. */
+export async function openPage(path: string): Promise<void> {
   const tab = window.open("", "_blank"); // at once: later the browser would take it for unasked
   let text = "";
   try {
-    text = await answerTo(`/api/report/${encodeURIComponent(name)}`);
+    text = await answerTo(path);
   } catch (error) {
     text = `<p>${(error as Error).message.replace(/[<&]/g, "")}</p>`;
   }

@@ -2,6 +2,7 @@
 
 import { Client, api } from "./client";
 import { by } from "./dom";
+import { MapsPanel } from "./maps/panel";
 import { EnergyPanel } from "./panels/energy";
 import { Latency } from "./panels/latency";
 import { OperatorPanel } from "./panels/operator";
@@ -33,6 +34,7 @@ startTheme(by("theme"), () => {
   useDark(isDark());
   scene.rebuild();
   plots.rebuild();
+  maps.draw();
 });
 useDark(isDark());
 
@@ -57,8 +59,10 @@ const recordings = new RecordingsPanel(
   (recording) => watch({ recording }),
   (names, align) => watch({ recordings: names, align }),
 );
+const maps = new MapsPanel(isDark, (recording) => watch({ recording }));
 const tabs = new Tabs({
   scenarios: () => void scenarios.enter(),
+  maps: () => void maps.enter(),
   recordings: () => void recordings.enter(),
   operator: () => by("joystick").focus({ preventScroll: true }),
 });
@@ -77,6 +81,7 @@ new OperatorPanel(client, {
 
 client.on("welcome", ({ role }) => {
   for (const name of ["operator", "scenarios"] as const) tabs.allow(name, role === "control");
+  maps.allow(role === "control");
 });
 client.on("open", () => {
   by("banner").hidden = true;

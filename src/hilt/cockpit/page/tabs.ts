@@ -3,7 +3,7 @@
 import { by } from "./dom";
 import type { Watching } from "./protocol";
 
-const NAMES = ["live", "operator", "scenarios", "recordings"] as const;
+const NAMES = ["live", "operator", "scenarios", "maps", "recordings"] as const;
 export type TabName = (typeof NAMES)[number];
 
 export class Tabs {

@@ -18,7 +18,7 @@ interface Row {
 }
 
 export class Form {
-  readonly element = h("div.fields", { "data-testid": "scenario-form" });
+  readonly element: HTMLElement;
   private rows: Row[];
   private general = h("p.error", { role: "alert" });
 
@@ -27,7 +27,9 @@ export class Form {
     values: Record<string, unknown>,
     text: string,
     private changed: () => void,
+    private name = "scenario", // another form of the same fields may be in the page
   ) {
+    this.element = h("div.fields", { "data-testid": `${name}-form` });
     this.rows = fields(schema, values).map((field) => this.row(field));
     const sections = new Map<string, Row[]>();
     for (const row of this.rows) sections.set(row.field.section, [...(sections.get(row.field.section) ?? []), row]);
@@ -83,7 +85,7 @@ export class Form {
   }
 
   private row(field: Field): Row {
-    const id = `field-${field.key.replaceAll(".", "-")}`;
+    const id = `${this.name}-${field.key.replaceAll(".", "-")}`;
     const { inputs, read } = controls(field, id);
     const error = h("span.error", { role: "alert" });
     const reset = h(

@@ -5,7 +5,7 @@ import { by, h } from "../dom";
 import { Form, type Problem } from "./form";
 import type { Schema } from "./schema";
 
-interface SystemEntry {
+export interface SystemEntry {
   name: string;
   summary: string;
   default: string;
