@@ -104,7 +104,6 @@ def test_a_sweep_is_estimated_fills_and_every_point_opens_the_run_of_its_row(coc
     again = cockpit.request("POST", f"/api/maps/{name}/open", json={"number": number}).json()["recording"]
     assert again == opened  # a second click makes no second recording
     assert "there is no scenario 24" in said_to(cockpit, f"/api/maps/{name}/open", {"number": 24})
-    assert "24 scenarios" in cockpit.get(f"/api/maps/{name}/report").text
 
 
 def test_a_chart_shows_the_mean_of_the_seeds_and_the_range_of_a_curve(cockpit, folder):
@@ -139,6 +138,7 @@ def test_a_sweep_is_seen_while_it_goes_on_cancelled_and_continued(cockpit, folde
     over = wait_for(lambda: (found := chart(cockpit, name))["state"] == "unfinished" and found)
     assert over["sentence"].startswith("Cancelled: ")
     assert over["sentence"].endswith("Continue computes the rest.")
+    assert "is not finished, and has no report yet" in cockpit.get(f"/api/maps/{name}/report").text
     assert 0 < over["done"] < over["count"]
     assert not computing(cockpit)
     assert "nothing to cancel" in said_to(cockpit, f"/api/maps/{name}/cancel")
@@ -216,9 +216,8 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(cockpit, folder, over,
 
 
 def test_who_may_only_watch_sees_maps_and_starts_nothing(cockpit, folder):
-    name = start(cockpit, MASS)
+    name = made("robot.delay=2..40 ms:4", folder=folder / "to-watch").name
     watch = keys.key_for(TOKEN, keys.WATCH)
-    whole(cockpit, name)
     assert name in [each["name"] for each in cockpit.get("/api/maps", key=watch).json()]
     assert cockpit.get(f"/api/maps/{name}", key=watch).json()["done"] == 4
     before = sorted(folder.iterdir())
@@ -240,6 +239,7 @@ def test_sweeps_of_the_folder_are_listed_and_nothing_outside_it_opens(cockpit, f
     made("compensate.method=none,pida", "robot.delay=2..40 ms:5", folder=folder / "by-hand")
     listed = {each["name"]: each for each in cockpit.get("/api/maps").json()}
     assert listed["by-hand"]["state"] == "whole"
+    assert "10 scenarios" in cockpit.get("/api/maps/by-hand/report").text
     assert listed["by-hand"]["axes"] == [{"keys": ["compensate.method"], "count": 2}, {"keys": ["robot.delay"], "count": 5}]
     made("robot.delay=2..40 ms:5", folder=tmp_path / "outside")
     (folder / "link").symlink_to(tmp_path / "outside")
