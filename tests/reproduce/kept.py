@@ -66,6 +66,24 @@ KEPT = {
             "curves of the experiments",
         },
     },
+    "yang2018": {
+        FITTED: {
+            "HILS 2: largest force",
+            "HILS 2: the force is larger than in HILS 1",
+        },
+        BY_CONSTRUCTION: {
+            "HILS 1: mean force of the slave arm",
+            "HILS 1: positions of both hands",
+            "HILS 2: the virtual arm simulates the force",
+            "the delay does no harm",
+        },
+        NOT_TESTABLE: {
+            "curves of force, speed and position",
+            "without the damping term of (2)",
+            "calculation of the virtual environment",
+            "v ≈ v_c when the force is controlled by feedback",
+        },
+    },
 }
 
 
