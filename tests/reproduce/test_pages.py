@@ -10,7 +10,7 @@ from rich.console import Console
 from hilt.report import figure, terminal
 from hilt.reproduce import papers
 from hilt.reproduce.beside import numbers_picture
-from hilt.reproduce.claims import FITTED, Claim, Reproduction
+from hilt.reproduce.claims import FITTED, Claim, Listing, Reproduction
 from hilt.reproduce.tolerance import within
 from hilt.systems.docking.paper import twin_claims
 from tests.report.layout import problems
@@ -57,6 +57,23 @@ def test_the_page_has_coverage_reasons_and_tolerances(tmp_path):
     assert "<td><b>4</b></td>" in coverage
     assert text.index("What was fitted") < text.index("set to give it") < text.index("<details>")
     assert "± 10 %<br><span class='sub'>10 % &lt;!&gt;</span>" in text
+
+
+def test_a_table_beside_the_claims_is_green_where_it_should_be(tmp_path):
+    listing = Listing(
+        "Troubles",
+        ("trouble", "energy", "within limits"),
+        [("bias", "no", "yes"), ("friction", "no", "no: force")],
+        [True, False],
+    )
+    found = dataclasses.replace(OWN, tables=(lambda: listing,))
+    text = papers.write(found, tmp_path).read_text()
+    assert "<td>bias</td><td>no</td><td><span class='yes'>yes</span></td>" in text
+    assert "<td>friction</td><td>no</td><td><span class='no'>no: force</span></td>" in text
+    assert found.as_json()["tables"][0]["good"] == [True, False]
+    console = Console(width=120, record=True, file=io.StringIO())
+    terminal.print_claims(console, found)
+    assert "no: force" in console.export_text()
 
 
 def test_the_terminal_has_coverage_and_reasons():

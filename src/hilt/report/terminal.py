@@ -161,4 +161,9 @@ def print_claims(console: Console, reproduction: Any) -> None:
     console.print(table)
     for number, reason in enumerate(reasons, 1):
         console.print(f"({number}) {reason}", highlight=False)
+    for listing in (each() for each in reproduction.tables):
+        beside = Table(*listing.head, title=listing.title, title_justify="left")
+        for row, good in zip(listing.rows, listing.good, strict=True):
+            beside.add_row(*row[:-1], f"[{'green' if good else 'red'}]{row[-1]}[/]")
+        console.print(beside)
     console.print(f"[bold]{reproduction.tally}[/]", highlight=False)

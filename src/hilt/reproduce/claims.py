@@ -108,6 +108,19 @@ def told(claim: Claim, verdict: str) -> str:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """A table beside the claims; `good` says which rows are as they should be."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    good: list[bool]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"title": self.title, "head": list(self.head), "rows": [list(row) for row in self.rows], "good": self.good}
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """All claims of a paper, and its figures, drawn when they are asked for."""
 
@@ -116,6 +129,7 @@ class Reproduction:
     claims: list[Claim]
     pictures: Callable[[], list[Picture]]
     own: bool = False  # of a method of ours: what it is held against are our own targets, not a paper's
+    tables: tuple[Callable[[], Listing], ...] = ()
 
     def verdict(self, claim: Claim) -> str:
         """A target of one's own is met or missed; only a paper is reproduced."""
@@ -150,4 +164,11 @@ class Reproduction:
             {**claim.as_json(), "verdict": told(claim, self.verdict(claim)), "kind": self.verdict(claim)}
             for claim in self.claims
         ]
-        return {"paper": self.key, "title": self.title, "tally": self.tally, "coverage": self.coverage, "claims": claims}
+        return {
+            "paper": self.key,
+            "title": self.title,
+            "tally": self.tally,
+            "coverage": self.coverage,
+            "claims": claims,
+            "tables": [table().as_json() for table in self.tables],
+        }

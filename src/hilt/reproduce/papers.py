@@ -8,7 +8,17 @@ from hilt.core import registry
 from hilt.core.faults import InputError
 from hilt.report import figure, page, summary
 from hilt.reproduce.beside import numbers_picture
-from hilt.reproduce.claims import BEYOND, BY_CONSTRUCTION, DIFFERS, FITTED, NOT_TESTABLE, REPRODUCED, Claim, Reproduction
+from hilt.reproduce.claims import (
+    BEYOND,
+    BY_CONSTRUCTION,
+    DIFFERS,
+    FITTED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    Claim,
+    Listing,
+    Reproduction,
+)
 
 LOOKS = {REPRODUCED: "yes", "met": "yes", DIFFERS: "no", "missed": "no"}  # all others are neither good nor bad
 REASONS = {
@@ -62,6 +72,7 @@ def _body(found: Reproduction) -> str:
         if claims:
             because = [(*_cells(claim), html.escape(claim.because)) for claim in claims]
             body += f"<h2>{heading}</h2>" + page.table(("where", "claim", found.against, "here", "because"), because, 9)
+    body += "".join(_listing(table()) for table in found.tables)
     rows = [(*_cells(claim), _reading(claim), _allowed(claim), _verdict(found, claim)) for claim in found.claims]
     head = ("where", "claim", found.against, "here", "read as", "tolerance, and why", "verdict")
     body += page.fold(f"All {len(rows)} {'targets' if found.own else 'claims'}", page.table(head, rows, 9))
@@ -76,6 +87,15 @@ def _coverage(found: Reproduction) -> str:
     ]
     rows.append(("<b>in all</b>", f"<b>{len(found.claims)}</b>", ""))
     return page.table(("verdict", "targets" if found.own else "claims", "meaning"), rows, 9)
+
+
+def _listing(table: Listing) -> str:
+    """A table beside the claims; its last column is green or red."""
+    rows = [
+        (*(html.escape(cell) for cell in row[:-1]), f"<span class='{'yes' if good else 'no'}'>{html.escape(row[-1])}</span>")
+        for row, good in zip(table.rows, table.good, strict=True)
+    ]
+    return f"<h2>{html.escape(table.title)}</h2>{page.table(table.head, rows, 9)}"
 
 
 def _cells(claim: Claim) -> tuple[str, ...]:

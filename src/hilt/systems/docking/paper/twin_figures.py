@@ -1,4 +1,4 @@
-"""Method twin: its figures. `python -m hilt.reproduce.twin_figures docs` writes those of the page docs/twin.md."""
+"""Method twin: its figures. `python -m hilt.systems.docking.paper.twin_figures docs` writes those of the page docs/twin.md."""
 
 import sys
 from pathlib import Path
@@ -153,6 +153,9 @@ def _troubles() -> Picture:
         label="|CoV - 1|; six degrees: kinetic energy",
     )
     axes.plot([max(each.force, LEAST) for each in found], places + 0.14, "o", markersize=5, color=MEASURED, label="|CoF - 1|")
+    for each, place in zip(found, places, strict=True):
+        for limit, up in zip(each.limits, (-0.14, 0.14), strict=True):
+            axes.plot([limit, limit], [place + up - 0.2, place + up + 0.2], color="black", linewidth=1.0, solid_capstyle="butt")
     axes.set_yticks(places, [each.trouble.name for each in found], fontsize=8)
     axes.set(
         xscale="log",
@@ -163,7 +166,7 @@ def _troubles() -> Picture:
     _legend(axes)
     return Picture(
         "What each trouble costs",
-        f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst of all. None of them makes energy.",
+        f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst of all. Black: the limits of speed and force. {'Some make' if any(each.makes_energy for each in found) else 'None of them makes'} energy.",
         fig,
     )
 
