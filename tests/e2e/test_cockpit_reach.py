@@ -10,7 +10,7 @@ pytestmark = needs_browser
 
 LONG_RUN = {"loop.duration": "600 s", "collisions": "1000000"}
 WINDOWS = {390: 844, 768: 1024, 1400: 860, 1920: 1080}  # [px]: telephone, tablet, laptop, wall
-TABS = ("tab-live", "tab-operator", "tab-scenarios", "tab-recordings")
+TABS = ("tab-live", "tab-operator", "tab-scenarios", "tab-maps", "tab-recordings")
 HIT = """() => {
   const stop = document.querySelector("[data-testid=stop]"), box = stop.getBoundingClientRect();
   const hits = [0.1, 0.5, 0.9].flatMap((x) => [0.1, 0.5, 0.9].map((y) =>
