@@ -5,16 +5,18 @@ moves all keys in which they differ: what was packed for one of them must not be
 """
 
 import contextlib
+import functools
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hilt import job
-from hilt.core import registry
+from hilt.core import missing, registry
 from hilt.core.faults import InputError
-from hilt.sweeps import columns
+from hilt.sweeps import columns, results, seeds
 from hilt.sweeps.batch import tree_of
 from hilt.sweeps.engines.threads import Threads
 from hilt.sweeps.space import Axis, Space
@@ -58,11 +60,18 @@ def spaces(system, scenarios):
         yield Space(system, "random", tree_of(base), base, axes), numbers
 
 
-def alone(system, values):
-    """The columns of one run as `hilt run` computes it."""
-    result = job.simulate(system, values)
+@functools.cache
+def run_of(name, number):
+    """A run as `hilt run` computes it, without its rows but the ends."""
+    result = job.simulate(registry.system(name), scenario_of(name, number))
+    return replace(result, rows=result.rows[-1:].copy()), result.verdict
+
+
+def alone(name, number):
+    """Its columns."""
+    result, _ = run_of(name, number)
     ends = {"ticks": int(result.rows["tick"][-1]) + 1, "fault": int(result.rows["fault"][-1])}
-    return {name: float(value) for name, value in {**columns.flat(system, result.metrics), **ends}.items()}
+    return {name: float(value) for name, value in {**columns.flat(result.system, result.metrics), **ends}.items()}
 
 
 def same(a, b):
@@ -77,7 +86,7 @@ def test_a_sweep_computes_what_a_run_computes(name):
         for part, found in Threads(2).run(space, np.array_split(np.arange(space.count), min(2, space.count))):
             for i, point in enumerate(part):
                 number = numbers[point]
-                wanted = alone(system, scenarios[number])
+                wanted = alone(name, number)
                 for key in {**wanted, **found}:
                     pair = wanted.get(key, math.nan), float(found[key][i]) if key in found else math.nan
                     figures += not math.isnan(pair[0])
@@ -87,3 +96,38 @@ def test_a_sweep_computes_what_a_run_computes(name):
     print(f"{name}: {seen} scenarios, {figures} figures")
     assert differ == {}
     assert seen == len(scenarios)
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_results_without_rows_are_those_of_runs(name):
+    """What `--seeds` means the figures of: metrics with their reasons, books, faults and verdicts, to the last bit."""
+    system, scenarios, seen = registry.system(name), valid(name, int(ASKED or HANDFUL[name])), 0
+    for space, numbers in spaces(system, scenarios):
+        for number, found in zip(numbers, results.run(space, 2), strict=True):
+            wanted, verdict = run_of(name, number)
+            for part in ("metrics", "ledger", "fault"):
+                assert repr(getattr(found, part)) == repr(getattr(wanted, part)), (number, part)
+            assert missing.reasons(found.metrics) == missing.reasons(wanted.metrics)
+            assert repr(found.verdict) == repr(verdict)
+            assert len(found.rows) == 2
+            seen += 1
+    assert seen == len(scenarios)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "count"),
+    [("docking", ["sensor.noise=0.5 N"], 300), ("freefloat", ["sensor.noise=0.5 N", "loop.duration=0.5 s"], 3)],
+)
+def test_many_seeds_are_runs_one_after_the_other(name, settings, count):
+    """More of docking than are begun together, of which the first and some others are compared."""
+    system, values, scenario = job.find(name, None, settings)
+    space = Space(system, scenario, tree_of(values), values, (Axis(("seed",), tuple((seed,) for seed in range(count))),))
+    found = list(results.run(space, 2))
+    assert [each.scenario.seed for each in found] == list(range(count))
+    for seed in {0, 1, count // 2, count - 1}:
+        wanted = job.simulate(system, values.model_copy(update={"seed": seed}), scenario)
+        assert repr(found[seed].metrics) == repr(wanted.metrics)
+        assert found[seed].ledger == wanted.ledger
+    summary = seeds.run(system, values.model_copy(update={"seed": 0}), scenario, count)
+    key = next(each for each in ("mean_cof", "energy_made") if each in summary.mean)
+    assert summary.mean[key] == np.mean([each.metrics[key] for each in found])

@@ -48,18 +48,31 @@ class Tally:
         self._last = rows[-1:].copy()
         self._feed.feed(rows)
 
+    @property
+    def ends(self) -> np.ndarray:
+        """The first row and the last."""
+        return np.concatenate([self._first, self._last])
+
     def metrics(self) -> dict[str, Any]:
         self._feed.end()
         with np.errstate(all="ignore"):
-            return {name: _explained(value) for name, value in self._meter.result().items()}
+            return explained(self._meter.result())
 
     def ledger(self) -> dict[str, Any]:
-        ends = np.concatenate([self._first, self._last])
-        with np.errstate(all="ignore"):
-            return ledger.table(ends, self._system.ledger_ports, self._system.stored_energy, self._system.watched_ports)
+        return ledger_of(self._system, self.ends)
 
     def fault(self) -> Fault | None:
         return read_fault(self._last[0])
+
+
+def explained(metrics: dict[str, Any]) -> dict[str, Any]:
+    return {name: _explained(value) for name, value in metrics.items()}
+
+
+def ledger_of(system: System, ends: np.ndarray) -> dict[str, Any]:
+    """The books of a run, from its first and its last row."""
+    with np.errstate(all="ignore"):
+        return ledger.table(ends, system.ledger_ports, system.stored_energy, system.watched_ports)
 
 
 def _explained(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hilt.core.scenario import Scenario
 from hilt.metrics.tally import Tally
 from hilt.sweeps.columns import End
 from hilt.sweeps.space import Space
@@ -10,6 +11,12 @@ ROWS = 4096  # at a time
 
 
 def run(space: Space, number: int) -> End:
+    _, tally = tallied(space, number)
+    return End(tally.metrics(), tally.count, int(tally.last[0]["fault"]))
+
+
+def tallied(space: Space, number: int) -> tuple[Scenario, Tally]:
+    """One scenario, and the tally of its run."""
     system, values = space.system, space.scenario(number)
     bench, tally = system.set_up(values), Tally(system, values)
     log = np.zeros(min(ROWS, bench.ticks), system.row)
@@ -19,4 +26,4 @@ def run(space: Space, number: int) -> End:
         tally.feed(part[:count])
         if part[count - 1]["fault"] or part[count - 1]["done"]:
             break
-    return End(tally.metrics(), tally.count, int(tally.last[0]["fault"]))
+    return values, tally

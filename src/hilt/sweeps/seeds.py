@@ -1,5 +1,7 @@
 """The same scenario with many seeds: means of metrics and ledger, the worst of each metric, and the runs with faults."""
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,9 @@ from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.core.verdict import Verdict
 from hilt.job import Result
+from hilt.sweeps import results
+from hilt.sweeps.batch import tree_of
+from hilt.sweeps.space import Axis, Space
 
 MOST = 100_000
 
@@ -62,22 +67,27 @@ def check(system: System, values: Scenario, count: int) -> None:
 
 
 def run(system: System, values: Scenario, name: str, count: int) -> Summary:
-    """Run `count` seeds, starting at the scenario's, in the compiled loop."""
+    """Run `count` seeds, starting at the scenario's: a sweep over seeds, of which each run has its own books and verdict."""
     check(system, values, count)
     first = job.simulate(system, values, name)
-    results, ledgers, faults = [first.metrics], [first.ledger], {values.seed: first.fault}
-    verdicts = {values.seed: first.verdict}
-    for seed in range(values.seed + 1, values.seed + count):  # not the rows: those of many runs would fill any memory
-        found = job.simulate(system, values.model_copy(update={"seed": seed}), name)
-        results.append(found.metrics)
-        ledgers.append(found.ledger)
-        faults[seed], verdicts[seed] = found.fault, found.verdict
-    names = [key for key in system.metric_words if any(key in metrics for metrics in results)]
-    gathered = {key: [metrics[key] for metrics in results if key in metrics] for key in names}
+    found, ledgers, faults, verdicts = [], [], {}, {}
+    for each in itertools.chain([first], _others(system, values, name, count)):
+        found.append(each.metrics)
+        ledgers.append(each.ledger)
+        faults[each.scenario.seed], verdicts[each.scenario.seed] = each.fault, each.verdict
+    names = [key for key in system.metric_words if any(key in metrics for metrics in found)]
+    gathered = {key: [metrics[key] for metrics in found if key in metrics] for key in names}
     mean = {key: _mean(each) for key, each in gathered.items()}
     worst = {key: _worst(each, key in system.ratios) for key, each in gathered.items()}
     faulted = {seed: fault for seed, fault in faults.items() if fault is not None}
     return Summary(first, count, mean, worst, _mean_ledger(ledgers), faulted, verdict.of_many(verdicts))
+
+
+def _others(system: System, values: Scenario, name: str, count: int) -> Iterator[Result]:
+    """Those after the first, without their rows, which would fill any memory."""
+    later = tuple((seed,) for seed in range(values.seed + 1, values.seed + count))
+    if later:
+        yield from results.run(Space(system, name, tree_of(values), values, (Axis(("seed",), later),)))
 
 
 def _mean_ledger(ledgers: list[Any]) -> Any:
