@@ -114,8 +114,8 @@ def _write(path: Path, text: str) -> None:
 
 def _print(search: "Search", found: "Tuned", path: Path | None) -> None:
     from hilt.sweeps import maps
-    from hilt.sweeps.batch import value_of
     from hilt.sweeps.margin_page import quantity
+    from hilt.sweeps.space import value_of
 
     table = Table("key", "as it was", "tuned", title=f"{found.trials} trials, {found.given_up} given up", title_justify="left")
     for key, value in found.best.items():

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from hilt import preflight
-from hilt.core import scenario
 from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
@@ -73,28 +72,6 @@ def tree_of(base: Scenario) -> dict[str, Any]:
     """A scenario as a file would have it: what was not said stays unsaid."""
     found: dict[str, Any] = base.model_dump(mode="json", exclude_unset=True)
     return found
-
-
-def value_of(base: Scenario, key: str) -> Any:
-    """The value of a key, defaults included; a number in the key is the index of an entry."""
-    node: Any = base.model_dump(mode="json")
-    for part in key.split("."):
-        if isinstance(node, list) and part.isdigit() and int(part) < len(node):
-            node = node[int(part)]
-        elif isinstance(node, dict) and part in node:
-            node = node[part]
-        else:
-            known = dict(scenario.keys(type(base)))
-            raise unknown_key(key, known)
-    return node
-
-
-def unknown_key(key: str, known: dict[str, str]) -> InputError:
-    import difflib
-
-    near = difflib.get_close_matches(key, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else "see hilt schema SYSTEM --brief --all"
-    return InputError(f"{key} is not a key of this scenario, or it has no value there; {hint}", key=key)
 
 
 def _plain(value: Any) -> Any:

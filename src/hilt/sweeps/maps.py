@@ -9,10 +9,10 @@ from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.sweeps import boundary, edges
-from hilt.sweeps.batch import Batch, value_of
+from hilt.sweeps.batch import Batch
 from hilt.sweeps.beyond import Limit
 from hilt.sweeps.edges import Form
-from hilt.sweeps.space import unit_of
+from hilt.sweeps.space import given_value_of, unit_of
 
 POINTS = 25  # along an axis of the coarse grid
 FORM_POINTS = 33  # the same for closed forms, which cost no simulation
@@ -70,7 +70,7 @@ def side(batch: Batch, key: str) -> Side:
 
 
 def number_of(base: Scenario, key: str) -> float:
-    found = value_of(base, key)
+    found = given_value_of(base, key)
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise InputError(f"{key} is {found!r}; an axis of a map needs a key with a number; choose another", key=key)
     return float(found)

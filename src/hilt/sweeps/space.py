@@ -1,6 +1,7 @@
 """A space of scenarios: one scenario, and axes along which its keys vary. Every scenario in it has a number."""
 
 import copy
+import difflib
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hilt.core import scenario
-from hilt.core.faults import InputError
+from hilt.core.faults import InputError, shortened
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
 
@@ -112,14 +113,35 @@ def key_of(key: str) -> str:
     return ".".join(part for part in key.removeprefix("belief.").split(".") if not part.isdigit())
 
 
+_NOTHING = object()
+
+
 def value_of(base: Scenario, key: str) -> Any:
     """What a key is in a checked scenario, in SI; a belief that is not given is the world's value, and None is nothing."""
+    found = _found(base, key)
+    return None if found is _NOTHING else found
+
+
+def given_value_of(base: Scenario, key: str) -> Any:
+    """The same for somebody who named the key: one that the scenario does not have is refused."""
+    found = _found(base, key)
+    if found is _NOTHING:
+        near = difflib.get_close_matches(key, dict(scenario.keys(type(base))), n=1)
+        hint = f"did you mean {near[0]}?" if near else "see hilt schema SYSTEM --brief --all"
+        raise InputError(f"{shortened(key)} is not a key of this scenario, or it has no value there; {hint}", key=key)
+    return found
+
+
+def _found(base: Scenario, key: str) -> Any:
     if key.startswith("belief."):
-        return value_of(base.believed, key.removeprefix("belief."))
+        return _found(base.believed, key.removeprefix("belief."))
     found: Any = base
     for part in key.split("."):
         if isinstance(found, list | tuple):
-            found = found[int(part)] if part.isdigit() and int(part) < len(found) else None
+            found = found[int(part)] if part.isdigit() and int(part) < len(found) else _NOTHING
+        elif isinstance(found, dict):
+            found = found.get(part, _NOTHING)
         else:
-            found = found.get(part) if isinstance(found, dict) else getattr(found, part, None)
+            known = {**getattr(type(found), "model_fields", {}), **(getattr(found, "model_extra", None) or {})}
+            found = getattr(found, part) if part in known else _NOTHING
     return found

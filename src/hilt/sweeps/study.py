@@ -77,7 +77,7 @@ def opened(search: Search, storage: Any, name: str, number: int = 0) -> "Study":
 
 
 def _check_same(search: Search, study: "Study") -> None:
-    from hilt.sweeps.batch import value_of
+    from hilt.sweeps.space import value_of
 
     wanted = json.dumps(search.identity, sort_keys=True)
     found = study.user_attrs.get("hilt")

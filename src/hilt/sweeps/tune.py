@@ -16,9 +16,9 @@ from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.report import scenario_text
 from hilt.sweeps import beyond, edges
-from hilt.sweeps.batch import Batch, value_of
+from hilt.sweeps.batch import Batch
 from hilt.sweeps.columns import Columns
-from hilt.sweeps.space import unit_of
+from hilt.sweeps.space import given_value_of, unit_of
 from hilt.sweeps.spec import Range, Words, read
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def varied(system: System, base: Scenario, text: str) -> Varied:
     example = "--vary robot.delay='2..40 ms' or --vary compensate.method=pida,twin"
     if not equals or not key or not values:
         raise InputError(f"--vary {shortened(text)!r} is not KEY=SPEC; write it like {example}")
-    now = value_of(base, key)
+    now = given_value_of(base, key)
     continuous = ".." in values and ":" not in values
     if continuous:
         values = f"{values.removesuffix('log').strip()}:2{' log' if values.endswith('log') else ''}"
