@@ -19,7 +19,7 @@ def test_a_key_has_the_value_of_the_scenario_and_a_belief_that_of_the_world_unle
         assert of(base, "compensate.method") == base.compensate.method
     other = job.find("docking", "table1", ["robot.delay=12 ms", "belief.robot.delay=8 ms"])[1]
     assert given_value_of(other, "belief.robot.delay") == 0.008
-    listed = job.find("freefloat", "wall", ["body.velocity=[0.001, 0.002, 0]"])[1]
+    listed = job.find("freefloat", "wall", ["body.dof=3", "body.velocity=[0.001, 0.002, 0]"])[1]
     assert given_value_of(listed, "body.velocity.1") == 0.002
 
 

@@ -1,7 +1,6 @@
 """The command line of maps and margins: where a loop fails, and how far a scenario is from there."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,14 +9,10 @@ import typer
 from rich.table import Table
 
 from hilt.cli.console import console, status
-from hilt.core.faults import InputError, shortened
+from hilt.core.faults import InputError
 
 if TYPE_CHECKING:
-    from hilt.core.system import System
     from hilt.sweeps.batch import Batch
-    from hilt.sweeps.beyond import Limit
-    from hilt.sweeps.maps import Side
-    from hilt.sweeps.sensitivity import Uncertain
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
@@ -32,8 +27,6 @@ Seeds = Annotated[int, typer.Option(help="run each point with this many seeds; b
 EngineName = Annotated[str, typer.Option("--engine", help="threads (this machine), cuda (a GPU) or plain (slow)")]
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 OutFolder = Annotated[Path, typer.Option("--out", help="folder for the page")]
-
-_SHARE = re.compile(r"\s*(?:±|\+-)?\s*([0-9.]+)\s*%\s*")
 
 
 def map_(
@@ -50,11 +43,11 @@ def map_(
 ) -> None:
     """Where a loop fails over two of its values: the boundary, refined by bisection, with closed forms over it."""
     from hilt.core.clock import stamp
-    from hilt.sweeps import edges, map_page, maps
+    from hilt.sweeps import asking, edges, map_page, maps
 
     batch = _batch(target, scenario, settings, seeds, engine, out)
-    sides = _side(batch, "--x", x), _side(batch, "--y", y)
-    limits = _limits(batch, limit) or edges.limits(batch.system, batch.base)
+    sides = asking.side(batch, "--x", x), asking.side(batch, "--y", y)
+    limits = asking.limits(batch, limit) or edges.limits(batch.system, batch.base)
     _announce(f"running a map of {sides[0].points} × {sides[1].points} points", as_json)
     found = maps.draw(batch, *sides, limits)
     if as_json:
@@ -98,15 +91,15 @@ def margin(
 ) -> None:
     """How far a scenario is from its edges, what its metrics depend on, and which method is advised: the page before a run."""
     from hilt.core.clock import stamp
+    from hilt.sweeps import asking, margin_page
     from hilt.sweeps import margin as margins
-    from hilt.sweeps import margin_page
 
     batch = _batch(target, scenario, settings, seeds, engine, out)
     question = margins.Question(
-        limits=_limits(batch, limit),
+        limits=asking.limits(batch, limit),
         keys=tuple(key),
-        uncertain=dict(_uncertain(batch, text) for text in uncertain) or None,
-        metrics=_metrics(batch.system, metrics),
+        uncertain=dict(asking.uncertain(batch, text) for text in uncertain) or None,
+        metrics=asking.metrics(batch.system, metrics),
         samples=samples,
     )
     _announce("searching critical values", as_json)
@@ -141,82 +134,11 @@ def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
 def _batch(target: str, scenario: str | None, settings: list[str], seeds: int, engine: str, out: Path) -> "Batch":
     """The scenario, the engine and the folder, all checked before anything runs."""
     from hilt import job
-    from hilt.sweeps import engines
-    from hilt.sweeps import seeds as many
-    from hilt.sweeps.batch import Batch
+    from hilt.sweeps import asking
 
-    system, values, name = job.find(target, scenario, settings)
-    many.check(system, values, seeds)
+    found = asking.batch(job.find(target, scenario, settings), seeds, engine)
     job.check_folder(out)
-    return Batch(system, name, values, engines.named(engine), seeds)
-
-
-def _side(batch: "Batch", option: str, text: str) -> "Side":
-    """A key alone, or with a range as `hilt sweep` takes them; the number of points may be left out."""
-    from hilt.sweeps import maps
-    from hilt.sweeps.space import unit_of
-    from hilt.sweeps.spec import Range, read
-
-    key, equals, values = (part.strip() for part in text.partition("="))
-    if not key or (equals and not values):
-        raise InputError(
-            f"{option} {shortened(text)!r} is not KEY or KEY=RANGE; write it like {option} robot.delay='2..40 ms:25'"
-        )
-    if not equals:
-        return maps.side(batch, key)
-    maps.number_of(batch.base, key)
-    spec = read(key, values if ":" in values or ".." not in values else _counted(values))
-    if not isinstance(spec, Range):
-        raise InputError(
-            f"{key}={shortened(values)!r} is not a range; an axis of a map needs one, such as '2..40 ms:25'", key=key
-        )
-    found = spec.values(key, unit_of(batch.system, key))
-    return maps.Side(key, maps.shown_unit(batch.system, key), found[0], found[-1], len(found), spec.log)
-
-
-def _counted(values: str) -> str:
-    from hilt.sweeps.maps import POINTS
-
-    plain, log = (values.removesuffix("log").strip(), " log") if values.endswith("log") else (values, "")
-    return f"{plain}:{POINTS}{log}"
-
-
-def _limits(batch: "Batch", texts: list[str]) -> "tuple[Limit, ...]":
-    from hilt.sweeps import beyond
-
-    return tuple(beyond.read(batch.system, text) for text in texts)
-
-
-def _metrics(system: "System", text: str) -> tuple[str, ...]:
-    from hilt.sweeps import beyond
-
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    for name in names:
-        beyond.check(system, name)
-    return names
-
-
-def _uncertain(batch: "Batch", text: str) -> "tuple[str, Uncertain]":
-    """`KEY=5%`, or a distribution as `hilt sweep` takes them."""
-    from hilt.sweeps import maps, sensitivity
-    from hilt.sweeps.space import unit_of
-    from hilt.sweeps.spec import Drawn, read
-
-    key, equals, values = (part.strip() for part in text.partition("="))
-    example = "--uncertain robot.delay=5% or --uncertain contact.stiffness='normal(176,9) N/mm'"
-    if not equals or not key or not values:
-        raise InputError(f"--uncertain {shortened(text)!r} is not KEY=SPEC; write it like {example}")
-    value = maps.number_of(batch.base, key)
-    if found := _SHARE.fullmatch(values):
-        if not value > 0.0 or not 0.0 < float(found[1]) < 100.0:
-            raise InputError(
-                f"--uncertain {shortened(text)!r}: {key} is {value:g}, of which this is no range; write it like {example}"
-            )
-        return key, sensitivity.within(value, float(found[1]) / 100.0)
-    spec = read(key, values)
-    if not isinstance(spec, Drawn):
-        raise InputError(f"{key}={shortened(values)!r} is not a distribution; write it like {example}", key=key)
-    return key, sensitivity.Uncertain(spec.text, spec.quantiles(key, unit_of(batch.system, key)))
+    return found
 
 
 def _sub(batch: "Batch", settings: list[str]) -> str:
