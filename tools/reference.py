@@ -12,6 +12,8 @@ GROUPS = {
         "run",
         "compare",
         "sweep",
+        "map",
+        "margin",
         "check",
         "scenario",
         "load",
@@ -21,7 +23,7 @@ GROUPS = {
         "register",
         "jit",
     ),
-    "What they give": ("Run", "Comparison", "Sweep", "Scenario"),
+    "What they give": ("Run", "Comparison", "Sweep", "Map", "Margin", "Scenario"),
     "Systems of your own": ("System", "Block", "StageKind", "stage", "Section"),
     "Warnings and errors": ("InputError", "FaultWarning", "PluginWarning"),
 }

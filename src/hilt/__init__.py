@@ -12,11 +12,13 @@ Values are text with a unit ("20 ms") or plain numbers in SI units.
 
     run       a scenario once                              compare   once for each value of a key
     sweep     over ranges of its values, into a table
+    map       where it fails over two of its values        margin    how far it is from there
     load      a recording, as the run that it holds        check     can a scenario work at all?
     scenario  checked values, without running them         system, list_systems
     stage, method, register                                blocks, methods and systems of your own
 
-The classes: Run, Comparison, Sweep, Scenario, System, Block, StageKind, Section; InputError, FaultWarning, PluginWarning.
+The classes: Run, Comparison, Sweep, Map, Margin, Scenario, System, Block, StageKind, Section; InputError, FaultWarning,
+PluginWarning.
 """
 
 import os
@@ -34,6 +36,8 @@ if TYPE_CHECKING:  # the compiler behind them takes a second to import: the firs
     from hilt.core.stage import StageKind as StageKind
     from hilt.core.system import System as System
     from hilt.front.comparison import Comparison as Comparison
+    from hilt.front.maps import Map as Map
+    from hilt.front.maps import Margin as Margin
     from hilt.front.run import FaultWarning as FaultWarning
     from hilt.front.run import Run as Run
     from hilt.front.sweep import Sweep as Sweep
@@ -44,6 +48,8 @@ __all__ = [
     "compare",
     "list_systems",
     "load",
+    "map",
+    "margin",
     "method",
     "register",
     "run",
@@ -58,6 +64,8 @@ _ELSEWHERE = {
     "Comparison": "hilt.front.comparison",
     "FaultWarning": "hilt.front.run",
     "InputError": "hilt.core.faults",
+    "Map": "hilt.front.maps",
+    "Margin": "hilt.front.maps",
     "PluginWarning": "hilt.core.plugins",
     "Run": "hilt.front.run",
     "Scenario": "hilt.core.scenario",
@@ -196,6 +204,60 @@ def sweep(
     source = sweeps.source_of(target, scenario, door.settings_of(settings))
     request = Request(sweeps.over_of(over), seeds, draws, sampler, draw_seed)
     return sweeps.sweep(source, sweeps.Asked(request, metrics, engine, cluster, record, resume, chunk))
+
+
+def map(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    x: str,
+    y: str,
+    limits: Sequence[str] = (),
+    seeds: int = 1,
+    engine: str = "threads",
+) -> "Map":
+    """Where a loop fails over two of its keys: the boundary, refined by bisection, with closed forms over it.
+
+    `x` and `y` are a key with a range ("robot.delay=2..40 ms:25", "contact.stiffness=10..300 N/mm log"), or a key alone: a
+    quarter to four times its value. `limits` say what is beyond the edge ("diverged", "cof=5%", "tank_min_J<0"); the system's
+    own if there are none. With several seeds a point is beyond if it is with any of them.
+
+    >>> found = hilt.map("docking", "table1", {"compensate.method": "none"}, x="robot.delay=0.5..4 ms", y="contact.stiffness")
+    >>> found.boundary, found.frame(), found.plot()
+    """
+    from hilt.front import door, maps
+
+    return maps.draw(door.find(target, scenario, door.settings_of(settings)), x, y, limits, seeds, engine)
+
+
+def margin(
+    target: "Path | System | Scenario",
+    scenario: "Path | Scenario | None" = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    limits: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    uncertain: Mapping[str, str] | None = None,
+    metrics: Sequence[str] = (),
+    samples: int = 64,
+    seeds: int = 1,
+    engine: str = "threads",
+) -> "Margin":
+    """How far a scenario is from its edges, what its metrics depend on, and which method is advised.
+
+    `keys` are those whose critical value is searched for, the system's own list if there are none; `limits` as for `hilt.map`.
+    `uncertain` says how well values are known ({"robot.delay": "5%", "contact.stiffness": "normal(176,9) N/mm"}), ± 10 % if
+    nothing is given, for the Sobol indices of `metrics`; `samples` is their number, a power of 2, and 0 leaves them out.
+
+    >>> found = hilt.margin("docking", "table1", {"compensate.method": "none", "robot.delay": "1 ms"})
+    >>> found.critical["robot.delay"].margin, found.advice
+    >>> found.frame()
+    """
+    from hilt.front import door, maps
+
+    chosen = door.find(target, scenario, door.settings_of(settings))
+    return maps.find(chosen, limits, keys, uncertain or {}, metrics, samples, seeds, engine)
 
 
 def load(recording: Path) -> "Run":

@@ -19,7 +19,21 @@ from hilt.core.units import to_si
 from hilt.front import door
 
 ROOT = Path(__file__).parents[2]
-FUNCTIONS = ("check", "compare", "list_systems", "load", "method", "register", "run", "scenario", "stage", "sweep", "system")
+FUNCTIONS = (
+    "check",
+    "compare",
+    "list_systems",
+    "load",
+    "map",
+    "margin",
+    "method",
+    "register",
+    "run",
+    "scenario",
+    "stage",
+    "sweep",
+    "system",
+)
 STOPPED = {"compensate.method": "none", "robot.delay": "40 ms", "limits.speed": "30 mm/s"}
 
 
@@ -283,6 +297,8 @@ def test_the_classes_are_had_and_typed():
         "Comparison",
         "FaultWarning",
         "InputError",
+        "Map",
+        "Margin",
         "PluginWarning",
         "Run",
         "Scenario",

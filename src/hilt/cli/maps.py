@@ -13,6 +13,8 @@ from hilt.core.faults import InputError
 
 if TYPE_CHECKING:
     from hilt.sweeps.batch import Batch
+    from hilt.sweeps.maps import Map
+    from hilt.sweeps.margin import Margin
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
@@ -42,7 +44,6 @@ def map_(
     out: OutFolder = Path("runs"),
 ) -> None:
     """Where a loop fails over two of its values: the boundary, refined by bisection, with closed forms over it."""
-    from hilt.core.clock import stamp
     from hilt.sweeps import asking, edges, map_page, maps
 
     batch = _batch(target, scenario, settings, seeds, engine, out)
@@ -51,12 +52,10 @@ def map_(
     _announce(f"running a map of {sides[0].points} × {sides[1].points} points", as_json)
     found = maps.draw(batch, *sides, limits)
     if as_json:
-        print(json.dumps({"system": batch.system.name, "scenario": batch.name, **found.as_json()}))
+        _print_json(batch, found)
         return
-    title = f"{batch.system.name} · {batch.name}: {sides[1].key} over {sides[0].key}"
-    path = _written(
-        out, f"{batch.system.name}-{batch.name}-map-{stamp()}.html", map_page.render(found, title, _sub(batch, settings))
-    )
+    title = map_page.title(batch, found)
+    path = _page(batch, "map", map_page.render(found, title, _sub(batch, settings)), out)
     console.print(f"[bold]{title}[/]  {found.runs} runs", highlight=False)
     for sentence in map_page.sentences(found):
         console.print(sentence, highlight=False)
@@ -90,7 +89,6 @@ def margin(
     out: OutFolder = Path("runs"),
 ) -> None:
     """How far a scenario is from its edges, what its metrics depend on, and which method is advised: the page before a run."""
-    from hilt.core.clock import stamp
     from hilt.sweeps import asking, margin_page
     from hilt.sweeps import margin as margins
 
@@ -105,12 +103,10 @@ def margin(
     _announce("searching critical values", as_json)
     found = margins.find(batch, question)
     if as_json:
-        print(json.dumps({"system": batch.system.name, "scenario": batch.name, **found.as_json()}))
+        _print_json(batch, found)
         return
-    title = f"{batch.system.name} · {batch.name}: margins"
-    path = _written(
-        out, f"{batch.system.name}-{batch.name}-margin-{stamp()}.html", margin_page.render(found, title, _sub(batch, settings))
-    )
+    title = margin_page.title(batch)
+    path = _page(batch, "margin", margin_page.render(found, title, _sub(batch, settings)), out)
     console.print(f"[bold]{title}[/]  {found.runs} runs", highlight=False)
     for sentence in margin_page.verdict(found):
         console.print(sentence, highlight=False, markup=False)
@@ -146,8 +142,15 @@ def _sub(batch: "Batch", settings: list[str]) -> str:
     return f"{batch.base.summary}{changed}"
 
 
-def _written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
+def _print_json(batch: "Batch", found: "Map | Margin") -> None:
+    print(json.dumps({"system": batch.system.name, "scenario": batch.name, **found.as_json()}))
+
+
+def _page(batch: "Batch", kind: str, text: str, folder: Path) -> Path:
+    """Write it, under a name that says what it is of."""
+    from hilt.core.clock import stamp
+
+    path = folder / f"{batch.system.name}-{batch.name}-{kind}-{stamp()}.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -14,6 +14,7 @@ from hilt.report.colours import BOUND, IDEAL, MADE
 from hilt.report.figure import Picture
 from hilt.report.table import table
 from hilt.report.words import si
+from hilt.sweeps.batch import Batch
 from hilt.sweeps.maps import Map, Side
 
 BEYOND = "#fbe3e0"  # the region beyond
@@ -83,6 +84,10 @@ def picture(found: Map) -> Picture:
     return Picture("Map", " ".join(sentences(found)), drawn)
 
 
+def title(batch: Batch, found: Map) -> str:
+    return f"{batch.system.name} · {batch.name}: {found.y.key} over {found.x.key}"
+
+
 def sentences(found: Map) -> Iterator[str]:
     """What the map says about the scenario."""
     over = f"{100 * found.share_beyond:.0f} %"
@@ -114,9 +119,9 @@ def _beside(found: Map, n: int) -> str:
     return f" (closed form {'; '.join(told)})" if told else ""
 
 
-def render(found: Map, title: str, sub: str) -> str:
+def render(found: Map, heading: str, sub: str) -> str:
     with figure.styled():
-        body = f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(sub)}</p>{summary.figure(picture(found))}"
+        body = f"<h1>{html.escape(heading)}</h1><p class='sub'>{html.escape(sub)}</p>{summary.figure(picture(found))}"
         if found.curves:
             rows = [
                 (
@@ -132,4 +137,4 @@ def render(found: Map, title: str, sub: str) -> str:
             f"{found.y.points}, then bisection along the edges of the cells that the boundary crosses. An island smaller than "
             "a cell is not seen. Runs that ended with a fault count as beyond.</p>"
         )
-        return page.document(title, body)
+        return page.document(heading, body)

@@ -10,6 +10,7 @@ from hilt.report.colours import MEASURED, of
 from hilt.report.figure import Picture
 from hilt.report.table import table
 from hilt.report.words import NONE, si
+from hilt.sweeps.batch import Batch
 from hilt.sweeps.critical import Critical, Found
 from hilt.sweeps.margin import Margin, named
 from hilt.sweeps.sensitivity import Indices, Sensitivity
@@ -46,6 +47,10 @@ def _critical(each: Critical, among: Found | None) -> tuple[str, str]:
 
 def share(margin: float) -> str:
     return f"{100 * margin:+.0f} %" if abs(margin) < 10 else f"× {margin + 1:.3g}"
+
+
+def title(batch: Batch) -> str:
+    return f"{batch.system.name} · {batch.name}: margins"
 
 
 def verdict(found: Margin) -> Iterator[str]:
@@ -103,11 +108,11 @@ def picture(sobol: Sensitivity) -> Picture | None:
     return Picture("Sensitivity", caption, drawn)
 
 
-def render(found: Margin, title: str, sub: str) -> str:
+def render(found: Margin, heading: str, sub: str) -> str:
     said = list(verdict(found))
     good = not found.edge.beyond and not (found.goal is not None and found.goal.beyond)
     kind = "bad" if found.edge.beyond else "good" if good else ""
-    body = f"<h1>{html.escape(title)}</h1><p class='sub'>{html.escape(sub)}</p>"
+    body = f"<h1>{html.escape(heading)}</h1><p class='sub'>{html.escape(sub)}</p>"
     body += f"<div class='verdict {kind}'>{html.escape(said[0])}" + "".join(f"<p>{html.escape(each)}</p>" for each in said[1:])
     body += "</div><h2>Critical values</h2>"
     body += table(head(found), [tuple(map(html.escape, row)) for row in rows(found)])
@@ -120,7 +125,7 @@ def render(found: Margin, title: str, sub: str) -> str:
         body += f"<p class='sub'>Total indices over {html.escape(told)}; {found.sobol.samples} samples of each.</p>"
     body += f"<p class='sub'>{found.runs} runs by the engine {html.escape(found.engine)}.</p>"
     with figure.styled():
-        return page.document(title, body)
+        return page.document(heading, body)
 
 
 def _legend(edge: Found) -> str:
