@@ -153,9 +153,9 @@ def _troubles() -> Picture:
         label="|CoV - 1|; six degrees: kinetic energy",
     )
     axes.plot([max(each.force, LEAST) for each in found], places + 0.14, "o", markersize=5, color=MEASURED, label="|CoF - 1|")
-    for each, place in zip(found, places, strict=True):
-        for limit, up in zip(each.limits, (-0.14, 0.14), strict=True):
-            axes.plot([limit, limit], [place + up - 0.2, place + up + 0.2], color="black", linewidth=1.0, solid_capstyle="butt")
+    for colour, which, words in ((CONTROLLER, 0, "its limit"), (MEASURED, 1, "its limit")):
+        limits = [each.limits[which] for each in found]
+        axes.step([*limits, limits[-1]], [*(places - 0.5), places[-1] + 0.5], color=colour, linewidth=1.0, label=words)
     axes.set_yticks(places, [each.trouble.name for each in found], fontsize=8)
     axes.set(
         xscale="log",
@@ -163,10 +163,10 @@ def _troubles() -> Picture:
         xlim=(0.7 * LEAST, 1.0),
         ylim=(len(found) - 0.5, -0.5),
     )
-    _legend(axes)
+    _legend(axes, 2)
     return Picture(
         "What each trouble costs",
-        f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst of all. Black: the limits of speed and force. {'Some make' if any(each.makes_energy for each in found) else 'None of them makes'} energy.",
+        f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst of all. Lines: the limits of both. {'Some make' if any(each.makes_energy for each in found) else 'None of them makes'} energy.",
         fig,
     )
 
