@@ -72,6 +72,25 @@ def test_a_linear_frame_is_found(e, told):
     assert sig.touch == 0
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_samples_between_two_ticks_leave_a_damped_frame_as_it_is(share):
+    """A sensor delay that is no multiple of the tick: the first sample is a mean of one before the touch and one after it."""
+    sig, x, p = bench("prior.stiffness_error=0.3")
+    omega, c = math.sqrt(176275.0 / MASS), 700.0
+    t = (np.arange(160) - 5.7) * DT
+    depth = np.where(t < 0, SPEED * t, SPEED / omega * np.sin(omega * t))
+    rate = np.where(t < 0, SPEED, SPEED * np.cos(omega * t))
+    force = np.where(depth > 0, np.maximum(0.0, 176275.0 * depth + c * rate), 0.0)
+    samples = [(1.0 - share) * each[1:] + share * each[:-1] for each in (depth, rate, force)]
+    for at, sig.v_late, sig.F_n in [*zip(*samples, strict=True)] * 2:
+        sig.x_late = 10e-3 + at
+        sig.x_sim, sig.v_sim, sig.fresh = sig.x_late, sig.v_late, 1
+        contact.contact_step(sig, x, p, DT)
+    assert sig.frame_k[0] == pytest.approx(176275.0, rel=1e-3)
+    assert sig.frame_c[0] == pytest.approx(c, rel=1e-2)
+    assert sig.frame_s[0] == pytest.approx(10e-3, abs=0.5e-6)
+
+
 def test_a_hertz_frame_is_found():
     sig, x, p = bench()
     press(sig, x, p, lambda depth, rate: 6e6 * depth**1.5, 10e-3)
@@ -112,13 +131,24 @@ def test_a_frame_that_is_gone_is_forgotten():
 
 def test_one_odd_sample_in_flight_comes_to_nothing():
     sig, x, p = bench("sensor.noise=0.5 N")
-    sig.x_late, sig.v_late, sig.x_sim, sig.v_sim, sig.F_n = 2e-3, SPEED, 2e-3, SPEED, 4.0
+    before = [np.array(sig[name]) for name in model.SIGNALS]
+    sig.x_late, sig.v_late, sig.x_sim, sig.v_sim, sig.F_n, sig.fresh = 2e-3, SPEED, 2e-3, SPEED, 4.0, 1
     contact.contact_step(sig, x, p, DT)
     assert sig.touch == 1
     sig.F_n, sig.x_late = 0.1, 1.9e-3
     contact.contact_step(sig, x, p, DT)
     assert sig.touch == 0
     assert sig.touch_event == contact.CAME_TO_NOTHING
+    assert all(np.array_equal(sig[name], was) for name, was in zip(model.SIGNALS, before, strict=True)), "nothing was learnt"
+
+
+def test_a_lost_sample_begins_no_contact():
+    """Held from a contact that is over, it shows a force where there is none."""
+    sig, x, p = bench("sensor.noise=0.5 N")
+    sig.x_late, sig.v_late, sig.x_sim, sig.v_sim, sig.F_n, sig.fresh = 9.9e-3, -SPEED, 9.9e-3, -SPEED, 16.0, 0
+    contact.contact_step(sig, x, p, DT)
+    assert sig.touch == 0
+    assert sig.frame_known[0] == model.UNSEEN
 
 
 @given(st.floats(-2e-3, 2e-3), st.floats(-0.05, 0.05), st.floats(-1.0, 1.0))

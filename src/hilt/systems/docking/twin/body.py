@@ -53,15 +53,16 @@ def smith(sig, x, middle):
 
 
 @jit
-def enter(sig, x, frame, size, step):
+def enter(sig, x, frame, size):
     """Whether a contact begins at this tick, with the present speed of the bodies."""
     new = (sig.touch != 0 or size > 0.0) and (not x.on or frame.e != x.e)
     if new:
         x.on, x.e, x.energy, sig.v_entry = 1, frame.e, 0.0, abs(sig.v_sim)
     if new or not x.on:
         sig.v2_twin = 0.0
-    if size > 0.0:
-        sig.v2_twin += sig.v_sim * sig.v_sim * step
+    else:
+        sig.v2_twin += model.way_in_contact(frame, x.last_at, sig.x_sim, sig.v_sim)
+    x.last_at = sig.x_sim
     return new
 
 
@@ -116,7 +117,7 @@ def push(sig, x, n, force, total, mass):
 def body_on_a_line_step(sig, x, p, dt):
     step, v = sig.clock_rate * dt, sig.v_sim
     frame, size, outside = smith(sig, x, p.middle)
-    enter(sig, x, frame, size, step)
+    enter(sig, x, frame, size)
     account = Account(sig.v_entry * sig.v_entry, 0.0, p.mass, 1.0 / p.mass)
     v_next = after(sig, x, frame, size, outside, v, v - step * size * frame.e / p.mass, account, 0.0)
     push(sig, x, vec.load(p.n_W), size * frame.e, p.mass * (v - v_next) / step, p.mass)
@@ -128,7 +129,7 @@ def body_in_space_step(sig, x, p, dt):
     n, q, tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), vec.load(sig.p_C_des_W)
     inverse = vec.dot(n, answers(p.levers, q, tip, n)[0])
     frame, size, outside = smith(sig, x, p.middle)
-    if enter(sig, x, frame, size, step):
+    if enter(sig, x, frame, size):
         friction.begin(x.friction)
     if p.rubs and sig.touch != 0 and size > 0.0:
         i, room = model.place_of(frame.e), x.energy - frame.c * sig.v2_twin
@@ -171,7 +172,7 @@ BODY_ON_A_LINE = StageKind(
     body_on_a_line_step,
     reads=_READS,
     writes=_WRITES,
-    state=record(on="i8", e="f8", energy="f8"),
+    state=record(on="i8", e="f8", energy="f8", last_at="f8"),
     params=record(n_W=3, mass="f8", middle="f8"),
     pack=_pack_on_a_line,
     reset=_reset,
@@ -182,7 +183,7 @@ BODY_IN_SPACE = StageKind(
     body_in_space_step,
     reads=(*_READS, "X_WB_sim", "p_C_des_W", "v_C_des_W", "n_hat_W", "F_mea_W"),
     writes=_WRITES,
-    state=record(on="i8", e="f8", energy="f8", friction=friction.FRICTION),
+    state=record(on="i8", e="f8", energy="f8", last_at="f8", friction=friction.FRICTION),
     params=record(levers=LEVERS, mass="f8", middle="f8", force_noise="f8", rubs="i8"),
     pack=_pack_in_space,
     reset=_reset,

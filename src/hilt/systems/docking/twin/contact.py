@@ -52,30 +52,47 @@ def start_hertz(frame, p, force, b):
 
 
 @jit
-def begin(x, frame, p, e, at, rate, force):
-    """Step 2."""
-    x.at, x.samples, x.peak, x.deepest = at, 0, 0.0, at * e
+def as_known(x, frame, p, e, at, rate, force):
+    """(whether a force is what the frame of before explains, k δ and q δ of that frame)"""
+    by_line = frame.line.theta[0] * (at - x.line_before) * e
+    by_hertz = frame.hertz.theta[0] * (at - x.hertz_before) * e
+    told = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
+    return (force - told) ** 2 <= 25.0 * p.offset_deviation**2, by_line, by_hertz
+
+
+@jit
+def meet(x, frame, p, e, at, rate, force):
+    """Step 2, the first sample: it may be a mean of one before the touch and one after it, so it only tells roughly where."""
+    x.was_known, x.surface_before = frame.known, _surface(frame)
+    x.line_before, x.hertz_before = frame.line_surface, frame.hertz_surface
+    x.samples, x.peak, x.deepest = 0, 0.0, at * e
     x.line_square = x.hertz_square = 0.0
     line, hertz = frame.line, frame.hertz
-    x.was_known, x.surface_before = frame.known, _surface(frame)
-    b, b_hertz = force - frame.c_used * rate * e, force ** (2.0 / 3.0)
     if frame.known == model.UNSEEN:
-        frame.known = model.SEEN
-        line.theta[0], line.theta[1], hertz.theta[0], b = p.stiffness, 0.0, p.hertz, force
-        frame.c_used = 0.0
+        frame.known, frame.c_used = model.SEEN, 0.0
+        line.theta[0], line.theta[1], hertz.theta[0] = p.stiffness, 0.0, p.hertz
         line.P[0, 0], line.P[1, 1], line.P[0, 1], line.P[1, 0] = p.P_k, p.P_c, 0.0, 0.0
         hertz.P[0, 0] = p.P_q
-    else:
+    elif as_known(x, frame, p, e, at, rate, force)[0]:
+        return
+    frame.line_surface = at - e * (force - frame.c_used * rate * e) / line.theta[0]
+    frame.hertz_surface = at - e * force ** (2.0 / 3.0) / hertz.theta[0]
+
+
+@jit
+def begin(x, frame, p, e, at, rate, force):
+    """Step 2, the second sample, from which on the contact is fitted."""
+    x.at = at
+    line, hertz = frame.line, frame.hertz
+    b, b_hertz = force - frame.c_used * rate * e, max(force, 0.0) ** (2.0 / 3.0)
+    if x.was_known != model.UNSEEN:
         line.P[0, 0] += (0.1 * line.theta[0]) ** 2
         hertz.P[0, 0] += (0.1 * hertz.theta[0]) ** 2
-        by_line = line.theta[0] * (at - frame.line_surface) * e
-        by_hertz = hertz.theta[0] * (at - frame.hertz_surface) * e
-        told = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
-        if (force - told) ** 2 <= 25.0 * p.offset_deviation**2:  # otherwise the surface has moved
-            if frame.model == model.LINEAR:
-                b = by_line
-            else:
-                b_hertz = by_hertz
+        same, by_line, by_hertz = as_known(x, frame, p, e, at, rate, force)
+        if same and frame.model == model.LINEAR:
+            b = by_line
+        elif same:
+            b_hertz = by_hertz
     start_line(frame, p, b)
     start_hertz(frame, p, force, b_hertz)
 
@@ -83,6 +100,10 @@ def begin(x, frame, p, e, at, rate, force):
 @jit
 def learn(x, frame, p, e, at, rate, force, fresh, dt):
     """Step 3: one sample."""
+    if x.samples == 0 and fresh:
+        begin(x, frame, p, e, at, rate, force)
+    elif x.samples == 0:
+        return
     x.samples += 1
     x.peak, x.deepest = max(x.peak, force), max(x.deepest, at * e)
     if not fresh or not force > max(0.5 * p.threshold, 0.05 * x.peak):
@@ -122,6 +143,13 @@ def end(x, frame, e):
 
 
 @jit
+def forget(x, frame):
+    """It was no contact; if it had one sample only, the frame is as it was before."""
+    if x.samples == 0:
+        frame.known, frame.line_surface, frame.hertz_surface = x.was_known, x.line_before, x.hertz_before
+
+
+@jit
 def publish(sig, frame, i):
     sig.frame_known[i], sig.frame_model[i] = frame.known, frame.model
     sig.frame_k[i], sig.frame_c[i], sig.frame_q[i] = frame.line.theta[0], frame.c_used, frame.hertz.theta[0]
@@ -139,22 +167,22 @@ def contact_step(sig, x, p, dt):
         shown = model.frame_of(sig, e)
         inside = model.force(shown, at, rate) > 0.0
         leaving = sig.v_sim * e < 0.0
-        if F * e < -p.threshold:
+        over = not inside and size < p.threshold and model.force(shown, sig.x_sim, sig.v_sim) == 0.0
+        odd = F * e < -p.threshold or (not leaving and not inside and size < 0.5 * p.threshold)
+        if odd or (leaving and over and x.samples == 0):
             sig.touch_event, sig.touch = CAME_TO_NOTHING, 0
-        elif leaving and not inside and size < p.threshold and model.force(shown, sig.x_sim, sig.v_sim) == 0.0:
+            forget(x, frame)
+        elif leaving and over:
             sig.touch_event, sig.touch = ENDS, 0
             end(x, frame, e)
-        elif not leaving and not inside and size < 0.5 * p.threshold:
-            sig.touch_event, sig.touch = CAME_TO_NOTHING, 0
         else:
             learn(x, frame, p, e, at, rate, F * e, sig.fresh, dt)
         publish(sig, frame, model.place_of(e))
-    elif size > p.threshold:
+    elif size > p.threshold and sig.fresh:  # a lost sample repeats the force of a contact that is over
         e = 1 if F > 0.0 else -1
         frame = x.frames[model.place_of(e)]
         sig.touch, sig.touch_event = e, BEGINS
-        begin(x, frame, p, float(e), at, rate, F * e)
-        learn(x, frame, p, float(e), at, rate, F * e, sig.fresh, dt)
+        meet(x, frame, p, float(e), at, rate, F * e)
         publish(sig, frame, model.place_of(e))
     else:
         e = 1 if at > p.middle else -1
@@ -200,7 +228,8 @@ TWIN_CONTACT = StageKind(
     writes=("touch", "touch_event", *model.SIGNALS, "k_hat", "c_hat", "k_var", "c_var", "identified"),
     state=record(
         frames=(_FRAME, (2,)),
-        **dict.fromkeys(("at", "peak", "deepest", "surface_before", "line_square", "hertz_square"), "f8"),
+        **dict.fromkeys(("at", "peak", "deepest", "surface_before", "line_before", "hertz_before"), "f8"),
+        **dict.fromkeys(("line_square", "hertz_square"), "f8"),
         **dict.fromkeys(("samples", "was_known"), "i8"),
     ),
     params=record(

@@ -14,6 +14,7 @@ from hilt.compiled import jit
 
 LINEAR, HERTZ = 0, 1
 UNSEEN, SEEN, KNOWN = 0, 1, 2
+HERTZ_WAY = 0.81757644  # ∫ √(1 - u^2.5) du from 0 to 1
 SIGNALS = ("frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s")  # a frame, as the row shows it
 
 
@@ -81,3 +82,34 @@ def force_rate(frame, x, v, a):
         return slope(frame, x) * v * frame.e
     pressed = frame.k * depth + frame.c * v * frame.e > 0.0
     return (frame.k * v + frame.c * a) * frame.e if pressed else 0.0
+
+
+@jit
+def left_at(frame, v):
+    """Depth at which a motion with velocity v loses contact: on the way out the damper pulls, until kδ + cδ' = 0."""
+    return max(0.0, -frame.c * v * frame.e / frame.k) if frame.model == LINEAR and frame.known != UNSEEN else 0.0
+
+
+@jit
+def way_in_contact(frame, last_at, at, v):
+    """∫ v² dt = ∫ v dx from one sample to the next, of the part that was in contact; v is the velocity between them."""
+    least = left_at(frame, v)
+    now, before = max(depth_in(frame, at), least), max(depth_in(frame, last_at), least)
+    return max(0.0, v * frame.e * (now - before))
+
+
+@jit
+def stored(frame, depth):
+    """Energy of the spring."""
+    if frame.model == HERTZ:
+        root = math.sqrt(frame.q * depth)
+        return 0.4 * root * root * root * depth
+    return 0.5 * frame.k * depth * depth
+
+
+@jit
+def free_way(frame, mass, v):
+    """∫ v² dt of a whole contact in space, without damping: 2 v δ_max ∫√(1 - u^p) du, p = 2.5 for Hertz and 2 for linear."""
+    if frame.model == HERTZ:
+        return 2.0 * HERTZ_WAY * v * (1.25 * mass * v * v / (frame.q * math.sqrt(frame.q))) ** 0.4
+    return 0.5 * math.pi * v * v * math.sqrt(mass / frame.k)

@@ -4,8 +4,6 @@ import html
 import math
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from hilt.job import Result
 from hilt.report import words
 from hilt.report.table import table
@@ -14,7 +12,7 @@ from hilt.systems.docking.analysis.bound import touch_of
 from hilt.systems.docking.analysis.methods import Prediction, name_of
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import Ideal
-from hilt.systems.docking.twin.balance import TWIN_BALANCE, close
+from hilt.systems.docking.twin.balance import least_told, weight_of
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import scenario_of
 
@@ -114,15 +112,7 @@ def least_loss(scenario: Docking) -> float:
     steps = scenario.loop.period * touch.speed**2 * math.pi / (2.0 * touch.omega)
     k = touch.mass * touch.omega**2
     variance = (scenario.sensor.noise**2 + (k * scenario.encoder.position_noise) ** 2) * steps
-    p = np.zeros(1, TWIN_BALANCE.params)
-    p["sensor_delay"] = scenario.assumed_sensor_delay
-    low, high = 0.0, 1.0
-    for _ in range(20):
-        share = 0.5 * (low + high)
-        pool = np.zeros(1, TWIN_BALANCE.state["pools"].base)
-        seen = close(pool[0], p[0], share * energy, variance, energy, touch.omega) > 0.0
-        low, high = (low, share) if seen else (share, high)
-    return high
+    return float(least_told(weight_of(variance / energy**2), scenario.assumed_sensor_delay, touch.omega))
 
 
 def warnings(scenario: Docking, wanted: Ideal) -> Iterator[str]:

@@ -1,0 +1,41 @@
+"""Method twin in damped contact: the speed after a contact is that in space, whatever robot, tick and sensor delay."""
+
+import os
+
+import numpy as np
+import pytest
+
+from hilt.systems.docking.paper import twin_damped, twin_six_runs
+from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, PURE_20, PURE_40
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+
+
+def test_without_noise_nothing_but_the_speed_of_space():
+    """What is left is a loss too small to be told from a wrong sensor delay."""
+    runs = twin_damped.run(twin_damped.cases(), noise=0.0)
+    assert runs.faults == 0
+    assert runs.speed <= 1 + 1e-9, "no energy is made"
+    assert runs.errors.max() <= 0.01
+    assert abs(runs.bias) <= 2e-4
+    assert np.median(runs.errors) <= 2e-4
+
+
+def test_with_noise():
+    runs = twin_damped.run(twin_damped.cases())
+    assert runs.faults == 0
+    assert runs.speed <= 1 + 1e-9
+    assert (runs.errors <= 0.01).mean() >= 0.9
+    assert abs(runs.bias) <= 1e-3
+    assert np.abs(runs.cof - 1).max() <= 0.05
+
+
+def test_in_six_degrees_of_freedom():
+    """ζ = 0.05 for the reduced mass, up to 0.11 for the mass that an oblique contact feels."""
+    runs = twin_six_runs.run(
+        "contact.damping=700 N*s/m", "sensor.delay=2.3 ms", robots=[PURE_20, PURE_40], geometries=GEOMETRIES, seeds=(1, 2)
+    )
+    assert runs.faults == 0
+    assert runs.energy_error <= 0.015
+    assert runs.kept.energy <= 1 + 1e-9
+    assert runs.kept.drift <= 1e-10
