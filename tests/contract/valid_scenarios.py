@@ -125,6 +125,10 @@ def docking(draw, ticks):
     tree["limits"] = draw.limits(force, force, speed, 0.5 * masses[0] * speed**2, speed * max(omega, 0.01 / period), 10.0 * way)
     tree["collisions"] = draw.randint(1, 5)
     tree["loop"] = {"period": period, "duration": ticks * period}
+    if draw.sometimes(1.0, chance=0.15):
+        tree["contact"] |= {"kind": "hunt-crossley", "damping": 0.0, "dissipation": min(1000.0, draw.log(1e-2, 2.0) / speed)}
+    if turns and tree["compensate"]["method"] != "twin":
+        tree["frames"]["cone"] = draw.sometimes(draw.uniform(0.0, 1.2), chance=0.15)
     return tree
 
 

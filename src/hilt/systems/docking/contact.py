@@ -1,7 +1,8 @@
-"""A rod between a front and a rear frame at rest: point contact on two parallel planes.
+"""A rod between a front and a rear frame at rest: point contact on two parallel planes, or on a cone in front (drogue.py).
 
 F = max(0, k δ + c δ') along the normal        linear  [He2022, eq. 5]
 F = max(0, k_H δ^1.5 + c δ')                   hertz
+F = max(0, k_H δ^1.5 (1 + λ δ'))               hunt-crossley
 friction: µ F against the sliding of the tip, smooth below 0.1 mm/s
 a robot that yields under load, K_r: K_r (d - δ) = F(δ), d: depth by its encoders, which do not see the yield
 """
@@ -18,23 +19,55 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3
+from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3, Radian
+from hilt.dynamics.contact_laws import friction_per_speed, hunt_crossley
 from hilt.maths import so3, vec
 from hilt.plant.robot import Robot
+from hilt.systems.docking.drogue import depth_in_cone
 
-SLIDING_SPEED = 1e-4  # friction fades out below this
+SHARPEST_APEX = 1e-4  # m, of a cone that a rod without a radius meets
 NEAR = 0.8  # a collision is over when the tip is back within this fraction of its free path
 
 
 class Contact(Section):
     """Contact of the rod with a frame."""
 
-    kind: Literal["linear", "hertz"] = "linear"
+    kind: Literal["linear", "hertz", "hunt-crossley"] = "linear"
     stiffness: NewtonPerMetre = Field(gt=0, description="of the front frame")
     damping: NewtonSecondPerMetre = Field(default=0.0, ge=0, description="of both frames")
     rear_stiffness_ratio: Number = Field(default=1.0, gt=0, description="stiffness of the rear frame relative to the front one")
-    hertz_coefficient: Number = Field(default=6e6, gt=0, description="N/m^1.5, for kind hertz")
+    hertz_coefficient: Number = Field(default=6e6, gt=0, description="N/m^1.5, for kinds hertz and hunt-crossley")
+    dissipation: Number = Field(
+        default=0.0, ge=0, le=1000, description="λ in s/m, for kind hunt-crossley: a contact at speed v keeps 1 - ⅔ λ v of it"
+    )
     friction: Number = Field(default=0.0, ge=0, description="coefficient µ")
+
+    @model_validator(mode="after")
+    def _one_damper(self) -> "Contact":
+        if self.kind == "hunt-crossley" and self.damping > 0:
+            raise Unfit(
+                f"contact.damping is {self.damping:g} N·s/m but contact.kind is hunt-crossley, which takes its energy by "
+                "contact.dissipation; set contact.damping = 0",
+                "contact.damping",
+                "contact.kind",
+            )
+        if self.kind != "hunt-crossley" and self.dissipation > 0:
+            raise Unfit(
+                f"contact.dissipation is {self.dissipation:g} s/m but contact.kind is {self.kind}, which does not use it; "
+                'set contact.kind = "hunt-crossley" or contact.dissipation = 0',
+                "contact.dissipation",
+                "contact.kind",
+            )
+        return self
+
+    @property
+    def is_hertz(self) -> bool:
+        """Whether its spring is k_H δ^1.5."""
+        return self.kind != "linear"
+
+    @property
+    def is_lossless(self) -> bool:
+        return self.damping == 0.0 and self.dissipation == 0.0 and self.friction == 0.0
 
 
 class GivingRobot(Robot):
@@ -51,6 +84,12 @@ class Frames(Section):
     gap: Metre = Field(gt=0, description="distance from the start of the rod's axis to each frame")
     normal: Number3 = Field(default=(1.0, 0.0, 0.0), description="from the rear to the front frame, in W")
 
+    cone: Radian = Field(
+        default=0.0,
+        ge=0,
+        le=1.2,
+        description="angle by which the front frame rises around its axis, as a drogue; 0 for a flat one",
+    )
     shift: Metre = Field(default=0.0, description="distance by which both frames move along the normal, once")
     shift_after: Count = Field(default=2, ge=1, description="number of collisions after which the frames move")
 
@@ -78,19 +117,26 @@ class Rod(Section):
 @jit
 def _normal_force(p, k, k_hertz, depth, rate):
     spring = k_hertz * depth * math.sqrt(depth) if p.hertz else k * depth
+    if p.dissipation > 0.0:
+        return hunt_crossley(spring, p.dissipation, rate)
     return max(0.0, spring + p.damping * rate)
 
 
 @jit
 def _depth(p, k, k_hertz, d, before, dt):
-    """δ for a robot that yields: K_r (d - δ) = spring(δ) + c (δ - δ⁻)/T, an implicit step, so that it generates no energy."""
+    """δ for a robot that yields: K_r (d - δ) = spring(δ) (1 + λ (δ - δ⁻)/T) + c (δ - δ⁻)/T, an implicit step, so that it
+    generates no energy."""
     damper = p.damping / dt
     if not p.hertz:
         return (p.robot_stiffness * d + damper * before) / (p.robot_stiffness + k + damper)
     depth = d  # both sides are monotone and convex: Newton's steps approach from one side
     for _ in range(8):
-        excess = k_hertz * depth * math.sqrt(depth) + damper * (depth - before) - p.robot_stiffness * (d - depth)
-        depth = max(0.0, depth - excess / (1.5 * k_hertz * math.sqrt(depth) + damper + p.robot_stiffness))
+        spring, slope = k_hertz * depth * math.sqrt(depth), 1.5 * k_hertz * math.sqrt(depth)
+        if p.dissipation > 0.0:
+            slope = max(0.0, slope * (1.0 + p.dissipation * (depth - before) / dt)) + spring * p.dissipation / dt
+            spring = hunt_crossley(spring, p.dissipation, (depth - before) / dt)
+        excess = spring + damper * (depth - before) - p.robot_stiffness * (d - depth)
+        depth = max(0.0, depth - excess / (slope + damper + p.robot_stiffness))
     return depth
 
 
@@ -131,9 +177,13 @@ def contact_step(sig, x, p, dt):
     along, rate = vec.dot(n, at) - p.middle - x.shift, vec.dot(n, v)
 
     side, force, depth = 0, 0.0, 0.0
-    if along > p.free:
+    inside, near = along - p.free, along
+    if p.cone_sine > 0.0 and along > 0.0:
+        inside, n = depth_in_cone(p, n, at, along)
+        rate, near = vec.dot(n, v), inside + p.free
+    if inside > 0.0:
         side = 1
-        depth, force = _felt(x, p, p.stiffness, p.hertz_stiffness, along - p.free, rate, dt)
+        depth, force = _felt(x, p, p.stiffness, p.hertz_stiffness, inside, rate, dt)
     elif along < -p.free:
         side, r = -1, p.rear_ratio
         depth, force = _felt(x, p, r * p.stiffness, r * p.hertz_stiffness, -along - p.free, -rate, dt)
@@ -143,10 +193,9 @@ def contact_step(sig, x, p, dt):
     f = vec.scale(side * force, n)
     if p.friction > 0.0 and force > 0.0:
         sliding = vec.sub(v, vec.scale(rate, n))
-        speed = math.sqrt(vec.dot(sliding, sliding) + SLIDING_SPEED * SLIDING_SPEED)
-        f = vec.add(f, vec.scale(p.friction * force / speed, sliding))
+        f = vec.add(f, vec.scale(friction_per_speed(p.friction, force, vec.dot(sliding, sliding)), sliding))
 
-    count_collision(sig, x, p, side, along)
+    count_collision(sig, x, p, side, near)
     vec.store(sig.F_C_true_W, f)
     if p.robot_stiffness > 0.0:
         at = vec.sub(at, vec.scale(side * force / p.robot_stiffness, n))
@@ -169,7 +218,7 @@ class Meeting:
 
 def _pack(p: np.record, meeting: Meeting, loop: Cycle) -> None:
     contact, frames, rod = meeting.contact, meeting.frames, meeting.rod
-    p.hertz = contact.kind == "hertz"
+    p.hertz, p.dissipation = contact.is_hertz, contact.dissipation
     p.stiffness, p.damping, p.rear_ratio = contact.stiffness, contact.damping, contact.rear_stiffness_ratio
     p.hertz_stiffness, p.friction = contact.hertz_coefficient, contact.friction
     p.n_W = frames.n_W
@@ -180,6 +229,8 @@ def _pack(p: np.record, meeting: Meeting, loop: Cycle) -> None:
     p.collisions = meeting.collisions
     p.robot_stiffness = meeting.robot_stiffness
     p.shift, p.shift_after = frames.shift, frames.shift_after
+    p.cone_sine, p.cone_cosine = math.sin(frames.cone), math.cos(frames.cone)
+    p.axis_W, p.apex = meeting.start_of_tip, max(rod.radius, SHARPEST_APEX)
 
 
 CONTACT = StageKind(
@@ -194,6 +245,7 @@ CONTACT = StageKind(
         damping="f8",
         rear_ratio="f8",
         hertz_stiffness="f8",
+        dissipation="f8",
         friction="f8",
         n_W=3,
         tip_B=3,
@@ -204,6 +256,10 @@ CONTACT = StageKind(
         robot_stiffness="f8",
         shift="f8",
         shift_after="i8",
+        cone_sine="f8",
+        cone_cosine="f8",
+        axis_W=3,
+        apex="f8",
     ),
     pack=_pack,
 )

@@ -233,6 +233,20 @@ class Docking(Scenario):
                 "approach.direction",
                 "dof",
             )
+        if self.dof == 1 and self.frames.cone > 0:
+            raise Unfit(
+                f"frames.cone is {self.frames.cone:g} rad but dof is 1, where the tip stays on the cone's axis; "
+                "set dof = 6 or frames.cone = 0",
+                "frames.cone",
+                "dof",
+            )
+        if self.frames.cone > 0 and self.compensate.method == "twin":
+            raise Unfit(
+                f"compensate.method is twin but frames.cone is {self.frames.cone:g} rad; the twin takes each frame for a plane and "
+                "may press far too hard on a cone; choose another method, such as pida, or set frames.cone = 0",
+                "compensate.method",
+                "frames.cone",
+            )
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
             raise Unfit(
                 "approach.direction is along the frames and never meets them; turn it towards frames.normal",

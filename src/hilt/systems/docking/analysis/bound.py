@@ -238,13 +238,13 @@ def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
     A, V = limits_of(scenario)
     omega = robot.natural_frequency(own)
     quick = scenario.model_copy(update={"compensate": scenario.compensate.model_copy(update={"method": "twin"})})
-    hertz = contact.kind == "hertz"
+    hertz = contact.is_hertz
     k = contact.hertz_coefficient if hertz else contact.stiffness
     return Touch(
         speed=abs(along),
         mass=effective_mass(scenario),
         stiffness=k * (1.0 if along > 0 else contact.rear_stiffness_ratio),
-        damping=contact.damping,
+        damping=contact.damping or contact.dissipation,  # with a Hertz spring, all that counts is whether there is any
         hertz=hertz,
         dead_time=robot.pure(own),
         T1=own - robot.pure(own) if omega > 0 else 0.0,

@@ -122,7 +122,9 @@ def bound_of(scenario: Docking) -> float | None:
 def bound(scenario: Docking) -> FirstTouch:
     touch = touch_of(scenario)
     if touch.hertz and touch.damping > 0:
-        raise InputError("contact.kind is 'hertz' with contact.damping; its bound is not known; set contact.damping to 0 N*s/m")
+        key, unit = ("damping", "N*s/m") if scenario.contact.damping > 0 else ("dissipation", "s/m")
+        kind = scenario.contact.kind
+        raise InputError(f"contact.kind is {kind!r} with contact.{key}; its bound is not known; set contact.{key} to 0 {unit}")
     programme = least_cof_lp(touch)
     guarded = with_method(scenario, "twin", "guarded")
     clock = guarded_clock(guarded) if guarded is not None else None

@@ -254,7 +254,7 @@ def _true_stiffness(result: Result, collision: Collision) -> np.ndarray:
     contact = scenario_of(result).contact
     ratio = 1.0 if collision.side > 0 else contact.rear_stiffness_ratio
     depth: np.ndarray = result.rows["penetration"][collision.first : collision.last + 1]
-    if contact.kind == "hertz":
+    if contact.is_hertz:
         return 1.5 * ratio * contact.hertz_coefficient * np.sqrt(depth)
     return np.full(len(depth), ratio * contact.stiffness)
 

@@ -190,5 +190,4 @@ def _ideal_energies(result: Result, wanted: Ideal) -> list[float]:
     if scenario.dof == 1:
         first = scenario.approach.speed
         return [start - 0.5 * scenario.reduced_mass * (first**2 - v**2) for v in (first, *wanted.speeds)]
-    lossless = scenario.contact.damping == 0.0 and scenario.contact.friction == 0.0
-    return [start, *([start] * len(wanted.speeds) if lossless else [])]
+    return [start, *([start] * len(wanted.speeds) if scenario.contact.is_lossless else [])]

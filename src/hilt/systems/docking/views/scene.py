@@ -22,6 +22,7 @@ from hilt.systems.docking.docking import Docking
 CLEAR = 0.30  # m between a satellite's face and the tip
 LEAST = 0.25  # m, half the depth of a satellite that is not set back
 OVER = 1.01  # the mock-up against the body: its lines lie just outside
+CONE_BARS = 12  # a cone is drawn as a cage
 
 PARAMS = record(
     nodes="i8",
@@ -88,14 +89,20 @@ def plate_of(values: Docking) -> float:
 
 
 def _frames(scene: Scene, values: Docking, to_target: np.ndarray) -> int:
-    """Two plates, the rear one with a hole for the rod, four bars between them and one to the target."""
+    """Two plates, the rear one with a hole for the rod, four bars between them and one to the target; or a cone in front."""
     gap, n = values.frames.gap, np.array(values.frames.n_W)
     turn = turn_to(values.frames.n_W)
     side, thick = plate_of(values), 0.4 * gap
-    parts: list[Part] = [box((side, side, thick), n * (gap + 0.5 * thick), turn)]
 
     def at(u: float, v: float, along: float) -> np.ndarray:
         return np.array(so3.rotate(turn, (u, v, along)))
+
+    parts: list[Part] = [box((side, side, thick), n * (gap + 0.5 * thick), turn)]
+    if values.frames.cone > 0:
+        rim = min(0.5 * side, 1.5 * gap / math.tan(values.frames.cone))
+        end = gap - rim * math.tan(values.frames.cone)
+        ways = np.linspace(0.0, 2.0 * math.pi, CONE_BARS, endpoint=False)
+        parts = [rod(at(0.0, 0.0, gap), at(rim * math.cos(a), rim * math.sin(a), end), 0.1 * gap) for a in ways]
 
     rear = -gap - 0.5 * thick
     for u, v, size in (
