@@ -242,8 +242,8 @@ class Docking(Scenario):
             )
         if self.frames.cone > 0 and self.compensate.method == "twin":
             raise Unfit(
-                f"compensate.method is twin but frames.cone is {self.frames.cone:g} rad; the twin takes each frame for a plane and "
-                "may press far too hard on a cone; choose another method, such as pida, or set frames.cone = 0",
+                f"compensate.method is twin but frames.cone is {self.frames.cone:g} rad; the twin takes each frame for a plane "
+                "and may press far too hard on a cone; choose another method, such as pida, or set frames.cone = 0",
                 "compensate.method",
                 "frames.cone",
             )
