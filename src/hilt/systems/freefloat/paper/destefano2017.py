@@ -244,7 +244,7 @@ def _estimate_claims() -> list[Claim]:
             off_13 < 1e-9,
             "under a force that is held, power rises by F²/m at every instant, so there is no part B; and its triangle has the other sign, "
             "which makes eq. 13 differ from eq. 12 by 2 ΔH",
-            reading="the same ticks as for eq. 11",
+            reading="the same ticks as for eq. 11, ΔE = E_d - E_c as the paper defines it",
             tolerance=judged("1e-9", "as for eq. 11"),
         ),
     ]

@@ -55,10 +55,16 @@ def energy_against_continuous(kind: str, period: float, shift: float) -> float:
     return float(difference[np.abs(difference).argmax()] / reference.max())
 
 
-def drift_against_continuous(kind: str, period: float) -> tuple[float, float]:
-    """Position less that under the force as it is, not held over the tick [m]: at 32 s and at 50 s."""
+def apart_from_continuous(kind: str, period: float) -> np.ndarray:
+    """Position less that under the force as it is, not held over the tick [m]."""
     result = run("paper", kind, period)
-    apart = result.rows["X_WBcm"]["p"][:, 0] - continuous(result.scenario, result.rows["t"])["p"][:, 0]
+    apart: np.ndarray = result.rows["X_WBcm"]["p"][:, 0] - continuous(result.scenario, result.rows["t"])["p"][:, 0]
+    return apart
+
+
+def drift_against_continuous(kind: str, period: float) -> tuple[float, float]:
+    """The same at 32 s and at 50 s."""
+    apart = apart_from_continuous(kind, period)
     return float(apart[round(32.0 / period)]), float(apart[-1])
 
 
