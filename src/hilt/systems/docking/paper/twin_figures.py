@@ -13,9 +13,9 @@ from hilt.systems.docking.analysis.bound import least_cof, touch_of
 from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.paper import twin_grid as grid
 from hilt.systems.docking.paper import twin_runs
+from hilt.systems.docking.views.choices import COLOUR_OF_METHOD
 from hilt.systems.docking.views.contacts import (
     BOUND,
-    COLOUR_OF_METHOD,
     along,
     collisions_of,
     scenario_of,

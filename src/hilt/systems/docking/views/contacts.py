@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from hilt.job import Result
 from hilt.report import figure
-from hilt.report.colours import BOUND, CONTROLLER, CYCLE, IDEAL, LIMIT, MADE, MEASURED, TRUTH
+from hilt.report.colours import BOUND, CONTROLLER, IDEAL, LIMIT, MADE, MEASURED, TRUTH
 from hilt.report.figure import Picture
 from hilt.report.words import off_one
 from hilt.systems.docking.docking import Docking
@@ -269,8 +269,3 @@ def flights(found: list[Collision], count: int) -> list[tuple[int, int]]:
     """First and last row before the first collision, between two, and after the last."""
     edges = [(-1, 0), *((c.first, c.last + 1) for c in found), (count - 1, count)]
     return [(after, max(after, before)) for (_, after), (before, _) in itertools.pairwise(edges) if after < count]
-
-
-COLOUR_OF_METHOD = {"none": MADE, "pic": CYCLE[1], "dac": CONTROLLER, "pida": MEASURED, "pida-literal": CYCLE[4]}
-COLOUR_OF_METHOD |= dict.fromkeys(("twin", "twin guarded", "guarded"), CYCLE[3])
-COLOUR_OF_METHOD |= dict.fromkeys(("twin realtime", "realtime"), CYCLE[5])

@@ -15,8 +15,8 @@ from hilt.systems.docking.analysis.beside import space_of
 from hilt.systems.docking.analysis.methods import Prediction
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.views.bound import bound_of
+from hilt.systems.docking.views.choices import COLOUR_OF_METHOD
 from hilt.systems.docking.views.contacts import (
-    COLOUR_OF_METHOD,
     along,
     bound_line,
     collisions_of,
