@@ -16,6 +16,7 @@ from hilt import job
 from hilt.cockpit import charts, keys, sweep_order
 from hilt.cockpit.charts import Charts
 from hilt.live import mailbox
+from hilt.report.colours import MADE, MEASURED
 from hilt.sweeps import columns, engines, making, sweep
 from hilt.sweeps.making import Request, over_of
 from hilt.sweeps.table import Plan, Table
@@ -297,6 +298,7 @@ def test_every_point_of_a_chart_has_its_number_and_value(tmp_path):
     assert (delay["values"], delay["here"]) == ([2.0, 8.0, 40.0], 20.0)
     assert (stiffness["unit"], stiffness["log"], stiffness["here"]) == ("N/mm", True, 176.275)
     assert method["values"] == ["none", "pida"]
+    assert method["colours"] == [MADE, MEASURED]
     assert method["here"] == (space.base.compensate.method if space.base.compensate.method in method["values"] else None)
     assert found["unit"] == "ms"
     points = itertools.product(range(3), range(4), range(2))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hilt.report import page as pages
+from hilt.report.colours import MADE, MEASURED
 from hilt.sweeps import making, page, pictures, scales, sweep
 from hilt.sweeps.making import Request, over_of
 from hilt.sweeps.table import Plan
@@ -56,6 +57,7 @@ def test_one_axis_is_a_curve_with_a_line_for_each_word(swept):
     assert curves["none"].get_xdata() == pytest.approx(np.arange(2, 41, 2))
     assert curves["none"].get_ydata() == pytest.approx(np.arange(2, 41, 2))  # 10 · delay, in percent
     assert curves["the scenario"].get_xdata()[0] == pytest.approx(20.0)
+    assert (curves["none"].get_color(), curves["pida"].get_color()) == (MADE, MEASURED)  # as in every picture of methods
 
 
 def test_a_band_shows_the_range_over_seeds(swept):

@@ -189,7 +189,9 @@ class Shown:
             told |= {"unit": unit, "values": _short(factor * values), "here": _digits(factor * here) if inside else None}
         else:
             words = [_word(axis.points[at][0]) for at in self.places]
+            colours = sides.colours_of(space.system, axis)
             told |= {"unit": "", "values": words, "here": _word(here) if _word(here) in words else None}
+            told |= {"colours": [colours[at] for at in self.places]}
         stride = math.prod(space.shape[n + 1 :])
         self.json = {**told, "numbers": (stride * self.places).tolist()}
 

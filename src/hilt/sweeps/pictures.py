@@ -100,7 +100,7 @@ class _Drawing:
                 picked: tuple[Any, ...] = (slice(None), *place, *at)
                 values = heights.values[picked]
                 mean, low, high = _mean(values), _least(values), _most(values)
-                colour = colours.of(n)
+                colour = self._colour(n, place)
                 some = _evenly(len(mean))
                 x = side.values[some]
                 panel.plot(x, mean[some], ".-" if len(some) < 60 else "-", color=colour, label=label or None)
@@ -115,6 +115,11 @@ class _Drawing:
         if len(inside) > 1 or side.here is not None:
             figure.legend(panels[0])
         return drawn, f"{self._over()}{self._missing()}"
+
+    def _colour(self, n: int, place: tuple[int, ...]) -> str:
+        """Of one of several lines: that of its word, such as a method, if only one word varies; else the nth."""
+        own = sides.colours_of(self.space.system, self.words[0])[place[0]] if len(self.words) == 1 and place else None
+        return own or colours.of(n)
 
     def _scaled(self, panel: Axes, side: Side) -> None:
         panel.set(xlabel=side.label)
@@ -258,8 +263,8 @@ class _Drawing:
         drawn, panel = figure.subplots(figsize=(7.2, 0.4 * len(choices) + 1.2))
         for n, (at, _) in enumerate(choices):
             values = self.heights.values[at]
-            panel.plot([_least(values), _most(values)], [n, n], color=colours.of(n), alpha=0.4, linewidth=5)
-            panel.plot(_mean(values), n, "o", color=colours.of(n))
+            panel.plot([_least(values), _most(values)], [n, n], color=self._colour(n, at), alpha=0.4, linewidth=5)
+            panel.plot(_mean(values), n, "o", color=self._colour(n, at))
         panel.set_yticks(range(len(choices)), [label for _, label in choices])
         panel.invert_yaxis()
         panel.set(xlabel=self.heights.label)
@@ -277,7 +282,9 @@ class _Drawing:
             values = axis.column(key).astype(float)[some]
             factor, unit = scales.readable(float(np.abs(values).max()), unit_of(self.space.system, key))
             for n, (at, label) in enumerate(_choices(self.words)[:LINES]):
-                panel.plot(factor * values, self.heights.values[at][some], ".", ms=3, color=colours.of(n), label=label or None)
+                panel.plot(
+                    factor * values, self.heights.values[at][some], ".", ms=3, color=self._colour(n, at), label=label or None
+                )
             panel.set(xlabel=scales.labelled(key, unit), ylabel=self.heights.label)
             if self.heights.log:
                 finite = self.heights.values[np.isfinite(self.heights.values)]

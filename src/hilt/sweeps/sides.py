@@ -72,3 +72,9 @@ def shown_as(system: System, name: str, largest: float) -> tuple[float, str]:
     if name == DIVERGED:
         return 100.0, "% of runs"
     return scales.readable(largest, scales.unit_of_metric(name))
+
+
+def colours_of(system: System, axis: Axis) -> list[str | None]:
+    """The colours that the values of an axis of words have in all pictures of a system; None for one that has none."""
+    known = getattr(system.part("views.choices"), "COLOURS", {}).get(axis.keys[0], {})
+    return [known.get(point[0]) for point in axis.points]

@@ -11,6 +11,7 @@ export interface Axis {
   dots: boolean; // draws or seeds: points that no line connects
   values: (number | string)[];
   here: number | string | null; // where the scenario stands
+  colours?: (string | null)[]; // of words that have one in all pictures, such as methods
   numbers: number[]; // what each place adds to the number of a scenario
 }
 

@@ -172,7 +172,7 @@ export class Drawing {
     this.x = across;
     this.metric = scale;
     const height = (value: number): number => this.atY(scale.at(drawn(chart, value)));
-    const curves = places.flatMap((place, n) => this.curve(chart, place, this.colour(n), across.centres, height, axis.dots || !across.scale));
+    const curves = places.flatMap((place, n) => this.curve(chart, place, this.colour(chart, n), across.centres, height, axis.dots || !across.scale));
     const here = this.here(axis, across.scale, across.centres);
     const grid = scale.ticks().map((tick) => svg("path", { class: "grid", d: `M${this.box.left} ${this.atY(scale.at(tick))}h${this.box.width}` }));
     const frame = svg("rect", { class: "frame", x: this.box.left, y: this.box.top, width: this.box.width, height: this.box.height });
@@ -186,7 +186,11 @@ export class Drawing {
     return chart.axes[lines]!.values.map((_, n) => this.point.map((place, axis) => (axis === lines ? n : place)));
   }
 
-  colour(n: number): string {
+  /** Of a line: its word's own, or the nth. */
+  colour(chart: Chart, n: number): string {
+    const { lines } = rest(chart);
+    const own = lines === null ? null : chart.axes[lines]!.colours?.[n];
+    if (own) return own;
     const palette = this.dark() ? DARK : LIGHT;
     return palette[n % palette.length]!;
   }

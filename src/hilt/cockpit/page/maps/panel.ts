@@ -197,7 +197,7 @@ export class MapsPanel {
       ...(lines === null
         ? []
         : chart.axes[lines]!.values.map((value, n) =>
-            h("span", {}, h("i.swatch.solid", { style: `--paint:${this.drawing.colour(n)}` }), String(value)),
+            h("span", {}, h("i.swatch.solid", { style: `--paint:${this.drawing.colour(chart, n)}` }), String(value)),
           )),
     );
     this.caption.textContent = captionOf(chart);

@@ -11,7 +11,8 @@ from hilt.report import figure
 from hilt.report.colours import CONTROLLER, IDEAL, MEASURED
 from hilt.report.figure import Picture, line, panels
 from hilt.systems.docking.paper.he2022_runs import BENCHES, NOISE, bench, ideal, omega, scenario, slots, table1
-from hilt.systems.docking.views.contacts import COLOUR_OF_METHOD, along, scenario_of
+from hilt.systems.docking.views.choices import COLOUR_OF_METHOD
+from hilt.systems.docking.views.contacts import along, scenario_of
 
 ASSUMED = "The paper gives no lag of its robot; ours is second order, 20 ms in all, 2 ms of it in the sensor."
 HERTZ_OF = {"bench-1.93": "1.93 Hz", "bench-2.64": "2.64 Hz"}

@@ -93,10 +93,13 @@ def error_bars(axes: Axes, names: Sequence[str], ratios: Sequence[float], colour
     axes.grid(visible=False, axis="y")
 
 
-def bound_line(axes: Axes, bound: float | None) -> None:
-    """Lowest CoF of a first touch in real time, by any method."""
-    if bound is not None and 1.0 < bound < 1.0 + 0.01 * axes.get_xlim()[1]:
+def bound_line(axes: Axes, bound: float | None) -> bool:
+    """Lowest CoF of a first touch in real time, by any method; whether it lies in the picture."""
+    seen = bound is not None and 1.0 < bound < 1.0 + 0.01 * axes.get_xlim()[1]
+    if seen:
+        assert bound is not None
         axes.axvline(100.0 * (bound - 1.0), color=LIMIT, linewidth=1.3, linestyle=":")
+    return seen
 
 
 def coefficients(result: Result, bound: float | None) -> Picture:
@@ -107,11 +110,11 @@ def coefficients(result: Result, bound: float | None) -> Picture:
         values = result.metrics[name]
         colours = [MADE if abs(v - 1.0) > goal else MEASURED for v in values]
         error_bars(axes, [f"collision {n + 1}" for n in range(len(values))], values, colours, 100.0 * goal)
-    bound_line(panels[1], bound)
+    dotted = bound_line(panels[1], bound)
     panels[0].set(xlabel="|CoV - 1|: speed off the ideal [%]")
     panels[1].set(xlabel="|CoF - 1|: peak force off the ideal [%]")
     caption = f"Dash-dotted: the goals, {100 * wanted.cov:g} % of speed and {100 * wanted.cof:g} % of force."
-    if bound is not None and bound > 1.0:
+    if dotted and bound is not None:
         caption += f" Dotted: in real time no method keeps the force of a first touch within {off_one(bound)} of ideal."
     return Picture("CoV and CoF", caption, fig)
 

@@ -36,27 +36,32 @@ def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
     return {name: COLOUR_OF_METHOD.get(name, colours.of(n)) for n, name in enumerate(names)}
 
 
-def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> None:
-    """Worst speed of each method, and its force: of the first touch, and as a mark the worst of the later ones."""
+_BOUND = "Dotted: the lowest force that any method can reach at a first touch in real time. "
+
+
+def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> str:
+    """Worst speed of each method, and its force: of the first touch, and as a mark the worst of the later ones.
+
+    Returns what the caption has to say of the bound, if that lies in the picture.
+    """
     colours, goal = list(colours_of(found).values()), next(iter(found.values())).goal
     error_bars(cov, list(found), [prediction.cov for prediction in found.values()], colours, 100.0 * goal.cov)
     error_bars(cof, list(found), [prediction.first_cof for prediction in found.values()], colours, 100.0 * goal.cof)
     later = [(100.0 * abs(prediction.later_cof - 1.0), n) for n, prediction in enumerate(found.values())]
     shown = [(error, n) for error, n in later if error <= cof.get_xlim()[1]]
     cof.plot(*zip(*shown, strict=True) if shown else ((), ()), "D", color="white", markeredgecolor="black", markersize=4.5)
-    bound_line(cof, bound)
     cov.set_xlabel("speed: |CoV - 1| [%]")
     cof.set_xlabel("force: |CoF - 1| [%]")
+    return _BOUND if bound_line(cof, bound) else ""
 
 
 def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Picture:
     fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 0.3 * len(found) + 1.0), sharey=True)
-    bars(left, right, found, bound_of(scenario))
+    dotted = bars(left, right, found, bound_of(scenario))
     return Picture(
         "Methods on this scenario",
         "How far each method is from ideal: left the speed, right the peak force of the first touch, as a mark the worst "
-        "later one. Dash-dotted: the goals. Dotted: the lowest force that any method can reach at a first touch in real time. "
-        "Hatched bars are cut.",
+        f"later one. Dash-dotted: the goals. {dotted}Hatched bars are cut.",
         fig,
     )
 
@@ -78,14 +83,13 @@ def comparison_picture(results: Mapping[str, Result]) -> Picture:
     one.set_ylabel("true contact force [N]")
     bounds = {bound_of(scenario_of(result)) for result in results.values()}
     runs = {name: as_run(result) for name, result in results.items()}
-    bars(cov, cof, runs, bounds.pop() if len(bounds) == 1 else None)
+    dotted = bars(cov, cof, runs, bounds.pop() if len(bounds) == 1 else None)
     cof.tick_params(labelleft=False)
     delays = sorted({scenario_of(result).robot.delay for result in results.values()})
     caption = (
         f"Whole delay {', '.join(si(delay, 's') for delay in delays)}. Above: speed of the simulated rod against the frames. "
         "Below: force in the first two collisions; worst speed and peak force off the ideal, as a mark the worst force of the "
-        "later touches. Dashed: what space would give. Dash-dotted: the goals. Dotted: the lowest force that any method can "
-        "reach at a first touch in real time. Hatched bars are cut."
+        f"later touches. Dashed: what space would give. Dash-dotted: the goals. {dotted}Hatched bars are cut."
     )
     if len({_physics(result) for result in results.values()}) > 1:
         caption += f" The dashed lines belong to {next(iter(results))}."
