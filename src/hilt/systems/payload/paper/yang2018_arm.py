@@ -117,7 +117,7 @@ def arm_claims() -> list[Claim]:
             f"v ≈ v_c when the force is controlled by feedback: |v_c - v| over the speed asked for, gear {RATED}",
             "holds",
             f"{on[rated].share:.1%} with feedback, {off[rated].share:.0%} without",
-            because="the paper gives neither gear nor servo gain nor how close “≈” is; gear and servo here are ours, and at other gears it does not hold",
+            because="the paper gives neither gear nor servo gain nor how close “≈” is; gear and servo here are ours, and at smaller gears it does not hold",
             declared=NOT_TESTABLE,
         ),
         Claim(
