@@ -20,7 +20,7 @@ from hilt.report.colours import MADE, MEASURED
 from hilt.sweeps import columns, engines, making, sweep
 from hilt.sweeps.making import Request, over_of
 from hilt.sweeps.table import Plan, Table
-from tests.cockpit.cockpit_peers import TOKEN, descendants, server, station, wait_for
+from tests.cockpit.cockpit_peers import TOKEN, descendants, kill, server, station, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
 _number = itertools.count()
@@ -180,6 +180,22 @@ def test_a_sweep_waits_while_a_robot_is_in_use(cockpit):
         sender.close()
     cockpit.request("POST", f"/api/maps/{name}/cancel")
     wait_for(lambda: not computing(cockpit))
+
+
+def test_a_sweep_ends_with_its_server_and_the_next_one_can_continue_it(tmp_path):
+    with server(tmp_path / "runs", tmp_path / "first.txt") as first:
+        name = start(first, *LONG, seeds=10)
+        wait_for(lambda: chart(first, name).get("done"), COMPILED)
+        (pid,) = computing(first)
+        os.kill(pid, signal.SIGSTOP)  # as while a robot is in use: it cannot see by itself that the server has gone
+        kill(first.child)
+        wait_for(lambda: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2])
+    with server(tmp_path / "runs", tmp_path / "second.txt") as second:
+        (listed,) = second.get("/api/maps").json()
+        assert (listed["name"], listed["state"]) == (name, "unfinished")
+        assert chart(second, name)["sentence"] == "It is not finished. Continue computes the rest."
+        assert second.request("POST", f"/api/maps/{name}/continue").status_code == 200
+        wait_for(lambda: chart(second, name)["state"] == "running")
 
 
 WRONG = [
