@@ -355,9 +355,10 @@ def test_a_sweep_without_numbers_has_a_chart_over_what_it_has(tmp_path, over, se
 
 
 def test_a_damaged_chunk_is_left_open_and_said(tmp_path):
-    folder = made("robot.delay=2..40 ms:20", folder=tmp_path / "a", chunk=5)
-    Table.open(folder).path(1).write_bytes(b"nonsense")
-    found = Charts(tmp_path).view("a", "force_lead_s", "")
+    folder, shown = made("robot.delay=2..40 ms:20", folder=tmp_path / "a", chunk=5), Charts(tmp_path)
+    assert shown.view("a", "force_lead_s", "")["damaged"] == 0
+    Table.open(folder).path(1).write_bytes(b"nonsense")  # under the eyes of the page
+    found = shown.view("a", "force_lead_s", "")
     assert found["damaged"] == 1
     assert [value is False for value in found["values"]] == [n // 5 == 1 for n in range(20)]
 

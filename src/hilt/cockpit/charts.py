@@ -70,8 +70,7 @@ class Charts:
 
     def view(self, name: str, metric: str, seen: str) -> dict[str, Any]:
         """One metric of a sweep; of a page that has seen this much of it already only how far it is."""
-        found = self._opened(name)
-        return found.view(metric, seen)
+        return self._opened(name).view(metric, seen)
 
     def _opened(self, name: str) -> "_Open":
         path = sweep_folder.path(self.folder, name)
@@ -147,11 +146,12 @@ class _Open:
         key = (status.st_mtime_ns, status.st_size)
         known = self._parts.get((k, name))
         if known is None or known[0] != key:
+            known = key, None
             with suppress(InputError):
                 found = self.table.read(k, [] if name == NUMBER else [name])
                 known = key, as_numpy(found[name]).astype(float) if name in found.column_names else None
-            self._parts[k, name] = known or (key, None)
-        return self._parts[k, name][1]
+            self._parts[k, name] = known
+        return known[1]
 
 
 def chosen(space: Space, names: Sequence[str], metric: str) -> str:

@@ -58,6 +58,7 @@ export class MapsPanel {
   private drawing: Drawing;
   private right = h("div.map-shown");
   private waiting = h("p.waiting", {}, "Choose a sweep on the left, or start one.");
+  private listed = ""; // what the list shows
   private name = "";
   private chart: Chart | null = null;
   private last: Told | null = null;
@@ -80,6 +81,7 @@ export class MapsPanel {
       this.right,
       this.waiting,
     );
+    window.setInterval(() => this.shown && !document.hidden && void this.list(), SELDOM); // others start sweeps, too
   }
 
   /** Whether this page may start, cancel, continue and open; a page that may only watch sees. */
@@ -110,11 +112,15 @@ export class MapsPanel {
   private async list(): Promise<void> {
     try {
       const found = await api<Entry[]>("/api/maps");
+      const told = JSON.stringify(found.map(({ name, state }) => [name, state]));
+      if (told === this.listed) return; // the focus stays where it is
+      this.listed = told;
       this.entries.replaceChildren(...found.map((entry) => this.entry(entry)));
       if (!found.length) this.entries.replaceChildren(h("p.muted", {}, "None yet. Those of hilt sweep appear here, too."));
       const going = found.find(({ state }) => state === "running" || state === "waiting");
       if (!this.name && going) this.choose(going.name, "");
     } catch (error) {
+      this.listed = "";
       this.entries.replaceChildren(h("p.error", {}, (error as Error).message));
     }
   }
