@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hilt import job
-from hilt.systems.docking.analysis.bound import bound_cof
+from hilt.systems.docking.analysis.bound import cof_just_after_tick
 from hilt.systems.docking.docking import DOCKING, guarded_clock
 from hilt.systems.docking.paper.twin_runs import ALL_SEEDS, PURE, ROBOTS, run
 
@@ -52,7 +52,7 @@ def test_in_real_time_the_first_touch_is_on_the_bound(n, least):
     assert runs.cof[0, :, 0].mean() == pytest.approx(least, abs=0.01)
     _, values, _ = job.find("docking", "table1", ["robot.delay=40 ms", "sensor.noise=0.5 N", "compensate.method=twin"])
     limits = values.limits.model_copy(update={"command_acceleration_ratio": float(n)})
-    assert bound_cof(values.model_copy(update={"limits": limits})) == pytest.approx(least, abs=0.001)
+    assert cof_just_after_tick(values.model_copy(update={"limits": limits})) == pytest.approx(least, abs=0.001)
 
 
 @pytest.mark.parametrize("n", [5, 3])

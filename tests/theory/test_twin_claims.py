@@ -37,6 +37,7 @@ def test_every_claim_has_a_verdict(found):
         "guarded",
         "real time",
         "bound",
+        "damped",
         "PIDA beside it",
         "six degrees",
         "energy",

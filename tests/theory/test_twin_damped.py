@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from hilt.systems.docking.paper import twin_damped, twin_six_runs
+from hilt.systems.docking.paper import twin_grid, twin_six_runs
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, PURE_20, PURE_40
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 
 def test_without_noise_nothing_but_the_speed_of_space():
     """What is left is a loss too small to be told from a wrong sensor delay."""
-    runs = twin_damped.run(twin_damped.cases(), noise=0.0)
+    runs = twin_grid.damped(0.0)
     assert runs.faults == 0
     assert runs.speed <= 1 + 1e-9, "no energy is made"
     assert runs.errors.max() <= 0.01
@@ -22,7 +22,7 @@ def test_without_noise_nothing_but_the_speed_of_space():
 
 
 def test_with_noise():
-    runs = twin_damped.run(twin_damped.cases())
+    runs = twin_grid.damped(0.5)
     assert runs.faults == 0
     assert runs.speed <= 1 + 1e-9
     assert (runs.errors <= 0.01).mean() >= 0.9

@@ -16,7 +16,7 @@ def bound(
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Lowest contact force that any method can reach at the first touch of an unknown surface, and what would lower it."""
+    """Lowest contact force of any method at the first touch of an unknown surface, and what would lower it."""
     from hilt import job
     from hilt.core import registry
 

@@ -15,7 +15,7 @@ from hilt.core.counter import Column, Counter, Figures
 from hilt.core.missing import Missing
 from hilt.core.verdict import DIVERGED_SPEED
 from hilt.systems.docking import collisions, counting, lead
-from hilt.systems.docking.analysis.bound import bound_cof, effective_mass
+from hilt.systems.docking.analysis.bound import cof_just_after_tick, effective_mass
 
 SWING = 0.02  # rad of a contact's oscillation per tick of the reference: its energy is then accurate to (0.02)²/4
 COARSE = 0.2  # rad, above which there is no reference
@@ -39,7 +39,8 @@ METRIC_WORDS = {
     "command_acceleration_ratio": "largest commanded acceleration / ideal",
     "max_speed_ratio": "largest simulated speed / speed at the start",
     "time_slip_s": "lag of simulated time behind real time (twin)",
-    "bound_cof": "lowest possible CoF of the first touch in real time, any method",
+    "bound_cof_after_tick": "lowest CoF of a first touch just after a tick, any method in real time",
+    "bound_cof": "the same, as recordings of older versions call it",
     "diverged": "diverged",
     "diverged_at_s": "diverged at",
 }
@@ -224,7 +225,7 @@ def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: Figures, boun
         "command_acceleration_ratio": Column(np.sqrt(m["command_change2"]) / (q["period"] * q["start"] * omega)),
         "max_speed_ratio": Column(np.where(rotates, turning, np.sqrt(m["fastest2"]) / q["start"]), present=twin),
         "time_slip_s": Column(m["time_slip"], present=twin),
-        "bound_cof": Column(least, present=~np.isnan(least)),
+        "bound_cof_after_tick": Column(least, present=~np.isnan(least)),
         "diverged": Column(diverged),
         "diverged_at_s": Column(np.where(m["fast"] != 0, m["fast_t"], m["t"]), present=diverged),
     }
@@ -282,6 +283,6 @@ COUNTER = Counter(
     pack=counting.pack,
     step=counting.count_step,
     feed=counting.feed,
-    figures=(ideal_of, bound_cof),
+    figures=(ideal_of, cof_just_after_tick),
     result=result,
 )

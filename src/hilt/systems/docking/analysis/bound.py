@@ -1,10 +1,11 @@
-"""The limit that no method can beat: the lowest possible CoF of the first touch of an unknown surface.
+"""The lowest CoF of the first touch of an unknown surface, for every method that detects it by the threshold in use.
 
-Nothing is known about a surface before it is touched. For another t_b the tip continues at βv0, then the command w may
-change, with |ẅ| ≤ A and |ẇ| ≤ V. For a pure delay and a linear spring:
+Nothing is known about a surface before it is touched: until then the robot follows the bodies, so the tip meets it with βv0 and
+continues for another t_b; then the command w may change, with |ẅ| ≤ A and |ẇ| ≤ V. For a pure delay and a linear spring:
     CoF_min = max(1, ω (β t_b + β² v0/(2A)))  =  max(1, β ω t_b + β²/(2n))         A = n·v0·ω
-t_b: the dead times of robot and sensor, and the ticks until the force exceeds its threshold, counted as if the surface were
-met just after a tick; a surface met just before the next tick is felt up to a tick earlier, worth at most ωT of CoF.
+t_b: the dead times of robot and sensor, and the time until a sample exceeds the threshold. Here that is counted for a surface
+met just after a tick, in whole ticks. Where in a tick it is met decides over up to a tick, worth ωT of CoF, and noise over
+more: bound_phase.py has the bound of each phase and its distribution. A lower threshold could detect a touch earlier.
 
 For any robot T2 ẍ + T1 ẋ + x = w the force is F(t) = ∫ (k S(τ) + c g(τ)) ẇ(t - τ) dτ, S its step response and g its impulse
 response. Where k S + c g ≥ 0 the force is lowest at every instant if ẇ is lowest at every instant: brake with A until ẇ = -V,
@@ -60,6 +61,7 @@ class Touch:
     period: float
     acceleration: float  # A
     fastest: float  # V
+    noise: float = 0.0  # of the force; the bound of one phase has none
     clock: float = 1.0  # β
 
     @property
@@ -67,13 +69,18 @@ class Touch:
         return self.clock * self.speed
 
     @property
-    def felt(self) -> float:
-        """Whole ticks until the force exceeds its threshold, at least one; the command responds in that tick."""
+    def unfelt(self) -> float:
+        """Time from the touch until the force exceeds its threshold, without noise."""
         if self.hertz:
             way = (self.threshold / self.stiffness) ** (2.0 / 3.0)
         else:
             way = max(0.0, self.threshold - self.damping * self.tip_speed) / self.stiffness
-        return max(1, math.ceil(way / self.tip_speed / self.period - 1e-9)) * self.period
+        return way / self.tip_speed
+
+    @property
+    def felt(self) -> float:
+        """The same in whole ticks, at least one: of a surface met just after a tick; the command responds in that tick."""
+        return max(1, math.ceil(self.unfelt / self.period - 1e-9)) * self.period
 
     @property
     def t_b(self) -> float:
@@ -232,7 +239,7 @@ def effective_mass(scenario: Any) -> float:
 
 
 def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
-    """The scenario's first touch, detected as early as any method can."""
+    """The scenario's first touch, detected by the threshold that method twin uses."""
     contact, robot, own = scenario.contact, scenario.robot, scenario.robot_lag
     along = sum(n * v for n, v in zip(scenario.frames.n_W, scenario.approach.velocity, strict=True))
     A, V = limits_of(scenario)
@@ -254,10 +261,11 @@ def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
         period=scenario.loop.period,
         acceleration=min(A, robot.acceleration_limit or A),
         fastest=min(V, robot.speed_limit or V),
+        noise=scenario.sensor.noise,
         clock=clock,
     )
 
 
-def bound_cof(scenario: Any) -> float | None:
-    """Lowest possible CoF of the scenario's first touch in real time; None where full braking may not be optimal."""
-    return least_cof_of(touch_of(scenario))
+def cof_just_after_tick(scenario: Any) -> float | None:
+    """Lowest CoF of a first touch just after a tick, in real time; None where full braking may not be optimal."""
+    return least_cof_of(replace(touch_of(scenario), noise=0.0))

@@ -132,7 +132,7 @@ def _twin_delay(contact: _Contact, start: str) -> Remark:
     if least is None or least <= within:
         return Remark("delay", True, f"{start}; the twin keeps up with it in real time.", key, contact.delay)
     needed = _bisected(contact.touch, within) + contact.touch.T1 + contact.touch.sensor
-    cost = f"in real time no method keeps the first peak below {least:.3g} times the ideal"
+    cost = f"in real time no method keeps the peak of a first touch just after a tick below {least:.3g} times the ideal"
     return Remark(
         "delay",
         False,

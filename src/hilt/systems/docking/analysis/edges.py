@@ -30,7 +30,7 @@ from typing import Any
 from hilt.metrics import delays
 from hilt.sweeps.beyond import Limit
 from hilt.sweeps.edges import Form, Vital, around
-from hilt.systems.docking.analysis.bound import bound_cof, touch_of
+from hilt.systems.docking.analysis.bound import cof_just_after_tick, touch_of
 from hilt.systems.docking.analysis.methods import all_methods
 from hilt.systems.docking.docking import DOCKING, Docking
 
@@ -126,13 +126,13 @@ def _damped(gain: float) -> Form:
 
 def _bound(beyond: float) -> Form:
     def height(scenario: Docking) -> float:
-        least = bound_cof(scenario)
+        least = cof_just_after_tick(scenario)
         return math.nan if least is None else least - 1.0 - beyond
 
     return Form(
-        "bound of the first touch: no method in real time",
+        "bound of a first touch just after a tick: no method in real time",
         "CoF ≥ ω t_b + 1/(2n)",
-        "what a slowed clock can do, and everything after the first touch",
+        "a slowed clock, up to a tick less by where in a tick the surface is met, and everything after the first touch",
         height,
         bound=True,
     )

@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass
 
 from hilt import job
-from hilt.systems.docking.analysis.bound import bound_cof
-from hilt.systems.docking.paper import twin_runs, twin_six_runs, twin_troubles
+from hilt.systems.docking.analysis.bound import cof_just_after_tick
+from hilt.systems.docking.paper import twin_damped, twin_runs, twin_six_runs, twin_touches, twin_troubles
 from hilt.systems.docking.paper.twin_runs import PURE, Runs, scenario
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, HARDEST, PURE_20, PURE_40, ROBOTS_20, ROBOTS_40, FirstTouches
 from hilt.systems.docking.paper.twin_troubles import TROUBLES, Cost
@@ -58,6 +58,18 @@ def touches(delay: int, n: float) -> Runs:
 
 
 @functools.cache
+def touches_by_phase(n: float, noise: float) -> twin_touches.Touches:
+    """First touches in real time on 40 ms, over the phases of a tick."""
+    return twin_touches.touches(PURE[DELAYS.index(40)], n, noise, _first(SIZE.touches))
+
+
+@functools.cache
+def damped(noise: float) -> twin_damped.Damped:
+    """Random damped contacts; always all of them: the mean of fewer has too much noise."""
+    return twin_damped.run(twin_damped.cases(), noise)
+
+
+@functools.cache
 def on_pure_delay(delay: int, method: str, mode: str = "guarded") -> Runs:
     robot = PURE[DELAYS.index(delay)]
     return twin_runs.run(robots=[robot], seeds=_first(SIZE.seeds), method=method, mode=mode)
@@ -102,7 +114,7 @@ def trace(method: str, mode: str = "guarded") -> job.Result:
 
 
 def bound_at(delay: int, n: float) -> float:
-    """Least CoF of the first touch in real time."""
+    """Least CoF of a first touch in real time, just after a tick."""
     values = scenario(
         "table1",
         "compensate.method=twin",
@@ -110,12 +122,12 @@ def bound_at(delay: int, n: float) -> float:
         "sensor.noise=0.5 N",
         f"limits.command_acceleration_ratio={n}",
     )
-    found = bound_cof(values)
+    found = cof_just_after_tick(values)
     assert found is not None, "a pure delay has a closed form"
     return found
 
 
 def forget() -> None:
     """After SIZE was changed."""
-    for grid in (guarded, realtime, touches, on_pure_delay, pida, six, six_touches, troubles):
+    for grid in (guarded, realtime, touches, touches_by_phase, on_pure_delay, pida, six, six_touches, troubles):
         grid.cache_clear()

@@ -38,7 +38,7 @@ def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) 
         return "None of them comes through this scenario without diverging or being stopped."
     forced = ""
     if bound is not None and bound > 1.0 + goal.cof:
-        forced = f"; in real time physics allows no less than {bound:.3g} times the force at the first touch"
+        forced = f"; in real time physics allows no less than {bound:.3g} times the force at a first touch just after a tick"
     if not found[best].meets:
         cost = f"CoV off by {_percent(found[best].cov)}, CoF by {100 * found[best].force_error:.2g} %"
         return f"No method keeps {asked}; <b>{best}</b> comes closest ({cost}){forced}."
@@ -99,7 +99,15 @@ def section(result: Result, found: Mapping[str, Prediction]) -> str:
         )
         rows.append([f"<b>{cell}</b>" for cell in cells] if choice == best else cells)
     if bound is not None:
-        rows.append(("<i>lowest that any method can reach in real time</i>", "", f"<i>{off_one(max(bound, 1.0))}</i>", "", ""))
+        rows.append(
+            (
+                "<i>lowest of any method in real time, met just after a tick</i>",
+                "",
+                f"<i>{off_one(max(bound, 1.0))}</i>",
+                "",
+                "",
+            )
+        )
     head = ("method", "|CoV - 1|, worst", "CoF - 1, first touch", "CoF - 1, worst later", "meets the goal")
     return f"<p>{why(found, best, bound)}<br>{made}.</p>{table(head, rows)}"
 

@@ -9,10 +9,16 @@ from hilt.core.faults import InputError
 from hilt.report.words import si
 from hilt.systems.docking.analysis.bound import WITHIN, Touch, clock_for, least_cof_of, stiffness_for, touch_of
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
+from hilt.systems.docking.analysis.bound_phase import Spread, spread_of
 from hilt.systems.docking.analysis.methods import with_method
 from hilt.systems.docking.docking import Docking, guarded_clock
 
-PARTS = {"robot_dead_time": "robot's dead time", "sensor": "sensor and filter", "felt": "until the force is felt"}
+QUANTILES = (0.01, 0.99)
+PARTS = {
+    "robot_dead_time": "robot's dead time",
+    "sensor": "sensor and filter",
+    "felt": "until the force is felt, just after a tick",
+}
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,8 @@ class FirstTouch:
     """The bound of a scenario; a clock is None where the method `twin` does not take the scenario."""
 
     touch: Touch
-    cof: float
+    cof: float  # of a surface met just after a tick
+    spread: Spread | None  # over the phases of a tick, and noise
     programme: float
     guarded_clock: float | None
     guarded_cof: float | None
@@ -45,8 +52,10 @@ class FirstTouch:
             return f"Real time is enough: {late} after the first touch the robot can still keep the force at that of space."
         words = (
             f"A surface cannot be known before it is touched, and the robot answers {late} later: in real time the first "
-            f"contact has at least {self.cof:.3g} times the force of space, whatever the method"
+            f"touch, just after a tick, has at least {self.cof:.3g} times the force of space, whatever the method"
         )
+        if self.spread is not None:
+            words += f" (over all phases of a tick {self.spread.mean:.3g} in the mean)"
         if self.cof <= 1.0 + WITHIN:
             return words + f"; that is within {100 * WITHIN:g} %."
         if self.clock is not None:
@@ -58,8 +67,12 @@ class FirstTouch:
     def rows(self) -> Iterator[tuple[str, str]]:
         """The same for a table: what, and how much."""
         touch, unit, within = self.touch, stiffness_unit(self.touch), f"{100 * WITHIN:g} %"
-        yield "least CoF of the first touch, real time", f"{self.cof:.4f}"
+        yield "least CoF of the first touch, real time, just after a tick", f"{self.cof:.4f}"
         yield "  the same by the linear programme", f"{self.programme:.4f}"
+        if self.spread is not None:
+            low, high = (self.spread.quantile(share) for share in QUANTILES)
+            words = "  over the phases of a tick" + (" and noise" if touch.noise > 0 else "") + ": mean, 1 % to 99 %"
+            yield words, f"{self.spread.mean:.4f}, {low:.4f} to {high:.4f}"
         if self.guarded_clock is not None and self.guarded_cof is not None:
             yield f"least CoF at the clock of guarded, β = {self.guarded_clock:.2f}", f"{self.guarded_cof:.4f}"
         if self.clock is not None:
@@ -80,7 +93,10 @@ class FirstTouch:
     def as_json(self) -> dict[str, Any]:
         touch = self.touch
         return {
-            "bound_cof": self.cof,
+            "bound_cof_after_tick": self.cof,
+            "bound_cof": self.cof,  # its name until 0.1
+            "bound_cof_mean": None if self.spread is None else self.spread.mean,
+            "bound_cof_1_to_99_percent": None if self.spread is None else [self.spread.quantile(share) for share in QUANTILES],
             "bound_cof_programme": self.programme,
             "guarded_clock": self.guarded_clock,
             "bound_cof_guarded": self.guarded_cof,
@@ -108,7 +124,7 @@ def stiffness_unit(touch: Touch) -> str:
 
 
 def bound_of(scenario: Docking) -> float | None:
-    """Least CoF of the first touch in real time; None where there is no bound."""
+    """Least CoF of a first touch just after a tick, in real time; None where there is no bound."""
     touch = touch_of(scenario)
     found = least_cof_of(touch)
     if found is not None or touch.hertz:
@@ -132,6 +148,7 @@ def bound(scenario: Docking) -> FirstTouch:
     return FirstTouch(
         touch=touch,
         cof=_either(touch),
+        spread=spread_of(touch),
         programme=programme,
         guarded_clock=clock,
         guarded_cof=None if slow is None else _either(slow),

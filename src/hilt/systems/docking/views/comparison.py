@@ -38,5 +38,6 @@ def _bound(results: dict[str, Result]) -> str:
     if least is None:
         return ""
     if least > 1.0:
-        return f" In real time no method keeps the force of the first touch within {percent(least - 1.0)} of ideal."
+        within = percent(least - 1.0)
+        return f" In real time no method keeps the force of a first touch just after a tick within {within} of ideal."
     return " Physics would allow the ideal force at the first touch, in real time."

@@ -115,7 +115,7 @@ def coefficients(result: Result, bound: float | None) -> Picture:
     panels[1].set(xlabel="|CoF - 1|: peak force off the ideal [%]")
     caption = f"Dash-dotted: the goals, {100 * wanted.cov:g} % of speed and {100 * wanted.cof:g} % of force."
     if dotted and bound is not None:
-        caption += f" Dotted: in real time no method keeps the force of a first touch within {off_one(bound)} of ideal."
+        caption += f" Dotted: in real time no method keeps a first touch just after a tick within {off_one(bound)} of ideal."
     return Picture("CoV and CoF", caption, fig)
 
 

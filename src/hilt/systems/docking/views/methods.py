@@ -36,7 +36,7 @@ def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
     return {name: COLOUR_OF_METHOD.get(name, colours.of(n)) for n, name in enumerate(names)}
 
 
-_BOUND = "Dotted: the lowest force that any method can reach at a first touch in real time. "
+_BOUND = "Dotted: the lowest force of any method at a first touch just after a tick, in real time. "
 
 
 def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> str:

@@ -82,7 +82,7 @@ def numbers(result: Result) -> Iterator[tuple[str, str]]:
     made = sum(row["net_J"] for row in result.ledger["rows"] if row["port"] != "environment")
     yield "energy made by the loop", _joules(result, made)
     if (bound := bound_of(scenario_of(result))) is not None:
-        yield "lowest first peak that any method can reach in real time, against ideal", off_one(max(bound, 1.0))
+        yield "lowest first peak of any method in real time, met just after a tick, against ideal", off_one(max(bound, 1.0))
     yield from named(result, "diverged_at_s", "time_slip_s")
     if m["robot_delay_s"] > scenario_of(result).loop.period:
         yield from named(result, "robot_delay_s")
