@@ -1,10 +1,13 @@
 """Method twin in damped contact: the speed after a contact is that in space, whatever robot, tick and sensor delay."""
 
+import math
 import os
 
 import numpy as np
 import pytest
 
+from hilt import job
+from hilt.systems.docking.metrics import damped_contact
 from hilt.systems.docking.paper import twin_grid, twin_six_runs
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, PURE_20, PURE_40
 
@@ -39,3 +42,17 @@ def test_in_six_degrees_of_freedom():
     assert runs.energy_error <= 0.015
     assert runs.kept.energy <= 1 + 1e-9
     assert runs.kept.drift <= 1e-10
+
+
+@pytest.mark.parametrize("delay", [0.01, 0.02, 0.04])
+@pytest.mark.parametrize("zeta", [0.01, 0.05])
+def test_what_pida_loses_instead(zeta, delay):
+    """docs/docking.md states its limit: the loss is counted over the late robot's contact. First order in ζ."""
+    values = job.find("docking", "table1", [f"robot.delay={delay}"])[1]
+    k, mass = values.contact.stiffness, values.reduced_mass
+    damper = 2.0 * zeta * math.sqrt(k * mass)
+    found = job.simulate(*job.find("docking", "table1", [f"robot.delay={delay}", f"contact.damping={damper}"])).metrics["cov"]
+    ideal = damped_contact(k, damper, mass)[0]
+    loss = (1.0 - (found[4] / found[3] * ideal) ** 2) / (1.0 - ideal**2)
+    x = math.sqrt(k / mass) * (delay + values.loop.period)
+    assert loss == pytest.approx(2.0 / math.pi * ((1.0 + x * x) * (0.5 * math.pi - math.atan(x)) + x), rel=0.03 + zeta)
