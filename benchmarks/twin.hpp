@@ -126,53 +126,88 @@ inline void robot(Row& row, RobotState& x, const RobotParameters& p, double dt) 
 
 // Step 5, exit: what the real frame kept decides with what speed the body leaves.
 struct Pool { double weighted, weight; };
-struct BalanceParameters { double force_noise, position_noise, sensor_delay; };
+struct BalanceParameters { double force_noise, threshold, position_noise, sensor_delay; };
 struct BalanceState {
-    double e, at, speed, force, last_at, last_force, W, variance, v2, body_at, body_speed; std::array<Pool, 2> pools;
+    double e, at, last_at, last_rate, last_force, W, variance, v2, W_inside, at_exit, v_exit; int64_t begun;
+    std::array<Pool, 2> pools;
 };
 template <class F> void fields(Pool& a, F f) { FIELD(weighted) FIELD(weight) }
-template <class F> void fields(BalanceParameters& a, F f) { FIELD(force_noise) FIELD(position_noise) FIELD(sensor_delay) }
+template <class F> void fields(BalanceParameters& a, F f) {
+    FIELD(force_noise) FIELD(threshold) FIELD(position_noise) FIELD(sensor_delay)
+}
 template <class F> void fields(BalanceState& a, F f) {
-    FIELD(e) FIELD(at) FIELD(speed) FIELD(force) FIELD(last_at) FIELD(last_force) FIELD(W) FIELD(variance) FIELD(v2)
-    FIELD(body_at) FIELD(body_speed) FIELD(pools)
+    FIELD(e) FIELD(at) FIELD(last_at) FIELD(last_rate) FIELD(last_force) FIELD(W) FIELD(variance) FIELD(v2) FIELD(W_inside)
+    FIELD(at_exit) FIELD(v_exit) FIELD(begun) FIELD(pools)
 }
 
-inline double close(Pool& pool, const BalanceParameters& p, double loss, double variance, double kinetic, double omega) {
-    constexpr double FLOOR = 3e-4;
-    variance = std::max(variance, squared(FLOOR * kinetic));
-    pool.weighted += loss * kinetic / variance;
-    pool.weight += kinetic * kinetic / variance;
-    const double share = pool.weighted / pool.weight;
-    const double least = 3.0 / std::sqrt(pool.weight) + M_PI * omega * (0.03 * p.sensor_delay + 20e-6);
-    return share > least ? std::min(share, 1.0) : 0.0;
+inline double damping(const Frame& frame, double kept, double v2, double v_exit) {
+    const double held = frame.model == LINEAR && kept > 0.0 ? 2.0 * v_exit * v_exit / frame.k : 0.0;
+    return 2.0 * kept / (v2 + std::sqrt(v2 * v2 + held * kept));
+}
+inline double lost(double zeta) {
+    constexpr double MOST_DAMPED = 0.7;
+    if (zeta <= 0.0) return 2.0 * M_PI * zeta;
+    zeta = std::min(zeta, MOST_DAMPED);
+    const double root = std::sqrt(1.0 - zeta * zeta);
+    return 1.0 - std::exp(-2.0 * zeta / root * (M_PI - std::atan2(2.0 * zeta * root, 1.0 - 2.0 * zeta * zeta)));
+}
+inline double pooled(const Pool& pool, double sensor_delay, double omega) {
+    constexpr double MOST_FROM_DELAY = 0.003;
+    if (pool.weight == 0.0) return 0.0;
+    const double share = pool.weighted / pool.weight, from_delay = M_PI * omega * (0.03 * sensor_delay + 20e-6);
+    return share > std::hypot(3.0 / std::sqrt(pool.weight), std::min(from_delay, MOST_FROM_DELAY)) ? std::min(share, 1.0) : 0.0;
+}
+
+inline void remember(const Row& row, BalanceState& x) {
+    x.W_inside = x.W;
+    x.at_exit = row.x_late;
+    x.v_exit = row.v_late;
+}
+
+inline void count(const Row& row, BalanceState& x, const BalanceParameters& p, const Frame& frame, double dt) {
+    if (!x.begun) {
+        x.begun = 1;
+        x.at = row.x_late;
+        x.W = x.variance = x.v2 = 0.0;
+        remember(row, x);
+        return;
+    }
+    const double moved = row.x_late - x.last_at, step = row.F_n - x.last_force;
+    x.W += 0.5 * (row.F_n + x.last_force) * moved;
+    x.variance += squared((row.fresh ? p.force_noise : p.threshold) * moved) + squared(p.position_noise * step);
+    x.v2 += way_in_contact(frame, x.last_at, row.x_late, 0.5 * (row.v_late + x.last_rate));
+    if (depth_in(frame, row.x_late) - left_at(frame, row.v_late) > std::abs(row.v_late) * dt) remember(row, x);
+}
+
+inline void settle(const Row& row, const BalanceState& x, Pool& pool, const Frame& frame) {
+    constexpr double APART = 4.0, FLOOR = 3e-4;
+    const double kinetic = 0.5 * row.m_eff * row.v_entry * row.v_entry;
+    if (!(kinetic > 0.0 && x.begun && x.v2 > 0.0)) return;
+    const double rest = depth_in(frame, x.at_exit) - left_at(frame, x.v_exit);
+    const double kept = x.W_inside + stored(frame, depth_in(frame, x.at)) - stored(frame, std::max(0.0, rest));
+    const double free = free_way(frame, row.m_eff, row.v_entry);
+    const double per_damping = std::min(std::max(free, x.v2 / APART), x.v2 * APART) / kinetic;
+    const double share = lost(damping(frame, kept, x.v2, x.v_exit) * per_damping / (2.0 * M_PI));
+    const double weight = 1.0 / std::max(x.variance * squared(per_damping / x.v2), FLOOR * FLOOR);
+    pool.weighted += weight * share;
+    pool.weight += weight;
 }
 
 inline void balance(Row& row, BalanceState& x, const BalanceParameters& p, double dt) {
     if (row.touch_event == BEGINS) {
         x.e = double(row.touch);
-        x.at = row.x_late;
-        x.speed = std::abs(row.v_late);
-        x.force = std::abs(row.F_n);
-        x.W = x.variance = x.v2 = 0.0;
-        x.body_at = row.x_sim;
-        x.body_speed = row.v2_twin == 0.0 ? std::abs(row.v_sim) : 0.0;
+        x.begun = 0;
     } else if (row.touch != 0 || row.touch_event == ENDS) {
-        const double moved = row.x_late - x.last_at, step = row.F_n - x.last_force;
-        x.W += 0.5 * (row.F_n + x.last_force) * moved;
-        x.variance += squared(p.force_noise * moved) + squared(p.position_noise * step);
-        if (force(frame_of(row, x.e), row.x_late, row.v_late) > 0.0) x.v2 += row.v_late * row.v_late * dt;
+        count(row, x, p, frame_of(row, x.e), dt);
     }
     x.last_at = row.x_late;
+    x.last_rate = row.v_late;
     x.last_force = row.F_n;
     if (row.touch_event == ENDS) {
         const Frame frame = frame_of(row, x.e);
-        const double depth = std::max(0.0, (x.at - frame.surface) * x.e), kinetic = 0.5 * row.m_eff * row.v_entry * row.v_entry;
-        const bool hertz = frame.model == HERTZ;
-        double loss = x.W + (hertz ? 0.4 * x.force * depth : (0.5 * frame.k * depth + frame.c * x.speed) * depth);
-        const double v2_body = row.v2_twin + x.body_speed * std::max(0.0, (x.body_at - frame.surface) * x.e);
-        loss += frame.c * (v2_body - (x.v2 + x.speed * depth));
-        const double omega = std::sqrt(frame.k / row.m_eff);
-        if (kinetic > 0.0) row.loss = close(x.pools[place_of(x.e)], p, loss, x.variance, kinetic, omega);
+        Pool& pool = x.pools[place_of(x.e)];
+        settle(row, x, pool, frame);
+        row.loss = pooled(pool, p.sensor_delay, std::sqrt(frame.k / row.m_eff));
     }
     row.W_measured = x.W;
 }
@@ -199,9 +234,9 @@ inline void clock(Row& row, ClockState& x, const ClockParameters& p, double dt) 
 
 // Steps 4 and 5: the force on the simulated body, and the bound on what a contact gives back.
 struct BodyParameters { Vec n_W; double mass, middle; };
-struct BodyState { int64_t on; double e, energy; };
+struct BodyState { int64_t on; double e, energy, last_at; };
 template <class F> void fields(BodyParameters& a, F f) { FIELD(n_W) FIELD(mass) FIELD(middle) }
-template <class F> void fields(BodyState& a, F f) { FIELD(on) FIELD(e) FIELD(energy) }
+template <class F> void fields(BodyState& a, F f) { FIELD(on) FIELD(e) FIELD(energy) FIELD(last_at) }
 
 // At a speed of sqrt(square) the bodies have lost `lost` of the kinetic energy that they had at the entry.
 struct Account { double square, lost, mass, inverse; };
@@ -232,8 +267,8 @@ inline void body(Row& row, BodyState& x, const BodyParameters& p, double dt) {
         x.energy = 0.0;
         row.v_entry = std::abs(v);
     }
-    if (begins || !x.on) row.v2_twin = 0.0;
-    if (size > 0.0) row.v2_twin += v * v * step;
+    row.v2_twin = begins || !x.on ? 0.0 : row.v2_twin + way_in_contact(frame, x.last_at, at, v);
+    x.last_at = at;
     const Account account = {row.v_entry * row.v_entry, 0.0, p.mass, 1.0 / p.mass};
     double v_next = v;
     if (x.on) {

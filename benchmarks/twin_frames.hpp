@@ -43,6 +43,33 @@ inline double force_rate(const Frame& frame, double x, double v, double a) {
     return frame.k * depth + frame.c * v * e > 0.0 ? (frame.k * v + frame.c * a) * e : 0.0;
 }
 
+// Where a motion with velocity v loses contact, and the part of v² dt of a step that was in contact.
+inline double depth_in(const Frame& frame, double x) {
+    const double depth = (x - frame.surface) * frame.e;
+    return frame.known != UNSEEN && depth > 0.0 ? depth : 0.0;
+}
+inline double left_at(const Frame& frame, double v) {
+    return frame.model == LINEAR && frame.known != UNSEEN ? std::max(0.0, -frame.c * v * frame.e / frame.k) : 0.0;
+}
+inline double way_in_contact(const Frame& frame, double last_at, double at, double v) {
+    const double least = left_at(frame, v);
+    const double now = std::max(depth_in(frame, at), least), before = std::max(depth_in(frame, last_at), least);
+    return std::max(0.0, v * frame.e * (now - before));
+}
+inline double stored(const Frame& frame, double depth) {
+    if (frame.model == HERTZ) {
+        const double root = std::sqrt(frame.q * depth);
+        return 0.4 * root * root * root * depth;
+    }
+    return 0.5 * frame.k * depth * depth;
+}
+inline double free_way(const Frame& frame, double mass, double v) {
+    constexpr double HERTZ_WAY = 0.81757644;
+    if (frame.model == HERTZ)
+        return 2.0 * HERTZ_WAY * v * std::pow(1.25 * mass * v * v / (frame.q * std::sqrt(frame.q)), 0.4);
+    return 0.5 * M_PI * v * v * std::sqrt(mass / frame.k);
+}
+
 // Recursive least squares.
 template <size_t N> struct Fit { std::array<double, N> theta; std::array<std::array<double, N>, N> P; };
 template <class F, size_t N> void fields(Fit<N>& a, F f) { FIELD(theta) FIELD(P) }
@@ -66,7 +93,7 @@ template <size_t N> void update(Fit<N>& fit, const std::array<double, N>& h, dou
 struct FrameState { int64_t known, model; Fit<3> line; Fit<2> hertz; double line_surface, hertz_surface, c_used; };
 struct ContactState {
     std::array<FrameState, 2> frames; double at; int64_t samples; double peak, deepest; int64_t was_known;
-    double surface_before, line_square, hertz_square;
+    double surface_before, line_before, hertz_before, line_square, hertz_square;
 };
 struct ContactParameters {
     double threshold, mass, position_noise, force_variance, offset_deviation, stiffness, least, most, P_k, P_c, hertz, P_q;
@@ -77,7 +104,7 @@ template <class F> void fields(FrameState& a, F f) {
 }
 template <class F> void fields(ContactState& a, F f) {
     FIELD(frames) FIELD(at) FIELD(samples) FIELD(peak) FIELD(deepest) FIELD(was_known) FIELD(surface_before)
-    FIELD(line_square) FIELD(hertz_square)
+    FIELD(line_before) FIELD(hertz_before) FIELD(line_square) FIELD(hertz_square)
 }
 template <class F> void fields(ContactParameters& a, F f) {
     FIELD(threshold) FIELD(mass) FIELD(position_noise) FIELD(force_variance) FIELD(offset_deviation) FIELD(stiffness)
@@ -88,33 +115,56 @@ inline double surface_of(const FrameState& frame) {
     return frame.model == HERTZ ? frame.hertz_surface : frame.line_surface;
 }
 
-inline void begin(ContactState& x, FrameState& frame, const ContactParameters& p, double e, double at, double rate, double F) {
-    x.at = at;
+struct AsKnown { bool same; double by_line, by_hertz; };
+
+inline AsKnown as_known(const ContactState& x, const FrameState& frame, const ContactParameters& p, double e, double at,
+                        double rate, double F) {
+    const double by_line = frame.line.theta[0] * (at - x.line_before) * e;
+    const double by_hertz = frame.hertz.theta[0] * (at - x.hertz_before) * e;
+    const double told =
+        frame.model == LINEAR ? by_line + frame.c_used * rate * e : std::pow(std::max(by_hertz, 0.0), 1.5);
+    return {squared(F - told) <= 25.0 * squared(p.offset_deviation), by_line, by_hertz};
+}
+
+// The first sample.
+inline void meet(ContactState& x, FrameState& frame, const ContactParameters& p, double e, double at, double rate, double F) {
+    x.was_known = frame.known;
+    x.surface_before = surface_of(frame);
+    x.line_before = frame.line_surface;
+    x.hertz_before = frame.hertz_surface;
     x.samples = 0;
     x.peak = x.line_square = x.hertz_square = 0.0;
     x.deepest = at * e;
-    x.was_known = frame.known;
-    x.surface_before = surface_of(frame);
     auto& [theta, P] = frame.line;
     auto& [theta_H, P_H] = frame.hertz;
-    double b = F - frame.c_used * rate * e, b_H = std::pow(F, 2.0 / 3.0);
     if (frame.known == UNSEEN) {
         frame.known = SEEN;
+        frame.c_used = 0.0;
         theta = {p.stiffness, 0.0, theta[2]};
         theta_H[0] = p.hertz;
-        b = F;
-        frame.c_used = 0.0;
         P[0][0] = p.P_k;
         P[1][1] = p.P_c;
         P[0][1] = P[1][0] = 0.0;
         P_H[0][0] = p.P_q;
-    } else {
+    } else if (as_known(x, frame, p, e, at, rate, F).same) {
+        return;
+    }
+    frame.line_surface = at - e * (F - frame.c_used * rate * e) / theta[0];
+    frame.hertz_surface = at - e * std::pow(F, 2.0 / 3.0) / theta_H[0];
+}
+
+// The second sample.
+inline void begin(ContactState& x, FrameState& frame, const ContactParameters& p, double e, double at, double rate, double F) {
+    x.at = at;
+    auto& [theta, P] = frame.line;
+    auto& [theta_H, P_H] = frame.hertz;
+    double b = F - frame.c_used * rate * e, b_H = std::pow(std::max(F, 0.0), 2.0 / 3.0);
+    if (x.was_known != UNSEEN) {
         P[0][0] += squared(0.1 * theta[0]);
         P_H[0][0] += squared(0.1 * theta_H[0]);
-        const double by_line = theta[0] * (at - frame.line_surface) * e, by_hertz = theta_H[0] * (at - frame.hertz_surface) * e;
+        const AsKnown known = as_known(x, frame, p, e, at, rate, F);
         const bool linear = frame.model == LINEAR;
-        const double told = linear ? by_line + frame.c_used * rate * e : std::pow(std::max(by_hertz, 0.0), 1.5);
-        if (squared(F - told) <= 25.0 * squared(p.offset_deviation)) (linear ? b : b_H) = linear ? by_line : by_hertz;
+        if (known.same) (linear ? b : b_H) = linear ? known.by_line : known.by_hertz;
     }
     P[0][2] = P[1][2] = P[2][0] = P[2][1] = 0.0;
     P[2][2] = squared(p.offset_deviation);
@@ -127,6 +177,8 @@ inline void begin(ContactState& x, FrameState& frame, const ContactParameters& p
 inline void learn(ContactState& x, FrameState& frame, const ContactParameters& p, double e, double at, double rate, double F,
                   bool fresh, double dt) {
     constexpr double CHOOSE_AFTER = 0.016, WATCHED_OVER = 0.012, CLEARLY = 0.4, DAMPING_OF_CRITICAL = 0.004;
+    if (x.samples == 0 && !fresh) return;
+    if (x.samples == 0) begin(x, frame, p, e, at, rate, F);
     x.samples += 1;
     x.peak = std::max(x.peak, F);
     x.deepest = std::max(x.deepest, at * e);
@@ -174,33 +226,39 @@ inline void publish(Row& row, const FrameState& frame, size_t i) {
 }
 
 // What happens to the contact with the frame on side e.
-inline Event event_of(const Row& row, const ContactParameters& p, double e, const Frame& shown) {
+inline Event event_of(const Row& row, const ContactState& x, const ContactParameters& p, double e, const Frame& shown) {
     const double F = row.F_n, size = std::abs(F), told = force(shown, row.x_late, row.v_late);
     if (row.touch != 0) {
         const bool inside = told > 0.0, leaving = row.v_sim * e < 0.0;
-        if (F * e < -p.threshold) return CAME_TO_NOTHING;
-        if (leaving && !inside && size < p.threshold && force(shown, row.x_sim, row.v_sim) == 0.0) return ENDS;
-        return !leaving && !inside && size < 0.5 * p.threshold ? CAME_TO_NOTHING : NOTHING;
+        const bool over = !inside && size < p.threshold && force(shown, row.x_sim, row.v_sim) == 0.0;
+        if (F * e < -p.threshold || (!leaving && !inside && size < 0.5 * p.threshold)) return CAME_TO_NOTHING;
+        return leaving && over ? x.samples == 0 ? CAME_TO_NOTHING : ENDS : NOTHING;
     }
-    if (size > p.threshold) return BEGINS;
+    if (size > p.threshold && row.fresh) return BEGINS;
     const double least = 4.0 * p.threshold + 0.15 * std::sqrt(shown.k * p.mass) * std::abs(row.v_late);
     return told > least && F * e < 0.3 * told ? ABSENT : NOTHING;
 }
 
 inline void contact(Row& row, ContactState& x, const ContactParameters& p, double dt) {
     const double F = row.F_n, at = row.x_late, rate = row.v_late;
-    const bool felt = std::abs(F) > p.threshold;
+    const bool felt = std::abs(F) > p.threshold && row.fresh;
     const double e = row.touch != 0 ? double(row.touch) : (felt ? F > 0.0 : at > p.middle) ? 1.0 : -1.0;
     FrameState& frame = x.frames[place_of(e)];
-    const Event event = event_of(row, p, e, frame_of(row, e));
+    const Event event = event_of(row, x, p, e, frame_of(row, e));
+    const bool touched = row.touch != 0;
     if (event == BEGINS) {
         row.touch = int64_t(e);
-        begin(x, frame, p, e, at, rate, F * e);
+        meet(x, frame, p, e, at, rate, F * e);
+    }
+    if (event == CAME_TO_NOTHING && x.samples == 0) {
+        frame.known = x.was_known;
+        frame.line_surface = x.line_before;
+        frame.hertz_surface = x.hertz_before;
     }
     if (event == ENDS) end(x, frame, e);
     if (event == ABSENT) frame.known = UNSEEN;
     if (event == ENDS || event == CAME_TO_NOTHING) row.touch = 0;
-    if (row.touch != 0) learn(x, frame, p, e, at, rate, F * e, row.fresh, dt);
+    if (row.touch != 0 && touched) learn(x, frame, p, e, at, rate, F * e, row.fresh, dt);
     if (row.touch != 0 || event != NOTHING) publish(row, frame, place_of(e));
     row.touch_event = event;
 
