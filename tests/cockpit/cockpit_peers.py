@@ -56,7 +56,7 @@ while not over:
         elif request.kind == STOP:
             box.show(state=STOPPED, sentence="stopped; the file is /somewhere/private/run.mcap")
         elif request.kind == RESET:
-            box.show(state=READY, sentence="")
+            box.show(state=READY, armed=False, sentence="")
         elif request.kind == QUIT:
             over = True
     if box.front.state == LIVE:

@@ -169,6 +169,9 @@ def test_a_sweep_waits_while_a_robot_is_in_use(cockpit):
         found = wait_for(lambda: (found := chart(cockpit, name))["state"] == "waiting" and found)
         assert found["sentence"] == f"Waiting: {session} is armed on a robot."
         assert session in said_to(cockpit, f"/api/maps/{name}/open", {"number": 0})
+        sender.wait(sender.reset(), 5.0)  # not armed any more, and as far as anybody can see it may be starting
+        wait_for(lambda: "disarmed, or starting, on a robot" in chart(cockpit, name)["sentence"])
+        assert stopped()
         sender.wait(sender.start(), 5.0)
         done = chart(cockpit, name)["done"]
         wait_for(lambda: "is live on a robot" in chart(cockpit, name)["sentence"])

@@ -6,6 +6,7 @@ running ── cancel, a crash, the server's end ──► unfinished: its chunk
 
 import asyncio
 import json
+import math
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from hilt.core.faults import InputError
 from hilt.host import child
 
 LOOK = 0.1  # [s] between two looks at the sessions
+STARTING = 30.0  # [s] after which a session that was armed is not starting any more
 LINE_BYTES = 1 << 16
 GRACE = 3.0  # [s] that a sweep has to end by itself when it is cancelled
 RUN_TIME = 300.0  # [s] for one run, which may have to be compiled first
@@ -31,26 +33,42 @@ REMEMBERED = 100  # ends of sweeps, and runs that were opened
 CONTINUE = "Continue computes the rest."
 
 
-def robot_in_use() -> str:
-    """A session on a rig that is armed or live, in words; or nothing."""
-    for each in sessions():
-        if each["rig"] and (each["armed"] or each["state"] == "LIVE"):
-            return f"{each['name']} is {'live' if each['state'] == 'LIVE' else 'armed'} on {each['rig']}"
-    return ""
+class Robots:
+    """Whether one is in use: a session on a rig that is armed, starting or live."""
+
+    def __init__(self) -> None:
+        self._armed: dict[str, float] = {}  # sessions, and when they were last seen armed
+
+    def in_use(self) -> str:
+        """The first of them in words, or nothing."""
+        return next((f"{each['name']} is {how} on {each['rig']}" for each in sessions() if (how := self._use(each))), "")
+
+    def _use(self, session: dict[str, Any]) -> str:
+        """A session that starts is not armed any more and not live yet: until its recorder records."""
+        name, now = session["name"], clock.now()
+        if not session["rig"]:
+            return ""
+        if session["armed"]:
+            self._armed[name] = now
+            return "armed"
+        if session["state"] == "READY" and now - self._armed.get(name, -math.inf) < STARTING:
+            return "disarmed, or starting,"
+        self._armed.pop(name, None)
+        return "live" if session["state"] == "LIVE" else ""
 
 
 class Aside:
     """A child that is stopped while a robot is in use."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, process: asyncio.subprocess.Process, robots: Robots) -> None:
+        self._process, self._robots = process, robots
         self.waits_for = ""
         self.paused = 0.0  # [s] in all, until the pause that goes on now
         self._since = 0.0
         self._watch = asyncio.create_task(self._make_way())
 
     @classmethod
-    async def start(cls, told: dict[str, Any]) -> "Aside":
+    async def start(cls, told: dict[str, Any], robots: Robots) -> "Aside":
         process = await asyncio.create_subprocess_exec(
             *child.command("hilt.cockpit.sweep_process"),
             stdin=subprocess.PIPE,
@@ -63,11 +81,11 @@ class Aside:
         process.stdin.write(json.dumps({"server": os.getpid(), **told}).encode() + b"\n")
         with suppress(OSError):
             await process.stdin.drain()
-        return cls(process)
+        return cls(process, robots)
 
     async def _make_way(self) -> None:
         while True:
-            waits_for = await asyncio.to_thread(robot_in_use)
+            waits_for = await asyncio.to_thread(self._robots.in_use)
             if waits_for and not self.waits_for:
                 self._since = clock.now()
                 self._send(signal.SIGSTOP)
@@ -146,7 +164,7 @@ class Sweeper:
     """Starts, cancels and continues sweeps, and runs single scenarios of them."""
 
     def __init__(self, out: Path) -> None:
-        self._out = out
+        self._out, self._robots = out, Robots()
         self._running: Running | None = None
         self._starting = False
         self._following: asyncio.Task[None] | None = None
@@ -172,7 +190,7 @@ class Sweeper:
         told = {"folder": str(self._out / name), **({} if order is None else {"order": order.model_dump()})}
         self._starting = True
         try:
-            self._running = Running(name, await Aside.start(told))
+            self._running = Running(name, await Aside.start(told, self._robots))
         finally:
             self._starting = False
         self._ends.pop(name, None)
@@ -202,9 +220,10 @@ class Sweeper:
         if self._opening.locked():
             raise InputError("another run is being opened; wait for it")
         async with self._opening:
-            if waits_for := await asyncio.to_thread(robot_in_use):
+            if waits_for := await asyncio.to_thread(self._robots.in_use):
                 raise InputError(f"{waits_for}; open this run when that is over")
-            aside = await Aside.start({"folder": str(self._out / name), "number": number, "out": str(self._out)})
+            told = {"folder": str(self._out / name), "number": number, "out": str(self._out)}
+            aside = await Aside.start(told, self._robots)
             try:
                 last = await asyncio.wait_for(aside.message(), RUN_TIME)
             except TimeoutError:
