@@ -22,7 +22,7 @@ ROBOTS = [pure(40), second_order(40, 0, 0.5)]
 def found():
     """A small grid: the pure delays, one seed, one geometry."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(twin_grid, "SIZE", twin_grid.Size(robots=4, seeds=1, touches=4, geometries=1, troubled=1))
+        patch.setattr(twin_grid, "SIZE", twin_grid.Size(robots=4, seeds=1, touches=4, geometries=1, troubled=1, bending=4))
         twin_grid.forget()
         reproduction = papers.reproduce("twin")
         yield reproduction, reproduction.pictures()
@@ -38,6 +38,7 @@ def test_every_claim_has_a_verdict(found):
         "real time",
         "bound",
         "damped",
+        "bending",
         "PIDA beside it",
         "six degrees",
         "energy",

@@ -30,6 +30,23 @@ declare("frame_s", FLOAT, "where their surfaces are, along the normal", size=2, 
 declare("t_d_hat", FLOAT, "identified dead time of the robot", unit="s")
 declare("T1_hat", FLOAT, "identified 2ζ/ω_n of the robot", unit="s")
 declare("T2_hat", FLOAT, "identified 1/ω_n² of the robot", unit="s²")
+declare("x_m_hat", FLOAT, "the identified robot on the commands given: where its encoders see the tip", unit="m")
+declare("v_m_hat", FLOAT, "its velocity", unit="m/s")
+
+# Bending of the robot
+declare("x_m_late", FLOAT, "where the encoders saw the tip when the force was felt", unit="m")
+declare("v_m_late", FLOAT, "its velocity", unit="m/s")
+declare("bend_k_hat", FLOAT, "stiffness of the bending robot, as learnt", unit="N/m")
+declare("bend_w_hat", FLOAT, "angular frequency of its mode", unit="rad/s")
+declare("bend_z_hat", FLOAT, "damping ratio of its mode", unit="1")
+declare("learnt", INTEGER, "frame whose last contact was learnt in this tick: 1 front, -1 rear, 0 none", unit="1")
+declare("learnt_law", INTEGER, "law of the frames, as learnt: 0 linear, 1 Hertz, -1 none yet", size=2, unit="1")
+declare("learnt_k", FLOAT, "their stiffness, where linear", size=2, unit="N/m")
+declare("learnt_q", FLOAT, "after Hertz: F^(2/3) per depth", size=2, unit="N^(2/3)/m")
+declare("learnt_c", FLOAT, "their damping", size=2, unit="N·s/m")
+declare("learnt_s", FLOAT, "surface of the frame whose contact was learnt, along the normal", unit="m")
+declare("learnt_x", FLOAT, "the real tip at its end, along the normal", unit="m")
+declare("learnt_v", FLOAT, "its velocity", unit="m/s")
 
 # Clock (step 6)
 declare("clock_rate", FLOAT, "β: virtual seconds per second", unit="1")

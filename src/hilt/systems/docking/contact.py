@@ -19,10 +19,11 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3, Radian
+from hilt.core.units import Count, Hertz, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3, Radian
 from hilt.dynamics.contact_laws import friction_per_speed, hunt_crossley
 from hilt.maths import so3, vec
 from hilt.plant.robot import Robot
+from hilt.systems.docking.bending import Bending, Drive, driven, steps_of
 from hilt.systems.docking.drogue import depth_in_cone
 
 SHARPEST_APEX = 1e-4  # m, of a cone that a rod without a radius meets
@@ -76,6 +77,30 @@ class GivingRobot(Robot):
     stiffness: NewtonPerMetre = Field(
         default=0.0, ge=0, description="stiffness of the robot under a load at the tip, not seen by its encoders; 0 for rigid"
     )
+    mode_frequency: Hertz = Field(
+        default=0.0, ge=0, description="natural frequency of the bending robot with its motors held; 0: a massless spring"
+    )
+    mode_damping_ratio: Number = Field(default=0.05, ge=0, le=1, description="of that mode")
+
+    @property
+    def bends(self) -> bool:
+        """Whether the tip has a motion of its own."""
+        return self.stiffness > 0.0 and self.mode_frequency > 0.0
+
+    @property
+    def bending(self) -> Bending:
+        return Bending(self.stiffness, 2.0 * math.pi * self.mode_frequency, self.mode_damping_ratio)
+
+    @model_validator(mode="after")
+    def _mode_of_a_spring(self) -> "GivingRobot":
+        if self.mode_frequency > 0.0 and self.stiffness == 0.0:
+            raise Unfit(
+                f"robot.mode_frequency is {self.mode_frequency:g} Hz but robot.stiffness is 0, which means rigid; "
+                "give robot.stiffness, or leave out robot.mode_frequency",
+                "robot.mode_frequency",
+                "robot.stiffness",
+            )
+        return self
 
 
 class Frames(Section):
@@ -150,6 +175,50 @@ def _felt(x, p, k, k_hertz, d, rate, dt):
 
 
 @jit
+def _signed_force(p, shift, at, rate):
+    """(side, depth, force along the normal) of a tip at `at` from the middle of the frames."""
+    along = at - shift
+    if along > p.free:
+        depth = along - p.free
+        return 1, depth, _normal_force(p, p.stiffness, p.hertz_stiffness, depth, rate)
+    if along < -p.free:
+        depth, r = -along - p.free, p.rear_ratio
+        return -1, depth, -_normal_force(p, r * p.stiffness, r * p.hertz_stiffness, depth, -rate)
+    return 0, 0.0, 0.0
+
+
+@jit
+def _pull(p, shift, drive, s, dt, at, rate):
+    """Acceleration of a bending robot's tip."""
+    x_m, v_m = driven(drive, s, dt)
+    _, _, force = _signed_force(p, shift, at, rate)
+    return p.mode**2 * (x_m - at) + 2.0 * p.mode_damping * p.mode * (v_m - rate) - force / p.tip_mass
+
+
+@jit
+def _bend(x, p, shift, at, rate, dt):
+    """The tip of a bending robot one tick later, its encoders being at `at` then."""
+    if not x.bending:
+        x.bending, x.tip, x.tip_v, x.motor, x.motor_v = 1, at, rate, at, rate
+        return
+    drive = Drive(x.motor, x.motor_v, at, rate)
+    x.motor, x.motor_v = at, rate
+    h, y, v = dt / p.steps, x.tip, x.tip_v
+    for i in range(p.steps):
+        s, half, whole = i / p.steps, (i + 0.5) / p.steps, (i + 1.0) / p.steps
+        a1 = _pull(p, shift, drive, s, dt, y, v)
+        v2 = v + 0.5 * h * a1
+        a2 = _pull(p, shift, drive, half, dt, y + 0.5 * h * v, v2)
+        v3 = v + 0.5 * h * a2
+        a3 = _pull(p, shift, drive, half, dt, y + 0.5 * h * v2, v3)
+        v4 = v + h * a3
+        a4 = _pull(p, shift, drive, whole, dt, y + h * v3, v4)
+        y += h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4)
+        v += h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+    x.tip, x.tip_v = y, v
+
+
+@jit
 def count_collision(sig, x, p, side, along):
     """A collision begins at a touch and ends when the tip is well clear again, or at the other frame."""
     if side != 0 and (x.touching == 0 or side != x.touching):
@@ -181,7 +250,15 @@ def contact_step(sig, x, p, dt):
     if p.cone_sine > 0.0 and along > 0.0:
         inside, n = depth_in_cone(p, n, at, along)
         rate, near = vec.dot(n, v), inside + p.free
-    if inside > 0.0:
+    if p.bends:
+        motor = along + x.shift
+        _bend(x, p, x.shift, motor, rate, dt)
+        side, depth, force = _signed_force(p, x.shift, x.tip, x.tip_v)
+        force *= side
+        at, near = vec.add(at, vec.scale(x.tip - motor, n)), x.tip - x.shift
+        v = vec.add(v, vec.scale(x.tip_v - rate, n))
+        rate = x.tip_v
+    elif inside > 0.0:
         side = 1
         depth, force = _felt(x, p, p.stiffness, p.hertz_stiffness, inside, rate, dt)
     elif along < -p.free:
@@ -197,7 +274,7 @@ def contact_step(sig, x, p, dt):
 
     count_collision(sig, x, p, side, near)
     vec.store(sig.F_C_true_W, f)
-    if p.robot_stiffness > 0.0:
+    if p.robot_stiffness > 0.0 and not p.bends:
         at = vec.sub(at, vec.scale(side * force / p.robot_stiffness, n))
     vec.store(sig.p_C_true_W, at)
     sig.penetration = depth
@@ -212,6 +289,7 @@ class Meeting:
     rod: Rod
     start_of_tip: tuple[float, ...]  # m, in W
     robot_stiffness: float  # N/m, 0 for rigid
+    bending: Bending | None  # of a robot whose tip has a motion of its own
     rotates: bool
     collisions: int  # after which the run ends
 
@@ -231,6 +309,12 @@ def _pack(p: np.record, meeting: Meeting, loop: Cycle) -> None:
     p.shift, p.shift_after = frames.shift, frames.shift_after
     p.cone_sine, p.cone_cosine = math.sin(frames.cone), math.cos(frames.cone)
     p.axis_W, p.apex = meeting.start_of_tip, max(rod.radius, SHARPEST_APEX)
+    bending = meeting.bending
+    p.bends = bending is not None
+    if bending is not None:
+        p.mode, p.mode_damping, p.tip_mass = bending.frequency, bending.damping_ratio, bending.mass
+        stiffest = contact.stiffness * max(1.0, contact.rear_stiffness_ratio)
+        p.steps = steps_of(bending, stiffest, loop.period)
 
 
 CONTACT = StageKind(
@@ -238,7 +322,10 @@ CONTACT = StageKind(
     contact_step,
     reads=("X_WB_true", "V_WB_true", "collision", "done"),
     writes=("F_C_true_W", "p_C_true_W", "penetration", "contact", "collision", "done"),
-    state=record(touching="i8", depth="f8", shift="f8"),
+    state=record(
+        **dict.fromkeys(("touching", "bending"), "i8"),
+        **dict.fromkeys(("depth", "shift", "tip", "tip_v", "motor", "motor_v"), "f8"),
+    ),
     params=record(
         hertz="i8",
         stiffness="f8",
@@ -260,6 +347,8 @@ CONTACT = StageKind(
         cone_cosine="f8",
         axis_W=3,
         apex="f8",
+        **dict.fromkeys(("bends", "steps"), "i8"),
+        **dict.fromkeys(("mode", "mode_damping", "tip_mass"), "f8"),
     ),
     pack=_pack,
 )

@@ -27,6 +27,7 @@ from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
 from hilt.systems.docking.as_simulated import AS_SIMULATED
+from hilt.systems.docking.bending import MOST_STEPS, steps_of
 from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Meeting, Rod
 from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
@@ -178,7 +179,8 @@ class Docking(Scenario):
     @property
     def meeting(self) -> Meeting:
         where = self.contact, self.frames, self.rod, self.start_of_tip
-        return Meeting(*where, self.robot.stiffness, self.rotates, self.collisions)
+        bending = self.robot.bending if self.robot.bends else None
+        return Meeting(*where, self.robot.stiffness, bending, self.rotates, self.collisions)
 
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise, in W."""
@@ -206,6 +208,28 @@ class Docking(Scenario):
                 "loop": self.loop.model_copy(update={"period": self.loop.period / finer}),
             }
         )
+
+    def _check_bending(self) -> None:
+        if not self.robot.bends:
+            return
+        if self.frames.cone > 0:
+            raise Unfit(
+                f"frames.cone is {self.frames.cone:g} rad, but a robot with a mode bends along frames.normal only; "
+                "set frames.cone = 0, or robot.mode_frequency = 0 for a massless spring",
+                "frames.cone",
+                "robot.mode_frequency",
+            )
+        stiffest = self.contact.stiffness * max(1.0, self.contact.rear_stiffness_ratio)
+        if steps_of(self.robot.bending, stiffest, self.loop.period) > MOST_STEPS:
+            raise Unfit(
+                f"robot.mode_frequency is {self.robot.mode_frequency:g} Hz, and the tip of a robot with robot.stiffness = "
+                f"{self.robot.stiffness:g} N/m would swing faster in contact; with loop.period = {self.loop.period:g} s it "
+                "cannot be followed; shorten loop.period, or set robot.mode_frequency = 0 for a massless spring",
+                "robot.mode_frequency",
+                "robot.stiffness",
+                "contact.stiffness",
+                "loop.period",
+            )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Docking":
@@ -254,6 +278,7 @@ class Docking(Scenario):
                 "frames.normal",
             )
         self.robot.check(self.robot_lag, self.loop.period)
+        self._check_bending()
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         if self.sensor.load is not None:

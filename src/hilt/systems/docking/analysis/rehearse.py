@@ -39,7 +39,8 @@ class Plan:
 
 def plan_of(system: Any, scenario: Any) -> Plan:
     if not scenario.rotates:
-        return Plan(tuple(1.0 - 0.04 * i for i in range(11)), 0.25, 0.9, scenario.approach.speed)
+        slowest = 16 if scenario.prior.bending(scenario) is not None else 11
+        return Plan(tuple(1.0 - 0.04 * i for i in range(slowest)), 0.25, 0.9, scenario.approach.speed)
     return Plan(tuple(1.0 - 0.04 * i for i in range(19)), 0.35, 0.7, closing_speed(system, scenario))
 
 
@@ -104,8 +105,24 @@ def believed_world(scenario: Any, plan: Plan, kind: str, stiffness: float, slowe
             "loop": scenario.loop.model_copy(update={"duration": duration}),
         }
     )
+    world = _bending_as_believed(scenario, world)
     secant = k / math.sqrt(peak_depth(kind, world, plan.speed))
     return world.model_copy(update={"contact": world.contact.model_copy(update={"hertz_coefficient": secant})})
+
+
+def _bending_as_believed(scenario: Any, world: Any) -> Any:
+    bending = scenario.prior.bending(scenario)
+    if bending is None:
+        return world
+    robot = {
+        "stiffness": bending.stiffness,
+        "mode_frequency": bending.frequency / (2.0 * math.pi),
+        "mode_damping_ratio": bending.damping_ratio,
+    }
+    errors = dict.fromkeys(("compliance_error", "mode_frequency_error", "mode_damping_error"), 0.0)
+    return world.model_copy(
+        update={"robot": world.robot.model_copy(update=robot), "prior": world.prior.model_copy(update=errors)}
+    )
 
 
 def check_length(world: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hilt import job
 from hilt.systems.docking.analysis.bound import cof_just_after_tick
-from hilt.systems.docking.paper import twin_damped, twin_runs, twin_six_runs, twin_touches, twin_troubles
+from hilt.systems.docking.paper import twin_bending, twin_damped, twin_runs, twin_six_runs, twin_touches, twin_troubles
 from hilt.systems.docking.paper.twin_runs import PURE, Runs, scenario
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, HARDEST, PURE_20, PURE_40, ROBOTS_20, ROBOTS_40, FirstTouches
 from hilt.systems.docking.paper.twin_troubles import TROUBLES, Cost
@@ -26,6 +26,11 @@ class Size:
     touches: int = 20  # seeds of first touches on one robot
     geometries: int = 4
     troubled: int = 5  # robots
+    bending: int = 12  # of 144 robots; all of them with five seeds
+
+    @property
+    def every_bending(self) -> int:
+        return 1 if self.seeds >= 5 else 144 // self.bending
 
     @property
     def six_seeds(self) -> int:
@@ -73,6 +78,12 @@ def damped(noise: float) -> twin_damped.Damped:
 def on_pure_delay(delay: int, method: str, mode: str = "guarded") -> Runs:
     robot = PURE[DELAYS.index(delay)]
     return twin_runs.run(robots=[robot], seeds=_first(SIZE.seeds), method=method, mode=mode)
+
+
+@functools.cache
+def bending(mode: str) -> Runs:
+    """Robots that bend; five seeds are enough for 144 robots."""
+    return twin_bending.run(SIZE.every_bending, _first(min(SIZE.seeds, 5)), mode)
 
 
 @functools.cache
@@ -129,5 +140,5 @@ def bound_at(delay: int, n: float) -> float:
 
 def forget() -> None:
     """After SIZE was changed."""
-    for grid in (guarded, realtime, touches, touches_by_phase, on_pure_delay, pida, six, six_touches, troubles):
+    for grid in (guarded, realtime, bending, touches, touches_by_phase, on_pure_delay, pida, six, six_touches, troubles):
         grid.cache_clear()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hilt.systems.docking.bending import Bending
 from hilt.systems.docking.twin.prior import RobotFigures
 
 Vector = tuple[float, ...]
@@ -36,6 +37,7 @@ class TwinBeliefs:
     # Robot
     robot: RobotFigures
     give: float  # m/N
+    bending: Bending | None  # of a robot whose tip has a motion of its own
     at_rest: bool  # at the start
     most_acceleration: float  # A
     most_speed: float  # V

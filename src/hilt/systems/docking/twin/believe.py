@@ -30,6 +30,7 @@ def beliefs_of(scenario: Any, clock: float) -> TwinBeliefs:
         approach_speed=scenario.approach.speed,
         robot=prior.robot(scenario),
         give=prior.give(scenario),
+        bending=prior.bending(scenario),
         at_rest=scenario.robot.start_at_rest,
         most_acceleration=A,
         most_speed=V,

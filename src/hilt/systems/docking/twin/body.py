@@ -14,6 +14,7 @@ exit: the *total* kinetic energy is never above that at the entry, whatever n, m
 """
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -124,6 +125,20 @@ def body_on_a_line_step(sig, x, p, dt):
 
 
 @jit
+def body_learnt_step(sig, x, p, dt):
+    """On a robot that bends the loss of a contact is known later, in flight: the exit is closed then."""
+    body_on_a_line_step(sig, x, p, dt)
+    if sig.learnt == 0 or x.on or sig.v_sim * sig.learnt >= 0.0:
+        return
+    v, e = sig.v_sim, float(sig.learnt)
+    kinetic = 0.5 * p.mass * sig.v_entry * sig.v_entry
+    account = Account(sig.v_entry * sig.v_entry, 0.0, p.mass, 1.0 / p.mass)
+    v_next = closed(v, sig.v_entry, account, sig.loss * kinetic, e)
+    push(sig, x, vec.load(p.n_W), 0.0, p.mass * (v - v_next) / (sig.clock_rate * dt), p.mass)
+    sig.E_exit += 0.5 * p.mass * (v_next * v_next - v * v)
+
+
+@jit
 def body_in_space_step(sig, x, p, dt):
     step, v_tip, across = sig.clock_rate * dt, vec.load(sig.v_C_des_W), friction.NOTHING
     n, q, tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), vec.load(sig.p_C_des_W)
@@ -177,6 +192,8 @@ BODY_ON_A_LINE = StageKind(
     pack=_pack_on_a_line,
     reset=_reset,
 )
+
+BODY_LEARNT = replace(BODY_ON_A_LINE, name="twin-body-learnt", step=body_learnt_step, reads=(*BODY_ON_A_LINE.reads, "learnt"))
 
 BODY_IN_SPACE = StageKind(
     "twin-body-in-space",

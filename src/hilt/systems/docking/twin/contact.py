@@ -8,6 +8,7 @@ parameters. x', v' are the measured motion at the time of the force sample.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -221,6 +222,27 @@ def _reset(sig, x, p):
         publish(sig, frame, i)
 
 
+@jit
+def contact_learnt_step(sig, x, p, dt):
+    """On a robot that bends: what was learnt after the last contact replaces what was fitted during it."""
+    if sig.learnt != 0:
+        for i in range(2):
+            frame, here = x.frames[i], i == model.place_of(sig.learnt)
+            if sig.learnt_law[i] == model.HERTZ:
+                frame.model, frame.hertz.theta[0] = model.HERTZ, sig.learnt_q[i]
+                frame.hertz_surface = sig.learnt_s if here else frame.hertz_surface
+            elif sig.learnt_law[i] == model.LINEAR:
+                frame.model, frame.line.theta[0] = model.LINEAR, sig.learnt_k[i]
+                frame.line.theta[1] = frame.c_used = sig.learnt_c[i]
+                frame.line_surface = sig.learnt_s if here else frame.line_surface
+            publish(sig, frame, i)
+    contact_step(sig, x, p, dt)
+    for i in range(2):  # before its bending is known, a robot that bends looks like a frame with damping
+        frame = x.frames[i]
+        frame.c_used = sig.frame_c[i] = sig.learnt_c[i]
+    sig.c_hat = sig.frame_c[model.place_of(sig.touch)]
+
+
 TWIN_CONTACT = StageKind(
     "twin-contact",
     contact_step,
@@ -239,4 +261,11 @@ TWIN_CONTACT = StageKind(
     ),
     pack=_pack,
     reset=_reset,
+)
+
+CONTACT_LEARNT = replace(
+    TWIN_CONTACT,
+    name="twin-contact-learnt",
+    step=contact_learnt_step,
+    reads=(*TWIN_CONTACT.reads, "learnt", "learnt_law", "learnt_k", "learnt_q", "learnt_c", "learnt_s"),
 )

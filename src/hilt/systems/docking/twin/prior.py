@@ -14,6 +14,7 @@ from pydantic import Field
 from hilt.core.guard import UNLIMITED, Limits
 from hilt.core.scenario import Section
 from hilt.core.units import Metre, Number, Radian
+from hilt.systems.docking.bending import Bending
 
 
 class CommandLimits(Limits):
@@ -54,6 +55,10 @@ class Prior(Section):
     compliance_error: Number = Field(
         default=0.0, ge=-1, le=1000, description="relative, of the robot's compliance; -1: not known"
     )
+    mode_frequency_error: Number = Field(
+        default=0.0, gt=-1, le=1000, description="relative, of the frequency of the robot's bending"
+    )
+    mode_damping_error: Number = Field(default=0.0, ge=-1, le=1000, description="relative, of the damping of that mode")
     normal_error: Radian = Field(default=0.0, description="angle by which the believed normal of the frames is turned")
     normal_azimuth: Radian = Field(default=0.0, description="direction of that turn, as an angle about the normal")
     normal_doubt: Radian = Field(default=0.0, ge=0, lt=0.5, description="uncertainty of the normal; 0: exact")
@@ -65,6 +70,15 @@ class Prior(Section):
         """C: compliance of the robot, metres per newton."""
         stiffness = scenario.robot.stiffness
         return float((1.0 + self.compliance_error) / stiffness) if stiffness > 0 else 0.0
+
+    def bending(self, scenario: Any) -> Bending | None:
+        """Of a robot whose tip has a motion of its own; a compliance that is not known cannot bend."""
+        give, robot = self.give(scenario), scenario.robot
+        if not (robot.bends and give > 0.0):
+            return None
+        told = robot.bending
+        frequency = told.frequency * (1.0 + self.mode_frequency_error)
+        return Bending(1.0 / give, frequency, told.damping_ratio * (1.0 + self.mode_damping_error))
 
     def robot(self, scenario: Any) -> RobotFigures:
         robot, own = scenario.robot, scenario.robot_lag

@@ -65,6 +65,7 @@ def robot_step(sig, x, p, dt):
     if abs(measured - x.x) < p.believed:
         correct(x, p, measured, dt)
     sig.t_d_hat, sig.T1_hat, sig.T2_hat = x.fit.theta[0], x.fit.theta[1], x.fit.theta[2]
+    sig.x_m_hat, sig.v_m_hat = x.x, x.w
 
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
@@ -98,7 +99,7 @@ TWIN_ROBOT = StageKind(
     "twin-robot",
     robot_step,
     reads=("u_twin", "p_C_W"),
-    writes=("t_d_hat", "T1_hat", "T2_hat"),
+    writes=("t_d_hat", "T1_hat", "T2_hat", "x_m_hat", "v_m_hat"),
     state=record(line=line.PAIR_LINE, x="f8", w="f8", s=3, sw=3, fit=FIT_3),
     params=record(
         **dict.fromkeys(("n_W", "theta", "deviation", "least", "most"), 3),

@@ -17,6 +17,7 @@ from hilt.core.stage import Cycle, StageKind
 from hilt.maths import delay, so3, vec
 from hilt.systems.docking.twin import line, model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs, along
+from hilt.systems.docking.twin.bending.chain import Tip, move_free
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.give_way import tip_speed
 from hilt.systems.docking.twin.space import planes, point
@@ -47,6 +48,32 @@ def sense_on_a_line_step(sig, x, p, dt):
     sig.x_late, _ = line.read(x.line, p.samples, 0)
     sig.v_late, _ = line.read(x.line, p.samples, 1)
     felt(sig, p.give)
+    sig.x_sim, sig.v_sim = vec.dot(n, sig.p_C_des_W), vec.dot(n, sig.v_C_des_W)
+
+
+@jit
+def sense_bending_step(sig, x, p, dt):
+    """On a robot that bends: the tip from the encoders and the measured force, by its own equation; no gain."""
+    n = vec.load(p.n_W)
+    force, at, rate = vec.dot(n, sig.F_mea_W), vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W)
+    if math.isfinite(force):
+        x.force = force
+    if math.isfinite(at) and math.isfinite(rate):
+        x.at, x.rate = at, rate
+    line.push(x.line, x.at, x.rate)
+    sig.F_n = x.force
+    x_m, _ = line.read(x.line, p.samples, 0)
+    v_m, _ = line.read(x.line, p.samples, 1)
+    tip = Tip(sig.bend_k_hat, sig.bend_w_hat, sig.bend_z_hat)
+    if not sig.fresh and sig.touch != 0:
+        frame = model.frame_of(sig, sig.touch)
+        sig.F_n = frame.e * model.force(frame, x.tip, x.tip_v)
+    if sig.learnt != 0:
+        x.tip, x.tip_v = sig.learnt_x, sig.learnt_v
+    force = -0.5 * (x.last_force + sig.F_n)
+    x.tip, x.tip_v = move_free(tip, x.tip, x.tip_v, 0.5 * (x.x_m + x_m), 0.5 * (x.v_m + v_m), force, dt)
+    x.x_m, x.v_m, x.last_force = x_m, v_m, sig.F_n
+    sig.x_late, sig.v_late, sig.x_m_late, sig.v_m_late = x.tip, x.tip_v, x_m, v_m
     sig.x_sim, sig.v_sim = vec.dot(n, sig.p_C_des_W), vec.dot(n, sig.v_C_des_W)
 
 
@@ -122,6 +149,13 @@ def _reset_on_a_line(sig, x, p):
 
 
 @jit
+def _reset_bending(sig, x, p):
+    _reset_on_a_line(sig, x, p)
+    x.tip = x.x_m = x.at - p.samples * p.dt * p.v0
+    x.tip_v = x.v_m = p.v0
+
+
+@jit
 def _reset_in_space(sig, x, p):
     rod = vec.load(p.tip_B)
     tip = vec.add(vec.load(sig.X_WB_sim.p), rod)
@@ -153,6 +187,21 @@ SENSE_ON_A_LINE = StageKind(
     params=record(n_W=3, samples="f8", give="f8", dt="f8", x0="f8", v0="f8", behind="f8"),
     pack=_pack_on_a_line,
     reset=_reset_on_a_line,
+    looks_back=lambda p: p["samples"],
+)
+
+SENSE_BENDING = StageKind(
+    "twin-sense-bending",
+    sense_bending_step,
+    reads=(*_READS, "bend_k_hat", "bend_w_hat", "bend_z_hat", "learnt", "learnt_x", "learnt_v"),
+    writes=(*_WRITES, "x_m_late", "v_m_late"),
+    state=record(
+        line=line.PAIR_LINE,
+        **dict.fromkeys(("force", "at", "rate", "tip", "tip_v", "x_m", "v_m", "last_force"), "f8"),
+    ),
+    params=record(n_W=3, **dict.fromkeys(("samples", "give", "dt", "x0", "v0", "behind"), "f8")),
+    pack=_pack_on_a_line,
+    reset=_reset_bending,
     looks_back=lambda p: p["samples"],
 )
 

@@ -8,12 +8,14 @@ from hilt.compiled import jit
 from hilt.core.stage import Block, Blocks, StageKind
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
-from hilt.systems.docking.twin.body import BODY_IN_SPACE, BODY_ON_A_LINE
+from hilt.systems.docking.twin.bending.command import COMMAND_PLANNED
+from hilt.systems.docking.twin.bending.learn import TWIN_LEARN
+from hilt.systems.docking.twin.body import BODY_IN_SPACE, BODY_LEARNT, BODY_ON_A_LINE
 from hilt.systems.docking.twin.clock import CLOCK_IN_SPACE, CLOCK_ON_A_LINE
 from hilt.systems.docking.twin.command import COMMAND_IN_SPACE, COMMAND_ON_A_LINE
-from hilt.systems.docking.twin.contact import TWIN_CONTACT
+from hilt.systems.docking.twin.contact import CONTACT_LEARNT, TWIN_CONTACT
 from hilt.systems.docking.twin.robot import TWIN_ROBOT
-from hilt.systems.docking.twin.sense import SENSE_IN_SPACE, SENSE_ON_A_LINE
+from hilt.systems.docking.twin.sense import SENSE_BENDING, SENSE_IN_SPACE, SENSE_ON_A_LINE
 from hilt.systems.docking.two_bodies import TWO_BODIES, two_bodies_step
 
 
@@ -21,8 +23,26 @@ def uses_twin(scenario: Any) -> bool:
     return bool(scenario.compensate.method == "twin")
 
 
+def _bends(scenario: Any) -> bool:
+    """Whether the controller believes that the robot's tip has a motion of its own."""
+    believed = scenario.believed
+    return believed.prior.bending(believed) is not None
+
+
 def _on_a_line(scenario: Any) -> bool:
     return uses_twin(scenario) and not scenario.rotates
+
+
+def _stiff_on_a_line(scenario: Any) -> bool:
+    return _on_a_line(scenario) and not _bends(scenario)
+
+
+def _stiff(scenario: Any) -> bool:
+    return uses_twin(scenario) and not _bending_on_a_line(scenario)
+
+
+def _bending_on_a_line(scenario: Any) -> bool:
+    return _on_a_line(scenario) and _bends(scenario)
 
 
 def _in_space(scenario: Any) -> bool:
@@ -45,16 +65,21 @@ def twin_blocks(beliefs: Callable[[Any], TwinBeliefs]) -> Blocks:
         return Block(name, kind, beliefs, when, starts_first)
 
     return (
-        block("twin_sense", SENSE_ON_A_LINE, _on_a_line),  # 1
+        block("twin_sense", SENSE_ON_A_LINE, _stiff_on_a_line),  # 1
+        block("twin_sense", SENSE_BENDING, _bending_on_a_line),  # 1
         block("twin_sense", SENSE_IN_SPACE, _in_space),  # 1, 3: normals
         block("twin_robot", TWIN_ROBOT),  # 7
-        block("twin_contact", TWIN_CONTACT),  # 2, 3
-        block("twin_balance", TWIN_BALANCE),  # 5: exit
+        block("twin_contact", TWIN_CONTACT, _stiff),  # 2, 3
+        block("twin_contact", CONTACT_LEARNT, _bending_on_a_line),  # 2, 3
+        block("twin_balance", TWIN_BALANCE, _stiff),  # 5: exit
+        block("twin_balance", TWIN_LEARN, _bending_on_a_line),  # 5: exit
         block("twin_clock", CLOCK_ON_A_LINE, _on_a_line),  # 6
         block("twin_clock", CLOCK_IN_SPACE, _in_space),  # 6
-        block("twin_body", BODY_ON_A_LINE, _on_a_line),  # 4, 5
+        block("twin_body", BODY_ON_A_LINE, _stiff_on_a_line),  # 4, 5
+        block("twin_body", BODY_LEARNT, _bending_on_a_line),  # 4, 5
         block("twin_body", BODY_IN_SPACE, _in_space),  # 4, 5
         Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, uses_twin, starts_first=True),
-        block("twin_command", COMMAND_ON_A_LINE, _on_a_line, starts_first=True),  # 8, 9, 10
+        block("twin_command", COMMAND_ON_A_LINE, _stiff_on_a_line, starts_first=True),  # 8, 9, 10
+        block("twin_command", COMMAND_PLANNED, _bending_on_a_line, starts_first=True),  # 8, 9, 10
         block("twin_command", COMMAND_IN_SPACE, _in_space, starts_first=True),  # 8, 9, 10
     )

@@ -1,0 +1,51 @@
+"""Method twin on robots that bend: 144 of them, and what the controller is told wrong about each.
+
+Dead time 0 to 30 ms, three servos of second order with a lag of 10 ms, 0.3 to 2 N/µm at the tip, a mode of 8 to 20 Hz with a
+damping ratio of 0.05; the sensor is 2 ms late. Told wrong, drawn anew for each seed: what twin_runs draws, stiffness and
+frequency of the bending by up to 10 %, its damping by up to 50 %.
+"""
+
+import numpy as np
+
+from hilt.systems.docking.paper import twin_runs
+from hilt.systems.docking.paper.twin_runs import Robot, Runs
+
+SERVO_LAG, SENSOR = 10, 2  # ms
+
+
+def bending(dead: int, zeta: float, stiffness: float, mode: float) -> Robot:
+    """`dead` in ms, stiffness in N/µm, mode in Hz."""
+    return (
+        f"robot.kind={'delay+second-order' if dead else 'second-order'}",
+        f"robot.delay={dead + SERVO_LAG + SENSOR} ms",
+        f"robot.pure_delay={dead} ms",
+        f"robot.damping_ratio={zeta}",
+        f"sensor.delay={SENSOR} ms",
+        f"robot.stiffness={stiffness} N/um",
+        f"robot.mode_frequency={mode} Hz",
+    )
+
+
+ROBOTS = [
+    bending(dead, zeta, stiffness, mode)
+    for dead in (0, 10, 20, 30)
+    for zeta in (0.5, 0.7, 1.0)
+    for stiffness in (0.3, 0.5, 1.0, 2.0)
+    for mode in (8, 12, 20)
+]
+
+
+def wrong(seed: int) -> dict[str, float]:
+    draw = np.random.default_rng([seed, 17]).uniform
+    stiffness, frequency = draw(-0.1, 0.1, 2)
+    return {
+        **twin_runs.wrong(seed),
+        "compliance_error": 1 / (1 + stiffness) - 1,
+        "mode_frequency_error": frequency,
+        "mode_damping_error": draw(-0.5, 0.5),
+    }
+
+
+def run(every: int, seeds: range, mode: str, n: float = 5) -> Runs:
+    """Every so many of the robots."""
+    return twin_runs.run(robots=ROBOTS[::every], seeds=seeds, mode=mode, n=n, told=wrong)

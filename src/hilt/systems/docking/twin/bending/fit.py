@@ -1,0 +1,216 @@
+"""The parameters of bending and frame that explain the samples of a contact, a few samples of work at a time.
+
+    ẍ = ω_f² (x_m - x) + 2ζ_f ω_f (ẋ_m - ẋ) - F/m_t        the tip, moved by the encoders and the measured force
+    f = k (x - s) e + c ẋ e,  c = 2ζ_c √(k m)               the frame's force there, or (q (x - s) e)^(3/2) after Hertz
+    Σ (F - f)²/σ² + (θ - θ_0)ᵀ C⁻¹ (θ - θ_0)  ->  least      θ = ln K_f, ln ω_f, ln ζ_f, ln k, ζ_c, s, x(0), ẋ(0)
+
+With the measured force on the tip the problem is nearly linear, and does not depend on when the model touches. The derivatives
+with respect to θ are carried along every step of the tip; each pass over the samples gives the normal equations of one step
+of Levenberg and Marquardt. While ω_f is uncertain, the descent begins at several frequencies: there are several minima.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.bending.knowledge import AT, DAMPED, KEEP, PLACE, SIZE, SPEED, STIFF, K, W, Z, solve
+from hilt.systems.docking.twin.bending.samples import place
+
+ITERATIONS = 15
+ENOUGH = 0.02  # of the cost: nothing is left to gain
+AWAY = np.array([0.0, -0.6, 0.6, -1.2, 1.2])  # deviations of ln ω_f
+SETTLED = 0.01  # deviation of ln ω_f below which there is no doubt which minimum it is
+AS_GOOD = 9.0  # of the cost: 3σ
+HOPELESS_AFTER, HOPELESS = 5, 3.0  # passes, times the least cost of another start
+DAMPING = (-0.2, 0.6)  # of ζ_c
+FARTHEST = 1.5  # of the logarithms, from where they began
+
+RESULT = record(
+    law="i8",
+    used="i8",
+    **dict.fromkeys(("cost", "at", "v", "doubt"), "f8"),
+    **dict.fromkeys(("told", "theta"), SIZE),
+    **dict.fromkeys(("left", "precision"), ("f8", (SIZE, SIZE))),
+    C=("f8", (KEEP, KEEP)),
+)
+FIT = record(
+    **dict.fromkeys(("law", "e", "attempt", "iteration", "sample", "used"), "i8"),
+    **dict.fromkeys(("at", "v", "cost", "lowest", "damping", "here_at", "here_v", "deviation"), "f8"),
+    **dict.fromkeys(("start", "theta", "here", "here_right", "right", "dx", "dv", "row", "step"), SIZE),
+    **dict.fromkeys(("left", "here_left", "L"), ("f8", (SIZE, SIZE))),
+    ends=len(AWAY),
+    found=len(AWAY),
+)
+
+
+@jit
+def law_force(law, k, c, depth, rate):
+    """(f, ∂f/∂δ, ∂f/∂δ', ∂f/∂ ln k) of the frame."""
+    if law == model.HERTZ:
+        root = math.sqrt(k * max(depth, 0.0))
+        return root**3, 1.5 * k * root, 0.0, 1.5 * root**3
+    return k * depth + c * rate, k, c, k * depth + 0.5 * c * rate
+
+
+@jit
+def _begin_pass(fit):
+    for i in range(SIZE):
+        fit.right[i] = fit.dx[i] = fit.dv[i] = 0.0
+        for j in range(SIZE):
+            fit.left[i, j] = 0.0
+    fit.dx[AT] = fit.dv[SPEED] = 1.0
+    fit.at, fit.v, fit.cost, fit.used, fit.sample = fit.theta[AT], fit.theta[SPEED], 0.0, 0, 1
+
+
+@jit
+def go_on(fit, bank, p, dt, most):
+    """Up to `most` samples of a pass; how many are left of `most` when it ends."""
+    theta, law, e = fit.theta, fit.law, float(fit.e)
+    w, rub, k, s = math.exp(theta[W]), math.exp(theta[Z] + theta[W]), math.exp(theta[STIFF]), theta[PLACE]
+    stiff, over, c_full = w * w, w * w / math.exp(theta[K]), 2.0 * math.sqrt(k * p.mass)
+    c, h = theta[DAMPED] * c_full, dt / p.steps
+    whole = 1.0 + rub * h + 0.25 * stiff * h * h
+    at, v = fit.at, fit.v
+    while fit.sample < bank.count and most > 0:
+        here, after = place(bank, fit.sample - 1), place(bank, fit.sample)
+        fit.sample += 1
+        most -= 1
+        x0, v0, F0 = bank.x_m[here], bank.v_m[here], bank.force[here]
+        x1, v1, F1 = bank.x_m[after], bank.v_m[after], bank.force[after]
+        for part in range(p.steps):
+            share = (part + 0.5) / p.steps
+            bent, rate = x0 + share * (x1 - x0) - at - 0.5 * h * v, v0 + share * (v1 - v0) - v
+            force = F0 + share * (F1 - F0)
+            a = (stiff * bent + 2.0 * rub * rate - over * force) / whole
+            for j in range(SIZE):
+                if j in (STIFF, DAMPED, PLACE):
+                    continue
+                push = -stiff * (fit.dx[j] + 0.5 * h * fit.dv[j]) - 2.0 * rub * fit.dv[j]
+                if j == K:
+                    push += over * force
+                elif j == W:
+                    push += 2.0 * (stiff * bent + rub * rate - over * force) - a * (rub * h + 0.5 * stiff * h * h)
+                elif j == Z:
+                    push += 2.0 * rub * rate - a * rub * h
+                da = push / whole
+                fit.dx[j] += h * (fit.dv[j] + 0.5 * h * da)
+                fit.dv[j] += h * da
+            at, v = at + h * (v + 0.5 * h * a), v + h * a
+        if F1 * e >= p.threshold:
+            _compare(fit, law, k, c, c_full, (at - s) * e, v * e, F1 * e, e)
+    fit.at, fit.v = at, v
+    return most
+
+
+@jit
+def _compare(fit, law, k, c, c_full, depth, rate, felt, e):
+    """One sample of the force."""
+    f, f_x, f_v, f_k = law_force(law, k, c, depth, rate)
+    r = felt - f
+    fit.cost += r * r
+    fit.used += 1
+    for j in range(SIZE):
+        fit.row[j] = (f_x * fit.dx[j] + f_v * fit.dv[j]) * e
+    fit.row[STIFF] += f_k
+    fit.row[PLACE] -= f_x * e
+    if law == model.LINEAR:
+        fit.row[DAMPED] += c_full * rate
+    for j in range(SIZE):
+        fit.right[j] += fit.row[j] * r
+        for i in range(j + 1):
+            fit.left[j, i] += fit.row[j] * fit.row[i]
+
+
+@jit
+def _weigh(fit, result, variance):
+    """The normal equations, with what was known before."""
+    cost = fit.cost / variance
+    for i in range(SIZE):
+        fit.right[i] /= variance
+        for j in range(SIZE):
+            away = fit.theta[j] - result.told[j]
+            fit.right[i] -= result.precision[i, j] * away
+            cost += (fit.theta[i] - result.told[i]) * result.precision[i, j] * away
+            if j <= i:
+                fit.left[i, j] = fit.left[i, j] / variance + result.precision[i, j]
+    return cost
+
+
+@jit
+def _descended(fit, result, variance):
+    """After a pass: whether this descent is over; if not, fit.theta is where the next pass has to be."""
+    cost = _weigh(fit, result, variance)
+    fit.iteration += 1
+    if cost < fit.lowest:
+        gained, fit.lowest, fit.damping = fit.lowest - cost, cost, 0.2 * fit.damping
+        for i in range(SIZE):
+            fit.here[i], fit.here_right[i] = fit.theta[i], fit.right[i]
+            for j in range(i + 1):
+                fit.here_left[i, j] = fit.left[i, j]
+        fit.here_at, fit.here_v = fit.at, fit.v
+        if gained < ENOUGH:
+            return True
+    else:
+        fit.damping = min(10.0 * fit.damping, 1e6)
+    if fit.iteration >= ITERATIONS or (fit.iteration >= HOPELESS_AFTER and fit.lowest > HOPELESS * result.cost):
+        return True
+    for i in range(SIZE):
+        for j in range(i + 1):
+            fit.left[i, j] = fit.here_left[i, j]
+        fit.left[i, i] *= 1.0 + fit.damping
+    if not solve(fit.left, fit.here_right, fit.L, fit.step):
+        return True
+    for i in range(SIZE):
+        fit.theta[i] = fit.here[i] + fit.step[i]
+    for i in range(PLACE - 1):
+        fit.theta[i] = min(max(fit.theta[i], fit.start[i] - FARTHEST), fit.start[i] + FARTHEST)
+    fit.theta[DAMPED] = min(max(fit.theta[DAMPED], DAMPING[0]), DAMPING[1])
+    return False
+
+
+@jit
+def _set_out(fit):
+    """A descent from another frequency."""
+    for i in range(SIZE):
+        fit.theta[i] = fit.start[i]
+    fit.theta[W] += AWAY[fit.attempt] * fit.deviation
+    fit.lowest, fit.damping, fit.iteration = math.inf, 1e-3, 0
+    _begin_pass(fit)
+
+
+@jit
+def begin(fit, result, law, e, deviation):
+    """From fit.start; `result` has what was known before, and will have what was found."""
+    fit.law, fit.e, fit.attempt, fit.deviation = law, e, 0, deviation
+    result.law, result.cost, result.doubt, result.used = law, math.inf, 0.0, 0
+    for attempt in range(len(AWAY)):
+        fit.ends[attempt] = math.inf
+    _set_out(fit)
+
+
+@jit
+def judge(fit, result, variance):
+    """After a pass; whether the fit is complete."""
+    if not _descended(fit, result, variance):
+        _begin_pass(fit)
+        return False
+    fit.ends[fit.attempt], fit.found[fit.attempt] = fit.lowest, fit.here[W]
+    if fit.lowest < result.cost:
+        result.cost, result.used = fit.lowest, fit.used
+        result.at, result.v = fit.here_at, fit.here_v
+        for i in range(SIZE):
+            result.theta[i] = fit.here[i]
+            for j in range(i + 1):
+                result.left[i, j] = fit.here_left[i, j]
+    fit.attempt += 1
+    if fit.attempt < len(AWAY) and fit.deviation > SETTLED:
+        _set_out(fit)
+        return False
+    # Another frequency that explains the contact nearly as well is not ruled out: the next contact starts there, too.
+    for attempt in range(len(AWAY)):
+        if fit.ends[attempt] < result.cost + AS_GOOD:
+            result.doubt = max(result.doubt, abs(fit.found[attempt] - result.theta[W]))
+    return True

@@ -1,0 +1,254 @@
+"""What a contact shows about a robot that bends and about the frame, learnt in the flight after it.
+
+A tick does a bounded part of the work. When it is complete, bending, frames, the place of the tip and the loss of the contact
+are replaced at once. The loss is that of the damped oscillation
+    λ = 1 - exp[-2ζ_c (π - 2 asin ζ_c)/√(1 - ζ_c²)]
+and ζ_c counts only where neither noise nor a wrong sensor delay could explain it.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import Cycle, StageKind
+from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
+from hilt.systems.docking.twin.bending.chain import Tip, move_free
+from hilt.systems.docking.twin.bending.fit import FIT, RESULT, begin, go_on, judge
+from hilt.systems.docking.twin.bending.knowledge import (
+    ALL,
+    AT,
+    DAMPED,
+    KEEP,
+    KNOWLEDGE,
+    NO_LAW,
+    PLACE,
+    SIZE,
+    SPEED,
+    STIFF,
+    K,
+    W,
+    Z,
+    describe,
+    extract,
+    solve,
+    update,
+)
+from hilt.systems.docking.twin.bending.samples import BANK, KEPT, PAST, clear, place, remember
+from hilt.systems.docking.twin.contact import BEGINS, ENDS
+
+IDLE, FITTING, CATCHING_UP = 0, 1, 2
+DEVIATIONS = 3.0  # of ζ_c
+BADLY = 3.0  # cost per sample of a law that does not explain the contact
+LONGEST = 0.001  # s, of a step
+WORK = 80  # steps of the tip a tick, for a tick of 1 ms or less
+
+
+@jit
+def _prepare(sig, x, p, result, law):
+    """What is known before the fit, and where it starts."""
+    bank, i = x.banks[1 - x.filling], model.place_of(x.of)
+    describe(x.known, p, i, law)
+    extract(x.known, i, result.told, result.C)
+    result.told[PLACE], result.told[AT], result.told[SPEED] = x.place, bank.tip[bank.first], bank.tip_v[bank.first]
+    for a in range(SIZE):
+        for b in range(SIZE):
+            result.precision[a, b] = 0.0
+    for column in range(KEEP):
+        for a in range(KEEP):
+            x.unit[a] = 1.0 if a == column else 0.0
+        solve(result.C, x.unit, x.L, x.column)
+        for a in range(KEEP):
+            result.precision[a, column] = x.column[a]
+    result.precision[PLACE, PLACE], result.precision[AT, AT] = 1.0 / p.place**2, 1.0 / p.at**2
+    result.precision[SPEED, SPEED] = 1.0 / p.speed**2
+    for a in range(SIZE):
+        x.fit.start[a] = result.told[a]
+    x.fit.start[STIFF] = math.log(x.q if law == model.HERTZ else x.k)
+    if law != x.model:  # Hertz's surface is touched earlier than that of a spring which is as strong at the peak
+        x.fit.start[PLACE] += x.of * (0.25 if law == model.LINEAR else -0.25) * x.peak / x.k
+
+
+@jit
+def _start(sig, x, p):
+    """A contact has ended: its bank is closed and the fit begins."""
+    x.of = x.e
+    i = model.place_of(x.of)
+    x.filling = 1 - x.filling
+    clear(x.banks[x.filling])
+    x.place, x.k, x.q, x.model = sig.frame_s[i], sig.frame_k[i], sig.frame_q[i], sig.frame_model[i]
+    x.met, x.tried, x.phase = x.known.law[i], 0, FITTING
+    law = x.met if x.met != NO_LAW else model.LINEAR
+    _prepare(sig, x, p, x.results[0], law)
+    begin(x.fit, x.results[0], law, x.of, math.sqrt(x.known.C[W, W]))
+
+
+@jit
+def _fitted(sig, x, p):
+    """A fit is complete; the other law is tried if none explained a contact yet, or this one does not explain this contact."""
+    first, other = x.results[0], x.results[1]
+    if x.tried == 0 and (x.met == NO_LAW or first.cost > BADLY * first.used):
+        law = model.HERTZ if first.law == model.LINEAR else model.LINEAR
+        _prepare(sig, x, p, other, law)
+        for a in range(STIFF):
+            x.fit.start[a] = first.theta[a]
+        x.tried = 1
+        begin(x.fit, other, law, x.of, 0.0)
+        return
+    x.chosen = 1 if x.tried == 1 and other.cost < first.cost else 0
+    result = x.results[x.chosen]
+    describe(x.known, p, model.place_of(x.of), result.law)
+    x.tip, x.tip_v, x.sample, x.phase = result.at, result.v, 0, CATCHING_UP
+
+
+@jit
+def _catch_up(x, p, dt, most):
+    """The tip since the contact, by the new bending; True when it is at the newest sample."""
+    result, bank, old = x.results[x.chosen], x.banks[x.filling], x.banks[1 - x.filling]
+    if bank.lost:
+        x.tip, x.tip_v = bank.tip[place(bank, bank.count - 1)], bank.tip_v[place(bank, bank.count - 1)]
+        return True
+    tip = Tip(math.exp(result.theta[K]), math.exp(result.theta[W]), math.exp(result.theta[Z]))
+    while x.sample < bank.count and most > 0:
+        after = place(bank, x.sample)
+        x1, v1, F1 = bank.x_m[after], bank.v_m[after], bank.force[after]
+        if x.sample == 0:
+            last = place(old, old.count - 1)
+            x0, v0, F0 = old.x_m[last], old.v_m[last], old.force[last]
+        else:
+            here = place(bank, x.sample - 1)
+            x0, v0, F0 = bank.x_m[here], bank.v_m[here], bank.force[here]
+        x.tip, x.tip_v = move_free(tip, x.tip, x.tip_v, 0.5 * (x0 + x1), 0.5 * (v0 + v1), -0.5 * (F0 + F1), dt)
+        x.sample += 1
+        most -= 1
+    return x.sample == bank.count
+
+
+@jit
+def loss_of(zc):
+    return 1.0 - math.exp(-2.0 * zc * (math.pi - 2.0 * math.asin(zc)) / math.sqrt(1.0 - zc * zc))
+
+
+@jit
+def damping_of(x, p, i):
+    """ζ_c of frame i, 0 where something else could explain it."""
+    if x.known.law[i] != model.LINEAR:
+        return 0.0
+    zc, k = x.known.value[DAMPED + 2 * i], math.exp(x.known.value[STIFF + 2 * i])
+    least = 0.5 * math.sqrt(k / p.mass) * (0.03 * p.delay + 20e-6)  # a wrong sensor delay looks like damping
+    return zc if zc > DEVIATIONS * math.sqrt(x.known.C[DAMPED + 2 * i, DAMPED + 2 * i]) + least else 0.0
+
+
+@jit
+def _adopt(sig, x, p):
+    """Everything at once."""
+    result, i = x.results[x.chosen], model.place_of(x.of)
+    for column in range(SIZE):
+        for a in range(SIZE):
+            x.fit.right[a] = 1.0 if a == column else 0.0
+        if not solve(result.left, x.fit.right, x.fit.L, x.fit.step):
+            return
+        for a in range(SIZE):
+            x.P[a, column] = x.fit.step[a]
+    update(x.known, i, result, x.P, x.G)
+    for a in range(ALL):
+        x.known.C[a, a] += p.drift[a] ** 2
+    x.known.C[W, W] += result.doubt**2
+    sig.bend_k_hat, sig.bend_w_hat = math.exp(x.known.value[K]), math.exp(x.known.value[W])
+    sig.bend_z_hat = math.exp(x.known.value[Z])
+    for side in range(2):
+        k, law = math.exp(x.known.value[STIFF + 2 * side]), x.known.law[side]
+        sig.learnt_law[side] = law
+        if law == model.HERTZ:
+            sig.learnt_q[side], sig.learnt_c[side] = k, 0.0
+        else:
+            sig.learnt_k[side], sig.learnt_c[side] = k, 2.0 * damping_of(x, p, side) * math.sqrt(k * p.mass)
+    sig.loss = loss_of(damping_of(x, p, i))
+    sig.learnt_s, sig.learnt_x, sig.learnt_v, sig.learnt = result.theta[PLACE], x.tip, x.tip_v, x.of
+
+
+@jit
+def _work(sig, x, p, dt):
+    if x.phase == FITTING:
+        result = x.results[x.tried]
+        left = go_on(x.fit, x.banks[1 - x.filling], p, dt, p.work)
+        if left > 0 and judge(x.fit, result, p.variance):
+            _fitted(sig, x, p)
+    elif x.phase == CATCHING_UP and sig.touch == 0 and _catch_up(x, p, dt, 8 * p.work):
+        _adopt(sig, x, p)
+        x.phase = IDLE
+
+
+@jit
+def learn_step(sig, x, p, dt):
+    sig.learnt = 0
+    if sig.touch_event == BEGINS:
+        x.e, x.peak = sig.touch, 0.0
+        sig.loss = loss_of(damping_of(x, p, model.place_of(x.e)))
+    x.peak = max(x.peak, abs(sig.F_n))
+    ends = sig.touch_event == ENDS
+    remember(x.banks[x.filling], p.past, sig, sig.touch != 0 or ends)
+    if ends:
+        _start(sig, x, p)
+    else:
+        _work(sig, x, p, dt)
+
+
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    bending, dt = beliefs.bending, loop.period
+    assert bending is not None, "only for a robot that bends"
+    p.delay, p.mass, p.threshold = beliefs.sensor_delay, beliefs.mass, beliefs.threshold
+    p.past = min(int(PAST / dt), KEPT // 2)
+    p.steps = max(1, math.ceil(dt / LONGEST - 1e-9))
+    p.work = max(1, round(WORK * max(dt, LONGEST) / LONGEST / p.steps))
+    peak = beliefs.approach_speed * math.sqrt(beliefs.stiffness * beliefs.mass)
+    p.variance = beliefs.force_noise**2 + 1e-4 + (1e-3 * peak) ** 2
+    told = bending.stiffness, bending.frequency, max(bending.damping_ratio, 1e-3), beliefs.stiffness
+    p.told = (*np.log(told), 0.0, np.log(beliefs.stiffness), 0.0)
+    p.hertz = math.log(beliefs.stiffness * peak ** (-1.0 / 3.0))  # as deep at its peak as the spring
+    p.deviation = (0.06, 0.1, 0.4, 0.4, 0.05, 0.4, 0.05)
+    p.drift = (0.002, 0.002, 0.01, 0.01, 0.001, 0.01, 0.001)
+    p.place, p.at, p.speed = 1e-3, 0.0025 * beliefs.approach_speed, 0.05 * beliefs.approach_speed
+
+
+@jit
+def _reset(sig, x, p):
+    for a in range(ALL):
+        x.known.value[a], x.known.C[a, a] = p.told[a], p.deviation[a] ** 2
+    x.known.law[0] = x.known.law[1] = NO_LAW
+    sig.learnt_law[0] = sig.learnt_law[1] = NO_LAW
+    sig.bend_k_hat, sig.bend_w_hat, sig.bend_z_hat = math.exp(p.told[K]), math.exp(p.told[W]), math.exp(p.told[Z])
+
+
+TWIN_LEARN = StageKind(
+    "twin-learn",
+    learn_step,
+    reads=(
+        *("x_m_late", "v_m_late", "x_late", "v_late", "F_n", "touch", "touch_event", "loss"),
+        *("frame_s", "frame_k", "frame_q", "frame_model", "bend_k_hat", "bend_w_hat", "bend_z_hat"),
+    ),
+    writes=(
+        *("bend_k_hat", "bend_w_hat", "bend_z_hat", "loss"),
+        *("learnt", "learnt_law", "learnt_k", "learnt_q", "learnt_c", "learnt_s", "learnt_x", "learnt_v"),
+    ),
+    state=record(
+        banks=(BANK, (2,)),
+        known=KNOWLEDGE,
+        fit=FIT,
+        results=(RESULT, (2,)),
+        **dict.fromkeys(("filling", "e", "of", "phase", "tried", "chosen", "met", "model", "sample"), "i8"),
+        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v"), "f8"),
+        **dict.fromkeys(("unit", "column"), KEEP),
+        **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
+        G=("f8", (2, KEEP)),
+    ),
+    params=record(
+        **dict.fromkeys(("told", "deviation", "drift"), ALL),
+        **dict.fromkeys(("delay", "mass", "variance", "threshold", "hertz", "place", "at", "speed"), "f8"),
+        **dict.fromkeys(("past", "steps", "work"), "i8"),
+    ),
+    pack=_pack,
+    reset=_reset,
+)

@@ -1,0 +1,214 @@
+"""A plan of command accelerations, for a robot whose tip moves by itself.
+
+11 blocks of command acceleration over the next 80 ms, so that the tip follows the reference:
+    Σ w_i [(x - r)² + t_v² (ẋ - ṙ)²] + ρ Σ L_b a_b²  ->  least,      40 rows of 2 ms, |a_b| ≤ A
+
+Every tick the last plan is moved on by T, run through the nonlinear model, and corrected by one Newton step; the derivatives
+of the rows with respect to the blocks are made in advance, for contacts that begin or end at row 0, 8, … 40. They depend on
+the motor, the bending and the frame ahead, so they are made again when one of them was learnt anew.
+"""
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.systems.docking.twin import model
+from hilt.systems.docking.twin.bending.chain import move_motor
+
+EDGES = np.array([0, 1, 2, 4, 6, 8, 11, 14, 18, 23, 30, 40])  # rows
+BLOCKS, ROWS, ROW = 11, 40, 0.002
+PLACES, APART = 6, 8  # where a contact begins or ends: rows 0, 8, … 40
+SPEED_TIME = 0.004  # t_v, s
+LAST = 4.0  # weight of the last row
+SWEEPS, ENOUGH = 12, 1e-3  # of A
+
+PLAN = record(a=BLOCKS)
+SET = record(S=("f8", (ROWS, BLOCKS)), dS=("f8", (ROWS, BLOCKS)), H=("f8", (BLOCKS, BLOCKS)), inverse=("f8", (BLOCKS, BLOCKS)))
+SETS = record(
+    sets=(SET, (2 * PLACES,)),
+    new=SET,  # being made
+    L=("f8", (BLOCKS, BLOCKS)),
+    **dict.fromkeys(("making", "part"), "i8"),
+    **dict.fromkeys(("tip", "frame"), 3),
+    motor=2,
+)
+PARTS = 3 * BLOCKS + 1  # of the work on a set
+
+
+def shifts(dt: float) -> np.ndarray:
+    """The plan a time dt later: mean of the old plan over each block; nothing is planned after its end."""
+    edges = EDGES * ROW
+    matrix = np.zeros((BLOCKS, BLOCKS))
+    for new in range(BLOCKS):
+        low, high = edges[new] + dt, edges[new + 1] + dt
+        for old in range(BLOCKS):
+            matrix[new, old] = max(0.0, min(high, edges[old + 1]) - max(low, edges[old])) / (high - low)
+    return matrix
+
+
+def first(dt: float) -> np.ndarray:
+    """Weights of the blocks in the mean over the first dt."""
+    edges = EDGES * ROW
+    return np.array([max(0.0, min(dt, edges[b + 1]) - edges[b]) / dt for b in range(BLOCKS)])
+
+
+@jit
+def weight(i):
+    return LAST if i == ROWS - 1 else 1.0
+
+
+@jit
+def _derive(x, b, begins, ends):
+    """Column b of S, Ṡ: rows per unit of acceleration in block b, the tip pressing on the frame in rows begins … ends."""
+    u = du = x_m = v_m = at = v = 0.0
+    K_f, w, z = x.tip[0], x.tip[1], x.tip[2]
+    k, c = x.frame[0], x.frame[1]
+    stiff, rub = w * w, z * w
+    over = stiff / K_f
+    for i in range(ROWS):
+        a = 1.0 if EDGES[b] <= i < EDGES[b + 1] else 0.0
+        u_next, du = u + ROW * (du + 0.5 * ROW * a), du + ROW * a
+        x_m_next, v_m_next = move_motor(x_m, v_m, x.motor[0], x.motor[1], u, u_next, ROW)
+        pressed = over if begins <= i < ends else 0.0
+        push = stiff * (0.5 * (x_m + x_m_next) - at - 0.5 * ROW * v) + 2.0 * rub * (0.5 * (v_m + v_m_next) - v)
+        push -= pressed * (k * (at + 0.5 * ROW * v) + c * v)
+        whole = 1.0 + rub * ROW + 0.25 * stiff * ROW * ROW + pressed * (0.25 * ROW * ROW * k + 0.5 * ROW * c)
+        a_tip = push / whole
+        at, v = at + ROW * (v + 0.5 * ROW * a_tip), v + ROW * a_tip
+        u, x_m, v_m = u_next, x_m_next, v_m_next
+        x.new.S[i, b], x.new.dS[i, b] = at, v
+
+
+@jit
+def _weigh(made, b, rho):
+    """Row b of H, up to its diagonal."""
+    for d in range(b + 1):
+        made.H[b, d] = 0.0
+    for i in range(ROWS):
+        s, ds = weight(i) * made.S[i, b], weight(i) * SPEED_TIME * SPEED_TIME * made.dS[i, b]
+        for d in range(b + 1):
+            made.H[b, d] += s * made.S[i, d] + ds * made.dS[i, d]
+    for d in range(b):
+        made.H[d, b] = made.H[b, d]
+    made.H[b, b] += rho * (EDGES[b + 1] - EDGES[b])
+
+
+@jit
+def _factor(H, L):
+    """Cholesky's."""
+    for i in range(BLOCKS):
+        for j in range(i + 1):
+            total = H[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total**0.5 if i == j else total / L[j, j]
+
+
+@jit
+def _invert(made, L, column):
+    """One column of H⁻¹."""
+    for i in range(BLOCKS):
+        total = 1.0 if i == column else 0.0
+        for k in range(i):
+            total -= L[i, k] * made.inverse[k, column]
+        made.inverse[i, column] = total / L[i, i]
+    for i in range(BLOCKS - 1, -1, -1):
+        total = made.inverse[i, column]
+        for k in range(i + 1, BLOCKS):
+            total -= L[k, i] * made.inverse[k, column]
+        made.inverse[i, column] = total / L[i, i]
+
+
+@jit
+def begin(x, tip, frame, T1, T2):
+    """From now on the sets are made for these."""
+    x.tip[0], x.tip[1], x.tip[2] = tip.k, tip.w, tip.z
+    x.frame[0], x.frame[1] = frame.k, frame.c if frame.model == model.LINEAR else 0.0
+    x.motor[0], x.motor[1] = T1, T2
+    x.making, x.part = 2 * PLACES, 0
+
+
+@jit
+def go_on(x, rho, parts):
+    """Do `parts` parts of that work; a set is replaced when it is complete."""
+    for _ in range(parts):
+        if x.making == 0:
+            return
+        number = x.making - 1
+        middle = number % PLACES * APART
+        begins, ends = (middle, ROWS) if number < PLACES else (0, middle)
+        if x.part < BLOCKS:
+            _derive(x, x.part, begins, ends)
+        elif x.part < 2 * BLOCKS:
+            _weigh(x.new, x.part - BLOCKS, rho)
+        elif x.part == 2 * BLOCKS:
+            _factor(x.new.H, x.L)
+        else:
+            _invert(x.new, x.L, x.part - 2 * BLOCKS - 1)
+        x.part += 1
+        if x.part == PARTS:
+            _replace(x.sets[number], x.new)
+            x.making, x.part = number, 0
+
+
+@jit
+def _replace(old, new):
+    for b in range(BLOCKS):
+        for i in range(ROWS):
+            old.S[i, b], old.dS[i, b] = new.S[i, b], new.dS[i, b]
+        for d in range(BLOCKS):
+            old.H[b, d], old.inverse[b, d] = new.H[b, d], new.inverse[b, d]
+
+
+@jit
+def which(starts_inside, changes_at):
+    """The set for a contact that begins or ends at row `changes_at`, 40 for never."""
+    place = min((changes_at + APART // 2) // APART, PLACES - 1)
+    return place + (PLACES if starts_inside else 0)
+
+
+@jit
+def _confine(a, g, step, H, A):
+    """The best step within |a_b| ≤ A, by projected Gauss-Seidel on H step + g = 0; g becomes what is left of it."""
+    gained = 0.0
+    for b in range(BLOCKS):
+        step[b] = min(max(a[b] + step[b], -A), A) - a[b]
+        gained -= 0.5 * g[b] * step[b]
+    for b in range(BLOCKS):
+        for d in range(BLOCKS):
+            g[d] += H[b, d] * step[b]
+    for b in range(BLOCKS):
+        gained -= 0.5 * g[b] * step[b]
+    # Clipped, the step may be worse than none.
+    for b in range(BLOCKS):
+        if gained < 0.0:
+            for d in range(BLOCKS):
+                g[d] -= H[b, d] * step[b]
+            step[b] = 0.0
+    for _ in range(SWEEPS):
+        most = 0.0
+        for b in range(BLOCKS):
+            change = min(max(a[b] + step[b] - g[b] / H[b, b], -A), A) - a[b] - step[b]
+            step[b] += change
+            most = max(most, abs(change))
+            for d in range(BLOCKS):
+                g[d] += H[b, d] * change
+        if most < ENOUGH * A:
+            break
+
+
+@jit
+def improve(a, g, step, made, A):
+    """One Newton step from the plan a with gradient g, within |a_b| ≤ A."""
+    beyond = False
+    for b in range(BLOCKS):
+        total = 0.0
+        for d in range(BLOCKS):
+            total -= made.inverse[b, d] * g[d]
+        step[b] = total
+        if not abs(a[b] + total) <= A:
+            beyond = True
+    if beyond:
+        _confine(a, g, step, made.H, A)
+    for b in range(BLOCKS):
+        a[b] += step[b]
