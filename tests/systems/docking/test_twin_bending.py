@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from hilt import job
 from hilt.systems.docking.docking import DOCKING
@@ -75,24 +74,23 @@ def test_a_plan_moved_on_keeps_its_velocity(dt):
 
 
 @given(st.integers(0, 1000), st.floats(0.01, 3.0))
-def test_an_improved_plan_is_nearly_the_best_within_its_limits(seed, A):
-    """Within the limits, and nine tenths of what the best step gains where the blocks hardly act on each other."""
+def test_an_improved_plan_is_the_best_within_its_limits(seed, A):
+    """Conditions of Karush, Kuhn and Tucker: no slope inside the limits, and at a limit none that leads back inside."""
     draw = np.random.default_rng(seed)
     made = np.zeros(1, plan.SET).view(np.recarray)[0]
-    root = draw.normal(size=(plan.BLOCKS, plan.BLOCKS)) + 8.0 * np.eye(plan.BLOCKS)
+    root = draw.normal(size=(plan.BLOCKS, plan.BLOCKS)) + 3.0 * np.eye(plan.BLOCKS)
     made.H[:] = root.T @ root
     made.inverse[:] = np.linalg.inv(made.H)
     a, g = draw.uniform(-A, A, plan.BLOCKS), draw.normal(scale=5.0, size=plan.BLOCKS)
     before = a.copy()
-    plan.improve(a, g.copy(), np.zeros(plan.BLOCKS), made, A)
+    work = np.zeros(1, plan.WORK).view(np.recarray)[0]
+    for _ in range(4):  # ticks; one may end before all limits are found
+        plan.improve(a, g + made.H @ (a - before), np.zeros(plan.BLOCKS), made, A, work)
+    slope, tolerance = g + made.H @ (a - before), 1e-9 * np.abs(made.H).max() * A
     assert np.abs(a).max() <= A * (1 + 1e-12)
-
-    def cost(step):
-        return g @ step + 0.5 * step @ made.H @ step
-
-    bounds = list(zip(-A - before, A - before, strict=True))
-    best = minimize(cost, np.zeros(plan.BLOCKS), jac=lambda step: g + made.H @ step, bounds=bounds, method="L-BFGS-B")
-    assert cost(a - before) <= 0.9 * best.fun + 1e-6
+    assert np.all(np.where(a >= A, slope <= tolerance, True))
+    assert np.all(np.where(a <= -A, slope >= -tolerance, True))
+    assert np.abs(slope[np.abs(a) < A]).max(initial=0.0) <= tolerance
 
 
 def contact_samples(law=model.LINEAR, zeta=0.02, noise=0.0):

@@ -23,6 +23,7 @@ from hilt.systems.docking.analysis.bound import effective_mass
 # Contact, factors of its stiffness and of the robot's delays; of a Hertz contact the secant stiffness at its peak.
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
 GOOD_ENOUGH = 0.02
+REHEARSED = "rehearsed"  # the guarded mode, with a clock that is given
 LOOKS = 32  # ticks from one look at the force to the next
 MOST_TICKS = 50_000  # of one case: more would delay the start of a run too much
 
@@ -97,7 +98,7 @@ def believed_world(scenario: Any, plan: Plan, kind: str, stiffness: float, slowe
                 }
             ),
             "compensate": scenario.compensate.model_copy(
-                update={"mode": "realtime", "sensor_delay": scenario.assumed_sensor_delay}
+                update={"mode": REHEARSED, "sensor_delay": scenario.assumed_sensor_delay}
             ),
             "limits": scenario.limits.model_copy(update={"command_acceleration_ratio": n}),
             "collisions": 1,
@@ -160,7 +161,6 @@ class Rehearsal:
         made, self._run = system.diagram(used), system.many(used, _rehearse_step)
         p = self._p[0]
         p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
-        p.twin_clock.realtime = 0
         self._ideal = world.contact.stiffness * peak_depth(kind, world, plan.speed)
         self._ticks = np.full(1, -(-ticks_of(world) // LOOKS) * LOOKS)
         self._memory = [np.zeros(1, dtype) for dtype in (system.row, made.x, made.w) * 2]

@@ -81,6 +81,13 @@ def on_pure_delay(delay: int, method: str, mode: str = "guarded") -> Runs:
 
 
 @functools.cache
+def second_order_touches(n: float) -> Runs:
+    """First touches in real time on robots with a servo."""
+    robots = twin_runs.SECOND_ORDER[: SIZE.robots]
+    return twin_runs.run("collisions=1", robots=robots, seeds=_first(max(SIZE.seeds, 5)), mode="realtime", n=n)
+
+
+@functools.cache
 def bending(mode: str) -> Runs:
     """Robots that bend; five seeds are enough for 144 robots."""
     return twin_bending.run(SIZE.every_bending, _first(min(SIZE.seeds, 5)), mode)
@@ -124,21 +131,31 @@ def trace(method: str, mode: str = "guarded") -> job.Result:
     return job.simulate(*job.find("docking", "twin", [f"compensate.method={method}", f"compensate.mode={mode}"]))
 
 
-def bound_at(delay: int, n: float) -> float:
+def bound_of(robot: twin_runs.Robot, n: float) -> float:
     """Least CoF of a first touch in real time, just after a tick."""
-    values = scenario(
-        "table1",
-        "compensate.method=twin",
-        f"robot.delay={delay} ms",
-        "sensor.noise=0.5 N",
-        f"limits.command_acceleration_ratio={n}",
-    )
-    found = cof_just_after_tick(values)
-    assert found is not None, "a pure delay has a closed form"
+    limit = f"limits.command_acceleration_ratio={n}"
+    found = cof_just_after_tick(scenario("table1", "compensate.method=twin", "sensor.noise=0.5 N", limit, *robot))
+    assert found is not None, "a linear contact has one"
     return found
+
+
+def bound_at(delay: int, n: float) -> float:
+    return bound_of(PURE[DELAYS.index(delay)], n)
 
 
 def forget() -> None:
     """After SIZE was changed."""
-    for grid in (guarded, realtime, bending, touches, touches_by_phase, on_pure_delay, pida, six, six_touches, troubles):
+    for grid in (
+        guarded,
+        realtime,
+        second_order_touches,
+        bending,
+        touches,
+        touches_by_phase,
+        on_pure_delay,
+        pida,
+        six,
+        six_touches,
+        troubles,
+    ):
         grid.cache_clear()

@@ -8,7 +8,7 @@ from hilt.compiled import jit
 from hilt.core.stage import Block, Blocks, StageKind
 from hilt.systems.docking.twin.balance import TWIN_BALANCE
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
-from hilt.systems.docking.twin.bending.command import COMMAND_PLANNED
+from hilt.systems.docking.twin.bending.command import COMMAND_BENDING, COMMAND_PLANNED
 from hilt.systems.docking.twin.bending.learn import TWIN_LEARN
 from hilt.systems.docking.twin.body import BODY_IN_SPACE, BODY_LEARNT, BODY_ON_A_LINE
 from hilt.systems.docking.twin.clock import CLOCK_IN_SPACE, CLOCK_ON_A_LINE
@@ -45,6 +45,18 @@ def _bending_on_a_line(scenario: Any) -> bool:
     return _on_a_line(scenario) and _bends(scenario)
 
 
+def _planned(scenario: Any) -> bool:
+    """In real time a plan brakes a stiff robot with a servo as hard as the bound supposes; the governor, faster, does not."""
+    if not _stiff_on_a_line(scenario) or scenario.compensate.mode != "realtime":
+        return False
+    believed = scenario.believed
+    return bool(believed.prior.robot(believed).T2 > 0.0 and believed.prior.give(believed) == 0.0)
+
+
+def _governed(scenario: Any) -> bool:
+    return _stiff_on_a_line(scenario) and not _planned(scenario)
+
+
 def _in_space(scenario: Any) -> bool:
     return uses_twin(scenario) and bool(scenario.rotates)
 
@@ -79,7 +91,8 @@ def twin_blocks(beliefs: Callable[[Any], TwinBeliefs]) -> Blocks:
         block("twin_body", BODY_LEARNT, _bending_on_a_line),  # 4, 5
         block("twin_body", BODY_IN_SPACE, _in_space),  # 4, 5
         Block("bodies", SLOWED_BODIES, lambda s: s.two_bodies, uses_twin, starts_first=True),
-        block("twin_command", COMMAND_ON_A_LINE, _stiff_on_a_line, starts_first=True),  # 8, 9, 10
-        block("twin_command", COMMAND_PLANNED, _bending_on_a_line, starts_first=True),  # 8, 9, 10
+        block("twin_command", COMMAND_ON_A_LINE, _governed, starts_first=True),  # 8, 9, 10
+        block("twin_command", COMMAND_PLANNED, _planned, starts_first=True),  # 8, 9, 10
+        block("twin_command", COMMAND_BENDING, _bending_on_a_line, starts_first=True),  # 8, 9, 10
         block("twin_command", COMMAND_IN_SPACE, _in_space, starts_first=True),  # 8, 9, 10
     )

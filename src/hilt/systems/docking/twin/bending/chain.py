@@ -51,7 +51,7 @@ def move_free(tip, x, v, x_m, v_m, force, dt):
 
 @jit
 def move_tip(tip, frame, x, v, x_m, v_m, dt):
-    """The same against the frame."""
+    """The same against the frame; a tip that does not bend is where the encoders see it (`move`)."""
     stiff, rub = tip.w * tip.w, tip.z * tip.w
     push = stiff * (x_m - x - 0.5 * dt * v) + 2.0 * rub * (v_m - v)
     whole = 1.0 + rub * dt + 0.25 * stiff * dt * dt
@@ -68,5 +68,7 @@ def move_tip(tip, frame, x, v, x_m, v_m, dt):
 def move(tip, frame, now, T1, T2, u_before, u_after, dt):
     """Motor and tip a step later."""
     x_m, v_m = move_motor(now.x_m, now.v_m, T1, T2, u_before, u_after, dt)
+    if tip.k <= 0.0:
+        return Moving(x_m, v_m, x_m, v_m)
     x, v = move_tip(tip, frame, now.x, now.v, 0.5 * (now.x_m + x_m), 0.5 * (now.v_m + v_m), dt)
     return Moving(x_m, v_m, x, v)

@@ -1,4 +1,4 @@
-"""Steps 8 to 10 for a robot that bends, on a line: the state when the newest command takes effect, the reference, the plan.
+"""Steps 8 to 10 by a plan, on a line: for a robot that bends, and for a stiff one in real time.
 
 At t + t_d the command u(t) has taken effect. The motor's state then follows from the commands already given; the tip's from
 its observer at the time of the force, over the delay of the sensor on remembered encoder values, then with the motor. The
@@ -6,6 +6,7 @@ reference is the twin at the plan's rows, by its own clock.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,10 +20,13 @@ from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.bending import plan
 from hilt.systems.docking.twin.bending.chain import Moving, Tip, move, move_tip
 from hilt.systems.docking.twin.command import command_the_body
+from hilt.systems.docking.twin.contact import ENDS
 from hilt.systems.docking.twin.governor import clip
 from hilt.systems.docking.twin.predict import acceleration, clock_ahead
 
 LONGEST = 0.002  # s, of a step
+SMOOTHING = 0.002  # s, ρ^¼
+RIGID = Tip(0.0, 0.0, 0.0)
 PARTS = 8  # of the work on the plan's derivatives, in a tick of 2 ms or less
 
 
@@ -59,7 +63,10 @@ def at_present(sig, x, p, tip, frame, dt):
 @jit
 def when_it_arrives(sig, x, p, tip, frame, dt):
     """Motor and tip at t + t_d."""
-    at, v = at_present(sig, x, p, tip, frame, dt)
+    if tip.k > 0.0:
+        at, v = at_present(sig, x, p, tip, frame, dt)
+    else:
+        at, v = sig.x_m_hat, sig.v_m_hat
     now = Moving(sig.x_m_hat, sig.v_m_hat, at, v)
     t_d, steps = sig.t_d_hat, steps_over(sig.t_d_hat)
     if steps == 0:
@@ -157,9 +164,9 @@ def command_planned_step(sig, x, p, dt):
     at, v = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, p.tip_B), vec.dot(n, sig.V_WB_sim.v)
     line.push(x.encoder, vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W))
     line.push(x.commands, sig.u_twin, 0.0)
-    tip = bending_of(sig)
+    tip = bending_of(sig) if p.bends else RIGID
     frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1)
-    if sig.learnt != 0:
+    if sig.learnt != 0 if p.bends else sig.touch_event == ENDS:
         plan.begin(x.sets, tip, frame, sig.T1_hat, sig.T2_hat)
     plan.go_on(x.sets, p.rho, p.parts if x.ready else plan.PARTS * 2 * plan.PLACES)  # before the first motion all at once
     x.ready = 1
@@ -168,7 +175,7 @@ def command_planned_step(sig, x, p, dt):
     move_on(x, p)
     made = look(sig, x, p, tip, frame, start, sig.u_twin, sig.du_twin)
     descend(x, made, p.rho)
-    plan.improve(x.plan.a, x.g, x.step, made, p.A)
+    plan.improve(x.plan.a, x.g, x.step, made, p.A, x.work)
     u, du = steer(sig, x, p, dt)
 
     # -F̂·(path of the body - path of the command)
@@ -184,11 +191,12 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.A, p.V, p.mass = beliefs.most_acceleration, beliefs.most_speed, beliefs.mass
     p.at_rest, p.samples, p.dt = beliefs.at_rest, beliefs.sensor_delay / loop.period, loop.period
     p.shift, p.first = plan.shifts(loop.period), plan.first(loop.period)
-    p.rho, p.lag = 0.003**4, beliefs.robot.lag
+    p.rho, p.lag = SMOOTHING**4, beliefs.robot.lag
     p.parts = max(1, round(PARTS * max(loop.period, LONGEST) / LONGEST))
     bending = beliefs.bending
-    assert bending is not None, "only for a robot that bends"
-    p.tip = (bending.stiffness, bending.frequency, bending.damping_ratio)
+    p.bends = bending is not None
+    if bending is not None:
+        p.tip = (bending.stiffness, bending.frequency, bending.damping_ratio)
     p.motor, p.stiffness = (beliefs.robot.T1, beliefs.robot.T2), beliefs.stiffness
     p.back = max(p.samples, (1.6 * beliefs.robot.t_d + 3e-3) / loop.period) + 1.0
 
@@ -209,14 +217,27 @@ def _reset(sig, x, p):
     line.fill(x.encoder, sig.u_twin - (p.dt + p.lag) * v, v, p.dt)
 
 
-COMMAND_PLANNED = StageKind(
-    "twin-command-planned",
-    command_planned_step,
-    reads=(
-        *("X_WB_sim", "V_WB_sim", "x_sim", "x_late", "v_late", "F_hat_W", "touch", "learnt", "p_C_W", "v_C_W"),
-        *("clock_rate", "clock_slope", "clock_aim", "t_d_hat", "T1_hat", "T2_hat", "x_m_hat", "v_m_hat"),
-        *("bend_k_hat", "bend_w_hat", "bend_z_hat", *model.SIGNALS, "u_twin", "du_twin"),
+_READS = (
+    *(
+        "X_WB_sim",
+        "V_WB_sim",
+        "x_sim",
+        "F_hat_W",
+        "touch",
+        "touch_event",
+        "p_C_W",
+        "v_C_W",
+        "clock_rate",
+        "clock_slope",
+        "clock_aim",
     ),
+    *("t_d_hat", "T1_hat", "T2_hat", "x_m_hat", "v_m_hat", *model.SIGNALS, "u_twin", "du_twin"),
+)
+
+COMMAND_BENDING = StageKind(
+    "twin-command-bending",
+    command_planned_step,
+    reads=(*_READS, "x_late", "v_late", "learnt", "bend_k_hat", "bend_w_hat", "bend_z_hat"),
     writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
     state=record(
         port=PORT,
@@ -225,13 +246,14 @@ COMMAND_PLANNED = StageKind(
         commands=line.PAIR_LINE,
         plan=plan.PLAN,
         sets=plan.SETS,
+        work=plan.WORK,
         **dict.fromkeys(("r", "dr", "e", "de"), plan.ROWS),
         **dict.fromkeys(("g", "step"), plan.BLOCKS),
     ),
     params=record(
         **dict.fromkeys(("n_W", "tip_B"), 3),
         **dict.fromkeys(("mass", "A", "V", "samples", "dt", "rho", "lag", "back", "stiffness"), "f8"),
-        **dict.fromkeys(("at_rest", "parts"), "i8"),
+        **dict.fromkeys(("at_rest", "parts", "bends"), "i8"),
         tip=3,
         motor=2,
         shift=("f8", (plan.BLOCKS, plan.BLOCKS)),
@@ -241,3 +263,5 @@ COMMAND_PLANNED = StageKind(
     reset=_reset,
     looks_back=lambda p: p["back"],
 )
+
+COMMAND_PLANNED = replace(COMMAND_BENDING, name="twin-command-planned", reads=_READS)

@@ -8,6 +8,8 @@ of the rows with respect to the blocks are made in advance, for contacts that be
 the motor, the bending and the frame ahead, so they are made again when one of them was learnt anew.
 """
 
+import math
+
 import numpy as np
 
 from hilt.compiled import jit
@@ -20,9 +22,10 @@ BLOCKS, ROWS, ROW = 11, 40, 0.002
 PLACES, APART = 6, 8  # where a contact begins or ends: rows 0, 8, … 40
 SPEED_TIME = 0.004  # t_v, s
 LAST = 4.0  # weight of the last row
-SWEEPS, ENOUGH = 12, 1e-3  # of A
+ROUNDS = 12  # of the search for the blocks at their limits
 
 PLAN = record(a=BLOCKS)
+WORK = record(free=("i8", BLOCKS), fixed=("i8", BLOCKS), out=BLOCKS, L=("f8", (BLOCKS, BLOCKS)))
 SET = record(S=("f8", (ROWS, BLOCKS)), dS=("f8", (ROWS, BLOCKS)), H=("f8", (BLOCKS, BLOCKS)), inverse=("f8", (BLOCKS, BLOCKS)))
 SETS = record(
     sets=(SET, (2 * PLACES,)),
@@ -64,7 +67,7 @@ def _derive(x, b, begins, ends):
     K_f, w, z = x.tip[0], x.tip[1], x.tip[2]
     k, c = x.frame[0], x.frame[1]
     stiff, rub = w * w, z * w
-    over = stiff / K_f
+    over = stiff / K_f if K_f > 0.0 else 0.0
     for i in range(ROWS):
         a = 1.0 if EDGES[b] <= i < EDGES[b + 1] else 0.0
         u_next, du = u + ROW * (du + 0.5 * ROW * a), du + ROW * a
@@ -74,7 +77,10 @@ def _derive(x, b, begins, ends):
         push -= pressed * (k * (at + 0.5 * ROW * v) + c * v)
         whole = 1.0 + rub * ROW + 0.25 * stiff * ROW * ROW + pressed * (0.25 * ROW * ROW * k + 0.5 * ROW * c)
         a_tip = push / whole
-        at, v = at + ROW * (v + 0.5 * ROW * a_tip), v + ROW * a_tip
+        if K_f <= 0.0:
+            at, v = x_m_next, v_m_next
+        else:
+            at, v = at + ROW * (v + 0.5 * ROW * a_tip), v + ROW * a_tip
         u, x_m, v_m = u_next, x_m_next, v_m_next
         x.new.S[i, b], x.new.dS[i, b] = at, v
 
@@ -168,37 +174,97 @@ def which(starts_inside, changes_at):
 
 
 @jit
-def _confine(a, g, step, H, A):
-    """The best step within |a_b| ≤ A, by projected Gauss-Seidel on H step + g = 0; g becomes what is left of it."""
-    gained = 0.0
-    for b in range(BLOCKS):
-        step[b] = min(max(a[b] + step[b], -A), A) - a[b]
-        gained -= 0.5 * g[b] * step[b]
-    for b in range(BLOCKS):
-        for d in range(BLOCKS):
-            g[d] += H[b, d] * step[b]
-    for b in range(BLOCKS):
-        gained -= 0.5 * g[b] * step[b]
-    # Clipped, the step may be worse than none.
-    for b in range(BLOCKS):
-        if gained < 0.0:
-            for d in range(BLOCKS):
-                g[d] -= H[b, d] * step[b]
-            step[b] = 0.0
-    for _ in range(SWEEPS):
-        most = 0.0
-        for b in range(BLOCKS):
-            change = min(max(a[b] + step[b] - g[b] / H[b, b], -A), A) - a[b] - step[b]
-            step[b] += change
-            most = max(most, abs(change))
-            for d in range(BLOCKS):
-                g[d] += H[b, d] * change
-        if most < ENOUGH * A:
-            break
+def _outwards(at, slope, A):
+    """Whether a block is at a limit beyond which the cost would fall."""
+    return (at >= A and slope < 0.0) or (at <= -A and slope > 0.0)
 
 
 @jit
-def improve(a, g, step, made, A):
+def _free(fixed, free):
+    """The numbers of the blocks that are not fixed, and how many."""
+    count = 0
+    for b in range(BLOCKS):
+        if fixed[b] == 0:
+            free[count] = b
+            count += 1
+    return count
+
+
+@jit
+def _release(a, g, step, A, fixed):
+    """Let go of the block that gains most by leaving its limit; whether there is one."""
+    best, most = -1, 0.0
+    for b in range(BLOCKS):
+        if fixed[b] == 1 and not _outwards(a[b] + step[b], g[b], A) and abs(g[b]) > most:
+            best, most = b, abs(g[b])
+    if best >= 0:
+        fixed[best] = 0
+    return best >= 0
+
+
+@jit
+def _newton(g, H, L, free, count, out):
+    """out = -H⁻¹ g of the free blocks, by Cholesky's factor."""
+    for i in range(count):
+        for j in range(i + 1):
+            total = H[free[i], free[j]]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total**0.5 if i == j else total / L[j, j]
+    for i in range(count):
+        total = -g[free[i]]
+        for k in range(i):
+            total -= L[i, k] * out[k]
+        out[i] = total / L[i, i]
+    for i in range(count - 1, -1, -1):
+        total = out[i]
+        for k in range(i + 1, count):
+            total -= L[k, i] * out[k]
+        out[i] = total / L[i, i]
+
+
+@jit
+def _room(at, change, A):
+    """Which share of a change keeps a block within |a| ≤ A."""
+    if at + change > A:
+        return max(0.0, (A - at) / change)
+    if at + change < -A:
+        return max(0.0, (-A - at) / change)
+    return 1.0
+
+
+@jit
+def _confine(a, g, step, H, A, work):
+    """The best step within |a_b| ≤ A, by active sets.
+
+    Each round goes along Newton's direction of the free blocks until one meets its limit, so the cost never rises. What a tick
+    leaves undone, the next one continues.
+    """
+    for b in range(BLOCKS):
+        step[b] = 0.0
+        work.fixed[b] = 1 if _outwards(a[b], g[b], A) else 0
+    for _ in range(ROUNDS):
+        count = _free(work.fixed, work.free)
+        _newton(g, H, work.L, work.free, count, work.out)
+        share, first = 1.0, -1
+        for i in range(count):
+            room = _room(a[work.free[i]] + step[work.free[i]], work.out[i], A)
+            if room < share:
+                share, first = room, i
+        for i in range(count):
+            b, change = work.free[i], share * work.out[i]
+            if i == first:
+                change = math.copysign(A, work.out[i]) - a[b] - step[b]  # exactly at its limit
+                work.fixed[b] = 1
+            step[b] += change
+            for d in range(BLOCKS):
+                g[d] += H[b, d] * change
+        if first < 0 and not _release(a, g, step, A, work.fixed):
+            return
+
+
+@jit
+def improve(a, g, step, made, A, work):
     """One Newton step from the plan a with gradient g, within |a_b| ≤ A."""
     beyond = False
     for b in range(BLOCKS):
@@ -209,6 +275,6 @@ def improve(a, g, step, made, A):
         if not abs(a[b] + total) <= A:
             beyond = True
     if beyond:
-        _confine(a, g, step, made.H, A)
+        _confine(a, g, step, made.H, A, work)
     for b in range(BLOCKS):
         a[b] += step[b]
