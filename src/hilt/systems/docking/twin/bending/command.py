@@ -25,7 +25,7 @@ from hilt.systems.docking.twin.governor import clip
 from hilt.systems.docking.twin.predict import acceleration, clock_ahead
 
 LONGEST = 0.002  # s, of a step
-SMOOTHING = 0.002  # s, ρ^¼
+SMOOTHING = 0.003  # s, ρ^¼
 RIGID = Tip(0.0, 0.0, 0.0)
 PARTS = 8  # of the work on the plan's derivatives, in a tick of 2 ms or less
 
