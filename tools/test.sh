@@ -13,7 +13,7 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
 BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py
-    tests/reproduce tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
+    tests/reproduce tests/systems/docking/test_twin_bending.py tests/sweeps/test_cuda.py tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
 FAILED=$(mktemp -d)
 trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
@@ -36,13 +36,13 @@ once_more() {
 sh tools/browser.sh &
 fetched=$!
 # What most tests need is compiled once, by two processes side by side.
-.venv/bin/python tools/warm.py aerial freefloat &
+.venv/bin/python tools/warm.py aerial freefloat docking:bending &
 warmed=$!
-.venv/bin/python tools/warm.py docking payload
+.venv/bin/python tools/warm.py docking payload docking:twin
 wait $warmed
-# Three workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
+# Four workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
 # shellcheck disable=SC2046,SC2086
-kept main -n 3 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
+kept main -n 4 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
     once_more main $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
 echo "the lab; beside it, at idle priority, theory, fuzz, reports, systems, stages with bounds checks, numerics without the compiler"
