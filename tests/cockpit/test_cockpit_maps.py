@@ -187,7 +187,7 @@ def test_a_sweep_waits_while_a_robot_is_in_use(cockpit):
 
 def test_a_sweep_ends_with_its_server_and_the_next_one_can_continue_it(tmp_path):
     with server(tmp_path / "runs", tmp_path / "first.txt") as first:
-        name = start(first, *LONG, seeds=10)
+        name = start(first, *LONG, seeds=50)  # long enough for a busy machine
         wait_for(lambda: chart(first, name).get("done"), COMPILED)
         (pid,) = computing(first)
         os.kill(pid, signal.SIGSTOP)  # as while a robot is in use: it cannot see by itself that the server has gone
