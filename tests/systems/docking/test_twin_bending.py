@@ -269,6 +269,15 @@ def test_contact_as_in_space_on_a_robot_that_bends(robot, mode):
 
 
 @compiled
+@pytest.mark.parametrize("robot", ROBOTS[1:], ids=str)
+def test_a_hertz_contact_is_told_from_a_linear_one(robot):
+    rows, cov, cof = bending(*changes_of(*robot), "contact.kind=hertz")
+    assert rows["learnt_law"][-1].tolist() == [model.HERTZ, model.HERTZ]
+    assert np.abs(cov - 1).max() < 0.01
+    assert np.abs(cof[2:] - 1).max() < 0.05
+
+
+@compiled
 def test_bending_that_is_not_told_costs_a_lot():
     """What the tip's observer, the plan and the learning are for."""
     _, _, cof = bending("prior.compliance_error=-1")

@@ -41,7 +41,7 @@ from hilt.systems.docking.twin.contact import BEGINS, ENDS
 
 IDLE, FITTING, CATCHING_UP = 0, 1, 2
 DEVIATIONS = 3.0  # of ζ_c
-BADLY = 3.0  # cost per sample of a law that does not explain the contact
+BADLY, WORSE = 1.4, 2.0  # cost per sample of a law that does not explain a contact: the first with a frame, another one
 LONGEST = 0.001  # s, of a step
 WORK = 80  # steps of the tip a tick, for a tick of 1 ms or less
 
@@ -87,15 +87,13 @@ def _start(sig, x, p):
 
 @jit
 def _fitted(sig, x, p):
-    """A fit is complete; the other law is tried if none explained a contact yet, or this one does not explain this contact."""
+    """A fit is complete; the other law is tried if this one does not explain the contact."""
     first, other = x.results[0], x.results[1]
-    if x.tried == 0 and (x.met == NO_LAW or first.cost > BADLY * first.used):
+    if x.tried == 0 and first.cost > (BADLY if x.met == NO_LAW else WORSE) * first.used:
         law = model.HERTZ if first.law == model.LINEAR else model.LINEAR
         _prepare(sig, x, p, other, law)
-        for a in range(STIFF):
-            x.fit.start[a] = first.theta[a]
         x.tried = 1
-        begin(x.fit, other, law, x.of, 0.0)
+        begin(x.fit, other, law, x.of, math.sqrt(x.known.C[W, W]))
         return
     x.chosen = 1 if x.tried == 1 and other.cost < first.cost else 0
     result = x.results[x.chosen]
