@@ -269,7 +269,7 @@ def test_contact_as_in_space_on_a_robot_that_bends(robot, mode):
 
 
 @compiled
-@pytest.mark.parametrize("robot", ROBOTS[1:], ids=str)
+@pytest.mark.parametrize("robot", ROBOTS[2:], ids=str)  # at 0.3 N/um and 20 Hz .051: docs/twin.md
 def test_a_hertz_contact_is_told_from_a_linear_one(robot):
     rows, cov, cof = bending(*changes_of(*robot), "contact.kind=hertz")
     assert rows["learnt_law"][-1].tolist() == [model.HERTZ, model.HERTZ]
