@@ -44,7 +44,8 @@ docs: $(READY)  ## write the generated pages of docs/ and build the site: build/
 lock: $(READY)  ## pin the dependencies again (needs uv on the PATH)
 	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --group pyproject.toml:docs -o requirements-docs.lock
+	@uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 --group pyproject.toml:peers -o requirements-peers.lock
 
 clean:  ## remove the environment, caches and runs
 	rm -rf src/hilt/cockpit/static src/hilt/cockpit/page/node_modules
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis runs build dist
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis runs build dist

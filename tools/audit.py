@@ -1,4 +1,4 @@
-"""Known vulnerabilities of what hilt depends on: the packages of both locks, and what the cockpit's page is bundled from.
+"""Known vulnerabilities of what hilt depends on: the packages of all locks, and what the cockpit's page is bundled from.
 
     python tools/audit.py          0: none is known, or a service does not answer (a sentence says so); 1: each is named
 
@@ -21,7 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = "https://api.osv.dev"
 LIMIT = 15.0  # s
-LOCKS = ("requirements.lock", "requirements-docs.lock")  # what runs and tests hilt; what builds its site
+# What runs and tests hilt; what builds its site; what its drivers are tested against.
+LOCKS = ("requirements.lock", "requirements-docs.lock", "requirements-peers.lock")
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^ \\;]+)", re.M)
 
 

@@ -32,14 +32,18 @@ once_more() {
     kept "$part" --last-failed -n 0 "$@"
 }
 
-# What the browser's tests need is fetched beside; without it they are skipped, and a sentence says what is missing.
+# What the browser's tests need, and the peers of the drivers, are fetched beside; without them those tests are skipped, and a sentence
+# says what is missing.
 sh tools/browser.sh &
 fetched=$!
+sh tools/peers.sh &
+peers=$!
 # What most tests need is compiled once, by two processes side by side.
 .venv/bin/python tools/warm.py aerial freefloat docking:bending &
 warmed=$!
 .venv/bin/python tools/warm.py docking payload docking:twin
 wait $warmed
+wait $peers || true
 # Four workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
 # shellcheck disable=SC2046,SC2086
 kept main -n 4 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||

@@ -1,0 +1,26 @@
+"""Programs of others that speak the devices' protocols: installed by tools/peers.sh into an environment of their own."""
+
+import functools
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PYTHON = ROOT / ".venv-peers" / "bin" / "python"
+
+
+@functools.cache
+def _missing(module: str) -> str:
+    if not PYTHON.exists():
+        return f"the peer {module} is not installed: run tools/peers.sh"
+    tried = subprocess.run([PYTHON, "-P", "-c", f"import {module}"], capture_output=True, text=True)
+    return f"the peer {module} does not work here: {tried.stderr.strip().splitlines()[-1]}" if tried.returncode else ""
+
+
+def python_with(module: str) -> str:
+    """The Python that can import a peer; without it the test is skipped, with one sentence."""
+    missing = _missing(module)
+    if missing:
+        pytest.skip(missing)
+    return str(PYTHON)

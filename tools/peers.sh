@@ -1,0 +1,18 @@
+#!/bin/sh
+# The independent programs that drivers and emulators are tested against, in an environment of their own: .venv-peers (half a minute,
+# 700 MB). Tests start them as processes (tests/peers.py); where one is missing they are skipped, and a sentence says so.
+set -eu
+ENVIRONMENT=.venv-peers
+
+if ! cmp -s requirements-peers.lock $ENVIRONMENT/requirements-peers.lock; then
+    echo "hilt test: installing the peers of the drivers (once, about half a minute)"
+    rm -rf $ENVIRONMENT
+    .venv/bin/python -m venv $ENVIRONMENT
+    # Wheels only: a platform without one has no such peer, and nothing is compiled for minutes.
+    timeout 300 $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check --retries 1 install \
+        --only-binary :all: --require-hashes -r requirements-peers.lock || {
+        echo "hilt test: the peers of requirements-peers.lock could not be installed; their tests are skipped" >&2
+        exit 2
+    }
+    cp requirements-peers.lock $ENVIRONMENT/requirements-peers.lock
+fi
