@@ -209,6 +209,57 @@ def test_bias_is_set_on_the_users_word_only():
         read_until(driver, out, lambda: abs(out["f"][0, 2] - 4.0) < 1e-5)
 
 
+@contextmanager
+def onrobot(**keys):
+    settings = NetFTSettings(dialect="onrobot", stale=LONG, frozen=0.0, **keys)
+    calibration = ft.Calibration(settings.counts_per_force, settings.counts_per_torque)
+    with NetFTBox(Load(), calibration, 200.0, dialect="onrobot") as box:
+        driver = NetFT(settings)
+        driver.open(box.address, box.port, LONG)
+        try:
+            yield box, driver, np.zeros(1, WRENCH)
+        finally:
+            driver.stop()
+
+
+def test_onrobot_counts_rate_filter_and_bias_are_its_own():
+    with onrobot(rate=500.0, filter=150.0) as (box, driver, out):
+        read_until(driver, out, lambda: driver.used > 5)
+        assert (round(box.rate), ft.FILTERS[box.filter], box.refused) == (500, 150.0, 0)
+        assert out["f"][0] == pytest.approx(LOAD[0], abs=1e-4)
+        assert out["tau"][0] == pytest.approx(LOAD[1], abs=1e-5)
+        driver.bias()
+        read_until(driver, out, lambda: abs(out["f"][0, 2]) < 1e-3)
+        assert box.biases == 1
+        driver._request(ft.BIAS, 0)  # as an ATI sensor would be biased: here it means the opposite
+        read_until(driver, out, lambda: abs(out["f"][0, 2] - LOAD[0][2]) < 1e-3)
+        assert box.biases == 1
+
+
+def test_onrobot_any_status_bit_is_an_error():
+    with onrobot() as (box, driver, out):
+        read_until(driver, out, lambda: driver.used > 5)
+        box.status = 1 << 4
+        until(lambda: driver.read(out) == faults.SENSOR_STATUS)
+        assert driver.words() == ["status 0x00000010"]
+        box.status = 0
+        until(lambda: driver.read(out) == faults.NONE)
+
+
+def test_an_ati_sensor_takes_neither_rate_nor_filter():
+    with pytest.raises(ValueError, match="on its web page"):
+        NetFTSettings(counts_per_force=1e6, counts_per_torque=1e6, stale=LONG, frozen=0.0, rate=500.0)
+    with pytest.raises(ValueError, match="filter is 20 Hz; the sensor has 0, 500, 150"):
+        NetFTSettings(dialect="onrobot", stale=LONG, frozen=0.0, filter=20.0)
+    with pytest.raises(ValueError, match=r"rate is 2 Hz; it must be 3\.94 to 1000 Hz"):
+        NetFTSettings(dialect="onrobot", stale=LONG, frozen=0.0, rate=2.0)
+    with NetFTBox(Load(), CALIBRATION, 500.0) as box, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect((box.address, box.port))
+        client.send(ft.encode_request(ft.SPEED, 10))
+        until(lambda: box.refused == 1)
+        assert round(box.rate) == 500
+
+
 @pytest.mark.parametrize(
     ("switch", "value", "fault"),
     [

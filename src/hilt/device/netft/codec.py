@@ -6,13 +6,16 @@
 Counts become newtons and newton metres by the sensor's calibration (counts per newton, counts per newton metre) here.
 The status bits are those of the Ethernet sensors that speak RDT; older boxes name the low bits differently, but bit 31 is the
 sum of all errors on all of them, so the driver relies on that bit and the words only explain it.
+Boxes of OnRobot and OptoForce speak a dialect: the bias command has a number of samples that switches it on or off, two more
+commands set speed and filter, and any bit in the status word is an error.
 """
 
 import struct
 from dataclasses import dataclass
 
 START, STOP, BIAS = 0x0002, 0x0000, 0x0042
-COMMANDS = (START, STOP, BIAS)
+FILTER, SPEED = 0x0081, 0x0082  # of OnRobot only
+COMMANDS = (START, STOP, BIAS, FILTER, SPEED)
 PORT = 49152
 
 OK, BAD_LENGTH, BAD_HEADER, BAD_COMMAND = 0, 1, 2, 3
@@ -38,6 +41,25 @@ STATUS_WORDS = {
     31: "error",
 }
 COUNT_MIN, COUNT_MAX = -(1 << 31), (1 << 31) - 1
+FILTERS = (0.0, 500.0, 150.0, 50.0, 15.0, 5.0, 1.5)  # [Hz] cut-off frequency, by the number sent with FILTER; 0 for none
+PERIODS = (1, 254)  # [ms] between two records, sent with SPEED
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Where the boxes that speak RDT differ."""
+
+    bias_on: int  # number of samples of the bias command that zeroes the sensor
+    bias_off: int | None  # and the one that returns to its own zero
+    faulty: int  # bits of the status word, each of which is an error
+    saturated: int
+    settable: bool  # whether it takes SPEED and FILTER
+
+
+DIALECTS = {
+    "ati": Dialect(bias_on=0, bias_off=None, faulty=ERROR, saturated=SATURATED, settable=False),
+    "onrobot": Dialect(bias_on=0xFF, bias_off=0, faulty=0xFFFFFFFF, saturated=0, settable=True),
+}
 
 
 @dataclass(frozen=True)
@@ -60,13 +82,9 @@ class Record:
         self.tau: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [N·m]
 
     @property
-    def saturated(self) -> bool:
-        """By the status word, or because a count is at the end of its range."""
-        return bool(self.status & SATURATED) or COUNT_MIN in self.counts or COUNT_MAX in self.counts
-
-    @property
-    def faulty(self) -> bool:
-        return bool(self.status & ERROR)
+    def clipped(self) -> bool:
+        """Whether a count is at the end of its range."""
+        return COUNT_MIN in self.counts or COUNT_MAX in self.counts
 
 
 def decode(data: bytes | bytearray | memoryview, calibration: Calibration, out: Record) -> int:

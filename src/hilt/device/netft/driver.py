@@ -9,14 +9,14 @@ import contextlib
 import math
 import socket
 import struct
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from hilt.core import clock, faults
-from hilt.core.faults import InputError
+from hilt.core.faults import InputError, Unfit
 from hilt.core.scenario import Section
-from hilt.core.units import Count, Newton, NewtonMetre, Number, Second
+from hilt.core.units import Count, Hertz, Newton, NewtonMetre, Number, Second
 from hilt.device.netft import codec
 from hilt.device.netft.jump import Jump
 
@@ -34,6 +34,7 @@ _COUNT = struct.Struct("@I")
 class NetFTSettings(Section):
     """What the driver must know about the sensor and the run."""
 
+    dialect: Literal["ati", "onrobot"] = Field(default="ati", description="of an ATI Net F/T, or of OnRobot and OptoForce")
     counts_per_force: Number = Field(gt=0, description="counts per newton, from the sensor's web page")
     counts_per_torque: Number = Field(gt=0, description="counts per newton metre, from the sensor's web page")
     stale: Second = Field(gt=0, description="it is a fault if the newest sample is older than this")
@@ -43,6 +44,27 @@ class NetFTSettings(Section):
     jump_torque: NewtonMetre = Field(
         default=0.0, ge=0, description="largest change that a contact causes between records; 0 for any"
     )
+    rate: Hertz | None = Field(default=None, gt=0, description="records per second to ask for; onrobot only")
+    filter: Hertz | None = Field(default=None, ge=0, description="cut-off frequency to ask for, 0 for none; onrobot only")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _usual_counts(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("dialect") == "onrobot":
+            return {"counts_per_force": 1e4, "counts_per_torque": 1e5, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _settable(self) -> "NetFTSettings":
+        if self.dialect == "ati" and not (self.rate is None and self.filter is None):
+            raise Unfit("rate and filter are for dialect = 'onrobot'; set those of an ATI sensor on its web page", "dialect")
+        if self.filter is not None and self.filter not in codec.FILTERS:
+            known = ", ".join(f"{each:g}" for each in codec.FILTERS)
+            raise Unfit(f"filter is {self.filter:g} Hz; the sensor has {known} Hz (0 for none); choose one of these", "filter")
+        low, high = codec.PERIODS
+        if self.rate is not None and not low <= round(1e3 / self.rate) <= high:
+            raise Unfit(f"rate is {self.rate:g} Hz; it must be {1e3 / high:.3g} to {1e3 / low:g} Hz; change it", "rate")
+        return self
 
 
 class NetFT:
@@ -58,6 +80,7 @@ class NetFT:
         self.jumps = 0  # records that no contact can explain
         self.status = 0  # status word of the newest record
         self._calibration = codec.Calibration(settings.counts_per_force, settings.counts_per_torque)
+        self._dialect = codec.DIALECTS[settings.dialect]
         self._newest, self._next = codec.Record(), codec.Record()
         self._arrived = self._changed = -math.inf
         self._jump = Jump(settings.jump_force, settings.jump_torque)
@@ -78,7 +101,8 @@ class NetFT:
             self._socket.connect((address, port))
             deadline = clock.now() + time_limit
             while (left := deadline - clock.now()) > 0.0:
-                self._socket.send(codec.encode_request(codec.START))  # repeatedly: a request can be lost, too
+                for request in self._requests():  # repeatedly: a request can be lost, too
+                    self._socket.send(request)
                 self._socket.settimeout(min(left, _PATIENCE))
                 try:
                     data, ancillary, _, _ = self._socket.recvmsg(_SIZE_MAX, 64)
@@ -97,6 +121,15 @@ class NetFT:
         self.stop()
         raise InputError(f"the force sensor at {peer} sent no record within {time_limit:g} s; {advice}")
 
+    def _requests(self) -> list[bytes]:
+        """What the stream begins with."""
+        settings, found = self.settings, []
+        if settings.filter is not None:
+            found.append(codec.encode_request(codec.FILTER, codec.FILTERS.index(settings.filter)))
+        if settings.rate is not None:
+            found.append(codec.encode_request(codec.SPEED, round(1e3 / settings.rate)))
+        return [*found, codec.encode_request(codec.START)]
+
     def read(self, out: Any) -> int:
         """Write the newest wrench to `out` (parts f and tau); 0 or a fault code. Never blocks."""
         self._missing, jumps = 0, self.jumps
@@ -107,9 +140,9 @@ class NetFT:
         now, settings = clock.now(), self.settings
         if now - self._arrived > settings.stale:
             return faults.SENSOR_STALE
-        if self._newest.saturated:
+        if self._newest.clipped or self._newest.status & self._dialect.saturated:
             return faults.SENSOR_SATURATED
-        if self._newest.faulty:
+        if self._newest.status & self._dialect.faulty:
             return faults.SENSOR_STATUS
         if 0 < settings.gap < self._missing:
             return faults.SENSOR_GAP
@@ -132,12 +165,12 @@ class NetFT:
 
     def words(self) -> list[str]:
         """The newest status word in words."""
-        return codec.status_words(self.status)
+        return codec.status_words(self.status) if self.settings.dialect == "ati" else [f"status 0x{self.status:08x}"]
 
     def bias(self) -> None:
         """Zero the sensor at its present load. Only on the user's request."""
         self._jump.expect()
-        self._request(codec.BIAS)
+        self._request(codec.BIAS, self._dialect.bias_on)
 
     def stop(self) -> None:
         """End the stream. Never raises, never waits, safe to call twice."""
@@ -147,10 +180,10 @@ class NetFT:
                 self._socket.close()
         self._socket = None
 
-    def _request(self, command: int) -> None:
+    def _request(self, command: int, samples: int = 0) -> None:
         if self._socket is not None:
             with contextlib.suppress(OSError):
-                self._socket.send(codec.encode_request(command))
+                self._socket.send(codec.encode_request(command, samples))
 
     def _drain(self) -> bool:
         """Empty the socket; True if it contained something newer."""

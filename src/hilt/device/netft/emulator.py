@@ -1,7 +1,8 @@
 """An emulated Net F/T: it speaks RDT on a real socket and measures whatever `wrench()` returns.
 
 Like the real box it streams to every client that asks, numbers the records of each stream from 1, has one sample counter for
-all, and zeroes its load on the bias command. `serve` runs in the caller's thread (in its own process), `start` in a new thread.
+all, and zeroes its load on the bias command, in its dialect. `serve` runs in the caller's thread (in its own process), `start`
+in a new thread.
 The faults of the line are those of `line`, the faults of the sensor are the attributes below.
 """
 
@@ -39,6 +40,7 @@ class NetFTBox:
         address: str = "127.0.0.1",
         port: int = 0,
         seed: int = 1,
+        dialect: str = "ati",
     ) -> None:
         self.line = Line(seed)
         self.freeze = False  # the gages are stuck, the sequence numbers continue
@@ -50,9 +52,11 @@ class NetFTBox:
         self.first_sequence = 1  # of a new stream; near 2³² to test the wrap-around
         self.sent = 0
         self.starts = self.biases = 0  # requests
+        self.filter = 0  # number of the filter that was asked for
+        self.dialect = codec.DIALECTS[dialect]
         self.refused = 0  # invalid requests
-        self._wrench, self._calibration, self._period = wrench, calibration, 1.0 / rate
-        self._burst = max(int(_BEHIND_MAX * rate), 1)  # samples
+        self._wrench, self._calibration = wrench, calibration
+        self._set_period(1.0 / rate)
         self._streams: dict[tuple[str, int], _Stream] = {}
         self._seen: tuple[tuple[float, ...], float] | None = None  # load [N, N·m] when last read, and the time of that
         self._load: tuple[float, ...] = (0.0,) * 6  # [N, N·m], of the last sample
@@ -82,6 +86,13 @@ class NetFTBox:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def _set_period(self, period: float) -> None:
+        self._period, self._burst = period, max(int(_BEHIND_MAX / period), 1)  # [s], samples
+
+    @property
+    def rate(self) -> float:
+        return 1.0 / self._period
 
     @property
     def clients(self) -> int:
@@ -128,9 +139,24 @@ class NetFTBox:
                 self._streams[client] = _Stream(self.first_sequence, samples or -1)
             elif command == codec.STOP:
                 self._streams.pop(client, None)
-            elif command == codec.BIAS:
-                self.biases += 1
-                self.zero = self._load
+            elif not self._set(command, samples):
+                self.refused += 1
+
+    def _set(self, command: int, samples: int) -> bool:
+        """Zero, speed and filter; False for what this dialect does not have."""
+        dialect = self.dialect
+        if command == codec.BIAS and samples == dialect.bias_on:
+            self.biases += 1
+            self.zero = self._load
+        elif command == codec.BIAS and samples == dialect.bias_off:
+            self.zero = (0.0,) * 6
+        elif command == codec.SPEED and dialect.settable and codec.PERIODS[0] <= samples <= codec.PERIODS[1]:
+            self._set_period(1e-3 * samples)
+        elif command == codec.FILTER and dialect.settable and samples < len(codec.FILTERS):
+            self.filter = samples
+        else:
+            return False
+        return True
 
     def _sample(self, now: float, load: tuple[float, ...]) -> None:
         """Measure once and send it to everybody."""
@@ -144,7 +170,7 @@ class NetFTBox:
         record.counts = codec.counts_of(felt[:3], felt[3:], self._calibration)
         if self.saturate:
             record.counts = (codec.COUNT_MAX,) * 6
-            record.status |= codec.SATURATED | codec.ERROR
+            record.status |= self.dialect.saturated | codec.ERROR
         for client, stream in list(self._streams.items()):
             record.rdt_sequence = stream.sequence
             stream.sequence = stream.sequence + 1 & _WRAP

@@ -76,7 +76,7 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
     contact()
     calibration = codec.Calibration(section.counts_per_force, section.counts_per_torque)
     try:
-        box = NetFTBox(contact, calibration, facility.sensor_rate, section.address, section.port)
+        box = NetFTBox(contact, calibration, facility.sensor_rate, section.address, section.port, dialect=section.dialect)
     except OSError as error:
         raise InputError(
             f"the sensor cannot be emulated at {section.address}:{section.port}: {error.strerror}; "
