@@ -1,4 +1,4 @@
-"""The emulated robot's process: a KUKA controller with an operator.
+"""An emulated robot with an operator, whose motion other processes can follow.
 
 When the controller has stopped, for whatever reason, the operator waits until hilt has been silent for a while, drives the
 robot back to the start of the scenario and restarts its program. So a second run finds the robot ready.
@@ -9,23 +9,18 @@ import csv
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hilt.core import clock, scenario
-from hilt.core.faults import InputError
+from hilt.core import clock
 from hilt.core.signals import POSE
 from hilt.device import peer
-from hilt.device.rigfile import RigFile
-from hilt.device.rsi import aside, frames
-from hilt.device.rsi.emulator import ControllerSettings, RsiController, SetPoint
-from hilt.device.rsi.settings import pose_of
-from hilt.lab.dry import child, world
-from hilt.lab.dry.motion import KNOTS, PublishedResponse
+from hilt.device.arm import Arm, SetPoint
+from hilt.device.rsi import aside
+from hilt.lab.dry import child
+from hilt.lab.dry.motion import PublishedResponse
 from hilt.maths import so3
 from hilt.maths.quintic import quintic
 
@@ -34,7 +29,6 @@ AT_ONCE = 0.05  # [s], the same if asked not to wait: the current cycle is then 
 RETURN_SPEED = 0.03  # [m/s], mean
 RETURN_RATE = 0.1  # [rad/s], mean
 RETURN_LEAST = 0.5  # [s]
-MARGIN = 0.1  # [m] beyond the rig's workspace that the robot itself allows
 ATTENTION = 0.02  # [s] between two checks by the operator
 VIOLATIONS_SHOWN = 50
 COLUMNS = (
@@ -58,26 +52,18 @@ COLUMNS = (
 )
 SWITCHES: child.Switches = {
     "disconnect": (child.boolean, False),
-    "wrong_ipoc": (child.boolean, False),
     "push": (aside.push, aside.NO_PUSH),
     "live": (child.boolean, None),
     "automatic": (child.boolean, None),
 }
 
 
-class EmulatedRobot(RsiController):
-    """A controller whose motion other processes can follow, with its operator."""
+class Operated(Arm):
+    """To be mixed in before the class of a controller; `attend` is called once that is made."""
 
-    def __init__(
-        self,
-        address: str,
-        port: int,
-        settings: ControllerSettings,
-        name: str,
-        diary: Path | None,
-        own: tuple[str, int] = ("", 0),
-    ) -> None:
-        super().__init__(address, port, settings, own)
+    def attend(self, name: str, diary: Path | None) -> None:
+        """Publish the motion under a name, log answers to a file, and let the operator watch."""
+        settings = self.settings
         self.automatic = True  # the operator restarts the program
         self.set_points = self.answers = self.stops = 0
         self.last_reason = ""
@@ -110,7 +96,7 @@ class EmulatedRobot(RsiController):
     def state(self) -> str:
         if self._returning:
             return "returning"
-        return "stopped" if self.reason else "running" if self._last_ipoc else "waiting"
+        return "stopped" if self.reason else "running" if self._last_stamp else "waiting"
 
     def start_again(self) -> None:
         """The operator ends the program if it runs, and restarts it without waiting."""
@@ -134,7 +120,7 @@ class EmulatedRobot(RsiController):
             "last_reason": self.last_reason,
             "stops": self.stops,
             "cycles": self.cycles,
-            "ipoc": self._ipoc,
+            "ipoc": self.stamp,
             "answers": self.answers,
             "set_points": self.set_points,
             "late": self.late,
@@ -148,10 +134,10 @@ class EmulatedRobot(RsiController):
             "faults": dict(self.line.done),
         }
 
-    def _hear(self, due: float) -> None:
-        if not self._last_ipoc:
+    def _follow(self, correction: Any, due: float, cycles: int, allowed: int = 1, spread: int = 1) -> None:
+        if not self._last_stamp:
             self._published.begin(due)
-        super()._hear(due)
+        super()._follow(correction, due, cycles, allowed, spread)
 
     def _halt(self, reason: str) -> None:
         if not self.reason:
@@ -168,7 +154,7 @@ class EmulatedRobot(RsiController):
                 self.set_points += any(abs(a - b) > 1e-12 for a, b in zip(line.pose, self._place, strict=True))
                 self._place = line.pose
                 if self._writer is not None:
-                    self._writer.writerow((line.t, line.ipoc, *line.correction, *line.pose, int(line.live)))
+                    self._writer.writerow((line.t, line.stamp, *line.correction, *line.pose, int(line.live)))
             self.answers += len(lines)
 
     def _attend(self) -> None:
@@ -205,65 +191,3 @@ class EmulatedRobot(RsiController):
         self._set["p"], self._set["q"] = self._home["p"], self._home["q"]
         self._end.wait(self.settings.dead_time + 10.0 / (self.settings.natural_frequency * self.settings.damping_ratio))
         self._returning = False
-
-
-def check(rig: RigFile) -> None:
-    """Refuse in one sentence what cannot be emulated."""
-    facility, robot, _ = world.facility_of(rig), world.rsi_of(rig), world.netft_of(rig)
-    longest = (KNOTS // 2 - 2) * robot.cycle
-    if facility.dead_time > longest:
-        raise InputError(f"facility.dead_time is {facility.dead_time:g} s; it must be at most {longest:g} s; shorten it")
-
-
-def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings:
-    """Settings of the emulated robot, from the rig file."""
-    facility, robot = world.facility_of(rig), world.rsi_of(rig)
-    start = world.tool_at(robot, world.start_of(rig, settings))
-    low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)
-    corners = []
-    for corner in itertools.product(*zip(low, high, strict=True)):
-        X_WB = frames.identity()
-        frames.to_world(pose_of(robot.X_WR), start, pose_of(robot.X_TB), X_WB)
-        X_WB["p"] = corner
-        corners.append(world.tool_at(robot, X_WB)["p"].copy())
-    least, most = np.min([*corners, start["p"]], axis=0) - MARGIN, np.max([*corners, start["p"]], axis=0) + MARGIN
-    return ControllerSettings(
-        cycle=robot.cycle,
-        jitter=facility.robot_jitter,
-        correction=robot.correction,
-        start_p=world.three(start["p"]),
-        start_q=tuple(float(part) for part in start["q"]),  # type: ignore[arg-type]
-        dead_time=facility.dead_time,
-        natural_frequency=facility.natural_frequency,
-        damping_ratio=facility.damping_ratio,
-        step_limit=robot.step_limit,
-        turn_limit=robot.turn_limit,
-        workspace=(world.three(least), world.three(most)),
-        acceleration_limit=facility.acceleration_limit,
-        late_limit=facility.late_limit,
-    )
-
-
-@contextmanager
-def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
-    rig: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
-    section = world.rsi_of(rig)
-    address = "127.0.0.1" if section.address in ("0.0.0.0", "") else section.address
-    diary = Path(config["diary"]) if config["diary"] else None
-    with ExitStack() as stack:
-        settings, own = controller_settings(rig, config["settings"]), peer.parse(section.peer) if section.peer else ("", 0)
-        try:
-            robot = EmulatedRobot(address, section.port, settings, config["name"], diary, own)
-        except OSError as error:
-            raise InputError(
-                f"the robot cannot be emulated at {section.peer}: {error.strerror}; "
-                "set robot.peer to an address of this machine, with no port or a free one"
-            ) from None
-        robot.live = bool(config["live"])
-        stack.enter_context(robot)
-        actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}
-        yield lambda line: child.obey(line, robot, SWITCHES, actions)
-
-
-if __name__ == "__main__":
-    child.live(run)

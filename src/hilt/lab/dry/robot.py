@@ -1,0 +1,124 @@
+"""The emulated robot's process: a controller of the kind that the rig file names, with an operator (operated.py)."""
+
+import itertools
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hilt.core import scenario
+from hilt.core.faults import InputError
+from hilt.device import peer
+from hilt.device.drivers import RsiRig
+from hilt.device.placed import pose_of
+from hilt.device.rigfile import RigFile
+from hilt.device.rsi import frames
+from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.lab.dry import child, world
+from hilt.lab.dry.motion import KNOTS
+from hilt.lab.dry.operated import SWITCHES, Operated
+
+MARGIN = 0.1  # [m] beyond the rig's workspace that the robot itself allows
+
+
+class Kind(NamedTuple):
+    """What is special about the emulated robot of a driver."""
+
+    make: Callable[[Any, dict[str, Any]], Operated]  # from the section of the rig file and the settings of an arm
+    switches: child.Switches
+    said: Callable[[Any], str]  # where it is, in words
+    loopback: Callable[[], dict[str, Any]]  # keys of its section on free ports of this machine
+
+
+def free_port(kind: int = socket.SOCK_DGRAM) -> int:
+    with socket.socket(socket.AF_INET, kind) as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+class OperatedRsi(Operated, RsiController):
+    """A KUKA controller with its operator."""
+
+
+def _rsi(section: RsiRig, arm: dict[str, Any]) -> Operated:
+    address = "127.0.0.1" if section.address in ("0.0.0.0", "") else section.address
+    settings = ControllerSettings(correction=section.correction, **arm)
+    try:
+        return OperatedRsi(address, section.port, settings, peer.parse(section.peer) if section.peer else ("", 0))
+    except OSError as error:
+        raise InputError(
+            f"the robot cannot be emulated at {section.peer}: {error.strerror}; "
+            "set robot.peer to an address of this machine, with no port or a free one"
+        ) from None
+
+
+RSI = Kind(
+    make=_rsi,
+    switches={**SWITCHES, "wrong_ipoc": (child.boolean, False)},
+    said=lambda section: f"the robot sends to port {section.port} every {1e3 * section.cycle:g} ms",
+    loopback=lambda: {"address": "127.0.0.1", "port": free_port(), "peer": "127.0.0.1"},
+)
+KINDS = {"rsi": RSI}
+
+
+def kind_of(rig: RigFile) -> Kind:
+    world.robot_of(rig)
+    return KINDS[rig.robot["driver"]]
+
+
+def check(rig: RigFile) -> None:
+    """Refuse in one sentence what cannot be emulated."""
+    facility, robot, _ = world.facility_of(rig), world.robot_of(rig), world.netft_of(rig)
+    longest = (KNOTS // 2 - 2) * robot.cycle
+    if facility.dead_time > longest:
+        raise InputError(f"facility.dead_time is {facility.dead_time:g} s; it must be at most {longest:g} s; shorten it")
+
+
+def arm_settings(rig: RigFile, settings: list[str]) -> dict[str, Any]:
+    """Settings of the emulated robot that every kind has (device/arm.py), from the rig file."""
+    facility, robot = world.facility_of(rig), world.robot_of(rig)
+    start = world.tool_at(robot, world.start_of(rig, settings))
+    low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)
+    corners = []
+    for corner in itertools.product(*zip(low, high, strict=True)):
+        X_WB = frames.identity()
+        frames.to_world(pose_of(robot.X_WR), start, pose_of(robot.X_TB), X_WB)
+        X_WB["p"] = corner
+        corners.append(world.tool_at(robot, X_WB)["p"].copy())
+    least, most = np.min([*corners, start["p"]], axis=0) - MARGIN, np.max([*corners, start["p"]], axis=0) + MARGIN
+    return {
+        "cycle": robot.cycle,
+        "jitter": facility.robot_jitter,
+        "start_p": world.three(start["p"]),
+        "start_q": tuple(float(part) for part in start["q"]),
+        "dead_time": facility.dead_time,
+        "natural_frequency": facility.natural_frequency,
+        "damping_ratio": facility.damping_ratio,
+        "step_limit": robot.step_limit,
+        "turn_limit": robot.turn_limit,
+        "workspace": (world.three(least), world.three(most)),
+        "acceleration_limit": facility.acceleration_limit,
+        "late_limit": facility.late_limit,
+    }
+
+
+@contextmanager
+def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
+    rig: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
+    kind = kind_of(rig)
+    diary = Path(config["diary"]) if config["diary"] else None
+    with ExitStack() as stack:
+        robot = kind.make(world.robot_of(rig), arm_settings(rig, config["settings"]))
+        robot.attend(config["name"], diary)
+        robot.live = bool(config["live"])
+        stack.enter_context(robot)
+        actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}
+        yield lambda line: child.obey(line, robot, kind.switches, actions)
+
+
+if __name__ == "__main__":
+    child.live(run)
