@@ -197,6 +197,11 @@ def wall() -> float:
     return time.time()
 
 
+def wall_nanoseconds() -> int:
+    """The same in whole nanoseconds: when a run began."""
+    return time.time_ns()
+
+
 def pause(seconds: float) -> None:
     """Sleep, for processes beside the loop."""
     time.sleep(seconds)

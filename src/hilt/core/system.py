@@ -102,6 +102,7 @@ class System:
         views.report      headline, numbers, advice, details and pictures of a result (report/page.py says what each is);
                           comparison_sentence(results), comparison_picture(results)
         views.scene       draw(scenario) -> scene.Drawing
+        views.frames      frames(scenario) -> record.standard.Frames: frames and joints that the signals alone do not tell
         views.presets     PRESETS: plots of the cockpit
         views.delays      table(scenario) -> seconds by name: where the loop loses time
         views.bound       bound(scenario): the limit that no method can beat, for `hilt bound`

@@ -230,6 +230,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
             count = sum(map(len, waiting))
             if chunks is not None:
                 try:
+                    chunks.began = ring.began or chunks.began
                     chunks.write(np.concatenate(waiting))
                     whole = chunks.size
                     written += count

@@ -22,10 +22,13 @@ from hilt.host.shared import PAGE, Segment, running
 from hilt.record.layout import describe, type_from
 
 MAGIC = 0x68696C7472696E67  # "hiltring"
-VERSION = 1
+VERSION = 2
 SUFFIX = ".ring"
 _HEAD = np.dtype(
-    [(name, "i8") for name in ("magic", "version", "row_size", "capacity", "count", "pid", "beat", "ended", "start", "text")]
+    [
+        (name, "i8")
+        for name in ("magic", "version", "row_size", "capacity", "count", "pid", "beat", "ended", "start", "text", "began")
+    ]
 )
 
 
@@ -45,15 +48,24 @@ class RingWriter:
         self._segment = Segment.create(name + SUFFIX, start + capacity * dtype.itemsize)
         memory = self._segment.memory
         head = np.frombuffer(memory, _HEAD, 1)
-        head[0] = (MAGIC, VERSION, dtype.itemsize, capacity, 0, os.getpid(), clock.nanoseconds(), 0, start, len(text))
+        head[0] = (MAGIC, VERSION, dtype.itemsize, capacity, 0, os.getpid(), clock.nanoseconds(), 0, start, len(text), 0)
         memory[_HEAD.itemsize : _HEAD.itemsize + len(text)] = text
-        self._count, self._beat, self._ended = head["count"], head["beat"], head["ended"]
+        self._count, self._beat, self._ended, self._began = head["count"], head["beat"], head["ended"], head["began"]
         self._places = np.frombuffer(memory, np.uint8, capacity * dtype.itemsize, start).reshape(capacity, dtype.itemsize)
         self._capacity = capacity
         self._row = np.zeros(1, dtype)
         self._bytes = self._row.view(np.uint8)
         self.name, self.count = name, 0
         self._segment.publish()
+
+    def begin(self) -> None:
+        """The run begins now: wall time of its first row, for recorder and streams alike."""
+        self._began[0] = clock.wall_nanoseconds()
+
+    @property
+    def began(self) -> int:
+        """Nanoseconds; 0 before the run."""
+        return int(self._began[0])
 
     def append(self, row: np.ndarray) -> None:
         if row is not self._row:  # the loop's row is always the same one: its view is made once
@@ -110,13 +122,18 @@ class RingReader:
         if self.dtype.itemsize != row_size:
             raise InputError("rows of another size")
         self.capacity, self.pid = capacity, int(head["pid"][0])
-        self._count, self._beat, self._ended = head["count"], head["beat"], head["ended"]
+        self._count, self._beat, self._ended, self._began = head["count"], head["beat"], head["ended"], head["began"]
         self._places = np.frombuffer(memory, np.uint8, capacity * row_size, start).reshape(capacity, row_size)
 
     @property
     def count(self) -> int:
         """Rows written so far."""
         return int(self._count[0])
+
+    @property
+    def began(self) -> int:
+        """Wall time of the run's beginning in nanoseconds; 0 before it."""
+        return int(self._began[0])
 
     @property
     def ended(self) -> bool:

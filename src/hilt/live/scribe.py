@@ -91,6 +91,7 @@ class Scribe:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._chunks = Chunks(path, self._origin)
+            self._chunks.began = self.ring.began or self._chunks.began
             self._chunks.write(rows)
             notes.append(
                 f"the recorder wrote no rows; the last {len(rows)} were still in shared memory and are in the recording"

@@ -177,6 +177,7 @@ class Session:
         """From armed to at rest."""
         fault = None
         self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
+        ring.begin()
         try:
             fault = loop.run(bench, self.rig, self.rig.clock, ring, watch, overseer)
         finally:

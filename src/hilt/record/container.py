@@ -23,11 +23,12 @@ MAGIC = b"\x89MCAP0\r\n"
 CDR_LITTLE_ENDIAN = b"\x00\x01\x00\x00"
 METADATA_BYTES = 16 << 20  # of a text: a scenario has 10 kB, the result of a run with a thousand live changes 100 kB
 CHUNK_BYTES = 64 << 20  # of a chunk, unpacked: hilt writes at most 1024 rows of 4 kB
-_OTHERS = 64  # records beside chunks and texts that may follow each other; hilt writes one
+_OTHERS = 128  # records beside chunks and texts that may follow each other; hilt writes one a topic
 _FOOTER, _MESSAGE, _CHUNK, _MESSAGE_INDEX, _METADATA, _DATA_END, _LAST = 2, 5, 6, 7, 12, 15, 15
 _HEAD = struct.Struct("<BQ")  # opcode, length
 _CHUNK_HEAD = struct.Struct("<QQQII")  # first and last time, size unpacked, its CRC, length of the compression's name
-_MESSAGE_BODY = 2 + 4 + 8 + 8  # channel, sequence, two times
+_CHANNEL = 2  # bytes of a channel's number
+_MESSAGE_BODY = _CHANNEL + 4 + 8 + 8  # channel, sequence, two times
 _NAME_BYTES = 64
 _WINDOW = CHUNK_BYTES  # no more history than a chunk has
 
@@ -135,6 +136,7 @@ class Contents:
             elif opcode == _MESSAGE_INDEX and self.chunks and length >= 6:
                 last = self.chunks[-1]
                 rows = min((length - 6) // 16, last.claimed // (_HEAD.size + _MESSAGE_BODY))
+                rows = max(rows, last.rows)  # each topic has its index, and none has more messages than rows
                 self.chunks[-1] = Packed(last.offset, last.length, last.end_time, last.claimed, rows)
             elif opcode == _DATA_END:
                 self.whole = True
@@ -223,20 +225,39 @@ def _all_of(reader: zstandard.ZstdDecompressionReader, most: int) -> bytes:
 
 
 def rows_of(data: bytes, row: np.dtype) -> np.ndarray:
-    """The rows of an unpacked chunk. Messages of one length are the lines of one table: no need to read them one by one."""
+    """The rows of an unpacked chunk: messages of one length, the lines of one table; no need to read them one by one.
+
+    What follows them are messages of other topics, which only viewers read.
+    """
     begin, others = 0, 0
-    while begin + _HEAD.size <= len(data) and data[begin] != _MESSAGE:  # schema and channel, in the first chunk
+    while begin + _HEAD.size <= len(data) and data[begin] != _MESSAGE:  # schemas and channels, in the first chunk
         begin += _HEAD.size + _HEAD.unpack_from(data, begin)[1]
         others += 1
         if others > _OTHERS:
             raise Damage("a chunk holds other things than rows")
     size = _HEAD.size + _MESSAGE_BODY + len(CDR_LITTLE_ENDIAN) + row.itemsize
-    if begin > len(data) or (len(data) - begin) % size:
+    if begin > len(data):
         raise Damage("a chunk holds rows of another size than the recording says")
-    lines = np.frombuffer(data, np.uint8, offset=begin).reshape(-1, size)
+    lines = np.frombuffer(data, np.uint8, (len(data) - begin) // size * size, begin).reshape(-1, size)
     head = np.frombuffer(_HEAD.pack(_MESSAGE, size - _HEAD.size), np.uint8)
+    topic = lines[:1, _HEAD.size : _HEAD.size + _CHANNEL].copy()
     cdr = np.frombuffer(CDR_LITTLE_ENDIAN, np.uint8)
     before = size - row.itemsize
-    if (lines[:, : _HEAD.size] != head).any() or (lines[:, before - len(cdr) : before] != cdr).any():
+    fits = (lines[:, : _HEAD.size] == head).all(axis=1) & (lines[:, _HEAD.size : _HEAD.size + _CHANNEL] == topic).all(axis=1)
+    count = int(fits.argmin()) if not fits.all() else len(lines)
+    if (lines[:count, before - len(cdr) : before] != cdr).any() or (len(data) > begin and not count):
         raise Damage("a chunk holds rows of another size than the recording says")
-    return np.ascontiguousarray(lines[:, before:]).reshape(-1).view(row)
+    _check_rest(data, begin + count * size, topic.tobytes(), _OTHERS * (1 + count))
+    return np.ascontiguousarray(lines[:count, before:]).reshape(-1).view(row)
+
+
+def _check_rest(data: bytes, at: int, topic: bytes, most: int) -> None:
+    """What follows the rows of a chunk are whole messages, not too many, and no rows."""
+    while at < len(data):
+        whole = at + _HEAD.size + _CHANNEL <= len(data) and data[at] == _MESSAGE
+        if not whole or data[at + _HEAD.size : at + _HEAD.size + _CHANNEL] == topic:
+            raise Damage("a chunk holds rows of another size than the recording says")
+        at += _HEAD.size + _HEAD.unpack_from(data, at)[1]
+        most -= 1
+        if at > len(data) or most < 0:
+            raise Damage("a chunk holds other things than rows")

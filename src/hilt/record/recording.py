@@ -1,7 +1,8 @@
 """Recordings: MCAP files that open in the field's viewers, and that survive a killed run.
 
 A row's bytes are the bytes of its ROS 2 message (CDR, little-endian), since all its numbers are eight bytes wide; the message's
-definition is generated from the signal table. The scenario and the versions are at the start of the file, the
+definition is generated from the signal table. Beside the rows stand /tf and standard messages (standard.py), thinned, so that
+viewers show a moving scene without knowing hilt. The scenario and the versions are at the start of the file, the
 result is at its end, so that a cut file still says what it is.
 """
 
@@ -11,6 +12,7 @@ import platform
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -24,40 +26,17 @@ from hilt.core import clock, faults
 from hilt.core.faults import Fault
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
-from hilt.record.container import CDR_LITTLE_ENDIAN
+from hilt.record import cdr, standard
+from hilt.record.cdr import Topic
 from hilt.record.layout import describe, type_from
 from hilt.record.reading import Recording as Recording
 from hilt.record.reading import load as load
 from hilt.record.reading import stored as stored
+from hilt.record.standard import Frames, Standard
 
 ROWS_A_CHUNK = 256
 SECONDS_A_CHUNK = 0.5
 SIMULATED = "simulation, no devices"
-_ROS_NUMBERS = {"f8": "float64", "i8": "int64", "u8": "uint64"}
-
-
-def message_definition(dtype: np.dtype) -> str:
-    """The row as a ROS 2 message; names in lower case, as ROS 2 demands."""
-    parts: dict[str, np.dtype] = {}
-    lines = _fields(dtype, parts)
-    for name, kind in parts.items():
-        lines += ["=" * 80, f"MSG: {name}", *_fields(kind, {})]
-    return "\n".join(lines) + "\n"
-
-
-def _fields(dtype: np.dtype, parts: dict[str, np.dtype]) -> list[str]:
-    lines = []
-    for name in dtype.names or ():
-        kind = dtype[name]
-        base, shape = kind.subdtype or (kind, ())
-        if base.names:
-            type_name = "hilt_msgs/" + "".join(part.capitalize() for part in base.names)
-            parts[type_name] = base
-        else:
-            type_name = _ROS_NUMBERS[base.str[1:]]
-        size = f"[{int(np.prod(shape))}]" if shape else ""
-        lines.append(f"{type_name}{size} {name.lower()}")
-    return lines
 
 
 class Chunks:
@@ -65,24 +44,38 @@ class Chunks:
 
     def __init__(self, path: Path, origin: dict[str, str]) -> None:
         self.path = path
+        self.began = clock.wall_nanoseconds()  # of the run: times in the file count from here
         self._stream: IO[bytes] = path.open("wb")
         self._writer = Writer(self._stream, chunk_size=1 << 30)
         self._writer.start(profile="ros2", library=f"hilt {hilt.__version__}")
         self._writer.add_metadata("hilt", origin)
         system, row = origin["system"], type_from(json.loads(origin["row"]))
-        schema = self._writer.register_schema(
-            f"hilt_msgs/msg/{system.capitalize()}", "ros2msg", message_definition(row).encode()
-        )
-        self._channel = self._writer.register_channel(f"/hilt/{system}", "cdr", schema)
+        self._standard = standard.from_json(json.loads(origin["standard"])) if "standard" in origin else Standard(1, Frames())
+        self._schemas: dict[str, int] = {}
+        self._rows = self._channel(cdr.row_topic(system, row))
+        beside = replace(self._standard.frames, twists=())  # no viewer draws them, and the rows have them
+        self._beside = [self._channel(topic) for topic in cdr.standard_topics(system, beside)]
         self._stream.flush()
 
+    def _channel(self, topic: Topic) -> tuple[int, Topic]:
+        if topic.type not in self._schemas:
+            self._schemas[topic.type] = self._writer.register_schema(topic.type, "ros2msg", topic.definition.encode())
+        return self._writer.register_channel(topic.name, "cdr", self._schemas[topic.type]), topic
+
     def write(self, rows: np.ndarray) -> None:
-        for row in rows:
-            nanoseconds = round(float(row["t"]) * 1e9)
-            self._writer.add_message(
-                self._channel, nanoseconds, CDR_LITTLE_ENDIAN + row.tobytes(), nanoseconds, int(row["tick"])
-            )
+        """In a chunk the rows come first, one after the other: so they are read as one table."""
+        self._write(*self._rows, rows)
+        some = cdr.thinned(rows, self._standard)
+        for channel, topic in self._beside:
+            self._write(channel, topic, some)
         self._writer.flush()
+
+    def _write(self, channel: int, topic: Topic, rows: np.ndarray) -> None:
+        stamps = cdr.stamps_of(rows, self.began)
+        times, ticks = stamps.tolist(), rows["tick"].tolist()
+        for message in topic.encode(rows, stamps):
+            at = times[message.row]
+            self._writer.add_message(channel, at, message.data, at, ticks[message.row])
 
     @property
     def closed(self) -> bool:
@@ -212,4 +205,5 @@ def origin_of(system: System, scenario: Scenario, rig: str = SIMULATED) -> dict[
         "python": platform.python_version(),
         "machine": platform.machine(),
         "row": json.dumps(describe(system.row)),
+        "standard": json.dumps(standard.of(system, scenario).as_json()),
     }
