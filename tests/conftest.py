@@ -25,6 +25,27 @@ settings.load_profile("hilt")
 # in it would decide what is drawn. A failure must come back.
 providers._get_local_constants = Constants
 
+# Few tests, but minutes together: begun last, they would be waited for by every other worker.
+LONG = (
+    "contract/test_station.py",
+    "compiled/test_compiled.py",
+    "e2e/test_lab_asks.py",
+    "record/test_bounded.py",
+    "sweeps/test_dask.py",
+    "cockpit/test_cockpit_maps.py",
+    "analysis/test_tosses.py",
+    "e2e/test_show.py",
+    "e2e/test_cli.py",
+    "e2e/test_examples.py",
+    "compiled/test_inner.py",
+    "cockpit/test_cockpit_server.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {f"tests/{name}": place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(LONG)))
+
 
 def _simulate(name: str, *changes: str) -> Result:
     return job.simulate(*job.find("freefloat", name, list(changes)))

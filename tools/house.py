@@ -16,7 +16,7 @@ ROWS = (
     ("front", "cockpit", "cli"),
     ("systems",),
     ("live", "lab"),
-    ("sweeps", "device"),
+    ("sweeps", "device", "fmi"),
     ("report", "reproduce", "scene"),
     ("record", "preflight", "job", "analysis"),
     ("loop", "metrics"),

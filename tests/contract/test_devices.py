@@ -17,9 +17,10 @@ from hilt.device.line import FAULTS, Line
 from hilt.device.netft import codec as ft
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.netft.emulator import NetFTBox
+from hilt.device.placed import Place
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
-from hilt.device.rsi.settings import Place, RsiSettings
+from hilt.device.rsi.settings import RsiSettings
 
 CALIBRATION = ft.Calibration(1e6, 1e6)
 LONG = 20.0  # [s], what no test waits for unless something is broken
@@ -410,7 +411,7 @@ def test_a_loop_of_many_cycles_echoes_every_ipoc_and_goes_where_it_is_sent(kind,
             assert driver.wait(X, V).code == faults.NONE
             driver.hold()
         diary = list(arm.diary)
-        stamps = [entry.ipoc for entry in diary]
+        stamps = [entry.stamp for entry in diary]
         assert stamps == sorted(set(stamps))
         assert not [step for step in np.diff(stamps) if step % (1000 * cycle)]
         way = np.subtract(diary[-1].pose[:3], arm.settings.start_p)

@@ -20,9 +20,10 @@ from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import rigfile
+from hilt.device.placed import Place
 from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
-from hilt.device.rsi.settings import Place, RsiSettings
+from hilt.device.rsi.settings import RsiSettings
 from hilt.host import shared
 from hilt.lab.dry import world
 from hilt.lab.dry.control import FacilityControl

@@ -23,10 +23,11 @@ from hilt.device.netft import codec as ft
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.netft.jump import LEARNT, Jump
+from hilt.device.placed import Place
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
-from hilt.device.rsi.settings import Place, RsiSettings
+from hilt.device.rsi.settings import RsiSettings
 
 LONG = 20.0  # [s], what no test waits for unless something is broken
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))

@@ -212,7 +212,7 @@ def test_answers_that_come_too_late_make_no_double_steps(robot):
     assert track.unheard.any()
     assert soft(controller)
     diary = controller.diary
-    stood = np.diff([each.ipoc for each in diary], prepend=diary[0].ipoc - 4) > 4  # cycles before this answer without one
+    stood = np.diff([each.stamp for each in diary], prepend=diary[0].stamp - 4) > 4  # cycles before this answer without one
     rounding = {"turn": 4.0 * math.radians(1e-6), "step": 4e-9}  # µ° and nm in a packet
     for name, sizes, limit, most in (
         ("turn", [2.0 * math.asin(each.correction[6]) for each in diary], 15.4, 0.19),

@@ -20,6 +20,7 @@ from hilt.cli import begin as cli_begin
 from hilt.cli import bound as cli_bound
 from hilt.cli import check as cli_check
 from hilt.cli import cockpit as cli_cockpit
+from hilt.cli import export as cli_export
 from hilt.cli import lab as cli_lab
 from hilt.cli import maps as cli_maps
 from hilt.cli import station as cli_station
@@ -53,6 +54,7 @@ cli_begin.add(app)
 cli_sweep.add(app)
 cli_maps.add(app)
 cli_tune.add(app)
+cli_export.add(app)
 
 Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
@@ -343,7 +345,7 @@ def _reproduced(names: list[str]) -> "list[Reproduction]":
 
 # The help shows commands in the order in which one needs them.
 _GROUPS = {
-    "Simulate": ("run", "check", "new", "compare", "sweep", "map", "margin", "tune", "list", "schema", "bound"),
+    "Simulate": ("run", "check", "new", "compare", "sweep", "map", "margin", "tune", "export", "list", "schema", "bound"),
     "Recordings": ("show", "replay", "cockpit"),
     "Lab": ("doctor", "emulate", "identify", "calibrate", "sessions", "ask"),
     "Papers": ("reproduce",),
@@ -365,7 +367,7 @@ def _sort_commands() -> None:
 _sort_commands()
 
 
-_COMPILING = {"run", "compare", "sweep", "map", "margin", "tune", "show", "replay", "reproduce", "emulate"}
+_COMPILING = {"run", "compare", "sweep", "map", "margin", "tune", "show", "replay", "reproduce", "emulate", "export"}
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from numba import types
 from numba.core import caching
 from numba.core.errors import NumbaExperimentalFeatureWarning
 
-from hilt.compiled import inner, private, reach
+from hilt.compiled import inner, private, reach, turns
 from hilt.compiled.interpreted import interpreted as interpreted
 from hilt.compiled.interpreted import reaches_c as reaches_c
 
@@ -148,7 +148,19 @@ class _InnerResults(inner.InnerResults):
 class _Cache(caching.FunctionCache):
     _impl_class: type[caching.CompileResultCacheImpl] = _Results
 
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self.turns = turns.Turns()
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._load(sig, target_context)
+        if found is None:
+            self._impl.locator.ensure_cache_path()
+            if self.turns.wait(f"{self._cache_file._index_path}.lock"):
+                found = self._load(sig, target_context)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except ImportError:  # of a module that it calls into, which was loaded under a name that means nothing here
@@ -169,6 +181,7 @@ def _kept(dispatcher: Any, cache: type) -> Any:
     """Have the code of a function kept, if it has a source file and a module, and there is a folder."""
     if ROOT is not None and os.path.exists(dispatcher.py_func.__code__.co_filename) and importable(dispatcher):
         dispatcher._cache = cache(dispatcher.py_func)
+        dispatcher.compile = turns.taken(dispatcher.compile, dispatcher._cache.turns)
     return dispatcher
 
 

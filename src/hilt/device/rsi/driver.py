@@ -20,9 +20,10 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
 from hilt.device.peer import PeerPort, named
+from hilt.device.placed import pose_of
 from hilt.device.protocol import Reply
 from hilt.device.rsi import codec, frames
-from hilt.device.rsi.settings import RsiSettings, pose_of
+from hilt.device.rsi.settings import RsiSettings
 
 _FIRST_PACKETS = 25  # received before the robot is accepted: another sender with a 12 ms cycle has sent eight by then
 _JUMP_MAX = 10.0  # times step_limit in a cycle; a larger jump of the measured pose is rejected

@@ -10,7 +10,6 @@ import json
 import os
 import select
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -221,9 +220,9 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
     facility = None
     try:
         facility = Facility(rig, settings, diary=diary)
-        listens, streams = world.rsi_of(rig), world.netft_of(rig)
+        streams = world.netft_of(rig)
         say(
-            f"the robot sends to port {listens.port} every {1e3 * listens.cycle:g} ms, the sensor is at "
+            f"{robot.kind_of(rig).said(world.robot_of(rig))}, the sensor is at "
             f"{streams.address}:{streams.port}; processes {os.getpid()}, {facility.pids['robot']}, {facility.pids['sensor']}; "
             "Ctrl-C ends them"
         )
@@ -247,13 +246,6 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
             signal.signal(number, handler)
 
 
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
 @contextmanager
 def running_facility(
     rig: RigFile | Path | dict[str, Any],
@@ -268,8 +260,8 @@ def running_facility(
     elif isinstance(rig, dict):
         rig = scenario.build(RigFile, rig)  # type: ignore[type-var]
     ports = {
-        "robot": {**rig.robot, "address": "127.0.0.1", "port": _free_port(), "peer": "127.0.0.1"},
-        "sensor": {**rig.sensor, "address": "127.0.0.1", "port": _free_port()},
+        "robot": {**rig.robot, **robot.kind_of(rig).loopback()},
+        "sensor": {**rig.sensor, "address": "127.0.0.1", "port": robot.free_port()},
     }
     facility = Facility(rig.model_copy(update=ports), settings or [], diary=diary, live=live)
     try:

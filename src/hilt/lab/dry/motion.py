@@ -13,9 +13,9 @@ import numpy as np
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST
+from hilt.device.placed import PlacedRobot, pose_of
 from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
-from hilt.device.rsi.settings import RsiSettings, pose_of
 from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment
 from hilt.maths import so3, vec
@@ -135,7 +135,7 @@ def follow(name: str) -> FollowedResponse:
 class MockUp:
     """Pose and twist of the mock-up in W from those of the tool in the robot's base."""
 
-    def __init__(self, settings: RsiSettings, response: Response) -> None:
+    def __init__(self, settings: PlacedRobot, response: Response) -> None:
         self._X_WR, self._X_TB, self._X_RT = pose_of(settings.X_WR), pose_of(settings.X_TB), np.zeros(1, POSE)[0]
         self._X_WT, self._still = np.zeros(1, POSE)[0], frames.identity()
         self._q_WR = tuple(float(part) for part in settings.X_WR.q)

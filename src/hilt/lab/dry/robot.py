@@ -1,223 +1,86 @@
-"""The emulated robot's process: a KUKA controller with an operator.
+"""The emulated robot's process: a controller of the kind that the rig file names, with an operator (operated.py)."""
 
-When the controller has stopped, for whatever reason, the operator waits until hilt has been silent for a while, drives the
-robot back to the start of the scenario and restarts its program. So a second run finds the robot ready.
-The log of answers is written to a file as it grows, if requested; only its totals are kept here.
-"""
-
-import csv
 import itertools
-import math
-import threading
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hilt.core import clock, scenario
+from hilt.core import scenario
 from hilt.core.faults import InputError
-from hilt.core.signals import POSE
 from hilt.device import peer
+from hilt.device.drivers import RsiRig
+from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
-from hilt.device.rsi import aside, frames
-from hilt.device.rsi.emulator import ControllerSettings, RsiController, SetPoint
-from hilt.device.rsi.settings import pose_of
+from hilt.device.rsi import frames
+from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.lab.dry import child, world
-from hilt.lab.dry.motion import KNOTS, PublishedResponse
-from hilt.maths import so3
-from hilt.maths.quintic import quintic
+from hilt.lab.dry.motion import KNOTS
+from hilt.lab.dry.operated import SWITCHES, Operated
 
-QUIET = 1.0  # [s] after a stop before the operator acts
-AT_ONCE = 0.05  # [s], the same if asked not to wait: the current cycle is then over
-RETURN_SPEED = 0.03  # [m/s], mean
-RETURN_RATE = 0.1  # [rad/s], mean
-RETURN_LEAST = 0.5  # [s]
 MARGIN = 0.1  # [m] beyond the rig's workspace that the robot itself allows
-ATTENTION = 0.02  # [s] between two checks by the operator
-VIOLATIONS_SHOWN = 50
-COLUMNS = (
-    "t",
-    "ipoc",
-    "dx",
-    "dy",
-    "dz",
-    "dqw",
-    "dqx",
-    "dqy",
-    "dqz",
-    "x",
-    "y",
-    "z",
-    "qw",
-    "qx",
-    "qy",
-    "qz",
-    "live",
+
+
+class Kind(NamedTuple):
+    """What is special about the emulated robot of a driver."""
+
+    make: Callable[[Any, dict[str, Any]], Operated]  # from the section of the rig file and the settings of an arm
+    switches: child.Switches
+    said: Callable[[Any], str]  # where it is, in words
+    loopback: Callable[[], dict[str, Any]]  # keys of its section on free ports of this machine
+
+
+def free_port(kind: int = socket.SOCK_DGRAM) -> int:
+    with socket.socket(socket.AF_INET, kind) as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+class OperatedRsi(Operated, RsiController):
+    """A KUKA controller with its operator."""
+
+
+def _rsi(section: RsiRig, arm: dict[str, Any]) -> Operated:
+    address = "127.0.0.1" if section.address in ("0.0.0.0", "") else section.address
+    settings = ControllerSettings(correction=section.correction, **arm)
+    try:
+        return OperatedRsi(address, section.port, settings, peer.parse(section.peer) if section.peer else ("", 0))
+    except OSError as error:
+        raise InputError(
+            f"the robot cannot be emulated at {section.peer}: {error.strerror}; "
+            "set robot.peer to an address of this machine, with no port or a free one"
+        ) from None
+
+
+RSI = Kind(
+    make=_rsi,
+    switches={**SWITCHES, "wrong_ipoc": (child.boolean, False)},
+    said=lambda section: f"the robot sends to port {section.port} every {1e3 * section.cycle:g} ms",
+    loopback=lambda: {"address": "127.0.0.1", "port": free_port(), "peer": "127.0.0.1"},
 )
-SWITCHES: child.Switches = {
-    "disconnect": (child.boolean, False),
-    "wrong_ipoc": (child.boolean, False),
-    "push": (aside.push, aside.NO_PUSH),
-    "live": (child.boolean, None),
-    "automatic": (child.boolean, None),
-}
+KINDS = {"rsi": RSI}
 
 
-class EmulatedRobot(RsiController):
-    """A controller whose motion other processes can follow, with its operator."""
-
-    def __init__(
-        self,
-        address: str,
-        port: int,
-        settings: ControllerSettings,
-        name: str,
-        diary: Path | None,
-        own: tuple[str, int] = ("", 0),
-    ) -> None:
-        super().__init__(address, port, settings, own)
-        self.automatic = True  # the operator restarts the program
-        self.set_points = self.answers = self.stops = 0
-        self.last_reason = ""
-        self._home = np.zeros(1, POSE)[0]
-        self._home["p"], self._home["q"] = settings.start_p, settings.start_q
-        self._keeping = threading.Lock()
-        self._now = False  # the operator is asked not to wait
-        self._returning = False
-        self._place: tuple[float, ...] = (*settings.start_p, *settings.start_q)
-        self._published = PublishedResponse(
-            name, self._home, clock.now(), settings.dead_time, settings.natural_frequency, settings.damping_ratio
-        )
-        self._response = self._published
-        self._file = None if diary is None else diary.open("w", newline="", encoding="utf-8")
-        self._writer = None if self._file is None else csv.writer(self._file)
-        if self._writer is not None:
-            self._writer.writerow(COLUMNS)
-        self._operator = threading.Thread(target=self._attend, name="operator", daemon=True)
-        self._operator.start()
-
-    def stop(self) -> None:
-        super().stop()
-        self._operator.join()
-        self._keep_diary()
-        if self._file is not None:
-            self._file.close()
-        self._published.close()
-
-    @property
-    def state(self) -> str:
-        if self._returning:
-            return "returning"
-        return "stopped" if self.reason else "running" if self._last_ipoc else "waiting"
-
-    def start_again(self) -> None:
-        """The operator ends the program if it runs, and restarts it without waiting."""
-        if self.state == "running":
-            self._halt("the operator stopped it")
-        self._now = bool(self.reason)
-
-    def forget(self) -> None:
-        """Reset all counters and violations."""
-        self._keep_diary()
-        self.violations.clear()
-        self.hard_stops = self.set_points = self.answers = self.stops = 0
-        self.last_reason = self.reason
-
-    def status(self) -> dict[str, Any]:
-        self._keep_diary()
-        return {
-            "t": clock.now(),
-            "state": self.state,
-            "reason": self.reason,
-            "last_reason": self.last_reason,
-            "stops": self.stops,
-            "cycles": self.cycles,
-            "ipoc": self._ipoc,
-            "answers": self.answers,
-            "set_points": self.set_points,
-            "late": self.late,
-            "refused": self.refused,
-            "strangers": self.strangers,
-            "address": peer.named(self.address),
-            "hard_stops": int(self.hard_stops),
-            "live": self.live,
-            "violation_count": len(self.violations),
-            "violations": self.violations[:VIOLATIONS_SHOWN],
-            "faults": dict(self.line.done),
-        }
-
-    def _hear(self, due: float) -> None:
-        if not self._last_ipoc:
-            self._published.begin(due)
-        super()._hear(due)
-
-    def _halt(self, reason: str) -> None:
-        if not self.reason:
-            self.stops += 1
-            self.last_reason = reason
-        super()._halt(reason)
-
-    def _keep_diary(self) -> None:
-        """Count the newest entries and write them to the file."""
-        with self._keeping:
-            lines: list[SetPoint] = self.diary[:]
-            del self.diary[: len(lines)]
-            for line in lines:
-                self.set_points += any(abs(a - b) > 1e-12 for a, b in zip(line.pose, self._place, strict=True))
-                self._place = line.pose
-                if self._writer is not None:
-                    self._writer.writerow((line.t, line.ipoc, *line.correction, *line.pose, int(line.live)))
-            self.answers += len(lines)
-
-    def _attend(self) -> None:
-        stopped_at = math.inf
-        while not self._end.wait(ATTENTION):
-            self._keep_diary()
-            if not self.reason:
-                stopped_at = math.inf
-                continue
-            stopped_at = min(stopped_at, clock.now())
-            rest = AT_ONCE if self._now else QUIET if self.automatic else math.inf
-            if clock.now() > stopped_at + rest:
-                self._drive_back()
-                self._now = False
-                self.restart()
-
-    def _drive_back(self) -> None:
-        """Drive to the start of the scenario, without jerk at the ends; the program is stopped in the meantime."""
-        self._returning = True
-        p, q = self._set["p"].copy(), tuple(float(part) for part in self._set["q"])
-        way = self._home["p"] - p
-        turn = so3.between(q, tuple(float(part) for part in self._home["q"]))
-        duration = max(float(np.linalg.norm(way)) / RETURN_SPEED, math.hypot(*turn) / RETURN_RATE, RETURN_LEAST)
-        cycle, begin = self.settings.cycle, clock.now()
-        for k in itertools.count(1):
-            t = min(k * cycle / duration, 1.0)
-            share, _ = quintic(t)
-            self._set["p"] = p + share * way
-            self._set["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), q)
-            self._published.settle(clock.now())
-            self._published.command(self._set, begin + (k - 1) * cycle, begin + k * cycle)
-            if t == 1.0 or self._end.wait(max(begin + k * cycle - clock.now(), 0.0)):
-                break
-        self._set["p"], self._set["q"] = self._home["p"], self._home["q"]
-        self._end.wait(self.settings.dead_time + 10.0 / (self.settings.natural_frequency * self.settings.damping_ratio))
-        self._returning = False
+def kind_of(rig: RigFile) -> Kind:
+    world.robot_of(rig)
+    return KINDS[rig.robot["driver"]]
 
 
 def check(rig: RigFile) -> None:
     """Refuse in one sentence what cannot be emulated."""
-    facility, robot, _ = world.facility_of(rig), world.rsi_of(rig), world.netft_of(rig)
+    facility, robot, _ = world.facility_of(rig), world.robot_of(rig), world.netft_of(rig)
     longest = (KNOTS // 2 - 2) * robot.cycle
     if facility.dead_time > longest:
         raise InputError(f"facility.dead_time is {facility.dead_time:g} s; it must be at most {longest:g} s; shorten it")
 
 
-def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings:
-    """Settings of the emulated robot, from the rig file."""
-    facility, robot = world.facility_of(rig), world.rsi_of(rig)
+def arm_settings(rig: RigFile, settings: list[str]) -> dict[str, Any]:
+    """Settings of the emulated robot that every kind has (device/arm.py), from the rig file."""
+    facility, robot = world.facility_of(rig), world.robot_of(rig)
     start = world.tool_at(robot, world.start_of(rig, settings))
     low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)
     corners = []
@@ -227,42 +90,34 @@ def controller_settings(rig: RigFile, settings: list[str]) -> ControllerSettings
         X_WB["p"] = corner
         corners.append(world.tool_at(robot, X_WB)["p"].copy())
     least, most = np.min([*corners, start["p"]], axis=0) - MARGIN, np.max([*corners, start["p"]], axis=0) + MARGIN
-    return ControllerSettings(
-        cycle=robot.cycle,
-        jitter=facility.robot_jitter,
-        correction=robot.correction,
-        start_p=world.three(start["p"]),
-        start_q=tuple(float(part) for part in start["q"]),  # type: ignore[arg-type]
-        dead_time=facility.dead_time,
-        natural_frequency=facility.natural_frequency,
-        damping_ratio=facility.damping_ratio,
-        step_limit=robot.step_limit,
-        turn_limit=robot.turn_limit,
-        workspace=(world.three(least), world.three(most)),
-        acceleration_limit=facility.acceleration_limit,
-        late_limit=facility.late_limit,
-    )
+    return {
+        "cycle": robot.cycle,
+        "jitter": facility.robot_jitter,
+        "start_p": world.three(start["p"]),
+        "start_q": tuple(float(part) for part in start["q"]),
+        "dead_time": facility.dead_time,
+        "natural_frequency": facility.natural_frequency,
+        "damping_ratio": facility.damping_ratio,
+        "step_limit": robot.step_limit,
+        "turn_limit": robot.turn_limit,
+        "workspace": (world.three(least), world.three(most)),
+        "acceleration_limit": facility.acceleration_limit,
+        "late_limit": facility.late_limit,
+    }
 
 
 @contextmanager
 def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
     rig: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
-    section = world.rsi_of(rig)
-    address = "127.0.0.1" if section.address in ("0.0.0.0", "") else section.address
+    kind = kind_of(rig)
     diary = Path(config["diary"]) if config["diary"] else None
     with ExitStack() as stack:
-        settings, own = controller_settings(rig, config["settings"]), peer.parse(section.peer) if section.peer else ("", 0)
-        try:
-            robot = EmulatedRobot(address, section.port, settings, config["name"], diary, own)
-        except OSError as error:
-            raise InputError(
-                f"the robot cannot be emulated at {section.peer}: {error.strerror}; "
-                "set robot.peer to an address of this machine, with no port or a free one"
-            ) from None
+        robot = kind.make(world.robot_of(rig), arm_settings(rig, config["settings"]))
+        robot.attend(config["name"], diary)
         robot.live = bool(config["live"])
         stack.enter_context(robot)
         actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}
-        yield lambda line: child.obey(line, robot, SWITCHES, actions)
+        yield lambda line: child.obey(line, robot, kind.switches, actions)
 
 
 if __name__ == "__main__":

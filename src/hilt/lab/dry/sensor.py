@@ -45,7 +45,7 @@ class Contact:
     def __init__(self, rig: RigFile, settings: list[str], name: str) -> None:
         self._world = world.World(rig, settings)
         self._response = follow(name)
-        self._mock_up = MockUp(world.rsi_of(rig), self._response)
+        self._mock_up = MockUp(world.robot_of(rig), self._response)
         self._session, self._began = 0, clock.now()
         self.samples = 0
         self.wrench: tuple[world.Vector, world.Vector] = ((0.0,) * 3, (0.0,) * 3)

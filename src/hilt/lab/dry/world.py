@@ -15,12 +15,13 @@ from hilt.core.signals import POSE
 from hilt.core.stage import Block, Blocks
 from hilt.core.system import Bench, used
 from hilt.device.drivers import NetFTRig, RsiRig
+from hilt.device.placed import PlacedRobot, pose_of
 from hilt.device.rigfile import Facility, RigFile
 from hilt.device.rsi import frames
-from hilt.device.rsi.settings import RsiSettings, pose_of
 
 MOTION = ("X_WB_true", "V_WB_true")
 MEASURED = "F_So_S"
+ROBOTS = {"rsi": RsiRig}  # drivers with an emulator
 SHORTEST = 1e-6  # [s] between two samples that catch up
 
 Vector = tuple[float, float, float]
@@ -37,11 +38,13 @@ def facility_of(rig: RigFile) -> Facility:
     return rig.facility
 
 
-def rsi_of(rig: RigFile) -> RsiRig:
+def robot_of(rig: RigFile) -> Any:
+    """The robot's section, of a driver whose robot can be emulated."""
     section = rig.robot_section
-    if not isinstance(section, RsiRig):
+    if not isinstance(section, tuple(ROBOTS.values())):
+        known = " or ".join(repr(name) for name in ROBOTS)
         raise InputError(
-            f"robot.driver is {rig.robot['driver']!r}, for which there is no emulator; it must be 'rsi'; change it"
+            f"robot.driver is {rig.robot['driver']!r}, for which there is no emulator; it must be {known}; change it"
         )
     return section
 
@@ -71,7 +74,7 @@ def start_of(rig: RigFile, settings: list[str]) -> Any:
     return X_WB
 
 
-def tool_at(robot: RsiSettings, X_WB: Any) -> Any:
+def tool_at(robot: PlacedRobot, X_WB: Any) -> Any:
     """Pose of the robot's tool then, in its base."""
     X_RT = frames.identity()
     frames.to_robot(pose_of(robot.X_WR), X_WB, pose_of(robot.X_TB), X_RT)

@@ -1,0 +1,55 @@
+"""Object code of a compiled function: for a library that runs where there is neither Python nor hilt.
+
+It is made from the same intermediate code as the function that runs here, for the plainest processor of this family, so that
+it works on other machines, too. Nothing is contracted or reordered on the way, so it computes the same bits.
+"""
+
+from typing import Any
+
+import numba
+from llvmlite import binding
+from numba.core.types import ExternalFunction
+
+from hilt.compiled import inner, progress
+
+
+def foreign(function: Any) -> set[str]:
+    """Names of the C functions that a compiled function calls, itself or through others."""
+    found = (value for each in progress.reachable([function]) for value in progress._values(each.py_func))
+    return {value.symbol for value in found if isinstance(value, ExternalFunction)}
+
+
+def object_code(function: Any, signature: Any, name: str) -> bytes:
+    """Machine code of a function under this name, to be linked with the mathematical library only.
+
+    It is called as Numba calls: a place for the result, one for an exception, then the arguments; it returns a status.
+    """
+    njit: Any = numba.njit
+    made = njit(
+        signature,
+        error_model="numpy",
+        forceinline=True,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=inner.TopCompiler,
+    )(function)
+    found = made.overloads[signature.args]
+    module = found.library._final_module.clone()
+    entry = module.get_function(found.fndesc.llvm_func_name)
+    entry.name, entry.visibility = name, "hidden"  # for the library itself, not for who loads it
+    for each in (*module.functions, *module.global_variables):
+        if not each.is_declaration and each.name != name:
+            each.linkage = "internal"
+    machine = _plain_machine()
+    passes = binding.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()  # what only a caller in Python needs
+    passes.run(module, binding.create_pass_builder(machine, binding.PipelineTuningOptions(speed_level=2)))
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _plain_machine() -> Any:
+    triple = binding.get_process_triple()
+    processor = "x86-64" if triple.startswith("x86_64") else "generic"
+    target = binding.Target.from_triple(triple)
+    return target.create_target_machine(cpu=processor, features="", opt=3, reloc="pic", codemodel="default")

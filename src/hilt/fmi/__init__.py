@@ -1,0 +1,1 @@
+"""Functional Mock-up Interface: systems as FMUs for other tools, and FMUs of other tools inside the loop."""
