@@ -19,10 +19,9 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Count, Hertz, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3, Radian
+from hilt.core.units import Count, Metre, Metre3, NewtonPerMetre, NewtonSecondPerMetre, Number, Number3, Radian
 from hilt.dynamics.contact_laws import friction_per_speed, hunt_crossley
 from hilt.maths import so3, vec
-from hilt.plant.robot import Robot
 from hilt.systems.docking.bending import Bending, Drive, driven, steps_of
 from hilt.systems.docking.drogue import depth_in_cone
 
@@ -69,38 +68,6 @@ class Contact(Section):
     @property
     def is_lossless(self) -> bool:
         return self.damping == 0.0 and self.dissipation == 0.0 and self.friction == 0.0
-
-
-class GivingRobot(Robot):
-    """Robot of a contact, which may yield under load."""
-
-    stiffness: NewtonPerMetre = Field(
-        default=0.0, ge=0, description="stiffness of the robot under a load at the tip, not seen by its encoders; 0 for rigid"
-    )
-    mode_frequency: Hertz = Field(
-        default=0.0, ge=0, description="natural frequency of the bending robot with its motors held; 0: a massless spring"
-    )
-    mode_damping_ratio: Number = Field(default=0.05, ge=0, le=1, description="of that mode")
-
-    @property
-    def bends(self) -> bool:
-        """Whether the tip has a motion of its own."""
-        return self.stiffness > 0.0 and self.mode_frequency > 0.0
-
-    @property
-    def bending(self) -> Bending:
-        return Bending(self.stiffness, 2.0 * math.pi * self.mode_frequency, self.mode_damping_ratio)
-
-    @model_validator(mode="after")
-    def _mode_of_a_spring(self) -> "GivingRobot":
-        if self.mode_frequency > 0.0 and self.stiffness == 0.0:
-            raise Unfit(
-                f"robot.mode_frequency is {self.mode_frequency:g} Hz but robot.stiffness is 0, which means rigid; "
-                "give robot.stiffness, or leave out robot.mode_frequency",
-                "robot.mode_frequency",
-                "robot.stiffness",
-            )
-        return self
 
 
 class Frames(Section):
@@ -175,7 +142,7 @@ def _felt(x, p, k, k_hertz, d, rate, dt):
 
 
 @jit
-def _signed_force(p, shift, at, rate):
+def signed_force(p, shift, at, rate):
     """(side, depth, force along the normal) of a tip at `at` from the middle of the frames."""
     along = at - shift
     if along > p.free:
@@ -191,7 +158,7 @@ def _signed_force(p, shift, at, rate):
 def _pull(p, shift, drive, s, dt, at, rate):
     """Acceleration of a bending robot's tip."""
     x_m, v_m = driven(drive, s, dt)
-    _, _, force = _signed_force(p, shift, at, rate)
+    _, _, force = signed_force(p, shift, at, rate)
     return p.mode**2 * (x_m - at) + 2.0 * p.mode_damping * p.mode * (v_m - rate) - force / p.tip_mass
 
 
@@ -232,7 +199,8 @@ def count_collision(sig, x, p, side, along):
 
 
 @jit
-def contact_step(sig, x, p, dt):
+def tip_by_encoders(sig, p):
+    """(position, velocity) of the tip where the encoders see it."""
     tip = vec.load(p.tip_B)
     if p.rotates:
         tip = so3.rotate(so3.load(sig.X_WB_true.q), tip)
@@ -240,9 +208,31 @@ def contact_step(sig, x, p, dt):
     v = vec.load(sig.V_WB_true.v)
     if p.rotates:
         v = vec.add(v, vec.cross(vec.load(sig.V_WB_true.w), tip))
-    n = vec.load(p.n_W)
+    return at, v
+
+
+@jit
+def move_frames(sig, x, p):
+    """The frames move once, while they are not touched."""
     if x.touching == 0 and sig.collision >= p.shift_after:
         x.shift = p.shift
+
+
+@jit
+def force_of(p, n, side, force, v, rate):
+    """Force on the target: along the normal, and friction against the sliding."""
+    f = vec.scale(side * force, n)
+    if p.friction > 0.0 and force > 0.0:
+        sliding = vec.sub(v, vec.scale(rate, n))
+        f = vec.add(f, vec.scale(friction_per_speed(p.friction, force, vec.dot(sliding, sliding)), sliding))
+    return f
+
+
+@jit
+def contact_step(sig, x, p, dt):
+    at, v = tip_by_encoders(sig, p)
+    n = vec.load(p.n_W)
+    move_frames(sig, x, p)
     along, rate = vec.dot(n, at) - p.middle - x.shift, vec.dot(n, v)
 
     side, force, depth = 0, 0.0, 0.0
@@ -253,7 +243,7 @@ def contact_step(sig, x, p, dt):
     if p.bends:
         motor = along + x.shift
         _bend(x, p, x.shift, motor, rate, dt)
-        side, depth, force = _signed_force(p, x.shift, x.tip, x.tip_v)
+        side, depth, force = signed_force(p, x.shift, x.tip, x.tip_v)
         force *= side
         at, near = vec.add(at, vec.scale(x.tip - motor, n)), x.tip - x.shift
         v = vec.add(v, vec.scale(x.tip_v - rate, n))
@@ -267,13 +257,8 @@ def contact_step(sig, x, p, dt):
     else:
         x.depth = 0.0
 
-    f = vec.scale(side * force, n)
-    if p.friction > 0.0 and force > 0.0:
-        sliding = vec.sub(v, vec.scale(rate, n))
-        f = vec.add(f, vec.scale(friction_per_speed(p.friction, force, vec.dot(sliding, sliding)), sliding))
-
     count_collision(sig, x, p, side, near)
-    vec.store(sig.F_C_true_W, f)
+    vec.store(sig.F_C_true_W, force_of(p, n, side, force, v, rate))
     if p.robot_stiffness > 0.0 and not p.bends:
         at = vec.sub(at, vec.scale(side * force / p.robot_stiffness, n))
     vec.store(sig.p_C_true_W, at)

@@ -28,11 +28,12 @@ from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
 from hilt.systems.docking.as_simulated import AS_SIMULATED
 from hilt.systems.docking.bending import MOST_STEPS, steps_of
-from hilt.systems.docking.contact import CONTACT, Contact, Frames, GivingRobot, Meeting, Rod
+from hilt.systems.docking.contact import CONTACT, Contact, Frames, Meeting, Rod
 from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
 from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 from hilt.systems.docking.delay_compensation import CODES, COMPENSATE, Compensation
+from hilt.systems.docking.giving_robot import GivingRobot
 from hilt.systems.docking.goal import Goal, judge
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import COUNTER, METRIC_WORDS
