@@ -66,6 +66,11 @@ class Contact(Section):
         return self.kind != "linear"
 
     @property
+    def stiffest(self) -> float:
+        """Stiffness of the stiffer frame."""
+        return self.stiffness * max(1.0, self.rear_stiffness_ratio)
+
+    @property
     def is_lossless(self) -> bool:
         return self.damping == 0.0 and self.dissipation == 0.0 and self.friction == 0.0
 
@@ -298,8 +303,7 @@ def _pack(p: np.record, meeting: Meeting, loop: Cycle) -> None:
     p.bends = bending is not None
     if bending is not None:
         p.mode, p.mode_damping, p.tip_mass = bending.frequency, bending.damping_ratio, bending.mass
-        stiffest = contact.stiffness * max(1.0, contact.rear_stiffness_ratio)
-        p.steps = steps_of(bending, stiffest, loop.period)
+        p.steps = steps_of(bending, contact.stiffest, loop.period)
 
 
 CONTACT = StageKind(

@@ -26,8 +26,9 @@ from hilt.plant.robot import ROBOT, RobotResponse, check_fits
 from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
+from hilt.systems.docking.arm import ARM_CONTACT, ArmMeeting
 from hilt.systems.docking.as_simulated import AS_SIMULATED
-from hilt.systems.docking.bending import MOST_STEPS, steps_of
+from hilt.systems.docking.bending import MOST_STEPS
 from hilt.systems.docking.contact import CONTACT, Contact, Frames, Meeting, Rod
 from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
@@ -183,6 +184,10 @@ class Docking(Scenario):
         bending = self.robot.bending if self.robot.bends else None
         return Meeting(*where, self.robot.stiffness, bending, self.rotates, self.collisions)
 
+    @property
+    def arm_meeting(self) -> ArmMeeting:
+        return ArmMeeting(self.meeting, self.robot.arm)
+
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise, in W."""
         arms = []
@@ -220,13 +225,13 @@ class Docking(Scenario):
                 "frames.cone",
                 "robot.mode_frequency",
             )
-        stiffest = self.contact.stiffness * max(1.0, self.contact.rear_stiffness_ratio)
-        if steps_of(self.robot.bending, stiffest, self.loop.period) > MOST_STEPS:
+        if self.robot.arm.steps(self.contact.stiffest, self.loop.period) > MOST_STEPS:
+            key = "second_mode_frequency" if self.robot.second_mode_frequency > 0.0 else "mode_frequency"
             raise Unfit(
-                f"robot.mode_frequency is {self.robot.mode_frequency:g} Hz, and the tip of a robot with robot.stiffness = "
+                f"robot.{key} is {getattr(self.robot, key):g} Hz, and the tip of a robot with robot.stiffness = "
                 f"{self.robot.stiffness:g} N/m would swing faster in contact; with loop.period = {self.loop.period:g} s it "
-                "cannot be followed; shorten loop.period, or set robot.mode_frequency = 0 for a massless spring",
-                "robot.mode_frequency",
+                f"cannot be followed; shorten loop.period, or set robot.{key} = 0",
+                f"robot.{key}",
                 "robot.stiffness",
                 "contact.stiffness",
                 "loop.period",
@@ -323,7 +328,8 @@ DOCKING = System(
     plant=(
         Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates)),
         Block("encoder", ENCODER, lambda s: s.encoder),
-        Block("contact", CONTACT, lambda s: s.meeting),
+        Block("contact", CONTACT, lambda s: s.meeting, when=lambda s: not s.robot.is_arm),
+        Block("contact", ARM_CONTACT, lambda s: s.arm_meeting, when=lambda s: s.robot.is_arm),
         Block("books", CONTACT_BOOKS, lambda s: Tip(s.rod.tip, s.rotates)),
         Block("sensor", TARGET_SENSOR, lambda s: MountedSensor(s.sensor, s.rotates)),
     ),

@@ -5,9 +5,12 @@ import math
 from pydantic import Field, model_validator
 
 from hilt.core.faults import Unfit
-from hilt.core.units import Hertz, NewtonPerMetre, Number
+from hilt.core.units import Hertz, Metre, NewtonPerMetre, Number
 from hilt.plant.robot import Robot
+from hilt.systems.docking.arm import Arm, SecondMode, damping_range
 from hilt.systems.docking.bending import Bending
+
+HIGHEST = 100  # times the first mode: beyond, the second is a massless spring
 
 
 class GivingRobot(Robot):
@@ -21,6 +24,25 @@ class GivingRobot(Robot):
     )
     mode_damping_ratio: Number = Field(default=0.05, ge=0, le=1, description="of that mode")
 
+    second_mode_frequency: Hertz = Field(
+        default=0.0, ge=0, description="natural frequency of a second mode, motors held; 0: none"
+    )
+    second_mode_share: Number = Field(
+        default=0.2, gt=0, lt=1, description="part of the compliance 1/robot.stiffness that is due to the second mode"
+    )
+    second_mode_damping_ratio: Number | None = Field(
+        default=None, ge=0, description="of the second mode; if not given, larger than that of the first as its frequency is"
+    )
+    backlash: Metre = Field(
+        default=0.0, ge=0, description="play between motors and arm, in all, as seen at the tip; not seen by the encoders"
+    )
+    stiffness_slope: Number = Field(
+        default=0.0,
+        ge=-1000,
+        le=1000,
+        description="1/m: relative change of robot.stiffness with the posture, by metre along frames.normal",
+    )
+
     @property
     def bends(self) -> bool:
         """Whether the tip has a motion of its own."""
@@ -30,6 +52,24 @@ class GivingRobot(Robot):
     def bending(self) -> Bending:
         return Bending(self.stiffness, 2.0 * math.pi * self.mode_frequency, self.mode_damping_ratio)
 
+    @property
+    def is_arm(self) -> bool:
+        """Whether more than one mode is between motors and tip."""
+        return self.second_mode_frequency > 0.0 or self.backlash > 0.0 or self.stiffness_slope != 0.0
+
+    @property
+    def arm(self) -> Arm:
+        return Arm(self.bending, self._second, self.backlash, self.stiffness_slope)
+
+    @property
+    def _second(self) -> SecondMode | None:
+        if not (self.bends and self.second_mode_frequency > 0.0):
+            return None
+        zeta = self.second_mode_damping_ratio
+        if zeta is None:  # dampers in proportion to the springs
+            zeta = self.mode_damping_ratio * self.second_mode_frequency / self.mode_frequency
+        return SecondMode(2.0 * math.pi * self.second_mode_frequency, zeta, self.second_mode_share)
+
     @model_validator(mode="after")
     def _mode_of_a_spring(self) -> "GivingRobot":
         if self.mode_frequency > 0.0 and self.stiffness == 0.0:
@@ -38,5 +78,39 @@ class GivingRobot(Robot):
                 "give robot.stiffness, or leave out robot.mode_frequency",
                 "robot.mode_frequency",
                 "robot.stiffness",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _arm_with_a_mode(self) -> "GivingRobot":
+        for key, unit in (("second_mode_frequency", " Hz"), ("backlash", " m"), ("stiffness_slope", "/m")):
+            if getattr(self, key) != 0.0 and not self.bends:
+                raise Unfit(
+                    f"robot.{key} is {getattr(self, key):g}{unit}, but the robot has no mode; "
+                    f"give robot.stiffness and robot.mode_frequency, or leave out robot.{key}",
+                    f"robot.{key}",
+                    "robot.mode_frequency",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _two_modes(self) -> "GivingRobot":
+        second = self._second
+        if second is None:
+            return self
+        if not 1.01 <= self.second_mode_frequency / self.mode_frequency <= HIGHEST:
+            raise Unfit(
+                f"robot.second_mode_frequency is {self.second_mode_frequency:g} Hz; it must be 1.01 to {HIGHEST} times "
+                f"robot.mode_frequency, which is {self.mode_frequency:g} Hz; change it, or set it to 0 for one mode",
+                "robot.second_mode_frequency",
+                "robot.mode_frequency",
+            )
+        low, high = damping_range(self.bending, second)
+        if self.second_mode_damping_ratio is not None and not low <= self.second_mode_damping_ratio <= high:
+            raise Unfit(
+                f"robot.second_mode_damping_ratio is {self.second_mode_damping_ratio:g}; beside robot.mode_damping_ratio = "
+                f"{self.mode_damping_ratio:g} two dampers can make {low:.3g} to {high:.3g}; choose a value in this range",
+                "robot.second_mode_damping_ratio",
+                "robot.mode_damping_ratio",
             )
         return self

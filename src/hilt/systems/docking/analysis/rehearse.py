@@ -115,10 +115,13 @@ def _bending_as_believed(scenario: Any, world: Any) -> Any:
     bending = scenario.prior.bending(scenario)
     if bending is None:
         return world
+    prior, told = scenario.prior, scenario.robot
     robot = {
         "stiffness": bending.stiffness,
         "mode_frequency": bending.frequency / (2.0 * math.pi),
         "mode_damping_ratio": bending.damping_ratio,
+        "second_mode_frequency": told.second_mode_frequency * (1.0 + prior.mode_frequency_error),
+        "second_mode_damping_ratio": None,
     }
     errors = dict.fromkeys(("compliance_error", "mode_frequency_error", "mode_damping_error"), 0.0)
     return world.model_copy(
