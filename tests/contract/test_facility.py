@@ -394,3 +394,22 @@ def test_the_sensor_feels_the_contact_of_each_system(system, scenario, stages, a
     felt.feel(X_WB, V_WB, 0.5)
     pushed = np.mean([felt.feel(X_WB, V_WB, 0.5 + 1e-3 * k)[0] for k in range(1, 401)], axis=0)
     assert pushed == pytest.approx((force, 0.0, 0.0), abs=0.01)
+
+
+def test_a_robot_that_bends_swings_on_through_a_stall_of_the_sensor():
+    """Pressed to the frame on a smooth way: samples a millisecond apart and one after 120 ms feel the same, to the noise."""
+    bends = ["robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz", "frames.gap=15 mm"]
+    X_WB, V_WB = world.start_of(RIG, bends), np.zeros(1, TWIST)[0]
+    start, end, forces = X_WB["p"].copy(), 0.12, []
+    for times in ([1e-3 * k for k in range(1, 121)], [end]):
+        felt = world.World(RIG, bends)
+        X_WB["p"], V_WB["v"] = start + np.array([0.0098, 0.0, 0.0]), 0.0
+        felt.feel(X_WB, V_WB, 0.0)
+        for t in times:
+            share = t / end
+            X_WB["p"][0] = start[0] + 0.0098 + 0.0008 * share**2 * (3.0 - 2.0 * share)
+            V_WB["v"][0] = 0.0008 * 6.0 * share * (1.0 - share) / end
+            force = felt.feel(X_WB, V_WB, t)[0]
+        forces.append(force[0])
+    assert forces[0] > 50.0
+    assert forces[1] == pytest.approx(forces[0], abs=0.5)

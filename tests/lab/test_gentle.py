@@ -55,13 +55,13 @@ def way(length=0.09, turn=0.0):
 
 @pytest.fixture
 def robot():
-    """A controller on a free port, a sensor that feels nothing, and the rig on both, READY."""
+    """A controller on a free port, a sensor that feels 1 N, and the rig on both, READY."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with (
         RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller,
-        NetFTBox(lambda: ((0.0,) * 3, (0.0,) * 3), Calibration(1e6, 1e6), 100.0) as box,
+        NetFTBox(lambda: ((1.0, 0.0, 0.0), (0.0,) * 3), Calibration(1e6, 1e6), 100.0) as box,
     ):
         rig = LabRig(
             RigFile(
@@ -170,6 +170,24 @@ def test_the_robot_is_held_until_the_answer_is_yes(robot):
     drive(robot, length=0.01)
     assert soft(controller)
     assert went(controller) == pytest.approx(0.01, abs=1e-6), "the path waits for steps that a stalled machine has lost"
+
+
+def test_a_path_ends_at_rest_where_its_condition_becomes_true(robot):
+    """As a robot that feels its way to a frame."""
+    rig, controller = robot
+    controller.live = True
+    gentle.follow(rig, way(), until=lambda row: row["X_WB_cmd"]["p"][0, 0] > 0.02)
+    assert 0.02 < went(controller) < 0.03, "it slows down from 0.09 m/s within the limits"
+    assert soft(controller)
+    assert rig.state == READY
+
+
+def test_a_tighter_limit_of_the_force_stops_the_path(robot):
+    rig, controller = robot
+    controller.live = True
+    with pytest.raises(gentle.Stopped) as stopped:
+        gentle.follow(rig, way(), force=0.5)
+    assert stopped.value.fault.code == faults.FORCE
 
 
 def test_a_check_changes_nothing(robot):

@@ -1,13 +1,14 @@
 """The command line of the lab: doctor, emulate, calibrate, identify, and a run on devices."""
 
 import json
+import math
 import select
 import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +18,7 @@ from hilt.core.faults import InputError
 if TYPE_CHECKING:
     from hilt.device.rigfile import RigFile
     from hilt.job import Result
+    from hilt.lab.compliance import Tapping
     from hilt.live.ready import Ask
 
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
@@ -211,34 +213,74 @@ def _out_file(rig: Path, out: Path | None, what: str) -> Path:
 
 
 def identify(
-    what: Annotated[str, typer.Argument(help="robot")],
+    what: Annotated[str, typer.Argument(help="robot: its response; compliance: how it bends, by tapping a frame")],
     rig: RigName,
-    axis: Annotated[str, typer.Option(help="axis along which the robot is moved: x, y or z")] = "x",
-    reach: Annotated[float, typer.Option(help="metres to either side of its present position")] = 0.01,
+    axis: Annotated[
+        str, typer.Option(help="axis along which the robot is moved: x, y or z; for compliance towards the frame, such as -x")
+    ] = "x",
+    reach: Annotated[
+        float | None,
+        typer.Option(help="metres to either side of its position (0.01); for compliance to the frame at most (the workspace)"),
+    ] = None,
+    preload: Annotated[float, typer.Option(help="N on the frame before the taps; for compliance")] = 8.0,
+    amplitude: Annotated[float, typer.Option(help="metres of the taps; for compliance")] = 0.15e-3,
+    force: Annotated[
+        float, typer.Option(help="N at which the robot stops, if limits.force is not less; for compliance")
+    ] = 300.0,
     out: Annotated[Path | None, typer.Option(help="rig file to write; beside yours by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
 ) -> None:
-    """Move the robot gently and write its delay, bandwidth and damping into a copy of the rig file."""
+    """Move the robot gently and write its delay, bandwidth and damping, or how it bends, into a copy of the rig file."""
     from hilt.device import own, rigfile
-    from hilt.lab import identify as identify_robot
 
-    if what != "robot":
-        raise InputError(f"{what!r} cannot be identified; known is robot; write: hilt identify robot RIG")
-    if axis not in ("x", "y", "z"):
+    if what not in ("robot", "compliance"):
+        raise InputError(
+            f"{what!r} cannot be identified; known are robot and compliance; write: hilt identify robot RIG, "
+            "or hilt identify compliance RIG"
+        )
+    if what == "robot" and axis not in ("x", "y", "z"):
         raise InputError(f"--axis is {axis!r}; it must be x, y or z; choose one")
     own.allow(*driver)
     path = rigfile.find(rig)
-    file, target = rigfile.load(path), _out_file(path, out, "identified")
+    file, target = rigfile.load(path), _out_file(path, out, "identified" if what == "robot" else "compliance")
+    if what == "robot":
+        found, said = _identified_robot(file, path, target, axis, 0.01 if reach is None else reach)
+    else:
+        from hilt.lab.compliance import Tapping
+
+        tapping = Tapping(axis, math.inf if reach is None else reach, preload, amplitude, force=force)
+        found, said = _identified_compliance(file, path, target, tapping)
+    print(json.dumps({**found, "rig": str(target)}) if as_json else "\n".join(said))
+    if not as_json:
+        console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
+        console.print(f"picture    {target.with_suffix('.svg')}", highlight=False, soft_wrap=True)
+
+
+def _identified_robot(file: "RigFile", path: Path, target: Path, axis: str, reach: float) -> tuple[dict[str, Any], list[str]]:
+    """As JSON and in words."""
+    from hilt.lab import identify as identify_robot
+
     ask = _who_arms(file)
     with _reaching(file, path), _driving("moving") as watch:
         fit = identify_robot.run(file, axis=axis, reach=reach, watch=watch, ask=ask)
     identify_robot.write(fit, path, target)
     identify_robot.plot(fit, target.with_suffix(".svg"))
-    print(json.dumps({**fit.as_json(), "rig": str(target)}) if as_json else "\n".join(fit.words()))
-    if not as_json:
-        console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
-        console.print(f"picture    {target.with_suffix('.svg')}", highlight=False, soft_wrap=True)
+    return fit.as_json(), fit.words()
+
+
+def _identified_compliance(file: "RigFile", path: Path, target: Path, tapping: "Tapping") -> tuple[dict[str, Any], list[str]]:
+    """The same; figures that do not explain the test are shown in the picture and not written."""
+    from hilt.lab import compliance
+
+    ask = _who_arms(file)
+    with _reaching(file, path), _driving("tapping") as watch:
+        found = compliance.run(file, tapping, watch=watch, ask=ask)
+    compliance.plot(found, target.with_suffix(".svg"))
+    if found.refusal:
+        raise InputError(f"{found.refusal}; no rig file was written; look at {target.with_suffix('.svg')}")
+    compliance.write(found, path, target)
+    return found.as_json(), compliance.words(found)
 
 
 def calibrate(

@@ -107,6 +107,7 @@ class System:
         views.delays      table(scenario) -> seconds by name: where the loop loses time
         views.bound       bound(scenario): the limit that no method can beat, for `hilt bound`
         analysis.edges    limits, keys that matter, closed forms: where the loop fails (sweeps/edges.py)
+        analysis.compliance  fit(t, motor, force, …): how a robot bends, from a tap test (lab/compliance.py)
         analysis.beside   beside(result) -> job.Beside: simulations that its report shows beside a run
         paper             PAPERS: modules with reproduce(), by the key of their paper
     """

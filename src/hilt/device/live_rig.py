@@ -12,6 +12,7 @@ While LIVE, what is sent is checked once more (course.py), and the robot's measu
 Driving home, calibrating and identifying are paths (path.py), and `follow` runs them in the loop like a scenario.
 """
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -55,6 +56,7 @@ class LabRig:
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
         self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet, and its arrival time
+        self._late = 0.0  # s, of that packet
         self._stood = False  # whether the robot's set-point has stood still since the previous packet
         self.cycle = float(file.robot_section.cycle)
         self._course, self._watch = Course(self.cycle), Watch(file)
@@ -130,6 +132,13 @@ class LabRig:
         return getattr(self._sensor, "samples", 0)
 
     @property
+    def wrench_age(self) -> float:
+        """Age of the newest wrench at the robot's last cycle [s]; negative if it is newer, since the packet came late. NaN if
+        the sensor's driver does not know, or the packet came so late that its cycle is not certain."""
+        age = getattr(self._sensor, "age", math.nan)
+        return self._came - self._late - (clock.now() - age) if self._late < 0.5 * self.cycle else math.nan
+
+    @property
     def told(self) -> Any:
         """The robot's present set-point."""
         return self._course.last
@@ -180,7 +189,7 @@ class LabRig:
             return faults.DEVICE
         code = self._wait()
         row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
-        late = self.clock.arrived()
+        late = self._late = self.clock.arrived()
         row["lateness"][0] = late
         if code == faults.NONE:  # a silent robot has its own fault
             self._watch_gaps(row)

@@ -5,6 +5,8 @@ and soft stop. A path begins at the robot's present set-point.
 
 Nothing is simulated, so a path need not keep up with the clock. A robot that missed an answer stands still; the path waits for
 it, goes back by the step that was not executed, and regains its speed within half of the limits.
+
+A path may end early, at rest, where a condition becomes true: a robot that feels its way towards a surface.
 """
 
 import math
@@ -32,6 +34,10 @@ _STATE = record(guard=GUARD.state)
 _PARAMS = record(dt="f8", guard=GUARD.params)
 
 
+Stood = Callable[[], bool]
+Until = Callable[[np.ndarray], bool]  # of a row
+
+
 @dataclass(frozen=True)
 class Path:
     """One pose per cycle, each meant for the next cycle."""
@@ -40,9 +46,9 @@ class Path:
     limits: Any  # as the guard packs them
     boxed: bool = True  # whether the robot has to stay in the workspace throughout
     progress: np.ndarray = field(default_factory=lambda: np.zeros(1))  # poses sent so far
+    until: Until | None = None  # once it is true the robot slows down, and the path ends there
 
 
-Stood = Callable[[], bool]
 Plan = Callable[[Any], Path]  # from the robot's set-point; an InputError if there is no such path
 
 
@@ -64,6 +70,7 @@ class _Tick:
     def __init__(self, path: Path, row: np.ndarray, x: np.ndarray, p: np.ndarray, course: Course, stood: Stood) -> None:
         self._poses = np.concatenate([row["X_WB_cmd"], path.poses])
         self._course, self._stood, self._period = course, stood, float(p["dt"][0])
+        self._row, self._until, self._ending = row, path.until, False
         self._sig, self._guard, self._limits = row[0], x[0]["guard"], p[0]["guard"]
         self._command, self._done = row["X_WB_cmd"], row["done"]
         self._place, self._rate, self._last = 0.0, 1.0, float(len(path.poses))
@@ -71,13 +78,17 @@ class _Tick:
         self._gain = self._period / _resuming(self._poses, self._period, path.limits)
 
     def __call__(self, *_: Any) -> None:
+        self._ending = self._ending or (self._until is not None and self._until(self._row))
         if self._stood():
             self._wait_here()
+        elif self._ending:
+            self._rate = max(self._rate - self._gain, 0.0)
         else:
             self._rate = min(self._rate + self._gain, 1.0)
         self._place = min(self._place + self._rate, self._last)
         self._command[0] = self._at(self._place)
-        self._progress[0], self._done[0] = self._place, self._place == self._last
+        self._progress[0] = self._place
+        self._done[0] = self._place == self._last or (self._ending and self._rate == 0.0)
         guard_step(self._sig, self._guard, self._limits, self._period)
 
     def _wait_here(self) -> None:
@@ -89,7 +100,7 @@ class _Tick:
         here, zero = self._at(self._place), (0.0, 0.0, 0.0)
         self._course.start(here)
         guard.start(self._guard, tuple(here["p"]), tuple(here["q"]), zero, zero, 0)
-        self._rate = self._gain
+        self._rate = 0.0 if self._ending else self._gain
 
     def _at(self, place: float) -> Any:
         whole = int(place)

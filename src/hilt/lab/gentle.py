@@ -6,8 +6,9 @@ own clock, with what was really sent, and whether the robot reports that it rece
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class Track:
     measured: np.ndarray  # POSE, of the mock-up at this cycle
     wrench: np.ndarray  # (n, 6) [N, N·m]
     progress: np.ndarray  # poses of the path sent so far; the path waits where the robot missed answers
+    age: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of the wrench, at this cycle [s]; NaN where it is not known
     sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if they are not counted
 
 
@@ -117,6 +119,7 @@ class _Diary:
             np.zeros(length, POSE),
             np.zeros((length, 6)),
             np.zeros(length),
+            np.zeros(length),
         )
 
     def append(self, row: np.ndarray) -> None:
@@ -126,7 +129,7 @@ class _Diary:
             track.unheard[k - 1] = not reply.heard
         track.sent[k], track.measured[k] = self._rig.told, row["X_WB_meas"][0]
         track.wrench[k, :3], track.wrench[k, 3:] = row["F_So_S"]["f"][0], row["F_So_S"]["tau"][0]
-        track.progress[k] = self._progress[0]
+        track.progress[k], track.age[k] = self._progress[0], self._rig.wrench_age
         self.count = k + 1
 
     def result(self, sensor_period: float) -> Track:
@@ -136,6 +139,13 @@ class _Diary:
 
 def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: Ask | None = None) -> Track:
     """Connect, hold the robot until it is armed like a run, send a path, disconnect; returns what was sent and measured."""
+    with armed(file, ask) as rig:
+        return follow(rig, offsets, watch)
+
+
+@contextmanager
+def armed(file: RigFile, ask: Ask | None = None) -> Iterator[LabRig]:
+    """Robot and sensor, connected and held until somebody has armed them like a run."""
     ask = check_ask(file.lab.arm, ask)
     rig = LabRig(file)
     try:
@@ -143,21 +153,32 @@ def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: A
         watch_ready(rig, file.lab.ready)
         if ask is not None:
             wait_for_yes(rig, ask)
-        return follow(rig, offsets, watch)
+        yield rig
     finally:
         rig.close()
 
 
-def follow(rig: LabRig, offsets: np.ndarray, watch: Watch | None = None) -> Track:
-    """Send a path (see `from_start`) to a READY robot. If anything ends it early, it ends in a soft stop and `Stopped`."""
+def follow(
+    rig: LabRig,
+    offsets: np.ndarray,
+    watch: Watch | None = None,
+    *,
+    force: float = math.inf,
+    until: path.Until | None = None,
+) -> Track:
+    """Send a path (see `from_start`) to a READY robot. If anything ends it early, it ends in a soft stop and `Stopped`.
+
+    `force` [N] is a limit that is tighter than the rig's; where `until` becomes true the path ends, at rest.
+    """
     limits, count = path.packed(rig.file.limits, rig.cycle), len(offsets)
+    limits["force"] = min(limits["force"], force)
     progress = np.zeros(1)
     diary, overseer = _Diary(rig, path.ticks(count), progress), Overseer(rig.file.lab)
 
     def plan(start: Any) -> Path:
         poses = from_start(offsets, start)
         check_path(poses, start, rig.cycle, rig.file.limits)
-        return Path(poses, limits, progress=progress)
+        return Path(poses, limits, progress=progress, until=until)
 
     def tell(_: int) -> None:
         if watch is not None:

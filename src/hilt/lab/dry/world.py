@@ -3,8 +3,11 @@
 Only the plant's stages that the measured wrench depends on are run, in the plant's order, except those that move the mock-up:
 the true motion comes from the robot's process. The tick's commands stay as they were at the start, so the hand of `payload`
 does not move. Time starts at hilt's first answer to the robot, for pushes.
+
+After a stall of this process the world catches up in steps of a few samples: a robot that bends swings in the meantime.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,8 @@ MOTION = ("X_WB_true", "V_WB_true")
 MEASURED = "F_So_S"
 ROBOTS = {"rsi": RsiRig}  # drivers with an emulator
 SHORTEST = 1e-6  # [s] between two samples that catch up
+LONGEST = 4.0  # samples in one step
+MOST_STEPS = 1000  # after a stall
 
 Vector = tuple[float, float, float]
 
@@ -100,6 +105,7 @@ class World:
         sig, w, p = self._bench.row[0], self._bench.w[0], self._bench.p[0]
         self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(plant, MEASURED)]
         self._sig, self._t = sig, 0.0
+        self._last: tuple[Any, Any] | None = None  # position and velocity of the mock-up at the last sample
         self._dt = float(p["dt"])
         # Everything is compiled before the first sample.
         self.feel(sig["X_WB_cmd"], np.zeros(1, sig["V_WB_true"].dtype)[0], 0.0)
@@ -108,15 +114,25 @@ class World:
     def begin(self) -> None:
         """As at the start of the scenario."""
         self._bench.row[...], self._bench.w[...] = self._first
-        self._t = -self._dt
+        self._t, self._last = -self._dt, None
 
     def feel(self, X_WB: Any, V_WB: Any, t: float) -> tuple[Vector, Vector]:
-        sig = self._sig
-        dt = max(t - self._t, SHORTEST)
-        self._t = t
-        sig["t"] = t
-        sig["X_WB_true"]["p"], sig["X_WB_true"]["q"] = X_WB["p"], X_WB["q"]
-        sig["V_WB_true"]["v"], sig["V_WB_true"]["w"] = V_WB["v"], V_WB["w"]
-        for step, x, p in self._steps:
-            step(sig, x, p, dt)
+        sig, dt = self._sig, max(t - self._t, SHORTEST)
+        steps = min(math.ceil(dt / (LONGEST * self._dt)), MOST_STEPS) if self._last is not None else 1
+        p0, v0 = self._last if self._last is not None else (X_WB["p"], V_WB["v"])
+        p1, v1 = np.array(X_WB["p"]), np.array(V_WB["v"])
+        self._t, self._last = t, (p1, v1)
+        sig["X_WB_true"]["q"], sig["V_WB_true"]["w"] = X_WB["q"], V_WB["w"]
+        for i in range(1, steps + 1):
+            place, rate = (p1, v1) if i == steps else _between(p0, v0, p1, v1, dt, i / steps)
+            sig["t"], sig["X_WB_true"]["p"], sig["V_WB_true"]["v"] = t - (steps - i) / steps * dt, place, rate
+            for step, x, p in self._steps:
+                step(sig, x, p, dt / steps)
         return three(sig[MEASURED]["f"]), three(sig[MEASURED]["tau"])
+
+
+def _between(p0: Any, v0: Any, p1: Any, v1: Any, dt: float, share: float) -> tuple[Any, Any]:
+    """Position and velocity on the cubic through both."""
+    way = p1 - p0
+    a, b = 3.0 * way - dt * (2.0 * v0 + v1), dt * (v0 + v1) - 2.0 * way
+    return p0 + share * (dt * v0 + share * (a + share * b)), v0 + share * (2.0 * a + 3.0 * share * b) / dt
