@@ -31,6 +31,8 @@ ROBOT_OUTSIDE = 74  # value: measured position along the axis [m]
 ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angular speed [rad/s]
 ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED, ROBOT_RIVAL = 54, 56
+ROBOT_EMERGENCY, ROBOT_PROTECTIVE, ROBOT_SAFEGUARD, ROBOT_SAFETY = 80, 81, 82, 83  # its own safety system has stopped it
+ROBOT_PROGRAM, ROBOT_WATCHDOG = 84, 85
 SENSOR_GAP, SENSOR_JUMP = 53, 55
 DEAD_MAN = 52  # value: time without a signal from the dead-man switch [s]
 REQUESTED = 50  # a stop was requested
@@ -181,6 +183,28 @@ _TEXTS = {
         "a second sender claims to be the robot",
         "",
         "stop that sender, or set the robot's address and port in robot.peer, and connect again",
+    ),
+    ROBOT_EMERGENCY: _Text(
+        "robot-emergency", "the robot is in an emergency stop", "", "release it where it was pressed, once it is safe"
+    ),
+    ROBOT_PROTECTIVE: _Text(
+        "robot-protective",
+        "the robot has stopped itself protectively",
+        "",
+        "see its panel for the reason, and unlock it there; push or accelerate it less",
+    ),
+    ROBOT_SAFEGUARD: _Text("robot-safeguard", "the robot's safeguard is open", "", "close it and reset it at the robot"),
+    ROBOT_SAFETY: _Text(
+        "robot-safety", "the robot's safety system reports a violation or a fault", "", "see its panel, and restart it there"
+    ),
+    ROBOT_PROGRAM: _Text(
+        "robot-program", "the robot's program does not run", "", "see its panel for the reason, and connect again"
+    ),
+    ROBOT_WATCHDOG: _Text(
+        "robot-watchdog",
+        "the robot's program stopped the arm because no set-points came",
+        "",
+        "run hilt doctor to check this machine, and connect again",
     ),
     ROBOT_LIMITED: _Text(
         "robot-limited", "a set-point was further away than the robot may move in a cycle", "", "lower limits.speed"

@@ -6,12 +6,16 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from hilt.core.faults import InputError
-from hilt.core.units import Second
+from hilt.core.units import Hertz, Second
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.protocol import RobotDriver, SensorDriver, SensorSection
 from hilt.device.rsi.codec import CYCLES
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.settings import RsiSettings
+from hilt.device.rtde.driver import RtdeRobot
+from hilt.device.rtde.force import RtdeForce
+from hilt.device.rtde.settings import CYCLES as UR_CYCLES
+from hilt.device.rtde.settings import RtdeForceSettings, RtdeSettings
 from hilt.host.shared import PAGE, Segment
 
 
@@ -91,18 +95,73 @@ class NetFTRig(NetFTSettings):
 
     def _lock(self) -> Segment:
         """A sensor may stream to its last client only: a second run must not even send a request."""
-        try:
-            number = socket.gethostbyname(self.address)
-        except (OSError, UnicodeError):
-            raise InputError(
-                f"the force sensor's address {self.address!r} cannot be found; give it in numbers, such as 192.168.1.1"
-            ) from None
-        lock = Segment.create(f"{number}-{self.port}.sensor", PAGE)
-        try:
-            lock.publish()
-        except InputError:
-            lock.close()
-            raise InputError(
-                f"the force sensor at {self.address}:{self.port} is in use by another run; wait until it ends, or end it"
-            ) from None
-        return lock
+        return _exclusive("the force sensor", self.address, self.port, "sensor")
+
+
+def _exclusive(what: str, address: str, port: int, kind: str) -> Segment:
+    """What only one run of this host may have, by its address."""
+    try:
+        number = socket.gethostbyname(address)
+    except (OSError, UnicodeError):
+        raise InputError(f"{what}'s address {address!r} cannot be found; give it in numbers, such as 192.168.1.1") from None
+    lock = Segment.create(f"{number}-{port}.{kind}", PAGE)
+    try:
+        lock.publish()
+    except InputError:
+        lock.close()
+        raise InputError(f"{what} at {address}:{port} is in use by another run; wait until it ends, or end it") from None
+    return lock
+
+
+class _LockedRtde(RtdeRobot):
+    """Exclusive while it is open: whoever sends a script ends the one that runs."""
+
+    def __init__(self, settings: RtdeSettings, lock: Segment) -> None:
+        super().__init__(settings)
+        self._lock = lock
+
+    def close(self) -> None:
+        super().close()
+        self._lock.close()
+
+
+class RtdeRig(RtdeSettings):
+    """[robot] of a rig file: a robot of Universal Robots."""
+
+    driver: Literal["rtde"]
+    address: str = Field(description="address of the robot")
+    port: int = Field(default=30004, ge=1, le=65535, description="of its RTDE interface")
+    script_port: int = Field(default=30002, ge=1, le=65535, description="of its secondary interface, which takes scripts")
+    cycle: Second = Field(default=0.002, description="2 ms for e-Series, 8 ms for CB3")
+    time_limit: Second = Field(default=10.0, gt=0, le=3600, description="time to wait for the robot and its script")
+
+    @field_validator("cycle")
+    @classmethod
+    def _possible(cls, cycle: float) -> float:
+        if cycle not in UR_CYCLES:
+            raise ValueError("e-Series send every 2 ms, CB3 every 8 ms; choose the one of your robot")
+        return cycle
+
+    def reserve(self) -> RtdeRobot:
+        """A robot that is not contacted yet, and that no other run of this host can have."""
+        return _LockedRtde(self, _exclusive("the robot", self.address, self.port, "robot"))
+
+    def connect(self, reserved: RtdeRobot | None = None) -> RobotDriver:
+        robot = reserved or self.reserve()
+        robot.open(self.address, self.port, self.script_port, self.cycle, self.time_limit)
+        return robot
+
+
+class RtdeForceRig(RtdeForceSettings):
+    """[sensor] of a rig file: the force sensing of a robot of Universal Robots."""
+
+    driver: Literal["rtde"]
+    address: str = Field(description="address of the robot")
+    port: int = Field(default=30004, ge=1, le=65535)
+    rate: Hertz = Field(default=500.0, gt=0, le=500, description="samples per second; 125 Hz at most for CB3")
+    time_limit: Second = Field(default=5.0, gt=0, le=3600, description="time to wait for the first sample")
+
+    def connect(self) -> SensorDriver:
+        sensor = RtdeForce(self)
+        sensor.open(self.address, self.port, self.rate, self.time_limit)
+        return sensor

@@ -12,11 +12,13 @@ import numpy as np
 from hilt.core import scenario
 from hilt.core.faults import InputError
 from hilt.device import peer
-from hilt.device.drivers import RsiRig
+from hilt.device.arm import ArmSettings
+from hilt.device.drivers import RsiRig, RtdeRig
 from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
 from hilt.device.rsi import frames
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.device.rtde.emulator import UrController
 from hilt.lab.dry import child, world
 from hilt.lab.dry.motion import KNOTS
 from hilt.lab.dry.operated import SWITCHES, Operated
@@ -62,7 +64,33 @@ RSI = Kind(
     said=lambda section: f"the robot sends to port {section.port} every {1e3 * section.cycle:g} ms",
     loopback=lambda: {"address": "127.0.0.1", "port": free_port(), "peer": "127.0.0.1"},
 )
-KINDS = {"rsi": RSI}
+
+
+class OperatedUr(Operated, UrController):
+    """A controller of Universal Robots with its operator."""
+
+
+def _rtde(section: RtdeRig, arm: dict[str, Any]) -> Operated:
+    try:
+        return OperatedUr(section.address, section.port, section.script_port, ArmSettings(**arm))
+    except OSError as error:
+        raise InputError(
+            f"the robot cannot be emulated at {section.address}:{section.port} and {section.script_port}: {error.strerror}; "
+            "end the other program, or change robot.port and robot.script_port"
+        ) from None
+
+
+RTDE = Kind(
+    make=_rtde,
+    switches={**SWITCHES, **dict.fromkeys(("protective", "emergency", "safeguard", "violation"), (child.boolean, False))},
+    said=lambda section: f"the robot is at {section.address}:{section.port} and sends every {1e3 * section.cycle:g} ms",
+    loopback=lambda: {
+        "address": "127.0.0.1",
+        "port": free_port(socket.SOCK_STREAM),
+        "script_port": free_port(socket.SOCK_STREAM),
+    },
+)
+KINDS = {"rsi": RSI, "rtde": RTDE}
 
 
 def kind_of(rig: RigFile) -> Kind:
