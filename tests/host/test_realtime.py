@@ -113,8 +113,10 @@ def test_the_doctor_finds_what_the_loop_needs_to_know():
     assert found["grade"] == doctor.grade(late["max"])
     assert found["overruns"] >= 0
     assert json.loads(json.dumps(found)) == found
+    assert found["robots"]["rtde"] == {"cycle": 0.002, "share": pytest.approx(1e-3 * late["max"] / 2.0, abs=1e-3)}
     text = doctor.words(found)
     assert text.startswith(found["grade"])
+    assert "rtde 2 ms: " in text
     for each in found["advice"]:
         assert each in text
 

@@ -1,7 +1,7 @@
 """The drivers that come with hilt, as sections of a rig file, and how a pair of devices is opened."""
 
 import socket
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
@@ -39,6 +39,7 @@ def connect(robot: Any, sensor: SensorSection) -> tuple[RobotDriver, SensorDrive
 class RsiRig(RsiSettings):
     """[robot] of a rig file: a KUKA controller with RSI."""
 
+    FASTEST: ClassVar[float] = min(CYCLES)  # [s], of its cycles
     driver: Literal["rsi"]
     address: str = Field(default="0.0.0.0", description="address of this machine to which the robot sends")
     port: int = Field(default=59152, ge=1, le=65535)
@@ -128,6 +129,7 @@ class _LockedRtde(RtdeRobot):
 class RtdeRig(RtdeSettings):
     """[robot] of a rig file: a robot of Universal Robots."""
 
+    FASTEST: ClassVar[float] = min(UR_CYCLES)
     driver: Literal["rtde"]
     address: str = Field(description="address of the robot")
     port: int = Field(default=30004, ge=1, le=65535, description="of its RTDE interface")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from hilt.core import registry
 from hilt.core.clock import PeriodicClock
 from hilt.core.faults import InputError
 from hilt.host import child, realtime
@@ -27,6 +28,7 @@ GRADES = ((50.0, "excellent"), (100.0, "good"), (200.0, "fair"), (500.0, "poor")
 WORST_GRADE = "unfit"
 RATES = (1.0, 10_000.0)
 HISTOGRAM_END = 20_000  # [µs]
+ENOUGH = 0.5  # share of a period that the worst lateness may take
 WARM_UP = 20  # deadlines that are not counted, while pages and caches are loaded
 _CPU = Path("/sys/devices/system/cpu")
 _KERNEL = Path("/proc/sys/kernel")
@@ -58,9 +60,20 @@ def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
     finally:
         ours.close()
     found["grade"] = grade(found["lateness_us"]["max"])
+    found["robots"] = robots(found["lateness_us"]["max"])
     if beside is not None:
         found["cyclictest"] = beside
     found["advice"] = advise(found)
+    return found
+
+
+def robots(worst_us: float) -> dict[str, dict[str, float]]:
+    """For each robot's driver of hilt: its fastest cycle [s], and the share of it that the worst lateness takes."""
+    found = {}
+    for name in registry.names("robots"):
+        cycle = getattr(registry.load("robots", name), "FASTEST", None) if registry.shipped("robots", name) else None
+        if cycle is not None:
+            found[name] = {"cycle": cycle, "share": round(1e-6 * worst_us / cycle, 3)}
     return found
 
 
@@ -221,9 +234,15 @@ def advise(found: dict[str, Any]) -> list[str]:
         advice.append(f"{host['load']:g} processes are busy on {host['cores']} cores; end them and measure again")
     advice += [f"{name} is wireless; use a cable for devices" for name, net in host["interfaces"].items() if net["wireless"]]
     period = 1e6 / found["rate_hz"]
-    if worst > 0.5 * period:
+    if worst > ENOUGH * period:
         advice.append(f"the worst lateness is {worst / period:.0%} of a period; use a lower rate until the host is improved")
     return advice
+
+
+def _robot(name: str, robot: dict[str, float]) -> str:
+    """A robot's driver in words: whether this host can answer its packets in time."""
+    fits = "fits" if robot["share"] <= ENOUGH else "too late"
+    return f"{name} {1e3 * robot['cycle']:g} ms: {fits} ({robot['share']:.0%})"
 
 
 def words(found: dict[str, Any]) -> str:
@@ -242,6 +261,7 @@ def words(found: dict[str, Any]) -> str:
         line("lateness", spread(late)),
         *([line("cyclictest", spread(found["cyclictest"]["lateness_us"]))] if "cyclictest" in found else []),
         line("overruns", f"{found['overruns']}, oversleeps {found['oversleeps']}"),
+        line("robots", " · ".join(_robot(name, robot) for name, robot in found["robots"].items())),
         line("rights", " · ".join(found["rights"]["granted"].values())),
         line("kernel", f"{host['kernel']}, preemption {host['preemption']}" + (", virtual machine" if host["virtual"] else "")),
         line("cores", f"{host['cores']}, isolated: {', '.join(map(str, host['isolated_cores'])) or 'none'}"),
