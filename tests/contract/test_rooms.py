@@ -101,6 +101,7 @@ def test_a_system_does_not_know_the_others(system):
 # Where a system is named all the same, and why.
 NAMED = {
     "hilt.core.signals": "the tables of signals stand together, in one order",
+    "hilt.device.rtde.fields": "the load of a robot is called payload there, too",
     "hilt.job": "an example in a sentence of what a scenario file has to say",
 }
 NAMES = re.compile(r"hilt\.systems|\b(docking|freefloat|aerial)\b|^payload$|`payload`")
