@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilt.core.units import to_si
+from hilt.core.units import COMMON, _registry, _unit, to_si
 
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
 
@@ -37,6 +37,13 @@ finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_v
 )
 def test_quantities_become_si(text, unit, value):
     assert to_si(text, unit) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(("unit", "symbol"), [(unit, symbol) for unit, symbols in COMMON.items() for symbol in symbols])
+def test_factors_of_common_units_are_those_of_the_registry(unit, symbol):
+    for number in (1.0, 176.275, 1 / 3, 1e-9):
+        found = _registry().Quantity(number, _unit(symbol)).to(_unit(unit)).magnitude
+        assert to_si(f"{number!r} {symbol}", unit) == found  # to the last bit: hashes of scenarios depend on it
 
 
 @given(finite)

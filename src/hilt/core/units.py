@@ -34,6 +34,29 @@ _QUANTITY = re.compile(
     rf"({_FACTOR}(?:{_TIMES}{_FACTOR}){{0,5}})?\s*"
 )
 
+# The units that most scenarios are written in, with their factors: a scenario without rarer ones starts without the registry,
+# which takes a third of the time from a command to its first tick. tests/core/test_units.py compares each with the registry.
+COMMON = {
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "min": 60.0},
+    "Hz": {"Hz": 1.0, "kHz": 1e3},
+    "m": {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "µm": 1e-6},
+    "kg": {"kg": 1.0, "g": 1e-3, "t": 1e3},
+    "kg·m²": {"kg*m^2": 1.0},
+    "N": {"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6},
+    "N·m": {"N*m": 1.0, "kN*m": 1e3, "MN*m": 1e6},
+    "N/m": {"N/m": 1.0, "kN/m": 1e3, "N/mm": 1e3, "N/um": 1e6, "N/µm": 1e6},
+    "N·s/m": {"N*s/m": 1.0, "N*s/mm": 1e3},
+    "N·m/rad": {"N*m/rad": 1.0, "kN*m/rad": 1e3},
+    "N·m·s/rad": {"N*m*s/rad": 1.0},
+    "m/s": {"m/s": 1.0, "mm/s": 1e-3, "km/s": 1e3},
+    "m/s²": {"m/s^2": 1.0},
+    "m/s³": {"m/s^3": 1.0},
+    "rad": {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180.0},
+    "rad/s": {"rad/s": 1.0, "deg/s": math.pi / 180.0},
+    "rad/s²": {"rad/s^2": 1.0},
+    "J": {"J": 1.0, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6},
+}
+
 
 @functools.lru_cache(maxsize=512)  # parsing one takes a fifth of a millisecond, and a scenario has forty
 def _unit(symbol: str) -> Any:
@@ -58,6 +81,8 @@ def to_si(value: Any, unit: str) -> float:
         return number
     if symbol == "%" and unit == "1":
         return number / 100.0
+    if (factor := COMMON.get(unit, {}).get(symbol)) is not None:
+        return number * factor
     given = _known_unit(symbol)
     if given is None:
         raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, for example {example}")

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.spatial.transform import Rotation
 
+from hilt.compiled.interpreted import interpreted
 from hilt.core.faults import Unfit
 from hilt.core.guard import GUARD, Guarded
 from hilt.core.ledger import kinetic_energy
@@ -20,6 +20,7 @@ from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
 from hilt.core.system import Live, Methods, System
 from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, Positive, Second
+from hilt.maths import so3
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED
 from hilt.plant.robot import ROBOT, RobotResponse, check_fits
@@ -192,8 +193,7 @@ class Docking(Scenario):
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise, in W."""
         arms = []
         for body in (self.servicer, self.target):
-            w, x, y, z = body.assembly_attitude
-            R = Rotation.from_quat([x, y, z, w]).as_matrix()
+            R = np.column_stack([interpreted(so3.rotate)(body.assembly_attitude, axis) for axis in np.eye(3)])
             arms.append((R.T @ np.array(body.assembly_position), R.T @ np.linalg.inv(np.array(body.inertia)) @ R))
         (to_A, inverse_A), (to_T, inverse_T) = arms
         return np.array(self.rod.tip) + to_A, inverse_A, -to_T, inverse_T

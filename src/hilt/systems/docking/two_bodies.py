@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.spatial.transform import Rotation
 
 from hilt.compiled import jit
+from hilt.compiled.interpreted import interpreted
 from hilt.core import ledger
 from hilt.core.scenario import Section
 from hilt.core.signals import PORT, record
@@ -209,9 +209,8 @@ class TwoBodies:
 
 def _apart(bodies: TwoBodies) -> np.ndarray:
     """From T's assembly frame to A's, minus that from T's to A's centre of mass, in N, while nothing turns."""
-    to_W, to_U = (Rotation.from_quat(np.roll(body.assembly_attitude, -1)) for body in (bodies.target, bodies.servicer))
-    in_N: np.ndarray = (to_W * to_U.inv()).apply(bodies.servicer.assembly_position)
-    return in_N - np.array(bodies.target.assembly_position)
+    in_U = interpreted(so3.rotate_back)(bodies.servicer.assembly_attitude, bodies.servicer.assembly_position)
+    return np.array(interpreted(so3.rotate)(bodies.target.assembly_attitude, in_U)) - np.array(bodies.target.assembly_position)
 
 
 def _pack(p: np.record, bodies: TwoBodies, loop: Cycle) -> None:
