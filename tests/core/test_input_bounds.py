@@ -70,9 +70,8 @@ def test_every_number_of_a_scenario_has_bounds_in_the_schema(name):
 
 
 def test_every_number_of_a_rig_has_bounds_in_the_schema():
-    from hilt.device.drivers import NetFTRig, RsiRig
-
-    for model in (rigfile.RigFile, NetFTRig, RsiRig):
+    drivers = [registry.load(group, name) for group in ("robots", "sensors") for name in registry.names(group)]
+    for model in (rigfile.RigFile, *drivers):
         for key, schema in numbers(model.model_json_schema()):
             assert bounded(schema), key
 

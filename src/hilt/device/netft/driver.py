@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from hilt.core import clock, faults
 from hilt.core.faults import InputError, Unfit
 from hilt.core.scenario import Section
-from hilt.core.units import Count, Hertz, Newton, NewtonMetre, Number, Second
+from hilt.core.units import Count, Hertz, Newton, NewtonMetre, Number, Positive, Second
 from hilt.device.netft import codec
 from hilt.device.netft.jump import Jump
 
@@ -44,7 +44,7 @@ class NetFTSettings(Section):
     jump_torque: NewtonMetre = Field(
         default=0.0, ge=0, description="largest change that a contact causes between records; 0 for any"
     )
-    rate: Hertz | None = Field(default=None, gt=0, description="records per second to ask for; onrobot only")
+    rate: Positive[Hertz] | None = Field(default=None, description="records per second to ask for; onrobot only")
     filter: Hertz | None = Field(default=None, ge=0, description="cut-off frequency to ask for, 0 for none; onrobot only")
 
     @model_validator(mode="before")
