@@ -93,7 +93,8 @@ def test_the_robot_goes_where_it_is_sent(base, tool):
         assert arm.violations == []
         assert arm.diary[-1].pose[:3] == pytest.approx(hilt.driver._sent["p"], abs=1e-12)
         assert hilt.driver.counters()["rejected"] == 0
-    assert arm.reason == "hilt has ended its program"
+        hilt.driver.close()
+        until(lambda: arm.reason == "hilt has ended its program")
 
 
 def test_until_it_is_sent_somewhere_the_robot_stands():
