@@ -130,11 +130,12 @@ def test_a_folder_that_others_can_write_is_no_cache(program, tmp_path):
 
 def test_no_folder_means_no_cache_and_nothing_is_left_elsewhere(program, tmp_path):
     (tmp_path / "file").write_text("")
-    before = set(Path("/tmp").iterdir())
-    value, hits, said = run_outer(program, tmp_path / "file")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    value, hits, said = run_outer(program, tmp_path / "file", TMPDIR=str(temporary))
     assert (value, hits) == (1, 0)
     assert "compiled code is not kept" in said
-    assert not any(path.name.startswith("hilt") for path in set(Path("/tmp").iterdir()) - before)
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_private_folder_is_owned_and_closed(tmp_path):
