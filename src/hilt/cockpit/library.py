@@ -176,14 +176,13 @@ def _period(values: dict[str, Any]) -> float:
 def _told(origin: dict[str, str], result: dict[str, Any] | None, contents: Contents) -> dict[str, Any]:
     values = read_json(origin["scenario"], "the scenario")
     period = _period(values)
-    seconds = contents.chunks[-1].end_time * 1e-9 if contents.chunks else 0.0
     fault = (result or {}).get("fault")
     if result is not None:
         result = without_paths({**result, "recording": Path(result.get("recording") or "").name.removesuffix(".mcap")})
     return {
         "system": origin["system"][:_NAME_LENGTH],
         "scenario": (result or {}).get("scenario", "")[:_NAME_LENGTH],
-        "seconds": seconds,
+        "seconds": contents.seconds,
         "rows": contents.rows,
         "rate_hz": 1.0 / period,
         "fault": fault and without_paths(fault["sentence"]),

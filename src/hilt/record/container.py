@@ -10,7 +10,7 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import lz4.frame
@@ -43,6 +43,7 @@ class Packed:
 
     offset: int
     length: int
+    start_time: int  # ns
     end_time: int
     claimed: int  # bytes, unpacked
     rows: int  # by its index; 0 if it has none
@@ -116,6 +117,11 @@ class Contents:
         return sum(chunk.rows for chunk in self.chunks)
 
     @property
+    def seconds(self) -> float:
+        """From the first row to the last; by the heads of the chunks, so a damaged file may say anything but less than 0."""
+        return max(self.chunks[-1].end_time - self.chunks[0].start_time, 0) * 1e-9 if self.chunks else 0.0
+
+    @property
     def claimed(self) -> int:
         return sum(chunk.claimed for chunk in self.chunks)
 
@@ -137,7 +143,7 @@ class Contents:
                 last = self.chunks[-1]
                 rows = min((length - 6) // 16, last.claimed // (_HEAD.size + _MESSAGE_BODY))
                 rows = max(rows, last.rows)  # each topic has its index, and none has more messages than rows
-                self.chunks[-1] = Packed(last.offset, last.length, last.end_time, last.claimed, rows)
+                self.chunks[-1] = replace(last, rows=rows)
             elif opcode == _DATA_END:
                 self.whole = True
             if others > _OTHERS:
@@ -147,13 +153,13 @@ class Contents:
 def _packed(descriptor: int, at: int, length: int) -> Packed:
     if length < _CHUNK_HEAD.size:
         raise Damage(f"the chunk at byte {at} is too short for its head")
-    _, end_time, claimed, _, _ = _CHUNK_HEAD.unpack(_read(descriptor, _CHUNK_HEAD.size, at))
+    start_time, end_time, claimed, _, _ = _CHUNK_HEAD.unpack(_read(descriptor, _CHUNK_HEAD.size, at))
     if claimed > CHUNK_BYTES or length > CHUNK_BYTES:
         raise Damage(
             f"the chunk at byte {at} would unpack to {max(claimed, length) / 1e6:.4g} MB; "
             f"a chunk of hilt has at most {CHUNK_BYTES / 1e6:.4g} MB"
         )
-    return Packed(at, length, end_time, claimed, 0)
+    return Packed(at, length, start_time, end_time, claimed, 0)
 
 
 def metadata_name(head: bytes) -> str:
