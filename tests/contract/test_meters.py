@@ -22,6 +22,11 @@ CASES = {
     "docking twin": ("docking", "table1", ["loop.duration=4 s", "compensate.method=twin"]),
     "payload": ("payload", None, ["loop.duration=4 s"]),
     "payload bilateral": ("payload", "bilateral", ["loop.duration=4 s"]),
+    "payload grasp": (
+        "payload",
+        "grasp",
+        ["operator.close_at=1 s", "operator.release_at=2 s", "grip.reach=1 m", "link.delay=0.5 s", "loop.duration=4 s"],
+    ),
     "aerial": ("aerial", "push", ["loop.duration=3 s"]),
 }
 _kept = {}

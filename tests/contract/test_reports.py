@@ -34,6 +34,7 @@ SHOWN = {
     ("payload", "feedback-500"): {"Force feedback"},
     ("payload", "hils-1"): {"Force feedback"},
     ("payload", "hils-2"): {"Speed and force"},
+    ("payload", "grasp"): {"Grasp", "Speed and force", "Position"},
     ("payload", "outage"): {"Link", "Outage policies", "Re-synchronisation"},
     ("payload", "two-arms"): {"Turning", "Two hands", "Joints", "Does the arm follow"},
     ("payload", "bilateral"): {"Hand and force", "Felt and applied force", "The link's books", "Link", "How much delay"},

@@ -179,7 +179,7 @@ def freefloat(draw, ticks):
 
 def payload(draw, ticks):
     kind = draw.choice(["step", "human", "profile", "hand"])
-    tree = base(draw, "payload", "bilateral", "feedback-500", "hils-1", "hils-2", "outage", "pull-3000", "two-arms")
+    tree = base(draw, "payload", "bilateral", "feedback-500", "grasp", "hils-1", "hils-2", "outage", "pull-3000", "two-arms")
     period, mass, k, speed = draw.log(5e-4, 5e-3), draw.log(1e-3, 1e6), draw.log(1.0, 1e9), draw.log(1e-3, 0.1)
     duration, dof = ticks * period, draw.choice([1, 3, 6])
     c = draw.uniform(0.0, 1.2) * 2.0 * math.sqrt(k * mass)
@@ -234,6 +234,11 @@ def payload(draw, ticks):
     force, energy = speed * math.sqrt(k * mass), 0.5 * mass * speed**2
     tree["limits"] = draw.limits(force, force, speed, energy, 10.0 * speed / duration * ticks, 1.0)
     tree["loop"] = {"period": period, "duration": duration}
+    if draw.random() < 0.3:  # the hand starts open, within the reach of its fingers or not
+        tree["virtual"]["identify"] = False
+        tree["arm"]["start"] = [draw.uniform(-2e-3, 2e-3), 0.0, draw.sometimes(0.05)]
+        tree["operator"] |= {"close_at": 0.2 * duration, "release_at": draw.uniform(0.3, 0.9) * duration}
+        tree["grip"]["closing"] = draw.uniform(0.01, 0.1) * duration
     return tree
 
 

@@ -150,7 +150,8 @@ def test_up_and_down_are_alike_but_for_their_noise():
     scenario = SimpleNamespace(
         link=OrbitLink(delay=0.2, jitter=0.1, loss=0.2, duplication=0.1),
         loop=SimpleNamespace(period=T),
-        start_of_grip=(1.0, 2.0, 3.0),
+        start_of_hand=(1.0, 2.0, 3.0),
+        operator=SimpleNamespace(begins_open=False),
         noise_key=lambda name: noise.key_of(5, name),
     )
     row = np.zeros(1, row_type({*LINK.reads, *LINK.writes, *DOWNLINK.reads, *DOWNLINK.writes}))

@@ -89,15 +89,15 @@ def run(seconds, *, seed=1, direction=(1.0, 0.0, 0.0), swing=0.0, rate=0.0, payl
         master=Master(**sections.get("master", {})),
         force_arm=ForceArm(**sections.get("arm", {})),
         bilateral=Bilateral(**sections.get("bilateral", {})),
-        operator=SimpleNamespace(kind="hand", direction=direction, start=START),
+        operator=SimpleNamespace(kind="hand", direction=direction, start=START, begins_open=False),
         loop=Loop(period=T, duration=seconds),
         bilateral_mode=True,
-        start_of_grip=(0.0, 0.0, 0.0),
+        start_of_hand=(0.0, 0.0, 0.0),
         noise_key=lambda name: noise.key_of(seed, name),
     )
     row, x, p = np.zeros(1, ROW), np.zeros(1, STATE), np.zeros(1, PARAMS)
     normal = np.array(direction) / np.linalg.norm(direction)
-    force_arm.pack(p[0].arm, values.force_arm, normal, values.start_of_grip, T)
+    force_arm.pack(p[0].arm, values.force_arm, normal, values.start_of_hand, T)
     for name, kind in STAGES.items():
         pack(PAYLOAD, kind, p[0][name], values)
         kind.reset(row[0], x[0][name], p[0][name])

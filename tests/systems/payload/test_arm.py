@@ -252,13 +252,13 @@ def rates(count=1, model="jointed", **settings):
     scenario = SimpleNamespace(
         arm=SimpleNamespace(model=model, count=count, jointed=JointedArm()),
         resolved_rate=ResolvedRate(**settings),
-        start_of_grip=(1.0, 0.5, 0.0),
+        start_of_hand=(1.0, 0.5, 0.0),
         grips=offsets,
         grip=SimpleNamespace(position=(0.0, 0.0, 0.0)),
     )
     sig, x, p = (np.zeros(1, kind)[0] for kind in (SIGNALS, RESOLVED_RATE.state, RESOLVED_RATE.params))
     pack(PAYLOAD, RESOLVED_RATE, p, scenario)
-    hands = [tuple(np.array(offset) + scenario.start_of_grip) for offset in offsets]
+    hands = [tuple(np.array(offset) + scenario.start_of_hand) for offset in offsets]
     sig.q_arm[: JOINTS * count] = np.ravel([stand.posture for stand in stands(scenario.arm.jointed, hands)])
     return sig, x, p
 

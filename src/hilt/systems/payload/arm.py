@@ -18,7 +18,7 @@ from hilt.compiled import jit
 from hilt.core.scenario import Section
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
-from hilt.core.units import Newton, Newton3, Second
+from hilt.core.units import Metre3, Newton, Newton3, Second
 from hilt.maths import delay, so3, vec
 from hilt.systems.payload import force_arm
 from hilt.systems.payload.arm_model import ARM as JOINTED_STATE
@@ -44,6 +44,7 @@ class Arm(Section):
     count: Literal[1, 2] = Field(default=1, description="arms that hold the payload")
     delay: Second = Field(default=0.0, ge=0, description="dead time of a point arm")
     jointed: JointedArm = JointedArm()
+    start: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the hand from its grip, for a hand that starts open")
     force_noise: Newton = Field(default=0.0, ge=0, description="rms of each axis of a wrist sensor")
     force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="of all wrist sensors together")
 
@@ -81,8 +82,9 @@ def _jointed_arms(sig, x, p, dt):
 def _force_arm(sig, x, p, dt):
     """One hand, driven by force; the grip's force on it starts as in the last tick, and falls with the grip's stiffness."""
     if x.started:
-        f_grip = vec.scale(-1.0, vec.load(sig.hand_wrenches))
-        pushed = force_arm_move(x.driven, p.driven, vec.load(sig.f_sc), f_grip, p.k_grip, p.d_grip, dt)
+        f_grip, share = vec.scale(-1.0, vec.load(sig.hand_wrenches)), 1.0 - sig.grip_open
+        held = share * p.k_grip, share * p.d_grip
+        pushed = force_arm_move(x.driven, p.driven, vec.load(sig.f_sc), f_grip, held[0], held[1], dt)
         vec.store(sig.wall_W, vec.scale(pushed, vec.load(p.driven.normal)))
     vec.store(sig.f_sm, vec.load(x.driven.f))
     _show(sig, 0, vec.load(x.driven.x), (1.0, 0.0, 0.0, 0.0), vec.load(x.driven.v), (0.0, 0.0, 0.0))
@@ -138,7 +140,7 @@ class HoldingArms:
     force_arm: ForceArm
     grip: Grip
     grips: tuple[tuple[float, ...], ...]  # m, one for each hand, in the payload's frame
-    start: tuple[float, ...]  # m, of the grip, in W
+    start: tuple[float, ...]  # m, of the hand, or between the hands, in W
     direction: tuple[float, ...]  # towards the wall of a force-controlled arm, of any length
     bilateral: bool
     gripped: bool
@@ -211,6 +213,6 @@ FORCE_ARM = replace(
     POINT_ARMS,
     name="force-arm",
     step=force_arm_step,
-    reads=("f_sc", "hand_wrenches", "hands", "hand_twists"),
+    reads=("f_sc", "hand_wrenches", "grip_open", "hands", "hand_twists"),
     writes=(*_SHOWN, "q_arm", "wall_W", "f_sm"),
 )

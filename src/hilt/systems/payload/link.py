@@ -20,10 +20,10 @@ from hilt.maths.channel import CAPACITY as CAPACITY
 from hilt.plant.link import Link
 
 # Offset of each signal in a packet. Add a new one at the end, in the `_load` below and in the reads of its stage.
-V_R, X_VIR, W_R, Q_VIR, V_TVIR, F_VIR, M_VIR, X_M, V_M, E_M = 0, 3, 6, 9, 13, 16, 19, 20, 23, 26
-UP_NUMBERS = 27
-X_S, V_S, F_S, M_HAT, M_SIGMA, K_GRIP, PUSHED, OFFSET, E_S = 0, 3, 6, 9, 10, 11, 12, 13, 16
-DOWN_NUMBERS = 17
+V_R, X_VIR, W_R, Q_VIR, V_TVIR, F_VIR, M_VIR, X_M, V_M, E_M, HAND = 0, 3, 6, 9, 13, 16, 19, 20, 23, 26, 27
+UP_NUMBERS = 28
+X_S, V_S, F_S, M_HAT, M_SIGMA, K_GRIP, PUSHED, OFFSET, E_S, FINGERS = 0, 3, 6, 9, 10, 11, 12, 13, 16, 17
+DOWN_NUMBERS = 18
 
 
 class OrbitLink(Link):
@@ -58,6 +58,7 @@ def _load_up(packet, sig):
     _put(packet, X_M, sig.x_m)
     _put(packet, V_M, sig.v_m)
     packet[E_M] = sig.W_master.into
+    packet[HAND] = sig.hand_open_r
 
 
 @jit
@@ -69,6 +70,7 @@ def _load_down(packet, sig):
     packet[K_GRIP], packet[PUSHED] = sig.k_grip_hat, sig.pushed
     _put(packet, OFFSET, sig.offset)
     packet[E_S] = sig.W_slave.into
+    packet[FINGERS] = sig.grip_open
 
 
 @jit
@@ -84,6 +86,7 @@ def link_step(sig, x, p, dt):
         vec.store(sig.v_tvir_orbit, channel.played_vector(x, V_TVIR))
         vec.store(sig.f_vir_orbit, channel.played_vector(x, F_VIR))
         sig.m_vir_orbit = channel.played(x, M_VIR)
+        sig.hand_open_orbit = channel.played(x, HAND)
     if x.newest >= 0:
         packet = channel.newest(x)
         vec.store(sig.x_m_newest, _get(packet, X_M))
@@ -106,6 +109,7 @@ def downlink_step(sig, x, p, dt):
         sig.m_ground, sig.m_sigma_ground = channel.played(x, M_HAT), channel.played(x, M_SIGMA)
         sig.k_ground, sig.pushed_ground = channel.played(x, K_GRIP), channel.played(x, PUSHED)
         vec.store(sig.offset_ground, channel.played_vector(x, OFFSET))
+        sig.grip_open_ground = channel.played(x, FINGERS)
     if x.newest >= 0:
         packet = channel.newest(x)
         vec.store(sig.x_s_newest, _get(packet, X_S))
@@ -133,16 +137,17 @@ class LinkedHands:
 
     link: Link
     start: tuple[float, ...]  # m, in W
+    open_first: bool  # the same for the hand: open
 
 
 def _pack(p: np.record, config: LinkedHands, loop: Cycle) -> None:
     channel.pack(p.channel, config.link, loop.period, loop.noise_key("link"), loop.noise_key("link.duplication"))
-    p.x0 = config.start
+    p.x0, p.open_first = config.start, config.open_first
 
 
 def _pack_down(p: np.record, config: LinkedHands, loop: Cycle) -> None:
     channel.pack(p.channel, config.link, loop.period, loop.noise_key("downlink"), loop.noise_key("downlink.duplication"))
-    p.x0 = config.start
+    p.x0, p.open_first = config.start, config.open_first
 
 
 @jit
@@ -151,6 +156,7 @@ def _reset(sig, x, p):
     vec.store(sig.x_vir_orbit, vec.load(p.x0))
     so3.store(sig.q_vir_orbit, (1.0, 0.0, 0.0, 0.0))
     vec.store(sig.x_m_newest, vec.load(p.x0))
+    sig.hand_open_orbit = p.open_first
 
 
 @jit
@@ -158,9 +164,10 @@ def _reset_down(sig, x, p):
     channel.reset(x, p.channel)
     vec.store(sig.x_s_ground, vec.load(p.x0))
     vec.store(sig.x_s_newest, vec.load(p.x0))
+    sig.grip_open_ground = p.open_first
 
 
-_PARAMS = record(channel=channel.PARAMS, x0=3)
+_PARAMS = record(channel=channel.PARAMS, x0=3, open_first="i8")
 
 _ON_ORBIT = (
     "v_r_orbit",
@@ -170,6 +177,7 @@ _ON_ORBIT = (
     "v_tvir_orbit",
     "f_vir_orbit",
     "m_vir_orbit",
+    "hand_open_orbit",
     "x_m_newest",
     "v_m_newest",
     "E_m_newest",
@@ -198,6 +206,7 @@ LINK = StageKind(
         "x_m",
         "v_m",
         "W_master",
+        "hand_open_r",
         *_ON_ORBIT,
     ),
     writes=_ON_ORBIT,
@@ -215,6 +224,7 @@ _ON_GROUND = (
     "k_ground",
     "pushed_ground",
     "offset_ground",
+    "grip_open_ground",
     "x_s_newest",
     "v_s_newest",
     "E_s_newest",
@@ -242,6 +252,7 @@ DOWNLINK = StageKind(
         "pushed",
         "offset",
         "W_slave",
+        "grip_open",
         *_ON_GROUND,
     ),
     writes=_ON_GROUND,

@@ -7,7 +7,8 @@ import numpy as np
 
 from hilt.core.meter import NO_ROWS, Lag, Meter, highest, joined, lengths
 from hilt.core.missing import Missing, finite
-from hilt.systems.payload import bilateral_metrics
+from hilt.systems.payload import bilateral_metrics, grasp_metrics
+from hilt.systems.payload.grasp_metrics import GraspMeter
 from hilt.systems.payload.link import playout_delay
 
 IMPULSE_TIME = 9.5  # s from the step, as in the paper
@@ -44,6 +45,7 @@ METRIC_WORDS = {
     "travel_after_outage_m": "travel of the payload after the link was lost",
     "stopped": "payload at rest at the end (of the outage if there is one)",
     **bilateral_metrics.METRIC_WORDS,
+    **grasp_metrics.METRIC_WORDS,
 }
 
 
@@ -73,7 +75,21 @@ def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
 
 def meter(scenario: Any) -> Meter:
     """The meter for a run."""
-    return TwoWays(scenario) if scenario.bilateral_mode else OneWay(scenario)
+    return Together(TwoWays(scenario) if scenario.bilateral_mode else OneWay(scenario), GraspMeter(scenario))
+
+
+class Together:
+    """The figures of several meters."""
+
+    def __init__(self, *meters: Meter) -> None:
+        self._meters = meters
+
+    def take(self, rows: np.ndarray) -> None:
+        for each in self._meters:
+            each.take(rows)
+
+    def result(self) -> dict[str, Any]:
+        return {name: value for each in self._meters for name, value in each.result().items()}
 
 
 class TwoWays:

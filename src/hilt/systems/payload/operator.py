@@ -7,6 +7,8 @@
 `hand`     no reference at all: a hand on the master arm, with force feedback (bilateral.py)
 
 The shaper smooths any command with a minimum-jerk bell: a step becomes a ramp without corners, and distances are unchanged.
+
+The operator also closes and opens the slave hand: at given times, or whenever `operator.hand_open` is changed in a run.
 """
 
 import itertools
@@ -24,11 +26,13 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import MetrePerSecond, Number, Number3, RadianPerSecond, Second
 from hilt.maths import noise, vec
+from hilt.systems.payload.fingers import HALF
 
 STEP, HUMAN, PROFILE, LIVE, HAND = range(5)
 CODES = {"step": STEP, "human": HUMAN, "profile": PROFILE, "live": LIVE, "hand": HAND}
 POINTS = 1024  # of a profile
 TAPS = 4096  # of the shaper, a power of two
+NEVER = 1e300  # s
 
 
 class Operator(Section):
@@ -53,6 +57,15 @@ class Operator(Section):
         description="for live: name of the shared memory; if not given, the loop's mailbox is used",
     )
     shaper: Second = Field(default=0.0, ge=0, description="length of the minimum-jerk bell; 0 for none")
+    close_at: Second = Field(
+        default=0.0, ge=0, description="time on the ground at which the hand is closed; 0: it holds the payload from the start"
+    )
+    release_at: Second | None = Field(
+        default=None, ge=0, description="time on the ground at which it is opened; never if not given"
+    )
+    hand_open: Number = Field(
+        default=0.0, ge=0, le=1, description="above 0.5 the hand is open, whatever the time: for a live run"
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> "Operator":
@@ -67,7 +80,19 @@ class Operator(Section):
                     "write [[time, speed], ...]",
                     "operator.profile",
                 )
+        if self.release_at is not None and self.release_at <= self.close_at:
+            raise Unfit(
+                f"operator.release_at is {self.release_at:g} s; it must be later than operator.close_at = {self.close_at:g} s; "
+                "release later, or leave it out",
+                "operator.release_at",
+                "operator.close_at",
+            )
         return self
+
+    @property
+    def begins_open(self) -> bool:
+        """Whether the hand is open when a run starts."""
+        return self.close_at > 0.0 or self.hand_open > HALF
 
 
 @jit
@@ -139,6 +164,8 @@ def operator_step(sig, x, p, dt):
         _shape(x, p)
     for i in range(3):  # [Yang2018, eq. 1, eq. 4], K_s G f_m already one number
         sig.v_r[i], sig.w_r[i] = x.asked[i], x.asked[3 + i]
+    is_open = p.hand_open > HALF or sig.t < p.close_at or sig.t >= p.release_at
+    sig.hand_open_r = 1.0 if is_open else 0.0
 
 
 def bell(length: float, period: float) -> np.ndarray:
@@ -165,6 +192,8 @@ def _pack(p: np.record, task: OperatorTask, loop: Cycle) -> None:
     p.turn_axis = np.array(operator.turn_axis) / math.hypot(*operator.turn_axis)
     for name in ("speed", "duration", "turn_rate", "reaction", "correction", "clumsiness", "smoothness"):
         p[name] = getattr(operator, name)
+    p.close_at, p.hand_open = operator.close_at, operator.hand_open
+    p.release_at = NEVER if operator.release_at is None else operator.release_at
     p.start = task.start
     p.distance = operator.speed * operator.duration
     # Slow down early enough for a mass that follows with the time constant m K_s of the force feedback.
@@ -188,7 +217,7 @@ OPERATOR = StageKind(
     "operator",
     operator_step,
     reads=("t", "x_vir", "joystick"),
-    writes=("v_r", "w_r"),
+    writes=("v_r", "w_r", "hand_open_r"),
     state=record(
         next_decision="f8",
         due="f8",
@@ -223,6 +252,9 @@ OPERATOR = StageKind(
         speeds=POINTS,
         taps="i8",
         bell=TAPS,
+        close_at="f8",
+        release_at="f8",
+        hand_open="f8",
     ),
     pack=_pack,
     reset=_reset,

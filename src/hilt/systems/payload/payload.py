@@ -4,6 +4,7 @@ operator ──► virtual arm and payload ──► link ──► slave law �
 (ground)                             ◄── down ◄── identify      (orbit)                 (HIL facility)
 """
 
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +42,7 @@ from hilt.systems.payload.bilateral import (
 from hilt.systems.payload.force_arm import ForceArm
 from hilt.systems.payload.goal import Goal, judge
 from hilt.systems.payload.grip import GRIP, Grip, GrippedPayload
+from hilt.systems.payload.grip_books import GRIP_BOOKS
 from hilt.systems.payload.hexa import HEXA, Hexa, MotionTable, XYStage
 from hilt.systems.payload.hindrance import HINDRANCE, HinderedPayload, Hindrance
 from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, PAYLOAD_PRIOR, IdentifyPayload, PayloadBelief
@@ -158,6 +160,11 @@ class Payload(Scenario):
         return tuple(p - c + g for p, c, g in at)
 
     @property
+    def start_of_hand(self) -> tuple[float, ...]:
+        """In W; at the grip unless the hand starts open, away from it."""
+        return tuple(grip + away for grip, away in zip(self.start_of_grip, self.arm.start, strict=True))
+
+    @property
     def grips(self) -> tuple[tuple[float, ...], ...]:
         """Positions of the grips, in the payload's frame: one, or one on each side."""
         x, y, z = self.grip.position
@@ -190,11 +197,30 @@ class Payload(Scenario):
                 "operator.shaper",
                 "loop.period",
             )
+        self._check_hand()
         if any(self.payload.attitude[1:]):
             raise Unfit(
                 "payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out", "payload.attitude"
             )
         return self
+
+    def _check_hand(self) -> None:
+        if self.operator.begins_open:
+            if self.virtual.identify:
+                raise Unfit(
+                    "virtual.identify is true but the hand starts open, and a payload that is not held cannot be identified; "
+                    "leave out operator.close_at and operator.hand_open, or set virtual.identify = false",
+                    "virtual.identify",
+                    "operator.close_at",
+                    "operator.hand_open",
+                )
+        elif any(self.arm.start):
+            raise Unfit(
+                f"arm.start puts the hand {1e3 * math.hypot(*self.arm.start):g} mm from its grip, but it is closed from the "
+                "start; give operator.close_at, or leave out arm.start",
+                "arm.start",
+                "operator.close_at",
+            )
 
 
 # What each stage gets from a scenario.
@@ -205,12 +231,12 @@ def _believed_mass(s: Payload) -> float:
 
 
 def _operator(s: Payload) -> OperatorTask:
-    return OperatorTask(s.operator, s.transport_start, _believed_mass(s) * s.slave.compliance, s.start_of_grip)
+    return OperatorTask(s.operator, s.transport_start, _believed_mass(s) * s.slave.compliance, s.start_of_hand)
 
 
 def _virtual(s: Payload) -> GroundModel:
-    grip, start = s.grip.position, s.start_of_grip
-    return GroundModel(s.virtual, s.slave, s.payload, grip, start, s.identify.push, playout_delay(s))
+    hand = s.start_of_hand, s.arm.start, s.operator.begins_open
+    return GroundModel(s.virtual, s.slave, s.payload, s.grip, *hand, s.identify.push, playout_delay(s))
 
 
 def _ground(s: Payload) -> BilateralEnd:
@@ -222,7 +248,7 @@ def _orbit(s: Payload) -> BilateralEnd:
 
 
 def _linked(s: Payload) -> LinkedHands:
-    return LinkedHands(s.link, s.start_of_grip)
+    return LinkedHands(s.link, s.start_of_hand, s.operator.begins_open)
 
 
 def _identify(s: Payload) -> PayloadBelief:
@@ -231,27 +257,27 @@ def _identify(s: Payload) -> PayloadBelief:
 
 def _slave(s: Payload) -> SlaveTask:
     task = s.identify, s.virtual.identify, s.link.outage_policy, _believed_mass(s), s.operator.direction
-    return SlaveTask(s.slave, *task, s.start_of_grip, s.limits.force)
+    return SlaveTask(s.slave, *task, s.start_of_hand, s.limits.force)
 
 
 def _rates(s: Payload) -> RatesOfArms:
     jointed = s.arm.jointed if s.arm.model == "jointed" else None
-    return RatesOfArms(s.resolved_rate, jointed, s.grips, s.grip.position, s.start_of_grip)
+    return RatesOfArms(s.resolved_rate, jointed, s.grips, s.grip.position, s.start_of_hand)
 
 
 def _master(s: Payload) -> HeldMaster:
-    path = s.operator.direction, s.operator.start, s.start_of_grip
+    path = s.operator.direction, s.operator.start, s.start_of_hand
     return HeldMaster(s.hand, s.master, *path, s.bilateral_mode)
 
 
 def _arms(s: Payload) -> HoldingArms:
-    held = s.grip, s.grips, s.start_of_grip, s.operator.direction
+    held = s.grip, s.grips, s.start_of_hand, s.operator.direction
     return HoldingArms(s.arm, s.force_arm, *held, s.bilateral_mode, s.gripped)
 
 
 def _gripped(s: Payload) -> GrippedPayload:
     sensors = s.arm.force_noise, s.arm.force_bias
-    return GrippedPayload(s.grip, s.grips, s.payload.centre_of_mass, *sensors, s.gripped)
+    return GrippedPayload(s.grip, s.grips, s.payload.centre_of_mass, *sensors, s.gripped, s.operator.begins_open)
 
 
 def _bilateral(s: Payload) -> bool:
@@ -302,6 +328,7 @@ PAYLOAD = System(
         Block("arm", JOINTED_ARMS, _arms, when=_jointed),
         Block("arm", FORCE_ARM, _arms, when=_bilateral),
         Block("grip", GRIP, _gripped),
+        Block("grip_books", GRIP_BOOKS, _gripped),
         Block("hindrance", HINDRANCE, lambda s: HinderedPayload(s.hindrance, s.payload, s.operator.direction)),
         Block("books", BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
@@ -327,10 +354,15 @@ PAYLOAD = System(
     live=(
         Live("operator.speed", ("operator.speed",), ramp=0.5),
         Live("operator.turn_rate", ("operator.turn_rate",), ramp=0.5),
+        Live("operator.hand_open", ("operator.hand_open",)),
         Live("hindrance.drag", ("hindrance.drag",), ramp=0.5),
     ),
     watched_ports={
         "W_master": "the link's port on the ground",
         "W_slave": "the link's port on orbit; out is what the slave arm receives",
+        "W_hands": "work of the slave hands on their grips",
+        "W_fingers": "made by the fingers, closing or opening",
+        "W_grips": "work of the grips on the payload",
+        "W_grip_damping": "lost in the grips' dampers",
     },
 )

@@ -22,6 +22,7 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Number
 from hilt.maths import so3, vec
+from hilt.systems.payload.fingers import HALF
 from hilt.systems.payload.identify import IdentifyPayload, push_reference
 from hilt.systems.payload.outage import POLICIES, SILENT, brake, follow, watch_link
 
@@ -95,7 +96,9 @@ def slave_step(sig, x, p, dt):
         for i in range(6):
             reference = sig.v_r_orbit[i] if i < 3 else sig.w_r_orbit[i - 3]
             x.v_out[i] = follow(sig, x, p, reference + x.pull[i], i, left, force)
-    known = p.feed_forward and sig.pushed and sig.link_state != SILENT and sig.m_var < (TRUST_DOUBT * sig.m_hat) ** 2
+    holds = sig.grip_open < HALF
+    known = p.feed_forward and holds and sig.pushed and sig.link_state != SILENT
+    known = known and sig.m_var < (TRUST_DOUBT * sig.m_hat) ** 2
     x.trust = min(max(x.trust + (dt if known else -dt) / TRUST_TIME, 0.0), 1.0)
     total = 0.0
     for i in range(6):
@@ -122,7 +125,7 @@ class SlaveTask:
     outage_policy: str
     mass: float  # kg, of the payload, as the ground believes
     direction: tuple[float, ...]  # of the identification push, of any length
-    start: tuple[float, ...]  # m, of the grip in W
+    start: tuple[float, ...]  # m, of the hand in W
     force_limit: float  # N
 
 
@@ -173,6 +176,7 @@ SLAVE = StageKind(
         "c_hat_payload",
         "pushed",
         "offset",
+        "grip_open",
     ),
     writes=("v_sc", "w_sc", "link_state", "pushed", "offset", "fault", "fault_axis", "fault_value", "fault_limit"),
     state=record(v_before=6, v_out=6, v_ref=6, pull=6, since="f8", speed="f8", braked="f8", trust="f8"),

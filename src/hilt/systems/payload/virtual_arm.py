@@ -10,10 +10,13 @@ the step, with the D term lagged and Y the mobility of the payload at its grip:
     b = K_t T + D_t;  [1 + b (K_s + T Y)] F = K_t (X - X_t) + b (V_r - D (V1 - V2) - V_t)
 
 The paper's B(φ) converts rates of Euler angles into rates of turn; quaternions do not need it, and X - X_t is the rotation
-vector between them. After an outage the hand on orbit has an offset; when everything has come to rest the virtual arm is moved
-to the hand's reported position. Orbit does not see this: what it is sent excludes the shift, so nothing moves there.
+vector between them. A hand that closes or opens scales K_t and D_t as the real fingers do (fingers.py), at once when the
+operator asks for it; the real ones follow when the command reaches orbit. After an outage the hand on orbit has an offset; when
+everything has come to rest the virtual arm is moved to the hand's reported position. Orbit does not see this: what it is sent
+excludes the shift, so nothing moves there.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +31,8 @@ from hilt.core.units import Metre3, NewtonMetrePerRadian, NewtonMetreSecond, New
 from hilt.dynamics.body import Body
 from hilt.dynamics.rotation import momentum_rule
 from hilt.maths import linear, so3, vec
+from hilt.systems.payload import fingers
+from hilt.systems.payload.grip import Grip
 from hilt.systems.payload.identify import GRIP_TIME
 from hilt.systems.payload.slave import Slave
 
@@ -78,8 +83,9 @@ def _mobility(x, p, r, j):
 
 @jit
 def _gain(x, p, i):
-    """Stiffness and damping of the virtual grip along axis i of six."""
-    return (x.K_t, x.D_t) if i < 3 else (p.K_r, p.D_r)
+    """Stiffness and damping of the virtual grip along axis i of six, as far as the fingers are closed."""
+    K, D = (x.K_t, x.D_t) if i < 3 else (p.K_r, p.D_r)
+    return x.share * K, x.share * D
 
 
 @jit
@@ -159,7 +165,8 @@ def _resynchronise(sig, x, p, dt):
         shift = -sig.offset_ground[i] - x.shift[i]
         x.shift[i] += shift
         x.x[i] += shift
-        x.c[i] += shift
+        if x.share > 0.0:  # an open hand leaves the payload where it is
+            x.c[i] += shift
 
 
 @jit
@@ -170,6 +177,10 @@ def virtual_arm_step(sig, x, p, dt):
     r, x_g, v_g = _grip(x, p)
     q = so3.load(x.q)
     turned = so3.between(so3.load(x.q_t), q)
+    apart = vec.sub(vec.load(x.x), x_g)
+    far = math.sqrt(vec.dot(apart, apart))
+    sig.grip_open_vir = fingers.move(x.fingers, p.fingers, sig.hand_open_r > fingers.HALF, far, dt)
+    x.share = 1.0 - sig.grip_open_vir
     for i in range(3):
         x.apart[i], x.apart[3 + i] = x.x[i] - x_g[i], turned[i]
         x.V_t[i], x.V_t[3 + i] = v_g[i], x.w_t[i]
@@ -209,8 +220,10 @@ class GroundModel:
     virtual: Virtual
     slave: Slave
     payload: Body
-    grip: tuple[float, ...]  # m, in the payload's frame
-    start: tuple[float, ...]  # m, of the grip in W
+    grip: Grip
+    start: tuple[float, ...]  # m, of the hand in W
+    offset: tuple[float, ...]  # m, from the grip to the hand at the start
+    open_first: bool  # the hand is open at the start
     push: bool  # whether the payload is pushed to identify it
     playout_delay: float  # s, of the link, one way
 
@@ -220,13 +233,14 @@ def _pack(p: np.record, model: GroundModel, loop: Cycle) -> None:
     p.mass = virtual.mass_ratio * body.mass
     p.inverse_inertia = np.linalg.inv(virtual.inertia_ratio * np.array(body.inertia))
     p.rotates = body.dof == 6
-    p.grip_com_B = np.array(model.grip) - body.centre_of_mass - virtual.centre_of_mass_error
+    p.grip_com_B = np.array(model.grip.position) - body.centre_of_mass - virtual.centre_of_mass_error
     p.K_t, p.D_t = virtual.grip_stiffness, virtual.grip_damping
     p.K_r, p.D_r = virtual.grip_rotational_stiffness, virtual.grip_rotational_damping
     p.K_s[:3], p.K_s[3:] = slave.compliance, slave.rotational_compliance
     p.D[:3], p.D[3:] = slave.damping, slave.rotational_damping
     p.step = CODES[virtual.step]
-    p.x0 = model.start
+    p.x0, p.offset = model.start, model.offset
+    fingers.pack(p.fingers, model.grip.closing, model.grip.reach, model.open_first)
     p.identify, p.push = virtual.identify, model.push
     p.rest = RESYNC_REST + 2.0 * model.playout_delay
 
@@ -236,13 +250,27 @@ def _reset(sig, x, p):
     x.mass, x.K_t, x.D_t = p.mass, p.K_t, p.D_t
     x.q[0] = x.q_t[0] = 1.0
     _put(x, p, vec.load(p.x0))
+    vec.store(x.c, vec.sub(vec.load(x.c), vec.load(p.offset)))
+    fingers.reset(x.fingers, p.fingers)
+    sig.grip_open_vir = x.fingers.open
+    x.share = 1.0 - x.fingers.open
     _publish(sig, x, p)
 
 
 VIRTUAL_ARM = StageKind(
     "virtual-arm",
     virtual_arm_step,
-    reads=("v_r", "w_r", "pushed_ground", "m_ground", "m_sigma_ground", "k_ground", "x_s_ground", "offset_ground"),
+    reads=(
+        "v_r",
+        "w_r",
+        "hand_open_r",
+        "pushed_ground",
+        "m_ground",
+        "m_sigma_ground",
+        "k_ground",
+        "x_s_ground",
+        "offset_ground",
+    ),
     writes=(
         "x_vir",
         "v_vir",
@@ -256,6 +284,7 @@ VIRTUAL_ARM = StageKind(
         "f_vir",
         "tau_vir",
         "m_vir",
+        "grip_open_vir",
     ),
     state=record(
         x=3,
@@ -278,6 +307,8 @@ VIRTUAL_ARM = StageKind(
         learnt="i8",
         shift=3,
         rest="f8",
+        fingers=fingers.FINGERS,
+        share="f8",
     ),
     params=record(
         mass="f8",
@@ -295,6 +326,8 @@ VIRTUAL_ARM = StageKind(
         identify="i8",
         push="i8",
         rest="f8",
+        offset=3,
+        fingers=fingers.FINGERS_PARAMS,
     ),
     pack=_pack,
     reset=_reset,

@@ -6,7 +6,7 @@ from hilt.systems.payload.analysis import variations
 from hilt.systems.payload.analysis.variations import end_of_silence, scenario_of
 from hilt.systems.payload.link import playout_delay
 
-DRAWN = ("V_WBcm", "f_s", "x_s", "x_vir", "x_vir_up", "link_state")
+DRAWN = ("V_WBcm", "f_s", "x_s", "x_vir", "x_vir_up", "link_state", "grip_open")
 
 
 def beside(result: Result) -> Beside:

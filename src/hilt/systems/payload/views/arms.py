@@ -126,7 +126,7 @@ def joints_picture(result: Result, stop: float | None) -> Picture:
 def _compliances(result: Result, picked: np.ndarray) -> Iterator[np.ndarray]:
     """Of each picked row: J (G K_va G)⁻¹ Jᵀ of each arm, 6 × 6, stacked."""
     scenario = scenario_of(result)
-    section, middle = scenario.arm.jointed, np.array(scenario.start_of_grip)
+    section, middle = scenario.arm.jointed, np.array(scenario.start_of_hand)
     hands = [tuple(middle + grip - scenario.grip.position) for grip in np.array(scenario.grips)]
     work, tables = np.zeros(1, CHAIN_WORK)[0], np.zeros(len(hands), CHAIN)
     made = stands(section, hands)

@@ -30,6 +30,7 @@ from hilt.systems.payload.views.arms import (
     turns,
     two_hands_picture,
 )
+from hilt.systems.payload.views.grasp import events, grasp_picture, grasp_table, missed, missed_words
 from hilt.systems.payload.views.identify import hindered, hindrance_picture, hindrance_words, identified_words, identify_picture
 from hilt.systems.payload.views.link import (
     link_picture,
@@ -63,6 +64,8 @@ def explicit_sum(compliance: float, stiffness: float, grip_damping: float, dampi
 def advice(result: Result) -> Iterator[str]:
     """What to change."""
     scenario = scenario_of(result)
+    if scenario.gripped and (distance := missed(result)) is not None:
+        yield missed_words(result, distance)
     if scenario.bilateral_mode:
         yield from payload_bilateral.advice(result)
         return
@@ -78,6 +81,8 @@ def advice(result: Result) -> Iterator[str]:
 def details(result: Result) -> Iterator[tuple[str, str]]:
     """What was found beside it."""
     scenario = scenario_of(result)
+    if scenario.gripped and (found := events(result)):
+        yield "Grasp", grasp_table(result, found)
     if scenario.bilateral_mode:
         yield from payload_bilateral.details(result)
         return
@@ -109,6 +114,8 @@ def numbers(result: Result) -> Iterator[tuple[str, str]]:
         result,
         "peak_force_N",
         "virtual_peak_force_N",
+        "closing_force_N",
+        "release_force_N",
         "position_error_m",
         "final_position_error_m",
         "travel_after_outage_m",
@@ -189,6 +196,8 @@ def _warnings(scenario: Payload) -> Iterator[str]:
 
 def pictures(result: Result) -> Iterator[Picture]:
     rows, scenario = result.rows, scenario_of(result)
+    if scenario.gripped and (found := events(result)):
+        yield grasp_picture(result, found)
     if scenario.bilateral_mode:
         yield from payload_bilateral.pictures(result)
         return

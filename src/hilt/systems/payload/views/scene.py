@@ -1,6 +1,7 @@
 """payload: what the operator sees. Solid: the virtual arm and payload, at once. Wire: the slave arm, the payload's mock-up and
 the motion table, as they are. Ghost: the slave arm as the ground hears of it, twice the delay after the command; the link
-carries its place only, so its attitude is that of the start.
+carries its place only, so its attitude is that of the start; its payload is drawn while the hand holds it. A clasp round each
+hand shows closed fingers.
 
 With a hand on a master device there is no virtual arm: the device is solid, where the hand holds it, and the slave hand wire.
 """
@@ -13,9 +14,10 @@ from hilt.compiled import jit_apart
 from hilt.core.signals import record
 from hilt.maths import so3, vec
 from hilt.scene.drawing import Drawing
-from hilt.scene.placing import UPRIGHT, put, put_arrow
+from hilt.scene.placing import UPRIGHT, hide, put, put_arrow
 from hilt.scene.shapes import Part, Scene, Y, Z, box, cuboid, cylinder, edges, rod, sphere, turn_to
 from hilt.systems.payload.arm_model import JOINTS, stands
+from hilt.systems.payload.fingers import HALF
 from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.scene_arm import ARM, MEMORY, add_slave_arm, pack_slave_arm, put_angles, put_reaching
 from hilt.systems.payload.views.scene_table import FLOOR, TABLE, add_table, put_table
@@ -35,6 +37,8 @@ PARAMS = record(
     payload="i8",
     virtual_payload="i8",
     late_payload="i8",
+    slave_clasp=2,
+    virtual_clasp=2,
     wall="i8",
     master="i8",
     finger="i8",
@@ -64,6 +68,16 @@ def _put_arms(out, nodes, x, p, place, q):
 
 
 @jit_apart
+def _put_clasps(out, nodes, p, place, q, is_open):
+    """Round each hand while its fingers are closed."""
+    for i in range(p.arms):
+        node = int(nodes[i])
+        put(out, node, vec.add(place, so3.rotate(q, vec.load(p.offsets[i]))), q)
+        if is_open > HALF:
+            hide(out, node)
+
+
+@jit_apart
 def _put_slaves(out, sig, x, p):
     for i in range(p.arms):
         if p.jointed:
@@ -81,6 +95,9 @@ def _put_virtual(out, sig, x, p):
     late = vec.load(sig.x_s_ground)
     _put_arms(out, p.late, x, p, late, UPRIGHT)
     put(out, p.late_payload, vec.sub(late, vec.load(p.grip_B)), UPRIGHT)
+    if sig.grip_open_ground > HALF:
+        hide(out, p.late_payload)
+    _put_clasps(out, p.virtual_clasp, p, vec.load(sig.x_vir), q, sig.grip_open_vir)
     put_arrow(out, p.nodes, p.speed_arrow, vec.load(sig.x_vir), vec.load(sig.v_r), p.least_speed)
     put_arrow(out, p.nodes, p.virtual_arrow, vec.load(sig.x_tvir), vec.load(sig.f_vir), p.least)
 
@@ -92,6 +109,7 @@ def pose(row, x, p, out):
     _put_slaves(out, sig, x, p)
     if p.payload >= 0:
         put(out, p.payload, vec.load(sig.X_WB_meas.p), so3.load(sig.X_WB_meas.q))
+        _put_clasps(out, p.slave_clasp, p, vec.load(sig.x_s), so3.load(sig.q_s), sig.grip_open)
     if p.table:
         put_table(out, p.hexa, sig.stage_xy, sig.hexa_angles, vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q))
     if p.wall >= 0:
@@ -163,6 +181,16 @@ def _add_master(scene: Scene, p) -> None:
     p.finger = scene.node("finger", "slave hand: finger", "wire", "slave", sphere(FINGER))
 
 
+def _add_clasps(scene: Scene, p, values: Payload) -> None:
+    clasp = cylinder(0.032, 0.05, along=Y, colour="tool")
+    for i in range(values.arm.count):
+        name = f" {i + 1}" if values.arm.count == 2 else ""
+        p.slave_clasp[i] = scene.node(f"slave-clasp{name.strip()}", f"slave hand{name}: closed", "wire", "slave", clasp)
+        if not values.bilateral_mode:
+            key, label = f"virtual-clasp{name.strip()}", f"virtual hand{name}: closed"
+            p.virtual_clasp[i] = scene.node(key, label, "solid", "virtual", clasp)
+
+
 def draw(values: Payload) -> Drawing:
     scene, p = Scene(scale_bar=0.1), np.zeros(1, PARAMS)
     figures, arm = p[0], values.arm
@@ -171,7 +199,7 @@ def draw(values: Payload) -> Drawing:
     figures.bilateral = values.bilateral_mode
     figures.jointed = arm.model == "jointed" and not values.bilateral_mode
     figures.offsets[: arm.count] = np.array(values.grips) - values.grip.position
-    hands = [tuple(start + offset) for offset in figures.offsets[: arm.count]]
+    hands = [tuple(np.array(values.start_of_hand) + offset) for offset in figures.offsets[: arm.count]]
     table = values.hexa if values.gripped else None
     floor = start[2] - GROUND if table is None else table.centre[2] - table.height - FLOOR
     figures.floor_p = (start[0], start[1], floor)
@@ -193,6 +221,8 @@ def draw(values: Payload) -> Drawing:
         figures.late_payload = scene.node("late-payload", f"{label}, as seen", "ghost", "slave", *module)
     else:
         _add_master(scene, figures)
+    if values.gripped:
+        _add_clasps(scene, figures, values)
     _add_wall(scene, figures, values, start, size)
     figures.table = table is not None
     if table is not None:

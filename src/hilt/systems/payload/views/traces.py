@@ -58,7 +58,8 @@ def virtual(result: Result, signal: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def outside(axes: Axes, t: np.ndarray, result: Result, labels: bool = False) -> None:
-    """A band while the link is silent and while the slave comes back."""
+    """A band while the link is silent, while the slave comes back, and while its hand is open."""
+    opened(axes, t, result.rows, "hand open" if labels else None)
     state = result.rows["link_state"]
     edges = [0, *(np.flatnonzero(np.diff(state)) + 1), len(state)]
     named: set[int] = set()
@@ -69,6 +70,11 @@ def outside(axes: Axes, t: np.ndarray, result: Result, labels: bool = False) -> 
             label = words if labels and code not in named else None
             named.add(code)
             axes.axvspan(t[begin], t[end - 1], color=colour, linewidth=0, alpha=0.6, label=label)
+
+
+def opened(axes: Axes, t: np.ndarray, rows: np.ndarray, label: str | None) -> None:
+    """A band while the slave hand is open, wholly or in part."""
+    shade(axes, t, rows["grip_open"] > 0.0, colours.FROZEN, label)
 
 
 def shade(axes: Axes, t: np.ndarray, acts: np.ndarray, colour: str, label: str | None) -> None:
