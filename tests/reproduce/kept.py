@@ -79,12 +79,17 @@ KEPT = {
             "HILS 1: positions of both hands",
             "HILS 2: the virtual arm simulates the force",
             "the delay does no harm",
+            "one loop of the virtual environment",
+            "viewpoints on the virtual arm",
         },
         NOT_TESTABLE: {
             "curves of force, speed and position",
             "without the damping term of (2)",
             "calculation of the virtual environment",
             "v ≈ v_c when the force is controlled by feedback",
+            "forces of the slave arm along y and z",
+            "oscillation of the measured force",
+            "G, which scales the operator's force",
         },
     },
 }
