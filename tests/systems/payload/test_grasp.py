@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 
 from hilt import job, loop
+from hilt.cockpit import scenes
 from hilt.core.clock import FreeClock
 from hilt.core.faults import InputError
 from hilt.core.rig import SimulatedRig
 from hilt.core.tuning import RepeatedChanges, Tuning, knobs
 from hilt.systems.payload.grasp_metrics import grip_residual, hand_force
 from hilt.systems.payload.link import playout_delay
+from hilt.systems.payload.views import report
+from hilt.systems.payload.views.scene import draw
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -188,6 +191,8 @@ def test_a_grip_out_of_reach_is_missed():
     assert result.rows["grip_open"].min() == 1.0
     assert not result.rows["f_s"].any()
     assert "never closed" in result.metrics["closing_force_N"].reason
+    (said,) = [words for words in report.advice(result) if "Missed" in words]
+    assert "the grip was 30 mm from the hand, and they reach 20 mm" in said
 
 
 class Kept(list):
@@ -231,3 +236,16 @@ def test_closed_from_the_start_nothing_is_new():
     assert not result.rows["grip_open"].any()
     assert not any(name.startswith(("closing", "release", "grip_residual")) for name in result.metrics)
     assert abs(grip_residual(result.rows[0], result.rows[-1])) < 1e-12
+
+
+def test_the_scene_shows_whether_a_hand_holds():
+    """A clasp round a closed hand; the payload as the ground sees it only while it hears that the hand holds it."""
+    result = run("grasp")
+    poser = scenes.Poser(result.system, result.scenario)
+    index = {node["id"]: i for i, node in enumerate(draw(result.scenario).scene.nodes)}
+    shown = {"slave-clasp": "grip_open", "virtual-clasp": "grip_open_vir", "late-payload": "grip_open_ground"}
+    for t in (5.0, 10.0, 12.0, 14.0, 29.0, 31.0, 33.0, 35.0):
+        row = result.rows[round(1e3 * t)]
+        seen = poser.pose(row)
+        for name, is_open in shown.items():
+            assert bool(seen[8 * index[name] + 7]) == (row[is_open] < 0.5), f"{name} at {t} s"

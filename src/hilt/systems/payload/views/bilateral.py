@@ -20,7 +20,7 @@ from hilt.systems.payload.bilateral import gains
 from hilt.systems.payload.bilateral_metrics import books
 from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.link import statistics_table
-from hilt.systems.payload.views.traces import distance, part, scenario_of, shade
+from hilt.systems.payload.views.traces import distance, opened, part, scenario_of, shade
 
 USABLE = 5.0  # s: who waits longer for a force to settle does not feel it any more
 
@@ -94,6 +94,8 @@ def numbers(result: Result) -> Iterator[tuple[str, str]]:
 def headline(result: Result) -> Picture:
     """Hand and slave arm, felt and applied force."""
     fig, axes = panels(2, 2.4, 10.0)
+    for panel, label in zip(axes, ("hand open", None), strict=True):
+        opened(panel, result.rows["t"], result.rows, label)
     _position_curves(axes[0], result)
     _force_curves(axes[1], result)
     axes[1].set(xlabel="time [s]")
