@@ -33,6 +33,11 @@ ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED, ROBOT_RIVAL = 54, 56
 ROBOT_EMERGENCY, ROBOT_PROTECTIVE, ROBOT_SAFEGUARD, ROBOT_SAFETY = 80, 81, 82, 83  # its own safety system has stopped it
 ROBOT_PROGRAM, ROBOT_WATCHDOG = 84, 85
+JOINT_LIMIT = 90  # axis: the joint; value: angle at which a soft stop would end [rad]
+JOINT_SPEED, JOINT_ACCELERATION = 91, 92  # axis: the joint; values in rad/s, rad/s²
+SINGULARITY = 93  # value: smallest singular value of the Jacobian [m/rad]
+JOINT_REACH = 94  # value: distance of the tool from the set-point that the inverse kinematics leaves [m]
+OF_JOINTS = (JOINT_LIMIT, JOINT_SPEED, JOINT_ACCELERATION, SINGULARITY, JOINT_REACH)
 SENSOR_GAP, SENSOR_JUMP = 53, 55
 DEAD_MAN = 52  # value: time without a signal from the dead-man switch [s]
 REQUESTED = 50  # a stop was requested
@@ -96,6 +101,7 @@ class _Text:
     axes: Sequence[str] = "xyz"
 
 
+_ROBOT_JOINTS = [f"joint {joint + 1}" for joint in range(7)]
 _TEXTS = {
     NOT_FINITE: _Text("not-finite", "a signal is not a finite number", "", "look at the rows before the fault"),
     FORCE: _Text("force", "measured force", "N", "raise limits.force or make the contact softer"),
@@ -211,6 +217,26 @@ _TEXTS = {
     ),
     ROBOT_NOT_SENDABLE: _Text("robot-number", "a set-point was not a finite pose", "", "look at the rows before the fault"),
     ROBOT_LINE: _Text("robot-line", "an answer to the robot could not be sent", "", "check the network"),
+    JOINT_LIMIT: _Text(
+        "joint-limit",
+        "angle at which a soft stop would end of",
+        "rad",
+        "start from another posture or move less",
+        axes=_ROBOT_JOINTS,
+    ),
+    JOINT_SPEED: _Text("joint-speed", "speed of", "rad/s", "move more slowly, or keep off singular postures", _ROBOT_JOINTS),
+    JOINT_ACCELERATION: _Text(
+        "joint-acceleration", "acceleration of", "rad/s²", "move more gently, or raise joints.acceleration", _ROBOT_JOINTS
+    ),
+    SINGULARITY: _Text(
+        "singularity",
+        "smallest singular value of the robot's Jacobian",
+        "m/rad",
+        "start from another posture, or place the robot so that its path keeps off singular ones",
+    ),
+    JOINT_REACH: _Text(
+        "joint-reach", "distance from the robot's reach to the set-point", "m", "place the robot nearer, or move less"
+    ),
     DEAD_MAN: _Text(
         "dead-man", "time without a signal from the dead-man switch", "s", "keep the switch pressed, or release it properly"
     ),

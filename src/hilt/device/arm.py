@@ -14,6 +14,8 @@ import numpy as np
 
 from hilt.core import clock
 from hilt.core.signals import POSE, TWIST
+from hilt.device.joints.emulated import EmulatedJoints
+from hilt.device.joints.settings import JointSettings
 from hilt.device.line import Line
 from hilt.device.rsi import frames
 from hilt.device.rsi.aside import NO_PUSH, Aside, Push
@@ -40,6 +42,7 @@ class ArmSettings:
     acceleration_limit: float = 20.0  # [m/s²], of set-points: promised by hilt
     late_limit: int = 10
     seed: int = 1
+    joints: JointSettings | None = None  # of a robot that takes joint angles
 
 
 class SetPoint(NamedTuple):
@@ -69,6 +72,7 @@ class Arm:
         self._start, self._set, self._next = (np.zeros(1, POSE)[0] for _ in range(3))
         self._turn = np.zeros(1, TWIST)[0]
         self._set["p"], self._set["q"] = settings.start_p, settings.start_q
+        self.joints = EmulatedJoints(settings.joints, settings.cycle, self._set) if settings.joints is not None else None
         self._random = random.Random(settings.seed)
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -80,6 +84,8 @@ class Arm:
 
     def _begin(self) -> None:
         self._start["p"], self._start["q"] = self._set["p"], self._set["q"]
+        if self.joints is not None:
+            self.joints.begin(self._set)
         self._late_in_a_row = self._last_stamp = 0
         self._late_before = self.late  # each program has its own count
         self._velocity = np.zeros(3)

@@ -15,7 +15,7 @@ Driving home, calibrating and identifying are paths (path.py), and `follow` runs
 import math
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.core.system import Bench
 from hilt.device import drivers, path
 from hilt.device.course import Course, check_first, check_near
+from hilt.device.joints.space import JointSpace
 from hilt.device.path import NoSink, Path, Plan
-from hilt.device.protocol import Reply, RobotDriver, SensorDriver
+from hilt.device.protocol import JointedDriver, Reply, RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.device.watch import Watch
 from hilt.loop import Overseer, Sink
@@ -52,6 +53,7 @@ class LabRig:
         self._end = threading.Event()
         self._keeper: threading.Thread | None = None
         self._robot: RobotDriver | None = None
+        self._joints: JointSpace | None = None  # of a robot that takes joint angles
         self._sensor: SensorDriver | None = None
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
@@ -69,6 +71,9 @@ class LabRig:
             self._robot, self._sensor = drivers.connect(self.file.robot_section, self.file.sensor_section)
             self._robot.sent(self._here)
             self._check_driver()
+            self._joints = getattr(self._robot, "joints", None)
+            if self._joints is not None:
+                self._joints.brakes(self.file.lab.deceleration, self.file.lab.angular_deceleration)
         except InputError:
             self.close()
             raise
@@ -213,6 +218,8 @@ class LabRig:
         if self._stood:
             self._robot.sent(self._sent)
             self._course.lose(self._sent)  # it has not moved to a set-point that it did not receive
+            if self._joints is not None:
+                self._joints.stand_still()
         return self.reply.code
 
     def _watch_gaps(self, row: np.ndarray) -> None:
@@ -236,12 +243,16 @@ class LabRig:
             judged = self._course.judged
             faults.trip(row[0], code, judged["fault_axis"], judged["fault_value"], judged["fault_limit"])
             return code
-        return self._send()
+        if (code := self._send()) in faults.OF_JOINTS and self._joints is not None:
+            faults.trip(row[0], code, *self._joints.fault)
+        return code
 
     def _send(self) -> int:
         """Send the course's next set-point; what was really sent becomes the last one."""
         assert self._robot is not None
         code = self._robot.send(self._course.now)
+        if code in faults.OF_JOINTS:
+            return code  # nothing was sent: the stop answers the packet
         self._robot.sent(self._sent)
         self._course.told(self._sent)
         return code
@@ -257,10 +268,23 @@ class LabRig:
         """Answer one packet with the next step of the stop; does nothing if none is due."""
         assert self._robot is not None
         lab = self.file.lab
-        if not self._course.slow_down(lab.deceleration, lab.angular_deceleration):
+        if self._joints is not None:
+            self._brake_joints(self._joints)
+        elif not self._course.slow_down(lab.deceleration, lab.angular_deceleration):
             self._robot.stop()
         elif self._robot.send(self._course.now) == faults.NONE:  # if none was due, the step is still pending
             self._course.slowed()
+
+    def _brake_joints(self, joints: JointSpace) -> None:
+        """The same for a robot that takes joint angles: all of them slow down together, whatever the tool does meanwhile."""
+        robot = cast(JointedDriver, self._robot)
+        if not joints.slow_down():
+            joints.stand_still()
+            self._course.stand_still()
+            robot.stop()
+        elif robot.send_joints() == faults.NONE:
+            robot.sent(self._sent)
+            self._course.told(self._sent)
 
     def rest(self) -> None:
         """Keep answering until the robot is at rest."""

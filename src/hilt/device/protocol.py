@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from hilt.core.clock import Clock
 from hilt.core.rig import Rig
 from hilt.core.system import Bench
+from hilt.device.joints.space import JointSpace
 from hilt.loop import Overseer
 
 
@@ -45,6 +46,15 @@ class RobotDriver(Protocol):
 
     def counters(self) -> dict[str, int]:
         """Counters for the report of a run; they have no effect on it."""
+
+
+class JointedDriver(RobotDriver, Protocol):
+    """A robot that takes joint angles: `send` solves for them with `joints`, and returns its fault with nothing sent."""
+
+    joints: JointSpace
+
+    def send_joints(self) -> int:
+        """Answer the packet with the angles in `joints.next`, as they are: a soft stop is made of joint angles."""
 
 
 class SensorDriver(Protocol):

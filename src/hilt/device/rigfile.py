@@ -34,6 +34,7 @@ from hilt.core.units import (
     to_si,
 )
 from hilt.device import own
+from hilt.device.joints.settings import JointSettings
 from hilt.device.protocol import RobotSection, SensorSection
 from hilt.sense.tool_load import ToolLoad
 
@@ -216,11 +217,21 @@ def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -
         known = ", ".join(registry.names(group))
         raise InputError(f"{key}.driver is missing; known are {known}; add it")
     try:
-        return scenario.build(own.driver(group, str(name), folder), dict(table))
+        found = scenario.build(own.driver(group, str(name), folder), dict(table))
+        if isinstance(joints := getattr(found, "joints", None), JointSettings):
+            joints.kinematics()
+        return found
     except InputError as error:
         raise InputError(
             _of_table(key, error) if error.key else str(error), *(f"{key}.{each}" for each in error.keys)
         ) from None
+
+
+def _place_arm(robot: dict[str, Any], folder: Path) -> None:
+    """A URDF beside the rig file gets its whole path: other processes are told the tables, not where they came from."""
+    joints = robot.get("joints")
+    if isinstance(joints, dict) and isinstance(name := joints.get("urdf"), str) and (folder / name).is_file():
+        joints["urdf"] = str(folder / name)
 
 
 def _of_table(key: str, error: InputError) -> str:
@@ -254,6 +265,7 @@ def load(path: Path, *, drivers: bool = True) -> RigFile:
     """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt itself: no other code is run."""
     found: RigFile = scenario.build(RigFile, toml.read(path, "rig"), places.of(path))  # type: ignore[type-var]
     found._folder = path.absolute().parent
+    _place_arm(found.robot, found._folder)
     if drivers or not _foreign("robots", found.robot):
         _ = found.robot_section
     if drivers or not _foreign("sensors", found.sensor):

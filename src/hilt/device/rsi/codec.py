@@ -2,7 +2,8 @@
 
     R = Rz(A) Ry(B) Rx(C)          A, B, C in degrees
 
-`Rob` is what the controller sends (the robot's pose), `Sen` the answer that it needs (a correction, and the same IPOC).
+`Rob` is what the controller sends (the robot's pose and joints), `Sen` the answer that it needs (a correction of the pose,
+RKorr, or of the joints, AK, and the same IPOC).
 Poses are those of the tool in the robot's base as the controller sees them; no socket, no clock, no exception.
 """
 
@@ -27,7 +28,7 @@ _DEGREE = math.pi / 180.0
 
 # `X_act` and `X_set`: actual and commanded pose of the tool; `q_act`, `q_set`: the same for the joints [rad].
 ROB = record(X_act=POSE, X_set=POSE, q_act=6, q_set=6, delay="i8", ipoc="i8", seen="i8")
-SEN = record(correction=POSE, ipoc="i8")
+SEN = record(correction=POSE, joints=6, ipoc="i8", seen="i8")  # `joints`: a correction of them [rad]
 
 
 @jit
@@ -94,10 +95,16 @@ def _decode_sen(b, n, packet, out):
     code = scan.scan(b, n, scan.SEN, packet)
     if code != scan.OK:
         return code
-    if not packet.seen >> scan.RKORR & 1:
+    poses, joints = packet.seen >> scan.RKORR & 1, packet.seen >> scan.AK & 1
+    if poses + joints != 1:
         return scan.MISSING
-    _to_pose(packet.value, scan.RKORR, out.correction)
+    if poses:
+        _to_pose(packet.value, scan.RKORR, out.correction)
+    else:
+        for i in range(6):
+            out.joints[i] = _DEGREE * packet.value[scan.AK, i]
     out.ipoc = packet.ipoc
+    out.seen = packet.seen
     return scan.OK
 
 
@@ -116,7 +123,10 @@ def decode_rob(data: bytes, out: Any) -> int:
 
 
 def decode_sen(data: bytes, out: Any) -> int:
-    """Fill `out` (a record SEN) from an answer to the controller; OK, or a code with `out` unchanged."""
+    """Fill `out` (a record SEN) from an answer to the controller; OK, or a code with `out` unchanged.
+
+    It corrects the pose or the joints, never both: `takes_joints` says which.
+    """
     return _decode(_decode_sen, data, out)
 
 
@@ -131,18 +141,40 @@ def _six(names: str, values: Any) -> str:
     return " ".join(f'{name}="{value:.6f}"' for name, value in zip(names.split(), values, strict=True))
 
 
+def takes_joints(sen: Any) -> bool:
+    """Whether an answer corrects the joints, and not the pose."""
+    return bool(int(sen["seen"]) >> scan.AK & 1)
+
+
+def has_joints(rob: Any) -> bool:
+    """Whether the controller sends its joints."""
+    return bool(int(rob["seen"]) >> scan.AIPOS & 1)
+
+
+_JOINTS = "A1 A2 A3 A4 A5 A6"
+
+
 def encode_rob(rob: Any) -> bytes:
     """A packet of the controller."""
-    joints = "A1 A2 A3 A4 A5 A6"
     return (
         f'<Rob Type="KUKA"><RIst {_six("X Y Z A B C", _frame(rob["X_act"]))}/>'
         f"<RSol {_six('X Y Z A B C', _frame(rob['X_set']))}/>"
-        f"<AIPos {_six(joints, rob['q_act'] / _DEGREE)}/><ASPos {_six(joints, rob['q_set'] / _DEGREE)}/>"
+        f"<AIPos {_six(_JOINTS, rob['q_act'] / _DEGREE)}/><ASPos {_six(_JOINTS, rob['q_set'] / _DEGREE)}/>"
         f'<Delay D="{int(rob["delay"])}"/><IPOC>{int(rob["ipoc"])}</IPOC></Rob>'
     ).encode()
 
 
 def encode_sen(correction: Any, ipoc: int, kind: str = "ImFree") -> bytes:
     """An answer to the controller; `kind` is the name that its configuration expects (SENTYPE)."""
-    frame = _six("X Y Z A B C", _frame(correction))
-    return f'<Sen Type="{kind}"><RKorr {frame}/><IPOC>{int(ipoc)}</IPOC></Sen>'.encode()
+    return _sen(f"RKorr {_six('X Y Z A B C', _frame(correction))}", ipoc, kind)
+
+
+def encode_joints(correction: Any, ipoc: int, kind: str = "ImFree") -> bytes:
+    """The same for a correction of the joints [rad]."""
+    # Nine decimals: a billionth of a degree is a hundredth of a nanometre at the end of a long arm.
+    angles = " ".join(f'A{i + 1}="{angle / _DEGREE:.9f}"' for i, angle in enumerate(correction))
+    return _sen(f"AK {angles}", ipoc, kind)
+
+
+def _sen(element: str, ipoc: int, kind: str) -> bytes:
+    return f'<Sen Type="{kind}"><{element}/><IPOC>{int(ipoc)}</IPOC></Sen>'.encode()

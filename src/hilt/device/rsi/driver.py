@@ -9,6 +9,7 @@ the driver remembers goes back to the previous one, so that the next correction 
 A restarted program begins from the robot's present pose, and so does the driver; `wait` reports it once. This is safe only
 with relative corrections: an absolute one would jump if the driver were mistaken. In absolute mode no packet is answered
 after a restart until the driver is opened again.
+A robot that takes corrections of its joints (AK) is read by its joints (AIPos), too; RIst is only compared once.
 """
 
 import itertools
@@ -19,6 +20,7 @@ import numpy as np
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device.joints import space
 from hilt.device.peer import PeerPort, named
 from hilt.device.placed import pose_of
 from hilt.device.protocol import Reply
@@ -48,6 +50,9 @@ class RsiRobot:
         self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
         self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
         self._before = frames.identity()  # set-point before the last answer
+        self._told = frames.identity()  # the tool, as the controller of a robot that takes joint angles sees it
+        self.joints = space.of(settings)
+        self._q_start, self._q_before, self._q_correction = np.zeros(6), np.zeros(6), np.zeros(6)  # the same for its joints
         self._answer_ipoc = self._answer_delay = 0  # of the packet that was answered last
         self._twist = np.zeros(1, TWIST)[0]
         self._next = np.zeros(1, codec.ROB)[0]
@@ -91,6 +96,8 @@ class RsiRobot:
         if cycle not in codec.CYCLES:
             raise InputError(f"robot.cycle is {1e3 * cycle:g} ms but RSI sends every 4 ms or 12 ms; set robot.cycle = '4 ms'")
         self._cycle, self._step = cycle, round(cycle * codec.TICKS_PER_SECOND)
+        if self.joints is not None:
+            self.joints.cycle = cycle
         self.restarts = 0
         try:
             if not self._line.opened:
@@ -121,7 +128,7 @@ class RsiRobot:
                 raise InputError(self._nobody(time_limit))
             if sender is None:
                 continue
-            if codec.decode_rob(data, self._next) != codec.OK:
+            if not self._read(data):
                 self.rejected += 1
                 continue
             if line.peer not in (None, sender):
@@ -140,12 +147,28 @@ class RsiRobot:
             self.hold()
         line.settle()
         self._check_cycle(sorted(stamps))
+        if self.joints is not None:
+            self.joints.check_agrees(self.state["X_act"], self._told)
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
+
+    def _read(self, data: bytes) -> bool:
+        """Decode a packet into `_next`; False if it is none of this robot."""
+        if codec.decode_rob(data, self._next) != codec.OK:
+            return False
+        if self.joints is None:
+            return True
+        if not codec.has_joints(self._next):
+            return False
+        _copy(self._next["X_act"], self._told)
+        self.joints.pose(self._next["q_act"], self._next["X_act"])
+        return True
 
     def _nobody(self, time_limit: float) -> str:
         told = self._line.told()
         others = f"; {told} arrived, but robot.peer is {self.settings.peer}" if told else ""
         advice = "start its RSI program and check the address in it"
+        if self.joints is not None:
+            advice += ", and that it sends AIPos"
         return f"no robot sent to port {self.port} within {time_limit:g} s; {advice}{others}"
 
     def _check_cycle(self, stamps: list[int]) -> None:
@@ -161,6 +184,10 @@ class RsiRobot:
         for pose in (self._start, self._sent, self._before):
             _copy(self.state["X_act"], pose)
         self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+        if self.joints is not None:
+            self.joints.start(self.state["q_act"])
+            self._q_start[:] = self._q_before[:] = self.state["q_act"]
+            self._q_correction[:] = 0.0
 
     def wait(self, X_WB: Any, V_WB: Any) -> Reply:
         """Block until the robot's next packet; write the mock-up's pose, and its mean twist since the last one."""
@@ -205,6 +232,8 @@ class RsiRobot:
         """A relative correction that was not received was not executed."""
         if self.settings.correction == "relative" and self._last_was_late():
             _copy(self._before, self._sent)
+            if self.joints is not None:
+                self.joints.start(self._q_before)
 
     def _last_was_late(self) -> bool:
         """Whether all answers due since the last one, including it, were reported late: then it was not received."""
@@ -213,7 +242,7 @@ class RsiRobot:
 
     def _take(self, data: bytes) -> bool:
         """Keep a packet if it is newer than the newest."""
-        if codec.decode_rob(data, self._next) != codec.OK:
+        if not self._read(data):
             self.rejected += 1
             return False
         step = int(self._next["ipoc"]) - int(self.state["ipoc"])
@@ -258,6 +287,12 @@ class RsiRobot:
         short = frames.correct(
             origin, self._sent, self._wanted, settings.step_limit, settings.turn_limit, self._answer["correction"]
         )
+        if self.joints is not None:
+            frames.apply(origin, self._answer["correction"], self._wanted)
+            if code := self.joints.solve(self._wanted) or self.send_joints():
+                return code
+            self.limited += bool(short)
+            return faults.ROBOT_LIMITED if short else faults.NONE
         data = codec.encode_sen(self._answer["correction"], self.state["ipoc"], settings.sen_type)
         if codec.decode_sen(data, self._answer) != codec.OK:
             self.hold()
@@ -270,12 +305,38 @@ class RsiRobot:
         self._moving = True
         return faults.ROBOT_LIMITED if short else faults.NONE
 
+    def send_joints(self) -> int:
+        """Answer the packet with the angles in `joints.next`; 0 or a fault code."""
+        assert self.joints is not None
+        if self._answered:
+            return faults.ROBOT_LINE
+        joints, answer = self.joints, self._answer
+        origin = joints.last if self.settings.correction == "relative" else self._q_start
+        np.subtract(joints.next, origin, out=answer["joints"])
+        data = codec.encode_joints(answer["joints"], self.state["ipoc"], self.settings.sen_type)
+        if codec.decode_sen(data, answer) != codec.OK:
+            self.hold()
+            return faults.ROBOT_NOT_SENDABLE
+        if not self._reply(data):
+            return faults.ROBOT_LINE
+        self._q_correction[:] = answer["joints"]
+        np.add(origin, self._q_correction, out=joints.next)
+        joints.told(joints.next)
+        joints.pose(joints.last, self._sent)
+        self._moving = True
+        return faults.NONE
+
     def hold(self) -> int:
         """Answer the packet without moving; 0 or a fault code."""
         self._moving = False
         if self.settings.correction == "relative":
             self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
-        answered = self._reply(codec.encode_sen(self._correction, self.state["ipoc"], self.settings.sen_type))
+            self._q_correction[:] = 0.0
+        ipoc, kind = self.state["ipoc"], self.settings.sen_type
+        if self.joints is None:
+            answered = self._reply(codec.encode_sen(self._correction, ipoc, kind))
+        else:
+            answered = self._reply(codec.encode_joints(self._q_correction, ipoc, kind))
         return faults.NONE if answered else faults.ROBOT_LINE
 
     def sent(self, X_WB: Any) -> None:
@@ -303,6 +364,8 @@ class RsiRobot:
         self._answered = True
         self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
         _copy(self._sent, self._before)
+        if self.joints is not None:
+            self._q_before[:] = self.joints.last
         return self._line.send(data)
 
 

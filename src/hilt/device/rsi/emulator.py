@@ -44,6 +44,10 @@ class RsiController(Arm):
         self._relative = settings.correction == "relative"
         super().__init__(settings)
 
+    def _begin(self) -> None:
+        super()._begin()
+        self._first = np.zeros(6) if self.joints is None else self.joints.target.copy()  # where the program began
+
     @property
     def stamp(self) -> int:
         return self._ipoc
@@ -83,6 +87,8 @@ class RsiController(Arm):
         self._ipoc += round(self.settings.cycle * codec.TICKS_PER_SECOND)
         rob["X_act"]["p"], rob["X_act"]["q"] = self._aside.at(due, p, q)
         rob["X_set"]["p"], rob["X_set"]["q"] = self._set["p"], self._set["q"]
+        if self.joints is not None:
+            rob["q_act"], rob["q_set"] = self.joints.actual(rob["X_act"]), self.joints.target
         rob["delay"], rob["ipoc"] = self.late - self._late_before, self._ipoc + (1 if self.wrong_ipoc else 0)
         self.line.release(clock.now())
         if not self.disconnect:
@@ -97,7 +103,8 @@ class RsiController(Arm):
                 break
             if self.disconnect:
                 continue
-            if codec.decode_sen(data, self._answer) != codec.OK or int(self._answer["ipoc"]) != self._ipoc or heard:
+            known = codec.decode_sen(data, self._answer) == codec.OK and int(self._answer["ipoc"]) == self._ipoc
+            if not known or codec.takes_joints(self._answer) != (self.joints is not None) or heard:
                 self.refused += 1
                 continue
             heard = True
@@ -112,5 +119,11 @@ class RsiController(Arm):
         up for losses."""
         passed = round((self._ipoc - self._last_stamp) / (self.settings.cycle * codec.TICKS_PER_SECOND))
         cycles = passed if self._last_stamp else 1
-        frames.apply(self._set if self._relative else self._start, self._answer["correction"], self._next)
+        if self.joints is not None:
+            origin = self.joints.target if self._relative else self._first
+            if why := self.joints.hear(origin + self._answer["joints"], 1 if self._relative else cycles, self._next):
+                self._halt(why)
+                return
+        else:
+            frames.apply(self._set if self._relative else self._start, self._answer["correction"], self._next)
         self._follow(self._answer["correction"], due, cycles, spread=1 if self._relative else cycles)

@@ -17,14 +17,14 @@ from hilt.core.signals import record
 
 OK, BAD_LENGTH, BAD_SYNTAX, BAD_ROOT, BAD_NUMBER, TWICE, UNKNOWN_ATTRIBUTE, MISSING = 0, 1, 2, 3, 4, 5, 6, 7
 
-# The elements that hilt knows; the first five have six numbers each.
-RIST, RSOL, AIPOS, ASPOS, RKORR, DELAY, IPOC, ROB, SEN = range(9)
-_WORDS = (b"RIst", b"RSol", b"AIPos", b"ASPos", b"RKorr", b"Delay", b"IPOC", b"Rob", b"Sen")
+# The elements that hilt knows; the first six have six numbers each.
+RIST, RSOL, AIPOS, ASPOS, RKORR, AK, DELAY, IPOC, ROB, SEN = range(10)
+_WORDS = (b"RIst", b"RSol", b"AIPos", b"ASPos", b"RKorr", b"AK", b"Delay", b"IPOC", b"Rob", b"Sen")
 _LONGEST = 8
 _NAMES = np.array([list(word.ljust(_LONGEST, b"\0")) for word in _WORDS], np.uint8)
 _LENGTHS = np.array([len(word) for word in _WORDS])
 
-PACKET = record(value=("f8", (5, 6)), delay="i8", ipoc="i8", seen="i8")
+PACKET = record(value=("f8", (6, 6)), delay="i8", ipoc="i8", seen="i8")
 
 _LARGEST = 1e7
 _NOTHING = -1
@@ -77,7 +77,7 @@ def _column(b, i, j, element):
     """Which of an element's numbers the attribute b[i:j] is, or -1: X Y Z A B C, A1 to A6, D."""
     if element == DELAY:
         return 0 if j - i == 1 and b[i] == 68 else _NOTHING
-    if element in (AIPOS, ASPOS):
+    if element in (AIPOS, ASPOS, AK):
         return int(b[i + 1]) - 49 if j - i == 2 and b[i] == 65 and 49 <= b[i + 1] <= 54 else _NOTHING
     if element <= RKORR and j - i == 1:
         if 88 <= b[i] <= 90:
@@ -218,7 +218,7 @@ def scan(b, n, root, out):
         i, code, found = _attributes(b, end, n, element, out)
         if code != OK:
             return code
-        if (element == DELAY and found != 1) or (_NOTHING < element <= RKORR and found != 63):
+        if (element == DELAY and found != 1) or (_NOTHING < element <= AK and found != 63):
             return MISSING
         first = i + 1
         if b[i] == 47:  # <Name ... />

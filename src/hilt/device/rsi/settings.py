@@ -5,10 +5,10 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from hilt.device import peer
-from hilt.device.placed import PlacedRobot
+from hilt.device.joints.settings import JointedRobot
 
 
-class RsiSettings(PlacedRobot):
+class RsiSettings(JointedRobot):
     """What the driver must know about the robot and its RSI program."""
 
     correction: Literal["relative", "absolute"] = Field(

@@ -1,8 +1,9 @@
-"""Driver of a robot of Universal Robots: its data package is the clock, `wait` returns with it, `send` writes a pose.
+"""Driver of a robot of Universal Robots: its data package is the clock, `wait` returns with it, `send` writes a set-point.
 
 A script on the controller (follow.script) reads the registers in every cycle and follows them with servoj; `open` sends it and
-waits until it has answered with the number of this run. Poses are absolute: one that comes a cycle late is followed in the next
-one, and nothing adds up. Each has a number, which the script returns: so the driver knows what the robot has really taken.
+waits until it has answered with the number of this run. Set-points are absolute: one that comes a cycle late is followed in the
+next one, and nothing adds up. Each has a number, which the script returns: so the driver knows what the robot has really taken.
+A robot that takes joint angles is read by its angles, too: what the controller says about its tool is only compared once.
 
 TCP loses nothing, but a busy controller skips packages: the time stamps show how many, and they are counted (`skipped`).
 What the robot says about itself (safety, program, script) is looked at in every package and becomes a fault.
@@ -19,6 +20,7 @@ from hilt.compiled import jit
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device.joints import space
 from hilt.device.placed import pose_of
 from hilt.device.protocol import Reply
 from hilt.device.rsi import frames
@@ -27,10 +29,10 @@ from hilt.device.rtde.link import Link
 from hilt.device.rtde.settings import CYCLES, RtdeSettings
 from hilt.maths import so3, vec
 
-STATE = ("timestamp", "actual_TCP_pose", "target_TCP_pose", "runtime_state", "safety_status_bits", "robot_mode")
-SCALING = "target_speed_fraction"
+PLACES = {"pose": ("actual_TCP_pose", "target_TCP_pose"), "joints": ("actual_q", "target_q")}
+STATE = ("runtime_state", "safety_status_bits", "robot_mode", "target_speed_fraction")
 # Where the values of these fields begin.
-T, ACTUAL, TARGET, RUNTIME, SAFETY, MODE, SLIDER, ECHO = 0, 1, 7, 13, 14, 15, 16, 17
+T, ACTUAL, TARGET, RUNTIME, SAFETY, MODE, SLIDER, ECHO, TOOL = 0, 1, 7, 13, 14, 15, 16, 17, 20
 
 PLAYING, RUNNING = 2, 7  # runtime_state, robot_mode
 # Bits of safety_status_bits, the worst first.
@@ -79,7 +81,9 @@ class RtdeRobot:
         self._line = Link()
         self._recipe, self._fields = 0, codec.Fields(())
         self._registers = codec.Outgoing(0, ())
-        self._values = np.zeros(ECHO + 3)  # of the newest package
+        self._values = np.zeros(TOOL + script.POSE)  # of the newest package
+        self._numbers, self._next = np.zeros(script.POSE), np.zeros(script.POSE)  # of the set-point, as in the registers
+        self.joints = space.of(settings)
         self._cycle = self._t = self._seen = 0.0
         self._token = self._counter = 0
         self._usual = _COUNTS  # how far the script is behind at its best
@@ -105,10 +109,15 @@ class RtdeRobot:
                 f"robot.cycle is {1e3 * cycle:g} ms but e-Series send every 2 ms, CB3 every 8 ms; set robot.cycle = '2 ms'"
             )
         self._cycle = cycle
+        if self.joints is not None:
+            self.joints.cycle = cycle
         deadline = clock.now() + time_limit
         try:
             self._meet(address, port, deadline, time_limit)
             self._check_robot()
+            if self.joints is not None:
+                pose_from(self._values, TOOL, self._wanted)
+                self.joints.check_agrees(self._actual, self._wanted)
             self._start_script(address, script_port, deadline)
         except OSError as error:
             self.close()
@@ -127,7 +136,8 @@ class RtdeRobot:
         names = [f"input_double_register_{first + i}" for i in range(script.POSE)]
         self._registers = line.inputs([*names, *(f"input_int_register_{first + i}" for i in range(3))], deadline)
         echo = [f"output_int_register_{first + i}" for i in range(3)]
-        self._recipe, self._fields = line.outputs([*STATE, SCALING, *echo], 1.0 / self._cycle, deadline)
+        asked = ["timestamp", *PLACES[self.settings.command], *STATE, *echo, "actual_TCP_pose"]
+        self._recipe, self._fields = line.outputs(asked, 1.0 / self._cycle, deadline)
         self._values = np.zeros(len(self._fields.values))
         line.begin(deadline)
         stamps = set[float]()
@@ -173,7 +183,11 @@ class RtdeRobot:
             step_limit=settings.step_limit,
             turn_limit=settings.turn_limit,
             deceleration=settings.deceleration,
+            command=settings.command,
         )
+        if self.joints is not None:
+            first, last = (float(np.linalg.norm(part)) for part in np.split(self.joints.speed_limits, 2))
+            program = program._replace(step_limit=first * self._cycle, turn_limit=last * self._cycle)
         self._write(script.STAND)
         with contextlib.closing(socket.create_connection((address, port), max(deadline - clock.now(), 0.01))) as line:
             line.sendall(script.text_of(program).encode())
@@ -192,10 +206,20 @@ class RtdeRobot:
 
     def _begin(self) -> None:
         """The script has just started: its set-point is the robot's own."""
-        pose_from(self._values, TARGET, self._sent)
-        pose_from(self._values, ACTUAL, self._actual)
+        self._numbers[:] = self._values[TARGET : TARGET + script.POSE]
+        if self.joints is not None:
+            self.joints.start(self._numbers)
+        self._read_pose(self._values, TARGET, self._sent)
+        self._read_pose(self._values, ACTUAL, self._actual)
         frames.to_world(self._X_WR, self._actual, self._X_TB, self._here)
         self._usual = _COUNTS
+
+    def _read_pose(self, values: Any, begin: int, X: Any) -> None:
+        """Pose of the tool from six numbers of a package."""
+        if self.joints is None:
+            pose_from(values, begin, X)
+        else:
+            self.joints.pose(values[begin : begin + script.POSE], X)
 
     def wait(self, X_WB: Any, V_WB: Any) -> Reply:
         """Block until the robot's next package; write the mock-up's pose, and its mean twist since the last one."""
@@ -254,7 +278,7 @@ class RtdeRobot:
             self.duplicates += cycles == 0
             self.late += cycles < 0
             return False
-        pose_from(values, ACTUAL, self._moved)
+        self._read_pose(values, ACTUAL, self._moved)
         moved = frames.distance(self._actual, self._moved)
         # A time stamp must fit our own clock: one that runs ahead would make all later ones look old.
         ahead = cycles * self._cycle > self.settings.patience * self._cycle + 2.0 * (clock.now() - self._seen)
@@ -280,13 +304,40 @@ class RtdeRobot:
         if not (np.isfinite(self._now["p"]).all() and np.isfinite(self._now["q"]).all()):
             self.hold()
             return faults.ROBOT_NOT_SENDABLE
-        self._sent, self._now = self._now, self._sent
-        self._moving = True
-        if not self._reply(script.FOLLOW):
-            self._sent, self._now = self._now, self._sent
-            return faults.ROBOT_LINE
+        if self.joints is None:
+            self._next[:3], self._next[3:] = self._now["p"], so3.log(so3.load(self._now["q"]))
+        elif code := self.joints.solve(self._now):
+            return code
+        if code := self._go():
+            return code
         self.limited += bool(short)
         return faults.ROBOT_LIMITED if short else faults.NONE
+
+    def send_joints(self) -> int:
+        """Answer the package with the angles in `joints.next`; 0 or a fault code."""
+        assert self.joints is not None
+        if self._answered:
+            return faults.ROBOT_LINE
+        self.joints.pose(self.joints.next, self._now)
+        return self._go()
+
+    def _go(self) -> int:
+        """Send the set-point that has been made ready, whose pose is in `_now`."""
+        if self.joints is not None:
+            self._next[:] = self.joints.next
+        self._exchange()
+        self._moving = True
+        if not self._reply(script.FOLLOW):
+            self._exchange()
+            return faults.ROBOT_LINE
+        if self.joints is not None:
+            self.joints.told(self._numbers)
+        return faults.NONE
+
+    def _exchange(self) -> None:
+        """The next set-point becomes the present one; once more, and it is the other way round."""
+        self._sent, self._now = self._now, self._sent
+        self._numbers, self._next = self._next, self._numbers
 
     def hold(self) -> int:
         """Answer the package without moving; 0 or a fault code. Until the first set-point the robot stands by itself."""
@@ -319,8 +370,7 @@ class RtdeRobot:
     def _write(self, order: int) -> bool:
         """Write the set-point, under the next number."""
         self._counter = self._counter % (_COUNTS - 1) + 1
-        p, turn = self._sent["p"], so3.log(so3.load(self._sent["q"]))
-        return self._line.send(self._registers.write(p[0], p[1], p[2], *turn, self._counter, self._token, order))
+        return self._line.send(self._registers.write(*self._numbers, self._counter, self._token, order))
 
 
 def _copy(pose: Any, out: Any) -> None:

@@ -113,6 +113,7 @@ class UrController(Arm):
 
     def _begin_program(self) -> None:
         self._begin()
+        self._angles = np.zeros(script.POSE) if self.joints is None else self.joints.target.copy()
         self._waited, self._still, self._seen, self._shaken = 0, 0, 0, False
         self._report(0, 0, 0)
 
@@ -159,18 +160,29 @@ class UrController(Arm):
     def _hear(self, program: script.Program, order: int, due: float) -> None:
         """The set-point of this cycle; standing is one that does not move."""
         cycles = self._still + 1
+        self._next["p"], self._next["q"] = self._set["p"], self._set["q"]
         if order == script.FOLLOW:
-            numbers = [float(self._input("double", i)) for i in range(script.POSE)]
-            self._next["p"], self._next["q"] = numbers[:3], so3.exp((numbers[3], numbers[4], numbers[5]))
-        else:
-            self._next["p"], self._next["q"] = self._set["p"], self._set["q"]
-        step, angle = frames.distance(self._set, self._next), so3.between(tuple(self._set["q"]), tuple(self._next["q"]))
-        if step > cycles * program.step_limit * (1.0 + 1e-9) or np.linalg.norm(angle) > cycles * program.turn_limit * (
-            1.0 + 1e-9
-        ):
-            self._end_with(script.TOO_FAR, f"a set-point {1e3 * step:.3g} mm away in {cycles} cycles")
+            step, turn = self._read_next()
+            most = cycles * (1.0 + 1e-9)
+            if step > most * program.step_limit or turn > most * program.turn_limit:
+                way = f"{1e3 * step:.3g} mm" if self.joints is None else f"{max(step, turn):.3g} rad"
+                self._end_with(script.TOO_FAR, f"a set-point {way} away in {cycles} cycles")
+                return
+        if self.joints is not None and (why := self.joints.hear(self._angles, cycles, self._next)):
+            self._halt(why)
             return
         self._follow(self._next, due, cycles, allowed=cycles, spread=cycles)
+
+    def _read_next(self) -> tuple[float, float]:
+        """The set-point in the registers; how far away it is, as the script has it."""
+        numbers = [float(self._input("double", i)) for i in range(script.POSE)]
+        if self.joints is not None:
+            self._angles = np.array(numbers)
+            first, last = np.split(self._angles - self.joints.target, 2)
+            return float(np.linalg.norm(first)), float(np.linalg.norm(last))
+        self._next["p"], self._next["q"] = numbers[:3], so3.exp((numbers[3], numbers[4], numbers[5]))
+        turn = so3.between(tuple(self._set["q"]), tuple(self._next["q"]))
+        return frames.distance(self._set, self._next), float(np.linalg.norm(turn))
 
     # What it shows
 
@@ -183,7 +195,16 @@ class UrController(Arm):
         bits = {name: getattr(self, name) for name in ("protective", "safeguard", "emergency", "violation")}
         numbers = (PROTECTIVE, SAFEGUARD, EMERGENCY, VIOLATION)
         safety = sum(on << number for on, number in zip(bits.values(), numbers, strict=True))
+        joints = {}
+        if self.joints is not None:
+            seen = frames.identity()
+            seen["p"], seen["q"] = seen_p, seen_q
+            joints = {
+                "actual_q": tuple(map(float, self.joints.actual(seen))),
+                "target_q": tuple(map(float, self.joints.target)),
+            }
         self._shown = {
+            **joints,
             "timestamp": self._first + self.cycles * self.settings.cycle,
             "actual_TCP_pose": (*map(float, seen_p), *_turn(seen_q)),
             "target_TCP_pose": (*map(float, self._set["p"]), *_turn(self._set["q"])),

@@ -1,4 +1,9 @@
-"""The URScript that follows hilt's poses: as text for a run, and recognised again by the emulated controller."""
+"""The URScript that follows hilt's set-points: as text for a run, and recognised again by the emulated controller.
+
+It is one script for poses and for joint angles; only these words differ. `off` is the way from the last set-point: three
+numbers within `step_limit`, three within `turn_limit`; metres and radians of the tool, or radians of the first and the last
+three joints.
+"""
 
 import re
 from importlib import resources
@@ -12,6 +17,25 @@ POSE = 6
 COUNTER, TOKEN, ORDER = 0, 1, 2  # integer registers, from the first one on
 
 
+_OFF = ", ".join(f"target[{i}] - place[{i}]" for i in range(POSE))
+WORDS = {
+    "pose": {
+        "meaning": "pose of the tool in the base, x y z rx ry rz",
+        "target": "get_target_tcp_pose()",
+        "kind": "p",
+        "off": "pose_trans(pose_inv(place), target)",
+        "angles": "get_inverse_kin(place)",
+    },
+    "joints": {
+        "meaning": "angles of the joints",
+        "target": "get_target_joint_positions()",
+        "kind": "",
+        "off": f"[{_OFF}]",
+        "angles": "place",
+    },
+}
+
+
 class Program(NamedTuple):
     """What a script is told about its run."""
 
@@ -21,9 +45,10 @@ class Program(NamedTuple):
     lookahead: float
     gain: float
     watchdog: int  # cycles without a new pose before it stops the arm
-    step_limit: float  # [m] in a cycle
-    turn_limit: float  # [rad] in a cycle
+    step_limit: float  # [m] in a cycle, or [rad] of the first three joints
+    turn_limit: float  # [rad] in a cycle, of the last three joints
     deceleration: float  # [rad/s²] of the joints, when it stops the arm
+    command: str = "pose"  # or "joints"
 
     @property
     def handshake(self) -> int:
@@ -31,18 +56,23 @@ class Program(NamedTuple):
         return round(HANDSHAKE / self.cycle)
 
 
-def _template() -> Template:
-    return Template(resources.files(__package__).joinpath("follow.script").read_text(encoding="utf-8"))
+def _template(command: str) -> Template:
+    text = resources.files(__package__).joinpath("follow.script").read_text(encoding="utf-8")
+    return Template(re.sub(r"@(\w+)", lambda found: WORDS[command][found[1]], text))
 
 
 def text_of(program: Program) -> str:
     registers = {f"float_{i}": program.register + i for i in range(POSE)} | {f"int_{i}": program.register + i for i in range(3)}
-    return _template().substitute(program._asdict(), handshake=program.handshake, **registers)
+    return _template(program.command).substitute(program._asdict(), handshake=program.handshake, **registers)
 
 
 def read(text: str) -> Program | None:
     """The program of a script, or None if it is another script than ours."""
-    pieces, pattern, known = re.split(r"\$(\w+)", _template().template.strip()), "", set[str]()
+    return next((found for command in WORDS if (found := _read(text, command)) is not None), None)
+
+
+def _read(text: str, command: str) -> Program | None:
+    pieces, pattern, known = re.split(r"\$(\w+)", _template(command).template.strip()), "", set[str]()
     for number, piece in enumerate(pieces):
         if number % 2 == 0:
             pattern += re.escape(piece)
@@ -55,8 +85,8 @@ def read(text: str) -> Program | None:
     try:
         said = {name: float(value) for name, value in found.groupdict().items()}
         whole = {name: int(said[name]) for name in ("token", "watchdog")}
-        rest = {name: said[name] for name in Program._fields if name not in (*whole, "register")}
-        program = Program(register=int(said["int_0"]), **whole, **rest)  # type: ignore[arg-type]
+        rest = {name: said[name] for name in Program._fields if name not in (*whole, "register", "command")}
+        program = Program(register=int(said["int_0"]), command=command, **whole, **rest)  # type: ignore[arg-type]
         return program if text_of(program).strip() == text.strip() else None
     except (ValueError, OverflowError, ZeroDivisionError):
         return None

@@ -6,14 +6,14 @@ from pydantic import Field
 
 from hilt.core.scenario import Section
 from hilt.core.units import Count, Number, RadianPerSecond2, Second
-from hilt.device.placed import PlacedRobot
+from hilt.device.joints.settings import JointedRobot
 from hilt.device.rtde.fields import REGISTERS
 from hilt.device.rtde.script import POSE
 
 CYCLES = (0.002, 0.008)  # [s] of e-Series and CB3 controllers
 
 
-class RtdeSettings(PlacedRobot):
+class RtdeSettings(JointedRobot):
     """What the driver must know about the robot, and tells the script on its controller."""
 
     lookahead: Second = Field(default=0.03, ge=0.03, le=0.2, description="lookahead_time of servoj, which the robot lags by")

@@ -1,0 +1,66 @@
+"""The joints of an emulated robot: it takes angles, judges them by the limits of its URDF, and reports angles.
+
+What a robot's lag does to a set-point is emulated for the pose of the tool (device/arm.py), so the angles that it measures are
+those of that pose, followed from one cycle to the next: the arm's posture never changes.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hilt.core.faults import InputError
+from hilt.device.joints.settings import JointSettings
+from hilt.device.joints.space import EXACT, JointSpace
+
+_ROUNDED = 1.0 + 1e-3  # of a speed: angles are rounded to digits of their packet
+
+
+class EmulatedJoints:
+    """Its own limits are the URDF's, whatever the rig file tightens."""
+
+    def __init__(self, settings: JointSettings, cycle: float, X_RT: Any) -> None:
+        own = settings.model_copy(update={"margin": 0.0, "speed": None})
+        self._cycle, self._set, self._measured = cycle, JointSpace(own, cycle), JointSpace(own, cycle)
+        left = self._set.find(X_RT)
+        if not left <= EXACT or not self._inside(self._set.last):
+            where = ", ".join(f"{part:.3g}" for part in X_RT["p"])
+            raise InputError(
+                f"the emulated arm cannot reach the start of the scenario, its tool at {where} m in its base; "
+                "move the robot (X_WR), or give another posture"
+            )
+        self.begin(X_RT)
+
+    def _inside(self, q: Any) -> bool:
+        return bool(((self._set.lower <= q) & (q <= self._set.upper)).all())
+
+    def begin(self, X_RT: Any) -> None:
+        """The tool's set-point is at a pose, near the last one."""
+        self._set.find(X_RT, self._set.last)
+        self._measured.start(self._set.last)
+
+    @property
+    def target(self) -> Any:
+        """The set-point [rad]."""
+        return self._set.last
+
+    def actual(self, X_RT: Any) -> Any:
+        """The angles [rad] of a pose of the tool, from those of the last call."""
+        self._measured.find(X_RT, self._measured.last)
+        return self._measured.last
+
+    def hear(self, q: Any, cycles: int, X_RT: Any) -> str:
+        """Take angles as the set-point, `cycles` after the last ones, and write the tool's pose; why not, or nothing."""
+        angles = np.asarray(q, float)
+        if not np.isfinite(angles).all():
+            return "angles that are no numbers"
+        fast = np.abs(angles - self._set.last) / (self._cycle * cycles)
+        over, out = fast > self._set.speed_limits * _ROUNDED, (angles < self._set.lower) | (angles > self._set.upper)
+        if out.any():
+            joint = int(np.argmax(out))
+            return f"joint {joint + 1} is sent to {angles[joint]:.4g} rad, beyond its limits"
+        if over.any():
+            joint = int(np.argmax(over))
+            return f"joint {joint + 1} is sent at {fast[joint]:.3g} rad/s, beyond {self._set.speed_limits[joint]:.3g} rad/s"
+        self._set.start(angles)
+        self._set.pose(angles, X_RT)
+        return ""

@@ -1,0 +1,70 @@
+"""Settings of a robot that takes joint angles, in a rig file: `[robot.joints]`."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from hilt.core.faults import InputError, Unfit
+from hilt.core.scenario import Section
+from hilt.core.units import Metre, Number, Positive, Radian, RadianPerSecond, RadianPerSecond2
+from hilt.device.joints import urdf
+from hilt.device.joints.urdf import Kinematics
+from hilt.device.placed import PlacedRobot
+
+SHIPPED = Path(__file__).parents[1] / "rigs"
+
+
+class JointSettings(Section):
+    """The robot's arm, and limits of its joints that the URDF does not have or that shall be tighter."""
+
+    urdf: str = Field(min_length=1, description="file with the arm: beside the rig file, or one that comes with hilt")
+    base: str = Field(description="link of the URDF at which X_WR is")
+    tip: str = Field(description="link of the URDF that is the tool frame")
+    posture: tuple[Radian, ...] = Field(
+        description="joint angles near the scenario's start: they say which of the arm's postures is meant"
+    )
+    acceleration: RadianPerSecond2 = Field(gt=0, description="of every joint, at most")
+    speed: Positive[RadianPerSecond] | None = Field(default=None, description="of every joint, at most, if below the URDF's")
+    margin: Radian = Field(default=0.0, ge=0, description="distance that every joint keeps from the URDF's limits")
+    singular: Number = Field(
+        default=0.03, gt=0, le=1, description="smallest singular value of the Jacobian (m, rad) that the arm may come to"
+    )
+    tolerance: Metre = Field(
+        default=0.005, gt=0, description="largest distance between the URDF's tip and the tool that the controller reports"
+    )
+
+    def kinematics(self) -> Kinematics:
+        """Read the file; an InputError says what does not fit."""
+        found = urdf.read(SHIPPED / self.urdf, self.base, self.tip)  # an absolute path stays as it is
+        if len(self.posture) != found.joints:
+            raise InputError(
+                f"joints.posture has {len(self.posture)} angles, but {self.urdf} has {found.joints} joints from {self.base} "
+                f"to {self.tip}; give one for each",
+                "joints.posture",
+            )
+        for name, angle, low, high in zip(found.names, self.posture, found.lower, found.upper, strict=True):
+            if not low + self.margin <= angle <= high - self.margin:
+                raise InputError(
+                    f"joints.posture is {angle:g} rad for {name}, which may turn from {low + self.margin:g} to "
+                    f"{high - self.margin:g} rad; change it",
+                    "joints.posture",
+                )
+        return found
+
+
+class JointedRobot(PlacedRobot):
+    """A robot that takes poses of its tool, or angles of its joints."""
+
+    command: Literal["pose", "joints"] = Field(default="pose", description="what is sent to the robot")
+    joints: JointSettings | None = Field(default=None, description="the arm, for command = 'joints'")
+
+    @model_validator(mode="after")
+    def _has_arm(self) -> "JointedRobot":
+        if self.command == "joints" and self.joints is None:
+            raise Unfit(
+                "command is 'joints', but there is no table joints; add [robot.joints] with urdf, base and tip", "joints"
+            )
+        if self.command == "pose" and self.joints is not None:
+            raise Unfit("joints is given, but command is 'pose'; set command = 'joints', or remove the table", "command")
+        return self

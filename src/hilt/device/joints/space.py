@@ -1,0 +1,257 @@
+"""Set-points of an arm's joints for poses of its tool, checked before they are sent.
+
+    pose of the tool ──► inverse kinematics from the last angles ──► limits ──► angles to send
+
+Newton's method starts at the last set-point, so the elbow stays where it is: the arm never changes to another of its postures,
+and one of seven joints takes the shortest way. A set-point is refused with a fault, and nothing is sent, if
+
+    it is out of reach             SINGULARITY    σ_min(J) < singular          JOINT_SPEED          |q̇ᵢ| > speedᵢ
+    JOINT_ACCELERATION  |q̈ᵢ| > acceleration       JOINT_LIMIT  qᵢ + q̇ᵢ T/2 outside its limits
+
+T is the time of a soft stop from q̇: all joints slow down together, evenly, as gently as the rig file says for the tool and as
+the joints can. The way of the stop is q̇ T/2, so an arm that has passed the check can always be stopped within its limits. The
+stop itself needs no inverse kinematics, so it also works beside a singular posture.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from hilt.compiled import jit, jit_apart
+from hilt.core import faults
+from hilt.core.faults import InputError
+from hilt.core.guard import NEVER
+from hilt.core.signals import POSE, record
+from hilt.device.joints.settings import JointedRobot, JointSettings
+from hilt.device.joints.urdf import Kinematics
+from hilt.maths import chain, so3, vec
+from hilt.maths.chain import CHAIN, CHAIN_WORK, MOST
+from hilt.maths.reach import reach, smallest_singular
+
+EXACT = 1e-12  # m, rad: of the inverse kinematics
+ITERATIONS = 20  # of Newton's method; a step of a millimetre takes three
+FAR_ITERATIONS, FAR_STEP = 1000, 0.05  # for a pose that is far away: steps, and rad in each
+ROUNDED = 1.0 + 1e-6  # of a speed or acceleration: a packet has only so many digits
+TURN_TOLERANCE = 0.01  # rad, between the attitude that the URDF gives the tool and the controller's
+_ZERO, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+
+PARAMS = record(
+    chain=CHAIN,
+    lower=MOST,
+    upper=MOST,
+    speed=MOST,
+    acceleration="f8",
+    singular="f8",
+    deceleration="f8",
+    angular_deceleration="f8",
+)
+STATE = record(
+    work=CHAIN_WORK, last=MOST, last_speed=MOST, next=MOST, speed=MOST, sigma="f8", axis="i8", value="f8", limit="f8"
+)
+
+
+@jit
+def _say(x, code, axis, value, limit):
+    x.axis, x.value, x.limit = axis, value, limit
+    return code
+
+
+@jit
+def _stop_time(x, p, speed):
+    """Time of a soft stop from these speeds; `jacobian` comes before."""
+    v, w = chain.twist(x.work, p.chain, speed)
+    needed = max(math.sqrt(vec.dot(v, v)) / p.deceleration, math.sqrt(vec.dot(w, w)) / p.angular_deceleration)
+    for i in range(p.chain.joints):
+        needed = max(needed, abs(speed[i]) / p.acceleration)
+    return needed
+
+
+@jit_apart
+def judge(x, p, dt):
+    """Whether x.next may be sent after x.last: 0 or a fault code. Writes x.speed; x.work is of x.next."""
+    x.sigma = smallest_singular(x.work, p.chain)
+    if not x.sigma >= p.singular:
+        return _say(x, faults.SINGULARITY, -1, x.sigma, p.singular)
+    n = p.chain.joints
+    for i in range(n):
+        x.speed[i] = (x.next[i] - x.last[i]) / dt
+        if abs(x.speed[i]) > p.speed[i] * ROUNDED:
+            return _say(x, faults.JOINT_SPEED, i, x.speed[i], math.copysign(p.speed[i], x.speed[i]))
+        change = (x.speed[i] - x.last_speed[i]) / dt
+        if abs(change) > p.acceleration * ROUNDED:
+            return _say(x, faults.JOINT_ACCELERATION, i, change, math.copysign(p.acceleration, change))
+    half = 0.5 * _stop_time(x, p, x.speed)
+    for i in range(n):
+        end = x.next[i] + half * x.speed[i]
+        if end < p.lower[i]:
+            return _say(x, faults.JOINT_LIMIT, i, end, p.lower[i])
+        if end > p.upper[i]:
+            return _say(x, faults.JOINT_LIMIT, i, end, p.upper[i])
+    return faults.NONE
+
+
+@jit_apart
+def next_angles(x, p, X, dt):
+    """Angles for a pose of the tool, from the last ones, into x.next: 0 or a fault code."""
+    for i in range(p.chain.joints):
+        x.next[i] = x.last[i]
+    left = reach(x.work, p.chain, x.next, vec.load(X.p), so3.load(X.q), _ZERO, _IDENTITY, EXACT, ITERATIONS)
+    if not left <= EXACT:
+        return _say(x, faults.JOINT_REACH, -1, left, EXACT)
+    return judge(x, p, dt)
+
+
+@jit_apart
+def slow_down(x, p, dt):
+    """The next step of a soft stop, into x.next and x.speed; False if the arm is at rest with the last one."""
+    chain.forward(x.work, p.chain, x.last, _ZERO, _IDENTITY)
+    chain.jacobian(x.work, p.chain)
+    needed = _stop_time(x, p, x.last_speed)
+    share = 1.0 - dt / needed if needed > dt else 0.0
+    for i in range(p.chain.joints):
+        x.speed[i] = share * x.last_speed[i]
+        x.next[i] = x.last[i] + dt * x.speed[i]
+    return share > 0.0
+
+
+@jit_apart
+def place(work, p, q, X):
+    """Pose of the tool for joint angles."""
+    chain.forward(work, p.chain, q, _ZERO, _IDENTITY)
+    vec.store(X.p, vec.load(work.p))
+    so3.store(X.q, so3.load(work.q))
+
+
+@jit_apart
+def find(work, far, q, X):
+    """Go to the angles of a pose that may be far away, in place, in steps of FAR_STEP; the error left."""
+    return reach(work, far.chain, q, vec.load(X.p), so3.load(X.q), _ZERO, _IDENTITY, EXACT, FAR_ITERATIONS)
+
+
+def pack(p: Any, arm: Kinematics, settings: JointSettings) -> None:
+    """Parameters of an arm. The solver itself knows no limits: a limit must be a fault, and not another way around it."""
+    n = arm.joints
+    chain.pack_chain(p.chain, arm.axis, arm.origin, arm.tip_p, [(-NEVER, NEVER)] * n, [NEVER] * n, arm.tip_q)
+    p.chain.damping = p.chain.near = p.chain.centring = 0.0
+    p.lower[:n] = np.array(arm.lower) + settings.margin
+    p.upper[:n] = np.array(arm.upper) - settings.margin
+    p.speed[:n] = np.minimum(arm.speed, NEVER if settings.speed is None else settings.speed)
+    p.acceleration, p.singular = settings.acceleration, settings.singular
+    p.deceleration = p.angular_deceleration = NEVER
+    for name, low, high in zip(arm.names, p.lower, p.upper, strict=False):
+        if not low < high:
+            raise InputError(f"joints.margin is {settings.margin:g} rad, which leaves {name} no room; make it smaller")
+
+
+def of(robot: JointedRobot) -> "JointSpace | None":
+    """The joint space of a robot that takes angles; None for one that takes poses."""
+    return None if robot.joints is None else JointSpace(robot.joints)
+
+
+class JointSpace:
+    """`last` is the set-point that the robot has, `next` the one to send; `axis`, `value` and `limit` are of a fault."""
+
+    def __init__(self, settings: JointSettings, cycle: float = 1.0) -> None:
+        self.settings, self.arm = settings, settings.kinematics()
+        self.cycle = cycle  # [s]; a driver may learn it later
+        self.joints = self.arm.joints
+        self._p, self._x, self._near = (np.zeros(1, kind)[0] for kind in (PARAMS, STATE, STATE))
+        pack(self._p, self.arm, settings)
+        self._far = self._p.copy()
+        self._far["chain"]["speed"] = FAR_STEP
+        self._far["chain"]["damping"], self._far["chain"]["near"] = 0.05, 0.0025
+        n = self.joints
+        self.last, self.next, self.speed = self._x["last"][:n], self._x["next"][:n], self._x["last_speed"][:n]
+        self._angles, self._here = np.zeros(MOST), np.zeros(1, POSE)[0]
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Compile everything now: the first packet must be answered in time."""
+        self.start(self.settings.posture)
+        self.pose(self.last, self._here)
+        self.solve(self._here)
+        self.find(self._here)
+        self.slow_down()
+        self.start(self.settings.posture)
+
+    @property
+    def lower(self) -> Any:
+        return self._p["lower"][: self.joints]
+
+    @property
+    def upper(self) -> Any:
+        return self._p["upper"][: self.joints]
+
+    @property
+    def speed_limits(self) -> Any:
+        return self._p["speed"][: self.joints]
+
+    @property
+    def fault(self) -> tuple[int, float, float]:
+        """Axis, value and limit of the last fault."""
+        return int(self._x["axis"]), float(self._x["value"]), float(self._x["limit"])
+
+    @property
+    def sigma(self) -> float:
+        """Smallest singular value of the Jacobian at the last set-point that was judged."""
+        return float(self._x["sigma"])
+
+    def brakes(self, deceleration: float, angular_deceleration: float) -> None:
+        """How gently a soft stop slows down the tool."""
+        self._p["deceleration"], self._p["angular_deceleration"] = deceleration, angular_deceleration
+
+    def pose(self, q: Any, X_RT: Any) -> None:
+        """Pose of the tool in the robot's base for joint angles."""
+        self._angles[: self.joints] = q
+        place(self._near["work"], self._p, self._angles, X_RT)
+
+    def start(self, q: Any) -> None:
+        """The robot has these angles as its set-point, at rest."""
+        self.last[:] = q
+        self.next[:] = q
+        self.stand_still()
+
+    def stand_still(self) -> None:
+        self.speed[:] = 0.0
+
+    def solve(self, X_RT: Any) -> int:
+        """Write the angles to send for a pose of the tool into `next`; 0 or a fault code."""
+        return int(next_angles(self._x, self._p, X_RT, self.cycle))
+
+    def slow_down(self) -> bool:
+        """Write the next step of a soft stop into `next`; False once the arm is at rest."""
+        return bool(slow_down(self._x, self._p, self.cycle))
+
+    def told(self, q: Any) -> None:
+        """These angles were sent, rounded as in the packet."""
+        self.speed[:] = (q - self.last) / self.cycle
+        self.last[:] = q
+
+    def check_agrees(self, ours: Any, told: Any) -> None:
+        """Refuse a robot whose controller sees its tool elsewhere than the URDF: its arm or its tool is another one."""
+        apart, turned = math.dist(ours["p"], told["p"]), math.hypot(*so3.between(tuple(ours["q"]), tuple(told["q"])))
+        allowed = self.settings.tolerance
+        if apart > allowed or turned > TURN_TOLERANCE:
+            raise InputError(
+                f"by {self.settings.urdf} the robot's tool is {1e3 * apart:.3g} mm and {turned:.2g} rad from where its "
+                f"controller sees it; allowed are {1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; give the URDF of this robot, "
+                "with the controller's tool as its tip and the controller's base as its base"
+            )
+
+    def find(self, X_RT: Any, near: Any = None) -> float:
+        """Go to a pose that may be far away, from some angles or from the rig file's posture: the error left [m, rad].
+
+        `last` has then the angles; for use before a run, since it takes many steps.
+        """
+        self.start(self.settings.posture if near is None else near)
+        self._angles[: self.joints] = self.last
+        left = float(find(self._near["work"], self._far, self._angles, X_RT))
+        self.start(self._angles[: self.joints])
+        return left
+
+    def singular_value(self, q: Any) -> float:
+        """The smallest singular value of the Jacobian at some angles."""
+        self.pose(q, self._here)
+        chain.jacobian(self._near["work"], self._p["chain"])
+        return float(smallest_singular(self._near["work"], self._p["chain"]))
