@@ -9,7 +9,7 @@ PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
 LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
     tests/e2e/test_lab_tool.py tests/e2e/test_lab_strangers.py tests/e2e/test_lab_outsider.py
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py
-    tests/lab/test_identify.py"
+    tests/lab/test_identify.py tests/e2e/test_lab_joints.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
 BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py

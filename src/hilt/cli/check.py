@@ -14,14 +14,27 @@ def check(
     target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")],
     scenario: Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
+    rig: Annotated[
+        str | None, typer.Option("--rig", metavar="NAME|FILE.toml", help="with the settings and the arm of a rig")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
     """Can this work at all? What stands in the way, with the number that would be needed; nothing is simulated."""
     from hilt import job
     from hilt.analysis import check as checks
 
-    system, values, name = job.find(target, scenario, settings)
-    remarks = checks.check(system, values)
+    if rig is None:
+        system, values, name = job.find(target, scenario, settings)
+        remarks = checks.check(system, values)
+    else:
+        from hilt.device import rigfile
+        from hilt.lab import reach
+
+        file = rigfile.load(rigfile.find(rig))
+        system, _, _ = job.find(target, scenario, [])
+        system, values, name = job.find(target, scenario, [*file.settings(system.name), *settings])
+        arm = reach.check(file, system.set_up(values))
+        remarks = tuple(sorted((*checks.check(system, values), *arm), key=lambda remark: remark.fine))
     if as_json:
         fine = all(remark.fine for remark in remarks)
         found = [job.plain(remark.as_json()) for remark in remarks]

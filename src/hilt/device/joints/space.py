@@ -235,8 +235,8 @@ class JointSpace:
         if apart > allowed or turned > TURN_TOLERANCE:
             raise InputError(
                 f"by {self.settings.urdf} the robot's tool is {1e3 * apart:.3g} mm and {turned:.2g} rad from where its "
-                f"controller sees it; allowed are {1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; give the URDF of this robot, "
-                "with the controller's tool as its tip and the controller's base as its base"
+                f"controller sees it; allowed are {1e3 * allowed:g} mm and {TURN_TOLERANCE:g} rad; give the URDF of this "
+                "robot, with the controller's tool as its tip and the controller's base as its base"
             )
 
     def find(self, X_RT: Any, near: Any = None) -> float:

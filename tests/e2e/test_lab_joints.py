@@ -1,0 +1,64 @@
+"""Docking on an emulated UR5e that takes joint angles, over real protocols; the robot judges its joints by its own URDF."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from hilt import job
+from hilt.device import rigfile
+from hilt.device.placed import pose_of
+from hilt.device.rsi import frames
+from hilt.lab.dry.facility import running_facility
+from tests.e2e.lab import live_run, patient_rig
+
+RIG = rigfile.find("dry-lab-ur-joints")
+STOP = 50  # set-points; a stop from 20 mm/s at 1 m/s² takes 20 ms, ten of them
+SHORT = ("frames.gap='15 mm'", "loop.duration='3 s'", "compensate.method=twin")
+
+
+def docked(tmp_path, **robot):
+    """A run of docking; its result, how the robot judged it, the set-points that it received, and the rig."""
+    file = patient_rig(RIG, missed=500)
+    file = file.model_copy(update={"robot": {**file.robot, "watchdog": 1000, **robot}})
+    diary = tmp_path / "diary.csv"
+    with running_facility(file, [SHORT[0]], diary=diary) as facility:
+        found = job.find("docking", "table1", [*facility.rig.settings("docking"), *SHORT])
+        result = live_run(facility, found, tmp_path)
+        judged = facility.control.status()["robot"]
+    with diary.open(encoding="utf-8") as lines:
+        received = [[float(line[axis]) for axis in "xyz"] for line in csv.DictReader(lines)]
+    return result, judged, np.array(received), file.robot_section
+
+
+def test_docking_on_joint_angles(tmp_path):
+    result, judged, received, robot = docked(tmp_path)
+    assert result.fault is None
+    assert judged["violation_count"] == 0, judged["violations"]
+    assert "beyond" not in judged["last_reason"], "the robot has stopped at no limit of a joint"
+    # Where the angles put the tool, by the robot's own forward kinematics, is where the run meant it to be. The robot's diary
+    # begins and ends at rest, and has the soft stop, whose steps are no rows of the run.
+    X_RT, places = frames.identity(), []
+    for X_WB in result.rows["X_WB_sent"]:
+        frames.to_robot(pose_of(robot.X_WR), X_WB, pose_of(robot.X_TB), X_RT)
+        places.append(X_RT["p"].copy())
+    steps = np.flatnonzero(np.abs(np.diff(received, axis=0)).max(axis=1))
+    moving = received[steps[:-STOP] + 1]
+    apart = [np.abs(np.array(places) - place).max(axis=1).min() for place in moving[:: len(moving) // 200]]
+    assert max(apart) <= 1e-6
+    assert np.ptp(moving[:, 0]) > 0.01, "and it has moved"
+
+
+def test_a_path_through_a_singular_posture_ends_in_one_sentence(tmp_path):
+    """The arm stands so far away that it is nearly stretched, and docking would stretch it. So near to that posture 20 mm/s are
+    much for its elbow: its acceleration is not what is tested here."""
+    file = rigfile.load(RIG)
+    base = {**file.robot["X_WR"], "p": ["-885 mm", "-130 mm", "-100 mm"]}
+    arm = {**file.robot["joints"], "posture": [3.13, -0.3, 0.6, 2.8, -1.56, -3.14], "acceleration": 1000.0}
+    result, judged, _, _ = docked(tmp_path, X_WR=base, joints=arm)
+    assert result.fault.name == "singularity"
+    assert result.fault.value < result.fault.limit == pytest.approx(0.05)
+    assert result.fault.value > 0.045, "noticed in the first cycle behind the limit"
+    assert "smallest singular value of the robot's Jacobian" in result.fault.sentence
+    assert judged["violation_count"] == 0, judged["violations"]
+    assert judged["hard_stops"] == 0
