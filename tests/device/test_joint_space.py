@@ -261,6 +261,7 @@ def test_docking_keeps_within_the_joints_and_to_its_path(arm):
     fault, rig, bench = docked(arm)
     assert fault is None, fault.sentence
     assert bench.row["done"][0], "all five collisions"
+    assert f"Jacobian was {rig.sigma:.3g} m/rad, allowed is 0.03; joint" in rig.joints.notes()[0]
     assert rig.worst <= 1e-6
 
 

@@ -47,7 +47,18 @@ PARAMS = record(
     angular_deceleration="f8",
 )
 STATE = record(
-    work=CHAIN_WORK, last=MOST, last_speed=MOST, next=MOST, speed=MOST, sigma="f8", axis="i8", value="f8", limit="f8"
+    work=CHAIN_WORK,
+    last=MOST,
+    last_speed=MOST,
+    next=MOST,
+    speed=MOST,
+    sigma="f8",
+    axis="i8",
+    value="f8",
+    limit="f8",
+    least_sigma="f8",  # of all set-points that passed
+    least_room="f8",  # before a limit of an angle, and the joint that had it
+    tightest="i8",
 )
 
 
@@ -88,6 +99,11 @@ def judge(x, p, dt):
             return _say(x, faults.JOINT_LIMIT, i, end, p.lower[i])
         if end > p.upper[i]:
             return _say(x, faults.JOINT_LIMIT, i, end, p.upper[i])
+    x.least_sigma = min(x.least_sigma, x.sigma)
+    for i in range(n):
+        room = min(x.next[i] - p.lower[i], p.upper[i] - x.next[i])
+        if room < x.least_room:
+            x.least_room, x.tightest = room, i
     return faults.NONE
 
 
@@ -174,6 +190,17 @@ class JointSpace:
         self.find(self._here)
         self.slow_down()
         self.start(self.settings.posture)
+        self._x["least_sigma"] = self._x["least_room"] = NEVER
+
+    def notes(self) -> list[str]:
+        """How near the arm has come to what would have stopped it."""
+        if self._x["least_sigma"] == NEVER:
+            return []
+        room = f"; joint {self._x['tightest'] + 1} came closest to its limit, {self._x['least_room']:.3g} rad before it"
+        return [
+            f"the smallest singular value of the robot's Jacobian was {self._x['least_sigma']:.3g} m/rad, allowed is "
+            f"{self._p['singular']:g}{room if self._x['least_room'] < NEVER / 2 else ''}"
+        ]
 
     @property
     def lower(self) -> Any:

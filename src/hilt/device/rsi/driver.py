@@ -80,6 +80,7 @@ class RsiRobot:
         """What the user should know besides the counters."""
         told, peer = self._line.told(), self._line.peer
         found = [f"{told} arrived at the robot's port {self.port} and were ignored"] if told else []
+        found += self.joints.notes() if self.joints is not None else []
         if peer is not None and not self.settings.peer:
             found.append(
                 f"robot.peer is not set: {named(peer)} was taken for the robot, since it was the only sender; enter it there"

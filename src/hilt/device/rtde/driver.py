@@ -97,6 +97,7 @@ class RtdeRobot:
     def notes(self) -> list[str]:
         """What the user should know besides the counters."""
         found = [f"the robot's controller said: {text}" for text in self._line.texts]
+        found += self.joints.notes() if self.joints is not None else []
         if self.skipped:
             count = "1 package" if self.skipped == 1 else f"{self.skipped} packages"
             found.append(f"the robot's controller was busy and skipped {count} of {self.packages + self.skipped}")
