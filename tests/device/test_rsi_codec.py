@@ -78,6 +78,26 @@ def test_the_answer_is_the_published_one():
     assert int(sen["ipoc"]) == 4208163634
 
 
+JOINTS = tuple(f"A{i}" for i in range(1, 7))
+TURNS = np.radians([0.5, -0.25, 0.125, 0.0, -179.0, 1e-6])
+
+
+def test_an_answer_corrects_the_pose_or_the_joints():
+    data = codec.encode_joints(TURNS, 4208163634)
+    assert data.decode() == (
+        '<Sen Type="ImFree"><AK A1="0.500000000" A2="-0.250000000" A3="0.125000000" A4="0.000000000" A5="-179.000000000" '
+        'A6="0.000001000"/><IPOC>4208163634</IPOC></Sen>'
+    )
+    sen = np.zeros(1, codec.SEN)[0]
+    assert codec.decode_sen(data, sen) == codec.OK
+    assert codec.takes_joints(sen)
+    assert sen["joints"] == pytest.approx(TURNS, abs=1e-14)
+    assert codec.decode_sen(SEN, sen) == codec.OK
+    assert not codec.takes_joints(sen)
+    both = SEN.replace(b"<IPOC>", b'<AK A1="0" A2="0" A3="0" A4="0" A5="0" A6="0"/><IPOC>')
+    assert codec.decode_sen(both, sen) == scan.MISSING
+
+
 @given(ANGLE, ANGLE, ANGLE)
 def test_angles_are_scipys(a, b, c):
     q = codec.quaternion_of(*np.radians([a, b, c]))
@@ -249,6 +269,28 @@ def test_mutated_answers_are_refused_or_mean_what_an_xml_reader_says():
         if np.abs(sen["correction"]["p"]).max() < 9999.0:
             assert codec.decode_sen(codec.encode_sen(sen["correction"], sen["ipoc"]), again) == codec.OK
             same_pose(sen["correction"], again["correction"], metres=2e-9)
+    assert 0.02 * FUZZ < accepted < 0.9 * FUZZ
+
+
+def test_mutated_corrections_of_joints_are_refused_or_mean_what_an_xml_reader_says():
+    rng, sen, again = random.Random(3), np.zeros(1, codec.SEN)[0], np.zeros(1, codec.SEN)[0]
+    accepted, original = 0, codec.encode_joints(TURNS, 4208163634)
+    for _ in range(FUZZ):
+        data = mutated(rng, original)
+        before = sen.tobytes()
+        if codec.decode_sen(data, sen) != codec.OK:
+            assert sen.tobytes() == before
+            continue
+        accepted += 1
+        assert codec.takes_joints(sen)
+        read = numbers_by_a_real_reader(data, "AK", JOINTS)
+        if read is not None:
+            assert np.degrees(sen["joints"]) == pytest.approx(read[0], rel=1e-12, abs=1e-30)
+            assert int(sen["ipoc"]) == read[1]
+        if np.abs(np.degrees(sen["joints"])).max() < 9e6:
+            assert codec.decode_sen(codec.encode_joints(sen["joints"], sen["ipoc"]), again) == codec.OK
+            # Nine decimals of a degree, and at most 16 digits.
+            assert again["joints"] == pytest.approx(sen["joints"], rel=1e-15, abs=1e-11)
     assert 0.02 * FUZZ < accepted < 0.9 * FUZZ
 
 
