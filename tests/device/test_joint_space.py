@@ -217,6 +217,27 @@ def test_a_straight_path_out_of_reach_ends_at_a_singular_posture_and_at_rest(arm
     assert (joints.last < joints.upper).all()
 
 
+def test_a_stop_before_a_limit_ends_at_the_limit_and_not_before_it():
+    """The last joint turns at 0.42 rad/s, the stop takes 0.42²/2 rad: refused within one step of where it must be."""
+    limit, speed = 2.0, 0.42
+    joints, q = space("ur5e", CYCLE, margin=2.0 * math.pi - limit, acceleration=300.0), np.array(ARMS["ur5e"]["posture"])
+    joints.brakes(1.0, 1.0)
+    X, code = pose(), faults.NONE
+    joints.start(q)
+    while code == faults.NONE:
+        q[5] += speed * CYCLE
+        joints.pose(q, X)
+        code = joints.solve(X)
+        if code == faults.NONE:
+            joints.told(joints.next)
+    assert code == faults.JOINT_LIMIT
+    assert joints.fault[0] == 5
+    assert joints.last[5] == pytest.approx(limit - speed**2 / 2, abs=speed * CYCLE)
+    while joints.slow_down():
+        joints.told(joints.next)
+    assert limit - 2.0 * speed * CYCLE < joints.last[5] <= limit
+
+
 class Jointed(SimulatedRig):
     """Simulated devices behind joint angles: what is sent is where the arm's angles put the tool."""
 

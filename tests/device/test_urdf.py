@@ -1,16 +1,23 @@
 """URDF files are untrusted: whatever is wrong with one is a sentence, and nothing in it is large, slow or run."""
 
+import json
 import math
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hilt.core.faults import InputError
+from hilt.core.signals import POSE
 from hilt.device import rigfile
 from hilt.device.joints import urdf
 from hilt.device.joints.settings import SHIPPED
+from hilt.maths import so3
+from tests.device.jointed import ARMS, space
+from tests.peers import python_with
 
 UR5E = (SHIPPED / "ur5e.urdf").read_text()
 ELBOW = '<limit lower="-6.283185307179586" upper="6.283185307179586" velocity="3.141592653589793" effort="150"/>'
@@ -80,6 +87,71 @@ def test_what_is_not_between_base_and_tip_does_not_matter():
     assert read(UR5E.replace("</robot>", more)) == read(UR5E)
 
 
+def test_a_base_may_be_a_frame_beside_the_arm():
+    """As in the URDFs of ROS, where `base` hangs on `base_link`: turned by 180° about z and 0.1 m above it."""
+    frame = (
+        '<link name="root"/><link name="beside"/>'
+        '<joint name="a" type="fixed"><parent link="root"/><child link="base"/><origin xyz="0 0 0.3" rpy="0 0 0"/></joint>'
+        '<joint name="b" type="fixed"><parent link="root"/><child link="beside"/>'
+        '<origin xyz="0 0 0.4" rpy="0 0 3.141592653589793"/></joint></robot>'
+    )
+    plain, beside = read(UR5E), read(UR5E.replace("</robot>", frame), "beside")
+    assert beside.origin[0] == pytest.approx((0.0, 0.0, -0.1), abs=1e-15)
+    for name in ("axis", "origin"):
+        for ours, theirs in zip(getattr(plain, name)[1:], getattr(beside, name)[1:], strict=True):
+            assert theirs == pytest.approx((-ours[0], -ours[1], ours[2]), abs=1e-15)
+    assert abs(np.dot(beside.tip_q, so3.multiply((0.0, 0.0, 0.0, 1.0), plain.tip_q))) == pytest.approx(1.0, abs=1e-15)
+    with pytest.raises(InputError, match="does not join 'beside' to 'tool0'"):
+        read(UR5E.replace("</robot>", frame), "tool0", "beside")
+
+
+PINOCCHIO = """
+import json, sys
+import numpy as np, pinocchio
+path, base, tip, postures = json.loads(sys.stdin.read())
+model = pinocchio.buildModelFromUrdf(path)
+data, found = model.createData(), []
+for q in postures:
+    pinocchio.framesForwardKinematics(model, data, np.array(q))
+    X = data.oMf[model.getFrameId(base)].actInv(data.oMf[model.getFrameId(tip)])
+    J = pinocchio.computeFrameJacobian(model, data, np.array(q), model.getFrameId(tip), pinocchio.LOCAL_WORLD_ALIGNED)
+    found.append([X.translation.tolist(), X.rotation.tolist(), np.linalg.svd(J, compute_uv=False)[-1]])
+print(json.dumps([found, model.lowerPositionLimit.tolist(), model.upperPositionLimit.tolist(), model.velocityLimit.tolist()]))
+"""
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_pinocchio_reads_the_same_arm(arm):
+    """Pose and smallest singular value at random postures, and all limits; both sides round at 1e-16 a joint."""
+    joints, X = space(arm), np.zeros(1, POSE)[0]
+    settings = joints.settings
+    rng = np.random.default_rng(4)
+    postures = [rng.uniform(joints.lower, joints.upper).tolist() for _ in range(20)]
+    asked = json.dumps([str(SHIPPED / settings.urdf), settings.base, settings.tip, postures])
+    command = [python_with("pinocchio"), "-P", "-c", PINOCCHIO]
+    answer = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    found, lower, upper, speed = json.loads(answer.stdout)
+    for q, (p, R, sigma) in zip(postures, found, strict=True):
+        joints.pose(np.array(q), X)
+        assert X["p"] == pytest.approx(p, abs=1e-13)
+        axes = np.array([so3.rotate(tuple(X["q"]), axis) for axis in np.eye(3)])
+        assert axes.T == pytest.approx(np.array(R), abs=1e-13)
+        # The root of an eigenvalue: 1e-15 of the largest becomes 3e-8 only where it is 0.
+        assert joints.singular_value(np.array(q)) == pytest.approx(sigma, abs=1e-9)
+    assert (joints.arm.lower, joints.arm.upper, joints.arm.speed) == (tuple(lower), tuple(upper), tuple(speed))
+
+
+def test_the_panda_has_the_lengths_of_franky_sims_fr3(tmp_path):
+    """The FR3 has the Panda's lengths, and other limits; that file is the manufacturer's."""
+    python = python_with("franky_sim.urdf")
+    where = "import franky_sim, pathlib; print(pathlib.Path(franky_sim.__file__).parent / 'assets' / 'fr3.urdf')"
+    path = Path(subprocess.run([python, "-P", "-c", where], capture_output=True, text=True, check=True).stdout.strip())
+    theirs, ours = urdf.read(path, "fr3_link0", "fr3_link8"), urdf.read(SHIPPED / "panda.urdf", "link0", "link8")
+    for name in ("axis", "origin", "tip_p", "tip_q"):
+        assert np.array(getattr(theirs, name)) == pytest.approx(np.array(getattr(ours, name)), abs=1e-14)
+
+
 def test_a_continuous_joint_has_no_limits_of_angles():
     found = read(changed('name="elbow" type="revolute"', 'name="elbow" type="continuous"'))
     assert found.upper[2] > 1e9
@@ -99,13 +171,12 @@ def test_a_large_file_is_not_read(tmp_path):
 @given(st.binary(max_size=300), st.integers(0, len(UR5E)), st.integers(0, 60))
 def test_damaged_files_are_sentences_or_arms(noise, at, lost):
     data = UR5E.encode()
-    with pytest.MonkeyPatch.context():
-        try:
-            found = urdf.parse(data[:at] + noise + data[at + lost :], Path("mine.urdf"), "base", "tool0")
-        except InputError as error:
-            assert "\n" not in str(error)
-        else:
-            assert found.joints == 6
+    try:
+        found = urdf.parse(data[:at] + noise + data[at + lost :], Path("mine.urdf"), "base", "tool0")
+    except InputError as error:
+        assert "\n" not in str(error)
+    else:
+        assert found.joints == 6
 
 
 def rig(tmp_path, text, arm=UR5E):

@@ -19,6 +19,7 @@ import numpy as np
 
 from hilt.core.faults import InputError, shortened
 from hilt.core.guard import NEVER
+from hilt.maths import so3
 from hilt.maths.chain import MOST
 
 SIZE_MAX = 1 << 20  # bytes; files of robots have some ten thousand
@@ -82,17 +83,17 @@ def parse(data: bytes, path: Path, base: str, tip: str) -> Kinematics:
                 f"joints.{key} is {shortened(name)!r}, but {path.name} has no such link; its links are {known}; choose one",
                 f"joints.{key}",
             )
-    path_joints = _between(_joints(root, path), path, base, tip)
-    for joint in path_joints:
+    aside, way = _between(_joints(root, path), path, base, tip)
+    for joint in way:
         _check(joint, path)
-    turning = [joint for joint in path_joints if joint.kind != "fixed"]
+    turning = [joint for joint in way if joint.kind != "fixed"]
     if not TASK <= len(turning) <= MOST:
         raise _unfit(
             path, f"has {len(turning)} joints from {base} to {tip}; hilt needs {TASK} or {MOST}", "choose another base or tip"
         )
     limits = [_limits(joint, path) for joint in turning]
     lower, upper, speed = (tuple(each) for each in zip(*limits, strict=True))
-    axis, origin, tip_p, tip_q = _placed(path_joints, path)
+    axis, origin, tip_p, tip_q = _placed(aside, way, path)
     return Kinematics(tuple(joint.name for joint in turning), axis, origin, tip_p, tip_q, lower, upper, speed)
 
 
@@ -156,17 +157,23 @@ def _three(element: Element | None, key: str, default: str, where: str, path: Pa
     return numbers
 
 
-def _between(joints: dict[str, _Joint], path: Path, base: str, tip: str) -> list[_Joint]:
-    """From base to tip."""
-    found: list[_Joint] = []
+def _between(joints: dict[str, _Joint], path: Path, base: str, tip: str) -> tuple[list[_Joint], list[_Joint]]:
+    """The fixed joints to the base, and the way to the tip, both from the link at which they part: a base may be a frame beside
+    the arm."""
+    aside: list[_Joint] = []
+    places = {base: 0}  # links that do not move in the base, and how many joints lie between
+    while (joint := joints.get(aside[-1].parent if aside else base)) and joint.kind == "fixed" and joint.parent not in places:
+        aside.append(joint)
+        places[joint.parent] = len(aside)
+    way: list[_Joint] = []
     link = tip
-    while link != base:
-        joint = joints.get(link)
-        if joint is None or len(found) > PARTS_MAX:
+    while link not in places:
+        step = joints.get(link)
+        if step is None or len(way) > PARTS_MAX:
             raise _unfit(path, f"does not join {shortened(tip)!r} to {shortened(base)!r}", "choose another base or tip")
-        found.append(joint)
-        link = joint.parent
-    return found[::-1]
+        way.append(step)
+        link = step.parent
+    return aside[: places[link]][::-1], way[::-1]
 
 
 def _check(joint: _Joint, path: Path) -> None:
@@ -200,28 +207,40 @@ def _limits(joint: _Joint, path: Path) -> tuple[float, float, float]:
     return lower, upper, speed
 
 
-def _placed(joints: list[_Joint], path: Path) -> tuple[Any, ...]:
-    """Axes and origins of the turning joints, and the tip, at zero angles: by MuJoCo."""
+def _branch(name: str, joints: list[_Joint]) -> str:
+    """Joints one after the other, as URDF again; only what is needed, under names of our own."""
+    text, before = "", "root"
+    for k, joint in enumerate(joints, 1):
+        xyz, rpy, axis = (" ".join(map(repr, each)) for each in (joint.xyz, joint.rpy, joint.axis))
+        kind, link = "fixed" if joint.kind == "fixed" else "continuous", f"{name}{k}"
+        text += f'<link name="{link}">{_MASS}</link><joint name="to_{link}" type="{kind}"><parent link="{before}"/>'
+        text += f'<child link="{link}"/><origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/></joint>'
+        before = link
+    return text
+
+
+def _placed(aside: list[_Joint], way: list[_Joint], path: Path) -> tuple[Any, ...]:
+    """Axes and origins of the turning joints, and the tip, at zero angles, in the axes of the base: by MuJoCo."""
     import mujoco  # slow to load, and only rigs with joints need it
 
-    links = "".join(f'<link name="l{k}">{_MASS}</link>' for k in range(1, len(joints) + 1))
-    text = '<robot name="arm"><mujoco><compiler fusestatic="false"/></mujoco><link name="l0"/>' + links
-    for k, joint in enumerate(joints):
-        xyz, rpy, axis = (" ".join(map(repr, each)) for each in (joint.xyz, joint.rpy, joint.axis))
-        kind = "fixed" if joint.kind == "fixed" else "continuous"
-        text += f'<joint name="j{k}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
-        text += f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/></joint>'
+    text = '<robot name="arm"><mujoco><compiler fusestatic="false"/></mujoco><link name="root"/>'
+    text += _branch("base", aside) + _branch("way", way)
     try:
         model = mujoco.MjModel.from_xml_string(text + "</robot>")
     except ValueError as error:
         raise _unfit(path, f"cannot be used: {shortened(str(error))}", "check its joints") from None
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
-    anchors = np.vstack([np.zeros(3), data.xanchor])
-    tip = model.body(f"l{len(joints)}").id
+    base, tip = (model.body(f"{name}{len(each)}" if each else "root").id for name, each in (("base", aside), ("way", way)))
+    turn = tuple(map(float, data.xquat[base]))
+
+    def seen(vector: Any) -> tuple[float, ...]:
+        return tuple(so3.rotate_back(turn, tuple(map(float, vector))))
+
+    origins = np.diff(np.vstack([data.xpos[base], data.xanchor]), axis=0)
     return (
-        tuple(tuple(map(float, axis)) for axis in data.xaxis),
-        tuple(tuple(map(float, origin)) for origin in np.diff(anchors, axis=0)),
-        tuple(map(float, data.xpos[tip] - anchors[-1])),
-        tuple(map(float, data.xquat[tip])),
+        tuple(map(seen, data.xaxis)),
+        tuple(map(seen, origins)),
+        seen(data.xpos[tip] - data.xanchor[-1]),
+        tuple(so3.multiply(so3.inverse(turn), tuple(map(float, data.xquat[tip])))),
     )
