@@ -132,11 +132,11 @@ def test_pinocchio_reads_the_same_arm(arm):
     answer = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stderr
     found, lower, upper, speed = json.loads(answer.stdout)
-    for q, (p, R, sigma) in zip(postures, found, strict=True):
+    for q, (p, turned, sigma) in zip(postures, found, strict=True):
         joints.pose(np.array(q), X)
         assert X["p"] == pytest.approx(p, abs=1e-13)
-        axes = np.array([so3.rotate(tuple(X["q"]), axis) for axis in np.eye(3)])
-        assert axes.T == pytest.approx(np.array(R), abs=1e-13)
+        axes = np.array([so3.rotate(tuple(X["q"]), axis) for axis in np.eye(3)]).T
+        assert axes == pytest.approx(np.array(turned), abs=1e-13)
         # The root of an eigenvalue: 1e-15 of the largest becomes 3e-8 only where it is 0.
         assert joints.singular_value(np.array(q)) == pytest.approx(sigma, abs=1e-9)
     assert (joints.arm.lower, joints.arm.upper, joints.arm.speed) == (tuple(lower), tuple(upper), tuple(speed))
@@ -200,7 +200,7 @@ def test_the_file_lies_beside_the_rig_file_or_comes_with_hilt(tmp_path):
     [
         ('"arm.urdf"', '"none.urdf"', "robot.joints.urdf is none.urdf, which cannot be read: No such file"),
         ('tip = "tool0"', 'tip = "tip"', "robot.joints.tip is 'tip', but arm.urdf has no such link"),
-        ('"3.13 rad", ', "", "robot.joints.posture has 5 angles, but "),
+        ('"3.13 rad", ', "", "robot.joints.posture has 5 angles, but robots of this driver have 6 joints"),
         (
             '"3.13 rad"',
             '"8 rad"',
@@ -216,6 +216,12 @@ def test_a_rig_file_that_does_not_fit_its_arm_is_one_sentence(tmp_path, old, new
     with pytest.raises(InputError) as error:
         rig(tmp_path, SAID.replace(old, new, 1))
     assert sentence in str(error.value)
+
+
+def test_a_posture_has_as_many_angles_as_the_arm_has_joints():
+    settings = space("panda").settings
+    with pytest.raises(InputError, match=r"joints.posture has 6 angles, but panda.urdf has 7 joints from link0 to link8"):
+        settings.model_copy(update={"posture": settings.posture[:6]}).kinematics()
 
 
 def test_joints_without_an_arm_are_refused(tmp_path):

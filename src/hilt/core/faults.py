@@ -219,7 +219,7 @@ _TEXTS = {
     ROBOT_LINE: _Text("robot-line", "an answer to the robot could not be sent", "", "check the network"),
     JOINT_LIMIT: _Text(
         "joint-limit",
-        "angle at which a soft stop would end of",
+        "stopping angle of",
         "rad",
         "start from another posture or move less",
         axes=_ROBOT_JOINTS,

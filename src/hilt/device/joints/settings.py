@@ -1,7 +1,7 @@
 """Settings of a robot that takes joint angles, in a rig file: `[robot.joints]`."""
 
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -56,6 +56,7 @@ class JointSettings(Section):
 class JointedRobot(PlacedRobot):
     """A robot that takes poses of its tool, or angles of its joints."""
 
+    JOINTS: ClassVar[int] = 6  # that the driver's protocol has
     command: Literal["pose", "joints"] = Field(default="pose", description="what is sent to the robot")
     joints: JointSettings | None = Field(default=None, description="the arm, for command = 'joints'")
 
@@ -67,4 +68,10 @@ class JointedRobot(PlacedRobot):
             )
         if self.command == "pose" and self.joints is not None:
             raise Unfit("joints is given, but command is 'pose'; set command = 'joints', or remove the table", "command")
+        if self.joints is not None and len(self.joints.posture) != self.JOINTS:
+            raise Unfit(
+                f"joints.posture has {len(self.joints.posture)} angles, but robots of this driver have {self.JOINTS} joints; "
+                "give one for each",
+                "joints.posture",
+            )
         return self

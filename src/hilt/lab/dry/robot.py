@@ -131,7 +131,7 @@ def arm_settings(rig: RigFile, settings: list[str]) -> dict[str, Any]:
         "workspace": (world.three(least), world.three(most)),
         "acceleration_limit": facility.acceleration_limit,
         "late_limit": facility.late_limit,
-        "joints": robot.joints,
+        "joints": getattr(robot, "joints", None),
     }
 
 
