@@ -10,6 +10,7 @@ from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 from numba.core.types import ExternalFunction
 
 OFTEN = 20  # calls of some milliseconds, against seconds of compiling
@@ -31,7 +32,7 @@ def _replaced(value: Any, names: set[str]) -> Any:
     """What stands for a value in a function that uses these names: of a module only what they can mean."""
     if isinstance(value, Dispatcher):
         return _rebuilt(value.py_func)
-    if isinstance(value, ExternalFunction):
+    if isinstance(value, ExternalFunction | _Intrinsic):
         raise _Foreign
     if isinstance(value, ModuleType) and value.__name__.startswith("hilt."):
         return SimpleNamespace(**{name: _replaced(getattr(value, name), names) for name in names if hasattr(value, name)})

@@ -8,6 +8,7 @@ from typing import Any
 
 import numba
 from llvmlite import binding
+from numba.core.extending import _Intrinsic
 from numba.core.types import ExternalFunction
 
 from hilt.compiled import inner, progress
@@ -16,7 +17,8 @@ from hilt.compiled import inner, progress
 def foreign(function: Any) -> set[str]:
     """Names of the C functions that a compiled function calls, itself or through others."""
     found = (value for each in progress.reachable([function]) for value in progress._values(each.py_func))
-    return {value.symbol for value in found if isinstance(value, ExternalFunction)}
+    names: dict[Any, str] = {ExternalFunction: "symbol", _Intrinsic: "_name"}  # by name (external), by address (pointers.py)
+    return {getattr(value, names[type(value)]) for value in found if type(value) in names}
 
 
 def object_code(function: Any, signature: Any, name: str) -> bytes:
