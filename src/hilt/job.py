@@ -231,7 +231,7 @@ def run(
     preflight.check(preflight.estimate(system, values), folder)
     bench = system.set_up(values)
     rig = make_rig(system, bench)
-    warm_up(bench)
+    warm_up(system.set_up(values))
     folder.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(new_path(folder, f"{system.name}-{name}-{clock.stamp()}"), system, values)
     try:
@@ -253,7 +253,8 @@ def run(
 
 
 def warm_up(bench: Bench, on_devices: bool = False) -> None:
-    """One tick on a copy: compiled code and its pages are there before the clock starts."""
+    """One tick on a copy: compiled code and its pages are there before the clock starts. The bench is spent: an imported model
+    keeps its state to itself."""
     world = bench.code.observe if on_devices else bench.code.plant
     world(bench.row.copy(), bench.w.copy(), bench.p)
     bench.code.tick(bench.row.copy(), bench.x.copy(), bench.p)

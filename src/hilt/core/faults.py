@@ -51,6 +51,8 @@ FLYING_ARM_ERROR = 40  # value: distance of the flying arm's tool from its compl
 HARDWARE_REACH = 42  # value: distance of the tool from the hardware arm's shoulder [m]
 HARDWARE_ERROR = 43  # value: distance of its tool from the requested pose [m]
 HARDWARE_TURN_ERROR = 44  # value: the same as an angle [rad]
+FMU_STEP = 60  # axis: the status that the imported model returned
+FMU_ENDED, FMU_ELSEWHERE = 61, 62
 
 
 QUOTED = 80  # characters of the user's text in a sentence
@@ -153,6 +155,17 @@ _TEXTS = {
         "distance of the flying arm's tool from its compliant pose",
         "m",
         "ask for a pose within reach, push less or raise arm_ik.max_error",
+    ),
+    FMU_STEP: _Text(
+        "fmu-step",
+        "the imported model (FMU) did not make its step and returned the status",
+        "",
+        "look at its inputs in the rows before the fault, and try the model in its own tool",
+        axes=("OK", "warning", "discard", "error", "fatal", "pending"),
+    ),
+    FMU_ENDED: _Text("fmu-ended", "the imported model (FMU) ended its simulation", "", "see in its own tool what makes it end"),
+    FMU_ELSEWHERE: _Text(
+        "fmu-elsewhere", "the imported model (FMU) was stepped outside of this run", "", "set up a bench for each run"
     ),
     ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "check its program and its cable"),
     ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "check the network and run hilt doctor"),

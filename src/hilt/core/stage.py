@@ -51,6 +51,7 @@ class StageKind:
     pack: Callable[..., None] = nothing
     reset: Callable[..., None] = nothing
     looks_back: Callable[[np.ndarray], np.ndarray] | None = None  # of packed parameters: samples of its delay lines in use
+    one_bench: bool = False  # its parameters belong to the bench that they were packed for: runs cannot share them
 
 
 def always(_: Any) -> bool:

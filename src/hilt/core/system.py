@@ -177,8 +177,8 @@ class System:
 
     @property
     def inputs(self) -> set[str]:
-        """Signals that the rig or the simulated world writes: what a replay has to feed in."""
-        return {signals.whole(name) for block in self.plant for name in block.kind.writes}
+        """Signals that the rig or the simulated world writes: what a replay has to feed in. Its faults are fed in apart."""
+        return {signals.whole(name) for block in self.plant for name in block.kind.writes} - set(signals.FAULT)
 
     def kinds(self, scenario: Any) -> dict[str, StageKind]:
         """The stages of tick and plant that a scenario uses, by the names of their blocks."""

@@ -38,6 +38,13 @@ class Packed:
     figures: tuple[Figures, ...]
 
 
+def packs(space: Space) -> bool:
+    """Whether its scenarios can be packed; otherwise each needs a bench: for its rows, or for a model of its own."""
+    found = space.system.used_by(space.scenario(0))
+    alone = any(block.kind.one_bench for block in (*found.tick, *found.plant))
+    return isinstance(space.system.metrics, Counter) and not alone
+
+
 class _Noted(Cycle):
     """What a stage knows about the loop, and which of it it used."""
 

@@ -16,7 +16,7 @@ from hilt.core.faults import read_fault
 from hilt.job import Result
 from hilt.metrics import tally
 from hilt.sweeps import measured
-from hilt.sweeps.packing import ENDS, Packed, Packing
+from hilt.sweeps.packing import ENDS, Packed, Packing, packs
 from hilt.sweeps.space import Space
 
 CHUNK = 256  # scenarios that are begun together
@@ -26,7 +26,7 @@ Begin = Callable[[ThreadPoolExecutor, np.ndarray], Callable[[], Iterator[Result]
 
 def run(space: Space, workers: int | None = None) -> Iterator[Result]:
     """All scenarios of a space, in the order of their numbers."""
-    begin = _counted(space) if isinstance(space.system.metrics, Counter) else _measured(space)
+    begin = _counted(space) if packs(space) else _measured(space)
     with ThreadPoolExecutor(workers or len(os.sched_getaffinity(0))) as pool:
         for first in range(0, space.count, CHUNK):
             yield from begin(pool, np.arange(first, min(first + CHUNK, space.count)))()

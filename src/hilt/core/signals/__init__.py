@@ -3,6 +3,7 @@
 # isort: off
 from hilt.core.signals import common as common, payload as payload, aerial as aerial, twin as twin
 from hilt.core.signals.table import (
+    FAULT as FAULT,
     FLOAT as FLOAT,
     INTEGER as INTEGER,
     LOOP as LOOP,

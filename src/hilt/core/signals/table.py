@@ -57,7 +57,8 @@ def whole(name: str) -> str:
     return name.partition(".")[0]
 
 
-LOOP = ("tick", "t", "lateness", "tick_time", "done", "fault", "fault_axis", "fault_value", "fault_limit")
+FAULT = ("fault", "fault_axis", "fault_value", "fault_limit")
+LOOP = ("tick", "t", "lateness", "tick_time", "done", *FAULT)
 
 
 def row_type(names: Iterable[str]) -> np.dtype:

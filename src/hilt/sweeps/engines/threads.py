@@ -10,7 +10,7 @@ import numpy as np
 from hilt.core.counter import Counter
 from hilt.sweeps import columns, measured
 from hilt.sweeps.columns import Columns
-from hilt.sweeps.packing import Packed, Packing
+from hilt.sweeps.packing import Packed, Packing, packs
 from hilt.sweeps.space import Space
 
 Begin = Callable[[ThreadPoolExecutor, np.ndarray], Callable[[], tuple[np.ndarray, Columns]]]
@@ -24,7 +24,7 @@ class Threads:
         self._workers = workers or len(os.sched_getaffinity(0))
 
     def run(self, space: Space, chunks: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, Columns]]:
-        begin = self._counted(space) if isinstance(space.system.metrics, Counter) else self._measured(space)
+        begin = self._counted(space) if packs(space) else self._measured(space)
         with ThreadPoolExecutor(self._workers) as pool:
             before: Callable[[], tuple[np.ndarray, Columns]] | None = None
             for numbers in chunks:

@@ -20,6 +20,9 @@ from hilt.core.units import Count
 from hilt.dynamics.body import Body, Integrator, SimulatedBody
 from hilt.dynamics.rotation import ROTATION
 from hilt.dynamics.translation import TRANSLATION
+from hilt.fmi.body import FMU_BODY, ImportedBody
+from hilt.fmi.contact import FMU_CONTACT, ImportedContact
+from hilt.fmi.section import BodyFmu, ContactFmu
 from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
@@ -40,11 +43,12 @@ from hilt.systems.freefloat.wall import WALL, Wall, Walls
 class FreeFloat(Scenario):
     """Everything a run of `freefloat` depends on."""
 
-    WORLD = ("robot", "encoder", "sensor", "push", "wall")
+    WORLD = ("robot", "encoder", "sensor", "push", "wall", "contact_fmu")
 
     system: Literal["freefloat"] = "freefloat"
     body: Body
     integrator: Integrator = Integrator()
+    body_fmu: BodyFmu | None = Field(default=None, description="an imported model moves the body, and not `integrator`")
     robot: Robot = Robot()
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
@@ -52,6 +56,7 @@ class FreeFloat(Scenario):
     tool: ToolLoad | None = Field(default=None, description="load subtracted from the measured wrench; none if not given")
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
+    contact_fmu: ContactFmu | None = Field(default=None, description="an imported model that the mock-up touches")
     collisions: Count = Field(
         default=5, ge=1, le=10_000, description="number of contacts with the walls after which the run ends"
     )
@@ -104,8 +109,9 @@ FREEFLOAT = System(
         Block("filter", LOW_PASS, lambda s: s.force_filter),
         Block("tool", TOOL_LOAD, lambda s: s.mounting),
         Block("wrench", WRENCH_AT_COM, lambda s: s.mounting),
-        Block("translation", TRANSLATION, lambda s: s.simulated_body),
-        Block("rotation", ROTATION, lambda s: s.simulated_body),
+        Block("translation", TRANSLATION, lambda s: s.simulated_body, when=lambda s: s.body_fmu is None),
+        Block("rotation", ROTATION, lambda s: s.simulated_body, when=lambda s: s.body_fmu is None),
+        Block("body_fmu", FMU_BODY, lambda s: ImportedBody(s.body, s.body_fmu), when=lambda s: s.body_fmu is not None),
         Block("setpoint", SETPOINT, lambda s: s.body),
         Block("lead", LEAD, lambda s: s.lead),
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
@@ -115,6 +121,12 @@ FREEFLOAT = System(
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("push", PUSH, lambda s: Pushes(s.push, s.body.centre_of_mass)),
         Block("wall", WALL, lambda s: Walls(s.wall, s.body, s.collisions)),
+        Block(
+            "contact_fmu",
+            FMU_CONTACT,
+            lambda s: ImportedContact(s.contact_fmu, s.body),
+            when=lambda s: s.contact_fmu is not None,
+        ),
         Block("books", BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),
