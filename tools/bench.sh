@@ -18,7 +18,7 @@ fi
 
 # A benchmark that fails does not hide the others.
 status=0
-for name in freefloat_tick docking_step sweeps aerial allocations start_time; do
+for name in freefloat_tick docking_step sweeps aerial fmi allocations start_time; do
     .venv/bin/python "benchmarks/$name.py" || status=1
 done
 .venv/bin/python benchmarks/lateness.py 4 || status=1 # seconds at each of three rates

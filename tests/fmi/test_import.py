@@ -4,6 +4,7 @@ import ctypes
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -64,6 +65,10 @@ def test_a_body_in_c_moves_as_freefloats_own(body):
         np.testing.assert_allclose(found.rows[signal], own.rows[signal], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.rows["L_W"], own.rows["L_W"], rtol=0, atol=1e-12)
     assert abs(found.ledger["residual_J"]) <= 1e-12, "every joule is accounted for"
+    for metric in ("position_error_m", "rotation_energy_drift_J", "angular_momentum_error", "largest_speed_m_s"):
+        assert found.metrics[metric] == pytest.approx(own.metrics[metric], rel=1e-6, abs=1e-12), metric
+    assert "e_obs_min_J" in own.metrics
+    assert "e_obs_min_J" not in found.metrics, "there is no observer in an FMU"
 
 
 def test_a_body_in_python_moves_as_freefloats_own_and_is_told_to_be_slow(folder, capfd):
@@ -320,3 +325,23 @@ def test_it_is_not_exported(body2, tmp_path):
     with pytest.raises(InputError, match="freefloat cannot be exported: its block body_fmu calls a C library"):
         export.export(system, values, name, tmp_path / "never.fmu")
     assert not list(tmp_path.iterdir())
+
+
+# --- the command line ---
+
+
+def test_the_example_runs_and_its_report_is_written(tmp_path, monkeypatch):
+    """As its file says: made, run from its folder, replayed; and --seeds."""
+    models.c_body(3, tmp_path)
+    shutil.copy(models.EXAMPLE / "body.toml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    hilt = [sys.executable, "-m", "hilt.cli.main"]
+    ran = subprocess.run([*hilt, "run", "body.toml", "--json"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["verdict"]["state"] == "met", found["verdict"]
+    again = subprocess.run([*hilt, "replay", found["recording"]], capture_output=True, text=True)
+    assert again.returncode == 0, again.stdout + again.stderr
+    bad = subprocess.run([*hilt, "run", "body.toml", "--set", "body_fmu.force=thrust"], capture_output=True, text=True)
+    assert bad.returncode == 2
+    assert len(bad.stderr.strip().splitlines()) == 1

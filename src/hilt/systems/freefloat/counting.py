@@ -34,7 +34,7 @@ STATE = record(
     turning=TURNING,
     **room(KEPT),
 )
-PARAMS = record(period="f8", mass="f8", axes="i8", wall="i8", rotates="i8", pushes="i8", ends=CAPACITY)
+PARAMS = record(period="f8", mass="f8", axes="i8", wall="i8", rotates="i8", observed="i8", pushes="i8", ends=CAPACITY)
 
 
 def pack(q: Any, scenario: Any) -> None:
@@ -42,6 +42,7 @@ def pack(q: Any, scenario: Any) -> None:
     q.axes = 1 if scenario.body.dof == 1 else 3
     q.wall = scenario.wall is not None
     q.rotates = scenario.rotates
+    q.observed = scenario.body_fmu is None  # observer and controller are hilt's own
     ends = sorted({push.start + push.duration for push in scenario.push})
     q.pushes = len(ends)
     q.ends[: len(ends)] = ends

@@ -69,6 +69,11 @@ class FreeFloat(Scenario):
         return self.robot.delay
 
     @property
+    def rule(self) -> str:
+        """The integrator whose delay the body has; an imported one is expected to be exact under the held wrench."""
+        return self.integrator.kind if self.body_fmu is None else "momentum"
+
+    @property
     def rotates(self) -> bool:
         return self.body.dof == 6
 

@@ -39,16 +39,16 @@ def drift(rows: np.ndarray, scenario: Any) -> np.ndarray:
 
 def result(m: np.ndarray, each: np.ndarray, q: np.ndarray) -> dict[str, Column]:
     """The metrics of many runs; those that do not apply to a scenario are left out."""
-    turning, rotates = m["turning"], q["rotates"] != 0
+    turning, rotates, observed = m["turning"], q["rotates"] != 0, q["observed"] != 0
     still = m["most_energy"] == 0.0
     spin = np.sqrt((turning["L_W"] ** 2).sum(axis=1))
     return {
         "position_error_m": Column(np.sqrt(m["away2"])),
         # Gained beyond the work of the world; negative if lost.
         "energy_made": Column(np.where(still, 0.0, m["made"] / np.where(still, 1.0, m["most_energy"]))),
-        "e_obs_min_J": Column(m["E_obs"]),
-        "e_obs_uncontrolled_min_J": Column(m["E_obs_free"]),
-        "largest_v_pc_m_s": Column(m["v_pc"]),
+        "e_obs_min_J": Column(m["E_obs"], present=observed),
+        "e_obs_uncontrolled_min_J": Column(m["E_obs_free"], present=observed),
+        "largest_v_pc_m_s": Column(m["v_pc"], present=observed),
         "largest_speed_m_s": Column(np.sqrt(m["speed2"])),
         "drift_m": Column(np.sqrt(m["drifts2"]), entries=m["over"], present=q["pushes"] > 0),
         "rebound_gain": _gains(m, each, q["wall"] != 0),

@@ -9,4 +9,6 @@ from hilt.systems.freefloat.freefloat import FreeFloat
 def beside(result: Result) -> Beside:
     scenario = result.scenario
     assert isinstance(scenario, FreeFloat)
+    if scenario.body_fmu is not None:  # there is nothing to choose
+        return Beside({}, {})
     return Beside({}, {"integrators": {kind: with_integrator(scenario, kind).metrics for kind in CODES}})

@@ -6,5 +6,5 @@ from hilt.systems.freefloat.freefloat import FreeFloat
 
 def table(scenario: FreeFloat) -> dict[str, float]:
     felt = delays.until_the_body(scenario)
-    held = delays.held(scenario.integrator.kind, scenario)
+    held = delays.held(scenario.rule, scenario)
     return {**felt, **delays.tool(scenario, felt), **held, **delays.robot(scenario), **delays.lead(scenario)}

@@ -62,7 +62,7 @@ def _pushed_only_in_translation(scenario: FreeFloat) -> bool:
 def advice(result: Result) -> Iterator[str]:
     """What to change."""
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
-    if result.beside is None:
+    if result.beside is None or scenario.body_fmu is not None:
         return
     words, _, _, best = compare_integrators(scenario, result.beside.figures["integrators"])
     chosen = scenario.integrator.kind
@@ -76,7 +76,7 @@ def advice(result: Result) -> Iterator[str]:
 
 def details(result: Result) -> Iterator[tuple[str, str]]:
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
-    if result.beside is not None:
+    if result.beside is not None and scenario.body_fmu is None:
         words, unit, order, best = compare_integrators(scenario, result.beside.figures["integrators"])
         rows = [
             (f"<b>{kind}</b>" if kind in best else kind, si(value, unit, 3) if unit else f"{100 * value:+.2f} %")
@@ -97,7 +97,7 @@ def numbers(result: Result) -> Iterator[tuple[str, str]]:
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
     yield from named(result, "rebound_gain")
     if scenario.wall is not None:
-        yield "rebound by the closed form exp(π ω τ_eff / 2)", off_one(predicted_gain(scenario, scenario.integrator.kind))
+        yield "rebound by the closed form exp(π ω τ_eff / 2)", off_one(predicted_gain(scenario, scenario.rule))
     yield from named(result, "position_error_m", "drift_m", "largest_speed_m_s")
     if result.rows["H"].any():
         yield from named(result, "e_obs_min_J", "e_obs_uncontrolled_min_J", "largest_v_pc_m_s")
@@ -268,7 +268,7 @@ def _to_body(q: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 def _rebounds(result: Result, scenario: FreeFloat) -> Picture:
     gains = result.metrics["rebound_gain"]
-    expected = predicted_gain(scenario, scenario.integrator.kind)
+    expected = predicted_gain(scenario, scenario.rule)
     fig, axes = figure.subplots(figsize=(7.2, 2.7))
     numbers = np.arange(1, len(gains) + 1)
     axes.bar(numbers, [100.0 * (gain - 1.0) for gain in gains], color=MEASURED, width=0.5, label="measured")
