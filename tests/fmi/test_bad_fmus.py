@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hilt import job
 from hilt.core.faults import InputError
-from hilt.fmi import archive, description
+from hilt.fmi import archive, description, export
 from tests.fmi import models
 from tests.fmi.models import changed, freefloat
 from tests.sentences import sentences
@@ -187,6 +187,17 @@ def test_a_damaged_description_is_read_or_refused(good, tmp_path, data):
         description.read(damaged, "body_fmu")
     except InputError as said:
         assert len(sentences(str(said))) == 1
+
+
+def test_what_an_fmu_says_is_quoted(tmp_path):
+    """hilt's own export, which tells its logger what is wrong: a value out of range."""
+    system, values, name = job.find("freefloat", "wall", [])
+    export.export(system, values, name, tmp_path / "own.fmu")
+    names = {"force": ["wall.stiffness"], "position": ["X_WBcm.p[1]"], "velocity": ["V_WBcm.v[1]"]}
+    section = {"path": str(tmp_path / "own.fmu"), **names, "parameters": {"wall.stiffness": -1.0}}
+    system, values, _ = job.find("freefloat", "wall", [("body_fmu", section)])
+    with pytest.raises(InputError, match=r"does not take 'wall.stiffness' and says 'wall.stiffness"):
+        system.set_up(values)
 
 
 def test_a_bad_fmu_leaves_nothing_behind(tmp_path):

@@ -24,9 +24,8 @@ from hilt.fmi.wiring import Wires
 CO_SIMULATION = 1  # fmi2Type
 ERROR, FATAL = 3, 4  # statuses: afterwards an instance may only be freed; not even that
 ROUNDING = 1e-9  # of a step
-_LOGGER_2 = ctypes.CFUNCTYPE(
-    None, c_void_p, c_char_p, c_int, c_char_p, c_char_p
-)  # and what its format asks for, which we leave
+# The logger of FMI 2 is called like printf: a format, and what it asks for, of which we take the first.
+_LOGGER_2 = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_int, c_char_p, c_char_p, c_void_p)
 _LOGGER_3 = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
 
@@ -167,8 +166,10 @@ class Instance:
             )
         return found
 
-    def _hear_2(self, environment: Any, name: bytes, status: int, category: bytes, words: bytes) -> None:
-        self._said = (words or b"")[:300].decode(errors="replace")
+    def _hear_2(self, environment: Any, name: bytes, status: int, category: bytes, words: bytes, first: int) -> None:
+        # Nothing but "%s" says for sure that there is a text.
+        found = ctypes.cast(first, c_char_p).value if words == b"%s" and first else words
+        self._said = (found or b"")[:300].decode(errors="replace")
 
     def _hear_3(self, environment: Any, status: int, category: bytes, words: bytes) -> None:
         self._said = (words or b"")[:300].decode(errors="replace")
@@ -220,11 +221,10 @@ class Instance:
         """Once; not after a fatal error, which forbids any further call."""
         instance, self._instance = self._instance, None
         status = int(self._books[1])
-        if not instance or status == FATAL:
-            return
-        if status != ERROR:
-            getattr(self._library, f"fmi{self.version}Terminate")(instance)
-        getattr(self._library, f"fmi{self.version}FreeInstance")(instance)
+        if instance and status != FATAL:
+            if status != ERROR:
+                getattr(self._library, f"fmi{self.version}Terminate")(instance)
+            getattr(self._library, f"fmi{self.version}FreeInstance")(instance)
         if self._about.only_once:
             self._folder.cleanup()
 
