@@ -339,7 +339,7 @@ def test_the_example_runs_and_its_report_is_written(tmp_path, monkeypatch):
     ran = subprocess.run([*hilt, "run", "body.toml", "--json"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    assert found["verdict"]["state"] == "met", found["verdict"]
+    assert found["verdict"]["kind"] == "met", found["verdict"]
     again = subprocess.run([*hilt, "replay", found["recording"]], capture_output=True, text=True)
     assert again.returncode == 0, again.stdout + again.stderr
     bad = subprocess.run([*hilt, "run", "body.toml", "--set", "body_fmu.force=thrust"], capture_output=True, text=True)

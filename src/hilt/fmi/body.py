@@ -19,7 +19,9 @@ from hilt.core.signals import PORT, record
 from hilt.core.stage import Cycle, StageKind
 from hilt.dynamics.body import Body
 from hilt.fmi import calls, instance, wiring
+from hilt.fmi.description import Description
 from hilt.fmi.section import BodyFmu
+from hilt.fmi.wiring import Wires
 from hilt.maths import so3, vec
 
 POSITION, ATTITUDE, VELOCITY, RATE = 0, 3, 7, 10  # places in the outputs
@@ -86,26 +88,37 @@ class ImportedBody:
     body: Body
     fmu: BodyFmu | None
 
+    def check(self, period: float) -> None:
+        """Refuse names and periods that do not fit; an FMU that is not here is missed when a run begins."""
+        if self.fmu is not None and self.fmu.here:
+            _connected(self.fmu, self.body, period)
+
+
+def _connected(fmu: BodyFmu, body: Body, period: float) -> tuple[Description, Wires, Wires]:
+    axes = 1 if body.dof == 1 else 3
+    inputs = [("force", 0, axes)]
+    outputs = [("position", POSITION, axes), ("velocity", VELOCITY, axes)]
+    if body.dof == 6:
+        inputs += [("torque", 3, 3)]
+        outputs += [("attitude", ATTITUDE, 4), ("angular_velocity", RATE, 3)]
+    for name, _, size in (*inputs, *outputs):
+        if not getattr(fmu, name):
+            key = f"{fmu.KEY}.{name}"
+            raise InputError(f"{key} is empty; a body needs it; name {size} variables of the FMU", key=key)
+    about = instance.described(fmu, period)
+    return about, wiring.connect(fmu, about, "input", inputs), wiring.connect(fmu, about, "output", outputs)
+
 
 def _pack(p: np.record, config: ImportedBody, loop: Cycle) -> None:
     body, fmu = config.body, config.fmu
     assert fmu is not None  # the block is there because of it
-    axes = 1 if body.dof == 1 else 3
-    turning = [("attitude", ATTITUDE, 4), ("angular_velocity", RATE, 3)] if body.dof == 6 else []
-    about = instance.described(fmu, loop.period)
-    sends = wiring.connect(fmu, about, "input", [("force", 0, axes), *([("torque", 3, 3)] if turning else [])])
-    takes = wiring.connect(fmu, about, "output", [("position", POSITION, axes), ("velocity", VELOCITY, axes), *turning])
-    for name, size in (("force", axes), ("position", axes), ("velocity", axes), *((key, size) for key, _, size in turning)):
-        if not getattr(fmu, name):
-            key = f"{fmu.KEY}.{name}"
-            raise InputError(f"{key} is empty; a body needs it; name {size} variables of the FMU", key=key)
-    made = instance.open_for(p, fmu, about, sends, takes, np.zeros(calls.MOST))
-    p.start = _start(made.start, takes, body)
+    made = instance.open_for(p, fmu, *_connected(fmu, body, loop.period), np.zeros(calls.MOST))
+    p.start = _start(made.start, made.takes, body)
     p.mass, p.inertia = body.mass, np.array(body.inertia)
     calls.pack(p.link, made)
 
 
-def _start(found: np.ndarray, takes: wiring.Wires, body: Body) -> np.ndarray:
+def _start(found: np.ndarray, takes: Wires, body: Body) -> np.ndarray:
     """The motion at the start: where the FMU says something, it must say what the scenario says."""
     given = np.array((*body.position, *body.attitude, *body.velocity, *_rate_in_world(body)))
     start = given.copy()

@@ -13,7 +13,9 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.dynamics.body import Body
 from hilt.fmi import calls, instance, wiring
+from hilt.fmi.description import Description
 from hilt.fmi.section import ContactFmu
+from hilt.fmi.wiring import Wires
 from hilt.maths import so3, vec
 
 
@@ -43,15 +45,23 @@ class ImportedContact:
     fmu: ContactFmu | None
     body: Body
 
+    def check(self, period: float) -> None:
+        """Refuse names and periods that do not fit; an FMU that is not here is missed when a run begins."""
+        if self.fmu is not None and self.fmu.here:
+            _connected(self.fmu, period)
+
+
+def _connected(fmu: ContactFmu, period: float) -> tuple[Description, Wires, Wires]:
+    about = instance.described(fmu, period)
+    motion = [("position", 0, 3), ("attitude", 3, 4), ("velocity", 7, 3), ("angular_velocity", 10, 3)]
+    sends = wiring.connect(fmu, about, "input", motion)
+    return about, sends, wiring.connect(fmu, about, "output", [("force", 0, 3), ("torque", 3, 3)])
+
 
 def _pack(p: np.record, config: ImportedContact, loop: Cycle) -> None:
     fmu, body = config.fmu, config.body
     assert fmu is not None  # the block is there because of it
-    about = instance.described(fmu, loop.period)
-    motion = [("position", 0, 3), ("attitude", 3, 4), ("velocity", 7, 3), ("angular_velocity", 10, 3)]
-    sends = wiring.connect(fmu, about, "input", motion)
-    takes = wiring.connect(fmu, about, "output", [("force", 0, 3), ("torque", 3, 3)])
-    made = instance.open_for(p, fmu, about, sends, takes, _motion(body))
+    made = instance.open_for(p, fmu, *_connected(fmu, loop.period), _motion(body))
     p.start = made.start
     p.p_BcmBo_B = -np.array(body.centre_of_mass)
     calls.pack(p.link, made)

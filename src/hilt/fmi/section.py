@@ -33,6 +33,11 @@ class Fmu(Section):
     def file(self) -> Path:
         return Path(self.path)
 
+    @property
+    def here(self) -> bool:
+        """Whether the FMU of this scenario can be looked into."""
+        return self.file.is_file() and digest(self.file, self.KEY) == self.sha256
+
     @field_validator("sha256")
     @classmethod
     def _identity(cls, given: str, info: Any) -> str:

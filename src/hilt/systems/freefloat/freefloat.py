@@ -87,6 +87,14 @@ class FreeFloat(Scenario):
         return SimulatedBody(self.body, self.integrator)
 
     @property
+    def imported_body(self) -> ImportedBody:
+        return ImportedBody(self.body, self.body_fmu)
+
+    @property
+    def imported_contact(self) -> ImportedContact:
+        return ImportedContact(self.contact_fmu, self.body)
+
+    @property
     def lead(self) -> Lead:
         return Lead(self.robot.delay if self.robot.lead else 0.0, self.body.mass)
 
@@ -103,6 +111,8 @@ class FreeFloat(Scenario):
         self.robot.check(self.robot_lag, self.loop.period)
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
+        self.imported_body.check(self.loop.period)
+        self.imported_contact.check(self.loop.period)
         return self
 
 
@@ -116,7 +126,7 @@ FREEFLOAT = System(
         Block("wrench", WRENCH_AT_COM, lambda s: s.mounting),
         Block("translation", TRANSLATION, lambda s: s.simulated_body, when=lambda s: s.body_fmu is None),
         Block("rotation", ROTATION, lambda s: s.simulated_body, when=lambda s: s.body_fmu is None),
-        Block("body_fmu", FMU_BODY, lambda s: ImportedBody(s.body, s.body_fmu), when=lambda s: s.body_fmu is not None),
+        Block("body_fmu", FMU_BODY, lambda s: s.imported_body, when=lambda s: s.body_fmu is not None),
         Block("setpoint", SETPOINT, lambda s: s.body),
         Block("lead", LEAD, lambda s: s.lead),
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
@@ -126,12 +136,7 @@ FREEFLOAT = System(
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("push", PUSH, lambda s: Pushes(s.push, s.body.centre_of_mass)),
         Block("wall", WALL, lambda s: Walls(s.wall, s.body, s.collisions)),
-        Block(
-            "contact_fmu",
-            FMU_CONTACT,
-            lambda s: ImportedContact(s.contact_fmu, s.body),
-            when=lambda s: s.contact_fmu is not None,
-        ),
+        Block("contact_fmu", FMU_CONTACT, lambda s: s.imported_contact, when=lambda s: s.contact_fmu is not None),
         Block("books", BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),
