@@ -13,6 +13,7 @@ from tests import peers
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "own_body"
 TROUBLED = Path(__file__).with_name("troubled.c")
+WALL = Path(__file__).with_name("wall.c")
 
 
 def _example():
@@ -43,6 +44,28 @@ def troubled(version, folder, after=1e9, status=0):
     if version == 3:
         wrapped.pop()
     return c_body(version, folder, f"troubled-{version}-{status}-{after:g}.fmu", str(own), *wrapped)
+
+
+def wall(folder, fails_after=1e9):
+    """The walls of freefloat's scenario `wall`, and that scenario with them instead of its own."""
+    library, fmu = folder / "wall.so", folder / "wall.fmu"
+    numbers = ["-DGAP=0.01", "-DSTIFFNESS=48000.0", f"-DFAILS_AFTER={fails_after}"]
+    flags = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", *numbers]
+    subprocess.run(["gcc", *flags, str(WALL), "-o", str(library)], check=True)
+    variables = "".join(
+        f'<ScalarVariable name="{name}[{i + 1}]" valueReference="{first + i}" causality="{causality}"><Real/></ScalarVariable>'
+        for name, first, causality in (("position", 0, "input"), ("force", 3, "output"))
+        for i in range(3)
+    )
+    with zipfile.ZipFile(fmu, "w") as archive:
+        archive.write(library, "binaries/linux64/wall.so")
+        archive.writestr(
+            "modelDescription.xml",
+            '<fmiModelDescription fmiVersion="2.0" guid="x"><CoSimulation modelIdentifier="wall"/>'
+            f"<ModelVariables>{variables}</ModelVariables></fmiModelDescription>",
+        )
+    section = {"path": str(fmu), **dict.fromkeys(("attitude", "velocity", "angular_velocity", "torque"), "")}
+    return job.find("freefloat", "wall", ["loop.duration=4 s", "collisions=100", ("wall", None), ("contact_fmu", section)])
 
 
 def python_body(folder):

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from numba.core.runtime import rtsys
 from hilt import job
 from hilt.core import faults
 from hilt.core.faults import InputError
+from hilt.core.signals import LOOP, whole
 from hilt.fmi import export, instance
 from hilt.record.recording import stored
 from hilt.sweeps import results
@@ -28,6 +28,7 @@ from hilt.sweeps.space import Axis, Space
 from tests import peers
 from tests.fmi import models
 from tests.fmi.models import freefloat
+from tests.spoiling import spoil
 
 SHORT = ("loop.duration=3 s",)
 MOTION = [(signal, part) for signal in ("X_WBcm", "X_WBcm_next", "X_WB_cmd") for part in "pq"]
@@ -259,37 +260,41 @@ def test_another_fmu_is_another_scenario(body2, folder):
 
 
 def test_walls_as_an_fmu_are_freefloats_walls(tmp_path):
-    library = tmp_path / "wall.so"
-    source = Path(__file__).with_name("wall.c")
-    flags = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", "-DGAP=0.01", "-DSTIFFNESS=48000.0"]
-    subprocess.run(["gcc", *flags, str(source), "-o", str(library)], check=True)
-    variables = "".join(
-        f'<ScalarVariable name="{name}[{i + 1}]" valueReference="{first + i}" causality="{causality}"><Real/></ScalarVariable>'
-        for name, first, causality in (("position", 0, "input"), ("force", 3, "output"))
-        for i in range(3)
-    )
-    with zipfile.ZipFile(tmp_path / "wall.fmu", "w") as archive:
-        archive.write(library, "binaries/linux64/wall.so")
-        archive.writestr(
-            "modelDescription.xml",
-            f'<fmiModelDescription fmiVersion="2.0" guid="x"><CoSimulation modelIdentifier="wall"/>'
-            f"<ModelVariables>{variables}</ModelVariables></fmiModelDescription>",
-        )
-    fmu = {"path": str(tmp_path / "wall.fmu"), "attitude": "", "velocity": "", "angular_velocity": "", "torque": ""}
-    settings = ["loop.duration=4 s", "collisions=100"]
-    system, own, _ = job.find("freefloat", "wall", settings)
-    tree = own.model_dump(mode="json") | {"wall": None, "contact_fmu": fmu}
-    values = job.scenario.build(system.scenario, tree)
+    system, values, _ = models.wall(tmp_path)
+    own = job.find("freefloat", "wall", ["loop.duration=4 s", "collisions=100"])[1]
     rows, ours = job.simulate(system, values).rows, job.simulate(system, own).rows
     assert np.abs(ours["F_Bcm_true_W"]["f"][:, 0]).max() > 10.0, "it touched"
-    for signal, part in (
-        ("F_Bcm_true_W", "f"),
-        ("X_WB_true", "p"),
-        ("X_WBcm", "p"),
-        ("V_WBcm", "v"),
-        ("W_environment", "into"),
-    ):
+    motion = (("F_Bcm_true_W", "f"), ("X_WB_true", "p"), ("X_WBcm", "p"), ("V_WBcm", "v"), ("W_environment", "into"))
+    for signal, part in motion:
         np.testing.assert_array_equal(rows[signal][part], ours[signal][part], err_msg=signal)
+
+
+@pytest.mark.parametrize("fails_after", [1e9, 0.7])
+def test_a_replay_needs_no_world_but_gives_the_same(tmp_path, fails_after):
+    """The fault of a model in the plant is fed in again, as that of a device."""
+    system, values, name = models.wall(tmp_path, fails_after)
+    found = job.run(system, values, name, tmp_path)
+    assert (found.fault is not None) == (fails_after == 0.7)
+    if found.fault:
+        assert found.fault.code == faults.FMU_STEP
+    assert job.replay(stored(found.recording)) is None
+
+
+@pytest.mark.parametrize("key", ["body_fmu", "contact_fmu"])
+def test_a_block_touches_only_what_it_declares(body2, tmp_path, key):
+    system, values, _ = freefloat(body2) if key == "body_fmu" else models.wall(tmp_path)
+    bench = system.set_up(values)
+    bench.code.batch(bench.row, bench.x, bench.w, bench.p, np.zeros(540, system.row))  # the wall is touched
+    kind, state = system.kinds(values)[key], bench.x if key == "body_fmu" else bench.w
+    for signal in set(system.row.names) - {whole(name) for name in (*kind.reads, *kind.writes)} - set(LOOP):
+        spoil(bench.row[signal])
+    before, params = bench.row.copy(), bench.p.tobytes()
+    kind.step(bench.row[0], state[0][key], bench.p[0][key], float(bench.p[0].dt))
+    assert bench.row[0]["fault"] == 0
+    written = [name for name in system.row.names if bench.row[name].tobytes() != before[name].tobytes()]
+    assert written
+    assert set(written) <= {whole(name) for name in kind.writes}
+    assert bench.p.tobytes() == params
 
 
 # --- many runs, other engines, export ---
