@@ -213,6 +213,28 @@ def test_knowledge_of_the_other_frame_is_that_of_a_joint_update():
     assert pytest.approx(covariance) == known.C
 
 
+@given(st.floats(0.0, 8.0), st.integers(0, 1000))
+def test_two_minima_leave_the_covariance_of_both(worse, seed):
+    """A mixture of two normal distributions, e^(-cost/2) apart in weight: its covariance, from its moments."""
+    draw = np.random.default_rng(seed)
+    task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
+    result.cost, result.theta[:], task.ends[:] = 100.0, draw.normal(size=8), np.inf
+    task.found[:] = draw.normal(size=task.found.shape)
+    task.found[0], task.ends[:2] = result.theta[:5], (100.0, 100.0 + worse)
+    fit._doubt(task, result)
+    known = np.zeros(1, knowledge.KNOWLEDGE).view(np.recarray)[0]
+    G, root = draw.normal(size=(2, 5)), draw.normal(size=(7, 7))
+    known.C[:] = C = root @ root.T
+    knowledge.widen(known, 0, result.doubt, G, np.zeros(7))
+
+    apart = task.found[1] - result.theta[:5]
+    apart = np.concatenate([apart, G @ apart])  # the other frame's mean goes along
+    weights = np.exp([0.0, -0.5 * worse]) / np.exp([0.0, -0.5 * worse]).sum()
+    mean = weights[1] * apart
+    expected = C + weights[0] * np.outer(mean, mean) + weights[1] * np.outer(apart - mean, apart - mean)
+    assert pytest.approx(expected, abs=1e-12) == known.C
+
+
 def test_the_loss_of_a_damped_contact():
     """Against the oscillation itself: m ẍ + c ẋ + k x = 0 from x = 0 until nothing pushes any more."""
     for zeta in (0.01, 0.05, 0.2):

@@ -31,8 +31,9 @@ FARTHEST = 1.5  # of the logarithms, from where they began
 RESULT = record(
     law="i8",
     used="i8",
-    **dict.fromkeys(("cost", "at", "v", "doubt"), "f8"),
+    **dict.fromkeys(("cost", "at", "v"), "f8"),
     **dict.fromkeys(("told", "theta"), SIZE),
+    doubt=KEEP,
     **dict.fromkeys(("left", "precision"), ("f8", (SIZE, SIZE))),
     C=("f8", (KEEP, KEEP)),
 )
@@ -42,7 +43,7 @@ FIT = record(
     **dict.fromkeys(("start", "theta", "here", "here_right", "right", "dx", "dv", "row", "step"), SIZE),
     **dict.fromkeys(("left", "here_left", "L"), ("f8", (SIZE, SIZE))),
     ends=len(AWAY),
-    found=len(AWAY),
+    found=("f8", (len(AWAY), KEEP)),
 )
 
 
@@ -185,10 +186,29 @@ def _set_out(fit):
 def begin(fit, result, law, e, deviation):
     """From fit.start; `result` has what was known before, and will have what was found."""
     fit.law, fit.e, fit.attempt, fit.deviation = law, e, 0, deviation
-    result.law, result.cost, result.doubt, result.used = law, math.inf, 0.0, 0
+    result.law, result.cost, result.used = law, math.inf, 0
+    for a in range(KEEP):
+        result.doubt[a] = 0.0
     for attempt in range(len(AWAY)):
         fit.ends[attempt] = math.inf
     _set_out(fit)
+
+
+@jit
+def _doubt(fit, result):
+    """Another minimum that explains the contact nearly as well is not ruled out, nor are the stiffnesses that belong to it.
+
+    Two normal distributions of weights 1 - w and w that are d apart have the covariance w (1 - w) d dᵀ more than each.
+    """
+    most = 0.0
+    for attempt in range(len(AWAY)):
+        worse = fit.ends[attempt] - result.cost
+        share = math.sqrt(math.exp(-0.5 * worse)) / (1.0 + math.exp(-0.5 * worse))  # √(w (1 - w))
+        apart = share * abs(fit.found[attempt, W] - result.theta[W])
+        if worse < AS_GOOD and apart > most:
+            most = apart
+            for a in range(KEEP):
+                result.doubt[a] = share * (fit.found[attempt, a] - result.theta[a])
 
 
 @jit
@@ -197,7 +217,9 @@ def judge(fit, result, variance):
     if not _descended(fit, result, variance):
         _begin_pass(fit)
         return False
-    fit.ends[fit.attempt], fit.found[fit.attempt] = fit.lowest, fit.here[W]
+    fit.ends[fit.attempt] = fit.lowest
+    for a in range(KEEP):
+        fit.found[fit.attempt, a] = fit.here[a]
     if fit.lowest < result.cost:
         result.cost, result.used = fit.lowest, fit.used
         result.at, result.v = fit.here_at, fit.here_v
@@ -209,8 +231,5 @@ def judge(fit, result, variance):
     if fit.attempt < len(AWAY) and fit.deviation > SETTLED:
         _set_out(fit)
         return False
-    # Another frequency that explains the contact nearly as well is not ruled out: the next contact starts there, too.
-    for attempt in range(len(AWAY)):
-        if fit.ends[attempt] < result.cost + AS_GOOD:
-            result.doubt = max(result.doubt, abs(fit.found[attempt] - result.theta[W]))
+    _doubt(fit, result)
     return True

@@ -103,3 +103,17 @@ def update(known, i, result, P, G):
         known.value[place_in_all(a, i)] = result.theta[a]
         for b in range(KEEP):
             known.C[place_in_all(a, i), place_in_all(b, i)] = P[a, b]
+
+
+@jit
+def widen(known, i, doubt, G, way):
+    """The contact with frame i may as well mean values that are away by `doubt`: C += d dᵀ, the other frame going along by G."""
+    for a in range(ALL):
+        way[a] = 0.0
+    for a in range(KEEP):
+        way[place_in_all(a, i)] = doubt[a]
+        for j in range(2):
+            way[STIFF + 2 * (1 - i) + j] += G[j, a] * doubt[a]
+    for a in range(ALL):
+        for b in range(ALL):
+            known.C[a, b] += way[a] * way[b]

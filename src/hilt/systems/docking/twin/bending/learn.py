@@ -35,6 +35,7 @@ from hilt.systems.docking.twin.bending.knowledge import (
     extract,
     solve,
     update,
+    widen,
 )
 from hilt.systems.docking.twin.bending.samples import BANK, KEPT, PAST, clear, place, remember
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
@@ -151,9 +152,9 @@ def _adopt(sig, x, p):
         for a in range(SIZE):
             x.P[a, column] = x.fit.step[a]
     update(x.known, i, result, x.P, x.G)
+    widen(x.known, i, result.doubt, x.G, x.way)
     for a in range(ALL):
         x.known.C[a, a] += p.drift[a] ** 2
-    x.known.C[W, W] += result.doubt**2
     sig.bend_k_hat, sig.bend_w_hat = math.exp(x.known.value[K]), math.exp(x.known.value[W])
     sig.bend_z_hat = math.exp(x.known.value[Z])
     for side in range(2):
@@ -241,6 +242,7 @@ TWIN_LEARN = StageKind(
         **dict.fromkeys(("unit", "column"), KEEP),
         **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
         G=("f8", (2, KEEP)),
+        way=ALL,
     ),
     params=record(
         **dict.fromkeys(("told", "deviation", "drift"), ALL),
