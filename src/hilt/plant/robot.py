@@ -83,7 +83,7 @@ def check_fits(seconds: float, period: float, key: str) -> None:
 
 
 @jit
-def _filter(p, row, position, rate, u_before, u_after):
+def response_row(p, row, position, rate, u_before, u_after):
     """One row of the exact solution: state [x, x'] and input, linear from u_before to u_after."""
     a = p.phi[row, 0]
     b = p.phi[row, 1]
@@ -125,8 +125,8 @@ def robot_step(sig, x, p, dt):
     if p.second_order:
         position, rate, before = vec.load(x.p), vec.load(x.v), vec.load(x.u)
         vec.store(x.u, u)
-        v = _filter(p, 1, position, rate, before, u)
-        u = _filter(p, 0, position, rate, before, u)
+        v = response_row(p, 1, position, rate, before, u)
+        u = response_row(p, 0, position, rate, before, u)
         vec.store(x.p, u)
         vec.store(x.v, v)
     if p.rotates:
@@ -135,8 +135,8 @@ def robot_step(sig, x, p, dt):
             now, rate, zero = so3.load(x.q), vec.load(x.w), (0.0, 0.0, 0.0)
             before, after = so3.between(now, so3.load(x.u_q)), so3.between(now, q)
             so3.store(x.u_q, q)
-            w = _filter(p, 1, zero, rate, before, after)
-            q = so3.normalise(so3.multiply(so3.exp(_filter(p, 0, zero, rate, before, after)), now))
+            w = response_row(p, 1, zero, rate, before, after)
+            q = so3.normalise(so3.multiply(so3.exp(response_row(p, 0, zero, rate, before, after)), now))
             so3.store(x.q, q)
             vec.store(x.w, w)
     vec.store(sig.X_WB_true.p, u)
