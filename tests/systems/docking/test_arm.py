@@ -211,3 +211,54 @@ def test_a_robot_without_them_has_the_plant_that_it_had():
 def test_an_arm_that_cannot_be_is_refused_in_one_sentence(changes, words):
     with pytest.raises(InputError, match=words):
         job.find("docking", "table1", [*BENDS, *changes])
+
+
+def test_dry_friction_turns_round_with_the_motion():
+    """Pressed and released slowly, the force is F_h more on the way in than on the way out, for the same place of the motors.
+
+    Both springs are in series with the frame; the gears have slipped when the motors have turned by 2 F_h/K_h.
+    """
+    times, speed, most = np.arange(0.0, 20.0, DT), 1e-4, 5.0
+
+    def path(t):
+        return FREE + speed * (10.0 - abs(t - 10.0))
+
+    rubbed = ("robot.gear_friction=5 N", "robot.mode_damping_ratio=0.3")
+    _, force = follow(path, lambda t: math.copysign(speed, 10.0 - t), times, *rubbed)
+    way = speed * 5.0
+    _, inward, outward = (force[round(t / DT)] for t in (0.0, 5.0, 15.0))
+    series = 1.0 / (1.0 / K + 1.0 / K_F)
+    assert inward == pytest.approx(series * (way + most / K_F), rel=2e-3)
+    assert outward == pytest.approx(series * (way - most / K_F), rel=2e-3)
+
+
+def test_a_small_motion_of_sticking_gears_is_elastic():
+    """Motors that move to and fro by less than what makes them slip lose nothing: the arm is twice as stiff and comes back."""
+    sig, x, p = bench("robot.gear_friction=20 N", *UNDAMPED)
+    hold = 0.0
+    sig.X_WB_true.p[0], sig.V_WB_true.v[0] = hold, 0.0
+    arm_step(sig, x, p, DT)
+    x.link_v = x.tip_v = speed = 0.9 * 20.0 / K_F * math.sqrt(2.0) * FIRST.frequency  # sticks up to F_h/K_h
+    found = []
+    for _ in range(1000):
+        arm_step(sig, x, p, DT)
+        found.append(0.5 * FIRST.mass * x.tip_v**2 + 0.5 * 2.0 * K_F * x.tip**2)
+    assert np.array(found) == pytest.approx(0.5 * FIRST.mass * speed**2, rel=1e-4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.0, 50.0), st.floats(-0.05, 0.05))
+def test_dry_friction_only_loses(most, speed):
+    """Motors held: energy of the mass, the spring and the gears that stick."""
+    sig, x, p = bench("robot.gear_friction=20 N", *UNDAMPED)
+    p.friction_of_gears, hold = most, 0.0
+    sig.X_WB_true.p[0], sig.V_WB_true.v[0] = hold, 0.0
+    arm_step(sig, x, p, DT)
+    x.link_v = x.tip_v = speed
+    energy = [0.5 * FIRST.mass * speed**2]
+    for _ in range(300):
+        arm_step(sig, x, p, DT)
+        stuck = x.tip + x.slipped
+        energy.append(0.5 * FIRST.mass * x.tip_v**2 + 0.5 * K_F * x.tip**2 + 0.5 * K_F * stuck**2)
+    # A step across the edge of slipping is of second order, as one across the edge of a frame: about 1e-5.
+    assert np.diff(energy).max() <= 2e-5 * energy[0] + 1e-15

@@ -1,16 +1,19 @@
-"""An arm with more than one mode between its motors and its tip: play in the gears, a second mass, stiffness by posture.
+"""An arm with more than one mode between its motors and its tip: play and friction in the gears, a second mass, stiffness
+by posture.
 
     motor x_m ── play b, K_1, C_1 ── link m_1 ── K_2, C_2 ── tip m_2 ◄── F
 
-    m_1 ẍ_1 = f_1 - f_2                    f_1 = g(x_m - x_1) of the gears: no force within ± b/2, outside spring and damper
+    m_1 ẍ_1 = f_1 + f_h - f_2              f_1 = g(x_m - x_1) of the gears: no force within ± b/2, outside spring and damper
+                                           f_h = K_1 (x_m - x_1 - z) within ± F_h: the gears stick, and beyond they slip
     m_2 ẍ_2 = f_2 - F(x_2, ẋ_2)            f_2 = K_2 (x_1 - x_2) + C_2 (ẋ_1 - ẋ_2)
 
 With one mode there is no link: the gears carry the tip. Where the stiffness depends on the posture, both are K e^(s x_m).
-The gears push and never pull, so play only loses energy. Runge-Kutta's fourth order, as in bending.py.
+The gears push and never pull, and z follows only where they slip, so play and friction only lose energy.
+Runge-Kutta's fourth order, as in bending.py.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,6 +72,7 @@ class Arm:
     second: SecondMode | None
     backlash: float  # m, in all
     stiffness_slope: float  # 1/m
+    friction: float  # N, in the gears
 
     @property
     def chain(self) -> Chain:
@@ -80,7 +84,10 @@ class Arm:
 
     def steps(self, contact_stiffness: float, dt: float) -> int:
         """Number of steps in a tick."""
-        return max(1, math.ceil(min(self.chain.fastest(contact_stiffness) * dt / STEP, 1e9)))
+        chain = self.chain
+        if self.friction > 0.0:  # while the gears stick, they are twice as stiff
+            chain = replace(chain, gear_stiffness=2.0 * chain.gear_stiffness)
+        return max(1, math.ceil(min(chain.fastest(contact_stiffness) * dt / STEP, 1e9)))
 
 
 def chain_of(first: Bending, second: SecondMode) -> Chain:
@@ -127,6 +134,18 @@ def gear_force(stiffness, damping, half, stretch, rate):
 
 
 @jit
+def friction_force(stiffness, most, stuck):
+    """Of gears that are stretched by `stuck` since they slipped last."""
+    return min(max(stiffness * stuck, -most), most)
+
+
+@jit
+def slipped(stiffness, most, stretch, z):
+    """z where the gears have slipped so far that no more than `most` is left."""
+    return min(max(z, stretch - most / stiffness), stretch + most / stiffness)
+
+
+@jit
 def _stiffer(p, x_m):
     """Stiffness of the posture over that at the start."""
     if p.slope == 0.0:
@@ -135,13 +154,14 @@ def _stiffer(p, x_m):
 
 
 @jit
-def _pulls(p, shift, drive, s, dt, y):
+def _pulls(p, shift, z, drive, s, dt, y):
     """(ẋ_1, ẍ_1, ẋ_2, ẍ_2)"""
     link, link_v, tip, tip_v = y
     x_m, v_m = driven(drive, s, dt)
     more = _stiffer(p, x_m)
     _, _, force = signed_force(p, shift, tip, tip_v)
     pulled = gear_force(more * p.gear_stiffness, p.gear_damping, p.half, x_m - link, v_m - link_v)
+    pulled += friction_force(p.gear_stiffness, p.friction_of_gears, x_m - link - z)
     if p.link_mass == 0.0:
         a = (pulled - force) / p.tip_mass
         return tip_v, a, tip_v, a
@@ -166,12 +186,13 @@ def _swing(x, p, at, rate, dt):
     h, y = dt / p.steps, (x.link, x.link_v, x.tip, x.tip_v)
     for i in range(p.steps):
         s, half, whole = i / p.steps, (i + 0.5) / p.steps, (i + 1.0) / p.steps
-        k1 = _pulls(p, x.shift, drive, s, dt, y)
-        k2 = _pulls(p, x.shift, drive, half, dt, _ahead(y, 0.5 * h, k1))
-        k3 = _pulls(p, x.shift, drive, half, dt, _ahead(y, 0.5 * h, k2))
-        k4 = _pulls(p, x.shift, drive, whole, dt, _ahead(y, h, k3))
+        k1 = _pulls(p, x.shift, x.slipped, drive, s, dt, y)
+        k2 = _pulls(p, x.shift, x.slipped, drive, half, dt, _ahead(y, 0.5 * h, k1))
+        k3 = _pulls(p, x.shift, x.slipped, drive, half, dt, _ahead(y, 0.5 * h, k2))
+        k4 = _pulls(p, x.shift, x.slipped, drive, whole, dt, _ahead(y, h, k3))
         y = _ahead(_ahead(y, h / 6.0, k1), h / 3.0, k2)
         y = _ahead(_ahead(y, h / 3.0, k3), h / 6.0, k4)
+        x.slipped = slipped(p.gear_stiffness, p.friction_of_gears, driven(drive, whole, dt)[0] - y[0], x.slipped)
     x.link, x.link_v, x.tip, x.tip_v = y
 
 
@@ -204,7 +225,7 @@ def _pack(p: np.record, met: ArmMeeting, loop: Cycle) -> None:
     p.link_mass, p.tip_mass = chain.link_mass, chain.tip_mass
     p.gear_stiffness, p.gear_damping = chain.gear_stiffness, chain.gear_damping
     p.link_stiffness, p.link_damping = chain.link_stiffness, chain.link_damping
-    p.half, p.slope = 0.5 * arm.backlash, arm.stiffness_slope
+    p.half, p.slope, p.friction_of_gears = 0.5 * arm.backlash, arm.stiffness_slope, arm.friction
     p.steps = arm.steps(met.meeting.contact.stiffest, loop.period)
 
 
@@ -215,12 +236,12 @@ ARM_CONTACT = StageKind(
     writes=CONTACT.writes,
     state=record(
         **dict.fromkeys(("touching", "started"), "i8"),
-        **dict.fromkeys(("shift", "motor", "motor_v", "link", "link_v", "tip", "tip_v"), "f8"),
+        **dict.fromkeys(("shift", "motor", "motor_v", "link", "link_v", "tip", "tip_v", "slipped"), "f8"),
     ),
     params=record(
         **{name: CONTACT.params[name] for name in CONTACT.params.names or ()},
         **dict.fromkeys(("link_mass", "gear_stiffness", "gear_damping", "link_stiffness", "link_damping"), "f8"),
-        **dict.fromkeys(("half", "slope"), "f8"),
+        **dict.fromkeys(("half", "slope", "friction_of_gears"), "f8"),
     ),
     pack=_pack,
 )

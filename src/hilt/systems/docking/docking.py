@@ -39,6 +39,7 @@ from hilt.systems.docking.giving_robot import GivingRobot
 from hilt.systems.docking.goal import Goal, judge
 from hilt.systems.docking.identify import IDENTIFY, Identification, Identify
 from hilt.systems.docking.metrics import COUNTER, METRIC_WORDS
+from hilt.systems.docking.servo import SERVO
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.believe import beliefs_of
 from hilt.systems.docking.twin.bias import TWIN_BIAS
@@ -326,7 +327,8 @@ DOCKING = System(
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
-        Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates)),
+        Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates), when=lambda s: not s.robot.is_servo),
+        Block("robot", SERVO, lambda s: s.robot.servo(s.robot_lag, s.rotates), when=lambda s: s.robot.is_servo),
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("contact", CONTACT, lambda s: s.meeting, when=lambda s: not s.robot.is_arm),
         Block("contact", ARM_CONTACT, lambda s: s.arm_meeting, when=lambda s: s.robot.is_arm),

@@ -5,10 +5,11 @@ import math
 from pydantic import Field, model_validator
 
 from hilt.core.faults import Unfit
-from hilt.core.units import Hertz, Metre, NewtonPerMetre, Number
-from hilt.plant.robot import Robot
+from hilt.core.units import Count, Hertz, Metre, Newton, NewtonPerMetre, Number, Second
+from hilt.plant.robot import Robot, RobotResponse
 from hilt.systems.docking.arm import Arm, SecondMode, damping_range
 from hilt.systems.docking.bending import Bending
+from hilt.systems.docking.servo import HIGHEST_ORDER, LONGEST_WINDOW, Servo, ticks_of_window
 
 HIGHEST = 100  # times the first mode: beyond, the second is a massless spring
 
@@ -42,6 +43,21 @@ class GivingRobot(Robot):
         le=1000,
         description="1/m: relative change of robot.stiffness with the posture, by metre along frames.normal",
     )
+    gear_friction: Newton = Field(
+        default=0.0, ge=0, description="dry friction in the gears as felt at the tip; it turns round with the motion"
+    )
+    order: Count = Field(
+        default=2,
+        ge=2,
+        le=HIGHEST_ORDER,
+        description="of the response; each above two is a lag of 1/ω_n more than robot.delay, which no controller knows",
+    )
+    interpolation: Second = Field(
+        default=0.0, ge=0, description="time over which the robot averages set-points; half of it is added to robot.delay"
+    )
+    motor_stiffness: NewtonPerMetre = Field(
+        default=0.0, ge=0, description="of the position control against a load at the tip, seen by the encoders; 0 for rigid"
+    )
 
     @property
     def bends(self) -> bool:
@@ -55,11 +71,40 @@ class GivingRobot(Robot):
     @property
     def is_arm(self) -> bool:
         """Whether more than one mode is between motors and tip."""
-        return self.second_mode_frequency > 0.0 or self.backlash > 0.0 or self.stiffness_slope != 0.0
+        return (
+            self.second_mode_frequency > 0.0 or self.backlash > 0.0 or self.stiffness_slope != 0.0 or self.gear_friction > 0.0
+        )
 
     @property
     def arm(self) -> Arm:
-        return Arm(self.bending, self._second, self.backlash, self.stiffness_slope)
+        return Arm(self.bending, self._second, self.backlash, self.stiffness_slope, self.gear_friction)
+
+    @property
+    def is_servo(self) -> bool:
+        """Whether its controller is more than dead time and second order."""
+        return self.order > 2 or self.interpolation > 0.0 or self.motor_stiffness > 0.0
+
+    def servo(self, own: float, rotates: bool) -> Servo:
+        """`own` is the robot's own lag."""
+        return Servo(RobotResponse(self, own, rotates), self.order, self.interpolation, self.motor_stiffness)
+
+    def check(self, own: float, period: float) -> None:
+        super().check(own, period)
+        if self.order > 2 and self.natural_frequency(own) == 0.0:
+            raise Unfit(
+                f"robot.order is {self.order}, but robot.kind is {self.kind}, which has no natural frequency; "
+                "set robot.kind = 'second-order', or leave out robot.order",
+                "robot.order",
+                "robot.kind",
+            )
+        ticks = ticks_of_window(self.interpolation, period)
+        if self.interpolation > 0.0 and not 1 <= ticks <= LONGEST_WINDOW:
+            raise Unfit(
+                f"robot.interpolation is {self.interpolation:g} s; at loop.period = {period:g} s it must be {period:g} to "
+                f"{LONGEST_WINDOW * period:g} s; change it or loop.period",
+                "robot.interpolation",
+                "loop.period",
+            )
 
     @property
     def _second(self) -> SecondMode | None:
@@ -83,7 +128,12 @@ class GivingRobot(Robot):
 
     @model_validator(mode="after")
     def _arm_with_a_mode(self) -> "GivingRobot":
-        for key, unit in (("second_mode_frequency", " Hz"), ("backlash", " m"), ("stiffness_slope", "/m")):
+        for key, unit in (
+            ("second_mode_frequency", " Hz"),
+            ("backlash", " m"),
+            ("stiffness_slope", "/m"),
+            ("gear_friction", " N"),
+        ):
             if getattr(self, key) != 0.0 and not self.bends:
                 raise Unfit(
                     f"robot.{key} is {getattr(self, key):g}{unit}, but the robot has no mode; "

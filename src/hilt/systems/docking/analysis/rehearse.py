@@ -22,6 +22,7 @@ from hilt.systems.docking.analysis.bound import effective_mass
 
 # Contact, factors of its stiffness and of the robot's delays; of a Hertz contact the secant stiffness at its peak.
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
+UNKNOWN = {"order": 2, "interpolation": 0.0, "motor_stiffness": 0.0}  # of the robot: no controller has a model of it
 GOOD_ENOUGH = 0.02
 REHEARSED = "rehearsed"  # the guarded mode, with a clock that is given
 LOOKS = 32  # ticks from one look at the force to the next
@@ -81,7 +82,7 @@ def believed_world(scenario: Any, plan: Plan, kind: str, stiffness: float, slowe
     world = scenario.model_copy(
         update={
             "robot": robot.model_copy(
-                update={"delay": delay, "pure_delay": believed.t_d * slower, "damping_ratio": zeta, "jitter": 0.0}
+                update={"delay": delay, "pure_delay": believed.t_d * slower, "damping_ratio": zeta, "jitter": 0.0, **UNKNOWN}
             ),
             "contact": scenario.contact.model_copy(
                 update={"kind": kind, "stiffness": k, "damping": 0.0, "rear_stiffness_ratio": 1.0, "friction": 0.0}

@@ -107,7 +107,7 @@ def update(known, i, result, P, G):
 
 @jit
 def widen(known, i, doubt, G, way):
-    """The contact with frame i may as well mean values that are away by `doubt`: C += d dᵀ, the other frame going along by G."""
+    """A contact with frame i may as well mean values that are `doubt` away: C += d dᵀ; the other frame goes along by G."""
     for a in range(ALL):
         way[a] = 0.0
     for a in range(KEEP):
