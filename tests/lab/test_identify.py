@@ -6,7 +6,9 @@ import tomllib
 
 import numpy as np
 import pytest
+from scipy.signal import bilinear, lfilter
 
+from hilt import job
 from hilt.core import signals
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
@@ -17,9 +19,12 @@ from hilt.device.rigfile import RigFile, RigLimits
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.response import Response
 from hilt.lab import identify as identify_robot
+from hilt.lab.beyond import MOST
 from hilt.lab.gentle import Track
 from hilt.lab.identify import excitation, identify
 from hilt.plant.robot import ROBOT, Robot, RobotResponse
+from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.servo import SERVO
 
 T = 0.004
 REACH, SPEED, ACCELERATION = 0.01, 0.05, 5.0
@@ -253,3 +258,65 @@ def test_the_emulated_robot_on_its_socket(tmp_path):
     assert whole == pytest.approx(alone + 2.0, abs=1e-3), "in docking it is that of both"
     identify_robot.plot(found, picture)
     assert picture.read_text().startswith("<?xml")
+
+
+def servoed(places, *changes):
+    """A robot of docking in its own simulation."""
+    made = DOCKING.set_up(job.find("docking", "table1", ["loop.period=4 ms", "robot.start_at_rest=true", *changes])[1])
+    sig, x, p = made.row[0], made.w[0].robot, made.p[0].robot
+    measured = []
+    for place in places:
+        SERVO.step(sig, x, p, T)
+        measured.append(float(sig.X_WB_true.p[0]))
+        sig.X_WB_cmd.p[0] = place
+    return track_of(places, measured)
+
+
+SECOND = ("robot.kind=delay+second-order", "robot.delay=40 ms", "robot.pure_delay=12 ms", "robot.damping_ratio=0.7")
+
+
+def test_a_higher_order_is_found():
+    """Each order above two is a lag of 1/ω: exact in cycles, so that nothing is left."""
+    found = identify(servoed(excitation(T, REACH, SPEED, ACCELERATION, 4.0), *SECOND, "robot.order=4"), T)
+    assert found.beyond.order == 4
+    assert found.beyond.misfit > found.beyond.left
+    assert found.beyond.left < 1e-3
+    assert "a response of order 4 leaves" in " ".join(found.words())
+
+
+def test_a_mode_that_the_encoders_see_is_found():
+    """A mode of 9 Hz that moves the encoders by 30 %: its frequency, and that the model without it does not fit."""
+    places = excitation(T, REACH, SPEED, ACCELERATION, 8.0)
+    plain = emulated(0.008, 150.0, 0.9, places).measured["p"][:, 0]
+    omega = 2 * math.pi * 9.0
+    b, a = bilinear([1.0, 0.0, 0.0], [1.0, 0.06 * omega, omega**2], 1 / T)
+    track = track_of(places, plain + 0.3 * lfilter(b, a, plain))
+    track.measured["p"][:, 0] += 2e-6 * np.random.default_rng(1).normal(size=len(places))
+    found = identify(track, T)
+    assert not found.beyond.fits
+    assert found.beyond.mode_frequency == pytest.approx(9.0, rel=0.02)
+    assert found.beyond.mode_damping_ratio == pytest.approx(0.03, rel=0.2)
+    assert "DOES NOT FIT" in " ".join(found.words())
+    assert found.as_json()["fits"] is False
+
+
+def test_what_no_order_explains_is_said_with_its_size():
+    """Play of 1 mm in what the encoders see: about 1 mm/√12 or less is left, and it is called what it is."""
+    places = excitation(T, REACH, SPEED, ACCELERATION, 4.0)
+    track, behind = emulated(0.008, 150.0, 0.9, places), 0.0
+    for k, place in enumerate(track.measured["p"][:, 0].copy()):
+        behind = min(max(behind, place - 0.5e-3), place + 0.5e-3)
+        track.measured["p"][k, 0] = behind
+    found = identify(track, T)
+    assert not found.beyond.fits
+    assert found.beyond.misfit * np.std(track.measured["p"][:, 0]) < 0.5e-3
+    assert "DOES NOT FIT" in " ".join(found.words())
+
+
+def test_noise_is_no_misfit():
+    """10 µm of noise are larger than what is allowed, but neighbours do not err alike."""
+    track = emulated(0.008, 150.0, 0.9, excitation(T, REACH, SPEED, ACCELERATION, 4.0))
+    track.measured["p"][:, 0] += 50e-6 * np.random.default_rng(3).normal(size=len(track.cycle))
+    found = identify(track, T)
+    assert found.residual_share > MOST
+    assert found.beyond.fits

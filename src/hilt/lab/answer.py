@@ -5,6 +5,9 @@ solved for inside the cost, and the search is over dead time, natural frequency 
 
 With a dead time of a non-integer number of cycles the corners of the delayed set-point fall between the cycles. A robot follows
 them there (EXACT); the plant's delay line samples only at its own ticks and rounds them off (SAMPLED), which acts like inertia.
+
+Beyond that: a response of a higher order, a lag of 1/ω for each above two (ORDERS), and a mode that the encoders see (MODE):
+y + g s²/(s² + 2ζ_m ω_m s + ω_m²) y of the second order's answer y.
 """
 
 import math
@@ -19,6 +22,7 @@ SHORTEST = 40  # cycles of a usable stretch
 FLOOR = 1e-6  # [m], of the residual: no robot's encoders are better, and rounding is not a disturbance
 LONGEST = 0.5  # [s], of delays
 DELAY, SAMPLED, EXACT = 0, 1, 2  # models
+ORDERS, MODE = (3, 4, 5, 6), 7  # of which a robot may be that the others do not explain
 
 
 def delayed(u: np.ndarray, cycles: float) -> np.ndarray:
@@ -38,15 +42,19 @@ def _recursion(omega: float, zeta: float, period: float) -> tuple[list[np.ndarra
 
 
 def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions from rest for θ = [dead time in cycles, ln ω, ln ζ], and the denominator of free motions."""
+    """Positions from rest for θ = [dead time in cycles, ln ω, ln ζ] (MODE: ln ω_m, ln ζ_m, g), and the denominator of free
+    motions."""
     from scipy.signal import lfilter
 
     if model == DELAY:
         return delayed(u, theta[0]), np.ones(1)
     omega, zeta = math.exp(theta[1]), math.exp(theta[2])
     numerators, denominator = _recursion(omega, zeta, period)
-    if model == SAMPLED:
-        return u[0] + lfilter(numerators[0], denominator, delayed(u, theta[0]) - u[0]), denominator
+    if model != EXACT:
+        place = lfilter(numerators[0], denominator, delayed(u, theta[0]) - u[0])
+        for b, a in _further(theta, period, model):
+            place, denominator = lfilter(b, a, place), np.convolve(denominator, a)
+        return u[0] + place, denominator
     # The response to the line itself, between the cycles: `part` of a cycle after cycle k - whole.
     whole = math.ceil(theta[0])
     part = max(whole - theta[0], 1e-9)
@@ -56,6 +64,22 @@ def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple
     then = v + part * (np.append(v[1:], v[-1]) - v)
     place = phi[0, 0] * x + phi[0, 1] * rate + gamma[0, 0] * v + gamma[0, 1] * then
     return u[0] + place[: len(u)], denominator
+
+
+def _further(theta: np.ndarray, period: float, model: int) -> list[tuple[Any, Any]]:
+    """Filters behind the second order, as numerators and denominators."""
+    from scipy.signal import bilinear
+
+    if model == MODE:
+        omega, zeta = math.exp(theta[3]), math.exp(theta[4])
+        b, a = bilinear([1.0, 0.0, 0.0], [1.0, 2.0 * zeta * omega, omega**2], 1.0 / period)
+        return [(a + theta[5] * b, a)]
+    if model not in ORDERS:
+        return []
+    step = math.exp(theta[1]) * period
+    keep = math.exp(-step)
+    share = (1.0 - keep) / step
+    return [(np.array([1.0 - share, share - keep]), np.array([1.0, -keep]))] * (model - 2)
 
 
 class Record:
@@ -104,18 +128,18 @@ class Record:
         for span in stretches:
             e = (self.y - places)[span]
             known = np.isfinite(e)
-            basis = np.ones((len(e), 1 if model == DELAY else 3))
-            if model != DELAY:
-                pulse = np.zeros(len(e))
-                pulse[0] = 1.0
-                basis[:, 1], basis[:, 2] = lfilter([1.0], denominator, pulse), lfilter([0.0, 1.0], denominator, pulse)
+            basis = np.ones((len(e), len(denominator)))
+            pulse = np.zeros(len(e))
+            pulse[0] = 1.0
+            for column in range(1, len(denominator)):
+                basis[:, column] = lfilter(np.eye(column)[-1], denominator, pulse)
             basis, e = basis[known], e[known]
             r[span][known] = e - basis @ np.linalg.lstsq(basis, e, rcond=None)[0]
         return r
 
 
-def fit(record: Record, stretches: list[slice], lag: float, model: int) -> Any:
-    """The best of several starts: the cost has a valley from large dead time to large inertia."""
+def fit(record: Record, stretches: list[slice], lag: float, model: int, start: np.ndarray | None = None) -> Any:
+    """The best of several starts, unless one is given: the cost has a valley from large dead time to large inertia."""
     from scipy.optimize import least_squares
 
     def cost(theta: np.ndarray) -> np.ndarray:
@@ -124,13 +148,17 @@ def fit(record: Record, stretches: list[slice], lag: float, model: int) -> Any:
 
     T, most, best = record.period, LONGEST / record.period, None
     # Slightly below zero dead time, so that a robot without any is not at the edge of the search.
-    low, high = [-0.9, math.log(1.0), math.log(0.1)], [most, math.log(4.0 / T), math.log(5.0)]
-    size = 1 if model == DELAY else 3
-    for share in (0.3, 0.6, 0.9):
-        start = np.array([share * lag / T, math.log(2.0 / max((1.0 - share) * lag, 2.0 * T)), 0.0])[:size]
-        start = np.clip(start, np.array(low[:size]) + 1e-6, np.array(high[:size]) - 1e-6)
+    fastest = math.log(4.0 / T)
+    low, high = [-0.9, math.log(1.0), math.log(0.1)], [most, fastest, math.log(5.0)]
+    low, high = [*low, math.log(5.0), math.log(1e-3), -1.0], [*high, math.log(math.pi / T), 0.0, 1.0]
+    size = {DELAY: 1, MODE: 6}.get(model, 3)
+    starts = [
+        np.array([share * lag / T, math.log(2.0 / max((1.0 - share) * lag, 2.0 * T)), 0.0])[:size] for share in (0.3, 0.6, 0.9)
+    ]
+    for begun in starts if start is None else [start]:
+        begun = np.clip(begun, np.array(low[:size]) + 1e-6, np.array(high[:size]) - 1e-6)
         found = least_squares(
-            cost, start, bounds=(low[:size], high[:size]), xtol=1e-9, ftol=1e-9, gtol=1e-9, diff_step=1e-6, max_nfev=100
+            cost, begun, bounds=(low[:size], high[:size]), xtol=1e-9, ftol=1e-9, gtol=1e-9, diff_step=1e-6, max_nfev=100
         )
         best = found if best is None or found.cost < best.cost else best
         if best.cost < 1e-6 * len(record.y):  # a nanometre: no better fit is possible

@@ -34,6 +34,7 @@ from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
 from hilt.lab import gentle
 from hilt.lab.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
+from hilt.lab.beyond import Beyond, look
 from hilt.lab.gentle import Track, Watch
 from hilt.live.ready import Ask
 from hilt.maths.quintic import quintic_ways
@@ -87,11 +88,13 @@ class RobotFit:
     used: int
     lost: int  # cycles without an answer
     unheard: int
+    beyond: Beyond = field(default_factory=Beyond)
     sensor_age: float = 0.0  # [s], mean, of the sensor's newest sample; 0 if its samples are not counted
     curves: dict[str, np.ndarray] = field(repr=False, compare=False, default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "curves"}
+        own = {name: value for name, value in vars(self).items() if name not in ("curves", "beyond")}
+        return own | vars(self.beyond) | {"fits": self.beyond.fits}
 
     @property
     def simulated_delay(self) -> float:
@@ -122,6 +125,7 @@ class RobotFit:
             f"with the loop's own tick {1e3 * self.loop_delay:.2f} ms",
             f"residual           {1e6 * self.residual:.3g} µm rms, {100 * self.residual_share:.2g} % of the motion; "
             f"{self.used} of {self.cycles} cycles used, {self.lost} not answered, {self.unheard} answers unheard",
+            *([f"model              {self.beyond.words()}"] if self.beyond.words() else []),
             *(
                 [f"sensor             its newest sample is {1e3 * self.sensor_age:.2f} ms old on average"]
                 * bool(self.sensor_age)
@@ -195,6 +199,7 @@ def _result(record: Record, fits: list[Any], model: int, stretches: list[slice],
         used=int(known.sum()),
         lost=record.lost,
         unheard=record.unheard,
+        beyond=look(record, stretches, lag, best.x, r),
         sensor_age=0.5
         * record.sensor_period,  # its clock is independent: at a robot's cycle any age up to a period is equally likely
         curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": places, "residual": r},
