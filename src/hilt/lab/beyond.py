@@ -1,8 +1,8 @@
 """Whether dead time and second order explain how a robot answers; if not, by how much, and what explains it better.
 
 What is left after the fit is noise only if neighbouring cycles do not err alike: with the correlation ρ of neighbours, √ρ of
-its rms is what the model misses. A robot that misses more than 0.5 % of its motion is not of this kind, and a simulation with the
-fitted figures predicts the lab only so far. A response of a higher order and a mode that the encoders see are tried then.
+its rms is what the model misses. A robot that misses more than 0.5 % of its motion is not of this kind, and a simulation with
+the fitted figures predicts the lab only so far. A response of a higher order and a mode that the encoders see are tried then.
 """
 
 import math

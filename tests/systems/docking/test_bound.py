@@ -32,7 +32,7 @@ from hilt.systems.docking.analysis.methods import all_methods
 from hilt.systems.docking.metrics import damped_contact, ideal_of
 from hilt.systems.docking.paper.twin_runs import pure
 from hilt.systems.docking.paper.twin_touches import touches
-from hilt.systems.docking.views.advice import least_loss, needed, section, warnings
+from hilt.systems.docking.views.advice import force_error, least_loss, needed, section, warnings
 from hilt.systems.docking.views.bound import bound as bound_for
 
 whole_runs = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -349,7 +349,24 @@ def test_warnings_name_what_cannot_be_seen():
     assert words(scenario="bench-1.93") == ""
     assert "beyond 2.2" in words("robot.delay=100 ms")
     assert "Friction" in words("contact.friction=0.2", scenario="oblique")
+    assert "believed wrong by 10 %, the force is wrong by 1.8 %" in words("robot.stiffness=0.5 N/um", "compensate.method=twin")
     assert (
         least_loss(docking()) < least_loss(docking("sensor.delay=0.2 ms")) < least_loss(docking("sensor.delay=10 ms")) < 0.004
     )
     assert least_loss(docking()) < least_loss(docking("sensor.noise=0.5 N")) < least_loss(docking("sensor.noise=2 N"))
+
+
+@whole_runs
+@pytest.mark.parametrize("stiffness", ["0.5 N/um", "2 N/um"])
+def test_the_force_is_as_wrong_as_the_stiffness_makes_it(stiffness):
+    """Of a frame that is known: -½ (k/K_f) δK_f/K_f, for ± 10 %. To first order of that; the second is a tenth."""
+    settings = ["compensate.method=twin", "compensate.mode=realtime", "collisions=3", "robot.kind=second-order"]
+    robot = ["robot.delay=12 ms", "robot.damping_ratio=0.7", "sensor.delay=2 ms", f"robot.stiffness={stiffness}"]
+    peaks = []
+    for error in (-0.1, 0.1):
+        result = job.simulate(
+            *job.find("docking", "table1", [*settings, *robot, f"prior.compliance_error={1 / (1 + error) - 1}"])
+        )
+        peaks.append(result.metrics["cof"][2])
+    values = docking(*settings, *robot)
+    assert peaks[1] - peaks[0] == pytest.approx(2 * force_error(values, 0.1), rel=0.1)

@@ -131,12 +131,29 @@ def warnings(scenario: Docking, wanted: Ideal) -> Iterator[str]:
             f"{1e3 * true:.3g} ms: the lead runs ahead of the contact and the loop loses energy that space would keep. Too "
             "short a delay is safe, too long a one is not; lower compensate.sensor_delay."
         )
+    yield from _gives_way(scenario)
     yield from _too_late(scenario)
     yield from _loss_unseen(scenario, wanted)
     if scenario.contact.friction > ROUGH:
         yield (
             f"<b>Friction.</b> contact.friction is {scenario.contact.friction:g}, beyond {ROUGH:g}: twin knows forces along "
             "the normal, and what sliding takes is missing from its balance; expect speed and force to be off by a tenth."
+        )
+
+
+def force_error(scenario: Docking, stiffness_error: float) -> float:
+    """How wrong a known frame's force is where the stiffness of the robot is: -½ (k/K_f) δK_f/K_f."""
+    touch = touch_of(scenario)
+    return -0.5 * touch.mass * touch.omega**2 / scenario.robot.stiffness * stiffness_error
+
+
+def _gives_way(scenario: Docking) -> Iterator[str]:
+    if scenario.robot.stiffness > 0.0 and scenario.compensate.method == "twin":
+        first = "; a first touch, by about twice that" if scenario.robot.bends else ""
+        yield (
+            f"<b>Bending.</b> The robot's tip has a stiffness of {si(scenario.robot.stiffness, 'N/m', 3)}. If that is believed "
+            f"wrong by 10 %, the force is wrong by {100 * abs(force_error(scenario, 0.1)):.2g} %{first}; "
+            "hilt identify compliance measures it."
         )
 
 
