@@ -5,15 +5,18 @@ damping ratio of 0.05; the sensor is 2 ms late. Told wrong, drawn anew for each 
 frequency of the bending by up to 10 %, its damping by up to 50 %.
 """
 
+import math
+
 import numpy as np
 
 from hilt.systems.docking.paper import twin_runs
 from hilt.systems.docking.paper.twin_runs import Robot, Runs
 
 SERVO_LAG, SENSOR = 10, 2  # ms
+OTHERS_SEED = 2027  # drawn after the last change of the method
 
 
-def bending(dead: int, zeta: float, stiffness: float, mode: float) -> Robot:
+def bending(dead: float, zeta: float, stiffness: float, mode: float) -> Robot:
     """`dead` in ms, stiffness in N/µm, mode in Hz."""
     return (
         f"robot.kind={'delay+second-order' if dead else 'second-order'}",
@@ -35,6 +38,19 @@ ROBOTS = [
 ]
 
 
+def _others(count: int = 40) -> list[Robot]:
+    """Anywhere in the same ranges, the stiffness by its logarithm."""
+    draw = np.random.default_rng(OTHERS_SEED).uniform
+    found = []
+    for _ in range(count):
+        dead, zeta, stiffness, mode = draw(0, 30), draw(0.5, 1), math.exp(draw(math.log(0.3), math.log(2))), draw(8, 20)
+        found.append(bending(round(dead, 2), round(zeta, 3), round(stiffness, 3), round(mode, 2)))
+    return found
+
+
+OTHERS = _others()
+
+
 def wrong(seed: int) -> dict[str, float]:
     draw = np.random.default_rng([seed, 17]).uniform
     stiffness, frequency = draw(-0.1, 0.1, 2)
@@ -49,3 +65,7 @@ def wrong(seed: int) -> dict[str, float]:
 def run(every: int, seeds: range, mode: str, n: float = 5) -> Runs:
     """Every so many of the robots."""
     return twin_runs.run(robots=ROBOTS[::every], seeds=seeds, mode=mode, n=n, told=wrong)
+
+
+def run_others(count: int, seeds: range, mode: str) -> Runs:
+    return twin_runs.run(robots=OTHERS[:count], seeds=seeds, mode=mode, told=wrong)

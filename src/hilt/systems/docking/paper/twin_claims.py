@@ -9,7 +9,7 @@ import numpy as np
 from hilt.reproduce.claims import Claim, Listing, Reproduction
 from hilt.systems.docking.analysis.bound import effective_mass, least_cof_of, touch_of
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
-from hilt.systems.docking.paper import twin_damped, twin_runs, twin_touches
+from hilt.systems.docking.paper import twin_damped, twin_open, twin_runs, twin_touches
 from hilt.systems.docking.paper import twin_grid as grid
 from hilt.systems.docking.paper import twin_six_runs as six
 from hilt.systems.docking.paper.twin_figures import pictures
@@ -426,5 +426,16 @@ def _table_of_troubles() -> Listing:
 
 
 def reproduce() -> Reproduction:
-    claims = [*_guarded(), *_realtime(), *_bound(), *_damped(), *_bending(), *_pida(), *_six(), *_energy(), *_troubles()]
-    return Reproduction("twin", TITLE, claims, pictures, own=True, tables=(_table_of_troubles,))
+    claims = [
+        *_guarded(),
+        *_realtime(),
+        *_bound(),
+        *_damped(),
+        *_bending(),
+        *twin_open.claims(),
+        *_pida(),
+        *_six(),
+        *_energy(),
+        *_troubles(),
+    ]
+    return Reproduction("twin", TITLE, claims, pictures, own=True, tables=(_table_of_troubles, twin_open.table_of_effects))

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 
 from hilt import job
 from hilt.systems.docking.analysis.bound import cof_just_after_tick
-from hilt.systems.docking.paper import twin_bending, twin_damped, twin_runs, twin_six_runs, twin_touches, twin_troubles
+from hilt.systems.docking.paper import (
+    twin_bending,
+    twin_damped,
+    twin_effects,
+    twin_runs,
+    twin_six_runs,
+    twin_touches,
+    twin_troubles,
+)
 from hilt.systems.docking.paper.twin_runs import PURE, Runs, scenario
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, HARDEST, PURE_20, PURE_40, ROBOTS_20, ROBOTS_40, FirstTouches
 from hilt.systems.docking.paper.twin_troubles import TROUBLES, Cost
@@ -31,6 +39,10 @@ class Size:
     @property
     def every_bending(self) -> int:
         return 1 if self.seeds >= 5 else 144 // self.bending
+
+    @property
+    def every_other(self) -> int:
+        return 1 if self.seeds >= 5 else 144 // self.bending // 2
 
     @property
     def six_seeds(self) -> int:
@@ -94,6 +106,20 @@ def bending(mode: str) -> Runs:
 
 
 @functools.cache
+def others(mode: str) -> Runs:
+    """Forty other robots that bend."""
+    return twin_bending.run_others(40 // SIZE.every_other, _first(min(SIZE.seeds, 5)), mode)
+
+
+@functools.cache
+def effect(name: str) -> Cost:
+    """What a robot that bends does that it was not told of."""
+    (found,) = [each for each in twin_effects.EFFECTS if each.name == name]
+    seeds = _first(SIZE.six_seeds if found.six else min(SIZE.seeds, 5))
+    return twin_troubles.cost(found, twin_effects.ROBOTS[: SIZE.troubled], seeds, GEOMETRIES[: SIZE.geometries])
+
+
+@functools.cache
 def pida() -> Runs:
     return twin_runs.run(robots=twin_runs.ROBOTS[: SIZE.robots], seeds=_first(SIZE.seeds), method="pida")
 
@@ -150,6 +176,8 @@ def forget() -> None:
         realtime,
         second_order_touches,
         bending,
+        others,
+        effect,
         touches,
         touches_by_phase,
         on_pure_delay,

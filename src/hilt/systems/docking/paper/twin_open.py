@@ -1,0 +1,85 @@
+"""Method twin on robots that bend: other robots than those it was tuned on, and what is left open, with what it costs."""
+
+import numpy as np
+
+from hilt.reproduce.claims import Claim, Listing
+from hilt.systems.docking.paper import twin_effects
+from hilt.systems.docking.paper import twin_grid as grid
+from hilt.systems.docking.paper.twin_troubles import Cost
+
+OPEN = "bending, left open"
+DAMPED, HERTZ, SIX = 0.015, 0.05, 0.07  # asked of the speed of damped contacts, and of forces
+
+
+def _others() -> list[Claim]:
+    claims = []
+    for mode in ("guarded", "realtime"):
+        runs = grid.others(mode)
+        later = np.abs(runs.cof[:, :, 2:] - 1)
+        share = float((later.max(axis=(1, 2)) <= 0.05).mean())
+        claims.append(
+            Claim(
+                "bending",
+                f"{'real time' if mode == 'realtime' else mode}: robots drawn after the last change whose |CoF - 1| of collisions 3 to 5 is at most 0.05, "
+                f"{len(runs.cof)} of 40 robots x {runs.cof.shape[1]} of 5 seeds",
+                "≥ 98 %",
+                f"{100 * share:.1f} %; worst {later.max():.4f}, |CoV - 1| {np.abs(runs.cov - 1).max():.4f}",
+                share >= 0.98 and runs.faults == 0,
+                "how stiff the robot and how stiff the frame is can hardly be told apart in so few contacts",
+            )
+        )
+    return claims
+
+
+def _size(found: Cost) -> str:
+    robots = grid.SIZE.troubled if grid.SIZE.troubled < len(twin_effects.ROBOTS) else len(twin_effects.ROBOTS)
+    if found.trouble.six:
+        return f"{robots} robots x {grid.SIZE.geometries} geometries x {grid.SIZE.six_seeds} seeds"
+    return f"{robots} robots x {min(grid.SIZE.seeds, 5)} of 5 seeds"
+
+
+def _asked() -> list[Claim]:
+    claims = []
+    for each in twin_effects.EFFECTS:
+        speed = DAMPED if each.name.startswith("damped") else None
+        force = {"Hertz contact": HERTZ, "six degrees of freedom": SIX}.get(each.name)
+        if speed is None and force is None:
+            continue
+        found = grid.effect(each.name)
+        asked, value = (speed, found.speed) if speed is not None else (force, found.later)
+        claims.append(
+            Claim(
+                OPEN,
+                f"{each.name}: {'worst |CoV - 1|' if speed is not None else 'worst |CoF - 1| of collisions 3 to 5'}, {_size(found)}",
+                f"≤ {asked:g}",
+                f"{value:.4f}",
+                bool(value <= (asked or 0.0)) and found.faults == 0,
+                each.why,
+            )
+        )
+    return claims
+
+
+def claims() -> list[Claim]:
+    return [*_others(), *_asked()]
+
+
+def table_of_effects() -> Listing:
+    """One row for each; green only if speed and force keep the limits of every run."""
+    found = [grid.effect(each.name) for each in twin_effects.EFFECTS]
+    return Listing(
+        f"Robots that bend: what each effect costs that is not told, worst of {_size(found[0])}",
+        ("effect", "|CoV - 1|, six: energy", "|CoF - 1|", "collisions 3 to 5", "energy made", "within limits"),
+        [
+            (
+                each.trouble.name,
+                f"{each.speed:.4f} of {each.limits[0]:g}",
+                f"{each.force:.4f} of {each.limits[1]:g}",
+                f"{each.later:.4f}",
+                f"yes, {each.energy:.0e}" if each.makes_energy else "no",
+                "yes" if each.within else f"no: {each.trouble.why}",
+            )
+            for each in found
+        ],
+        [each.within for each in found],
+    )
