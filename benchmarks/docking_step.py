@@ -128,7 +128,7 @@ def measure_alone(scenario_name: str, settings: list[str]) -> dict[str, Any]:
     """Nothing to compare with: the mean over a run with its contacts."""
     system, scenario, _ = job.find("docking", scenario_name, [*settings, f"collisions={MOST_COLLISIONS}"])
     hilt = Hilt(system.set_up(scenario))
-    ns = min(hilt.ns(1) for _ in range(REPEATS))
+    ns = min(hilt.ns(1) for _ in range(4 * REPEATS))
     allocations = (hilt.allocations(2) - hilt.allocations(1)) / STEPS
     last = hilt.last
     return {

@@ -285,12 +285,12 @@ def test_a_higher_order_is_found():
 
 
 def test_a_mode_that_the_encoders_see_is_found():
-    """A mode of 9 Hz that moves the encoders by 30 %: its frequency, and that the model without it does not fit."""
+    """A mode of 9 Hz that moves the encoders by 50 %: its frequency, and that the model without it does not fit."""
     places = excitation(T, REACH, SPEED, ACCELERATION, 8.0)
     plain = emulated(0.008, 150.0, 0.9, places).measured["p"][:, 0]
     omega = 2 * math.pi * 9.0
     b, a = bilinear([1.0, 0.0, 0.0], [1.0, 0.06 * omega, omega**2], 1 / T)
-    track = track_of(places, plain + 0.3 * lfilter(b, a, plain))
+    track = track_of(places, plain + 0.5 * lfilter(b, a, plain))
     track.measured["p"][:, 0] += 2e-6 * np.random.default_rng(1).normal(size=len(places))
     found = identify(track, T)
     assert not found.beyond.fits

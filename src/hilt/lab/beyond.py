@@ -36,7 +36,7 @@ class Beyond:
         """One sentence; empty if there is nothing to say."""
         if self.misfit <= WORTH:
             return ""
-        line = f"{'left unexplained' if self.fits else 'DOES NOT FIT:'} {100 * self.misfit:.2g} % of the motion"
+        line = f"{'left unexplained' if self.fits else 'DOES NOT FIT:'} {100 * self.misfit:.3g} % of the motion"
         line += f" (at most {100 * MOST:g} %), most of it at {self.misfit_frequency:.3g} Hz"
         if self.mode_frequency > 0.0:
             mode = f"a mode at {self.mode_frequency:.3g} Hz, damping ratio {self.mode_damping_ratio:.2g}"

@@ -5,6 +5,7 @@ import pytest
 
 from hilt.core.faults import InputError
 from hilt.systems.docking.analysis.compliance import MISFIT, fit
+from hilt.systems.docking.arm import Arm
 from tests.systems.docking.tapped import SURFACE, tapped
 
 
@@ -63,6 +64,14 @@ def test_what_one_mode_does_not_explain_is_refused_with_its_size():
     found = fit(*tapped(force=lambda t, x, f: f * (1.0 + 0.25 * np.sin(2.0 * np.pi * 31.0 * t))))
     assert found.residual_share > MISFIT
     assert f"{100 * found.residual_share:.2g} % of the force" in found.refusal
+
+
+@pytest.mark.parametrize(("play", "friction"), [(50e-6, 0.0), (0.0, 5.0)])
+def test_play_and_dry_friction_in_the_gears_are_refused(play, friction):
+    """50 µm of play or 5 N of friction are no spring and no damper: figures of one would be far off."""
+    found = fit(*tapped(arm=lambda bending: Arm(bending, None, play, 0.0, friction)))
+    assert found.residual_share > MISFIT
+    assert "does not explain the tap test" in found.refusal
 
 
 def test_a_stiff_robot_is_not_given_a_figure():
