@@ -1,4 +1,4 @@
-"""Scenarios of arms with public parameters: their keys follow from what was published."""
+"""An arm with public parameters: its keys follow from what was published."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from hilt import job
 from hilt.systems.docking.arm import ARM_CONTACT
 from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.paper.twin_bending import THREE_MASS
 
 # Wernholt & Gunnarsson 2006, on the motor's side: moment of inertia, shares of motor and gears in it; stiffness and damping of
 # gears and arm.
@@ -32,7 +33,7 @@ def test_the_arm_of_three_masses_has_the_published_modes():
     compliance = 1.0 / (masses * omega**2)
     damping = np.diag(shapes.T @ chained(GEAR_DAMPING, ARM_DAMPING) @ shapes) / (2.0 * masses * omega)
 
-    robot = job.find("docking", "arm-three-mass", [])[1].robot
+    robot = job.find("docking", "bending", list(THREE_MASS))[1].robot
     digits = 1e-4  # of the file
     assert [robot.mode_frequency, robot.second_mode_frequency] == pytest.approx(omega / (2 * np.pi), rel=digits)
     assert robot.second_mode_share == pytest.approx(compliance[1] / compliance.sum(), rel=digits)
@@ -45,6 +46,6 @@ def test_the_arm_of_three_masses_has_the_published_modes():
 
 
 def test_the_second_mode_is_simulated_and_not_believed():
-    scenario = job.find("docking", "arm-three-mass", [])[1]
+    scenario = job.find("docking", "bending", list(THREE_MASS))[1]
     assert DOCKING.kinds(scenario)["contact"] is ARM_CONTACT
     assert scenario.believed.robot.second_mode_frequency == 0.0

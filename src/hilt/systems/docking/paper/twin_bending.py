@@ -38,6 +38,19 @@ ROBOTS = [
 ]
 
 
+# Wernholt & Gunnarsson, "Nonlinear identification of a physically parameterized robot model", SYSID 2006: an arm of three masses.
+# Modes with the motor held, their share of the compliance and their damping follow from the published figures; the stiffness at
+# the tip, dead time and servo are assumed. One mode is all that the controller has a model of.
+THREE_MASS: Robot = (
+    *bending(20, 0.7, 0.5, 4.2274),
+    "robot.mode_damping_ratio=0.03725",
+    "robot.second_mode_frequency=10.3925 Hz",
+    "robot.second_mode_share=0.21895",
+    "robot.second_mode_damping_ratio=0.02332",
+    "belief.robot.second_mode_frequency=0 Hz",
+)
+
+
 def _others(count: int = 40) -> list[Robot]:
     """Anywhere in the same ranges, the stiffness by its logarithm."""
     draw = np.random.default_rng(OTHERS_SEED).uniform
