@@ -7,8 +7,12 @@ from pydantic import Field, field_validator
 
 from hilt.core.faults import InputError
 from hilt.core.units import Hertz, Second
+from hilt.device.fci.codec import CYCLE as FRANKA_CYCLE
+from hilt.device.fci.driver import FciRobot
+from hilt.device.fci.force import FciForce
+from hilt.device.fci.settings import FciForceSettings, FciSettings
 from hilt.device.netft.driver import NetFT, NetFTSettings
-from hilt.device.protocol import RobotDriver, SensorDriver, SensorSection
+from hilt.device.protocol import RobotDriver, SensorDriver
 from hilt.device.rsi.codec import CYCLES
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.settings import RsiSettings
@@ -19,13 +23,17 @@ from hilt.device.rtde.settings import RtdeForceSettings, RtdeSettings
 from hilt.host.shared import PAGE, Segment
 
 
-def connect(robot: Any, sensor: SensorSection) -> tuple[RobotDriver, SensorDriver]:
+def connect(robot: Any, sensor: Any) -> tuple[RobotDriver, SensorDriver]:
     """Both devices, or neither and an InputError. The robot's port comes first, since only one run can have it: a second run on
     a rig is refused before it contacts the sensor, which may serve only its last client. The robot is connected last, since it
-    needs answers from then on."""
+    needs answers from then on; a sensor that is part of the robot (`within`) reads the robot's own packets."""
     reserved = [robot.reserve()] if hasattr(robot, "reserve") else []
     met: SensorDriver | None = None
     try:
+        if hasattr(sensor, "within"):
+            arm = robot.connect(*reserved)
+            reserved = [arm]
+            return arm, sensor.within(arm)
         met = sensor.connect()
         return robot.connect(*reserved), met
     except BaseException:
@@ -167,3 +175,61 @@ class RtdeForceRig(RtdeForceSettings):
         sensor = RtdeForce(self)
         sensor.open(self.address, self.port, self.rate, self.time_limit)
         return sensor
+
+
+class _LockedFci(FciRobot):
+    """Exclusive while it is open: a robot has one client."""
+
+    def __init__(self, settings: FciSettings, lock: Segment) -> None:
+        super().__init__(settings)
+        self._lock = lock
+
+    def close(self) -> None:
+        super().close()
+        self._lock.close()
+
+
+class FciRig(FciSettings):
+    """[robot] of a rig file: a Franka robot."""
+
+    FASTEST: ClassVar[float] = FRANKA_CYCLE
+    driver: Literal["fci"]
+    address: str = Field(description="address of the robot")
+    port: int = Field(default=1337, ge=1, le=65535, description="of its control interface")
+    cycle: Second = Field(default=FRANKA_CYCLE, description="1 ms")
+    time_limit: Second = Field(default=10.0, gt=0, le=3600, description="time to wait for the robot")
+
+    @field_validator("cycle")
+    @classmethod
+    def _possible(cls, cycle: float) -> float:
+        if cycle != FRANKA_CYCLE:
+            raise ValueError("a Franka robot sends every 1 ms; set it so, or leave it out")
+        return cycle
+
+    def reserve(self) -> FciRobot:
+        """A robot that is not contacted yet, and that no other run of this host can have."""
+        return _LockedFci(self, _exclusive("the robot", self.address, self.port, "robot"))
+
+    def connect(self, reserved: FciRobot | None = None) -> RobotDriver:
+        robot = reserved or self.reserve()
+        robot.open(self.address, self.port, self.time_limit)
+        return robot
+
+
+class FciForceRig(FciForceSettings):
+    """[sensor] of a rig file: the wrench that a Franka robot estimates. It comes with the states of the robot's own driver."""
+
+    driver: Literal["fci"]
+
+    def connect(self) -> SensorDriver:
+        raise InputError(
+            "sensor.driver is 'fci', which needs the robot's connection; open both with hilt.device.drivers.connect"
+        )
+
+    def within(self, robot: RobotDriver) -> SensorDriver:
+        if not isinstance(robot, FciRobot):
+            raise InputError(
+                "sensor.driver is 'fci', the wrench that a Franka robot estimates, but the robot is another one; "
+                "set robot.driver = 'fci', or choose another sensor"
+            )
+        return FciForce(self, robot)

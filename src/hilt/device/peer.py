@@ -122,7 +122,7 @@ class PeerPort:
             with contextlib.suppress(OSError):  # if this fails they are read and counted as before
                 self._socket.connect(self.peer)
 
-    def send(self, data: bytes) -> bool:
+    def send(self, data: bytes | bytearray) -> bool:
         """Send to the peer without waiting; returns whether it was sent."""
         if self._socket is None or self.peer is None:
             return False

@@ -80,6 +80,8 @@ class RobotSection(Protocol):
 
 
 class SensorSection(Protocol):
+    """One that is part of the robot also has `within(robot)`, which is called with the open driver instead of `connect`."""
+
     def connect(self) -> SensorDriver: ...
 
 

@@ -13,7 +13,8 @@ from hilt.core import scenario
 from hilt.core.faults import InputError
 from hilt.device import peer
 from hilt.device.arm import ArmSettings
-from hilt.device.drivers import RsiRig, RtdeRig
+from hilt.device.drivers import FciRig, RsiRig, RtdeRig
+from hilt.device.fci.emulator import FciController
 from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
 from hilt.device.rsi import frames
@@ -90,7 +91,29 @@ RTDE = Kind(
         "script_port": free_port(socket.SOCK_STREAM),
     },
 )
-KINDS = {"rsi": RSI, "rtde": RTDE}
+
+
+class OperatedFranka(Operated, FciController):
+    """A Franka robot with its operator."""
+
+
+def _fci(section: FciRig, arm: dict[str, Any]) -> Operated:
+    try:
+        return OperatedFranka(section.address, section.port, ArmSettings(**arm))
+    except OSError as error:
+        raise InputError(
+            f"the robot cannot be emulated at {section.address}:{section.port}: {error.strerror}; "
+            "end the other program, or change robot.port"
+        ) from None
+
+
+FCI = Kind(
+    make=_fci,
+    switches={**SWITCHES, **dict.fromkeys(("user_stop", "guiding"), (child.boolean, False))},
+    said=lambda section: f"the robot is at {section.address}:{section.port} and sends every {1e3 * section.cycle:g} ms",
+    loopback=lambda: {"address": "127.0.0.1", "port": free_port(socket.SOCK_STREAM)},
+)
+KINDS = {"rsi": RSI, "rtde": RTDE, "fci": FCI}
 
 
 def kind_of(rig: RigFile) -> Kind:

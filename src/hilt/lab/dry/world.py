@@ -17,14 +17,14 @@ from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.core.stage import Block, Blocks
 from hilt.core.system import Bench, used
-from hilt.device.drivers import NetFTRig, RsiRig, RtdeRig
+from hilt.device.drivers import FciRig, NetFTRig, RsiRig, RtdeRig
 from hilt.device.placed import PlacedRobot, pose_of
 from hilt.device.rigfile import Facility, RigFile
 from hilt.device.rsi import frames
 
 MOTION = ("X_WB_true", "V_WB_true")
 MEASURED = "F_So_S"
-ROBOTS = {"rsi": RsiRig, "rtde": RtdeRig}  # drivers with an emulator
+ROBOTS = {"rsi": RsiRig, "rtde": RtdeRig, "fci": FciRig}  # drivers with an emulator
 SHORTEST = 1e-6  # [s] between two samples that catch up
 LONGEST = 4.0  # samples in one step
 MOST_STEPS = 1000  # after a stall

@@ -1,0 +1,1 @@
+"""Franka: a robot and its estimated wrench over the Franka Control Interface (FCI)."""

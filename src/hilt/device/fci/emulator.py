@@ -1,0 +1,341 @@
+"""An emulated Franka robot: Connect, Move and StopMove over TCP, states and commands over UDP, and the robot's reflexes.
+
+Every millisecond it sends its state. While a motion runs, a command with the number of the newest state is expected before the
+next one; it is judged by the limits of a Franka Research 3. A command that asks for too much speed, acceleration or jerk is a
+reflex; so are `late_limit` cycles without a command, and until then it goes on with its last acceleration, as a real one does.
+After a reflex it must be recovered (`restart`, or a client's request). It knows Cartesian poses only, and no joints.
+"""
+
+import contextlib
+import selectors
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hilt.core import clock
+from hilt.device.arm import Arm, ArmSettings
+from hilt.device.fci import codec
+from hilt.device.fci.settings import ACCELERATION, JERK, SPEED, TURN_ACCELERATION, TURN_JERK, TURN_SPEED
+from hilt.device.peer import PeerPort
+from hilt.device.rtde.server import listen
+from hilt.maths import so3
+
+LOST_MAX = 20  # commands in a row that a real robot does without
+_ROUNDING = 1e-6  # relative
+_LIMITS = (
+    ("velocity_limits_violation", SPEED, TURN_SPEED),
+    ("velocity_discontinuity", ACCELERATION, TURN_ACCELERATION),
+    ("acceleration_discontinuity", JERK, TURN_JERK),
+)
+
+Wrench = Callable[[], tuple[Any, Any]]
+
+
+def description() -> str:
+    """Seven joints as a URDF, without geometry: some clients look up limits of joints in it before they do anything."""
+    links = "".join(f'<link name="link{number}"/>' for number in range(8))
+    joints = "".join(
+        f'<joint name="emulated_joint{number}" type="revolute"><parent link="link{number - 1}"/><child link="link{number}"/>'
+        '<axis xyz="0 0 1"/><limit effort="50" lower="-3" upper="3" velocity="2.5"/>'
+        '<position_based_velocity_limits deceleration_limit="5" velocity_offset="0.5"/></joint>'
+        for number in range(1, 8)
+    )
+    return f'<?xml version="1.0"?><robot name="emulated">{links}{joints}</robot>'
+
+
+def _nothing() -> tuple[Any, Any]:
+    return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+
+class FciController(Arm):
+    """`wrench()` gives force [N] and torque [N·m] at the tool, in the axes of the base."""
+
+    STAMP = "state"
+
+    def __init__(self, address: str, port: int, settings: ArmSettings, wrench: Wrench = _nothing) -> None:
+        self.user_stop = self.guiding = False
+        self.moves = self.ended = 0  # motions that were begun, and those that a client has ended properly
+        self.errors: set[str] = set()
+        self._listening = listen(address, port)
+        self._choice = selectors.DefaultSelector()
+        self._choice.register(self._listening, selectors.EVENT_READ)
+        self._client: socket.socket | None = None
+        self._buffer = bytearray()
+        self._pending: codec.Message | None = None  # a client that waits until the robot is ready
+        self._port = PeerPort(codec.COMMAND.itemsize)
+        self._state, self._told = codec.OutgoingState(), np.zeros(1, codec.TOLD)[0]
+        self._number = 0  # of the newest state
+        self._motion = 0  # number of the request that began the motion; 0 for none
+        self._controller = codec.OTHER_CONTROLLER
+        self._reasons: set[str] = set()
+        self._rates = np.zeros((2, 6))  # velocity and acceleration of the set-point, translation and turn
+        self._wrench = wrench
+        codec.decode_command(bytes(codec.COMMAND.itemsize), self._told)  # compiled before the first one arrives
+        codec.pose_in(np.eye(4).ravel(), 0, self._told["X"])
+        super().__init__(settings)
+
+    @property
+    def stamp(self) -> int:
+        return self._number
+
+    @property
+    def strangers(self) -> int:
+        return self._port.strangers
+
+    @property
+    def port(self) -> int:
+        port: int = self._listening.getsockname()[1]
+        return port
+
+    @property
+    def address(self) -> tuple[str, int]:
+        address, port = self._listening.getsockname()
+        return address, port
+
+    def _close(self) -> None:
+        self._drop()
+        self._choice.close()
+        self._listening.close()
+
+    def serve(self) -> None:
+        """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
+        cycle, due = self.settings.cycle, clock.now()
+        while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
+            due = max(due, clock.now() - cycle)
+            self._take_requests()
+            self._response.settle(due)
+            self._send(due)
+            due += cycle
+            if self._port.opened:
+                self._listen(due)
+            self.cycles += 1
+
+    # Requests
+
+    def _take_requests(self) -> None:
+        """Requests that have arrived. A second client is turned away: a robot has one."""
+        if self._pending is not None and not self.reason:
+            self._connect(self._pending.number, self._pending.payload)
+        for key, _ in self._choice.select(0.0):
+            if key.fileobj is self._listening:
+                with contextlib.suppress(OSError):
+                    connection, _ = self._listening.accept()
+                    if self._client is None:
+                        self._client = connection
+                        connection.setblocking(False)
+                        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                        self._choice.register(connection, selectors.EVENT_READ)
+                    else:
+                        connection.close()
+            elif self._client is not None and not self.disconnect:
+                self._read(self._client)
+
+    def _read(self, client: socket.socket) -> None:
+        try:
+            data = client.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._buffer += data
+        code, found = codec.take_message(self._buffer)
+        while found is not None:
+            self._answer(found)
+            code, found = codec.take_message(self._buffer)
+        if not data or code != codec.OK:
+            self.refused += bool(data)
+            self._drop()
+
+    def _drop(self) -> None:
+        """The client is gone; a motion ends with it."""
+        if self._client is None:
+            return
+        with contextlib.suppress(KeyError):
+            self._choice.unregister(self._client)
+        self._client.close()
+        self._client = self._pending = None
+        self._buffer.clear()
+        self._port.close()
+        if self._last_stamp or self._motion:
+            self._motion = 0
+            self._halt("its client has disconnected")
+
+    def _say(self, data: bytes) -> None:
+        if self._client is not None:
+            with contextlib.suppress(OSError):
+                self._client.send(data)
+
+    def _answer(self, request: codec.Message) -> None:
+        command, number, payload = request
+        if command == codec.CONNECT:
+            self._pending = request
+        elif command == codec.MOVE:
+            self._begin_motion(number, *codec.read_move_request(payload))
+        elif command == codec.STOP_MOVE:
+            self._say(codec.status_reply(command, number, codec.SUCCESS))
+            if self._motion:
+                self._end_motion(codec.PREEMPTED)
+        elif command == codec.AUTOMATIC_ERROR_RECOVERY:
+            if self.errors:
+                self.restart()
+            self._say(codec.status_reply(command, number, codec.SUCCESS))
+        elif command == codec.GET_ROBOT_MODEL:
+            self._say(codec.status_reply(command, number, codec.SUCCESS, description().encode()))
+        else:  # settings of a controller that is not emulated
+            self._say(codec.status_reply(command, number, codec.SUCCESS))
+
+    def _connect(self, number: int, payload: bytes) -> None:
+        version, port = codec.read_connect_request(payload)
+        self._pending = None
+        if version != codec.VERSION or self._client is None:
+            self._say(codec.connect_reply(number, codec.INCOMPATIBLE))
+            return
+        self._port = PeerPort(codec.COMMAND.itemsize)
+        self._port.bind(self._listening.getsockname()[0], 0)
+        self._port.peer = self._client.getpeername()[0], port
+        self._port.settle()
+        self._say(codec.connect_reply(number, codec.SUCCESS))
+
+    def _begin_motion(self, number: int, controller: int, generator: int) -> None:
+        possible = not (self.reason or self._motion or self.user_stop or self.guiding)
+        known = controller in (codec.JOINT_IMPEDANCE, codec.CARTESIAN_IMPEDANCE) and generator == codec.CARTESIAN_POSITION
+        if not (possible and known):
+            self._say(codec.status_reply(codec.MOVE, number, codec.NOT_POSSIBLE if known else codec.INVALID))
+            return
+        self._begin()
+        self._motion, self._controller = number, controller
+        self.moves += 1
+        self._say(codec.status_reply(codec.MOVE, number, codec.MOTION_STARTED))
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._rates[...] = 0.0
+
+    def _end_motion(self, status: int) -> None:
+        """Tell the client how it has ended; the next one begins from rest."""
+        self._say(codec.status_reply(codec.MOVE, self._motion, status))
+        self._motion, self._controller = 0, codec.OTHER_CONTROLLER
+        self.ended += status == codec.SUCCESS
+        self._rates[...] = 0.0
+        self._late_in_a_row = 0
+
+    # Reflexes
+
+    def _reflex(self, errors: set[str], reason: str) -> None:
+        self.errors = self._reasons = errors
+        self._halt(reason)
+
+    def _halt(self, reason: str) -> None:
+        super()._halt(reason)
+        if self._motion:
+            if not self.errors:
+                self.errors = self._reasons = {"cartesian_position_limits_violation"}
+            self._end_motion(codec.EMERGENCY_ABORTED if self.user_stop else codec.REFLEX_ABORTED)
+
+    def restart(self) -> None:
+        self.errors = set()
+        super().restart()
+
+    # Commands
+
+    def _listen(self, due: float) -> None:
+        """The command of this cycle; one that has already arrived counts even if this process itself is late."""
+        heard = False
+        while True:
+            data, sender = self._port.receive(0.0 if heard else due)
+            if sender is None:
+                break
+            if self.disconnect:
+                continue
+            code = codec.decode_command(data, self._told)
+            if code != codec.OK or int(self._told["message_id"]) != self._number or heard or not self._motion:
+                self.refused += 1
+                continue
+            heard = True
+            self._hear(due)
+        if heard:
+            self._late_in_a_row = 0
+        elif self._motion:
+            self._miss(due)
+
+    def _hear(self, due: float) -> None:
+        self._next["p"], self._next["q"] = self._told["X"]["p"], self._told["X"]["q"]
+        if self.user_stop:
+            self._halt("the user stop is pressed")
+            return
+        if wrong := self._too_much():
+            said = " and ".join(error.replace("_", " ") for error in wrong)
+            self._reflex({f"cartesian_motion_generator_{error}" for error in wrong}, f"{said} at state {self._number}")
+            return
+        self._follow(self._next, due, 1)
+        if self._motion and self._told["finished"]:
+            self._end_motion(codec.SUCCESS)
+
+    def _too_much(self) -> list[str]:
+        """Which limits the command exceeds; its velocity and acceleration are kept."""
+        dt = self.settings.cycle
+        turn = so3.between(tuple(self._set["q"].tolist()), tuple(self._next["q"].tolist()))
+        velocity = np.array([*(self._next["p"] - self._set["p"]), *turn]) / dt
+        acceleration = (velocity - self._rates[0]) / dt
+        jerk = (acceleration - self._rates[1]) / dt
+        self._rates[0], self._rates[1] = velocity, acceleration
+        return [
+            error
+            for rate, (error, most, most_turn) in zip((velocity, acceleration, jerk), _LIMITS, strict=True)
+            if max(np.linalg.norm(rate[:3]) / most, np.linalg.norm(rate[3:]) / most_turn) > 1.0 + _ROUNDING
+        ]
+
+    def _miss(self, due: float = 0.0) -> None:
+        """A cycle without a command: go on with the last acceleration, for a while."""
+        if not self._last_stamp:
+            return
+        self.late += 1
+        self._late_in_a_row += 1
+        if self._late_in_a_row >= self.settings.late_limit:
+            self._reflex({"communication_constraints_violation"}, f"{self._late_in_a_row} commands in a row were lost")
+            return
+        dt = self.settings.cycle
+        self._rates[0] += dt * self._rates[1]
+        self._set["p"] += dt * self._rates[0, :3]
+        self._set["q"] = so3.multiply(so3.exp(tuple((dt * self._rates[0, 3:]).tolist())), tuple(self._set["q"].tolist()))
+        self._velocity = self._rates[0, :3].copy()
+        self._response.command(self._set, due, due + dt)
+
+    # What it shows
+
+    @property
+    def mode(self) -> int:
+        if self.user_stop:
+            return codec.USER_STOPPED
+        if self.errors:
+            return codec.REFLEX
+        if self.guiding:
+            return codec.GUIDING
+        return codec.MOVING if self._motion else codec.IDLE
+
+    def _send(self, due: float) -> None:
+        """Send the state at the tick itself: the packet may be late, the tick is not."""
+        p, q, v, _ = self._response.at(due)
+        self._check_speed(v)
+        state, shown = self._state.fields, self._next
+        self._number += 1
+        shown["p"], shown["q"] = self._aside.at(due, p, q)
+        self._state.place("O_T_EE", shown)
+        for name in ("O_T_EE_d", "O_T_EE_c"):
+            self._state.place(name, self._set)
+        f, tau = self._wrench()
+        turn = tuple(float(part) for part in shown["q"])
+        state["O_F_ext_hat_K"][0] = (*f, *tau)
+        state["K_F_ext_hat_K"][0] = (*so3.rotate_back(turn, tuple(f)), *so3.rotate_back(turn, tuple(tau)))
+        state["O_dP_EE_c"][0], state["O_ddP_EE_c"][0] = self._rates
+        state["message_id"], state["robot_mode"] = self._number, self.mode
+        state["motion_generator_mode"] = codec.CARTESIAN_GENERATOR if self._motion else codec.IDLE_GENERATOR
+        state["controller_mode"] = self._controller
+        state["errors"][0] = [name in self.errors for name in codec.ERRORS]
+        state["reflex_reason"][0] = [name in self._reasons for name in codec.ERRORS]
+        state["control_command_success_rate"] = 1.0 if self._motion and not self._late_in_a_row else 0.0
+        self.line.release(clock.now())
+        if self._port.opened and not self.disconnect:
+            self.line.send(bytes(self._state.data), clock.now(), self._port.send)

@@ -1,0 +1,101 @@
+"""A connection to a Franka robot: requests and replies over TCP, states and commands over UDP.
+
+The robot learns our UDP port from the Connect request and sends to it from its own address; only such packets are read. A reply
+that cannot be one means that this is no such robot: the connection is given up and reads as silent.
+"""
+
+import contextlib
+import socket
+
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.device.fci import codec
+from hilt.device.peer import PeerPort
+
+
+class Link:
+    """`states` is the UDP port."""
+
+    def __init__(self) -> None:
+        self.broken = False  # closed, or no FCI
+        self.states = PeerPort(codec.STATE.itemsize)
+        self._socket: socket.socket | None = None
+        self._buffer = bytearray()
+        self._number = 0
+
+    def connect(self, address: str, port: int, deadline: float) -> None:
+        """Connect and agree on the version; raises OSError, or an InputError for another version."""
+        self.close()
+        self.broken, self._number = False, 0
+        self._buffer.clear()
+        self._socket = socket.create_connection((address, port), max(deadline - clock.now(), 0.01))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.states = PeerPort(
+            codec.STATE.itemsize, self._socket.getpeername()[0], lambda data: len(data) == codec.STATE.itemsize
+        )
+        self.states.bind(self._socket.getsockname()[0], 0)
+        number = self.next_number()
+        reply = self.ask(codec.connect_request(number, self.states.port), codec.CONNECT, number, deadline)
+        status, version = codec.read_connect_reply(reply)
+        if status != codec.SUCCESS:
+            raise InputError(
+                f"the robot at {address}:{port} speaks version {version} of the Franka Control Interface, and hilt speaks "
+                f"version {codec.VERSION}; use a robot with system software that has this version"
+            )
+
+    def next_number(self) -> int:
+        """Of a request; a reply has the same."""
+        self._number += 1
+        return self._number
+
+    def ask(self, data: bytes, command: int, number: int, deadline: float) -> bytes:
+        """Send a request and wait for its reply."""
+        assert self._socket is not None
+        self._socket.settimeout(max(deadline - clock.now(), 0.01))
+        self._socket.sendall(data)
+        while True:
+            found = self.reply(deadline)
+            if found is None:
+                raise TimeoutError("the connection was closed, or is no FCI" if self.broken else "no answer")
+            if found.command == command and found.number == number:
+                return found.payload
+
+    def reply(self, deadline: float = 0.0) -> codec.Message | None:
+        """The next reply; None if none comes in time. A past deadline does not wait."""
+        while not self.broken and self._socket is not None:
+            code, found = codec.take_message(self._buffer)
+            if found is not None:
+                return found
+            if code != codec.OK:
+                self.broken = True
+                break
+            try:
+                self._socket.settimeout(max(deadline - clock.now(), 0.0))
+                data = self._socket.recv(1 << 16)
+            except (TimeoutError, BlockingIOError):
+                break
+            except OSError:
+                data = b""
+            self.broken = not data
+            self._buffer += data
+        return None
+
+    def send(self, data: bytes) -> bool:
+        """Send a request without waiting; False if it could not be sent."""
+        if self._socket is None or self.broken:
+            return False
+        try:
+            self._socket.setblocking(False)
+            sent = self._socket.send(data)
+        except OSError:
+            sent = 0
+        self.broken = sent != len(data)
+        return not self.broken
+
+    def close(self) -> None:
+        """Never raises, safe to call twice."""
+        self.states.close()
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.close()
+        self._socket = None

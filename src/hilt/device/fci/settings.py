@@ -1,0 +1,65 @@
+"""Settings of a Franka robot, and of the wrench that it estimates, in a rig file."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from hilt.core.faults import Unfit
+from hilt.core.scenario import Section
+from hilt.core.units import (
+    Metre,
+    MetrePerSecond2,
+    MetrePerSecondCubed,
+    Newton,
+    NewtonMetre,
+    Number,
+    Radian,
+    RadianPerSecond2,
+    Second,
+)
+from hilt.device.placed import PlacedRobot
+
+# Limits of a Franka Research 3 for the pose of its tool: a command beyond one of them is a reflex of the robot.
+SPEED, ACCELERATION, JERK = 3.0, 9.0, 4500.0  # [m/s], [m/s²], [m/s³]
+TURN_SPEED, TURN_ACCELERATION, TURN_JERK = 2.5, 17.0, 8500.0  # the same in rad
+
+
+class FciSettings(PlacedRobot):
+    """What the driver must know about the robot. Its commands are bounded by these, whatever the loop asks for."""
+
+    step_limit: Metre = Field(gt=0, le=1e-3 * SPEED, description="largest step per cycle")
+    turn_limit: Radian = Field(gt=0, le=1e-3 * TURN_SPEED, description="largest turn per cycle")
+    acceleration: MetrePerSecond2 = Field(default=6.0, gt=0, le=ACCELERATION, description="of commands")
+    jerk: MetrePerSecondCubed = Field(default=3000.0, gt=0, le=JERK, description="of commands")
+    angular_acceleration: RadianPerSecond2 = Field(default=11.0, gt=0, le=TURN_ACCELERATION, description="of commands")
+    angular_jerk: Number = Field(default=5500.0, gt=0, le=TURN_JERK, description="of commands, rad/s³")
+    controller: Literal["joint", "cartesian"] = Field(
+        default="joint", description="impedance controller of the robot that follows the commands"
+    )
+    collision_force: Newton | None = Field(
+        default=None, gt=0, description="force at the tool that the robot takes for a collision; if not given, its own"
+    )
+    collision_torque: NewtonMetre | None = Field(
+        default=None, gt=0, description="the same for the torque of a joint; both or none"
+    )
+
+    @model_validator(mode="after")
+    def _both(self) -> "FciSettings":
+        if (self.collision_force is None) != (self.collision_torque is None):
+            raise Unfit(
+                "only one of collision_force and collision_torque is given, and the robot takes both together; add the other",
+                "collision_force",
+                "collision_torque",
+            )
+        return self
+
+
+class FciForceSettings(Section):
+    """What the driver must know about the wrench that the robot estimates."""
+
+    frame: Literal["stiffness", "base"] = Field(
+        default="stiffness", description="axes of the wrench: of the robot's stiffness frame K, or of its base"
+    )
+    reverse: bool = Field(default=False, description="turn its sign around; find out by a push")
+    stale: Second = Field(gt=0, description="it is a fault if the newest sample is older than this")
+    frozen: Second = Field(ge=0, description="it is a fault if the numbers stay the same for this long; 0 disables the check")
