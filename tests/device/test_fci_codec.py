@@ -95,7 +95,7 @@ def test_a_state_survives_the_round_trip(p, q, p_c, q_c, number):
     out.fields["message_id"], out.fields["robot_mode"] = number, codec.MOVING
     out.fields["O_F_ext_hat_K"][0], out.fields["K_F_ext_hat_K"][0] = range(6), range(6, 12)
     out.fields["O_dP_EE_c"][0], out.fields["O_ddP_EE_c"][0] = range(12, 18), range(18, 24)
-    out.fields["errors"][0, 3] = out.fields["reflex_reason"][0, 31] = 1
+    out.fields["errors"][0, 3] = out.fields["reflex_reason"][0, 25] = 1
     assert codec.decode_state(bytes(out.data), read) == codec.OK
     assert int(read["message_id"]) == number
     for name, place, turn in (("X_actual", p, q), ("X_commanded", p_c, q_c)):

@@ -11,7 +11,7 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths import so3, vec
 
-BLEND = 0.3  # [s] in which most of the offset is worked off
+BLEND = 0.1  # [s] in which most of the offset is worked off
 _TINY = 1e-7  # [m] and [rad]: not worth an offset; in one cycle of 1 ms it is 0.1 m/s²
 _SAME = 1e-9  # [m/s] and [rad/s]
 
