@@ -93,12 +93,19 @@ def test_a_copy_is_written_beside_ones_own_rig_and_never_into_the_installed_hilt
 
 def test_the_cockpit_offers_the_dry_labs_where_the_folder_has_none_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert [each["path"] for each in desk.rigs()] == ["dry-lab", "dry-lab-aerial", "dry-lab-ur", "dry-lab-ur-joints"]
+    assert [each["path"] for each in desk.rigs()] == [
+        "dry-lab",
+        "dry-lab-aerial",
+        "dry-lab-franka",
+        "dry-lab-ur",
+        "dry-lab-ur-joints",
+    ]
     (tmp_path / "rigs").mkdir()
     (tmp_path / "rigs" / "dry-lab.toml").write_bytes(rigfile.find("dry-lab").read_bytes())
     assert [each["path"] for each in desk.rigs()] == [
         "rigs/dry-lab.toml",
         "dry-lab-aerial",
+        "dry-lab-franka",
         "dry-lab-ur",
         "dry-lab-ur-joints",
     ]

@@ -117,6 +117,7 @@ def test_the_doctor_finds_what_the_loop_needs_to_know():
     text = doctor.words(found)
     assert text.startswith(found["grade"])
     assert "rtde 2 ms: " in text
+    assert "fci 1 ms: " in text
     for each in found["advice"]:
         assert each in text
 

@@ -13,6 +13,7 @@ from hilt.core.units import (
     Newton,
     NewtonMetre,
     Number,
+    Positive,
     Radian,
     RadianPerSecond2,
     Second,
@@ -36,11 +37,11 @@ class FciSettings(PlacedRobot):
     controller: Literal["joint", "cartesian"] = Field(
         default="joint", description="impedance controller of the robot that follows the commands"
     )
-    collision_force: Newton | None = Field(
-        default=None, gt=0, description="force at the tool that the robot takes for a collision; if not given, its own"
+    collision_force: Positive[Newton] | None = Field(
+        default=None, description="force at the tool that the robot takes for a collision; if not given, its own"
     )
-    collision_torque: NewtonMetre | None = Field(
-        default=None, gt=0, description="the same for the torque of a joint; both or none"
+    collision_torque: Positive[NewtonMetre] | None = Field(
+        default=None, description="the same for the torque of a joint; both or none"
     )
 
     @model_validator(mode="after")
