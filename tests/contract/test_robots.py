@@ -1,0 +1,271 @@
+"""The fault table of docs/safety.md for every robot's driver: each against its emulated robot, found as a rig file finds them.
+
+Silent, late, lost, duplicated, corrupt, restarted, beyond a limit. A new driver is tested by being registered. Nothing here
+depends on the machine being quick: a stalled process makes counts smaller and waits longer, not results wrong.
+"""
+
+import os
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import pytest
+
+from hilt.core import clock, faults, registry, scenario
+from hilt.core.signals import POSE, TWIST
+from hilt.lab.dry.robot import KINDS
+
+DRIVERS = [name for name in registry.names("robots") if registry.shipped("robots", name)]
+CYCLES = {"rsi": "4 ms", "rtde": "8 ms", "fci": "1 ms"}
+STREAMS = {"rtde"}  # over TCP: a broken byte is the end of the connection
+STEP, TURN = 1e-3, 2e-3  # limits of a cycle [m], [rad]
+START = (0.4, 0.1, 0.5)
+PATIENCE = 2.0  # [s]: a stalled machine is not the subject
+LONG = 30.0  # [s]
+
+
+def soon(condition, limit=LONG):
+    end = clock.now() + limit
+    while not condition():
+        assert clock.now() < end, "it never came true"
+
+
+class Cell:
+    """A driver, its robot, and a set-point that is wherever the robot's is."""
+
+    def __init__(self, driver, arm, cycle):
+        self.driver, self.arm, self.cycle = driver, arm, cycle
+        self.X, self.V = np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
+        self.goal = self.sent()
+
+    def sent(self):
+        pose = np.zeros(1, POSE)[0]
+        self.driver.sent(pose)
+        return pose
+
+    def wait(self):
+        """The robot's next packet. What the robot has not taken is taken back, as a rig does it."""
+        reply = self.driver.wait(self.X, self.V)
+        if reply.code != faults.NONE or not reply.heard:
+            self.goal = self.sent()
+        return reply
+
+    def tick(self, step=0.0):
+        code = self.wait().code
+        self.goal["p"][0] += step
+        return code, self.driver.send(self.goal)
+
+    def held(self):
+        code = self.wait().code
+        self.driver.hold()
+        return code
+
+    def move(self, step, count):
+        for _ in range(count):
+            code, answer = self.tick(step)
+            assert code == answer == faults.NONE, (faults.explain(code), faults.explain(answer))
+
+    def follow(self):
+        """Until the robot takes set-points."""
+        soon(lambda: self.tick() == (0, 0) and self.arm.state == "running")
+        self.move(0.0, 5)
+
+    def agree(self):
+        """At rest the robot's own set-point is what the driver believes."""
+        soon(lambda: self.tick() == (0, 0) and np.abs(self.arm._set["p"] - self.sent()["p"]).max() < 1e-6)
+
+    @property
+    def broken(self):
+        """Whether a stream has been given up: then nothing more can be broken."""
+        return getattr(getattr(self.driver, "_line", None), "broken", False)
+
+    def count(self, *names):
+        found = self.driver.counters()
+        return sum(found.get(name, 0) for name in names)
+
+
+@contextmanager
+def cell(name, patience=PATIENCE):
+    kind = KINDS[name]
+    place = {"p": ["0 m", "0 m", "0 m"], "q": [1, 0, 0, 0]}
+    table = {"driver": name, "cycle": CYCLES[name], "X_WR": place, "X_TB": place, "step_limit": STEP, "turn_limit": TURN}
+    section = registry.load("robots", name)
+    cycle = scenario.build(section, {**table, **kind.loopback(), "patience": 1}).cycle
+    extra = {"watchdog": 10_000} if "watchdog" in section.model_fields else {}
+    rig = scenario.build(section, {**table, **kind.loopback(), **extra, "patience": round(patience / cycle)})
+    settings = {"cycle": cycle, "late_limit": 5000, "start_p": START, "dead_time": 0.0, "natural_frequency": 100.0}
+    with ExitStack() as stack:
+        arm = kind.make(rig, {**settings, "step_limit": 2 * STEP, "turn_limit": 2 * TURN})
+        arm.attend(f"contract-{os.getpid()}-{name}", None)
+        arm.automatic = False  # nobody restarts it unasked
+        stack.enter_context(arm)
+        driver = rig.connect()
+        stack.callback(driver.close)
+        arm.live = True
+        yield Cell(driver, arm, cycle)
+
+
+every_driver = pytest.mark.parametrize("name", DRIVERS)
+
+
+def test_every_driver_has_an_emulated_robot():
+    assert set(DRIVERS) == set(KINDS) == set(CYCLES)
+
+
+@every_driver
+def test_a_robot_goes_where_it_is_sent_and_says_so(name):
+    with cell(name) as it:
+        it.follow()
+        it.move(1e-5, 100)
+        it.agree()
+        soon(lambda: it.tick() == (0, 0) and abs(it.X["p"][0] - it.sent()["p"][0]) < 1e-5)
+        assert it.X["p"][0] > START[0] + 5e-4
+        assert it.X["p"][1:] == pytest.approx(START[1:], abs=1e-6)
+        assert it.arm.violations == []
+
+
+@every_driver
+def test_silent(name):
+    """Noticed when `patience` is over, and not earlier; then nobody can be answered, and the set-point stands."""
+    patience = 0.3
+    with cell(name, patience) as it:
+        it.follow()
+        it.arm.disconnect = True
+        soon(lambda: it.tick()[0] == faults.ROBOT_SILENT)
+        before, began = it.sent(), clock.now()
+        reply = it.wait()
+        assert (reply.code, reply.heard) == (faults.ROBOT_SILENT, False)
+        assert clock.now() - began >= 0.9 * patience, "it waits, and does not spin"
+        assert it.driver.send(it.goal) == it.driver.hold() == faults.ROBOT_LINE
+        assert it.sent()["p"].tolist() == before["p"].tolist()
+        assert it.arm.violations == []
+
+
+@every_driver
+def test_late(name):
+    """An answer after its cycle: the robot's set-point and the driver's belief of it agree again, without a jump."""
+    with cell(name) as it:
+        it.follow()
+        for _ in range(8):
+            it.move(1e-5, 10)
+            reply = it.wait()
+            assert reply.code == faults.NONE
+            clock.pause(3.0 * it.cycle)
+            assert it.driver.send(it.goal) == faults.NONE
+        it.agree()
+        assert it.count("late") >= 8, "packets that came meanwhile"
+        assert it.arm.violations == []
+        assert it.arm.reason == ""
+
+
+@every_driver
+def test_lost(name):
+    """Packets that never came are counted, and show in the number of the robot's cycle."""
+    with cell(name) as it:
+        it.follow()
+        before, cycle = it.count("lost", "skipped"), it.wait().cycle
+        it.driver.hold()
+        it.arm.line.next("drop", 3)
+        soon(lambda: it.held() == 0 and it.count("lost", "skipped") - before >= 3)
+        assert it.count("lost", "skipped") - before == it.arm.line.done["drop"] == 3
+        assert it.wait().cycle > cycle + 3
+        assert it.arm.violations == []
+
+
+@every_driver
+def test_duplicated_and_out_of_order(name):
+    with cell(name) as it:
+        it.follow()
+        it.arm.line.next("duplicate", 4)
+        soon(lambda: it.tick() == (0, 0) and it.count("duplicates") == 4)
+        late = it.count("late")
+        it.arm.line.next("reorder", 1)
+        soon(lambda: it.tick() == (0, 0) and it.count("late") > late)
+        it.agree()
+        assert it.count("rejected") == 0
+        assert it.arm.violations == []
+
+
+@every_driver
+def test_corrupt(name):
+    """Packets that are cut or changed move nothing and raise nothing. Datagrams recover; a stream out of step is silent."""
+    with cell(name, 0.3) as it:
+        for fault in ("truncate", "corrupt"):
+            setattr(it.arm.line, fault, 0.5)
+        soon(lambda: (it.held(), it.arm.line.done["truncate"] + it.arm.line.done["corrupt"] > 60)[1] or it.broken)
+        it.arm.line.clear()
+        if name in STREAMS:
+            soon(lambda: it.held() == faults.ROBOT_SILENT)
+        else:
+            assert it.count("rejected") > 10
+            soon(lambda: it.held() == faults.NONE and np.abs(it.X["p"] - START).max() < 1e-6)
+        assert it.arm._set["p"] == pytest.approx(START)
+        assert it.arm.violations == []
+
+
+@every_driver
+def test_restarted(name):
+    """The robot is stopped, driven elsewhere and started again: told as a fault, and nothing sent before counts any more."""
+    elsewhere = np.array(START) + (0.02, 0.01, -0.01)
+    with cell(name) as it:
+        it.follow()
+        it.move(1e-5, 20)
+        arm = it.arm
+        arm._halt("somebody stopped it")
+        arm._set["p"] = elsewhere
+        arm._response.settle(clock.now())
+        arm._response.command(arm._set, clock.now(), clock.now() + 0.05)
+        found = set()
+        soon(lambda: found.add(it.held()) or np.abs(arm.true_pose()["p"] - elsewhere).max() < 1e-5)
+        arm.restart()
+        told = {faults.ROBOT_RESTARTED, faults.ROBOT_PROGRAM}
+        soon(lambda: found.add(it.held()) or found & told)
+        for _ in range(20):
+            it.tick()
+            it.goal = it.sent()
+        assert arm._set["p"] == pytest.approx(elsewhere, abs=1e-5), "it has not gone back"
+        assert arm.violations == []
+
+
+@every_driver
+def test_beyond_the_limit_of_a_cycle(name):
+    """Shortened, told, and no reason for the robot to object; the loop then stops softly."""
+    with cell(name) as it:
+        it.follow()
+        before, limited = it.sent()["p"][0], it.count("limited")
+        assert it.tick(10 * STEP) == (faults.NONE, faults.ROBOT_LIMITED)
+        assert before < it.sent()["p"][0] <= before + STEP * (1 + 1e-6)
+        assert it.count("limited") == limited + 1
+        for _ in range(30):
+            it.held()
+        assert it.arm.reason == ""
+
+
+@every_driver
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_pose_is_not_sent(name, bad):
+    with cell(name) as it:
+        it.follow()
+        assert it.wait().code == faults.NONE
+        before = it.sent()["p"].tolist()
+        it.goal["p"][1] = bad
+        assert it.driver.send(it.goal) == faults.ROBOT_NOT_SENDABLE
+        assert it.sent()["p"].tolist() == before
+        it.goal = it.sent()
+        it.agree()
+        assert it.arm.violations == []
+
+
+@every_driver
+def test_one_answer_for_a_packet_and_none_after_the_end(name):
+    with cell(name, 0.1) as it:
+        it.follow()
+        assert it.wait().code == faults.NONE
+        assert it.driver.send(it.goal) == faults.NONE
+        assert it.driver.send(it.goal) == it.driver.hold() == faults.ROBOT_LINE
+        it.driver.stop()
+        it.driver.stop()
+        it.driver.close()
+        it.driver.close()
+        assert it.driver.wait(it.X, it.V).code == faults.ROBOT_SILENT
+        assert it.driver.send(it.goal) == faults.ROBOT_LINE
+        it.driver.stop()
