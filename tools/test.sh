@@ -54,7 +54,8 @@ echo "the lab; beside it, at idle priority, theory, fuzz, reports, systems, stag
 (
     set -e
     $IDLE $PYTEST -n 2 $BESIDE
-    NUMBA_BOUNDSCHECK=1 $IDLE $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py
+    NUMBA_BOUNDSCHECK=1 $IDLE $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py \
+        tests/device/test_fci_codec.py
     NUMBA_DISABLE_JIT=1 $IDLE $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
         tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py \
         tests/systems/docking/test_docking_stages.py

@@ -15,7 +15,12 @@ from hilt.core.signals import POSE, TWIST
 from hilt.lab.dry.robot import KINDS
 
 DRIVERS = [name for name in registry.names("robots") if registry.shipped("robots", name)]
-CYCLES = {"rsi": "4 ms", "rtde": "8 ms", "fci": "1 ms"}
+CASES = {  # driver, and the keys that it needs or that make it patient
+    "rsi": {"driver": "rsi", "cycle": "4 ms", "correction": "relative"},
+    "rsi-absolute": {"driver": "rsi", "cycle": "4 ms", "correction": "absolute"},
+    "rtde": {"driver": "rtde", "cycle": "8 ms", "watchdog": 10_000},
+    "fci": {"driver": "fci"},
+}
 STREAMS = {"rtde"}  # over TCP: a broken byte is the end of the connection
 STEP, TURN = 1e-3, 2e-3  # limits of a cycle [m], [rad]
 START = (0.4, 0.1, 0.5)
@@ -85,13 +90,12 @@ class Cell:
 
 @contextmanager
 def cell(name, patience=PATIENCE):
-    kind = KINDS[name]
+    keys = CASES[name]
+    kind, section = KINDS[keys["driver"]], registry.load("robots", keys["driver"])
     place = {"p": ["0 m", "0 m", "0 m"], "q": [1, 0, 0, 0]}
-    table = {"driver": name, "cycle": CYCLES[name], "X_WR": place, "X_TB": place, "step_limit": STEP, "turn_limit": TURN}
-    section = registry.load("robots", name)
-    cycle = scenario.build(section, {**table, **kind.loopback(), "patience": 1}).cycle
-    extra = {"watchdog": 10_000} if "watchdog" in section.model_fields else {}
-    rig = scenario.build(section, {**table, **kind.loopback(), **extra, "patience": round(patience / cycle)})
+    table = {**keys, **kind.loopback(), "X_WR": place, "X_TB": place, "step_limit": STEP, "turn_limit": TURN}
+    cycle = scenario.build(section, {**table, "patience": 1}).cycle
+    rig = scenario.build(section, {**table, "patience": round(patience / cycle)})
     settings = {"cycle": cycle, "late_limit": 5000, "start_p": START, "dead_time": 0.0, "natural_frequency": 100.0}
     with ExitStack() as stack:
         arm = kind.make(rig, {**settings, "step_limit": 2 * STEP, "turn_limit": 2 * TURN})
@@ -104,11 +108,11 @@ def cell(name, patience=PATIENCE):
         yield Cell(driver, arm, cycle)
 
 
-every_driver = pytest.mark.parametrize("name", DRIVERS)
+every_driver = pytest.mark.parametrize("name", CASES)
 
 
 def test_every_driver_has_an_emulated_robot():
-    assert set(DRIVERS) == set(KINDS) == set(CYCLES)
+    assert set(DRIVERS) == set(KINDS) == {keys["driver"] for keys in CASES.values()}
 
 
 @every_driver
@@ -205,12 +209,13 @@ def test_corrupt(name):
 @every_driver
 def test_restarted(name):
     """The robot is stopped, driven elsewhere and started again: told as a fault, and nothing sent before counts any more."""
-    elsewhere = np.array(START) + (0.02, 0.01, -0.01)
+    elsewhere = np.add(START, (0.02, 0.01, -0.01))
     with cell(name) as it:
         it.follow()
         it.move(1e-5, 20)
         arm = it.arm
         arm._halt("somebody stopped it")
+        clock.pause(0.1)  # the cycle in which it was stopped is over
         arm._set["p"] = elsewhere
         arm._response.settle(clock.now())
         arm._response.command(arm._set, clock.now(), clock.now() + 0.05)

@@ -42,7 +42,7 @@ _DRAIN_MAX = 1000
 _START = 2.0  # [s] in which a motion must begin
 _END = 0.5  # [s] in which it must have ended when the connection is closed
 _STILL = np.zeros(6)
-_SAME_PLACE, _SAME_TURN = 5e-7, 1e-6  # [m], [rad]: a command as the state repeats it, in 32 bits
+_SAME_PLACE, _SAME_TURN = 1e-7, 3e-7  # [m], [rad]: a command as the state repeats it, in 32 bits, within reach of the arm
 
 
 class FciRobot:
@@ -177,7 +177,7 @@ class FciRobot:
         frames.twist_between(self._wanted, self._here, cycles * codec.CYCLE, self._twist)
         _copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
-        code, heard = self._look()
+        code, heard = self._look(cycles)
         return Reply(code, int(self.state["message_id"]), heard)
 
     def _take(self, data: bytes) -> bool:
@@ -200,7 +200,7 @@ class FciRobot:
         self._keep_state()
         return True
 
-    def _look(self) -> tuple[int, bool]:
+    def _look(self, cycles: int) -> tuple[int, bool]:
         """What the state says about the robot, as a fault, and whether the last command was taken."""
         mode = int(self.state["mode"])
         if mode not in (codec.IDLE, codec.MOVING):
@@ -209,7 +209,7 @@ class FciRobot:
         if self._phase == STARTING:
             return self._begin(runs), False
         if self._phase == FOLLOWING and runs:
-            heard = self._was_heard()
+            heard = cycles == 1 and self._was_heard()  # a state that was not read was not answered
             if not heard:
                 self._begin_anew()
             return self._rival(), heard
