@@ -125,6 +125,7 @@ class FciRobot:
             line.peer = sender
             self._keep_state()
         line.settle()
+        self._upset = False
         self._base()
         frames.to_world(self._X_WR, self.state["X_actual"], self._X_TB, self._here)
 

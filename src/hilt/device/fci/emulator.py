@@ -158,8 +158,9 @@ class FciController(Arm):
         self._client = self._pending = None
         self._buffer.clear()
         self._port.close()
-        if self._last_stamp or self._motion:
-            self._motion = 0
+        if self._motion:
+            self._end_motion(codec.PREEMPTED)
+        if self._last_stamp:
             self._halt("its client has disconnected")
 
     def _say(self, data: bytes) -> None:
