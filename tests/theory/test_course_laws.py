@@ -11,6 +11,7 @@ from hilt.core import faults
 from hilt.core.guard import GUARD, NEVER
 from hilt.core.signals import POSE
 from hilt.device.course import Course
+from hilt.device.fci import shape
 from hilt.maths import so3
 
 T = 0.004
@@ -18,13 +19,13 @@ LIMITS = {"speed": 0.1, "angular_speed": 0.2, "acceleration": 10.0, "angular_acc
 SIGN = st.floats(-1.0, 1.0)
 
 
-def course_of():
-    course = Course(T)
+def course_of(cycle=T, **changes):
+    course = Course(cycle)
     course.limits = np.zeros(1, GUARD.params)[0]
     for name in ("force", "torque", "energy", "workspace_max"):
         course.limits[name] = NEVER
     course.limits["workspace_min"] = -NEVER
-    for name, limit in LIMITS.items():
+    for name, limit in {**LIMITS, **changes}.items():
         course.limits[name] = limit
     return course
 
@@ -117,3 +118,29 @@ def test_a_jump_is_not_sent(jump, name):
     code = course.next(pose_at(np.array([jump, 0.0, 0.0]), np.zeros(3)))
     assert faults.read_fault({**{key: course.judged[key] for key in GUARD.writes}, "t": 0.0, "tick": 0}).name == name
     assert code == course.judged["fault"]
+
+
+@pytest.mark.parametrize(("speed", "seed"), [(0.06, 1), (-0.09, 2), (0.02, 3)])
+def test_a_driver_that_bounds_its_commands_trips_no_guard(speed, seed):
+    """A robot that goes on by itself when a command is lost, as a Franka does, and commands bounded tighter than the course."""
+    cycle, losses = 1e-3, set(np.random.default_rng(seed).integers(1, 500, 60).tolist())
+    course = course_of(cycle, acceleration=40.0, jerk=40e3)
+    bounds, x = np.zeros(1, shape.BOUNDS)[0], np.zeros(1, shape.MOTION)[0]
+    bounds["step"], bounds["acceleration"], bounds["jerk"] = 5e-4, 6.0, 3000.0
+    bounds["turn"], bounds["angular_acceleration"], bounds["angular_jerk"] = 1e-3, 11.0, 5500.0
+    robot, sent, keep = course.last.copy(), course.last.copy(), math.exp(-cycle / shape.BLEND)
+    for k in range(1, 1000):
+        goal = pose_at((k * cycle * speed, 0.0, 0.0), (0.0, 0.0, 0.0))
+        assert course.next(goal) == faults.NONE
+        v, a = x["v"].copy(), x["a"].copy()
+        shape.advance(x, bounds, robot, course.now, sent, keep, cycle)
+        course.told(course.now.copy())
+        if k in losses:
+            robot["p"] += cycle * (v + cycle * a)
+            shape.set_out(x, np.append(v + cycle * a, np.zeros(3)), np.append(a, np.zeros(3)), 1)
+            course.lose(robot)
+        else:
+            robot["p"], robot["q"] = sent["p"], sent["q"]
+    # Half a second after the last loss: two blends of 0.3 s and 0.1 s in a row have left a fifth of what was lost, which is
+    # less than the way of the 60 cycles.
+    assert abs(robot["p"][0] - goal["p"][0]) < 0.2 * 60 * cycle * abs(speed)

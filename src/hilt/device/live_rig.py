@@ -182,6 +182,7 @@ class LabRig:
         assert self._robot is not None
         self._bench, self._in_time = bench, in_time
         self._robot.sent(self._course.last)
+        self._robot.sent(self._sent)
         limits = self._course.limits = bench.p[0]["guard"]
         self._course.start(bench.row[0]["X_WB_cmd"])
         self._watch.start(limits, boxed)
@@ -232,7 +233,7 @@ class LabRig:
 
     def write(self, row: np.ndarray) -> int:
         code = self._answer(row)
-        row["X_WB_sent"][0] = self._course.last  # rounded as in the packet; if nothing was sent, the previous one
+        row["X_WB_sent"][0] = self._sent  # rounded and bounded as in the packet; if nothing was sent, the previous one
         return code
 
     def _answer(self, row: np.ndarray) -> int:
@@ -254,7 +255,9 @@ class LabRig:
         if code in faults.OF_JOINTS:
             return code  # nothing was sent: the stop answers the packet
         self._robot.sent(self._sent)
-        self._course.told(self._sent)
+        # A driver with bounds of its own follows the course as fast as they allow: the course itself goes on.
+        follows = code == faults.NONE and getattr(self._robot, "bounded", False)
+        self._course.told(self._course.now if follows else self._sent)
         return code
 
     def stop(self) -> None:

@@ -27,6 +27,8 @@ class Reply(NamedTuple):
 
 
 class RobotDriver(Protocol):
+    """A driver that bounds its commands by itself, and makes up for what they lack, says so by `bounded = True`."""
+
     def wait(self, X_WB: Any, V_WB: Any) -> Reply:
         """Block until the robot's next packet; write pose and twist of the mock-up."""
 

@@ -48,6 +48,8 @@ _SAME_PLACE, _SAME_TURN = 1e-7, 3e-7  # [m], [rad]: a command as the state repea
 class FciRobot:
     """One robot. `stop` may be called at any time, also after a failed `open`."""
 
+    bounded = True
+
     def __init__(self, settings: FciSettings) -> None:
         self.settings = settings
         self.packets = 0  # new states
