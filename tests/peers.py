@@ -1,6 +1,7 @@
 """Programs of others that speak the devices' protocols: installed by tools/peers.sh into an environment of their own."""
 
 import functools
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -24,3 +25,11 @@ def python_with(module: str) -> str:
     if missing:
         pytest.skip(missing)
     return str(PYTHON)
+
+
+def node_with(folder: Path) -> str:
+    """The Node that can import what a folder's package-lock.json says; without it the test is skipped, with one sentence."""
+    node = shutil.which("node")
+    if node is None or not (folder / "node_modules" / ".lock").is_file():
+        pytest.skip(f"the packages of {folder.relative_to(ROOT)} are not installed: needs npm, then run tools/peers.sh")
+    return node

@@ -3,6 +3,16 @@
 # 700 MB). Tests start them as processes (tests/peers.py); where one is missing they are skipped, and a sentence says so.
 set -eu
 ENVIRONMENT=.venv-peers
+VIEWER=tests/stream/foxglove
+
+# Foxglove's public client, where there is Node.
+if command -v npm >/dev/null && ! cmp -s $VIEWER/package-lock.json $VIEWER/node_modules/.lock; then
+    if (cd $VIEWER && timeout 120 npm ci --no-audit --no-fund --loglevel=error >/dev/null 2>&1); then
+        cp $VIEWER/package-lock.json $VIEWER/node_modules/.lock
+    else
+        echo "hilt test: the packages of $VIEWER/package-lock.json could not be installed; their tests are skipped" >&2
+    fi
+fi
 
 if ! cmp -s requirements-peers.lock $ENVIRONMENT/requirements-peers.lock; then
     echo "hilt test: installing the peers of the drivers (once, about half a minute)"

@@ -20,7 +20,7 @@ ORDER = (
     "dynamics", "sense", "command", "plant",                 # blocks of a tick and of the world
     "loop", "metrics", "record", "preflight", "job",         # one run
     "analysis", "report", "reproduce", "scene",              # what views share
-    "sweeps", "device", "fmi", "live", "lab",                 # many runs; other tools; runs in wall time
+    "sweeps", "device", "fmi", "live", "stream", "lab",       # many runs; other tools; runs in wall time
     "systems", "front", "cockpit", "cli",
 )
 # fmt: on

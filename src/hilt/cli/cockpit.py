@@ -4,14 +4,18 @@ import os
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hilt.cli.lab import Drivers
+from hilt.cli.stream import say
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.host.interrupts import Interrupted
+
+if TYPE_CHECKING:
+    from hilt.stream.streams import Wanted
 
 TOKEN = "HILT_COCKPIT_TOKEN"  # in the environment, where other users do not see it; if not set, each server makes its own
 SHORTEST_TOKEN = 16
@@ -77,10 +81,11 @@ def cockpit(
         server.serve(host, port, out, _token(), ready)
 
 
-def run(config: dict[str, Any], out: Path) -> None:
+def run(config: dict[str, Any], out: Path, wanted: "Wanted") -> None:
     """Start a scenario in wall time, armed by this command, and show it until interrupted; then it is stopped and ended."""
     from hilt import cockpit as server
     from hilt.live import mailbox, station
+    from hilt.stream.streams import streaming
 
     _check_page()
     name = station.launch({**config, "out": str(out), "go": True})
@@ -90,7 +95,7 @@ def run(config: dict[str, Any], out: Path) -> None:
         _show(links(session=name), card)
 
     try:
-        with suppress(KeyboardInterrupt, Interrupted):
+        with suppress(KeyboardInterrupt, Interrupted), streaming(name, wanted, say):
             server.serve("127.0.0.1", 0, out, ready=ready)
     finally:
         with suppress(InputError):  # it may already have ended

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hilt.cli import stream as cli_stream
 from hilt.cli.console import console, status
 from hilt.core.faults import InputError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from hilt.job import Result
     from hilt.lab.compliance import Tapping
     from hilt.live.ready import Ask
+    from hilt.stream.streams import Wanted
 
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 Drivers = Annotated[
@@ -41,30 +43,37 @@ def _ask() -> bool | None:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def run(target: str, scenario: str | None, settings: list[str], as_json: bool, out: Path, rig: Path) -> None:
-    """A scenario on the devices of a rig file."""
+def run(
+    target: str, scenario: str | None, settings: list[str], as_json: bool, out: Path, rig: Path | None, wanted: "Wanted"
+) -> None:
+    """A scenario on the devices of a rig file, or simulated in wall time."""
     from hilt import job
     from hilt.device import rigfile
     from hilt.live import session
     from hilt.report import terminal
+    from hilt.stream.streams import streaming
 
-    file = rigfile.load(rig)
+    file = None if rig is None else rigfile.load(rig)
     system, _, _ = job.find(target, scenario, [])
-    system, values, name = job.find(target, scenario, [*file.settings(system.name), *settings])
-    asks = file.lab.arm == "ask"
+    system, values, name = job.find(target, scenario, [*(file.settings(system.name) if file else ()), *settings])
+    asks = file is not None and file.lab.arm == "ask"
     if asks and not sys.stdin.isatty():
         raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
     lab = session.Session(system, values, name, out, file)
     try:
-        with _reaching(file, rig):
-            lab.open()
-        if asks:
-            _put("The robot is held. Arm it? Type yes and press enter.")
-        if as_json:
-            result = lab.go(_ask if asks else None)
-        else:
-            with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
-                result = lab.go(_ask if asks else None, watch)
+        with streaming(
+            lab.box.name, wanted, cli_stream.say
+        ):  # before the loop has a core and a priority that children would inherit
+            with _reaching(file, rig):
+                lab.open()
+            if asks:
+                _put("The robot is held. Arm it? Type yes and press enter.")
+            if as_json:
+                result = lab.go(_ask if asks else None)
+            else:
+                with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
+                    result = lab.go(_ask if asks else None, watch)
+            lab.close()  # the robot is released before anybody waits for the streams
     finally:
         lab.close()
     if as_json:
@@ -80,14 +89,14 @@ def run(target: str, scenario: str | None, settings: list[str], as_json: bool, o
 
 
 @contextmanager
-def _reaching(file: "RigFile", rig: Path) -> Iterator[None]:
+def _reaching(file: "RigFile | None", rig: Path | None) -> Iterator[None]:
     """Devices that stand on loopback and do not answer: most likely nobody has started them."""
     from hilt.device import rigfile
 
     try:
         yield
     except InputError as error:
-        if file.facility is None or error.keys:
+        if file is None or rig is None or file.facility is None or error.keys:
             raise
         name = rig.stem if rig.parent == rigfile.SHIPPED else str(rig)
         raise InputError(f"{error}; is the emulator running? hilt emulate {name}, in another terminal") from None

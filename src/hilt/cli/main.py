@@ -24,6 +24,7 @@ from hilt.cli import export as cli_export
 from hilt.cli import lab as cli_lab
 from hilt.cli import maps as cli_maps
 from hilt.cli import station as cli_station
+from hilt.cli import stream as cli_stream
 from hilt.cli import sweep as cli_sweep
 from hilt.cli import tune as cli_tune
 from hilt.cli.console import console, status
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 cli_lab.add(app)
 cli_station.add(app)
+cli_stream.add(app)
 cli_cockpit.add(app)
 cli_bound.add(app)
 cli_check.add(app)
@@ -125,6 +127,10 @@ def run(
     cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
     driver: cli_lab.Drivers = [],  # noqa: B006
     seeds: Annotated[int, typer.Option(help="run this many seeds, from the scenario's on: mean and worst, no recording")] = 1,
+    stream: cli_stream.Out = "",
+    live_in: cli_stream.In = "",
+    live_force: cli_stream.Force = cli_stream.FORCE,
+    live_torque: cli_stream.Torque = cli_stream.TORQUE,
 ) -> None:
     """Run a scenario: verdict, metrics, energy ledger, recording and report."""
     from hilt import job, preflight
@@ -133,20 +139,23 @@ def run(
     from hilt.live import cores
 
     own.allow(*driver)
-    if seeds != 1 and (cockpit or rig != "simulated" or clock != "free"):
+    streams = cli_stream.wanted(stream, live_in, live_force, live_torque)
+    if seeds != 1 and (cockpit or rig != "simulated" or clock != "free" or streams):
         raise InputError(
-            f"--seeds {seeds} simulates many runs as fast as possible; it does not go with --rig, --cockpit or --clock; "
-            "leave them out, or leave out --seeds"
+            f"--seeds {seeds} simulates many runs as fast as possible; it does not go with --rig, --cockpit, --clock, "
+            "--stream or --live-in; leave them out, or leave out --seeds"
         )
     without_files = registry.names("rigs")
     devices = None if rig in without_files else rigfile.find(rig, *without_files)
     if cockpit:
         where = None if devices is None else str(devices)
-        cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": where}, out)
+        cli_cockpit.run({"system": target, "scenario": scenario, "settings": settings, "rig": where}, out, streams)
         return
-    if devices is not None:
-        cli_lab.run(target, scenario, settings, as_json, out, devices)
+    if devices is not None or (streams and rig == "simulated"):
+        cli_lab.run(target, scenario, settings, as_json, out, devices, streams)
         return
+    if streams:
+        raise InputError(f"--rig is {rig}, which has no rows in shared memory to stream; use --rig simulated or a rig file")
     pace = _clock(clock)
     system, values, name = job.find(target, scenario, settings)
     make_rig = registry.rig(rig)
@@ -347,7 +356,7 @@ def _reproduced(names: list[str]) -> "list[Reproduction]":
 _GROUPS = {
     "Simulate": ("run", "check", "new", "compare", "sweep", "map", "margin", "tune", "export", "list", "schema", "bound"),
     "Recordings": ("show", "replay", "cockpit"),
-    "Lab": ("doctor", "emulate", "identify", "calibrate", "sessions", "ask"),
+    "Lab": ("doctor", "emulate", "identify", "calibrate", "sessions", "ask", "stream"),
     "Papers": ("reproduce",),
 }
 

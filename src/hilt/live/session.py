@@ -37,6 +37,8 @@ from hilt.live.scribe import START, Scribe
 from hilt.metrics.tally import Timing
 from hilt.plant import joystick
 from hilt.plant.joystick import Joystick
+from hilt.record import standard
+from hilt.record.layout import describe
 
 _SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
 _number = itertools.count(1)
@@ -101,6 +103,8 @@ class Session:
             "duration": values.loop.duration,
             "rig": None if file is None else file.summary or file.robot["driver"],
             "live": self._tuning(bench).as_json(),
+            "row": describe(system.row),
+            "standard": standard.of(system, values).as_json(),
             "pid": os.getpid(),
             "claims": self._claims.names,
         }

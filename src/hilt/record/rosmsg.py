@@ -20,7 +20,7 @@ VECTOR, QUATERNION = "geometry_msgs/msg/Vector3", "geometry_msgs/msg/Quaternion"
 POSE_STAMPED, TWIST_STAMPED = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/TwistStamped"
 WRENCH_STAMPED, TRANSFORM_STAMPED = "geometry_msgs/msg/WrenchStamped", "geometry_msgs/msg/TransformStamped"
 TF_MESSAGE, JOINT_STATE = "tf2_msgs/msg/TFMessage", "sensor_msgs/msg/JointState"
-FLOAT = "std_msgs/msg/Float64"
+FLOAT, STRING = "std_msgs/msg/Float64", "std_msgs/msg/String"
 _XYZ: Fields = (("x", "float64"), ("y", "float64"), ("z", "float64"))
 
 STANDARD: Types = {
@@ -46,6 +46,7 @@ STANDARD: Types = {
         ("effort", "float64[]"),
     ),
     FLOAT: (("data", "float64"),),
+    STRING: (("data", "string"),),
 }
 
 _NUMBERS = {"f8": "float64", "i8": "int64", "u8": "uint64"}
