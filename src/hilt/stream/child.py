@@ -20,7 +20,7 @@ from hilt.host.child import command
 from hilt.live import cores
 
 START = 60.0  # s until it is ready: it may have to share the machine with a compiler
-END = 6.0  # s for its account at the end
+END = 4.0  # s for its account at the end
 NICENESS = 10
 
 

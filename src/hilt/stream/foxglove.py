@@ -134,6 +134,7 @@ class Studio:
                 max_size=ASKED_BYTES,
                 max_queue=4,
                 server_header=None,
+                close_timeout=GOODBYE,
             )
         except OSError as error:
             raise InputError(

@@ -17,6 +17,8 @@ from hilt.stream.places import LOOPBACK, Place
 from hilt.stream.rmw import Endpoint, Node
 
 KNOCK = 1.0  # s for a router to answer
+BATCHES = 16  # of 64 kB, kept for a connection
+WAIT = 20_000  # µs for one of them to become free; then messages are left out at once until the connection moves again
 
 
 def _zenoh() -> Any:
@@ -65,7 +67,8 @@ class Link:
             "listen/endpoints": [there if self.routes else f"tcp/{LOOPBACK}:0"],
             "connect/endpoints": [] if self.routes else [there],
             "scouting/multicast/enabled": False,  # nobody is looked for in the network
-            "transport/link/tx/queue/congestion_control/drop/wait_before_drop": 0,  # a slow subscriber delays no other
+            "transport/link/tx/queue/size/data": BATCHES,
+            "transport/link/tx/queue/congestion_control/drop/wait_before_drop": WAIT,
         }.items():
             config.insert_json5(key, json.dumps(value))
         return config

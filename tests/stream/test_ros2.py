@@ -1,0 +1,98 @@
+"""ROS 2 by the wire format of rmw_zenoh, checked against an independent implementation: no node of ROS 2 itself is at hand."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hilt.core import clock
+from hilt.record import cdr, rosmsg, standard
+from tests.peers import python_with
+from tests.stream.streamed import place, streamed, wanted
+
+PROGRAM = Path(__file__).parent / "listener.py"
+LONG = 60.0
+
+
+class Listener:
+    """The peer, subscribed to all topics of a session."""
+
+    def __init__(self, session, here):
+        found = standard.of(session.system, session.values)
+        name = session.system.name
+        self.topics = [cdr.row_topic(name, session.system.row), *cdr.standard_topics(name, found.frames)]
+        asked = [{"name": each.name, "type": each.type, "definition": each.definition} for each in self.topics]
+        self.process = subprocess.Popen(
+            [python_with("zenoh_ros2_sdk"), "-P", str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.tell({"port": here.port, "topics": asked})
+        assert self.process.stdout.readline() == "ready\n"
+
+    def tell(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def publish(self, name, kind, **content):
+        self.tell({"name": name, "type": kind, "definition": rosmsg.definition(kind), "content": content})
+        assert self.process.stdout.readline() == "published\n"
+
+    def end(self):
+        said, _ = self.process.communicate(timeout=LONG)
+        assert self.process.returncode == 0
+        return json.loads(said.splitlines()[-1])
+
+
+def xyz(found, order="xyz"):
+    return [[each[name] for name in order] for each in found]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A run of two jointed arms, and what the peer heard of it."""
+    python_with("zenoh_ros2_sdk")
+    here = place("ros2")
+    settings = ["loop.duration='0.5 s'"]  # 2 MB: what lies in buffers is not left out, however slow the peer is
+    with streamed(tmp_path_factory.mktemp("ros2"), "payload", "two-arms", settings, wanted(here)) as (session, said):
+        listener = Listener(session, here)
+        result = session.go()
+        clock.pause(1.0)  # the last messages are on their way
+        heard = listener.end()
+    return result, heard, listener.topics, said
+
+
+def test_an_independent_subscriber_decodes_every_row(both):
+    result, found, _, said = both
+    rows, heard = result.rows, found["heard"]["/hilt/payload"]
+    assert result.timing["rows_lost"] == 0
+    assert [each["tick"] for each in heard] == rows["tick"].tolist(), said
+    assert [each["t"] for each in heard] == rows["t"].tolist()
+    assert np.array_equal([each["x_vir"] for each in heard], rows["x_vir"])
+    assert np.array_equal([each["x_wb_cmd"]["p"] for each in heard], rows["X_WB_cmd"]["p"])
+
+
+def test_and_the_standard_messages(both):
+    result, found, *_ = both
+    heard, some = found["heard"], result.rows[::20]  # 50 Hz of 1 kHz
+    poses = [each["pose"] for each in heard["/hilt/payload/X_WB_cmd"]]
+    assert np.array_equal(xyz([each["position"] for each in poses]), some["X_WB_cmd"]["p"])
+    assert np.array_equal(xyz([each["orientation"] for each in poses], "wxyz"), some["X_WB_cmd"]["q"])
+    assert np.array_equal(xyz([each["twist"]["linear"] for each in heard["/hilt/payload/V_WB_cmd"]]), some["V_WB_cmd"]["v"])
+    wrenches = [each["wrench"] for each in heard["/hilt/payload/F_So_S"]]
+    assert np.array_equal(xyz([each["force"] for each in wrenches]), some["F_So_S"]["f"])
+    assert np.array_equal(xyz([each["torque"] for each in wrenches]), some["F_So_S"]["tau"])
+    joints = heard["/joint_states"]
+    assert joints[0]["name"] == [f"slave{arm}_joint{joint}" for arm in (1, 2) for joint in range(1, 8)]
+    assert np.array_equal([each["position"] for each in joints], some["q_arm"].reshape(len(some), -1))
+    assert {"vir", "s", "B_cmd", "S"} <= {each["child_frame_id"] for each in heard["/tf"][-1]["transforms"]}
+
+
+def test_it_lists_the_topics_with_their_types_and_agrees_on_their_hashes(both):
+    _, found, topics, _ = both
+    kinds = {each.type for each in topics}
+    assert {rosmsg.POSE_STAMPED, rosmsg.WRENCH_STAMPED, rosmsg.TWIST_STAMPED, rosmsg.TF_MESSAGE, rosmsg.JOINT_STATE} <= kinds
+    assert {name: kind for name, (kind,) in found["listed"].items() if name in {each.name for each in topics}} == {
+        each.name: each.type for each in topics
+    }
+    assert found["hashes"] == {each.type: rosmsg.type_hash(each.type, each.types) for each in topics}
