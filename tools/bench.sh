@@ -22,4 +22,5 @@ for name in freefloat_tick docking_step sweeps aerial fmi allocations start_time
     .venv/bin/python "benchmarks/$name.py" || status=1
 done
 .venv/bin/python benchmarks/lateness.py 4 || status=1 # seconds at each of three rates
+.venv/bin/python benchmarks/streams.py 4 2 || status=1 # seconds and rounds of three cases
 exit "$status"

@@ -34,7 +34,13 @@ class Session:
     """A session whose rows a test writes."""
 
     def __init__(self, name, capacity):
-        info = {"system": "made", "period": 0.001, "row": describe(ROW), "standard": Standard(1, Frames()).as_json(), "live": []}
+        info = {
+            "system": "made",
+            "period": 0.001,
+            "row": describe(ROW),
+            "standard": Standard(1, Frames()).as_json(),
+            "live": [],
+        }
         self.box, self.ring = Mailbox(name, info), RingWriter(name, ROW, capacity)
         self._row = np.zeros(1, ROW)
         self.box.show(state=LIVE, ring=name)
@@ -107,7 +113,7 @@ def own_memory(pid):
 
 
 def test_a_viewer_that_does_not_read_loses_the_oldest_and_is_told_and_memory_is_bounded():
-    """40 MB of rows beside a queue of 8 MB and the buffers of the kernel: whatever did not come was counted, and the newest came."""
+    """40 MB of rows, a queue of 8 MB and the buffers of the kernel: whatever did not come was counted, and the newest came."""
     with served("slow-viewer") as (session, child, address), subscribed(address, max_queue=1) as client:
         reads_along(client, session)
         taken = [own_memory(child.pid)]
@@ -124,7 +130,7 @@ def test_a_viewer_that_does_not_read_loses_the_oldest_and_is_told_and_memory_is_
         missing = last - ticks[0] + 1 - len(ticks)
         assert dropped == missing > 0
         assert warnings[-1]["level"] == 1
-        # The queue, and a batch of rows on its way into it: as rows, as messages, with a head for this viewer, as they lie in it.
+        # The queue, and a batch of rows on its way into it: as rows, as messages, with a head for this viewer, in it.
         assert max(taken) - taken[0] < foxglove.QUEUE_BYTES + 4 * ROWS_A_READ * ROW.itemsize
 
 
@@ -161,8 +167,8 @@ def test_nonsense_is_answered_and_forgotten():
             assert (answer["op"], answer["level"]) == ("status", 2), bad
         client.send(json.dumps({"op": "subscribe", "subscriptions": [{"id": i, "channelId": 0} for i in range(2000)]}))
         assert "1024" in json.loads(client.recv(LONG))["message"]
+        client.send("x" * (foxglove.ASKED_BYTES + 1))
         with pytest.raises(ConnectionClosed):
-            client.send("x" * (foxglove.ASKED_BYTES + 1))
             client.recv(LONG)
         with subscribed(address) as other:
             reads_along(other, session)

@@ -1,47 +1,13 @@
 """ROS 2 by the wire format of rmw_zenoh, checked against an independent implementation: no node of ROS 2 itself is at hand."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from hilt.core import clock
 from hilt.record import cdr, rosmsg, standard
 from tests.peers import python_with
+from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
-
-PROGRAM = Path(__file__).parent / "listener.py"
-LONG = 60.0
-
-
-class Listener:
-    """The peer, subscribed to all topics of a session."""
-
-    def __init__(self, session, here):
-        found = standard.of(session.system, session.values)
-        name = session.system.name
-        self.topics = [cdr.row_topic(name, session.system.row), *cdr.standard_topics(name, found.frames)]
-        asked = [{"name": each.name, "type": each.type, "definition": each.definition} for each in self.topics]
-        self.process = subprocess.Popen(
-            [python_with("zenoh_ros2_sdk"), "-P", str(PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.tell({"port": here.port, "topics": asked})
-        assert self.process.stdout.readline() == "ready\n"
-
-    def tell(self, message):
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
-
-    def publish(self, name, kind, **content):
-        self.tell({"name": name, "type": kind, "definition": rosmsg.definition(kind), "content": content})
-        assert self.process.stdout.readline() == "published\n"
-
-    def end(self):
-        said, _ = self.process.communicate(timeout=LONG)
-        assert self.process.returncode == 0
-        return json.loads(said.splitlines()[-1])
 
 
 def xyz(found, order="xyz"):
@@ -55,11 +21,14 @@ def both(tmp_path_factory):
     here = place("ros2")
     settings = ["loop.duration='0.5 s'"]  # 2 MB: what lies in buffers is not left out, however slow the peer is
     with streamed(tmp_path_factory.mktemp("ros2"), "payload", "two-arms", settings, wanted(here)) as (session, said):
-        listener = Listener(session, here)
+        name = session.system.name
+        frames = standard.of(session.system, session.values).frames
+        topics = [cdr.row_topic(name, session.system.row), *cdr.standard_topics(name, frames)]
+        peer = Peer(here, {each.name: (each.type, each.definition) for each in topics})
         result = session.go()
         clock.pause(1.0)  # the last messages are on their way
-        heard = listener.end()
-    return result, heard, listener.topics, said
+        heard = peer.end()
+    return result, heard, topics, said
 
 
 def test_an_independent_subscriber_decodes_every_row(both):
