@@ -1,8 +1,8 @@
 """Lateness of a loop on the dry lab with a Foxglove viewer beside it: none, one that reads, one that is stopped by SIGSTOP.
 
 The three cases take turns, so that a busy host disturbs all of them alike; each case's lateness is that of all its rounds. The
-aim: p99 with the stopped viewer at most 1.2 times that without one. Robot and sensor are emulated with the priority that hardware
-has, where the host permits it; the loop has the rights that it permits.
+aim: p99 with the stopped viewer at most 1.2 times that without one. Robot and sensor are emulated with the priority that
+hardware has, where the host permits it; the loop has the rights that it permits.
 
     .venv/bin/python benchmarks/streams.py [SECONDS A ROUND] [ROUNDS]
 """
