@@ -15,7 +15,7 @@ ROOT = Path(hilt.__file__).parent
 ROWS = (
     ("front", "cockpit", "cli"),
     ("systems",),
-    ("live", "lab"),
+    ("live", "stream", "lab"),
     ("sweeps", "device", "fmi"),
     ("report", "reproduce", "scene"),
     ("record", "preflight", "job", "analysis"),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The independent programs that drivers and emulators are tested against, in an environment of their own: .venv-peers (half a minute,
-# 700 MB). Tests start them as processes (tests/peers.py); where one is missing they are skipped, and a sentence says so.
+# The independent programs that drivers and emulators are tested against, in an environment of their own: .venv-peers (about a minute,
+# 1.6 GB). Tests start them as processes (tests/peers.py); where one is missing they are skipped, and a sentence says so.
 set -eu
 ENVIRONMENT=.venv-peers
 VIEWER=tests/stream/foxglove
@@ -15,7 +15,7 @@ if command -v npm >/dev/null && ! cmp -s $VIEWER/package-lock.json $VIEWER/node_
 fi
 
 if ! cmp -s requirements-peers.lock $ENVIRONMENT/requirements-peers.lock; then
-    echo "hilt test: installing the peers of the drivers (once, about half a minute)"
+    echo "hilt test: installing the peers of the drivers (once, about a minute)"
     rm -rf $ENVIRONMENT
     .venv/bin/python -m venv $ENVIRONMENT
     # Wheels only: a platform without one has no such peer, and nothing is compiled for minutes.

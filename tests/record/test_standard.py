@@ -1,10 +1,9 @@
 """Standard messages beside the rows: the same numbers, thinned by a rule, read by programs that know nothing of hilt."""
 
 import json
-import os
-import shutil
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,10 +124,8 @@ print(json.dumps({name: store.hash_rihs01(name) for name in asked["names"]}))
 
 
 def test_rerun_shows_transforms_and_poses(docking, tmp_path):
-    """Opt-in: its wheel takes 800 MB. HILT_RERUN is its command."""
-    rerun = os.environ.get("HILT_RERUN") or shutil.which("rerun")
-    if rerun is None:
-        pytest.skip("rerun was not found: pip install rerun-sdk, and set HILT_RERUN to its command")
+    """By its loader, from its command line."""
+    rerun = Path(python_with("rerun")).with_name("rerun")
     run, *_ = docking
     subprocess.run([rerun, "mcap", "convert", run.recording, "-o", tmp_path / "run.rrd"], check=True, capture_output=True)
     said = subprocess.run(

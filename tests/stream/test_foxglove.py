@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import struct
+import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +17,8 @@ from websockets.sync.client import connect
 
 from hilt.core import clock
 from hilt.core.faults import InputError
-from hilt.live.mailbox import LIVE, OFF, Mailbox
+from hilt.live import station
+from hilt.live.mailbox import LIVE, OFF, Mailbox, Sender
 from hilt.live.ring import RingWriter
 from hilt.record.layout import describe
 from hilt.record.standard import Frames, Standard
@@ -204,3 +207,24 @@ def test_a_killed_or_stopped_stream_is_one_sentence_at_the_end():
     with served("stopped") as (_, child, _):
         os.kill(child.pid, signal.SIGSTOP)
         assert "hung and was killed" in child.end()
+
+
+def test_a_session_that_runs_already_can_be_joined_and_left(tmp_path):
+    """A station, as the cockpit starts one; Ctrl-C leaves it as it is."""
+    name, here = station.launch({"system": "freefloat", "out": str(tmp_path)}), place("foxglove")
+    sender = Sender(name)
+    command = [sys.executable, "-m", "hilt.cli.main", "stream", name, f"foxglove@{here.address}"]
+    joined = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert joined.stderr.readline() == f"Foxglove: ws://{here.address}\n"
+        with connect(f"ws://{here.address}", subprotocols=PROTOCOL) as client:
+            assert json.loads(client.recv(LONG))["name"] == "hilt freefloat"
+        joined.send_signal(signal.SIGINT)
+        _, said = joined.communicate(timeout=LONG)
+        assert said.startswith("Foxglove: 0 messages")
+        assert joined.returncode == 0
+        assert sender.alive
+    finally:
+        joined.kill()
+        sender.wait(sender.quit(), LONG)
+        sender.close()
