@@ -59,8 +59,14 @@ def main():
         listed = dict(get_topic_names_and_types(router_port=asked["port"], timeout=2.0))
     print("ready", flush=True)
     publishers = {}
-    for line in sys.stdin:  # what it is to publish
+    for line in sys.stdin:  # what it is to wait for, or to publish
         order = json.loads(line)
+        if "count" in order:
+            end = time.monotonic() + 60.0
+            while len(heard[order["name"]]) < order["count"] and time.monotonic() < end:
+                time.sleep(0.01)
+            print("waited", flush=True)
+            continue
         name, kind = order["name"], order["type"]
         if name not in publishers:
             own, others = split(order["definition"], kind)

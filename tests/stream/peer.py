@@ -22,9 +22,21 @@ class Peer:
         self.tell({"port": here.port, "topics": asked})
         assert self.process.stdout.readline() == "ready\n"
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
     def tell(self, message):
         self.process.stdin.write(json.dumps(message) + "\n")
         self.process.stdin.flush()
+
+    def wait(self, name, count):
+        """Until so many messages of a topic have come; a minute at most."""
+        self.tell({"name": name, "count": count})
+        assert self.process.stdout.readline() == "waited\n"
 
     def publish(self, name, kind, **content):
         self.tell({"name": name, "type": kind, "definition": rosmsg.definition(kind), "content": content})

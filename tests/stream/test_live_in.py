@@ -27,9 +27,9 @@ HAND, SPEED = "/hilt/payload/operator", "/hilt/payload/set/operator/speed"
 def run(folder, do):
     """A run that ends when `do(peer, session)`, in another thread, brings it about; what the peer heard then."""
     here = place("ros2")
-    with streamed(folder, "payload", "two-arms", OPERATED, wanted(live_in=here, force=20.0, torque=2.0)) as (session, said):
-        text = rosmsg.definition(rosmsg.STRING)
-        peer = Peer(here, {"/hilt/payload/refused": (rosmsg.STRING, text)})
+    asked = wanted(live_in=here, force=20.0, torque=2.0)
+    refused = {"/hilt/payload/refused": (rosmsg.STRING, rosmsg.definition(rosmsg.STRING))}
+    with streamed(folder, "payload", "two-arms", OPERATED, asked) as (session, said), Peer(here, refused) as peer:
         trouble = []
 
         def helper():
@@ -38,9 +38,7 @@ def run(folder, do):
                 do(peer, session)
             except BaseException:
                 trouble.append(traceback.format_exc())
-                sender = mailbox.Sender(session.box.name)
-                sender.stop()
-                sender.close()
+                stop(session)
 
         thread = threading.Thread(target=helper)
         thread.start()
@@ -49,6 +47,12 @@ def run(folder, do):
         found = peer.end()
     assert not trouble, trouble[0]
     return result, [each["data"] for each in found["heard"].get("/hilt/payload/refused", ())], said
+
+
+def stop(session):
+    sender = mailbox.Sender(session.box.name)
+    sender.wait(sender.stop(), 20.0)
+    sender.close()
 
 
 def newest(session):
@@ -77,9 +81,7 @@ def test_a_wrench_steers_a_value_is_set_and_what_is_outside_the_limits_is_refuse
             bad()
             at = newest(session)["t"]
             until(lambda at=at: newest(session)["t"] > at + 0.4)  # longer than the patience of the dead man's switch
-        sender = mailbox.Sender(session.box.name)
-        sender.wait(sender.stop(), 20.0)
-        sender.close()
+        stop(session)
 
     def steer(peer, session):
         peer.wrench(HAND, (10.0, -5.0, 0.0), (0.0, 0.0, 0.5))

@@ -1,10 +1,18 @@
 """ROS 2 by the wire format of rmw_zenoh, checked against an independent implementation: no node of ROS 2 itself is at hand."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from hilt.core import clock
 from hilt.record import cdr, rosmsg, standard
+from hilt.stream.link import Link
+from hilt.stream.rmw import Endpoint
+from tests.e2e.lab import stop
 from tests.peers import python_with
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
@@ -24,10 +32,12 @@ def both(tmp_path_factory):
         name = session.system.name
         frames = standard.of(session.system, session.values).frames
         topics = [cdr.row_topic(name, session.system.row), *cdr.standard_topics(name, frames)]
-        peer = Peer(here, {each.name: (each.type, each.definition) for each in topics})
-        result = session.go()
-        clock.pause(1.0)  # the last messages are on their way
-        heard = peer.end()
+        with Peer(here, {each.name: (each.type, each.definition) for each in topics}) as peer:
+            result = session.go()
+            peer.wait("/hilt/payload", len(result.rows))
+            for each in ("/tf", "/joint_states", *(f"/hilt/payload/{name}" for name in ("X_WB_cmd", "V_WB_cmd", "F_So_S"))):
+                peer.wait(each, len(result.rows[::20]))
+            heard = peer.end()
     return result, heard, topics, said
 
 
@@ -65,3 +75,52 @@ def test_it_lists_the_topics_with_their_types_and_agrees_on_their_hashes(both):
         each.name: each.type for each in topics
     }
     assert found["hashes"] == {each.type: rosmsg.type_hash(each.type, each.types) for each in topics}
+
+
+SUBSCRIBER = """
+import sys, threading
+from hilt.record import rosmsg
+from hilt.stream.link import Link
+from hilt.stream.places import Place
+from hilt.stream.rmw import Endpoint
+heard = []
+link = Link(Place("ros2", "127.0.0.1", int(sys.argv[1])), "subscriber")
+topic = Endpoint(link.domain, "/x", rosmsg.FLOAT, rosmsg.STANDARD)
+link.subscriber(topic, lambda data: heard.append(int.from_bytes(data[:8], "little")))
+print("ready", flush=True)
+sys.stdin.readline()
+print(len(heard), heard[0], heard[-1], flush=True)
+link.close()
+"""
+MESSAGES, BYTES = 600, 1 << 16  # 39 MB: more than the kernel keeps for a connection
+
+
+def test_a_stopped_subscriber_loses_messages_and_another_one_does_not():
+    here = place("ros2")
+    link = Link(here, "publisher")
+    publisher = link.publisher(Endpoint(link.domain, "/x", rosmsg.FLOAT, rosmsg.STANDARD))
+    command = [sys.executable, "-c", SUBSCRIBER, str(here.port)]
+    stopped, well = (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for _ in range(2)
+    )
+    try:
+        assert [each.stdout.readline() for each in (stopped, well)] == ["ready\n"] * 2
+        stop(stopped.pid)
+        for number in range(MESSAGES):
+            publisher.put(number.to_bytes(8, "little") + bytes(BYTES))
+            clock.pause(0.002)
+        clock.pause(1.0)
+        well.stdin.write("\n")
+        count, first, last = map(int, well.stdout.readline().split())
+        assert count == last - first + 1, "every message from the first one on"
+        assert last == MESSAGES - 1
+        os.kill(stopped.pid, signal.SIGCONT)
+        clock.pause(1.0)
+        stopped.stdin.write("\n")
+        count, first, _ = map(int, stopped.stdout.readline().split())
+        assert count < MESSAGES - first
+    finally:
+        for each in (stopped, well):
+            each.kill()
+            each.communicate()
+        link.close()

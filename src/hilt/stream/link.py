@@ -18,7 +18,7 @@ from hilt.stream.rmw import Endpoint, Node
 
 KNOCK = 1.0  # s for a router to answer
 BATCHES = 16  # of 64 kB, kept for a connection
-WAIT = 20_000  # µs for one of them to become free; then messages are left out at once until the connection moves again
+WAIT = 250_000  # µs for one of them to become free; then messages are left out at once until the connection moves again
 
 
 def _zenoh() -> Any:
