@@ -4,23 +4,33 @@ import json
 import os
 import signal
 import subprocess
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import SHORT, patient_rig, stop
+from tests.e2e.lab import patient_rig, stop
 from tests.peers import ROOT, node_with
 from tests.stream.streamed import place, streamed, wanted
 
 FOLDER = ROOT / "tests" / "stream" / "foxglove"
 LONG = 60.0
+FAR = "frames.gap='60 mm'"  # nothing is touched within these runs: a host that stalls in a contact would end them
 
 
 @pytest.fixture(scope="module")
 def facility():
+    """More patient than the others: what is tested here is what arrives, not when."""
     node_with(FOLDER)
-    with running_facility(patient_rig(), list(SHORT)) as found:
+    rig = patient_rig(missed=100_000, lateness=20.0)
+    patience = {
+        "robot": {**rig.robot, "patience": 5000},
+        "sensor": {**rig.sensor, "frozen": "20 s", "stale": "20 s"},
+        "facility": rig.facility.model_copy(update={"late_limit": 5000}),
+    }
+    with running_facility(rig.model_copy(update=patience), [FAR, "loop.duration='8 s'"]) as found:
         yield found
 
 
@@ -40,7 +50,7 @@ class Viewer:
 
 
 def run(facility, folder, here, do=lambda: None, duration="2 s"):
-    settings = [SHORT[0], "collisions=1000", f"loop.duration='{duration}'"]
+    settings = [FAR, "collisions=1000", f"loop.duration='{duration}'"]
     facility.control.clear()
     facility.control.live(False)
     facility.control.restart()
@@ -103,3 +113,22 @@ def test_a_stopped_viewer_costs_no_row(facility, tmp_path):
     assert result.timing["rows"] == len(result.rows)
     assert "Foxglove: " in said[-1]
     viewers[0].process.communicate(timeout=LONG)
+
+
+def streams():
+    """Streams that this process has started."""
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            ours = int((each / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid()
+            if ours and b"hilt.stream.foxglove" in (each / "cmdline").read_bytes():
+                yield int(each.name)
+
+
+@pytest.mark.parametrize(
+    ("do", "words"), [(stop, "hung and was killed"), (lambda pid: os.kill(pid, signal.SIGKILL), "ended during the run")]
+)
+def test_a_stopped_or_killed_stream_costs_no_row(facility, tmp_path, do, words):
+    result, said = run(facility, tmp_path, place("foxglove"), lambda: [do(pid) for pid in streams()], "1 s")
+    assert result.fault is None
+    assert result.timing["rows_lost"] == 0
+    assert words in said[-1]

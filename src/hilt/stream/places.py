@@ -37,20 +37,24 @@ def _place(text: str, option: str, kinds: tuple[str, ...]) -> Place:
     kind, _, address = text.partition("@")
     if kind not in kinds:
         raise InputError(f"{option} is {text!r}; known are {', '.join(kinds)}; write for example {option} {kinds[0]}")
-    host, colon, digits = (
-        (address or LOOPBACK).rpartition(":") if address.rpartition("]")[2].count(":") == 1 else (address, "", "")
-    )
-    host = host.strip("[]") or LOOPBACK
+    example = f"write for example {kind}@{LOOPBACK}:{PORTS[kind]}"
     try:
+        host, port = _split(address or LOOPBACK)
         host = str(ipaddress.ip_address(LOOPBACK if host == "localhost" else host))
-        port = int(digits) if colon else PORTS[kind]
+        number = int(port) if port else PORTS[kind]
     except ValueError:
         raise InputError(
-            f"{option} has the address {address!r}; it must be an IP address of this machine, with or without a port; "
-            f"write for example {kind}@{LOOPBACK}:{PORTS[kind]}"
+            f"{option} has the address {address!r}; it must be an IP address, with or without a port; {example}"
         ) from None
-    if not 0 < port < 65536:
-        raise InputError(
-            f"{option} has the port {port}; it must be 1 to 65535; write for example {kind}@{LOOPBACK}:{PORTS[kind]}"
-        )
-    return Place(kind, host, port)
+    if not 0 < number < 65536:
+        raise InputError(f"{option} has the port {number}; it must be 1 to 65535; {example}")
+    return Place(kind, host, number)
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Address and port; one with colons of its own stands in brackets if a port follows."""
+    if address.startswith("["):
+        host, _, port = address[1:].partition("]")
+        return host, port.removeprefix(":")
+    host, _, port = address.partition(":") if address.count(":") == 1 else (address, "", "")
+    return host, port
