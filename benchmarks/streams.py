@@ -22,13 +22,14 @@ import numpy as np
 
 from hilt import job
 from hilt.device import rigfile
+from hilt.device.rigfile import RigFile
 from hilt.host import realtime
 from hilt.lab.dry.facility import running_facility
 from hilt.live.session import Session
 from hilt.stream.places import LOOPBACK, Place
 from hilt.stream.streams import Wanted, streaming
 
-SECONDS, ROUNDS = 6.0, 3
+SECONDS, ROUNDS = 6.0, 3  # the contact comes after 6.25 s: what is measured is the loop and not the controller
 WARM_UP = 50  # rows
 AIM = 1.2
 CASES = ("none", "reading", "stopped")
@@ -68,7 +69,7 @@ def _viewer(place: Place, case: str) -> subprocess.Popen[str]:
 def once(facility: Any, case: str, seconds: float, folder: Path) -> tuple[np.ndarray, dict[str, Any], list[str]]:
     """Lateness of each row in microseconds, the run's timing, and what its stream said."""
     rig, said = facility.rig, list[str]()
-    settings = ["frames.gap='15 mm'", "collisions=100000", f"loop.duration='{seconds} s'"]
+    settings = ["collisions=100000", f"loop.duration='{seconds} s'"]
     facility.control.restart()
     place, viewer = _place(), None
     session = Session(*job.find("docking", "table1", [*rig.settings("docking"), *settings]), folder, rig)
@@ -90,11 +91,24 @@ def once(facility: Any, case: str, seconds: float, folder: Path) -> tuple[np.nda
     return 1e6 * result.rows["lateness"][WARM_UP:], {**result.timing, "fault": result.fault and result.fault.sentence}, said
 
 
+def _patient(rig: RigFile) -> RigFile:
+    """Lateness is measured here and ends no run, not even on a busy host."""
+    assert rig.facility is not None
+    return rig.model_copy(
+        update={
+            "lab": rig.lab.model_copy(update={"lateness": 2.0, "missed": 100_000}),
+            "robot": {**rig.robot, "patience": 500},
+            "sensor": {**rig.sensor, "stale": "2 s"},
+            "facility": rig.facility.model_copy(update={"late_limit": 500}),
+        }
+    )
+
+
 def main(seconds: float, rounds: int) -> int:
-    rig = rigfile.load(rigfile.find("dry-lab"))
+    rig = _patient(rigfile.load(rigfile.find("dry-lab")))
     late: dict[str, list[np.ndarray]] = {case: [] for case in CASES}
     lost, faults, accounts, rights = dict.fromkeys(CASES, 0), list[str](), list[str](), None
-    with tempfile.TemporaryDirectory() as folder, running_facility(rig, ["frames.gap='15 mm'"]) as facility:
+    with tempfile.TemporaryDirectory() as folder, running_facility(rig, []) as facility:
         for pid in facility.pids.values():
             for thread in Path(f"/proc/{pid}/task").iterdir():
                 with suppress(OSError):
