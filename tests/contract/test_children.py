@@ -8,7 +8,7 @@ import pytest
 import hilt
 from hilt.core import signals
 from hilt.core.faults import InputError
-from hilt.lab.dry.facility import Device
+from hilt.host.asked import Asked
 from hilt.live import station
 from hilt.live.recorder import RecorderProcess
 from hilt.live.ring import RingWriter
@@ -37,7 +37,7 @@ def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
 
 @pytest.mark.parametrize("name", ["robot", "sensor"])
 def test_the_emulators_import_nothing_from_the_working_folder(working_folder, name):
-    device = Device(name)
+    device = Asked(name, f"hilt.lab.dry.{name}", "start it again")
     with pytest.raises(InputError):  # it has come far enough to refuse, or to fall over, a configuration that is none
         device.hear(device.tell("[]"), 60.0)
     device.end()

@@ -1,26 +1,21 @@
-"""Inside an emulator's process: the first line configures it, then it answers line by line.
+"""Inside an emulator's process: the first line configures it, then it answers line by line (host/asked.py).
 
-    {"rig": …, "settings": …, …}        the first line; it answers {"pid": …} or {"error": "one sentence"}
-    drop=0.1                            a switch: of the line (probabilities, delay_time) or of the device
-    next.drop=3                         the next three packets have this fault
-    clear                               clear all faults of device and line
-    status                              counters, as JSON
-
-Each line starts with a number, which is repeated in the answer. It ends with its parent: at end of input, or on SIGTERM.
+{"rig": …, "settings": …, …}        the first line
+drop=0.1                            a switch: of the line (probabilities, delay_time) or of the device
+next.drop=3                         the next three packets have this fault
+clear                               clear all faults of device and line
+status                              counters, as JSON
 """
 
-import gc
-import json
 import os
-import signal
-import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from hilt.core.faults import InputError
 from hilt.device.line import FAULTS
+from hilt.host import asked
 
 PRIORITY = 40
 
@@ -86,16 +81,6 @@ def obey(line: str, device: Any, switches: Switches, actions: dict[str, Callable
     return {}
 
 
-def _say(number: str, answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps({"number": int(number), **answer}) + "\n")
-    sys.stdout.flush()
-
-
-def _end(*_: Any) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(0)
-
-
 def _take_priority() -> None:
     """Real-time priority like a device, if the host permits: below the kernel's interrupts (50) and hilt's loop. All threads,
     since they share the interpreter's lock; not before everything is compiled."""
@@ -106,27 +91,4 @@ def _take_priority() -> None:
 
 def live(run: Callable[[dict[str, Any]], Any]) -> None:
     """Main function of an emulator's process. `run(config)` is a context manager that yields a function from line to answer."""
-    signal.signal(signal.SIGTERM, _end)
-    sys.setswitchinterval(2e-4)  # [s]: the device must not wait for a thread that writes a file
-    number, _, line = sys.stdin.readline().partition(" ")
-    if not line:
-        return
-    try:
-        with run(json.loads(line)) as answer:
-            gc.freeze()
-            _take_priority()
-            _say(number, {"pid": os.getpid()})
-            _converse(answer, iter(sys.stdin.readline, ""))
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # already ending
-    except (InputError, OSError) as error:
-        _say(number, {"error": str(error)})
-        sys.exit(2)
-
-
-def _converse(answer: Callable[[str], dict[str, Any]], lines: Iterable[str]) -> None:
-    for numbered in lines:
-        number, _, line = numbered.strip().partition(" ")
-        try:
-            _say(number, answer(line))
-        except InputError as error:
-            _say(number, {"error": str(error)})
+    asked.converse(run, _take_priority)

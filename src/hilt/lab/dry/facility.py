@@ -8,12 +8,9 @@ Each has its own clock and ends with its parent. Faults can be injected while it
 
 import json
 import os
-import select
 import signal
-import subprocess
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,102 +18,17 @@ from hilt.core import clock, scenario
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.device.rigfile import RigFile
-from hilt.host import child, shared
+from hilt.host import shared
+from hilt.host.asked import Asked
 from hilt.lab.dry import robot, world
 from hilt.lab.dry.control import ControlServer, FacilityControl, name_of
 
 START_LIMIT = 120.0  # [s] until a process is ready: it may have to compile
-ANSWER_LIMIT = 2.0  # [s]
-END_LIMIT = 5.0  # [s]
 DEVICES = ("robot", "sensor")
 LOOK = 0.1  # [s] between two checks of the processes
 REPORT = 1.0  # [s] between two status lines
 
 Watch = Callable[[str], None]
-
-
-class Device:
-    """Handle of an emulator's process."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        # In its own session: the terminal's interrupt goes to the parent, which ends both in order.
-        self._child = subprocess.Popen(
-            child.command(f"hilt.lab.dry.{name}"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self._in: Any = self._child.stdin
-        self._out: Any = self._child.stdout
-        self._rest, self._number = b"", 0
-        self._lock = threading.Lock()
-        self.pid = self._child.pid
-
-    @property
-    def ended(self) -> str:
-        """How the process ended, in words; empty while it runs."""
-        code = self._child.poll()
-        if code is None:
-            return ""
-        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        return f"the {self.name}'s process has ended {how}; start the facility again"
-
-    def ask(self, line: str, seconds: float = ANSWER_LIMIT) -> dict[str, Any]:
-        """The answer to a line; an InputError if it is refused or there is no answer."""
-        with self._lock:
-            return self.hear(self.tell(line), seconds)
-
-    def tell(self, line: str) -> int:
-        """Send a line; returns its number."""
-        self._number += 1
-        try:
-            self._in.write(f"{self._number} {line}\n".encode())
-            self._in.flush()
-        except (OSError, ValueError):
-            raise InputError(self._why()) from None
-        return self._number
-
-    def hear(self, number: int, seconds: float) -> dict[str, Any]:
-        """The answer to a line by its number; answers that nobody waits for are skipped."""
-        until = clock.now() + seconds
-        while (answer := self._next(until))["number"] != number:
-            pass
-        if "error" in answer:
-            raise InputError(answer["error"])
-        return {key: value for key, value in answer.items() if key != "number"}
-
-    def _next(self, until: float) -> dict[str, Any]:
-        while b"\n" not in self._rest:
-            ready, _, _ = select.select([self._out], [], [], max(until - clock.now(), 0.0))
-            if not ready:
-                raise InputError(f"the {self.name}'s process does not answer; check whether it was stopped")
-            data = os.read(self._out.fileno(), 1 << 16)
-            if not data:
-                raise InputError(self._why())
-            self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def _why(self) -> str:
-        """Its pipes are closed: it has ended or is about to end."""
-        with suppress(subprocess.TimeoutExpired):
-            self._child.wait(END_LIMIT)
-        return self.ended or f"the {self.name}'s process is ending"
-
-    def end(self) -> None:
-        """End it, by end of input if it reacts soon. Safe to call twice."""
-        with suppress(OSError):
-            self._in.close()
-        with suppress(ProcessLookupError):
-            self._child.send_signal(signal.SIGCONT)  # a stopped one cannot end
-        for insist in (self._child.terminate, self._child.kill, lambda: None):
-            with suppress(subprocess.TimeoutExpired):
-                self._child.wait(END_LIMIT)
-                break
-            insist()
-        self._out.close()
 
 
 class Facility:
@@ -136,9 +48,10 @@ class Facility:
             "live": live,
         }
         self._server = ControlServer(name_of(rig), self.obey)
-        self._devices: dict[str, Device] = {}
+        self._devices: dict[str, Asked] = {}
         try:
-            self._devices = {name: Device(name) for name in DEVICES}
+            again = "start the facility again"
+            self._devices = {name: Asked(name, f"hilt.lab.dry.{name}", again) for name in DEVICES}
             first = [(device, device.tell(json.dumps(config))) for device in self._devices.values()]
             for device, number in first:
                 device.hear(number, START_LIMIT)

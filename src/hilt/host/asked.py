@@ -1,0 +1,149 @@
+"""A process of hilt's own that is asked line by line: the handle of its parent, and the conversation inside it.
+
+    1 {"rig": …}   the first line configures it; it answers {"number": 1, "pid": …} or {"number": 1, "error": "one sentence"}
+    2 status       every other line is numbered too, and the number is repeated in the answer, as JSON
+
+It ends with its parent: at end of input, or on SIGTERM.
+"""
+
+import gc
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host import child
+
+ANSWER_LIMIT = 2.0  # [s]
+END_LIMIT = 5.0  # [s]
+
+
+class Asked:
+    """Handle of such a process; `name` is what it is called in sentences, `advice` what to do when it has ended by itself."""
+
+    def __init__(self, name: str, module: str, advice: str) -> None:
+        self.name, self._advice = name, advice
+        # In its own session: the terminal's interrupt goes to the parent, which ends both in order.
+        self._child = subprocess.Popen(
+            child.command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._in: Any = self._child.stdin
+        self._out: Any = self._child.stdout
+        self._rest, self._number = b"", 0
+        self._lock = threading.Lock()
+        self.pid = self._child.pid
+
+    @property
+    def ended(self) -> str:
+        """How the process ended, in words; empty while it runs."""
+        code = self._child.poll()
+        if code is None:
+            return ""
+        how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        return f"the {self.name}'s process has ended {how}; {self._advice}"
+
+    def ask(self, line: str, seconds: float = ANSWER_LIMIT) -> dict[str, Any]:
+        """The answer to a line; an InputError if it is refused or there is no answer."""
+        with self._lock:
+            return self.hear(self.tell(line), seconds)
+
+    def tell(self, line: str) -> int:
+        """Send a line; returns its number."""
+        self._number += 1
+        try:
+            self._in.write(f"{self._number} {line}\n".encode())
+            self._in.flush()
+        except (OSError, ValueError):
+            raise InputError(self._why()) from None
+        return self._number
+
+    def hear(self, number: int, seconds: float) -> dict[str, Any]:
+        """The answer to a line by its number; answers that nobody waits for are skipped."""
+        until = clock.now() + seconds
+        while (answer := self._next(until))["number"] != number:
+            pass
+        if "error" in answer:
+            raise InputError(answer["error"])
+        return {key: value for key, value in answer.items() if key != "number"}
+
+    def _next(self, until: float) -> dict[str, Any]:
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._out], [], [], max(until - clock.now(), 0.0))
+            if not ready:
+                raise InputError(f"the {self.name}'s process does not answer; check whether it was stopped")
+            data = os.read(self._out.fileno(), 1 << 16)
+            if not data:
+                raise InputError(self._why())
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _why(self) -> str:
+        """Its pipes are closed: it has ended or is about to end."""
+        with suppress(subprocess.TimeoutExpired):
+            self._child.wait(END_LIMIT)
+        return self.ended or f"the {self.name}'s process is ending"
+
+    def end(self) -> None:
+        """End it, by end of input if it reacts soon. Safe to call twice."""
+        with suppress(OSError):
+            self._in.close()
+        with suppress(ProcessLookupError):
+            self._child.send_signal(signal.SIGCONT)  # a stopped one cannot end
+        for insist in (self._child.terminate, self._child.kill, lambda: None):
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(END_LIMIT)
+                break
+            insist()
+        self._out.close()
+
+
+def _say(number: str, answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"number": int(number), **answer}) + "\n")
+    sys.stdout.flush()
+
+
+def _end(*_: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(0)
+
+
+def converse(run: Callable[[dict[str, Any]], Any], ready: Callable[[], None] = lambda: None) -> None:
+    """Main function of the process. `run(config)` is a context manager that yields a function from line to answer; `ready` is
+    called once it is configured, before it says so."""
+    signal.signal(signal.SIGTERM, _end)
+    sys.setswitchinterval(2e-4)  # [s]: the device must not wait for a thread that writes a file
+    number, _, line = sys.stdin.readline().partition(" ")
+    if not line:
+        return
+    try:
+        with run(json.loads(line)) as answer:
+            gc.freeze()
+            ready()
+            _say(number, {"pid": os.getpid()})
+            _answer(answer, iter(sys.stdin.readline, ""))
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # already ending
+    except (InputError, OSError) as error:
+        _say(number, {"error": str(error)})
+        sys.exit(2)
+
+
+def _answer(answer: Callable[[str], dict[str, Any]], lines: Iterable[str]) -> None:
+    for numbered in lines:
+        number, _, line = numbered.strip().partition(" ")
+        try:
+            _say(number, answer(line))
+        except InputError as error:
+            _say(number, {"error": str(error)})
