@@ -20,6 +20,7 @@ from hilt.core import diagram, methods, outline, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
 from hilt.core.meter import NO_FIGURES, Meter
+from hilt.core.pairing import Pairing
 from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
 from hilt.core.verdict import Verdict
 
@@ -104,7 +105,7 @@ class System:
         views.scene       draw(scenario) -> scene.Drawing
         views.frames      frames(scenario) -> record.standard.Frames: frames and joints that the signals alone do not tell
         views.presets     PRESETS: plots of the cockpit
-        views.delays      table(scenario) -> seconds by name: where the loop loses time
+        views.delays      table(scenario) -> seconds by name: where the loop loses time; measured(result) -> more rows, in words
         views.bound       bound(scenario): the limit that no method can beat, for `hilt bound`
         analysis.edges    limits, keys that matter, closed forms: where the loop fails (sweeps/edges.py)
         analysis.compliance  fit(t, motor, force, …): how a robot bends, from a tap test (lab/compliance.py)
@@ -131,6 +132,7 @@ class System:
     methods: Methods | None = None
     watched_ports: dict[str, str] = field(default_factory=dict)  # shown beside the balance, not part of it
     judge: Callable[[Any], Verdict] | None = None  # of a result: whether it met the scenario's goal
+    pairing: Callable[[Any], Pairing | None] = nothing  # of a scenario: how two robots make its motion; None for one robot
     row: np.dtype = field(init=False)
     _diagrams: dict[Any, Diagram] = field(init=False, repr=False, compare=False)
     _many: dict[Any, Callable[..., None]] = field(init=False, repr=False, compare=False)

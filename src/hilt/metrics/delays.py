@@ -16,6 +16,7 @@ WORDS = {
     "integrator": "force held over a tick, integrator",
     "robot_dead_time": "robot, dead time",
     "robot_response": "robot, response 2ζ/ω_n",
+    "other_robot": "set-points for the robot that is not the clock",
     "lead": "lead of the set-point",
     "whole": "whole loop",
 }

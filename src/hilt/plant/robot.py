@@ -59,15 +59,15 @@ class Robot(Section):
         lag = own - self.pure(own) if "second-order" in self.kind else 0.0
         return 2.0 * self.damping_ratio / lag if lag > 0.0 else 0.0
 
-    def check(self, own: float, period: float) -> None:
+    def check(self, own: float, period: float, name: str = "robot") -> None:
         """`own` is the robot's own lag, which may be less than the scenario's, part of which is the sensor's."""
         if "second-order" in self.kind and own <= self.pure(own):
             raise Unfit(
-                f"robot.delay leaves {own:g} s for a {self.kind} robot, which needs more than its pure delay of "
-                f"{self.pure(own):g} s; raise robot.delay",
-                "robot.delay",
+                f"{name}.delay leaves {own:g} s for a {self.kind} robot, which needs more than its pure delay of "
+                f"{self.pure(own):g} s; raise {name}.delay",
+                f"{name}.delay",
             )
-        check_fits(self.pure(own) + self.jitter, period, "robot.delay")
+        check_fits(self.pure(own) + self.jitter, period, f"{name}.delay")
 
 
 def check_fits(seconds: float, period: float, key: str) -> None:
@@ -186,7 +186,7 @@ def _pack(p: np.record, response: RobotResponse, loop: Cycle) -> None:
 
 
 @jit
-def _reset(sig, x, p):
+def robot_reset(sig, x, p):
     """Already moving at the set-point's first velocity, with its steady lag; or at rest."""
     position, q = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q)
     v, w = vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w)
@@ -240,6 +240,6 @@ ROBOT = StageKind(
         gamma=("f8", (2, 2)),
     ),
     pack=_pack,
-    reset=_reset,
+    reset=robot_reset,
     looks_back=lambda p: p["samples"] + p["jitter"],
 )

@@ -12,6 +12,8 @@ def section(result: Result) -> str:
     if not rows:
         return ""
     rows.append((f"<b>{delays.WORDS['whole']}</b>", f"<b>{_ms(found['whole'])}</b>"))
+    measured = getattr(result.system.part("views.delays"), "measured", None)
+    rows += measured(result) if measured is not None else []
     none = [delays.WORDS[name] for name, seconds in found.items() if seconds == 0.0]
     rest = f"<p class='sub'>Nothing is lost in: {'; '.join(none)}.</p>" if none else ""
     return table(("part", "delay at low frequency"), rows) + rest

@@ -1,7 +1,7 @@
 """The signal table; see table.py. The order of the imports is the order of the table."""
 
 # isort: off
-from hilt.core.signals import common as common, payload as payload, aerial as aerial, twin as twin
+from hilt.core.signals import common as common, pair as pair, payload as payload, aerial as aerial, twin as twin
 from hilt.core.signals.table import (
     FAULT as FAULT,
     FLOAT as FLOAT,

@@ -16,6 +16,7 @@ from hilt.core.faults import Unfit
 from hilt.core.guard import GUARD, Guarded
 from hilt.core.ledger import kinetic_energy
 from hilt.core.methods import Method
+from hilt.core.pairing import Pairing
 from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
 from hilt.core.system import Live, Methods, System
@@ -23,7 +24,7 @@ from hilt.core.units import Count, Direction, Metre3, MetrePerSecond, Newton, Po
 from hilt.maths import so3
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED
-from hilt.plant.robot import ROBOT, RobotResponse, check_fits
+from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
 from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.systems.docking.analysis.rehearse import rehearsed_clock
@@ -46,6 +47,7 @@ from hilt.systems.docking.twin.bias import TWIN_BIAS
 from hilt.systems.docking.twin.prior import UNLIMITED_COMMANDS, CommandLimits, Prior
 from hilt.systems.docking.twin.tick import twin_blocks, uses_twin
 from hilt.systems.docking.two_bodies import TWO_BODIES, FreeBody, TwoBodies
+from hilt.systems.docking.two_robots import TWO_ROBOTS, Pair, TwoRobots
 
 
 class Approach(Section):
@@ -90,7 +92,7 @@ class Docking(Scenario):
 
     ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` includes that of the sensor
 
-    WORLD = ("frames", "rod", "contact", "robot", "encoder", "sensor")
+    WORLD = ("frames", "rod", "contact", "robot", "target_robot", "pair", "encoder", "sensor")
 
     system: Literal["docking"] = "docking"
     dof: Literal[1, 6] = 1
@@ -101,6 +103,8 @@ class Docking(Scenario):
     rod: Rod = Rod()
     contact: Contact
     robot: GivingRobot
+    target_robot: Robot | None = Field(default=None, description="robot that carries the target; the servicer's is robot")
+    pair: Pair = Pair()
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
     force_filter: LowPass = LowPass()
@@ -120,6 +124,46 @@ class Docking(Scenario):
     def robot_lag(self) -> float:
         """The robot's part of the total delay `robot.delay`; the rest is the sensor's."""
         return 0.0 if self.robot.kind == "ideal" else self.robot.delay - self.sensor.delay
+
+    @property
+    def pairing(self) -> Pairing | None:
+        """How two robots make the relative motion together; None with one robot."""
+        robot, pair = self.target_robot, self.pair
+        if robot is None:
+            return None
+        share = self.servicer.mass / (self.servicer.mass + self.target.mass) if pair.share == "masses" else pair.share
+        lag = 0.0 if robot.kind == "ideal" else robot.delay - self.sensor.delay
+        lags = {"servicer": self.robot_lag, "target": lag}
+        sensor = self.sensor.position, self.sensor.attitude
+        return Pairing("servicer", "target", pair.clock, share, lags, pair.cycle, self.loop.period, pair.slack, sensor)
+
+    @property
+    def two_robots(self) -> TwoRobots | None:
+        pairing, robot = self.pairing, self.target_robot
+        if pairing is None or robot is None:
+            return None
+        moving = robot.model_copy(update={"start_at_rest": self.robot.start_at_rest})
+        return TwoRobots(self.robot, moving, pairing, self.pair.phase, self.pair.drift, self.rotates)
+
+    @property
+    def with_one_robot(self) -> "Docking":
+        """The same with one robot that answers as both do together: the slower one, behind the delay they have in common."""
+        pairing = self.pairing
+        if pairing is None or self.target_robot is None:
+            return self
+        slower = max(pairing.lags, key=lambda name: (pairing.lags[name], name == "servicer"))
+        robot = self.robot if slower == "servicer" else self.target_robot
+        own = pairing.lags[slower]
+        answer = {
+            "kind": "delay+second-order" if robot.natural_frequency(own) > 0.0 else "delay",
+            "delay": pairing.delay + self.sensor.delay,
+            "pure_delay": robot.pure(own) + pairing.later(slower),
+            "damping_ratio": robot.damping_ratio,
+            "jitter": robot.jitter,
+            "speed_limit": robot.speed_limit,
+            "acceleration_limit": robot.acceleration_limit,
+        }
+        return self.model_copy(update={"robot": self.robot.model_copy(update=answer), "target_robot": None})
 
     @property
     def reduced_mass(self) -> float:
@@ -206,6 +250,7 @@ class Docking(Scenario):
                 "belief": {},
                 "seed": 1,  # nothing is random
                 "robot": GivingRobot(kind="ideal"),
+                "target_robot": None,
                 "frames": self.frames.model_copy(update={"shift": 0.0}),
                 "encoder": Encoder(),
                 "sensor": Sensor(position=self.sensor.position, attitude=self.sensor.attitude),
@@ -215,6 +260,26 @@ class Docking(Scenario):
                 "loop": self.loop.model_copy(update={"period": self.loop.period / finer}),
             }
         )
+
+    def _check_pair(self) -> None:
+        pairing, robot = self.pairing, self.target_robot
+        if pairing is None or robot is None:
+            return
+        if self.robot.is_servo:
+            raise Unfit(
+                "target_robot is given, and robot has an order, an interpolation or a motor_stiffness, which is simulated for one "
+                "robot only; leave these keys out, or leave out target_robot",
+                "target_robot",
+            )
+        if pairing.lags["target"] < 0:
+            raise Unfit(
+                f"target_robot.delay is {robot.delay:g} s in total, of which sensor.delay is {self.sensor.delay:g} s; "
+                "the total must be at least that; raise target_robot.delay",
+                "target_robot.delay",
+                "sensor.delay",
+            )
+        robot.check(pairing.lags["target"], self.loop.period, "target_robot")
+        check_fits(pairing.delay + 2.0 * (pairing.cycle + self.loop.period), self.loop.period, "target_robot.delay")
 
     def _check_bending(self) -> None:
         if not self.robot.bends:
@@ -285,6 +350,7 @@ class Docking(Scenario):
                 "frames.normal",
             )
         self.robot.check(self.robot_lag, self.loop.period)
+        self._check_pair()
         self._check_bending()
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
@@ -302,13 +368,25 @@ def _without_twin(scenario: Docking) -> bool:
     return not uses_twin(scenario)
 
 
+def _plain_robot(scenario: Docking) -> bool:
+    return scenario.target_robot is None and not scenario.robot.is_servo
+
+
+def _servo_robot(scenario: Docking) -> bool:
+    return scenario.target_robot is None and scenario.robot.is_servo
+
+
+def _two_robots(scenario: Docking) -> bool:
+    return scenario.target_robot is not None
+
+
 def guarded_clock(scenario: Docking) -> float:
     """β of the twin near unknown frames, rehearsed with this same system."""
-    return rehearsed_clock(DOCKING, scenario.believed)
+    return rehearsed_clock(DOCKING, scenario.believed.with_one_robot)
 
 
 def twin_beliefs(scenario: Docking) -> TwinBeliefs:
-    return beliefs_of(scenario.believed, guarded_clock(scenario))
+    return beliefs_of(scenario.believed.with_one_robot, guarded_clock(scenario))
 
 
 DOCKING = System(
@@ -327,8 +405,9 @@ DOCKING = System(
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(
-        Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates), when=lambda s: not s.robot.is_servo),
-        Block("robot", SERVO, lambda s: s.robot.servo(s.robot_lag, s.rotates), when=lambda s: s.robot.is_servo),
+        Block("robot", ROBOT, lambda s: RobotResponse(s.robot, s.robot_lag, s.rotates), when=_plain_robot),
+        Block("robot", SERVO, lambda s: s.robot.servo(s.robot_lag, s.rotates), when=_servo_robot),
+        Block("robot", TWO_ROBOTS, lambda s: s.two_robots, when=_two_robots),
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("contact", CONTACT, lambda s: s.meeting, when=lambda s: not s.robot.is_arm),
         Block("contact", ARM_CONTACT, lambda s: s.arm_meeting, when=lambda s: s.robot.is_arm),
@@ -359,6 +438,7 @@ DOCKING = System(
     default_scenario="table1",
     package="hilt.systems.docking",
     judge=judge,
+    pairing=lambda s: s.pairing,
     tick_time=80e-6,
     live=(
         Live("contact.stiffness", ("contact.stiffness",), ramp=0.1),
