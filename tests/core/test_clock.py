@@ -3,11 +3,12 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilt.core.clock import DeviceClock, Monotonic, PeriodicClock
+from hilt.core.clock import DeviceClock, Monotonic, PeriodicClock, SteadyClock
 
 PERIOD = 2.0**-10
 
@@ -162,3 +163,24 @@ def test_the_host_clock_sleeps_to_an_absolute_time():
     source.sleep_until(until)
     assert source.now() >= until
     source.sleep_until(until)  # over already: returns
+
+
+def test_a_steady_clock_follows_the_earliest_packets_and_the_devices_own_count():
+    clock, draw = SteadyClock(0.004), np.random.default_rng(3)
+    began = []
+    for n in range(2000):
+        if 500 < n < 510 or n % 7 == 3:
+            continue  # lost, or read late together with the next
+        clock.heard(n, 10.0 + 0.004 * n + draw.uniform(0.0, 0.002))
+        began.append(clock.began - (10.0 + 0.004 * n))
+    # Half a second has about 100 packets: the earliest of them is rarely later than 5 % of what they scatter by.
+    assert min(began[125:]) > -1e-9
+    assert max(began[125:]) < 2e-4
+    assert np.abs(np.diff(began)).max() <= 0.005 * 0.004 * 11 + 1e-12  # half a per cent of a cycle, for each that has passed
+
+
+def test_a_steady_clock_finds_a_device_again_whose_clock_has_jumped():
+    clock = SteadyClock(0.004)
+    for n in range(1000):
+        clock.heard(n, 0.004 * n + (0.003 if n >= 500 else 0.0))
+    assert clock.began == pytest.approx(0.004 * 999 + 0.003, abs=1e-9)  # the window and 3 ms at 20 µs a cycle: 275 cycles

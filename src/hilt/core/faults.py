@@ -31,6 +31,7 @@ ROBOT_OUTSIDE = 74  # value: measured position along the axis [m]
 ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angular speed [rad/s]
 ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED, ROBOT_RIVAL = 54, 56
+OTHER_ROBOT = 57  # of two robots: the one that is not the clock; value: its fault
 ROBOT_EMERGENCY, ROBOT_PROTECTIVE, ROBOT_SAFEGUARD, ROBOT_SAFETY = 80, 81, 82, 83  # its own safety system has stopped it
 ROBOT_PROGRAM, ROBOT_WATCHDOG = 84, 85
 JOINT_LIMIT = 90  # axis: the joint; value: angle at which a soft stop would end [rad]
@@ -196,6 +197,12 @@ _TEXTS = {
     ROBOT_FAST: _Text("robot-fast", "measured speed of the robot", "m/s", "find out what moves it, and check its own limits"),
     ROBOT_SPINS: _Text(
         "robot-spins", "measured angular speed of the robot", "rad/s", "find out what turns it, and check its own limits"
+    ),
+    OTHER_ROBOT: _Text(
+        "other-robot",
+        "the robot that is not the clock has stopped or fallen silent",
+        "",
+        "the notes of the run say why",
     ),
     ROBOT_RIVAL: _Text(
         "robot-rival",

@@ -107,6 +107,10 @@ class Course:
         zero = (0.0, 0.0, 0.0)
         guard.start(self._x["guard"], tuple(self.last["p"]), tuple(self.last["q"]), zero, zero, 0)
 
+    def resume(self) -> None:
+        """What comes next may be further away than a step: it is approached within the limits, as after a stand."""
+        self._x["resumes"] = 1
+
     def lose(self, heard: Any) -> None:
         """The robot has not moved to `last` but stayed at `heard`."""
         self._x["away"] += heard["p"] - self.last["p"]

@@ -68,7 +68,7 @@ class LabRig:
 
     def open(self) -> None:
         try:
-            self._robot, self._sensor = drivers.connect(self.file.robot_section, self.file.sensor_section)
+            self._robot, self._sensor = self._connect()
             self._robot.sent(self._here)
             self._check_driver()
             self._joints = getattr(self._robot, "joints", None)
@@ -78,6 +78,9 @@ class LabRig:
             self.close()
             raise
         self._keep_ready()
+
+    def _connect(self) -> tuple[RobotDriver, SensorDriver]:
+        return drivers.connect(self.file.robot_section, self.file.sensor_section)
 
     def _check_driver(self) -> None:
         """A user's driver may be older than `Reply`: report it here, not by the death of a thread."""
@@ -194,19 +197,27 @@ class LabRig:
         if self._robot is None or self._sensor is None or self._bench is None:
             return faults.DEVICE
         code = self._wait()
-        row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
         late = self._late = self.clock.arrived()
+        self._see(row)
         row["lateness"][0] = late
         if code == faults.NONE:  # a silent robot has its own fault
             self._watch_gaps(row)
             if found := self._watch.look(self._here, self._twist, self._course.last):
                 faults.trip(row[0], found, self._watch.x["axis"], self._watch.x["value"], self._watch.x["limit"])
         code = code or self._sensor.read(self._wrench)
-        row["F_So_S"][0] = self._wrench
+        self._feel(row)
         self._bench.code.observe(row, self._bench.w, self._bench.p)
         if self._in_time and late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code
+
+    def _see(self, row: np.ndarray) -> None:
+        """The measured motion of the mock-up."""
+        row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
+
+    def _feel(self, row: np.ndarray) -> None:
+        """The measured wrench."""
+        row["F_So_S"][0] = self._wrench
 
     def _wait(self) -> int:
         """Read the robot's next packet into `place`. Its set-point has stood still since the last one if its reply says so, or
@@ -240,13 +251,17 @@ class LabRig:
         """Answer the packet with the row's command, as far as the course allows it."""
         if self._robot is None or self.state != LIVE:
             return faults.DEVICE
-        if code := self._course.next(row["X_WB_cmd"][0]):
+        if code := self._course.next(self._wanted(row)):
             judged = self._course.judged
             faults.trip(row[0], code, judged["fault_axis"], judged["fault_value"], judged["fault_limit"])
             return code
         if (code := self._send()) in faults.OF_JOINTS and self._joints is not None:
             faults.trip(row[0], code, *self._joints.fault)
         return code
+
+    def _wanted(self, row: np.ndarray) -> Any:
+        """Where the row's command wants the robot."""
+        return row["X_WB_cmd"][0]
 
     def _send(self) -> int:
         """Send the course's next set-point; what was really sent becomes the last one."""

@@ -2,6 +2,10 @@
 
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
+Two robots have names, which say what they carry, and so has the sensor, which is named after the robot that it is on:
+
+    [robots.servicer] clock = true, driver = "rsi" …   [robots.target] driver = "rsi" …   [sensors.target] driver = "netft" …
+
 `[limits]` replaces the scenario's: the hardware decides, and nothing may exceed it (`check_limits`). `[scenario]` holds
 settings as `--set` would give them, `[scenario.docking]` those for docking only; the command line overrides them. `[tool]`
 becomes the `tool` of systems whose sensor moves. `[facility]` says how `hilt emulate` replaces robot and sensor.
@@ -35,6 +39,7 @@ from hilt.core.units import (
 )
 from hilt.device import own
 from hilt.device.joints.settings import JointSettings
+from hilt.device.placed import Place
 from hilt.device.protocol import RobotSection, SensorSection
 from hilt.sense.tool_load import ToolLoad
 
@@ -76,21 +81,43 @@ class Lab(Section):
     ring: Second = Field(default=10.0, gt=0, le=600, description="length of the ring buffer to the recorder")
 
 
-class Facility(Section):
-    """Emulated robot and sensor on loopback."""
+class EmulatedRobot(Section):
+    """How an emulated robot answers, and what it allows."""
 
-    system: str = Field(description="system whose contact the sensor measures")
-    scenario: str = Field(description="of that system")
     dead_time: Second = Field(default=0.008, ge=0, description="of the robot, in addition to the cycle that RSI itself takes")
     natural_frequency: RadianPerSecond = Field(default=60.0, gt=0)
     damping_ratio: Number = Field(default=0.9, gt=0, le=1000)
     robot_jitter: Second = Field(default=0.0, ge=0, description="packets of the robot are sent up to this much late")
-    sensor_rate: Hertz = Field(default=1000.0, gt=0)
-    sensor_noise: Newton = Field(default=0.05, ge=0)
+    clock_drift: Number = Field(default=0.0, ge=-0.01, le=0.01, description="relative: how much longer its cycle really is")
     acceleration_limit: MetrePerSecond2 = Field(
         default=20.0, gt=0, description="limit for set-points, checked by the robot itself"
     )
     late_limit: Count = Field(default=25, ge=1, description="consecutive late answers after which the robot stops itself")
+
+
+class Facility(EmulatedRobot):
+    """Emulated robot and sensor on loopback; of several robots each may have settings of its own."""
+
+    system: str = Field(description="system whose contact the sensor measures")
+    scenario: str = Field(description="of that system")
+    sensor_rate: Hertz = Field(default=1000.0, gt=0)
+    sensor_noise: Newton = Field(default=0.05, ge=0)
+    robots: dict[str, EmulatedRobot] = Field(default_factory=dict, description="by name, where one differs")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _general(cls, given: Any) -> Any:
+        """What is said for all robots holds for each that does not say otherwise."""
+        robots = given.get("robots") if isinstance(given, dict) else None
+        if not (isinstance(robots, dict) and all(isinstance(table, dict) for table in robots.values())):
+            return given
+        general = {key: given[key] for key in EmulatedRobot.model_fields if key in given}
+        return {**given, "robots": {name: {**general, **table} for name, table in robots.items()}}
+
+    def of(self, name: str) -> "Facility":
+        """With the settings of one of several robots."""
+        own = self.robots.get(name)
+        return self if own is None else self.model_copy(update={key: getattr(own, key) for key in EmulatedRobot.model_fields})
 
 
 class RigLimits(Limits):
@@ -117,14 +144,61 @@ class RigFile(Section):
     """A rig file, with the drivers' tables still as written."""
 
     summary: str = ""
-    robot: dict[str, Any]
+    robot: dict[str, Any] = Field(description="of several: the clock")
+    robots: dict[str, dict[str, Any]] = Field(default_factory=dict)
     sensor: dict[str, Any]
+    sensors: dict[str, dict[str, Any]] = Field(default_factory=dict)
     lab: Lab = Lab()
     limits: RigLimits
     tool: ToolLoad | None = None
     scenario: dict[str, Any] = Field(default_factory=dict)
     facility: Facility | None = None
     _folder: Path | None = PrivateAttr(default=None)  # folder of the file, and of user-defined drivers beside it
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """The tables of named devices also as the single ones: the clock is the robot."""
+        if not isinstance(given, dict):
+            return given
+        found = dict(given)
+        for one, several in (("robot", "robots"), ("sensor", "sensors")):
+            tables = given.get(several)
+            if not (isinstance(tables, dict) and tables and all(isinstance(each, dict) for each in tables.values())):
+                continue
+            table = _of_driver(tables[_first(tables, several)])
+            if given.get(one, table) != table:
+                raise Unfit(f"[{one}] and [{several}.NAME] are both given; keep one of the two forms", one, several)
+            found[one] = table
+        return found
+
+    @property
+    def clock(self) -> str:
+        """Name of the robot that is the clock; empty with one robot, which needs none."""
+        return _first(self.robots, "robots") if self.robots else ""
+
+    @property
+    def other(self) -> str:
+        """Name of the robot that is not the clock; empty with one robot."""
+        return next((name for name in self.robots if name != self.clock), "")
+
+    @property
+    def carrier(self) -> str:
+        """Name of the robot that carries the sensor; empty if it is not said."""
+        return next(iter(self.sensors), "")
+
+    @property
+    def X_BS(self) -> Place:
+        """Pose of a sensor that moves with the mock-up, in its frame."""
+        table = self.sensors.get(self.carrier, {})
+        given = table.get("X_BS", {"p": ["0 m", "0 m", "0 m"], "q": [1, 0, 0, 0]})
+        found: Place = scenario.build(Place, given if isinstance(given, dict) else {})  # type: ignore[type-var]
+        return found
+
+    def of(self, name: str) -> "RigFile":
+        """The rig file of one of several robots alone."""
+        facility = self.facility and self.facility.of(name)
+        return self.model_copy(update={"robot": _of_driver(self.robots[name]), "robots": {}, "facility": facility})
 
     @property
     def robot_section(self) -> RobotSection:
@@ -143,7 +217,7 @@ class RigFile(Section):
             return self.lab.tracking_delay
         tables = [self.scenario, *(table for table in self.scenario.values() if isinstance(table, dict))]
         try:
-            found = [to_si(table["robot.delay"], "s") for table in tables if "robot.delay" in table]
+            found = [to_si(delay, "s") for table in tables for key, delay in table.items() if key.endswith("robot.delay")]
         except ValueError as error:
             raise InputError(f"robot.delay of [scenario] in the rig file cannot be read: {error}") from None
         return max(found) + float(self.robot_section.cycle) if found else TRACKING_DELAY
@@ -178,6 +252,27 @@ class RigFile(Section):
                 "set lab.bias = false, or remove [tool]"
             )
         return [*own, *_keys("limits", self.limits), *(_keys("tool", tool) if tool is not None else ())]
+
+
+def _of_driver(table: dict[str, Any]) -> dict[str, Any]:
+    """The table of a named device without the keys that are not its driver's."""
+    return {key: value for key, value in table.items() if key not in ("clock", "X_BS")}
+
+
+def _first(tables: dict[str, dict[str, Any]], several: str) -> str:
+    """The clock among the robots, which is the first if none says so; the only sensor."""
+    clocks = [name for name, table in tables.items() if table.get("clock") is True]
+    if len(clocks) > 1:
+        raise Unfit(
+            f"{' and '.join(f'{several}.{name}.clock' for name in clocks)} are true; one robot is the clock; remove the others",
+            several,
+        )
+    most = 2 if several == "robots" else 1
+    if len(tables) > most:
+        raise Unfit(
+            f"[{several}] has {len(tables)} tables, {', '.join(tables)}; at most {most} can be used; remove the others", several
+        )
+    return (clocks or list(tables))[0]
 
 
 def check_limits(values: Any, file: RigFile) -> None:
@@ -273,4 +368,10 @@ def load(path: Path, *, drivers: bool = True) -> RigFile:
     one, two = found.robot.get("port"), found.sensor.get("port")
     if one is not None and one == two and str(found.sensor.get("address", "")).startswith("127."):
         raise InputError(f"robot.port and sensor.port are both {one}; two devices need two ports; change one")
+    if found.other:
+        second = found.of(found.other)
+        if drivers or not _foreign("robots", second.robot):
+            _ = second.robot_section
+        if one is not None and second.robot.get("port") == one and second.robot.get("address") == found.robot.get("address"):
+            raise InputError(f"robots.{found.clock}.port and robots.{found.other}.port are both {one}; change one")
     return found

@@ -146,6 +146,11 @@ def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: A
 @contextmanager
 def armed(file: RigFile, ask: Ask | None = None) -> Iterator[LabRig]:
     """Robot and sensor, connected and held until somebody has armed them like a run."""
+    if file.other:
+        raise InputError(
+            f"the rig file has the robots {file.clock} and {file.other}, and this moves one; "
+            "give each a rig file of its own, with [robot] and [sensor]"
+        )
     ask = check_ask(file.lab.arm, ask)
     rig = LabRig(file)
     try:

@@ -21,6 +21,7 @@ from hilt.core.system import Bench, System
 from hilt.core.tuning import Tuning, knobs
 from hilt.device.live_rig import LabRig
 from hilt.device.paced import PacedRig
+from hilt.device.paired_rig import PairedRig, check_pairing
 from hilt.device.protocol import LiveRig
 from hilt.device.rigfile import Lab, RigFile, check_limits
 from hilt.host import interrupts, realtime, shared
@@ -47,7 +48,8 @@ IN_WALL_TIME = "simulation in wall time, no devices"
 
 def _devices(file: RigFile) -> str:
     """What robot and sensor of a rig are, for the report: real, or emulated on this machine."""
-    places = [str(table[key]) for table in (file.robot, file.sensor) for key in ("peer", "address") if table.get(key)]
+    tables = (*(file.robots.values() or [file.robot]), file.sensor)
+    places = [str(table[key]) for table in tables for key in ("peer", "address") if table.get(key)]
     here = bool(places) and all(place.startswith("127.") or place in ("localhost", "::1") for place in places)
     kind = "emulated devices on loopback" if here else "devices"
     return f"{kind}: {file.summary or file.robot['driver']}"
@@ -65,6 +67,12 @@ def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
             f"set loop.period = '{1e3 * cycle:g} ms'"
         )
     check_limits(values, file)
+    check_pairing(file, system.pairing(values), system.name)
+
+
+def _rig_of(system: System, values: Scenario, file: RigFile) -> LiveRig:
+    pairing = system.pairing(values)
+    return LabRig(file) if pairing is None else PairedRig(file, pairing)
 
 
 class Session:
@@ -92,7 +100,7 @@ class Session:
 
     def _set_up(self, file: RigFile | None) -> None:
         system, values, name = self.system, self.values, self.name
-        self.rig: LiveRig = PacedRig(system) if file is None else LabRig(file)
+        self.rig: LiveRig = PacedRig(system) if file is None else _rig_of(system, values, file)
         bench = system.set_up(values)
         job.warm_up(bench, on_devices=file is not None)
         info = {

@@ -1,0 +1,131 @@
+"""The loop's side of the second robot: orders before and after a run, set-points and motion during it."""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from hilt.core import clock, faults
+from hilt.core.faults import InputError
+from hilt.device.partner.memory import SEEN, Memory
+from hilt.device.rigfile import RigFile
+from hilt.host.asked import Asked
+from hilt.record.letters import OFF, READY
+
+START_LIMIT = 120.0  # [s] until the process is ready: it may have to compile
+ORDER_LIMIT = 30.0  # [s]; connecting may take the driver's time_limit more
+LOOK = 0.01  # [s] between two looks at a robot on its way home
+
+
+def parts_of(pose: Any) -> list[float]:
+    return [float(part) for part in (*pose["p"], *pose["q"])]
+
+
+class SecondRobot:
+    """One robot of a rig file in a process of its own."""
+
+    def __init__(self, file: RigFile, name: str) -> None:
+        self.name, self._file = name, file.of(name)
+        section = self._file.robot_section
+        self.cycle = float(section.cycle)
+        self._silence = float(getattr(section, "patience", 10)) * self.cycle
+        self._time_limit = float(getattr(section, "time_limit", 10.0))
+        self.memory = Memory(f"{os.getpid()}-{name}", make=True)
+        self._copy = np.zeros(1, SEEN)
+        self.seen = self._copy[0]  # its newest motion
+        self._process: Asked | None = None
+        self._armed = 0.0
+        self._last: dict[str, Any] = {}
+
+    def open(self) -> None:
+        """Start its process and connect: from here on it is held."""
+        process = self._process = Asked(
+            f"robot {self.name}", "hilt.device.partner.process", "run hilt sessions, and connect again"
+        )
+        folder, cores = self._file._folder, os.sched_getaffinity(0)
+        config = {
+            "rig": self._file.model_dump(mode="json"),
+            "folder": folder and str(folder),
+            "name": f"{os.getpid()}-{self.name}",
+            "away_from": sorted(cores) if len(cores) == 1 else [],  # the loop's own core
+        }
+        process.hear(process.tell(json.dumps(config)), START_LIMIT)
+        self._order("open", limit=ORDER_LIMIT + self._time_limit)
+
+    def _order(self, do: str, limit: float = ORDER_LIMIT, **more: Any) -> dict[str, Any]:
+        if self._process is None:
+            raise InputError(f"the robot {self.name} is not connected; open the rig first")
+        try:
+            return self._process.ask(json.dumps({"do": do, **more}), limit)
+        except InputError as error:
+            raise InputError(f"robot {self.name}: {error}") from None
+
+    @property
+    def state(self) -> int:
+        return OFF if self._process is None else int(self.memory.row["state"])
+
+    @property
+    def trouble(self) -> int:
+        """While READY: a fault code, 0 for none."""
+        if self._process is None:
+            return faults.NONE
+        return faults.DEVICE if self._process.ended else int(self.memory.row["trouble"])
+
+    def check_start(self, start: Any) -> None:
+        self._order("check", start=parts_of(start))
+
+    def arm(self, start: Any, limits: Any, later: float, step: float) -> None:
+        """From here on it follows `push`."""
+        self.memory.begin()
+        told = {name: np.asarray(limits[name]).tolist() for name in limits.dtype.names}
+        self._order("arm", start=parts_of(start), limits=told, later=later, step=step)
+        self._armed = clock.now()
+
+    def look(self) -> int:
+        """Read its newest motion into `seen`; 0 or a fault code. It is silent if it has not been heard of for too long."""
+        self.memory.look(self._copy)
+        if code := int(self.memory.row["fault"]):
+            return code
+        heard = max(float(self.seen["at"]), self._armed)
+        return faults.ROBOT_SILENT if clock.now() - heard > self._silence else faults.NONE
+
+    def push(self, t: float, pose: Any) -> None:
+        self.memory.push(t, pose)
+
+    def stop(self) -> None:
+        """It stops softly with its next packet. Never raises, never waits, safe to call twice."""
+        self.memory.row["stop"] = 1
+
+    def await_rest(self, limit: float) -> None:
+        """Until it is READY again, or its process has ended."""
+        until = clock.now() + limit
+        while self._process is not None and not self._process.ended and self.state != READY and clock.now() < until:
+            clock.pause(LOOK)
+
+    def home(self, goal: Any, speed: float) -> None:
+        """Set out to a pose; `on_its_way` says when it is there."""
+        self._order("home", goal=parts_of(goal), speed=speed)
+
+    def on_its_way(self) -> bool:
+        """False when it is at rest again; an InputError if it was stopped on the way."""
+        found = self._order("tell")
+        if not found["runs"] and found["said"]:
+            raise InputError(f"robot {self.name}: {found['said']}")
+        return bool(found["runs"])
+
+    def tell(self) -> dict[str, Any]:
+        """Its counters and notes; those of before if it does not answer any more."""
+        try:
+            self._last = self._order("tell")
+        except InputError as error:
+            self._last = {**self._last, "said": str(error)}
+        return self._last
+
+    def close(self) -> None:
+        """Never raises, safe to call twice."""
+        self.stop()
+        if self._process is not None:
+            self._process.end()
+        self._process = None
+        self.memory.close()

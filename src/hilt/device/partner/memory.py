@@ -1,0 +1,64 @@
+"""What the loop and the second robot's process share: set-points there, the measured motion back, and a stop.
+
+Both sides only write what is theirs and never wait for each other. Set-points are knots in a ring: the loop writes a knot, then
+counts it. The motion is read whole or not at all (host/seqlock.py).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from hilt.core.signals import POSE, TWIST, record
+from hilt.host.seqlock import SeqLock
+from hilt.host.shared import Segment
+
+KNOTS = 128  # of the loop's set-points; the second robot is half a second behind at most
+# t: when its cycle began; at: when it was written [s, monotonic]; waited: cycles without a set-point of the loop
+SEEN = record(t="f8", at="f8", X=POSE, V=TWIST, sent=POSE, cycles="i8", waited="i8")
+_MEMORY = record(
+    knots="i8",
+    knot_t=("f8", (KNOTS,)),  # what each set-point is meant for [s, monotonic]
+    knot_p=("f8", (KNOTS, 3)),
+    knot_q=("f8", (KNOTS, 4)),
+    **dict.fromkeys(("stop", "count", "state", "trouble", "fault"), "i8"),
+    seen=SEEN,
+)
+SUFFIX = ".partner"
+
+
+class Memory:
+    """One side of it; the loop's side makes it and removes it."""
+
+    def __init__(self, name: str, *, make: bool) -> None:
+        size = _MEMORY.itemsize
+        self._segment = Segment.create(name + SUFFIX, size) if make else Segment.open(name + SUFFIX, size, writable=True)
+        self.all: Any = np.frombuffer(self._segment.memory, _MEMORY, 1)
+        self.row: Any = self.all[0]
+        self._lock = SeqLock(self.all["count"])
+        if make:
+            self._segment.publish()
+
+    def begin(self) -> None:
+        """Before a run: no set-points, no stop, no fault."""
+        row = self.row
+        row["knots"] = row["stop"] = row["fault"] = 0
+        self.show(np.zeros(1, SEEN)[0])
+
+    def push(self, t: float, pose: Any) -> None:
+        """One more set-point of the loop, meant for t."""
+        row, count = self.row, int(self.row["knots"])
+        at = count % KNOTS
+        row["knot_t"][at], row["knot_p"][at], row["knot_q"][at] = t, pose["p"], pose["q"]
+        row["knots"] = count + 1
+
+    def show(self, seen: Any) -> None:
+        with self._lock.writing():
+            self.row["seen"] = seen
+
+    def look(self, seen: np.ndarray) -> None:
+        """Copy the newest motion, unless its writer was stopped half-way: then the previous one stays."""
+        if (found := self._lock.read(lambda: self.all["seen"].copy())) is not None:
+            seen[:] = found[1]
+
+    def close(self) -> None:
+        self._segment.close()

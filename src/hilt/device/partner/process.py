@@ -1,0 +1,186 @@
+"""The second robot's process: its driver, its guard, its watch and its soft stop are those of any robot (live_rig.py).
+
+Only the set-points come from elsewhere: from the loop, through shared memory. Orders come line by line (host/asked.py):
+
+    {"do": "open"}   {"do": "check", "start": …}   {"do": "arm", "start": …, …}   {"do": "home", "goal": …, "speed": …}
+    {"do": "tell"}   {"do": "close"}
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hilt import loop
+from hilt.core import faults, scenario
+from hilt.core.guard import GUARD
+from hilt.core.signals import POSE
+from hilt.device import path
+from hilt.device.course import check_near
+from hilt.device.live_rig import LabRig
+from hilt.device.partner.following import Following, scaled
+from hilt.device.partner.memory import Memory
+from hilt.device.path import NoSink
+from hilt.device.protocol import RobotDriver, SensorDriver
+from hilt.device.rigfile import RigFile
+from hilt.host import asked, realtime
+
+
+class _NoSensor:
+    """The loop reads the sensor."""
+
+    def read(self, wrench: Any) -> int:
+        return faults.NONE
+
+    def bias(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def counters(self) -> dict[str, int]:
+        return {}
+
+
+class _Stop:
+    """The loop's stop, looked at in every tick."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def look(self, row: np.ndarray) -> int:
+        return faults.REQUESTED if self._memory.row["stop"] else faults.NONE
+
+
+def pose_from(parts: list[float]) -> Any:
+    found = np.zeros(1, POSE)[0]
+    found["p"], found["q"] = parts[:3], parts[3:]
+    return found
+
+
+class Partner(LabRig):
+    """A rig of one robot that follows the loop of another process."""
+
+    def __init__(self, file: RigFile, memory: Memory) -> None:
+        self._memory = memory
+        super().__init__(file)
+        self._following = Following(memory, self._course, self.cycle)
+        self._stop = _Stop(memory)
+        self._runner: threading.Thread | None = None
+        self._said = ""  # why the last path ended early
+
+    @property
+    def state(self) -> int:
+        return int(self._memory.row["state"])
+
+    @state.setter
+    def state(self, state: int) -> None:
+        self._memory.row["state"] = state
+
+    @property
+    def trouble(self) -> int:
+        return int(self._memory.row["trouble"])
+
+    @trouble.setter
+    def trouble(self, code: int) -> None:
+        self._memory.row["trouble"] = code
+
+    def _connect(self) -> tuple[RobotDriver, SensorDriver]:
+        section: Any = self.file.robot_section
+        robot = section.connect(section.reserve()) if hasattr(section, "reserve") else section.connect()
+        return robot, _NoSensor()
+
+    def _see(self, row: np.ndarray) -> None:
+        self._following.clock.heard(self.reply.cycle, self._came)
+        super()._see(row)
+
+    def obey(self, order: dict[str, Any]) -> dict[str, Any]:
+        do: Callable[[dict[str, Any]], dict[str, Any] | None] = getattr(self, f"_do_{order['do']}")
+        return do(order) or {}
+
+    def _do_open(self, _: dict[str, Any]) -> None:
+        self.open()
+
+    def _do_check(self, order: dict[str, Any]) -> None:
+        self._check_at(pose_from(order["start"]))
+
+    def _check_at(self, start: Any) -> None:
+        advice = "drive it there, or change X_WR in the rig file"
+        check_near(self._check_place(), start, self.file.lab.start_tolerance, "the start of the scenario", advice)
+
+    def _do_arm(self, order: dict[str, Any]) -> None:
+        start, limits = pose_from(order["start"]), np.zeros(1, GUARD.params)[0]
+        for name in GUARD.params.names or ():
+            limits[name] = order["limits"][name]
+        later, step = float(order["later"]), float(order["step"])
+        self._take_over(lambda: self._check_at(start))
+        bench = self._following.bench(start, scaled(limits, self.cycle, step), later, step, later + self.file.lab.lateness)
+        self._go_live(bench, boxed=True, in_time=True)
+
+        def run() -> None:
+            rights = realtime.take_rights() if self.file.lab.realtime else None
+            try:
+                fault = loop.run(bench, self, self.clock, NoSink(), overseer=self._stop)
+                if fault is not None and fault.code != faults.REQUESTED:
+                    self._memory.row["fault"], self._said = fault.code, fault.sentence
+            finally:
+                self.rest()
+                self.reset()
+                if rights is not None:
+                    rights.release()
+
+        self._start(run)
+
+    def _do_home(self, order: dict[str, Any]) -> None:
+        goal, speed = pose_from(order["goal"]), float(order["speed"])
+        bench = self._following.bench(goal, path.packed(self.file.limits, self.cycle), 0.0, self.cycle, 0.0)
+        self._memory.row["stop"] = 0
+
+        def run() -> None:
+            try:
+                self.home(bench, speed, self._stop)
+            except faults.InputError as error:
+                self._said = str(error)
+
+        self._start(run)
+
+    def _start(self, run: Callable[[], None]) -> None:
+        self._said = ""
+        self._runner = threading.Thread(target=run, name="loop", daemon=True)
+        self._runner.start()
+
+    def _do_tell(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Counters, notes and how the last motion ended; its own place while it is held."""
+        here = [float(part) for part in (*self._here["p"], *self._here["q"])]
+        runs = self._runner is not None and self._runner.is_alive()
+        said = {} if self._robot is None else self._robot.counters()
+        return {"runs": runs, "said": self._said, "here": here, "counters": said, "notes": self.notes(), **self.clock.counts()}
+
+    def _do_close(self, _: dict[str, Any]) -> None:
+        self._memory.row["stop"] = 1
+        if self._runner is not None:
+            self._runner.join()
+        self.close()
+
+
+@contextmanager
+def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
+    if others := set(range(os.cpu_count() or 1)) - set(config["away_from"]):
+        with suppress(OSError):  # the loop was already on its core when it started us
+            os.sched_setaffinity(0, others)
+    file: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
+    file._folder = Path(config["folder"]) if config["folder"] else None
+    memory = Memory(config["name"], make=False)
+    partner = Partner(file, memory)
+    try:
+        yield lambda line: partner.obey(json.loads(line))
+    finally:
+        partner.obey({"do": "close"})
+        memory.close()
+
+
+if __name__ == "__main__":
+    asked.converse(run)
