@@ -10,11 +10,11 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/e2e/test_lab_franka.py tests/device/test_fci_peers.py
     tests/e2e/test_lab_tool.py tests/e2e/test_lab_strangers.py tests/e2e/test_lab_outsider.py
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py
-    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
+    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
 BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py
-    tests/reproduce tests/systems/docking/test_twin_bending.py tests/sweeps/test_cuda.py tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
+    tests/reproduce tests/systems/docking/test_twin_bending.py tests/systems/docking/test_two_robots.py tests/device/test_following.py tests/sweeps/test_cuda.py tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
 FAILED=$(mktemp -d)
 trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"

@@ -7,8 +7,12 @@ import pytest
 from hilt import job
 from hilt.cli import lab
 from hilt.cockpit import desk
+from hilt.core import scenario
 from hilt.core.faults import InputError
 from hilt.device import rigfile
+from hilt.device.paired_rig import check_pairing
+from hilt.device.rigfile import Facility, RigFile
+from hilt.lab import gentle
 
 RIG = rigfile.load(Path(__file__).parents[2] / "rigs" / "dry-lab.toml")
 
@@ -93,19 +97,96 @@ def test_a_copy_is_written_beside_ones_own_rig_and_never_into_the_installed_hilt
 
 def test_the_cockpit_offers_the_dry_labs_where_the_folder_has_none_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert [each["path"] for each in desk.rigs()] == [
-        "dry-lab",
-        "dry-lab-aerial",
-        "dry-lab-franka",
-        "dry-lab-ur",
-        "dry-lab-ur-joints",
-    ]
+    others = ["dry-lab-aerial", "dry-lab-franka", "dry-lab-two", "dry-lab-ur", "dry-lab-ur-joints"]
+    assert [each["path"] for each in desk.rigs()] == ["dry-lab", *others]
     (tmp_path / "rigs").mkdir()
     (tmp_path / "rigs" / "dry-lab.toml").write_bytes(rigfile.find("dry-lab").read_bytes())
-    assert [each["path"] for each in desk.rigs()] == [
-        "rigs/dry-lab.toml",
-        "dry-lab-aerial",
-        "dry-lab-franka",
-        "dry-lab-ur",
-        "dry-lab-ur-joints",
-    ]
+    assert [each["path"] for each in desk.rigs()] == ["rigs/dry-lab.toml", *others]
+
+
+TWO = rigfile.load(rigfile.find("dry-lab-two"))
+
+
+def test_one_of_two_robots_is_the_clock_and_each_has_a_rig_file_of_its_own():
+    assert (TWO.clock, TWO.other, TWO.carrier) == ("servicer", "target", "target")
+    assert TWO.robot == {key: value for key, value in TWO.robots["servicer"].items() if key != "clock"}
+    target = TWO.of("target")
+    assert target.robot == TWO.robots["target"]
+    assert target.other == ""
+    assert (target.facility.dead_time, TWO.of("servicer").facility.dead_time) == (0.002, 0.014)
+    assert target.facility.sensor_rate == TWO.facility.sensor_rate
+    again = scenario.build(RigFile, TWO.model_dump(mode="json"))  # as a process is told
+    assert again.model_dump() == TWO.model_dump()
+
+
+def test_what_a_facility_says_for_all_robots_holds_where_one_does_not_say_otherwise():
+    general = {"system": "docking", "scenario": "table1", "late_limit": 7, "dead_time": "5 ms"}
+    made = scenario.build(Facility, {**general, "robots": {"target": {"dead_time": "2 ms"}}})
+    again = scenario.build(Facility, made.model_dump(mode="json"))
+    for each in (made, again):
+        assert (each.of("target").dead_time, each.of("target").late_limit, each.of("servicer").dead_time) == (0.002, 7, 0.005)
+
+
+def test_the_single_form_means_one_of_each():
+    assert (RIG.clock, RIG.other, RIG.carrier, RIG.robots) == ("", "", "", {})
+
+
+NOT_TWO = {
+    (
+        "[robots.target]",
+        "[robots.target]\nclock = true",
+    ): r"robots\.servicer\.clock and robots\.target\.clock are true; one robot",
+    ("[lab]", "[robot]\ndriver = 'rsi'\n[lab]"): r"\[robot\] and \[robots\.NAME\] are both given; keep one of the two forms",
+    (
+        "[lab]",
+        "[robots.third]\ndriver = 'rsi'\n[lab]",
+    ): r"\[robots\] has 3 tables, servicer, target, third; at most 2 can be used",
+    (
+        "[lab]",
+        "[sensors.servicer]\ndriver = 'netft'\n[lab]",
+    ): r"\[sensors\] has 2 tables, target, servicer; at most 1 can be used",
+    ("port = 59157", "port = 59156"): r"robots\.servicer\.port and robots\.target\.port are both 59156; change one",
+}
+
+
+@pytest.mark.parametrize("change", NOT_TWO)
+def test_a_rig_that_cannot_be_is_refused_in_one_sentence(tmp_path, change):
+    text = rigfile.find("dry-lab-two").read_text(encoding="utf-8")
+    assert text.count(change[0]) == 1
+    (tmp_path / "rig.toml").write_text(text.replace(*change), encoding="utf-8")
+    with pytest.raises(InputError, match=NOT_TWO[change]):
+        rigfile.load(tmp_path / "rig.toml")
+
+
+UNLIKE = {
+    (
+        "pair.clock=target",
+    ): r"the rig file's clock is robots\.servicer, but the scenario's is target; set pair\.clock = 'servicer'",
+    (
+        "pair.cycle=1 ms",
+    ): r"pair\.cycle is 0\.001 s but the robot target takes a set-point every 0\.004 s; set pair\.cycle = '4 ms'",
+}
+
+
+@pytest.mark.parametrize("settings", UNLIKE)
+def test_a_scenario_for_other_robots_is_refused(settings):
+    system, values, _ = job.find("docking", "table1", [*TWO.settings("docking"), *settings])
+    with pytest.raises(InputError, match=UNLIKE[settings]):
+        check_pairing(TWO, system.pairing(values), system.name)
+
+
+def test_one_robot_and_two_are_not_mistaken_for_each_other():
+    system, one, _ = job.find("docking", "table1", RIG.settings("docking"))
+    _, two, _ = job.find("docking", "table1", TWO.settings("docking"))
+    with pytest.raises(InputError, match=r"has the robots servicer and target, but this scenario of docking moves one"):
+        check_pairing(TWO, system.pairing(one), system.name)
+    with pytest.raises(InputError, match=r"moves two robots, servicer and target, but the rig file has \[robot\]"):
+        check_pairing(RIG, system.pairing(two), system.name)
+    elsewhere = TWO.model_copy(update={"sensors": {"wall": TWO.sensor}})
+    with pytest.raises(InputError, match=r"\[sensors\.wall\] names no robot"):
+        check_pairing(elsewhere, system.pairing(two), system.name)
+
+
+def test_tools_that_move_one_robot_refuse_a_rig_of_two():
+    with pytest.raises(InputError, match="give each a rig file of its own"), gentle.armed(TWO):
+        pass

@@ -30,6 +30,7 @@ class ArmSettings:
 
     cycle: float = 0.004
     jitter: float = 0.0  # [s], a packet is sent up to this much late
+    drift: float = 0.0  # its cycle is really this much longer, relatively
     start_p: tuple[float, float, float] = (1.0, 0.0, 1.0)
     start_q: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     dead_time: float = 0.008
@@ -44,6 +45,11 @@ class ArmSettings:
     seed: int = 1
     joints: JointSettings | None = None  # of a robot that takes joint angles
 
+    @property
+    def true_cycle(self) -> float:
+        """[s] by the clock of this machine."""
+        return self.cycle * (1.0 + self.drift)
+
 
 class SetPoint(NamedTuple):
     """One entry of the log."""
@@ -53,6 +59,7 @@ class SetPoint(NamedTuple):
     correction: tuple[float, ...]  # p [m], q: as it was sent
     pose: tuple[float, ...]  # p [m], q: the set-point that it means
     live: bool
+    due: float  # [s] by the clock of this machine: when it is executed, at a cycle of the robot
 
 
 class Arm:
@@ -183,7 +190,7 @@ class Arm:
             self._set["p"], self._set["q"] = pose[:3], pose[3:]
             self._response.command(self._set, due, due + settings.cycle)
         moved = tuple(float(part) for part in (*correction["p"], *correction["q"]))
-        self.diary.append(SetPoint(clock.now(), self.stamp, moved, pose, self.live))
+        self.diary.append(SetPoint(clock.now(), self.stamp, moved, pose, self.live, due))
         self._last_stamp = self.stamp
 
     def _judge(self, step: float, turn: float, cycles: int, spread: int) -> None:

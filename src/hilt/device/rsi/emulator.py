@@ -69,13 +69,13 @@ class RsiController(Arm):
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = max(due, clock.now() - cycle)
             if self.reason:  # its clock keeps running while the program is stopped
-                due += cycle
+                due += self.settings.true_cycle
                 self._ipoc += round(cycle * codec.TICKS_PER_SECOND)
                 self.line.release(clock.now())
                 continue
             self._response.settle(due)
             self._send(due)
-            due += cycle
+            due += self.settings.true_cycle
             self._listen(due)
             self.cycles += 1
 

@@ -71,7 +71,7 @@ class UrController(Arm):
             self.line.release(clock.now())
             if not self.disconnect:
                 self.server.publish(self.cycles, self.line)
-            due += cycle
+            due += self.settings.true_cycle
             self.cycles += 1
 
     # The program

@@ -144,19 +144,20 @@ class FacilityControl:
         self.send("clear")
 
     def live(self, live: bool) -> None:
-        """Whether the emulated robot allows set-points now."""
-        self.set("robot.live", live)
+        """Whether the emulated robots allow set-points now."""
+        self.set("robots.live", live)
 
     def forget(self) -> None:
-        """Reset the robot's counters: no violations, no set-points, no stops so far."""
-        self.send("robot.forget")
+        """Reset the robots' counters: no violations, no set-points, no stops so far."""
+        self.send("robots.forget")
 
     def restart(self) -> None:
-        """Make the operator drive a stopped robot back and restart its program without waiting."""
-        self.send("robot.restart")
+        """Make the operators drive stopped robots back and restart their programs without waiting."""
+        self.send("robots.restart")
 
     def status(self) -> dict[str, Any]:
-        """Counters of `robot` and `sensor`, and `trouble`: a sentence for each process that has ended by itself."""
+        """Counters of `robot`, `sensor` and a second robot by its name, and `trouble`: a sentence for each process that has
+        ended by itself."""
         return self.send("status")
 
     def wait_for(self, condition: Callable[[dict[str, Any]], bool], seconds: float = 20.0) -> dict[str, Any]:

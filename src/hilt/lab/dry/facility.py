@@ -24,11 +24,15 @@ from hilt.lab.dry import robot, world
 from hilt.lab.dry.control import ControlServer, FacilityControl, name_of
 
 START_LIMIT = 120.0  # [s] until a process is ready: it may have to compile
-DEVICES = ("robot", "sensor")
 LOOK = 0.1  # [s] between two checks of the processes
 REPORT = 1.0  # [s] between two status lines
 
 Watch = Callable[[str], None]
+
+
+def robots_of(rig: RigFile) -> dict[str, RigFile]:
+    """The rig file of each robot alone. The clock is called robot, as a single one is; the other one by its name."""
+    return {"robot": rig.of(rig.clock), rig.other: rig.of(rig.other)} if rig.other else {"robot": rig}
 
 
 class Facility:
@@ -37,9 +41,11 @@ class Facility:
     def __init__(
         self, rig: RigFile, settings: list[str] | None = None, *, diary: Path | None = None, live: bool = True
     ) -> None:
-        robot.check(rig)
+        for each in robots_of(rig).values():
+            robot.check(each)
+        world.roles(rig, settings or [])
         shared.sweep()
-        self.rig = rig
+        self.rig, self.diary = rig, diary
         config = {
             "rig": rig.model_dump(mode="json"),
             "settings": settings,
@@ -51,14 +57,23 @@ class Facility:
         self._devices: dict[str, Asked] = {}
         try:
             again = "start the facility again"
-            self._devices = {name: Asked(name, f"hilt.lab.dry.{name}", again) for name in DEVICES}
-            first = [(device, device.tell(json.dumps(config))) for device in self._devices.values()]
+            self._robots = list(robots_of(rig))
+            self._devices = {name: Asked(name, "hilt.lab.dry.robot", again) for name in self._robots}
+            self._devices["sensor"] = Asked("sensor", "hilt.lab.dry.sensor", again)
+            first = [(device, device.tell(json.dumps(self._config(config, name)))) for name, device in self._devices.items()]
             for device, number in first:
                 device.hear(number, START_LIMIT)
             self.control = FacilityControl(rig)
         except BaseException:
             self.stop()
             raise
+
+    def _config(self, config: dict[str, Any], name: str) -> dict[str, Any]:
+        """Of one device; each of two robots is told which it is, and has a log of its own."""
+        if not self.rig.other or name == "sensor":
+            return config
+        own, diary = self.rig.clock if name == "robot" else name, config["diary"]
+        return {**config, "robot": own, "diary": diary and str(Path(diary).with_name(f"{Path(diary).stem}-{own}.csv"))}
 
     @property
     def pids(self) -> dict[str, int]:
@@ -79,8 +94,13 @@ class Facility:
                     device.ask("clear")
             return {}
         name, dot, rest = line.partition(".")
+        if name == "robots" and dot:
+            for each in self._robots:
+                self._devices[each].ask(rest)
+            return {}
         if not dot or name not in self._devices:
-            raise InputError(f"{line!r} is not understood; write robot.SWITCH=VALUE, sensor.SWITCH=VALUE, clear or status")
+            known = ", ".join(f"{each}.SWITCH=VALUE" for each in self._devices)
+            raise InputError(f"{line!r} is not understood; write {known}, clear or status")
         return self._devices[name].ask(rest)
 
     def status(self) -> dict[str, Any]:
@@ -105,18 +125,18 @@ class Facility:
 def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
     """One status line."""
     parts = []
-    for name in DEVICES:
+    for name in (each for each in status if each != "trouble"):
         now, last = status[name], (before or {}).get(name, {})
         if "silent" in now:
             parts.append(now["silent"])
             continue
-        count = "cycles" if name == "robot" else "samples"
+        count = "samples" if name == "sensor" else "cycles"
         passed = now["t"] - last.get("t", now["t"])
         rate = f" {(now[count] - last[count]) / passed:.0f} Hz," if passed > 0 and count in last else ""
-        if name == "robot":
+        if name != "sensor":
             why = now["reason"] or (f"last stopped: {now['last_reason']}" if now["last_reason"] else "")
             parts.append(
-                f"robot {now['state']}{f' ({why})' if why else ''},{rate} {now['set_points']} set-points, "
+                f"{name} {now['state']}{f' ({why})' if why else ''},{rate} {now['set_points']} set-points, "
                 f"{now['late']} late, {now['violation_count']} violations"
             )
         else:
@@ -134,11 +154,9 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
     try:
         facility = Facility(rig, settings, diary=diary)
         streams = world.netft_of(rig)
-        say(
-            f"{robot.kind_of(rig).said(world.robot_of(rig))}, the sensor is at "
-            f"{streams.address}:{streams.port}; processes {os.getpid()}, {facility.pids['robot']}, {facility.pids['sensor']}; "
-            "Ctrl-C ends them"
-        )
+        robots = ", ".join(robot.kind_of(each).said(world.robot_of(each)) for each in robots_of(rig).values())
+        processes = ", ".join(map(str, (os.getpid(), *facility.pids.values())))
+        say(f"{robots}, the sensor is at {streams.address}:{streams.port}; processes {processes}; Ctrl-C ends them")
         before, due = None, clock.now() + REPORT
         known: list[str] = []
         while not asked:
@@ -172,10 +190,12 @@ def running_facility(
         rig = rigfile.load(rig)
     elif isinstance(rig, dict):
         rig = scenario.build(RigFile, rig)  # type: ignore[type-var]
-    ports = {
-        "robot": {**rig.robot, **robot.kind_of(rig).loopback()},
-        "sensor": {**rig.sensor, "address": "127.0.0.1", "port": robot.free_port()},
-    }
+    sensor = {**rig.sensor, "address": "127.0.0.1", "port": robot.free_port()}
+    ports: dict[str, Any] = {"robot": {**rig.robot, **robot.kind_of(rig).loopback()}, "sensor": sensor}
+    if rig.other:
+        other = {**rig.robots[rig.other], **robot.kind_of(rig.of(rig.other)).loopback()}
+        ports |= {"robots": {rig.clock: {**rig.robots[rig.clock], **ports["robot"]}, rig.other: other}}
+        ports |= {"sensors": {name: {**table, **sensor} for name, table in rig.sensors.items()}}
     facility = Facility(rig.model_copy(update=ports), settings or [], diary=diary, live=live)
     try:
         yield facility

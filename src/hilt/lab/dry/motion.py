@@ -18,7 +18,7 @@ from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
 from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment
-from hilt.maths import so3, vec
+from hilt.maths import pair, so3, spatial, vec
 
 KNOTS = 256
 SUFFIX = ".motion"
@@ -151,3 +151,26 @@ class MockUp:
         v_W, w_W = so3.rotate(self._q_WR, tuple(map(float, v))), so3.rotate(self._q_WR, tuple(map(float, w)))
         arm = tuple((self.X_WB["p"] - self._X_WT["p"]).tolist())
         self.V_WB["v"], self.V_WB["w"] = vec.add(v_W, vec.cross(w_W, arm)), w_W
+
+
+class Met:
+    """The same as seen from what it meets, which another robot moves."""
+
+    def __init__(self, moving: MockUp, met: MockUp) -> None:
+        self._moving, self._met = moving, met
+        self.X_WB, self.V_WB = np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
+
+    def move_to(self, t: float) -> None:
+        """Write X_WB and V_WB at time t."""
+        parts = []
+        for each in (self._moving, self._met):
+            each.move_to(t)
+            X, V = each.X_WB, each.V_WB
+            parts += [(_three(X["p"]), tuple(map(float, X["q"]))), (_three(V["v"]), _three(V["w"]))]
+        spatial.store(self.X_WB, pair.relative(parts[0], parts[2]))
+        self.V_WB["v"], self.V_WB["w"] = pair.relative_twist(*parts)
+
+
+def _three(parts: Any) -> tuple[float, float, float]:
+    x, y, z = map(float, parts)
+    return x, y, z

@@ -49,6 +49,7 @@ COLUMNS = (
     "qy",
     "qz",
     "live",
+    "due",
 )
 SWITCHES: child.Switches = {
     "disconnect": (child.boolean, False),
@@ -113,6 +114,8 @@ class Operated(Arm):
 
     def status(self) -> dict[str, Any]:
         self._keep_diary()
+        if self._file is not None:
+            self._file.flush()
         return {
             "t": clock.now(),
             "state": self.state,
@@ -154,7 +157,7 @@ class Operated(Arm):
                 self.set_points += any(abs(a - b) > 1e-12 for a, b in zip(line.pose, self._place, strict=True))
                 self._place = line.pose
                 if self._writer is not None:
-                    self._writer.writerow((line.t, line.stamp, *line.correction, *line.pose, int(line.live)))
+                    self._writer.writerow((line.t, line.stamp, *line.correction, *line.pose, int(line.live), line.due))
             self.answers += len(lines)
 
     def _attend(self) -> None:

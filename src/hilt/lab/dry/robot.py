@@ -129,10 +129,10 @@ def check(rig: RigFile) -> None:
         raise InputError(f"facility.dead_time is {facility.dead_time:g} s; it must be at most {longest:g} s; shorten it")
 
 
-def arm_settings(rig: RigFile, settings: list[str]) -> dict[str, Any]:
-    """Settings of the emulated robot that every kind has (device/arm.py), from the rig file."""
+def arm_settings(rig: RigFile, settings: list[str], name: str) -> dict[str, Any]:
+    """Settings of the emulated robot that every kind has (device/arm.py), from the rig file; `name` of two robots."""
     facility, robot = world.facility_of(rig), world.robot_of(rig)
-    start = world.tool_at(robot, world.start_of(rig, settings))
+    start = world.tool_at(robot, world.start_of(rig, settings, name))
     low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)
     corners = []
     for corner in itertools.product(*zip(low, high, strict=True)):
@@ -144,6 +144,7 @@ def arm_settings(rig: RigFile, settings: list[str]) -> dict[str, Any]:
     return {
         "cycle": robot.cycle,
         "jitter": facility.robot_jitter,
+        "drift": facility.clock_drift,
         "start_p": world.three(start["p"]),
         "start_q": tuple(float(part) for part in start["q"]),
         "dead_time": facility.dead_time,
@@ -160,12 +161,14 @@ def arm_settings(rig: RigFile, settings: list[str]) -> dict[str, Any]:
 
 @contextmanager
 def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
-    rig: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
+    whole: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
+    name = config.get("robot", "")
+    rig = whole.of(name) if name else whole
     kind = kind_of(rig)
     diary = Path(config["diary"]) if config["diary"] else None
     with ExitStack() as stack:
-        robot = kind.make(world.robot_of(rig), arm_settings(rig, config["settings"]))
-        robot.attend(config["name"], diary)
+        robot = kind.make(world.robot_of(rig), arm_settings(rig, config["settings"], name))
+        robot.attend(world.motion_name(config["name"], name), diary)
         robot.live = bool(config["live"])
         stack.enter_context(robot)
         actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}

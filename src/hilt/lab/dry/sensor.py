@@ -10,7 +10,7 @@ from hilt.device.netft import codec
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.rigfile import RigFile
 from hilt.lab.dry import child, world
-from hilt.lab.dry.motion import MockUp, follow
+from hilt.lab.dry.motion import Met, MockUp, follow
 
 
 def _six(text: str) -> tuple[float, ...]:
@@ -40,12 +40,17 @@ BEFORE = 1e6  # [s]
 
 
 class Contact:
-    """The wrench at each sample."""
+    """The wrench at each sample: where the robot really is, or where both are."""
 
     def __init__(self, rig: RigFile, settings: list[str], name: str) -> None:
         self._world = world.World(rig, settings)
-        self._response = follow(name)
-        self._mock_up = MockUp(world.robot_of(rig), self._response)
+        moves, meets = world.roles(rig, settings)
+        own = [rig.of(moves), rig.of(meets)] if moves else [rig]
+        responses = [follow(world.motion_name(name, robot)) for robot in ((moves, meets) if moves else ("",))]
+        self._response = responses[0]
+        mock_ups = [MockUp(world.robot_of(each), response) for each, response in zip(own, responses, strict=True)]
+        self._mock_up = mock_ups[0] if len(mock_ups) == 1 else Met(*mock_ups)
+        self._opposite = world.Opposite(rig, settings) if moves and rig.carrier == moves else None
         self._session, self._began = 0, clock.now()
         self.samples = 0
         self.wrench: tuple[world.Vector, world.Vector] = ((0.0,) * 3, (0.0,) * 3)
@@ -64,6 +69,8 @@ class Contact:
         # Before the first session its time is far in the past: no timed event happens.
         t = now - self._began - (0.0 if self._session else BEFORE)
         self.wrench = self._world.feel(self._mock_up.X_WB, self._mock_up.V_WB, t)
+        if self._opposite is not None:
+            self.wrench = self._opposite.feels(self.wrench, self._mock_up.X_WB)
         self.samples += 1
         return self.wrench
 

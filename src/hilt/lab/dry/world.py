@@ -16,11 +16,13 @@ from hilt import job
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.core.stage import Block, Blocks
-from hilt.core.system import Bench, used
+from hilt.core.system import Bench, System, used
 from hilt.device.drivers import FciRig, NetFTRig, RsiRig, RtdeRig
+from hilt.device.paired_rig import check_pairing
 from hilt.device.placed import PlacedRobot, pose_of
 from hilt.device.rigfile import Facility, RigFile
 from hilt.device.rsi import frames
+from hilt.maths import pair, spatial
 
 MOTION = ("X_WB_true", "V_WB_true")
 MEASURED = "F_So_S"
@@ -63,20 +65,60 @@ def netft_of(rig: RigFile) -> NetFTRig:
     return section
 
 
-def bench_of(rig: RigFile, settings: list[str]) -> tuple[Blocks, Bench]:
-    """The facility's scenario at the sensor's own rate and with the sensor's own noise, and the blocks of its world."""
+def _found(rig: RigFile, settings: list[str]) -> tuple[System, Any]:
+    """The facility's system, and its scenario at the sensor's own rate and with the sensor's own noise."""
     facility = facility_of(rig)
     own = [("loop.period", 1.0 / facility.sensor_rate), ("sensor.noise", facility.sensor_noise), ("sensor.sample_age", 0.0)]
     system, values, _ = job.find(facility.system, facility.scenario, [*rig.settings(facility.system), *settings, *own])
+    return system, values
+
+
+def bench_of(rig: RigFile, settings: list[str]) -> tuple[Blocks, Bench]:
+    """The facility's scenario, and the blocks of its world."""
+    system, values = _found(rig, settings)
     return used(system.plant, values), system.set_up(values)
 
 
-def start_of(rig: RigFile, settings: list[str]) -> Any:
-    """Pose of the mock-up in W at the start of the scenario."""
-    _, bench = bench_of(rig, settings)
+def start_of(rig: RigFile, settings: list[str], name: str = "") -> Any:
+    """Pose of the mock-up in W at the start of the scenario; with two robots, of what the named one carries."""
+    system, values = _found(rig, settings)
+    start, pairing = system.set_up(values).row[0]["X_WB_cmd"], system.pairing(values)
+    p, q = tuple(map(float, start["p"])), tuple(map(float, start["q"]))
+    if name and pairing is not None:
+        X_GB, X_GW = pair.shares((p, q), pairing.share)
+        p, q = X_GB if name == pairing.moves else X_GW
     X_WB = np.zeros(1, POSE)[0]
-    X_WB["p"], X_WB["q"] = bench.row[0]["X_WB_cmd"]["p"], bench.row[0]["X_WB_cmd"]["q"]
+    X_WB["p"], X_WB["q"] = p, q
     return X_WB
+
+
+def roles(rig: RigFile, settings: list[str]) -> tuple[str, str]:
+    """Names of the robots that carry the mock-up and what it meets; empty with one robot."""
+    system, values = _found(rig, settings)
+    pairing = system.pairing(values)
+    check_pairing(rig, pairing, system.name)
+    return (pairing.moves, pairing.meets) if pairing is not None else ("", "")
+
+
+class Opposite:
+    """A sensor on the side of the mock-up: it feels what the scenario's sensor does, but from the other side."""
+
+    def __init__(self, rig: RigFile, settings: list[str]) -> None:
+        system, values = _found(rig, settings)
+        pairing = system.pairing(values)
+        assert pairing is not None
+        self._X_WS, place = pairing.X_WS, rig.X_BS
+        self._X_BS = tuple(place.p), tuple(place.q)
+
+    def feels(self, wrench: tuple[Vector, Vector], X_WB: Any) -> tuple[Vector, Vector]:
+        at = three(X_WB["p"]), tuple(map(float, X_WB["q"]))
+        f, tau = pair.reaction(self._X_WS, spatial.compose(at, self._X_BS), *wrench)
+        return three(f), three(tau)
+
+
+def motion_name(facility: str, robot: str) -> str:
+    """Under which a robot's motion is published."""
+    return f"{facility}-{robot}" if robot else facility
 
 
 def tool_at(robot: PlacedRobot, X_WB: Any) -> Any:
