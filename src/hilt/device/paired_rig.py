@@ -91,8 +91,7 @@ def meet(here, twist, seen, age, carries, out):
     X_GB, X_GW = (own, others) if carries else (others, own)
     V_GB, V_GW = (V_own, V_others) if carries else (V_others, V_own)
     v, w = pair.relative_twist(X_GB, V_GB, X_GW, V_GW)
-    spatial.store(out.X_GB, X_GB)
-    spatial.store(out.X_GW, X_GW)
+    pair.store(out.hall, X_GB, X_GW)
     spatial.store(out.X_WB, pair.relative(X_GB, X_GW))
     vec.store(out.V_WB.v, v)
     vec.store(out.V_WB.w, w)
@@ -120,7 +119,7 @@ def feel_opposite(wrench, X_WB, X_BS, X_WS, out):
     vec.store(out.tau, tau)
 
 
-_MET = record(X_GB=POSE, X_GW=POSE, X_WB=POSE, V_WB=TWIST)
+_MET = record(hall=14, X_WB=POSE, V_WB=TWIST)
 
 
 class PairedRig(LabRig):
@@ -216,7 +215,7 @@ class PairedRig(LabRig):
             seen["X"] = seen["sent"] = self._others
         meet(self._here, self._twist, seen, age, self._carries, met)
         row["X_WB_meas"][0], row["V_WB_meas"][0] = met["X_WB"], met["V_WB"]
-        row["X_GB_meas"][0], row["X_GW_meas"][0] = met["X_GB"], met["X_GW"]
+        row["hall_poses"][0] = met["hall"]
         row["clock_phase"][0] = age % self._partner.cycle
 
     def _feel(self, row: np.ndarray) -> None:

@@ -20,6 +20,15 @@ def shares(X_WB, s):
 
 
 @jit
+def store(out, X_GB, X_GW):
+    """Both poses one after the other, as in the signal `hall_poses`."""
+    for i in range(3):
+        out[i], out[7 + i] = X_GB[0][i], X_GW[0][i]
+    for i in range(4):
+        out[3 + i], out[10 + i] = X_GB[1][i], X_GW[1][i]
+
+
+@jit
 def relative(X_GB, X_GW):
     """X_WB."""
     return spatial.compose(spatial.inverse(X_GW), X_GB)

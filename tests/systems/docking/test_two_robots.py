@@ -31,7 +31,7 @@ def test_a_robot_without_a_share_changes_nothing():
     one = run({"loop.period": "4 ms", "robot.delay": "30 ms"})
     two = run({"loop.period": "4 ms", "robot.delay": "30 ms", "target_robot.delay": "12 ms", "pair.share": 0.0}, APART)
     assert np.abs(one["X_WB_true.p"] - two["X_WB_true.p"]).max() < 1e-12
-    assert np.abs(two["X_GW_meas.p"]).max() == 0.0
+    assert np.abs(two["hall_poses"][:, 7:10]).max() == 0.0
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0, "masses"])
@@ -43,8 +43,8 @@ def test_before_the_contact_any_share_moves_as_one_robot_would(share):
     assert first > 100
     assert np.abs(one["X_WB_true.p"] - two["X_WB_true.p"])[:first].max() < 1.01 * 0.02 * 50e-9
     whole = 300 / 4300 if share == "masses" else share
-    apart = two["X_GB_meas.p"][:first, 0] - two["X_GW_meas.p"][:first, 0]
-    assert two["X_GW_meas.p"][:first, 0] == pytest.approx(-whole * apart, abs=0.02 * 50e-9)
+    apart = two["hall_poses"][:first, 0] - two["hall_poses"][:first, 7]
+    assert two["hall_poses"][:first, 7] == pytest.approx(-whole * apart, abs=0.02 * 50e-9)
 
 
 def test_the_slower_robot_is_what_the_controller_believes_in():
@@ -95,7 +95,7 @@ def test_no_slip_and_no_double_step_in_ten_minutes_of_drifting_clocks():
         for k in range(len(cycles)):
             sig.X_WB_cmd.p[0] = 0.01 * 0.004 * k
             step(sig, w, p, 0.004)
-            cycles[k], phases[k], places[k] = w.cycles, sig.clock_phase, sig.X_GW_meas.p[0]
+            cycles[k], phases[k], places[k] = w.cycles, sig.clock_phase, sig.hall_poses[7]
 
     go(sig, w, p, cycles, phases, places)
     t = 0.004 * np.arange(ticks)

@@ -1,7 +1,13 @@
 """Signals of two robots that share a relative motion."""
 
-from hilt.core.signals.table import FLOAT, POSE, declare
+from hilt.core.signals.table import FLOAT, declare
 
-declare("X_GB_meas", POSE, "pose of the mock-up by the encoders of the robot that carries it, of two robots", frame="G")
-declare("X_GW_meas", POSE, "pose of what it meets by the encoders of the other robot; 0 with one robot", frame="G")
+declare(
+    "hall_poses",
+    FLOAT,
+    "poses of B and of W in the hall, each by the encoders of the robot that moves it: position and attitude of each",
+    size=14,
+    unit="m, 1",
+    frame="G",
+)
 declare("clock_phase", FLOAT, "time since the last cycle of the robot that is not the clock", unit="s")

@@ -121,8 +121,7 @@ def two_robots_step(sig, x, p, dt):
     spatial.store(sig.X_WB_true, pair.relative(X_GB, X_GW))
     vec.store(sig.V_WB_true.v, v)
     vec.store(sig.V_WB_true.w, w)
-    spatial.store(sig.X_GB_meas, X_GB)
-    spatial.store(sig.X_GW_meas, X_GW)
+    pair.store(sig.hall_poses, X_GB, X_GW)
     sig.clock_phase = x.t - x.began
 
 
@@ -184,7 +183,7 @@ TWO_ROBOTS = StageKind(
     "two-robots",
     two_robots_step,
     reads=("X_WB_cmd", "V_WB_cmd"),
-    writes=("X_WB_true", "V_WB_true", "X_GB_meas", "X_GW_meas", "clock_phase"),
+    writes=("X_WB_true", "V_WB_true", "hall_poses", "clock_phase"),
     state=record(
         servicer=_ROBOT,
         target=_ROBOT,
