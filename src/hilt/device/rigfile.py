@@ -360,7 +360,8 @@ def load(path: Path, *, drivers: bool = True) -> RigFile:
     """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt itself: no other code is run."""
     found: RigFile = scenario.build(RigFile, toml.read(path, "rig"), places.of(path))  # type: ignore[type-var]
     found._folder = path.absolute().parent
-    _place_arm(found.robot, found._folder)
+    for table in (found.robot, *found.robots.values()):
+        _place_arm(table, found._folder)
     if drivers or not _foreign("robots", found.robot):
         _ = found.robot_section
     if drivers or not _foreign("sensors", found.sensor):

@@ -267,8 +267,8 @@ class Docking(Scenario):
             return
         if self.robot.is_servo:
             raise Unfit(
-                "target_robot is given, and robot has an order, an interpolation or a motor_stiffness, which is simulated for one "
-                "robot only; leave these keys out, or leave out target_robot",
+                "target_robot is given, and robot has an order, an interpolation or a motor_stiffness, which is simulated for "
+                "one robot only; leave these keys out, or leave out target_robot",
                 "target_robot",
             )
         if pairing.lags["target"] < 0:

@@ -88,8 +88,8 @@ class GivingRobot(Robot):
         """`own` is the robot's own lag."""
         return Servo(RobotResponse(self, own, rotates), self.order, self.interpolation, self.motor_stiffness)
 
-    def check(self, own: float, period: float) -> None:
-        super().check(own, period)
+    def check(self, own: float, period: float, name: str = "robot") -> None:
+        super().check(own, period, name)
         if self.order > 2 and self.natural_frequency(own) == 0.0:
             raise Unfit(
                 f"robot.order is {self.order}, but robot.kind is {self.kind}, which has no natural frequency; "
