@@ -59,7 +59,6 @@ class SetPoint(NamedTuple):
     correction: tuple[float, ...]  # p [m], q: as it was sent
     pose: tuple[float, ...]  # p [m], q: the set-point that it means
     live: bool
-    due: float  # [s] by the clock of this machine: when it is executed, at a cycle of the robot
 
 
 class Arm:
@@ -190,7 +189,7 @@ class Arm:
             self._set["p"], self._set["q"] = pose[:3], pose[3:]
             self._response.command(self._set, due, due + settings.cycle)
         moved = tuple(float(part) for part in (*correction["p"], *correction["q"]))
-        self.diary.append(SetPoint(clock.now(), self.stamp, moved, pose, self.live, due))
+        self.diary.append(SetPoint(clock.now(), self.stamp, moved, pose, self.live))
         self._last_stamp = self.stamp
 
     def _judge(self, step: float, turn: float, cycles: int, spread: int) -> None:

@@ -49,7 +49,6 @@ COLUMNS = (
     "qy",
     "qz",
     "live",
-    "due",
 )
 SWITCHES: child.Switches = {
     "disconnect": (child.boolean, False),
@@ -157,7 +156,7 @@ class Operated(Arm):
                 self.set_points += any(abs(a - b) > 1e-12 for a, b in zip(line.pose, self._place, strict=True))
                 self._place = line.pose
                 if self._writer is not None:
-                    self._writer.writerow((line.t, line.stamp, *line.correction, *line.pose, int(line.live), line.due))
+                    self._writer.writerow((line.t, line.stamp, *line.correction, *line.pose, int(line.live)))
             self.answers += len(lines)
 
     def _attend(self) -> None:
