@@ -107,7 +107,7 @@ class FciController(Arm):
             self._take_requests()
             self._response.settle(due)
             self._send(due)
-            due += cycle
+            due += self.settings.true_cycle
             if self._port.opened:
                 self._listen(due)
             self.cycles += 1
