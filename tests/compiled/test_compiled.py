@@ -175,3 +175,24 @@ def test_a_parent_that_a_group_of_several_can_write_is_refused():
         for mode, expected in ((0o775, f"{parent} can be written to by others"), (0o755, "")):
             parent.chmod(mode)
             assert call(US, private.objection, parent / "inside") == expected
+
+
+def test_threads_that_write_the_same_source_at_once_do_not_hinder_each_other(tmp_path):
+    program = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from hilt import compiled
+
+together = Barrier(8)
+
+def keep(number):
+    together.wait()
+    return compiled.keep_source("same", f"{number:04d}", "x = 1\\n" * 20_000).read_text().count("x")
+
+with ThreadPoolExecutor(8) as pool:
+    for number in range(20):
+        assert set(pool.map(lambda _: keep(number), range(8))) == {20_000}
+"""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr

@@ -91,6 +91,6 @@ def test_two_ports_of_the_link_stand_beside_the_balance(tmp_path):
     done = hilt(tmp_path, "run", "payload", "--scenario", "hils-2", "--json")
     found = json.loads(done.stdout)["ledger"]
     ports = {row["port"]: row for row in found["beside"]}
-    assert set(ports) == {"master", "slave"}
+    assert {"master", "slave"} <= ports.keys()  # and those of the grip
     assert ports["slave"]["out_J"] == pytest.approx(ports["master"]["in_J"], rel=0.01)
     assert not {"master", "slave"} & {row["port"] for row in found["rows"]}

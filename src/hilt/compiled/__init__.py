@@ -12,6 +12,7 @@ import functools
 import os
 import shutil
 import sys
+import threading
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -96,7 +97,8 @@ def keep_source(name: str, stamp: str, text: str) -> Path | None:
     file = ROOT / f"{name}-{stamp}" / SOURCE
     if not file.is_file():
         _make(file.parent)
-        draft = file.with_name(f"{os.getpid()}.draft")  # another process may be writing the same
+        # Another process or thread may be writing the same.
+        draft = file.with_name(f"{os.getpid()}-{threading.get_ident()}.draft")
         draft.write_text(text, encoding="utf-8")
         draft.replace(file)
     else:
