@@ -59,6 +59,20 @@ def live_run(facility, found, folder):
     return result
 
 
+def as_in_space(result, period=PERIOD, first=1):
+    """Speed and force of every contact from the first one to judge on, up to one near which the loop itself was late: a cycle
+    that is missed there looks like a loss. False if none could be judged."""
+    rows, metrics = result.rows, result.metrics
+    for n, (cov, cof) in enumerate(zip(metrics["cov"], metrics["cof"], strict=True), 1):
+        there = np.flatnonzero((rows["collision"] == n) & (rows["contact"] != 0))
+        near = rows[max(there[0] - round(0.5 / period), 0) : there[-1]]  # what came before has died out
+        if near["lateness"].max() > 0.5 * period:
+            return n > first
+        if n >= first and (abs(cov - 1.0) > 0.03 or abs(cof - 1.0) > 0.08):
+            return False
+    return True
+
+
 class Run:
     """One armed run, with something done to it from another thread a while after it went live."""
 

@@ -16,7 +16,7 @@ from hilt.device import rigfile
 from hilt.lab import compliance, identify
 from hilt.lab.compliance import Tapping
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import PERIOD, live_run, patient_rig
+from tests.e2e.lab import as_in_space, live_run, patient_rig
 
 GAP = "frames.gap=15 mm"
 TRUTH = ("robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz", "robot.mode_damping_ratio=0.05")
@@ -72,7 +72,7 @@ def test_contact_as_in_space_on_a_robot_that_bends_as_it_was_identified(lab, tmp
         assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
         figures = found, result.metrics["cov"], result.metrics["cof"]
         print(*figures)
-        if as_found(found) and as_in_space(result):
+        if as_found(found) and as_in_space(result, first=3):
             return
     raise AssertionError(figures)
 
@@ -85,16 +85,3 @@ def as_found(found):
         and found.mode_frequency == pytest.approx(12.0, rel=0.03)
         and found.mode_damping_ratio == pytest.approx(0.05, rel=0.5)
     )
-
-
-def as_in_space(result):
-    """Collisions 3 to 5, up to the first in which the loop itself was late."""
-    rows, metrics = result.rows, result.metrics
-    for n in range(1, 6):
-        there = np.flatnonzero((rows["collision"] == n) & (rows["contact"] != 0))
-        near = rows[max(there[0] - round(0.5 / PERIOD), 0) : there[-1]]
-        if near["lateness"].max() > 0.5 * PERIOD:
-            return n > 3
-        if n >= 3 and (abs(metrics["cov"][n - 1] - 1.0) > 0.03 or abs(metrics["cof"][n - 1] - 1.0) > 0.08):
-            return False
-    return True

@@ -106,7 +106,7 @@ def test_emulate_in_one_shell_and_run_in_another(tmp_path):
 REFUSED = {
     "no sensor answers": ([], "cannot be reached"),
     "two devices on one port": ([("port = 49152", "port = 59152")], "two devices need two ports"),
-    "unknown driver": ([('driver = "rsi"', 'driver = "ros"')], "known are rsi"),
+    "unknown driver": ([('driver = "rsi"', 'driver = "ros"')], "known are fci, rsi, rtde"),
     "mismatched cycle": ([('cycle = "4 ms"', 'cycle = "12 ms"')], "set loop.period = '12 ms'"),
     "a cycle that RSI has not": (
         [('cycle = "4 ms"', 'cycle = "5 ms"')],

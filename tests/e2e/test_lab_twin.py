@@ -1,11 +1,10 @@
 """The twin over real protocols: robot and sensor are emulated, drivers and loop are real, the robot judges its set-points."""
 
 import numpy as np
-import pytest
 
 from hilt import job
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import PERIOD, live_run, patient_rig
+from tests.e2e.lab import as_in_space, live_run, patient_rig
 
 GAP = "frames.gap=15 mm"
 # What `hilt identify robot` writes for this robot, here wrong by some per cent.
@@ -39,16 +38,3 @@ def test_contact_as_in_space_within_the_limits_of_the_robot(tmp_path):
         if as_in_space(result):
             return
     raise AssertionError((result.metrics["cov"], result.metrics["cof"]))
-
-
-def as_in_space(result):
-    """Every contact up to the first in which the loop itself was late: there a missed cycle looks like a loss."""
-    rows, metrics = result.rows, result.metrics
-    for n, (cov, cof) in enumerate(zip(metrics["cov"], metrics["cof"], strict=True), 1):
-        there = np.flatnonzero((rows["collision"] == n) & (rows["contact"] != 0))
-        near = rows[there[0] - round(0.5 / PERIOD) : there[-1]]  # what came before has died out
-        if near["lateness"].max() > 0.5 * PERIOD:
-            break
-        if cov != pytest.approx(1.0, abs=0.03) or cof != pytest.approx(1.0, abs=0.08):
-            return False
-    return True

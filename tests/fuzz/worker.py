@@ -15,8 +15,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from numba.core import event
+
 CPU_SECONDS = 5.0  # of one input; of the processor's time, for the machine may have other work
-STUCK = 120.0  # s, in code that no signal reaches
+STUCK = 300.0  # s, in code that no signal reaches
 MEMORY = 1 << 30  # bytes beyond what is there before the first input
 
 
@@ -26,6 +28,23 @@ class Hang(BaseException):
 
 def _hang(*_: Any) -> None:
     raise Hang
+
+
+class Uncounted(event.Listener):  # type: ignore[misc]
+    """The clock of an input stands while something is compiled, or its code is loaded: blocks that no shipped scenario has
+    together are compiled for the first input that has them."""
+
+    depth, left = 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.left = signal.setitimer(signal.ITIMER_PROF, 0.0)[0]
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0 and self.left > 0.0:
+            signal.setitimer(signal.ITIMER_PROF, self.left)
 
 
 def vm_size() -> int:
@@ -60,7 +79,10 @@ def main(first: int, last: int) -> None:
         recordings = some_recordings(folder)
         for system in registry.systems().values():  # what is compiled, loaded and cached is not an input's
             trials.compute(*trials.job.find(system.name, None, []))
+            for name in system.scenario_files:
+                trials.compute(*trials.job.find(system.name, name, ["loop.duration=50 ms"]))
         signal.signal(signal.SIGPROF, _hang)
+        event.register("numba:compile", Uncounted())
         resource.setrlimit(resource.RLIMIT_AS, (vm_size() + MEMORY, resource.RLIM_INFINITY))
         outcomes: Counter[str] = Counter()
         for seed in range(first, last):

@@ -114,7 +114,7 @@ def test_the_sum_is_what_the_other_loops_show(name, scenario, signal, sign, sett
 def test_every_part_has_words_and_the_sum_is_theirs():
     system, values, _ = job.find("freefloat", "paper", [*LOOPS["all"], "robot.lead=true"])
     found = delays.table(system, values)
-    assert set(found) == set(delays.WORDS)
+    assert set(found) == set(delays.WORDS) - {"other_robot"}  # which only docking on two robots has
     assert found.pop("whole") == pytest.approx(sum(found.values()))
 
 

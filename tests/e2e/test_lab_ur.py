@@ -1,0 +1,36 @@
+"""A robot of Universal Robots over RTDE, whose `servoj` hides 34 ms: found by `hilt identify robot`, then docking with twin.
+
+Robot and sensor are emulated, drivers and loop are real, and the robot judges every set-point.
+"""
+
+import pytest
+
+from hilt import job
+from hilt.device import rigfile
+from hilt.lab import identify
+from hilt.lab.dry.facility import running_facility
+from tests.e2e.lab import as_in_space, live_run, patient_rig
+
+GAP = "frames.gap=15 mm"
+CYCLE, SERVOJ = 0.002, 0.034  # s: a set-point is read in the cycle after it was sent
+TRIES = 3  # a host that takes cycles from robot or loop spoils a fit or a contact
+
+
+def test_the_hidden_delay_is_found_and_contact_is_as_in_space(tmp_path):
+    file = patient_rig(rigfile.find("dry-lab-ur"), realtime=True, missed=1000)
+    file = file.model_copy(update={"robot": {**file.robot, "watchdog": 500, "patience": 500}})
+    for _ in range(TRIES):
+        with running_facility(file, [GAP], live=True) as facility:
+            found = identify.run(facility.rig, chirp=4.0)
+            told = [f"{key}={value}" for key, value in found.settings().items()]
+            settings = [*facility.rig.settings("docking"), *told, GAP, "compensate.method=twin"]
+            result = live_run(facility, job.find("docking", "table1", settings), tmp_path)
+            judged = facility.control.status()["robot"]
+        assert result.fault is None
+        assert judged["violation_count"] == 0, judged["violations"]
+        assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
+        figures = found.delay, result.metrics["cov"], result.metrics["cof"]
+        print(*figures)
+        if found.delay == pytest.approx(CYCLE + SERVOJ, abs=0.5e-3) and as_in_space(result, CYCLE):
+            return
+    raise AssertionError(figures)
