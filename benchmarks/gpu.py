@@ -58,6 +58,7 @@ def export(folder: Path) -> None:
         parts: dict[str, Any] = {"compared": compared, "stiffnesses": stiff, "entry": made.entry}
         arrays = {"by_delay": by_delay, "by_stiffness": by_stiffness} if seeds == 1 else {"all": packing.pack(compared)[0]}
         for label, group in arrays.items():
+            group.complete()
             for key in ("p", "q", "ticks"):
                 parts[f"{label}.{key}"] = _bytes(getattr(group, key))
         lead = counter.state["lead"].fields

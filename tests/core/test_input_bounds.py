@@ -101,6 +101,20 @@ def test_a_bound_is_said_with_its_unit():
     assert refusal(build, "freefloat", "body.position=[-1e20, 0, 0]").endswith("it must be at least -1e+12 m; change it")
 
 
+def test_the_bound_of_a_count_is_its_own():
+    assert refusal(build, "docking", "robot.kind=second-order", "robot.order=7").endswith("it must be at most 6; change it")
+    assert refusal(build, "freefloat", "collisions=10001").endswith("it must be at most 10000; change it")
+    assert refusal(build, "docking", "frames.shift_after=1000001").endswith("it must be at most 1e+06; change it")
+
+
+def test_a_tick_never_takes_as_long_as_somebody_writes():
+    """What a tick computes once for each cycle of the other robot, or for each tick of the sensor's delay, is bounded."""
+    twin = "compensate.method=twin"
+    assert "the delay line holds at most 0.51 s" in refusal(build, "docking", twin, "compensate.sensor_delay=1024")
+    assert "the delay line" in refusal(build, "docking", twin, "force_filter.kind=first-order", "force_filter.cutoff=1e-3")
+    assert "100 cycles a tick" in refusal(build, "docking", "target_robot.delay=10 ms", "pair.cycle=1 ns")
+
+
 def test_a_residue_of_rounding_is_no_bad_input():
     assert build("freefloat", "body.position=[1e-17, 0, 0]").body.position[0] == 1e-17
 

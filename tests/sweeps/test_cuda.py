@@ -50,6 +50,7 @@ def test_delay_lines_as_short_as_the_scenarios_allow_change_nothing():
     tried = space("docking", None, {"robot.delay": [0.002, 0.02, 0.04], "compensate.method": ["pida", "twin"], "seed": [1, 2]})
     system, counter = tried.system, registry.system("docking").metrics
     for group in Packing(tried, counter).pack(np.arange(tried.count)):
+        group.complete()
         samples, found = kernel.length(group), []
         assert 45 <= samples < CAPACITY
         run = system.many(group.used, counter.step)

@@ -113,10 +113,24 @@ def test_what_does_not_vary_or_is_missing_is_said():
     assert "runs have no such value" in partly.metrics[0].why
 
 
+def test_indices_and_their_spread_are_the_same_every_time():
+    batch = batch_of(lambda columns: columns[DELAY] + 1e-3 * np.sin(1e3 * columns[DELAY]))
+    first, second = (sensitivity.indices(batch, {DELAY: sensitivity.within(0.02)}, ["mean_cof"], 16).metrics for _ in range(2))
+    assert first == second
+    assert first[0].error[DELAY] > 0.0
+
+
 @pytest.mark.parametrize("samples", [1, 3, 100, 2**20])
 def test_samples_are_powers_of_two(samples):
     with pytest.raises(InputError, match="power of 2"):
         sensitivity.indices(batch_of(lambda columns: columns[DELAY]), {DELAY: sensitivity.within(0.02)}, ["mean_cof"], samples)
+
+
+def test_an_edge_of_what_is_zero_now_is_an_edge():
+    damping = "contact.damping"
+    batch = batch_of(lambda columns: columns[damping] / 2000.0)
+    question = margin.Question((Limit("mean_cof", 1.0),), (damping,), metrics=("mean_cof",), samples=16, advice=False)
+    assert margin.find(batch, question).sentence.startswith("The only edge (mean_cof > 1) is at contact.damping = 2 kN·s/m")
 
 
 def test_a_margin_is_nothing_but_numbers_and_words():

@@ -30,6 +30,7 @@ def test_gathered_parameters_are_those_of_a_scenario_alone(name):
     seen = 0
     for part in np.array_split(numbers, 3):  # what the first chunks taught must not mislead the later ones
         for group in packing.pack(part):
+            group.complete()
             for i, number in enumerate(part[group.at]):
                 bench = tried.system.set_up(tried.scenario(int(number)))
                 assert group.diagram.code is bench.code
@@ -49,6 +50,7 @@ def test_what_a_later_chunk_teaches_does_not_spoil_the_parts_of_the_earlier_ones
     packing = Packing(tried, NOTHING)
     for numbers in np.arange(tried.count).reshape(-1, 6)[[0, 3, 1, 5, 0, 2, 4, 3]]:  # a given threshold needs no noise
         for group in packing.pack(numbers):
+            group.complete()
             for i, number in enumerate(numbers[group.at]):
                 alone = tried.system.set_up(tried.scenario(int(number))).p
                 assert all(group.p[i : i + 1][name].tobytes() == alone[name].tobytes() for name in alone.dtype.names)

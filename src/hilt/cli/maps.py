@@ -120,6 +120,7 @@ def margin(
 
 def _table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Table:
     found = Table(*head)
+    found.columns[0].no_wrap = True  # a key is read and typed as a whole
     for row in rows:
         found.add_row(*row)
     for column in found.columns[1:]:

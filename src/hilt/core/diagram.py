@@ -56,7 +56,7 @@ def sweep(first, last, row, x, w, blank_row, blank_x, blank_w, p, ticks, m, each
         row[0] = blank_row[0]
         x[0] = blank_x[0]
         w[0] = blank_w[0]
-        own = p[i : i + 1]
+        own, events = p[i : i + 1], each[i]  # here, not in every tick: a view of an array counts its owners
         reset(row, x, w, own)
         k = 0
         while k < ticks[i]:
@@ -64,7 +64,7 @@ def sweep(first, last, row, x, w, blank_row, blank_x, blank_w, p, ticks, m, each
             row[0].t = k * own[0].dt
             plant(row, w, own)
             tick(row, x, own)
-            count_step(row[0], m[i], each[i], q[i])
+            count_step(row[0], m[i], events, q[i])
             k += 1
             if row[0].fault or row[0].done:
                 break

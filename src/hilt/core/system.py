@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled.interpreted import sparing
+from hilt.compiled.records import filling
 from hilt.core import diagram, methods, outline, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
@@ -23,6 +24,8 @@ from hilt.core.meter import NO_FIGURES, Meter
 from hilt.core.pairing import Pairing
 from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
 from hilt.core.verdict import Verdict
+
+Sections = dict[Callable[[Any], Any], Any]  # of one scenario
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Live:
     key: str
     places: tuple[str, ...]
     ramp: float = 0.0  # s
+    on_devices: bool = True  # False: only a simulated world does what it asks for
 
 
 @dataclass(frozen=True)
@@ -204,8 +208,8 @@ class System:
         found = self.used_by(scenario)
         p = np.zeros(1, self.diagram(found).p)
         p[0].dt = scenario.loop.period
-        pack(found.believing, p[0], scenario.believed)
-        pack(found.plant, p[0], scenario)
+        pack(found.believing, p, scenario.believed)
+        pack(found.plant, p, scenario)
         return found, p
 
     def used_by(self, scenario: Any) -> Used:
@@ -293,12 +297,24 @@ def _itself(scenario: Any) -> Any:
     return scenario
 
 
-def pack(blocks: Blocks, params: Any, scenario: Any) -> None:
-    """Fill the parameters of blocks, each from its own section of a scenario; a shared section is made once."""
-    loop = Cycle(scenario.loop.period, scenario.seed)
-    sections = {section: section(scenario) for section in dict.fromkeys(block.section for block in blocks)}
+def sections_of(blocks: Blocks, scenario: Any) -> Sections:
+    """What blocks are packed from; a section that they share is made once."""
+    every = dict.fromkeys(section for block in blocks for section in (block.section, block.late))
+    return {section: section(scenario) for section in every}
+
+
+def fill(blocks: Blocks, p: np.ndarray, given: Sections, loop: Cycle, before: Sections | None = None) -> None:
+    """Fill the parameters of blocks, each from its own section; those whose section is as `before` have theirs already."""
+    (params,) = filling(p)
     for block in _once(blocks):
-        block.kind.pack(params[block.name], sections[block.section], loop)
+        own = given[block.section]
+        if before is None or before[block.section] != own:
+            block.kind.pack(params[block.name], own, loop)
+            block.kind.pack_late(params[block.name], given[block.late])
+
+
+def pack(blocks: Blocks, p: np.ndarray, scenario: Any) -> None:
+    fill(blocks, p, sections_of(blocks, scenario), Cycle(scenario.loop.period, scenario.seed))
 
 
 def used(blocks: Blocks, scenario: Any) -> Blocks:

@@ -198,8 +198,19 @@ else:
             return Annotated[quantity.__origin__, Field(gt=0), *quantity.__metadata__]
 
 
+@dataclass(frozen=True)
+class AtMost:
+    """The bound of a whole number whose field has none; a Field in its place would undo that of the field."""
+
+    most: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        inner: Any = handler(source)
+        return inner if "le" in inner or "lt" in inner else {**inner, "le": self.most}
+
+
 # Whole numbers: counts, and the seed.
-Count = Annotated[int, Field(le=10**6)]
+Count = Annotated[int, AtMost(10**6)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 Number3 = tuple[Number, Number, Number]

@@ -6,6 +6,7 @@ from typing import Any
 
 from hilt import job
 from hilt.core.faults import InputError
+from hilt.report.words import si
 from hilt.sweeps import critical, edges, sensitivity
 from hilt.sweeps.batch import Batch
 from hilt.sweeps.beyond import Limit
@@ -33,6 +34,9 @@ class Margin:
             return f"This scenario is beyond its edge ({named(self.edge)})."
         near = [each for each in self.edge.keys if each.margin is not None]
         if not near:
+            from_zero = [f"{each.key} = {si(each.value, each.unit)}" for each in self.edge.keys if each.value is not None]
+            if from_zero:  # no factor says how near it is
+                return f"The only edge ({named(self.edge)}) is at {' or '.join(from_zero)}, which is 0 now."
             return f"No edge ({named(self.edge)}) within the ranges that were searched."
         nearest = min(near, key=_ratio)
         return f"The nearest edge ({named(self.edge)}) is {nearest.key}: {_way(nearest)}."

@@ -49,8 +49,8 @@ class Memo:
         which = self.of(places)  # before `values`, which it may change
         return np.array(self.values, dtype)[which]
 
-    def _values(self, places: np.ndarray) -> dict[str, Any]:
-        axes = zip(self._space.axes, places.tolist(), strict=True)
+    def _values(self, place: tuple[int, ...]) -> dict[str, Any]:
+        axes = zip(self._space.axes, place, strict=True)
         return {key: value for axis, at in axes for key, value in zip(axis.keys, axis.points[at], strict=True)}
 
     def _codes(self, places: np.ndarray) -> np.ndarray:
@@ -61,11 +61,12 @@ class Memo:
 
     def _all_known(self, codes: np.ndarray, places: np.ndarray) -> bool:
         """False if the function turned out to read one more axis."""
-        for code, place in zip(codes.tolist(), places, strict=True):
+        for code, place in zip(codes.tolist(), places.tolist(), strict=True):
             if code in self._known:
                 continue
+            scenario = self._trace.scenario(tuple(place), self._values)
             self._trace.read.clear()
-            value = self._function(self._trace.scenario(self._values(place)))
+            value = self._function(scenario)
             read = {self._axis_of[key] for key in self._trace.read | self._trace.inside(value)}
             if not read <= set(self.axes):
                 self.axes = sorted(read | set(self.axes))

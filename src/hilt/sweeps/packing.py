@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from hilt.compiled.records import filling, raw
 from hilt.core.counter import Counter, Figures
 from hilt.core.signals import record
-from hilt.core.stage import Block, Cycle
+from hilt.core.stage import Block, Cycle, nothing
 from hilt.core.system import Diagram, Used, ticks_of
 from hilt.sweeps.memo import MOST, Memo
 from hilt.sweeps.space import Space
@@ -36,6 +37,29 @@ class Packed:
     each: np.ndarray
     ends: np.ndarray
     figures: tuple[Figures, ...]
+    late: tuple["_Late", ...] = ()
+
+    def complete(self, first: int = 0, last: int | None = None) -> None:
+        """Fill in the parameters of some of them that take long to find: for a worker, just before it runs these."""
+        for late in self.late:
+            late.fill(self.p[first:last], slice(first, last))
+
+
+@dataclass(frozen=True)
+class _Late:
+    """Of one block, the parameters that take long to find."""
+
+    block: Block
+    distinct: list[Any]  # what they are found from
+    which: np.ndarray
+
+    def fill(self, p: np.ndarray, own: slice) -> None:
+        which, entries = self.which[own], p[self.block.name]
+        needed, first = np.unique(which, return_index=True)
+        for each, i in zip(needed.tolist(), first.tolist(), strict=True):
+            entry = entries[i : i + 1].copy()
+            self.block.kind.pack_late(entry[0], self.distinct[each])
+            raw(entries)[which == each] = raw(entry)
 
 
 def packs(space: Space) -> bool:
@@ -70,7 +94,7 @@ class _Part:
         self._generations: list[int] = []
 
     def of(self, places: np.ndarray) -> np.ndarray:
-        """The parameters of each scenario."""
+        """The parameters of each scenario, as plain bytes."""
         at = {"config": self._config.of(places), **{name: memo.of(places) for name, memo in self._loop.items()}}
         generations = [self._config.generation, *(memo.generation for memo in self._loop.values())]
         if generations != self._generations or len(self._known) > MOST:
@@ -80,7 +104,7 @@ class _Part:
             distinct, first, which = _distinct(keys)
             if self._all_known(distinct, first, at):
                 found = np.array([self._known[key] for key in distinct], np.int64)
-                return self._table[found[which]]
+                return raw(self._table)[found[which]]
 
     def _all_known(self, keys: list[tuple[int, ...]], first: np.ndarray, at: dict[str, np.ndarray]) -> bool:
         for key, i in zip(keys, first.tolist(), strict=True):
@@ -89,15 +113,15 @@ class _Part:
             period, seed = (self._loop[name].values[at[name][i]] for name in ("period", "seed"))
             read: set[str] = set()
             entry = np.zeros(1, self._block.kind.params)
-            self._block.kind.pack(entry[0], self._config.values[at["config"][i]], _Noted(period, seed, read))
+            self._block.kind.pack(filling(entry)[0], self._config.values[at["config"][i]], _Noted(period, seed, read))
             if not read <= self._read:
                 self._read |= read
                 self._known = {}
                 return False
             place = self._known[key] = len(self._known)
             if place == len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            self._table[place] = entry[0]
+                self._table = np.concatenate([raw(self._table), raw(np.zeros_like(self._table))]).view(self._table.dtype)
+            raw(self._table)[place] = raw(entry)[0]
         return True
 
 
@@ -148,6 +172,7 @@ class Packing:
     def pack(self, numbers: np.ndarray) -> list[Packed]:
         """The scenarios with these numbers, by the blocks that they use."""
         places = self._space.places(numbers)
+        self._trace.forget()
         for memo in self._memos:
             memo.forget()
         self._check(numbers, places)
@@ -166,31 +191,37 @@ class Packing:
         made = self._space.system.diagram(used)
         p = np.zeros(len(at), made.p)
         p["dt"] = self._loop["period"].column(places, np.float64)
+        late = []
         for blocks, believes in ((used.believing, True), (used.plant, False)):
             for block in blocks:
-                p[block.name] = self._part(block, believes).of(places)
+                raw(p[block.name])[:] = self._part(block, believes).of(places)
+                if block.kind.pack_late is not nothing:
+                    found = self._config(block.late, believes)
+                    late.append(_Late(block, *_needed(found, found.of(places))))
         events = int(self._events.column(places, np.int64).max())
-        figures = tuple(_figures(memo, memo.of(places)) for memo in self._figures)
-        constants = _figures(self._constants, self._constants.of(places))
-        q = np.frombuffer(b"".join(constants.distinct), self._counter.params)[constants.which]
+        figures = tuple(Figures(*_needed(memo, memo.of(places))) for memo in self._figures)
+        constants, which = _needed(self._constants, self._constants.of(places))
+        q = np.frombuffer(b"".join(constants), f"V{self._counter.params.itemsize}")[which].view(self._counter.params)
         ticks = self._ticks.column(places, np.int64)
         m, each = np.zeros(len(at), self._counter.state), np.zeros((len(at), events), self._counter.event)
-        return Packed(at, used, made, p, ticks, q, m, each, np.zeros(len(at), ENDS), figures)
+        return Packed(at, used, made, p, ticks, q, m, each, np.zeros(len(at), ENDS), figures, tuple(late))
 
-    def _part(self, block: Block, believes: bool) -> _Part:
-        section = block.section
+    def _config(self, section: Callable[[Any], Any], believes: bool) -> Memo:
         if (section, believes) not in self._configs:
             self._configs[section, believes] = self._memo((lambda s: section(s.believed)) if believes else section)
+        return self._configs[section, believes]
+
+    def _part(self, block: Block, believes: bool) -> _Part:
         key = (block.name, id(block.kind))
         if key not in self._parts:
-            self._parts[key] = _Part(block, self._configs[section, believes], self._loop)
+            self._parts[key] = _Part(block, self._config(block.section, believes), self._loop)
         return self._parts[key]
 
 
-def _figures(memo: Memo, which: np.ndarray) -> Figures:
-    """Those that these scenarios are compared with."""
+def _needed(memo: Memo, which: np.ndarray) -> tuple[list[Any], np.ndarray]:
+    """The values that these scenarios have, and which of them belongs to each."""
     needed, which = np.unique(which, return_inverse=True)
-    return Figures([memo.values[i] for i in needed.tolist()], which)
+    return [memo.values[i] for i in needed.tolist()], which
 
 
 def _checks(base: Any, path: tuple[Any, ...] = ()) -> Iterator[Callable[[Any], bool]]:

@@ -92,6 +92,7 @@ class _Workers:
             self._memory[owner] = [np.zeros(1, kind) for kind in (system.row, made.x, made.w) * 2]
         memory, sweep = self._memory[owner], system.many(group.used, self._counter.step)
         own = slice(i, i + 1)
+        group.complete(i, i + 1)
         scratch = np.zeros_like(group.m[own]), np.zeros_like(group.each[own])
         sweep(0, 1, *memory, group.p[own], np.ones(1, np.int64), *scratch, group.q[own], np.zeros(1, ENDS))
         first = memory[0].copy()  # a run of one tick

@@ -4,8 +4,9 @@ The first-order index of a key is the share of a metric's variance that goes awa
 index the share that stays as long as only that key is unknown; their difference is what it does together with others.
 """
 
+import contextlib
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +104,8 @@ def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str]
     with warnings.catch_warnings():  # a metric that does not vary at all: said below
         warnings.simplefilter("ignore")
         found = sobol_indices(func=results, n=samples, dists=list(uncertain.values()), rng=np.random.default_rng(SEED))
-        spread = found.bootstrap(confidence_level=0.95, n_resamples=RESAMPLES).total_order.confidence_interval
+        with _seeded():
+            spread = found.bootstrap(confidence_level=0.95, n_resamples=RESAMPLES).total_order.confidence_interval
     whole, plain = np.concatenate(seen, axis=1), np.concatenate(seen[:2], axis=1)
     tables = (found.first_order, found.total_order, 0.5 * (spread.high - spread.low))
     made = []
@@ -115,6 +117,17 @@ def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str]
         low, high = np.percentile(plain[n], [5.0, 95.0])
         made.append(Indices(name, first, total, error, (float(low), float(high))))
     return Sensitivity(told, samples, tuple(made))
+
+
+@contextlib.contextmanager
+def _seeded() -> Iterator[None]:
+    """The same draws in every run: the bootstrap of SciPy's indices takes no generator, but NumPy's common one."""
+    kept = np.random.get_state()
+    np.random.seed(SEED)
+    try:
+        yield
+    finally:
+        np.random.set_state(kept)
 
 
 def _why_none(values: np.ndarray) -> str:

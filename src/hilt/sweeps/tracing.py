@@ -4,13 +4,18 @@ The sections that hold the watched keys get a class that notes every access. Cod
 all its values has read all of them; a value that replaced a watched one in a copy is no longer watched.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
+from threading import get_ident
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 Keys = Mapping[str, Any]
+Place = tuple[int, ...]  # on each axis
+PLAIN = frozenset({float, int, bool, str, type(None), np.ndarray})  # most values are, and hold no section
 
 
 def _child(node: Any, name: str) -> Any:
@@ -26,10 +31,19 @@ class Trace:
         self._base, self._keys = base, tuple(keys)
         self._classes: dict[tuple[type, tuple[tuple[str, str], ...]], type] = {}
         self.read: set[str] = set()
+        self._made_before: dict[Place, Any] = {}
+        self._thread = get_ident()  # what other threads read later was inside a value that they were given
 
-    def scenario(self, values: Keys) -> Any:
+    def scenario(self, place: Place, values_at: Callable[[Place], Keys]) -> Any:
         """A scenario with other values for the watched keys, which are taken as they are: nothing is checked."""
-        return self._placed(self._base, [(key.split("."), key, values[key]) for key in self._keys])
+        if place not in self._made_before:
+            values = values_at(place)
+            self._made_before[place] = self._placed(self._base, [(key.split("."), key, values[key]) for key in self._keys])
+        return self._made_before[place]
+
+    def forget(self) -> None:
+        """The scenarios that were made: most functions ask for the same few of a chunk."""
+        self._made_before.clear()
 
     def _placed(self, node: Any, changes: list[tuple[list[str], str, Any]]) -> Any:
         """A copy of a section, list or table with the values in it, watched."""
@@ -73,12 +87,13 @@ class Trace:
         noted: dict[str, list[str]] = {}
         for name, key in watched:
             noted.setdefault(name.partition(" ")[0], []).append(key)
-        every, read, trace = [key for _, key in watched], self.read, self
+        every, read, trace, tracing = [key for _, key in watched], self.read, self, self._thread
 
         def __getattribute__(self: Any, name: str) -> Any:
             if name in noted:
-                read.update(noted[name])
-            elif name == "__dict__":
+                if get_ident() == tracing:
+                    read.update(noted[name])
+            elif name == "__dict__" and get_ident() == tracing:
                 read.update(every)
             return object.__getattribute__(self, name)
 
@@ -107,21 +122,32 @@ class Trace:
 
     def inside(self, value: Any) -> set[str]:
         """The watched keys of the sections that a value holds: whoever keeps it may read them later."""
+        watched = {made: [key for _, key in keys] for (_, keys), made in self._classes.items()}
         found: set[str] = set()
-        kind = type(value)
-        for (_, watched), made in self._classes.items():
-            if made is kind:
-                found.update(key for _, key in watched)
-        if isinstance(value, BaseModel):
-            parts: Iterable[Any] = object.__getattribute__(value, "__dict__").values()
-        elif is_dataclass(value) and not isinstance(value, type):
-            parts = [getattr(value, field.name) for field in fields(value)]
-        elif isinstance(value, dict):
-            parts = value.values()
-        elif isinstance(value, tuple | list):
-            parts = value
-        else:
-            return found
-        for part in parts:
-            found |= self.inside(part)
+        seen: set[int] = set()
+        todo = [value]
+        while todo:
+            each = todo.pop()
+            kind = type(each)
+            if kind in PLAIN or id(each) in seen:
+                continue
+            seen.add(id(each))
+            found.update(watched.get(kind, ()))
+            todo.extend(_parts(each, kind))
         return found
+
+
+def _parts(value: Any, kind: Any) -> Iterable[Any]:
+    if issubclass(kind, dict):
+        return value.values()
+    if issubclass(kind, tuple | list):
+        return value
+    if issubclass(kind, BaseModel):
+        return object.__getattribute__(value, "__dict__").values()
+    return [getattr(value, name) for name in _fields(kind)]
+
+
+@cache
+def _fields(kind: Any) -> tuple[str, ...]:
+    """Of a dataclass."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

@@ -57,6 +57,7 @@ class _Loaded:
         self._known: dict[tuple[int, int], tuple[Gpu, list[np.ndarray]]] = {}
 
     def run(self, group: Packed) -> None:
+        group.complete()
         samples = kernel.length(group)
         key = id(group.diagram), samples
         if key not in self._known:

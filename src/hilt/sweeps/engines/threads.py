@@ -81,5 +81,6 @@ class _Memories:
         owner = (id(made), threading.get_ident())
         if owner not in self._memory:
             self._memory[owner] = [np.zeros(1, kind) for kind in (system.row, made.x, made.w) * 2]
+        group.complete(first, last)
         sweep = system.many(group.used, self._counter.step)
         sweep(first, last, *self._memory[owner], group.p, group.ticks, group.m, group.each, group.q, group.ends)

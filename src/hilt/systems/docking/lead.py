@@ -16,6 +16,7 @@ from hilt.maths import vec
 
 MOST = 256  # ticks
 _LENGTH = MOST + 1
+_MIDDLE, _ONE = np.uint64(MOST), np.uint64(1)  # places without a sign cannot count from the end: several sums are made at once
 PARAMS = record(reach="i8")
 # Values are written twice, `_LENGTH` apart, so that the last ones lie in one piece.
 STATE = record(measured=2 * _LENGTH, used=2 * _LENGTH, sums=2 * MOST + 1, at="i8", since="i8", seen="i8", used_any="i8")
@@ -46,6 +47,7 @@ def correlate(m, q, in_contact, F_mea_W, F_hat_W):
     measured, used = math.sqrt(vec.dot(F_mea_W, F_mea_W)), math.sqrt(vec.dot(F_hat_W, F_hat_W))
     m.at = m.at + 1 if m.at + 1 < _LENGTH else 0
     last = m.at + _LENGTH
+    now = np.uint64(last)
     m.used[m.at] = m.used[last] = used
     m.measured[m.at] = m.measured[last] = measured if in_contact else 0.0
     if used != 0.0:
@@ -53,10 +55,10 @@ def correlate(m, q, in_contact, F_mea_W, F_hat_W):
     if in_contact:
         if measured != 0.0:
             m.seen = 1
-        for s in range(q.reach + 1):
-            m.sums[MOST + s] += measured * m.used[last - s]
-    for s in range(1, q.reach + 1):
-        m.sums[MOST - s] += m.measured[last - s] * used
+        for s in range(np.uint64(q.reach + 1)):
+            m.sums[_MIDDLE + s] += measured * m.used[now - s]
+    for s in range(_ONE, np.uint64(q.reach + 1)):
+        m.sums[_MIDDLE - s] += m.measured[now - s] * used
 
 
 def shift(m: np.ndarray) -> np.ndarray:

@@ -5,20 +5,27 @@ worst |CoF - 1| over these cases is within 0.02 of that of the best β. Nothing 
 the masses and speeds, which the simulated bodies have by definition, and the robot's limits.
 
 In space the contact feels m_eff along the believed normal, so ω = √(k/m_eff) may be much larger: slower clocks are tried.
+
+The cases are packed and run when their clock is asked for, which in a sweep its workers do.
 """
 
 import math
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from hilt.compiled import jit
+from hilt.compiled.records import raw
 from hilt.core.faults import InputError
 from hilt.core.signals import record
-from hilt.core.system import ticks_of
+from hilt.core.stage import Cycle
+from hilt.core.system import Diagram, Sections, Used, fill, sections_of, ticks_of
 from hilt.maths import vec
 from hilt.systems.docking.analysis.bound import effective_mass
+from hilt.systems.docking.twin.prior import RobotFigures
 
 # Contact, factors of its stiffness and of the robot's delays; of a Hertz contact the secant stiffness at its peak.
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
@@ -60,73 +67,96 @@ def closing_speed(system: Any, scenario: Any) -> float:
     return speed
 
 
-def peak_depth(kind: str, scenario: Any, speed: float) -> float:
+@dataclass(frozen=True)
+class Believed:
+    """What the controller believes before the first contact; the same in all cases."""
+
+    robot: RobotFigures
+    stiffness: float
+    normal: tuple[float, ...]
+    first_mass: float  # effective, along that normal
+    bending: dict[str, float | None]  # what is believed of a robot whose tip has a motion of its own
+
+
+def believed_of(scenario: Any) -> Believed:
+    prior = scenario.prior
+    normal = prior.normal(scenario) if scenario.rotates else scenario.frames.normal
+    along = scenario.model_copy(update={"frames": scenario.frames.model_copy(update={"normal": normal})})
+    return Believed(
+        prior.robot(scenario), prior.stiffness(scenario), normal, effective_mass(along), _bending_as_believed(scenario)
+    )
+
+
+def _bending_as_believed(scenario: Any) -> dict[str, float | None]:
+    bending = scenario.prior.bending(scenario)
+    if bending is None:
+        return {}
+    return {
+        "stiffness": bending.stiffness,
+        "mode_frequency": bending.frequency / (2.0 * math.pi),
+        "mode_damping_ratio": bending.damping_ratio,
+        "second_mode_frequency": scenario.robot.second_mode_frequency * (1.0 + scenario.prior.mode_frequency_error),
+        "second_mode_damping_ratio": None,
+    }
+
+
+def peak_depth(kind: str, k: float, mass: float, speed: float) -> float:
     """δ where the tip comes to rest in space: ½ m v² = ½ F δ for a linear contact, 0.4 F δ for a Hertz contact, F = k δ."""
-    k = scenario.contact.stiffness
-    return float(speed * math.sqrt(effective_mass(scenario) / k / (0.8 if kind == "hertz" else 1.0)))
+    return float(speed * math.sqrt(mass / k / (0.8 if kind == "hertz" else 1.0)))
 
 
-def believed_world(scenario: Any, plan: Plan, kind: str, stiffness: float, slower: float) -> Any:
-    """A world in which the beliefs are true except for the factors; the controller has the same beliefs as in the scenario."""
-    prior, robot = scenario.prior, scenario.robot
-    believed = prior.robot(scenario)
-    k = prior.stiffness(scenario) * stiffness
-    own = believed.lag * slower
-    zeta = 0.5 * believed.T1 / math.sqrt(believed.T2) if believed.T2 > 0 else robot.damping_ratio
+def gap_of(scenario: Any, plan: Plan, own: float) -> float:
+    """As wide as the flight before the contact needs with a robot that is late by `own`, or as the scenario's."""
+    late = own + scenario.sensor.delay if scenario.rotates else own
+    return float(min(scenario.frames.gap, scenario.rod.radius + plan.speed * (plan.flight + late)))
+
+
+def believed_world(scenario: Any, plan: Plan, believed: Believed, kind: str, stiffness: float, slower: float) -> Any:
+    """A world in which the beliefs are true except for the factors."""
+    robot = believed.robot
+    k = believed.stiffness * stiffness
+    own = robot.lag * slower
+    zeta = 0.5 * robot.T1 / math.sqrt(robot.T2) if robot.T2 > 0 else scenario.robot.damping_ratio
     omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
-    n = scenario.limits.command_acceleration_ratio * omega / math.sqrt(k / scenario.reduced_mass)
-    delay = own + scenario.sensor.delay
-    normal = scenario.prior.normal(scenario) if scenario.rotates else scenario.frames.normal
-    gap = min(scenario.frames.gap, scenario.rod.radius + plan.speed * (plan.flight + (delay if scenario.rotates else own)))
+    gap = gap_of(scenario, plan, own)
     duration = 2.0 * gap / plan.speed + 1.0 if scenario.rotates else 2.0 * (plan.flight + own) + 4.0 / omega
-    world = scenario.model_copy(
+    moving = {
+        "delay": own + scenario.sensor.delay,
+        "pure_delay": robot.t_d * slower,
+        "damping_ratio": zeta,
+        "jitter": 0.0,
+        **UNKNOWN,
+        **believed.bending,
+    }
+    touching = {
+        "kind": kind,
+        "stiffness": k,
+        "hertz_coefficient": k / math.sqrt(peak_depth(kind, k, believed.first_mass, plan.speed)),  # a secant
+        "damping": 0.0,
+        "rear_stiffness_ratio": 1.0,
+        "friction": 0.0,
+    }
+    return scenario.model_copy(
         update={
-            "robot": robot.model_copy(
-                update={"delay": delay, "pure_delay": believed.t_d * slower, "damping_ratio": zeta, "jitter": 0.0, **UNKNOWN}
-            ),
-            "contact": scenario.contact.model_copy(
-                update={"kind": kind, "stiffness": k, "damping": 0.0, "rear_stiffness_ratio": 1.0, "friction": 0.0}
-            ),
-            "frames": scenario.frames.model_copy(update={"gap": gap, "normal": normal}),
-            "prior": prior.model_copy(
-                update={
-                    "stiffness_error": 1.0 / stiffness - 1.0,
-                    "delay_error": 1.0 / slower - 1.0,
-                    "frequency_error": slower - 1.0,
-                    "damping_error": 0.0,
-                    "surface_error": 0.0,
-                    "normal_error": 0.0,
-                }
-            ),
-            "compensate": scenario.compensate.model_copy(
-                update={"mode": REHEARSED, "sensor_delay": scenario.assumed_sensor_delay}
-            ),
-            "limits": scenario.limits.model_copy(update={"command_acceleration_ratio": n}),
+            "robot": scenario.robot.model_copy(update=moving),
+            "contact": scenario.contact.model_copy(update=touching),
+            "frames": scenario.frames.model_copy(update={"gap": gap, "normal": believed.normal}),
             "collisions": 1,
             "seed": 1,  # nothing is random
             "loop": scenario.loop.model_copy(update={"duration": duration}),
         }
     )
-    world = _bending_as_believed(scenario, world)
-    secant = k / math.sqrt(peak_depth(kind, world, plan.speed))
-    return world.model_copy(update={"contact": world.contact.model_copy(update={"hertz_coefficient": secant})})
 
 
-def _bending_as_believed(scenario: Any, world: Any) -> Any:
-    bending = scenario.prior.bending(scenario)
-    if bending is None:
-        return world
-    prior, told = scenario.prior, scenario.robot
-    robot = {
-        "stiffness": bending.stiffness,
-        "mode_frequency": bending.frequency / (2.0 * math.pi),
-        "mode_damping_ratio": bending.damping_ratio,
-        "second_mode_frequency": told.second_mode_frequency * (1.0 + prior.mode_frequency_error),
-        "second_mode_damping_ratio": None,
-    }
-    errors = dict.fromkeys(("compliance_error", "mode_frequency_error", "mode_damping_error"), 0.0)
-    return world.model_copy(
-        update={"robot": world.robot.model_copy(update=robot), "prior": world.prior.model_copy(update=errors)}
+def believing(scenario: Any, world: Any) -> Any:
+    """What the controller is told: the scenario, with the frames where they are in the believed world."""
+    return scenario.model_copy(
+        update={
+            "frames": scenario.frames.model_copy(update={"gap": world.frames.gap}),
+            "prior": scenario.prior.model_copy(update={"surface_error": 0.0}),
+            "compensate": scenario.compensate.model_copy(update={"mode": REHEARSED}),
+            "seed": 1,
+        }
     )
 
 
@@ -156,27 +186,117 @@ def _rehearse_step(sig, m, each, q):
         sig.done = 1
 
 
+@dataclass(frozen=True)
+class Case:
+    """One contact, ready to be packed."""
+
+    told: Sections  # what the controller is packed from
+    met: Sections  # and what the world is
+    ticks: int
+    ideal: float  # N, the largest force in space
+
+
+def cases_of(scenario: Any, plan: Plan, worlds: list[Any], used: Used, mass: float) -> list[Case]:
+    cases: list[Case] = []
+    told: dict[float, Sections] = {}  # the controller is the same in all worlds that have the same frames
+    for (kind, _, _), world in zip(CASES, worlds, strict=True):
+        gap, k = world.frames.gap, world.contact.stiffness
+        if gap not in told:
+            told[gap] = sections_of(used.tick, believing(scenario, world))
+        ticks = -(-ticks_of(world) // LOOKS) * LOOKS
+        cases.append(Case(told[gap], sections_of(used.plant, world), ticks, k * peak_depth(kind, k, mass, plan.speed)))
+    return cases
+
+
+def packed(cases: list[Case], used: Used, kind: np.dtype, period: float) -> list[np.ndarray]:
+    """Their parameters: without noise, but with the uncertainty that it causes. What is as in the case before is kept."""
+    p, loop, found = np.zeros(1, kind), Cycle(period), []
+    p["dt"] = period
+    told = met = None
+    for case in cases:
+        if case.told is not told:
+            fill(used.tick, p, case.told, loop, told)
+        fill(used.plant, p, case.met, loop, met)
+        told, met = case.told, case.met
+        own = raw(p).copy().view(kind)
+        own["sensor"]["noise"] = own["encoder"]["position_noise"] = own["encoder"]["velocity_noise"] = 0.0
+        found.append(own)
+    return found
+
+
+class _Memories(threading.local):
+    """What the runs of a thread compute in, for each choice of blocks."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[np.ndarray]] = {}
+
+    def of(self, row: np.dtype, made: Diagram) -> list[np.ndarray]:
+        if id(made) not in self._known:
+            self._known[id(made)] = [np.zeros(1, kind) for kind in (row, made.x, made.w) * 2]
+        return self._known[id(made)]
+
+
+MEMORIES = _Memories()
+
+
+@dataclass
 class Rehearsal:
-    """One case, ready to run with any clock; without noise, but with the uncertainty that it causes."""
+    """Of the first contact, ready to run."""
 
-    def __init__(self, system: Any, world: Any, kind: str, plan: Plan) -> None:
-        check_length(world)
-        used, self._p = system.packed(world)
-        made, self._run = system.diagram(used), system.many(used, _rehearse_step)
-        p = self._p[0]
-        p.sensor.noise = p.encoder.position_noise = p.encoder.velocity_noise = 0.0
-        self._ideal = world.contact.stiffness * peak_depth(kind, world, plan.speed)
-        self._ticks = np.full(1, -(-ticks_of(world) // LOOKS) * LOOKS)
-        self._memory = [np.zeros(1, dtype) for dtype in (system.row, made.x, made.w) * 2]
-        self._counted, self._each, self._ends = np.zeros(1, COUNTED), np.zeros((1, 0), EVENT), np.zeros(1, ENDS)
+    cases: list[Case]
+    best: Callable[[list[Case]], float]
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _clock: float | None = None
+
+    def clock(self) -> float:
+        """β_G. Whoever asks first computes it, in any thread; nothing else is kept then."""
+        with self._lock:
+            if self._clock is None:
+                self._clock = self.best(self.cases)
+                self.cases = []
+            return self._clock
+
+
+class _Trials:
+    """The cases with one clock after the other."""
+
+    def __init__(self, system: Any, used: Used, plan: Plan, period: float, cases: list[Case]) -> None:
+        made = system.diagram(used)
+        self._clocks, self._ideals = plan.clocks, [case.ideal for case in cases]
+        self._p = packed(cases, used, made.p, period)
+        self._ticks = [np.full(1, case.ticks) for case in cases]
         self._q = np.full(1, plan.past_peak).view(CONSTANTS)
+        self._sweep, self._memory = system.many(used, _rehearse_step), MEMORIES.of(system.row, made)
+        self._worst: dict[float, tuple[int, float]] = {}  # of each clock: cases that were run, and the largest error in them
 
-    def error(self, clock: float) -> float:
-        """|CoF - 1| of the first contact."""
-        self._p[0].twin_clock.guarded = clock
-        self._counted[:] = 0
-        self._run(0, 1, *self._memory, self._p, self._ticks, self._counted, self._each, self._q, self._ends)
-        return abs(float(self._counted["peak"][0]) / self._ideal - 1.0)
+    def best(self) -> float:
+        return next(clock for clock in self._clocks if self._good(clock))
+
+    def _good(self, clock: float) -> bool:
+        """Whether none is better by more than what is good enough: of most of the others one case or none tells."""
+        known = [worst for run, worst in self._worst.values() if run == len(self._p)]
+        least = min(known, default=math.inf)
+        own = self._error(clock, lambda worst: worst > least + GOOD_ENOUGH)
+        if own > least + GOOD_ENOUGH:
+            return False
+        others = reversed(self._clocks)  # the slowest are likely to be the best
+        return all(own <= self._error(other, lambda worst: own <= worst + GOOD_ENOUGH) + GOOD_ENOUGH for other in others)
+
+    def _error(self, clock: float, enough: Callable[[float], bool]) -> float:
+        """The largest |CoF - 1| of the cases, or of the first of them if that is enough."""
+        run, worst = self._worst.get(clock, (0, 0.0))
+        while run < len(self._p) and not enough(worst):
+            worst = max(worst, self._run(run, clock))
+            run += 1
+        self._worst[clock] = run, worst
+        return worst
+
+    def _run(self, case: int, clock: float) -> float:
+        p, ticks = self._p[case], self._ticks[case]
+        p["twin_clock"]["guarded"] = clock
+        counted, each, ends = np.zeros(1, COUNTED), np.zeros((1, 0), EVENT), np.zeros(1, ENDS)
+        self._sweep(0, 1, *self._memory, p, ticks, counted, each, self._q, ends)
+        return abs(float(counted["peak"][0]) / self._ideals[case] - 1.0)
 
 
 def _slow(scenario: Any) -> bool:
@@ -186,19 +306,17 @@ def _slow(scenario: Any) -> bool:
     return omega * late < 0.01 and 4.0 / omega > 0.5 * MOST_TICKS * scenario.loop.period
 
 
-def rehearsed_clock(system: Any, scenario: Any) -> float:
-    """β_G; 1 where the clock must not run slower."""
+def rehearsal_of(system: Any, scenario: Any) -> Rehearsal | None:
+    """None where the clock must not run slower."""
     if scenario.compensate.method != "twin" or scenario.compensate.mode != "guarded":
-        return 1.0
+        return None
     if not scenario.rotates and _slow(scenario):
-        return 1.0
-    plan = plan_of(system, scenario)
-    cases = [Rehearsal(system, believed_world(scenario, plan, *case), case[0], plan) for case in CASES]
-    least, worst = math.inf, dict.fromkeys(plan.clocks, 0.0)
-    for clock in reversed(plan.clocks):  # slowest first: one bad case rules out a faster one
-        for case in cases:
-            worst[clock] = max(worst[clock], case.error(clock))
-            if worst[clock] > least + GOOD_ENOUGH:
-                break
-        least = min(least, worst[clock])
-    return max(clock for clock in plan.clocks if worst[clock] <= least + GOOD_ENOUGH)
+        return None
+    plan, believed = plan_of(system, scenario), believed_of(scenario)
+    worlds = [believed_world(scenario, plan, believed, *case) for case in CASES]
+    for world in worlds:
+        check_length(world)
+    used = system.used_by(worlds[0])
+    period = scenario.loop.period
+    cases = cases_of(scenario, plan, worlds, used, believed.first_mass)
+    return Rehearsal(cases, lambda cases: _Trials(system, used, plan, period, cases).best())
