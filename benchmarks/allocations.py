@@ -27,9 +27,11 @@ from hilt.core.system import System
 
 # Six degrees of freedom, a filtered noisy sensor and a second-order robot; a period that makes the run long enough.
 SYSTEM, SCENARIO, _ = job.find("freefloat", "capture", ["loop.period=2 ms"])
-# The twin of one and of six degrees of freedom and on a robot that bends, with noise and more than one contact.
+# The twin of one and of six degrees of freedom, on stiff robots and on one that bends, with noise and more than one contact.
 TWIN = ["compensate.method=twin", "sensor.noise=0.5 N", "collisions=1000"]
+BENDING = ["robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz"]
 TWINS = {name: job.find("docking", name, TWIN)[:2] for name in ("twin", "oblique", "bending")}
+TWINS["bending, oblique"] = job.find("docking", "oblique", [*TWIN, *BENDING])[:2]
 MANY = 10_000
 
 
@@ -116,6 +118,7 @@ def main() -> None:
         "compiled_twin_dof_1_allocations_per_tick": per_tick(partial(allocations_of, *TWINS["twin"]), 10),
         "compiled_twin_dof_6_allocations_per_tick": per_tick(partial(allocations_of, *TWINS["oblique"]), 10),
         "compiled_twin_bending_allocations_per_tick": per_tick(partial(allocations_of, *TWINS["bending"]), 10),
+        "compiled_twin_bending_dof_6_allocations_per_tick": per_tick(partial(allocations_of, *TWINS["bending, oblique"]), 10),
         "check_with_one_array_allocations_per_tick": per_tick(known_allocations, 10),
         "loop_blocks_kept_per_tick": per_tick(blocks_kept, 100),
         "loop_peak_growth_bytes_per_tick": per_tick(peak_bytes, 100),

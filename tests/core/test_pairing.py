@@ -2,13 +2,14 @@
 
 import pytest
 
-from hilt.core.pairing import Pairing
+from hilt.core.pairing import Shared
 
 STILL = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 
 
 def pairing(clock, servicer, target, slack=0.002):
-    return Pairing("servicer", "target", clock, 0.5, {"servicer": servicer, "target": target}, 0.001, 0.004, slack, STILL)
+    lags = {"servicer": servicer, "target": target}
+    return Shared("servicer", "target", clock, 0.001, 0.004, slack, 0.5, lags, STILL)
 
 
 @pytest.mark.parametrize("clock", ["servicer", "target"])

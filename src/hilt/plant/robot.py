@@ -70,13 +70,14 @@ class Robot(Section):
         check_fits(self.pure(own) + self.jitter, period, f"{name}.delay")
 
 
-def check_fits(seconds: float, period: float, key: str) -> None:
-    """A delay must fit into the delay line."""
+def check_fits(seconds: float, period: float, key: str, name: str = "") -> None:
+    """A delay must fit into the delay line; it has a name of its own if it is not the value of the key."""
+    name = name or key
     longest = (delay.CAPACITY - 2) * period
     if seconds > longest:
         raise Unfit(
-            f"{key} is {seconds:g} s; at loop.period = {period:g} s the delay line holds at most {longest:g} s; "
-            f"shorten {key} or lengthen loop.period",
+            f"{name} is {seconds:g} s; at loop.period = {period:g} s the delay line holds at most {longest:g} s; "
+            f"shorten {name} or lengthen loop.period",
             key,
             "loop.period",
         )

@@ -57,7 +57,7 @@ def test_every_signal_of_the_twin_has_one_writer(name):
 
 
 def test_beliefs_that_blocks_share_are_made_once():
-    """A rehearsal is part of them: it must not run for each block."""
+    """They take time to make."""
     asked = []
     kind = StageKind("shared", lambda *_: None, reads=(), writes=(), pack=lambda p, config, loop: asked.append(config))
 
@@ -66,6 +66,6 @@ def test_beliefs_that_blocks_share_are_made_once():
         return "beliefs"
 
     blocks = tuple(Block(name, kind, section) for name in ("one", "two", "three"))
-    params = np.zeros(1, np.dtype([(block.name, stage.EMPTY) for block in blocks]))[0]
+    params = np.zeros(1, np.dtype([(block.name, stage.EMPTY) for block in blocks]))
     system.pack(blocks, params, scenario("table1"))
     assert asked == ["made", "beliefs", "beliefs", "beliefs"]

@@ -15,6 +15,7 @@ from hilt.systems.docking.metrics import ideal_of, peak_forces, speeds_after
 from hilt.systems.docking.paper.twin_runs import padded
 from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.bending import chain, fit, knowledge, learn, plan, samples
+from tests.systems.docking import beliefs
 
 DT, MASS, K = 1e-3, 279.0697674, 176275.0
 TIP = chain.Tip(5e5, 75.4, 0.05)
@@ -125,7 +126,7 @@ def fitted(bank, p, start, law, deviation=0.1):
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
     result.told[:], task.start[:] = start, start
     result.precision[:] = np.diag(np.array([0.06, 0.1, 0.4, 0.4, 0.05, 1e-3, 5e-5, 1e-3]) ** -2.0)
-    fit.begin(task, result, law, 1, deviation)
+    fit.begin(task, result, law, 1, deviation, start[2])
     passes = 0
     while True:
         fit.go_on(task, bank, p, DT, 10**6)
@@ -140,7 +141,7 @@ def test_the_normal_equations_are_the_slope_of_the_cost():
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
 
     def cost(at):
-        fit.begin(task, result, model.LINEAR, 1, 0.0)
+        fit.begin(task, result, model.LINEAR, 1, 0.0, theta[2])
         task.theta[:] = at
         fit._begin_pass(task)
         fit.go_on(task, bank, p, DT, 10**6)
@@ -181,7 +182,7 @@ def test_the_work_of_a_fit_may_be_interrupted_anywhere():
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
     result.told[:], task.start[:] = start, start
     result.precision[:] = whole.precision
-    fit.begin(task, result, model.LINEAR, 1, 0.1)
+    fit.begin(task, result, model.LINEAR, 1, 0.1, start[2])
     while not (fit.go_on(task, bank, p, DT, 33) > 0 and fit.judge(task, result, p.variance)):
         pass
     assert result.tobytes() == whole.tobytes()
@@ -308,22 +309,7 @@ def test_bending_that_is_not_told_costs_a_lot():
 
 @compiled
 @settings(max_examples=12, deadline=None)
-@given(
-    st.fixed_dictionaries(
-        {
-            "robot.stiffness": st.sampled_from(["0.1 N/um", "0.5 N/um", "10 N/um"]),
-            "robot.mode_frequency": st.sampled_from(["3 Hz", "12 Hz", "60 Hz"]),
-            "prior.compliance_error": st.floats(-0.9, 10.0),
-            "prior.mode_frequency_error": st.floats(-0.9, 5.0),
-            "prior.mode_damping_error": st.floats(-1.0, 20.0),
-            "prior.stiffness_error": st.floats(-0.9, 5.0),
-            "prior.surface_error": st.floats(-5e-3, 5e-3),
-            "contact.damping": st.sampled_from(["0 N*s/m", "300 N*s/m"]),
-            "contact.kind": st.sampled_from(["linear", "hertz"]),
-            "seed": st.integers(1, 9),
-        }
-    )
-)
+@given(st.fixed_dictionaries(beliefs.ANYTHING))
 def test_no_energy_is_made_whatever_is_believed(values):
     rows, _, _ = _run(tuple(f"{key}={value}" for key, value in values.items()))
     assert np.abs(rows["v_C_des_W"][:, 0]).max() <= 0.02 * (1 + 1e-9)

@@ -250,12 +250,12 @@ def test_the_point_of_contact_from_force_and_torque(arm, offset, f):
 def test_the_clock_of_known_frames():
     """A pure delay follows what is within the limits; a robot with inertia the slower, the stiffer the contact."""
     A, V = 2.5, 0.03
-    assert clock.followed_clock(25.0, SPEED, 0.0, 0.0, A, V) == 1.0
-    found = [clock.followed_clock(omega, SPEED, 0.038, 0.038**2, A, V) for omega in (15.0, 25.0, 40.0, 55.0)]
+    assert clock.followed_clock(25.0, SPEED, 0.0, 0.0, A, V, clock.STIFF) == 1.0
+    found = [clock.followed_clock(omega, SPEED, 0.038, 0.038**2, A, V, clock.STIFF) for omega in (15.0, 25.0, 40.0, 55.0)]
     assert found == sorted(found, reverse=True)
     assert found[-1] < 0.7
     for omega, b in zip((15.0, 25.0, 40.0, 55.0), found, strict=True):
-        assert clock.follows(b, omega, SPEED, 0.038, 0.038**2, A, V)
+        assert clock.follows(b, omega, SPEED, 0.038, 0.038**2, A, V, clock.STIFF)
 
 
 def limits_kept(tips, values):

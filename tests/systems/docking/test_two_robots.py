@@ -95,7 +95,7 @@ def test_no_slip_and_no_double_step_in_ten_minutes_of_drifting_clocks():
         for k in range(len(cycles)):
             sig.X_WB_cmd.p[0] = 0.01 * 0.004 * k
             step(sig, w, p, 0.004)
-            cycles[k], phases[k], places[k] = w.cycles, sig.clock_phase, sig.hall_poses[7]
+            cycles[k], phases[k], places[k] = w.clock.cycles, sig.clock_phase, sig.hall_poses[7]
 
     go(sig, w, p, cycles, phases, places)
     t = 0.004 * np.arange(ticks)

@@ -5,8 +5,9 @@ sensor ──► filter ──► force, tip, contact ──► identify k, c �
 """
 
 import math
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -16,7 +17,7 @@ from hilt.core.faults import Unfit
 from hilt.core.guard import GUARD, Guarded
 from hilt.core.ledger import kinetic_energy
 from hilt.core.methods import Method
-from hilt.core.pairing import Pairing
+from hilt.core.pairing import Shared
 from hilt.core.scenario import Scenario, Section
 from hilt.core.stage import Block
 from hilt.core.system import Live, Methods, System
@@ -27,7 +28,7 @@ from hilt.plant.observed import MOTION_OBSERVED
 from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
 from hilt.plant.sensor import TARGET_SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
-from hilt.systems.docking.analysis.rehearse import rehearsed_clock
+from hilt.systems.docking.analysis.rehearse import Rehearsal, rehearsal_of
 from hilt.systems.docking.arm import ARM_CONTACT, ArmMeeting
 from hilt.systems.docking.as_simulated import AS_SIMULATED
 from hilt.systems.docking.bending import MOST_STEPS
@@ -87,6 +88,16 @@ class Compensate(Section):
     )
 
 
+@lru_cache(maxsize=1000)  # the bodies of a sweep are few
+def _lever_arms(tip: Any, *bodies: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    arms = []
+    for position, attitude, inertia in bodies:
+        R = np.column_stack([interpreted(so3.rotate)(attitude, axis) for axis in np.eye(3)])
+        arms.append((R.T @ np.array(position), R.T @ np.linalg.inv(np.array(inertia)) @ R))
+    (to_A, inverse_A), (to_T, inverse_T) = arms
+    return np.array(tip) + to_A, inverse_A, -to_T, inverse_T
+
+
 class Docking(Scenario):
     """Everything a run of `docking` depends on."""
 
@@ -126,7 +137,7 @@ class Docking(Scenario):
         return 0.0 if self.robot.kind == "ideal" else self.robot.delay - self.sensor.delay
 
     @property
-    def pairing(self) -> Pairing | None:
+    def pairing(self) -> Shared | None:
         """How two robots make the relative motion together; None with one robot."""
         robot, pair = self.target_robot, self.pair
         if robot is None:
@@ -135,7 +146,8 @@ class Docking(Scenario):
         lag = 0.0 if robot.kind == "ideal" else robot.delay - self.sensor.delay
         lags = {"servicer": self.robot_lag, "target": lag}
         sensor = self.sensor.position, self.sensor.attitude
-        return Pairing("servicer", "target", pair.clock, share, lags, pair.cycle, self.loop.period, pair.slack, sensor)
+        clocks = pair.clock, pair.cycle, self.loop.period, pair.slack
+        return Shared("servicer", "target", *clocks, share, lags, sensor)
 
     @property
     def two_robots(self) -> TwoRobots | None:
@@ -236,12 +248,8 @@ class Docking(Scenario):
 
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise, in W."""
-        arms = []
-        for body in (self.servicer, self.target):
-            R = np.column_stack([interpreted(so3.rotate)(body.assembly_attitude, axis) for axis in np.eye(3)])
-            arms.append((R.T @ np.array(body.assembly_position), R.T @ np.linalg.inv(np.array(body.inertia)) @ R))
-        (to_A, inverse_A), (to_T, inverse_T) = arms
-        return np.array(self.rod.tip) + to_A, inverse_A, -to_T, inverse_T
+        bodies = ((body.assembly_position, body.assembly_attitude, body.inertia) for body in (self.servicer, self.target))
+        return _lever_arms(self.rod.tip, *bodies)
 
     def in_space(self, finer: int) -> "Docking":
         """The same bodies and contact without the facility: perfect robot and sensor, no guard, a finer tick."""
@@ -279,6 +287,7 @@ class Docking(Scenario):
                 "sensor.delay",
             )
         robot.check(pairing.lags["target"], self.loop.period, "target_robot")
+        self.pair.check(self.loop.period)
         check_fits(pairing.delay + 2.0 * (pairing.cycle + self.loop.period), self.loop.period, "target_robot.delay")
 
     def _check_bending(self) -> None:
@@ -353,6 +362,12 @@ class Docking(Scenario):
         self._check_pair()
         self._check_bending()
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
+        if self.compensate.method == "twin":  # it predicts over that time in every tick
+            given = self.compensate.sensor_delay is not None
+            key, name = (
+                ("compensate.sensor_delay", "") if given else ("force_filter.cutoff", "the delay of sensor and force_filter")
+            )
+            check_fits(self.assumed_sensor_delay, self.loop.period, key, name)
         self.force_filter.check(self.loop.period)
         if self.sensor.load is not None:
             raise Unfit(
@@ -380,13 +395,18 @@ def _two_robots(scenario: Docking) -> bool:
     return scenario.target_robot is not None
 
 
-def guarded_clock(scenario: Docking) -> float:
-    """β of the twin near unknown frames, rehearsed with this same system."""
-    return rehearsed_clock(DOCKING, scenario.believed.with_one_robot)
-
-
 def twin_beliefs(scenario: Docking) -> TwinBeliefs:
-    return beliefs_of(scenario.believed.with_one_robot, guarded_clock(scenario))
+    return beliefs_of(scenario.believed.with_one_robot)
+
+
+def _rehearsed(scenario: Docking) -> Rehearsal | None:
+    """Finds β of the twin near unknown frames with this same system; None in real time."""
+    return rehearsal_of(DOCKING, scenario.believed.with_one_robot)
+
+
+def guarded_clock(scenario: Docking) -> float:
+    rehearsal = _rehearsed(scenario)
+    return rehearsal.clock() if rehearsal else 1.0
 
 
 DOCKING = System(
@@ -401,7 +421,7 @@ DOCKING = System(
         Block("compensate", COMPENSATE, lambda s: s.compensation, when=_without_twin),
         Block("bodies", TWO_BODIES, lambda s: s.two_bodies, when=_without_twin),
         Block("command", AS_SIMULATED, when=_without_twin),
-        *twin_blocks(twin_beliefs),  # with the two bodies in them
+        *twin_blocks(twin_beliefs, _rehearsed),  # with the two bodies in them
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(

@@ -171,10 +171,12 @@ def _kick_and_fly(sig, x, p, force, dt):
 def _kick_and_slide(sig, x, p, force, dt):
     """The same where nothing turns."""
     before = vec.load(sig.V_WB_sim.v)
-    J = vec.scale(dt, so3.rotate(so3.load(p.target.q_assembly), force))
-    P_A, P_T = vec.sub(vec.load(x.servicer.P), J), vec.add(vec.load(x.target.P), J)
-    vec.store(x.servicer.P, P_A)
-    vec.store(x.target.P, P_T)
+    P_A, P_T = vec.load(x.servicer.P), vec.load(x.target.P)
+    if _acts(force):
+        J = vec.scale(dt, so3.rotate(so3.load(p.target.q_assembly), force))
+        P_A, P_T = vec.sub(P_A, J), vec.add(P_T, J)
+        vec.store(x.servicer.P, P_A)
+        vec.store(x.target.P, P_T)
     vec.store(x.servicer.p, vec.add(vec.load(x.servicer.p), vec.scale(dt * p.servicer.inverse_mass, P_A)))
     vec.store(x.target.p, vec.add(vec.load(x.target.p), vec.scale(dt * p.target.inverse_mass, P_T)))
     relative_position(sig, x, p)

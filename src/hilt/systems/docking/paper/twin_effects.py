@@ -53,5 +53,5 @@ EFFECTS = [
         _effect(f"damped contact, ζ = {zeta:g}", f"contact.damping={zeta * CRITICAL:.2f} N*s/m", why=ALIKE)
         for zeta in (0.01, 0.025, 0.05)
     ),
-    _effect("six degrees of freedom", six=True, why="there the tip is treated as a massless spring"),
+    _effect("six degrees of freedom", six=True, why="where little mass is felt, the contact is as fast as the mode"),
 ]

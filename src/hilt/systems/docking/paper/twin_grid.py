@@ -45,6 +45,10 @@ class Size:
         return 1 if self.seeds >= 5 else 144 // self.bending // 2
 
     @property
+    def bending_in_space(self) -> int:
+        return len(twin_bending.IN_SPACE) if self.seeds >= 5 else max(1, self.bending // 6)
+
+    @property
     def six_seeds(self) -> int:
         return max(1, self.seeds // 2)
 
@@ -109,6 +113,12 @@ def bending(mode: str) -> Runs:
 def others(mode: str) -> Runs:
     """Forty other robots that bend."""
     return twin_bending.run_others(40 // SIZE.every_other, _first(min(SIZE.seeds, 5)), mode)
+
+
+@functools.cache
+def bending_in_space() -> twin_six_runs.Runs:
+    """Robots that bend in six degrees of freedom."""
+    return twin_bending.run_in_space(SIZE.bending_in_space, GEOMETRIES[: SIZE.geometries], _first(min(SIZE.seeds, 5)))
 
 
 @functools.cache
@@ -177,6 +187,7 @@ def forget() -> None:
         second_order_touches,
         bending,
         others,
+        bending_in_space,
         effect,
         touches,
         touches_by_phase,

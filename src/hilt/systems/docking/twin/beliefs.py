@@ -14,7 +14,7 @@ from hilt.systems.docking.twin.prior import RobotFigures
 Vector = tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwinBeliefs:
     """SI; positions and velocities in W."""
 
@@ -47,9 +47,8 @@ class TwinBeliefs:
     sensor_delay: float
     force_noise: float
     position_noise: float
-    # Clock
-    realtime: bool
-    clock: float  # β_G near an unknown frame
+    velocity_noise: float
+    realtime: bool  # the clock never runs slower
 
     @property
     def middle(self) -> float:

@@ -7,8 +7,8 @@ from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.prior import limits_of
 
 
-def beliefs_of(scenario: Any, clock: float) -> TwinBeliefs:
-    """Beliefs from a scenario as the controller believes it to be; `clock` is the β of the rehearsal."""
+def beliefs_of(scenario: Any) -> TwinBeliefs:
+    """Beliefs from a scenario as the controller believes it to be."""
     prior = scenario.prior
     normal = prior.normal(scenario)
     turned = scenario.model_copy(update={"frames": scenario.frames.model_copy(update={"normal": normal})})
@@ -39,6 +39,6 @@ def beliefs_of(scenario: Any, clock: float) -> TwinBeliefs:
         sensor_delay=scenario.assumed_sensor_delay,
         force_noise=scenario.sensor.noise,
         position_noise=scenario.encoder.position_noise,
+        velocity_noise=scenario.encoder.velocity_noise,
         realtime=scenario.compensate.mode == "realtime",
-        clock=clock,
     )

@@ -160,6 +160,24 @@ def body_in_space_step(sig, x, p, dt):
     vec.store(sig.F_hat_W, vec.add(vec.load(sig.F_hat_W), across))
 
 
+@jit
+def body_learnt_in_space_step(sig, x, p, dt):
+    """The same as on a line: closed in flight, in which the energy stays, by an impulse at the tip as it is then."""
+    body_in_space_step(sig, x, p, dt)
+    if sig.learnt == 0 or x.on or sig.v_sim * sig.learnt >= 0.0:
+        return
+    n, q, tip = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), vec.load(sig.p_C_des_W)
+    inverse = vec.dot(n, answers(p.levers, q, tip, n)[0])
+    v, e = sig.v_sim, float(sig.learnt)
+    account = Account(v * v, x.energy, 1.0 / inverse, inverse)
+    loss = sig.loss * 0.5 / inverse * sig.v_entry**2 + friction.work(x.friction)
+    v_next = closed(v, sig.v_entry, account, max(0.0, loss), e)
+    returned = 0.5 * account.mass * (v_next * v_next - v * v)
+    push(sig, x, n, 0.0, (v - v_next) / (inverse * sig.clock_rate * dt), account.mass)
+    x.energy -= returned
+    sig.E_exit += returned
+
+
 def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.n_W, p.mass, p.middle = beliefs.normal, beliefs.mass, beliefs.middle
 
@@ -204,4 +222,8 @@ BODY_IN_SPACE = StageKind(
     params=record(levers=LEVERS, mass="f8", middle="f8", force_noise="f8", rubs="i8"),
     pack=_pack_in_space,
     reset=_reset,
+)
+
+BODY_LEARNT_IN_SPACE = replace(
+    BODY_IN_SPACE, name="twin-body-learnt-in-space", step=body_learnt_in_space_step, reads=(*BODY_IN_SPACE.reads, "learnt")
 )

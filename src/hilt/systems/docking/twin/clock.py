@@ -6,12 +6,16 @@ The clock slows down before the touch and returns to real time after it, more ge
 In space the effective mass of a contact, and so its frequency ω = √(k/m_eff), changes from touch to touch:
     unseen frame: β = β_G min(1, ω_0/ω)                    β_G rehearsed for the first touch, ω_0 its frequency
     known frame:  β_K = largest b with b H(bω) |v_n| ≤ 0.75 V and b² H(bω) ω |v_n| ≤ 0.5 A,   H(x) = |1 - T2 x² + j T1 x|
-β_K is what the robot can follow: H is the gain of its inverse at the contact's frequency. A known frame whose position is
+β_K is what the robot can follow: H is the gain of its inverse at the contact's frequency, of a robot that bends times
+|1 + k/K_f - (x/ω_f)²|: its motors go as much further as the tip gives way. There also b ω ≤ 0.7 ω_f: near its mode a tip moves
+by itself, and what is not known of the mode shows in the force. A known frame whose position is
 uncertain because its normal is uncertain is treated like an unseen one. The tip may move faster by turning than the bodies
 approach: the clock limits it to 0.9 V.
 """
 
 import math
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -27,8 +31,10 @@ TOLERANCE, NOTICE = 1e-3, 0.070  # m, s; a robot of ζ = 0.5 needs the time to s
 SETTLED, FOLLOWED = 0.060, 0.140  # s before the surface
 OF_SPEED, OF_ACCELERATION = 0.75, 0.5
 OF_FLIGHT = 0.9  # of V
+OF_MODE = 0.7  # of ω_f
 IN_DOUBT = 0.03  # of the peak force
 LEAST, FINENESS = 0.2, 0.02
+STIFF = (0.0, 0.0)  # 1/K_f, ω_f^-2
 
 
 @jit
@@ -51,18 +57,20 @@ def _aim_on_a_line(sig, p):
 
 
 @jit
-def follows(b, omega, speed, T1, T2, A, V):
-    """Whether the robot can follow an oscillation of frequency bω that begins with b·speed."""
+def follows(b, omega, speed, T1, T2, A, V, bend):
+    """Whether the robot can follow an oscillation of frequency bω that begins with b·speed; `bend` is (k/K_f, ω_f^-2)."""
     x = b * omega
-    grown = math.hypot(1.0 - T2 * x * x, T1 * x)
+    if bend[1] * x * x > OF_MODE * OF_MODE:
+        return False
+    grown = math.hypot(1.0 - T2 * x * x, T1 * x) * abs(1.0 + bend[0] - bend[1] * x * x)
     return b * grown * speed <= OF_SPEED * V and b * grown * x * speed <= OF_ACCELERATION * A
 
 
 @jit
-def followed_clock(omega, speed, T1, T2, A, V):
+def followed_clock(omega, speed, T1, T2, A, V, bend):
     """β_K."""
     b = 1.0
-    while b > LEAST and not follows(b, omega, speed, T1, T2, A, V):
+    while b > LEAST and not follows(b, omega, speed, T1, T2, A, V, bend):
         b -= FINENESS
     return b
 
@@ -74,27 +82,27 @@ def notice(b):
 
 
 @jit
-def _aim_at_frame(sig, p):
+def _aim_at_frame(sig, p, bend):
     """The rate that the frame in contact or ahead requires."""
     e = sig.touch if sig.touch != 0 else 1 if sig.x_sim > p.middle else -1
     i = model.place_of(e)
     speed, mass = abs(sig.v_sim), sig.m_eff if sig.m_eff > 0.0 else p.mass
-    omega = math.sqrt(sig.frame_k[i] / mass)
+    omega, bend = math.sqrt(sig.frame_k[i] / mass), (sig.frame_k[i] * bend[0], bend[1])
     if sig.touch != 0:
-        return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V)
+        return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V, bend)
     if not sig.v_sim * e > 0.0:
         return 1.0  # heading for the other frame, which is far
     if sig.frame_known[i] == model.KNOWN and sig.doubt <= IN_DOUBT * speed / omega:
         near = (sig.frame_s[i] - sig.x_sim) * e < FOLLOWED * speed
-        return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V) if near else 1.0
+        return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V, bend) if near else 1.0
     b = p.guarded * min(1.0, p.omega / omega)
     return b if abs(sig.frame_s[i] - sig.x_sim) < TOLERANCE + 2.0 * sig.doubt + notice(b) * speed else 1.0
 
 
 @jit
-def _aim_in_space(sig, p):
+def _aim_in_space(sig, p, bend):
     speed = math.sqrt(vec.dot(vec.load(sig.v_C_des_W), vec.load(sig.v_C_des_W)))
-    return min(_aim_at_frame(sig, p), OF_FLIGHT * p.V / max(speed, OF_FLIGHT * p.V))
+    return min(_aim_at_frame(sig, p, bend), OF_FLIGHT * p.V / max(speed, OF_FLIGHT * p.V))
 
 
 @jit
@@ -104,24 +112,34 @@ def clock_on_a_line_step(sig, x, p, dt):
 
 @jit
 def clock_in_space_step(sig, x, p, dt):
-    go_on(sig, x, 1.0 if p.realtime else _aim_in_space(sig, p), dt)
+    go_on(sig, x, 1.0 if p.realtime else _aim_in_space(sig, p, STIFF), dt)
 
 
-def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    p.realtime, p.guarded = beliefs.realtime, beliefs.clock
+@jit
+def clock_bending_in_space_step(sig, x, p, dt):
+    bend = 1.0 / sig.bend_k_hat, 1.0 / (sig.bend_w_hat * sig.bend_w_hat)
+    go_on(sig, x, 1.0 if p.realtime else _aim_in_space(sig, p, bend), dt)
 
 
 def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    _pack(p, beliefs, loop)
+    p.realtime = beliefs.realtime
     p.surfaces = beliefs.surfaces
 
 
 def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    _pack(p, beliefs, loop)
+    p.realtime = beliefs.realtime
     p.mass = beliefs.first_mass
     p.omega = math.sqrt(beliefs.stiffness / p.mass)
     p.A, p.V = beliefs.most_acceleration, beliefs.most_speed
     p.middle = beliefs.middle
+
+
+class Rehearsed(Protocol):
+    def clock(self) -> float: ...
+
+
+def _pack_rehearsed(p: np.record, rehearsed: Rehearsed | None) -> None:
+    p.guarded = rehearsed.clock() if rehearsed is not None else 1.0
 
 
 @jit
@@ -141,6 +159,7 @@ CLOCK_ON_A_LINE = StageKind(
     state=_STATE,
     params=record(guarded="f8", realtime="i8", surfaces=2),
     pack=_pack_on_a_line,
+    pack_late=_pack_rehearsed,
     reset=_reset,
 )
 
@@ -155,5 +174,13 @@ CLOCK_IN_SPACE = StageKind(
     state=_STATE,
     params=record(guarded="f8", realtime="i8", mass="f8", omega="f8", A="f8", V="f8", middle="f8"),
     pack=_pack_in_space,
+    pack_late=_pack_rehearsed,
     reset=_reset,
+)
+
+CLOCK_BENDING_IN_SPACE = replace(
+    CLOCK_IN_SPACE,
+    name="twin-clock-bending-in-space",
+    step=clock_bending_in_space_step,
+    reads=(*CLOCK_IN_SPACE.reads, "bend_k_hat", "bend_w_hat"),
 )

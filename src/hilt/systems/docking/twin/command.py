@@ -6,6 +6,7 @@ path: the difference is the twin's port.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,10 +64,25 @@ def command_on_a_line_step(sig, x, p, dt):
     sig.x_twin, sig.v_twin = at, v
 
 
+class Bodies(NamedTuple):
+    """The simulated bodies at t + T, as the contact's normal sees them."""
+
+    n: Any
+    q: Any
+    tip: Any
+    flow: Any  # velocity of the tip
+    turning: Any
+    way: Any  # of the tip in this tick
+    at: float  # along n
+    v: float
+    mass: float  # m_eff
+    G_q: Any  # times m_eff
+    G_w: Any
+
+
 @jit
-def command_in_space_step(sig, x, p, dt):
-    ledger.publish(sig.W_twin, x.port)
-    n, q, T1, T2 = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q), sig.T1_hat, sig.T2_hat
+def bodies_of(sig, p):
+    n, q = vec.load(sig.n_hat_W), so3.load(sig.X_WB_sim.q)
     rod = so3.rotate(q, vec.load(p.tip_B))
     tip, turning = vec.add(vec.load(sig.X_WB_sim.p), rod), vec.load(sig.V_WB_sim.w)
     flow = vec.add(vec.load(sig.V_WB_sim.v), vec.cross(turning, rod))
@@ -74,24 +90,35 @@ def command_in_space_step(sig, x, p, dt):
     at, v = sig.x_sim + vec.dot(n, way), vec.dot(n, flow)
     G_q, G_w = answers(p.levers, q, tip, n)
     mass = 1.0 / vec.dot(n, G_q)
-    G_q, G_w = vec.scale(mass, G_q), vec.scale(mass, G_w)
-    frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if at > p.middle else -1)
+    return Bodies(n, q, tip, flow, turning, way, at, v, mass, vec.scale(mass, G_q), vec.scale(mass, G_w))
+
+
+@jit
+def motions_ahead(sig, x, p, frame, bodies, dt):
+    """Tip now and a preview later, the turn of the command's attitude now and later, and the tip along n now."""
+    at, v, mass = bodies.at, bodies.v, bodies.mass
     # A touch demands a step of T2 r⃛, r⃛ = β³ j.
-    there, later = look_ahead(sig, x, frame, mass, at, v, sig.clock_rate**3 * T2, p.A, dt)
-
-    Q = so3.load(x.q)
-    off = so3.between(Q, q)  # the command turns from its present attitude
+    there, later = look_ahead(sig, x, frame, mass, at, v, sig.clock_rate**3 * sig.T2_hat, p.A, dt)
+    off = so3.between(so3.load(x.q), bodies.q)  # the command turns from its present attitude
     y, y2 = bend(frame, mass, there, at, v), bend(frame, mass, later, at, v)
-    tip_now = stretched_tip(frame, p.give, n, there.x, motion_ahead(tip, flow, G_q, y, there))
-    tip_later = stretched_tip(frame, p.give, n, later.x, motion_ahead(tip, flow, G_q, y2, later))
-    turn_now, turn_later = motion_ahead(off, turning, G_w, y, there), motion_ahead(off, turning, G_w, y2, later)
-    c = vec.load(x.tip)
-    closing = sig.clock_rate * max(abs(v), sig.v_entry if sig.touch != 0 else 0.0)
-    c_next, dc = steer_tip(n, c, vec.load(x.rate), tip_now, tip_later, closing, T1, T2, x.preview, p.A, p.V, dt)
-    Q, W = steer_turn(Q, vec.load(x.turning), turn_now, turn_later, T1, T2, x.preview, p.A_turn, p.V_turn, dt)
+    tip_now = stretched_tip(frame, p.give, bodies.n, there.x, motion_ahead(bodies.tip, bodies.flow, bodies.G_q, y, there))
+    tip_later = stretched_tip(frame, p.give, bodies.n, later.x, motion_ahead(bodies.tip, bodies.flow, bodies.G_q, y2, later))
+    turn_now = motion_ahead(off, bodies.turning, bodies.G_w, y, there)
+    turn_later = motion_ahead(off, bodies.turning, bodies.G_w, y2, later)
+    return tip_now, tip_later, turn_now, turn_later, there.x
 
+
+@jit
+def closing_speed(sig, v):
+    """Along the normal, in real time."""
+    return sig.clock_rate * max(abs(v), sig.v_entry if sig.touch != 0 else 0.0)
+
+
+@jit
+def send(sig, x, p, bodies, c_next, dc, Q, W, r):
+    """The next tip and attitude as the flange's command."""
     # -F̂·(path of the bodies' tip - path of the command's)
-    ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(way, vec.sub(c_next, c))), 1.0, 1.0)
+    ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(bodies.way, vec.sub(c_next, vec.load(x.tip)))), 1.0, 1.0)
     vec.store(x.tip, c_next)
     vec.store(x.rate, dc)
     so3.store(x.q, Q)
@@ -101,8 +128,20 @@ def command_in_space_step(sig, x, p, dt):
     so3.store(sig.X_WB_cmd.q, Q)
     vec.store(sig.V_WB_cmd.v, vec.sub(dc, vec.cross(W, rod)))
     vec.store(sig.V_WB_cmd.w, W)
-    sig.r_twin, sig.x_twin, sig.v_twin = there.x, at, v
+    sig.r_twin, sig.x_twin, sig.v_twin = r, bodies.at, bodies.v
     sig.u_twin, sig.du_twin = vec.dot(vec.load(p.n_W), c_next), vec.dot(vec.load(p.n_W), dc)
+
+
+@jit
+def command_in_space_step(sig, x, p, dt):
+    ledger.publish(sig.W_twin, x.port)
+    T1, T2, bodies = sig.T1_hat, sig.T2_hat, bodies_of(sig, p)
+    frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if bodies.at > p.middle else -1)
+    tip_now, tip_later, turn_now, turn_later, r = motions_ahead(sig, x, p, frame, bodies, dt)
+    c, dc, closing = vec.load(x.tip), vec.load(x.rate), closing_speed(sig, bodies.v)
+    c_next, dc = steer_tip(bodies.n, c, dc, tip_now, tip_later, closing, T1, T2, x.preview, p.A, p.V, dt)
+    Q, W = steer_turn(so3.load(x.q), vec.load(x.turning), turn_now, turn_later, T1, T2, x.preview, p.A_turn, p.V_turn, dt)
+    send(sig, x, p, bodies, c_next, dc, Q, W, r)
 
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
@@ -116,7 +155,7 @@ def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.mass = beliefs.mass
 
 
-def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+def pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     _pack(p, beliefs, loop)
     pack_levers(p.levers, beliefs)
     arm = max(SHORTEST_ARM, math.hypot(*beliefs.tip_B))
@@ -136,7 +175,7 @@ def _reset_on_a_line(sig, x, p):
 
 
 @jit
-def _reset_in_space(sig, x, p):
+def reset_in_space(sig, x, p):
     _reset_on_a_line(sig, x, p)
     rod = so3.rotate(so3.load(sig.X_WB_sim.q), vec.load(p.tip_B))
     vec.store(x.tip, vec.add(vec.load(sig.X_WB_sim.p), rod))
@@ -154,6 +193,15 @@ _READS = (
 )
 _WRITES = ("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin")
 
+SPACE_READS = (*_READS, "p_C_des_W", "n_hat_W", "v_entry")
+SPACE_STATE: dict[str, Any] = {"port": PORT, "preview": "f8", "tip": 3, "rate": 3, "q": 4, "turning": 3}
+SPACE_PARAMS: dict[str, Any] = dict(
+    **dict.fromkeys(("n_W", "tip_B"), 3),
+    **dict.fromkeys(("A", "V", "A_turn", "V_turn", "middle", "give"), "f8"),
+    levers=LEVERS,
+    at_rest="i8",
+)
+
 COMMAND_ON_A_LINE = StageKind(
     "twin-command",
     command_on_a_line_step,
@@ -168,15 +216,10 @@ COMMAND_ON_A_LINE = StageKind(
 COMMAND_IN_SPACE = StageKind(
     "twin-command-in-space",
     command_in_space_step,
-    reads=(*_READS, "p_C_des_W", "n_hat_W", "v_entry"),
+    reads=SPACE_READS,
     writes=_WRITES,
-    state=record(port=PORT, preview="f8", tip=3, rate=3, q=4, turning=3),
-    params=record(
-        **dict.fromkeys(("n_W", "tip_B"), 3),
-        **dict.fromkeys(("A", "V", "A_turn", "V_turn", "middle", "give"), "f8"),
-        levers=LEVERS,
-        at_rest="i8",
-    ),
-    pack=_pack_in_space,
-    reset=_reset_in_space,
+    state=record(**SPACE_STATE),
+    params=record(**SPACE_PARAMS),
+    pack=pack_in_space,
+    reset=reset_in_space,
 )

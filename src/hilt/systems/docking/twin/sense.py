@@ -8,6 +8,8 @@ must refer to the same n.
 """
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from hilt.systems.docking.twin.bending.chain import Tip, move_free
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.give_way import tip_speed
 from hilt.systems.docking.twin.space import planes, point
+
+LEAST_STEP = 0.02  # of the position's noise: what a step between two samples is at best known to
 
 
 @jit
@@ -52,18 +56,8 @@ def sense_on_a_line_step(sig, x, p, dt):
 
 
 @jit
-def sense_bending_step(sig, x, p, dt):
-    """On a robot that bends: the tip from the encoders and the measured force, by its own equation; no gain."""
-    n = vec.load(p.n_W)
-    force, at, rate = vec.dot(n, sig.F_mea_W), vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W)
-    if math.isfinite(force):
-        x.force = force
-    if math.isfinite(at) and math.isfinite(rate):
-        x.at, x.rate = at, rate
-    line.push(x.line, x.at, x.rate)
-    sig.F_n = x.force
-    x_m, _ = line.read(x.line, p.samples, 0)
-    v_m, _ = line.read(x.line, p.samples, 1)
+def observe(sig, x, x_m, v_m, dt):
+    """The tip a tick later, its encoders being at (x_m, v_m)."""
     tip = Tip(sig.bend_k_hat, sig.bend_w_hat, sig.bend_z_hat)
     if not sig.fresh and sig.touch != 0:
         frame = model.frame_of(sig, sig.touch)
@@ -74,6 +68,27 @@ def sense_bending_step(sig, x, p, dt):
     x.tip, x.tip_v = move_free(tip, x.tip, x.tip_v, 0.5 * (x.x_m + x_m), 0.5 * (x.v_m + v_m), force, dt)
     x.x_m, x.v_m, x.last_force = x_m, v_m, sig.F_n
     sig.x_late, sig.v_late, sig.x_m_late, sig.v_m_late = x.tip, x.tip_v, x_m, v_m
+
+
+@jit
+def sense_bending_step(sig, x, p, dt):
+    """On a robot that bends: the tip from the encoders and the measured force, by its own equation; no gain.
+
+    A tip of ω_f feels the noise of the position as ω_f² times it. The measured velocity says more about a single step than two
+    positions do, so both are weighed by their noise.
+    """
+    n = vec.load(p.n_W)
+    force, at, rate = vec.dot(n, sig.F_mea_W), vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W)
+    if math.isfinite(force):
+        x.force = force
+    if math.isfinite(at) and math.isfinite(rate):
+        expected = x.at + 0.5 * dt * (x.rate + rate)
+        x.at, x.rate = expected + p.gain * (at - expected), rate
+    line.push(x.line, x.at, x.rate)
+    sig.F_n = x.force
+    x_m, _ = line.read(x.line, p.samples, 0)
+    v_m, _ = line.read(x.line, p.samples, 1)
+    observe(sig, x, x_m, v_m, dt)
     sig.x_sim, sig.v_sim = vec.dot(n, sig.p_C_des_W), vec.dot(n, sig.v_C_des_W)
 
 
@@ -123,6 +138,12 @@ def sense_in_space_step(sig, x, p, dt):
     sig.doubt = math.sqrt(plane.variance * vec.dot(away, away))
 
 
+@jit
+def sense_bending_in_space_step(sig, x, p, dt):
+    sense_in_space_step(sig, x, p, dt)
+    observe(sig, x, sig.x_late, sig.v_late, dt)
+
+
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.samples, p.dt = beliefs.sensor_delay / loop.period, loop.period
     p.n_W, p.give, p.behind = beliefs.normal, beliefs.give, beliefs.robot.lag
@@ -133,6 +154,19 @@ def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.x0, p.v0 = beliefs.start, beliefs.start_speed
 
 
+def _gain(position_noise: float, step_noise: float) -> float:
+    """Kalman's, of a position that is measured and whose steps are measured, too."""
+    if position_noise == 0.0:
+        return 1.0
+    share = max(step_noise / position_noise, LEAST_STEP)
+    return 0.5 * share * (math.sqrt(share * share + 4.0) - share)
+
+
+def _pack_bending(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack_on_a_line(p, beliefs, loop)
+    p.gain = _gain(beliefs.position_noise, beliefs.velocity_noise * loop.period)
+
+
 def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     _pack(p, beliefs, loop)
     p.variance, p.middle = beliefs.normal_doubt**2, beliefs.middle
@@ -140,6 +174,11 @@ def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.sensor_W, p.q_WS = beliefs.sensor_position, beliefs.sensor_attitude
     p.force_noise, p.threshold = max(beliefs.force_noise, 1e-3), beliefs.threshold
     p.side = 1 if along(beliefs.normal, beliefs.approach) > 0 else -1
+
+
+def _pack_bending_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    _pack_in_space(p, beliefs, loop)
+    p.give = 0.0  # the tip is observed
 
 
 @jit
@@ -175,6 +214,14 @@ def _reset_in_space(sig, x, p):
         delay.push_wrench(x.line, vec.sub(vec.load(x.at), vec.scale(age * p.dt, v)), v)
 
 
+@jit
+def _reset_bending_in_space(sig, x, p):
+    _reset_in_space(sig, x, p)
+    n = vec.load(p.n_W)
+    x.tip_v = x.v_m = vec.dot(n, x.rate)
+    x.tip = x.x_m = vec.dot(n, x.at) - p.samples * p.dt * x.v_m
+
+
 _READS = ("F_mea_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "touch", "fresh", *model.SIGNALS)
 _WRITES = ("F_n", "x_late", "v_late", "x_sim", "v_sim")
 
@@ -199,18 +246,26 @@ SENSE_BENDING = StageKind(
         line=line.PAIR_LINE,
         **dict.fromkeys(("force", "at", "rate", "tip", "tip_v", "x_m", "v_m", "last_force"), "f8"),
     ),
-    params=record(n_W=3, **dict.fromkeys(("samples", "give", "dt", "x0", "v0", "behind"), "f8")),
-    pack=_pack_on_a_line,
+    params=record(n_W=3, **dict.fromkeys(("samples", "give", "dt", "x0", "v0", "behind", "gain"), "f8")),
+    pack=_pack_bending,
     reset=_reset_bending,
     looks_back=lambda p: p["samples"],
 )
+
+_IN_SPACE: dict[str, Any] = {
+    **dict.fromkeys(("force", "at", "rate"), 3),
+    "line": delay.WRENCH_LINE,
+    "side": "i8",
+    "planes": (planes.PLANE, (2,)),
+    "point": point.POINT,
+}
 
 SENSE_IN_SPACE = StageKind(
     "twin-sense-in-space",
     sense_in_space_step,
     reads=(*_READS, "F_So_filt_S", "X_WB_meas", "touch_event", "F_n", "tip_offset_B"),
     writes=(*_WRITES, "n_hat_W", "doubt", "tip_offset_B"),
-    state=record(line=delay.WRENCH_LINE, force=3, at=3, rate=3, side="i8", planes=(planes.PLANE, (2,)), point=point.POINT),
+    state=record(**_IN_SPACE),
     params=record(
         **dict.fromkeys(("tip_B", "sensor_W", "n_W"), 3),
         **dict.fromkeys(("variance", "samples", "force_noise", "threshold", "middle", "give", "dt", "behind"), "f8"),
@@ -220,4 +275,15 @@ SENSE_IN_SPACE = StageKind(
     pack=_pack_in_space,
     reset=_reset_in_space,
     looks_back=lambda p: p["samples"],
+)
+
+SENSE_BENDING_IN_SPACE = replace(
+    SENSE_IN_SPACE,
+    name="twin-sense-bending-in-space",
+    step=sense_bending_in_space_step,
+    reads=tuple(dict.fromkeys((*SENSE_IN_SPACE.reads, *SENSE_BENDING.reads))),
+    writes=(*SENSE_IN_SPACE.writes, "x_m_late", "v_m_late"),
+    state=record(**_IN_SPACE, **dict.fromkeys(("tip", "tip_v", "x_m", "v_m", "last_force"), "f8")),
+    pack=_pack_bending_in_space,
+    reset=_reset_bending_in_space,
 )

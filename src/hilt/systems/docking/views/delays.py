@@ -5,8 +5,6 @@ With two robots both have the slower one's delay, and the robot that is not the 
 
 from typing import Any
 
-import numpy as np
-
 from hilt.metrics import delays
 from hilt.systems.docking.docking import Docking
 
@@ -22,13 +20,5 @@ def table(scenario: Docking) -> dict[str, float]:
 
 def measured(result: Any) -> list[tuple[str, str]]:
     """Of a run: the phase of the other robot's clock to the loop's, and how fast it drifts."""
-    pairing, rows = result.scenario.pairing, result.rows
-    if pairing is None or len(rows) < 3:
-        return []
-    t = rows["t"]
-    phase = np.unwrap(rows["clock_phase"], period=pairing.cycle)
-    drift, first = np.polyfit(t - t[0], phase, 1)
-    ends = (1e3 * (value % pairing.cycle) for value in (first, first + drift * (t[-1] - t[0])))
-    begin, end = (f"{value:.3g} ms" for value in ends)
-    words = f"of the robot {pairing.other}, whose cycle is {1e3 * pairing.cycle:g} ms; no delay: it is made up for"
-    return [(f"phase of the clock {words}", f"{begin} at the start, {end} at the end, {1e6 * drift:+.1f} ppm")]
+    pairing = result.scenario.pairing
+    return [] if pairing is None else delays.phase(result.rows, pairing)

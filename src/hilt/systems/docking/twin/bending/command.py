@@ -7,6 +7,7 @@ reference is the twin at the plan's rows, by its own clock.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -147,14 +148,37 @@ def move_on(x, p):
 
 
 @jit
-def steer(sig, x, p, dt):
+def steer(sig, x, p, V, dt):
     """(u, u̇) one tick ahead."""
     u, du, a = sig.u_twin, sig.du_twin, 0.0
     for b in range(plan.BLOCKS):
         a += p.first[b] * x.plan.a[b]
     a = clip(a, p.A) if math.isfinite(a) else 0.0
-    du_next = clip(du + dt * a, p.V)
+    du_next = clip(du + dt * a, V)
     return u + 0.5 * dt * (du + du_next), du_next
+
+
+@jit
+def remember(sig, x, n):
+    """Encoders and command along n."""
+    line.push(x.encoder, vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W))
+    line.push(x.commands, sig.u_twin, 0.0)
+
+
+@jit
+def planned(sig, x, p, tip, frame, mass, at, v, anew, V, dt):
+    """(u, u̇) one tick ahead, for a body of `mass` at (at, v) along the normal; `anew`: bending or frame were learnt."""
+    if anew:
+        plan.begin(x.sets, tip, frame, sig.T1_hat, sig.T2_hat)
+    plan.go_on(x.sets, p.rho, p.parts if x.ready else plan.PARTS * 2 * plan.PLACES)  # before the first motion all at once
+    x.ready = 1
+    start = when_it_arrives(sig, x, p, tip, frame, dt)
+    refer(sig, x, frame, mass, at, v, dt)
+    move_on(x, p)
+    made = look(sig, x, p, tip, frame, start, sig.u_twin, sig.du_twin)
+    descend(x, made, p.rho)
+    plan.improve(x.plan.a, x.g, x.step, made, p.A, x.work)
+    return steer(sig, x, p, V, dt)
 
 
 @jit
@@ -162,21 +186,11 @@ def command_planned_step(sig, x, p, dt):
     ledger.publish(sig.W_twin, x.port)
     n = vec.load(p.n_W)
     at, v = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, p.tip_B), vec.dot(n, sig.V_WB_sim.v)
-    line.push(x.encoder, vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W))
-    line.push(x.commands, sig.u_twin, 0.0)
+    remember(sig, x, n)
     tip = bending_of(sig) if p.bends else RIGID
     frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1)
-    if sig.learnt != 0 if p.bends else sig.touch_event == ENDS:
-        plan.begin(x.sets, tip, frame, sig.T1_hat, sig.T2_hat)
-    plan.go_on(x.sets, p.rho, p.parts if x.ready else plan.PARTS * 2 * plan.PLACES)  # before the first motion all at once
-    x.ready = 1
-    start = when_it_arrives(sig, x, p, tip, frame, dt)
-    refer(sig, x, frame, p.mass, at, v, dt)
-    move_on(x, p)
-    made = look(sig, x, p, tip, frame, start, sig.u_twin, sig.du_twin)
-    descend(x, made, p.rho)
-    plan.improve(x.plan.a, x.g, x.step, made, p.A, x.work)
-    u, du = steer(sig, x, p, dt)
+    anew = sig.learnt != 0 if p.bends else sig.touch_event == ENDS
+    u, du = planned(sig, x, p, tip, frame, p.mass, at, v, anew, p.V, dt)
 
     # -F̂·(path of the body - path of the command)
     ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_sim) - (u - sig.u_twin), 1.0)
@@ -186,19 +200,33 @@ def command_planned_step(sig, x, p, dt):
     sig.x_twin, sig.v_twin = at, v
 
 
-def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    p.n_W, p.tip_B = beliefs.normal, beliefs.tip_B
-    p.A, p.V, p.mass = beliefs.most_acceleration, beliefs.most_speed, beliefs.mass
-    p.at_rest, p.samples, p.dt = beliefs.at_rest, beliefs.sensor_delay / loop.period, loop.period
+def pack_plan(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    p.samples, p.dt = beliefs.sensor_delay / loop.period, loop.period
     p.shift, p.first = plan.shifts(loop.period), plan.first(loop.period)
     p.rho, p.lag = SMOOTHING**4, beliefs.robot.lag
     p.parts = max(1, round(PARTS * max(loop.period, LONGEST) / LONGEST))
     bending = beliefs.bending
-    p.bends = bending is not None
     if bending is not None:
         p.tip = (bending.stiffness, bending.frequency, bending.damping_ratio)
     p.motor, p.stiffness = (beliefs.robot.T1, beliefs.robot.T2), beliefs.stiffness
     p.back = max(p.samples, (1.6 * beliefs.robot.t_d + 3e-3) / loop.period) + 1.0
+
+
+def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    pack_plan(p, beliefs, loop)
+    p.n_W, p.tip_B, p.at_rest = beliefs.normal, beliefs.tip_B, beliefs.at_rest
+    p.A, p.V, p.mass = beliefs.most_acceleration, beliefs.most_speed, beliefs.mass
+    p.bends = beliefs.bending is not None
+
+
+@jit
+def reset_plan(sig, x, p):
+    """As if the robot had moved as the first command does all along; nothing is known of a frame."""
+    v = sig.du_twin
+    frame = model.Frame(1.0, model.UNSEEN, model.LINEAR, p.stiffness, 0.0, 0.0, 0.0)
+    plan.begin(x.sets, Tip(p.tip[0], p.tip[1], p.tip[2]), frame, p.motor[0], p.motor[1])
+    line.fill(x.commands, sig.u_twin - p.dt * v, v, p.dt)
+    line.fill(x.encoder, sig.u_twin - (p.dt + p.lag) * v, v, p.dt)
 
 
 @jit
@@ -210,11 +238,7 @@ def _reset(sig, x, p):
     sig.v_twin = sig.du_twin = vec.dot(n, sig.V_WB_sim.v)
     if p.at_rest:
         sig.du_twin = 0.0
-    v = sig.du_twin
-    frame = model.Frame(1.0, model.UNSEEN, model.LINEAR, p.stiffness, 0.0, 0.0, 0.0)
-    plan.begin(x.sets, Tip(p.tip[0], p.tip[1], p.tip[2]), frame, p.motor[0], p.motor[1])
-    line.fill(x.commands, sig.u_twin - p.dt * v, v, p.dt)
-    line.fill(x.encoder, sig.u_twin - (p.dt + p.lag) * v, v, p.dt)
+    reset_plan(sig, x, p)
 
 
 _READS = (
@@ -234,30 +258,38 @@ _READS = (
     *("t_d_hat", "T1_hat", "T2_hat", "x_m_hat", "v_m_hat", *model.SIGNALS, "u_twin", "du_twin"),
 )
 
+_WRITES = ("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin")
+BENDING_READS = (*_READS, "x_late", "v_late", "learnt", "bend_k_hat", "bend_w_hat", "bend_z_hat")
+PLAN_STATE: dict[str, Any] = dict(
+    ready="i8",
+    encoder=line.PAIR_LINE,
+    commands=line.PAIR_LINE,
+    plan=plan.PLAN,
+    sets=plan.SETS,
+    work=plan.WORK,
+    **dict.fromkeys(("r", "dr", "e", "de"), plan.ROWS),
+    **dict.fromkeys(("g", "step"), plan.BLOCKS),
+)
+PLAN_PARAMS: dict[str, Any] = dict(
+    **dict.fromkeys(("samples", "dt", "rho", "lag", "back", "stiffness"), "f8"),
+    parts="i8",
+    tip=3,
+    motor=2,
+    shift=("f8", (plan.BLOCKS, plan.BLOCKS)),
+    first=plan.BLOCKS,
+)
+
 COMMAND_BENDING = StageKind(
     "twin-command-bending",
     command_planned_step,
-    reads=(*_READS, "x_late", "v_late", "learnt", "bend_k_hat", "bend_w_hat", "bend_z_hat"),
-    writes=("X_WB_cmd", "V_WB_cmd", "x_twin", "v_twin", "r_twin", "u_twin", "du_twin", "W_twin"),
-    state=record(
-        port=PORT,
-        ready="i8",
-        encoder=line.PAIR_LINE,
-        commands=line.PAIR_LINE,
-        plan=plan.PLAN,
-        sets=plan.SETS,
-        work=plan.WORK,
-        **dict.fromkeys(("r", "dr", "e", "de"), plan.ROWS),
-        **dict.fromkeys(("g", "step"), plan.BLOCKS),
-    ),
+    reads=BENDING_READS,
+    writes=_WRITES,
+    state=record(port=PORT, **PLAN_STATE),
     params=record(
+        **PLAN_PARAMS,
         **dict.fromkeys(("n_W", "tip_B"), 3),
-        **dict.fromkeys(("mass", "A", "V", "samples", "dt", "rho", "lag", "back", "stiffness"), "f8"),
-        **dict.fromkeys(("at_rest", "parts", "bends"), "i8"),
-        tip=3,
-        motor=2,
-        shift=("f8", (plan.BLOCKS, plan.BLOCKS)),
-        first=plan.BLOCKS,
+        **dict.fromkeys(("mass", "A", "V"), "f8"),
+        **dict.fromkeys(("at_rest", "bends"), "i8"),
     ),
     pack=_pack,
     reset=_reset,

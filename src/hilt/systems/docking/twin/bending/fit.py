@@ -1,12 +1,13 @@
 """The parameters of bending and frame that explain the samples of a contact, a few samples of work at a time.
 
-    ẍ = ω_f² (x_m - x) + 2ζ_f ω_f (ẋ_m - ẋ) - F/m_t        the tip, moved by the encoders and the measured force
+    ẍ = ω_f² (x_m - x) + 2ζ_f ω_f (ẋ_m - ẋ) - f e/m_t      the tip, moved by the encoders and the frame
     f = k (x - s) e + c ẋ e,  c = 2ζ_c √(k m)               the frame's force there, or (q (x - s) e)^(3/2) after Hertz
     Σ (F - f)²/σ² + (θ - θ_0)ᵀ C⁻¹ (θ - θ_0)  ->  least      θ = ln K_f, ln ω_f, ln ζ_f, ln k, ζ_c, s, x(0), ẋ(0)
 
-With the measured force on the tip the problem is nearly linear, and does not depend on when the model touches. The derivatives
-with respect to θ are carried along every step of the tip; each pass over the samples gives the normal equations of one step
-of Levenberg and Marquardt. While ω_f is uncertain, the descent begins at several frequencies: there are several minima.
+The measured force says when the frame acts, the law how strongly: so the noise of the force does not move the tip. At the
+edges of a contact, below the threshold, the measured force is used. The derivatives with respect to θ are carried along every
+step of the tip; each pass over the samples gives the normal equations of one step of Levenberg and Marquardt. While ω_f is
+uncertain, or the minimum does not explain the contact, the descent begins at several frequencies: there are several minima.
 """
 
 import math
@@ -23,6 +24,7 @@ ITERATIONS = 15
 ENOUGH = 0.02  # of the cost: nothing is left to gain
 AWAY = np.array([0.0, -0.6, 0.6, -1.2, 1.2])  # deviations of ln ω_f
 SETTLED = 0.01  # deviation of ln ω_f below which there is no doubt which minimum it is
+AGAIN, UNLIKELY = 0.05, 2.5  # that deviation, if the minimum does not explain the contact; by so many deviations
 AS_GOOD = 9.0  # of the cost: 3σ
 HOPELESS_AFTER, HOPELESS = 5, 3.0  # passes, times the least cost of another start
 DAMPING = (-0.2, 0.6)  # of ζ_c
@@ -38,9 +40,9 @@ RESULT = record(
     C=("f8", (KEEP, KEEP)),
 )
 FIT = record(
-    **dict.fromkeys(("law", "e", "attempt", "iteration", "sample", "used"), "i8"),
-    **dict.fromkeys(("at", "v", "cost", "lowest", "damping", "here_at", "here_v", "deviation"), "f8"),
-    **dict.fromkeys(("start", "theta", "here", "here_right", "right", "dx", "dv", "row", "step"), SIZE),
+    **dict.fromkeys(("law", "e", "attempt", "iteration", "sample", "used", "met"), "i8"),
+    **dict.fromkeys(("at", "v", "cost", "lowest", "damping", "here_at", "here_v", "deviation", "first_damping"), "f8"),
+    **dict.fromkeys(("start", "theta", "here", "here_right", "right", "dx", "dv", "before", "row", "step"), SIZE),
     **dict.fromkeys(("left", "here_left", "L"), ("f8", (SIZE, SIZE))),
     ends=len(AWAY),
     found=("f8", (len(AWAY), KEEP)),
@@ -57,6 +59,32 @@ def law_force(law, k, c, depth, rate):
 
 
 @jit
+def _meet(fit, law, k, c, c_full, before, depth, rate, e, over):
+    """The speed that the frame takes in the step in which it is met: the part of the step inside, times the mean force there.
+
+    A damped frame pushes at once, c v; the mean of two samples of the force would be wrong by up to half of that.
+    """
+    part = depth / (depth - before)
+    f, f_x, f_v, f_k = law_force(law, k, c, 0.5 * depth, rate)
+    for j in range(SIZE):
+        d_before, d_depth = fit.before[j] * e, fit.dx[j] * e
+        if j == PLACE:
+            d_before, d_depth = d_before - e, d_depth - e
+        d_part = (d_before * depth - d_depth * before) / (depth - before) ** 2
+        change = d_part * f + part * (0.5 * f_x * d_depth + f_v * fit.dv[j] * e)
+        if j == K:
+            change -= part * f
+        elif j == W:
+            change += 2.0 * part * f
+        elif j == STIFF:
+            change += part * f_k
+        elif j == DAMPED and law == model.LINEAR:
+            change += part * c_full * rate
+        fit.dv[j] -= over * e * change
+    return over * e * part * f
+
+
+@jit
 def _begin_pass(fit):
     for i in range(SIZE):
         fit.right[i] = fit.dx[i] = fit.dv[i] = 0.0
@@ -64,6 +92,7 @@ def _begin_pass(fit):
             fit.left[i, j] = 0.0
     fit.dx[AT] = fit.dv[SPEED] = 1.0
     fit.at, fit.v, fit.cost, fit.used, fit.sample = fit.theta[AT], fit.theta[SPEED], 0.0, 0, 1
+    fit.met = 0
 
 
 @jit
@@ -74,35 +103,56 @@ def go_on(fit, bank, p, dt, most):
     stiff, over, c_full = w * w, w * w / math.exp(theta[K]), 2.0 * math.sqrt(k * p.mass)
     c, h = theta[DAMPED] * c_full, dt / p.steps
     whole = 1.0 + rub * h + 0.25 * stiff * h * h
-    at, v = fit.at, fit.v
+    at, v, met = fit.at, fit.v, fit.met != 0
     while fit.sample < bank.count and most > 0:
         here, after = place(bank, fit.sample - 1), place(bank, fit.sample)
         fit.sample += 1
         most -= 1
         x0, v0, F0 = bank.x_m[here], bank.v_m[here], bank.force[here]
         x1, v1, F1 = bank.x_m[after], bank.v_m[after], bank.force[after]
+        felt_before, felt_after = F0 * e >= p.threshold, F1 * e >= p.threshold
         for part in range(p.steps):
             share = (part + 0.5) / p.steps
             bent, rate = x0 + share * (x1 - x0) - at - 0.5 * h * v, v0 + share * (v1 - v0) - v
-            force = F0 + share * (F1 - F0)
-            a = (stiff * bent + 2.0 * rub * rate - over * force) / whole
+            depth = (at - s) * e
+            pressed = felt_after and (felt_before or depth > 0.0)
+            meets = felt_after and not pressed
+            force, f_x, f_v, f_k, held = F0 + share * (F1 - F0), 0.0, 0.0, 0.0, 0.0
+            if meets:
+                force = 0.0
+            if pressed:
+                f, f_x, f_v, f_k = law_force(law, k, c, depth + 0.5 * h * v * e, v * e)
+                force, held = f * e, 0.25 * h * h * f_x + 0.5 * h * f_v
+            a = (stiff * bent + 2.0 * rub * rate - over * force) / (whole + over * held)
+            force += held * a
+            met = met or pressed
             for j in range(SIZE):
-                if j in (STIFF, DAMPED, PLACE):
-                    continue
-                push = -stiff * (fit.dx[j] + 0.5 * h * fit.dv[j]) - 2.0 * rub * fit.dv[j]
+                if not met and j in (STIFF, DAMPED, PLACE):
+                    continue  # before the touch the frame does not act
+                push = -(stiff + over * f_x) * (fit.dx[j] + 0.5 * h * fit.dv[j]) - (2.0 * rub + over * f_v) * fit.dv[j]
                 if j == K:
                     push += over * force
                 elif j == W:
                     push += 2.0 * (stiff * bent + rub * rate - over * force) - a * (rub * h + 0.5 * stiff * h * h)
                 elif j == Z:
                     push += 2.0 * rub * rate - a * rub * h
-                da = push / whole
+                elif pressed and j == STIFF:
+                    push -= over * (f_k * e + (0.25 * h * h * f_x + 0.25 * h * f_v) * a)
+                elif pressed and j == DAMPED and law == model.LINEAR:
+                    push -= over * c_full * (v + 0.5 * h * a)
+                elif pressed and j == PLACE:
+                    push += over * f_x
+                da = push / (whole + over * held)
+                fit.before[j] = fit.dx[j]
                 fit.dx[j] += h * (fit.dv[j] + 0.5 * h * da)
                 fit.dv[j] += h * da
             at, v = at + h * (v + 0.5 * h * a), v + h * a
+            if meets and (at - s) * e > 0.0:
+                met = True
+                v -= _meet(fit, law, k, c, c_full, depth, (at - s) * e, v * e, e, over * h)
         if F1 * e >= p.threshold:
             _compare(fit, law, k, c, c_full, (at - s) * e, v * e, F1 * e, e)
-    fit.at, fit.v = at, v
+    fit.at, fit.v, fit.met = at, v, 1 if met else 0
     return most
 
 
@@ -174,18 +224,21 @@ def _descended(fit, result, variance):
 
 @jit
 def _set_out(fit):
-    """A descent from another frequency."""
+    """A descent from another frequency, and from the damping believed at first: there may be a minimum near ζ_f = 0, too."""
     for i in range(SIZE):
         fit.theta[i] = fit.start[i]
     fit.theta[W] += AWAY[fit.attempt] * fit.deviation
+    if fit.attempt > 0:
+        fit.theta[Z] = fit.first_damping
     fit.lowest, fit.damping, fit.iteration = math.inf, 1e-3, 0
     _begin_pass(fit)
 
 
 @jit
-def begin(fit, result, law, e, deviation):
-    """From fit.start; `result` has what was known before, and will have what was found."""
+def begin(fit, result, law, e, deviation, damping):
+    """From fit.start, other descents with `damping`; `result` has what was known before, and will have what was found."""
     fit.law, fit.e, fit.attempt, fit.deviation = law, e, 0, deviation
+    fit.first_damping = damping
     result.law, result.cost, result.used = law, math.inf, 0
     for a in range(KEEP):
         result.doubt[a] = 0.0
@@ -212,6 +265,12 @@ def _doubt(fit, result):
 
 
 @jit
+def _explained(fit, result):
+    """Whether noise alone may leave so much: the cost of n samples has the mean n and the deviation √(2n)."""
+    return result.cost < result.used + UNLIKELY * math.sqrt(2.0 * result.used)
+
+
+@jit
 def judge(fit, result, variance):
     """After a pass; whether the fit is complete."""
     if not _descended(fit, result, variance):
@@ -228,6 +287,8 @@ def judge(fit, result, variance):
             for j in range(i + 1):
                 result.left[i, j] = fit.here_left[i, j]
     fit.attempt += 1
+    if fit.attempt < len(AWAY) and not _explained(fit, result):
+        fit.deviation = max(fit.deviation, AGAIN)
     if fit.attempt < len(AWAY) and fit.deviation > SETTLED:
         _set_out(fit)
         return False

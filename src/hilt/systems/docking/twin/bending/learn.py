@@ -42,9 +42,10 @@ from hilt.systems.docking.twin.contact import BEGINS, ENDS
 
 IDLE, FITTING, CATCHING_UP = 0, 1, 2
 DEVIATIONS = 3.0  # of ζ_c
+MOST_DAMPED = 0.9  # ζ_c
 BADLY, WORSE = 1.4, 2.0  # cost per sample of a law that does not explain a contact: the first with a frame, another one
 LONGEST = 0.001  # s, of a step
-WORK = 80  # steps of the tip a tick, for a tick of 1 ms or less
+WORK = 120  # steps of the tip a tick, for a tick of 1 ms or less
 
 
 @jit
@@ -83,7 +84,7 @@ def _start(sig, x, p):
     x.met, x.tried, x.phase = x.known.law[i], 0, FITTING
     law = x.met if x.met != NO_LAW else model.LINEAR
     _prepare(sig, x, p, x.results[0], law)
-    begin(x.fit, x.results[0], law, x.of, math.sqrt(x.known.C[W, W]))
+    begin(x.fit, x.results[0], law, x.of, math.sqrt(x.known.C[W, W]), p.told[Z])
 
 
 @jit
@@ -94,7 +95,7 @@ def _fitted(sig, x, p):
         law = model.HERTZ if first.law == model.LINEAR else model.LINEAR
         _prepare(sig, x, p, other, law)
         x.tried = 1
-        begin(x.fit, other, law, x.of, math.sqrt(x.known.C[W, W]))
+        begin(x.fit, other, law, x.of, math.sqrt(x.known.C[W, W]), p.told[Z])
         return
     x.chosen = 1 if x.tried == 1 and other.cost < first.cost else 0
     result = x.results[x.chosen]
@@ -141,6 +142,12 @@ def damping_of(x, p, i):
 
 
 @jit
+def loss_in(x, p, i):
+    """Of a contact with frame i in which the bodies are felt as x.mass; ζ_c belongs to p.mass."""
+    return loss_of(min(damping_of(x, p, i) * math.sqrt(p.mass / x.mass), MOST_DAMPED))
+
+
+@jit
 def _adopt(sig, x, p):
     """Everything at once."""
     result, i = x.results[x.chosen], model.place_of(x.of)
@@ -164,7 +171,7 @@ def _adopt(sig, x, p):
             sig.learnt_q[side], sig.learnt_c[side] = k, 0.0
         else:
             sig.learnt_k[side], sig.learnt_c[side] = k, 2.0 * damping_of(x, p, side) * math.sqrt(k * p.mass)
-    sig.loss = loss_of(damping_of(x, p, i))
+    sig.loss = loss_in(x, p, i)
     sig.learnt_s, sig.learnt_x, sig.learnt_v, sig.learnt = result.theta[PLACE], x.tip, x.tip_v, x.of
 
 
@@ -184,8 +191,8 @@ def _work(sig, x, p, dt):
 def learn_step(sig, x, p, dt):
     sig.learnt = 0
     if sig.touch_event == BEGINS:
-        x.e, x.peak = sig.touch, 0.0
-        sig.loss = loss_of(damping_of(x, p, model.place_of(x.e)))
+        x.e, x.peak, x.mass = sig.touch, 0.0, sig.m_eff
+        sig.loss = loss_in(x, p, model.place_of(x.e))
     x.peak = max(x.peak, abs(sig.F_n))
     ends = sig.touch_event == ENDS
     remember(x.banks[x.filling], p.past, sig, sig.touch != 0 or ends)
@@ -198,17 +205,18 @@ def learn_step(sig, x, p, dt):
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     bending, dt = beliefs.bending, loop.period
     assert bending is not None, "only for a robot that bends"
-    p.delay, p.mass, p.threshold = beliefs.sensor_delay, beliefs.mass, beliefs.threshold
+    p.delay, p.threshold = beliefs.sensor_delay, beliefs.threshold
+    p.mass = beliefs.first_mass if beliefs.rotates else beliefs.mass
     p.past = min(int(PAST / dt), KEPT // 2)
     p.steps = max(1, math.ceil(dt / LONGEST - 1e-9))
     p.work = max(1, round(WORK * max(dt, LONGEST) / LONGEST / p.steps))
-    peak = beliefs.approach_speed * math.sqrt(beliefs.stiffness * beliefs.mass)
+    peak = beliefs.approach_speed * math.sqrt(beliefs.stiffness * p.mass)
     p.variance = beliefs.force_noise**2 + 1e-4 + (1e-3 * peak) ** 2
     told = bending.stiffness, bending.frequency, max(bending.damping_ratio, 1e-3), beliefs.stiffness
     p.told = (*np.log(told), 0.0, np.log(beliefs.stiffness), 0.0)
     p.hertz = math.log(beliefs.stiffness * peak ** (-1.0 / 3.0))  # as deep at its peak as the spring
     p.deviation = (0.06, 0.1, 0.4, 0.4, 0.05, 0.4, 0.05)
-    p.drift = (0.002, 0.002, 0.01, 0.01, 0.001, 0.01, 0.001)
+    p.drift = (0.002, 0.002, 0.01, 0.01, 0.0001, 0.01, 0.0001)
     p.place, p.at, p.speed = 1e-3, 0.0025 * beliefs.approach_speed, 0.05 * beliefs.approach_speed
 
 
@@ -225,7 +233,7 @@ TWIN_LEARN = StageKind(
     "twin-learn",
     learn_step,
     reads=(
-        *("x_m_late", "v_m_late", "x_late", "v_late", "F_n", "touch", "touch_event", "loss"),
+        *("x_m_late", "v_m_late", "x_late", "v_late", "F_n", "touch", "touch_event", "loss", "m_eff"),
         *("frame_s", "frame_k", "frame_q", "frame_model", "bend_k_hat", "bend_w_hat", "bend_z_hat"),
     ),
     writes=(
@@ -238,7 +246,7 @@ TWIN_LEARN = StageKind(
         fit=FIT,
         results=(RESULT, (2,)),
         **dict.fromkeys(("filling", "e", "of", "phase", "tried", "chosen", "met", "model", "sample"), "i8"),
-        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v"), "f8"),
+        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v", "mass"), "f8"),
         **dict.fromkeys(("unit", "column"), KEEP),
         **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
         G=("f8", (2, KEEP)),

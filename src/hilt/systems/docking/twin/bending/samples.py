@@ -7,7 +7,7 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 
 KEPT = 2048  # samples, a power of two
-PAST = 0.6  # s
+PAST = 1.0  # s
 
 BANK = record(
     first="i8",

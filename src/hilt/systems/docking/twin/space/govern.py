@@ -45,16 +45,31 @@ def shortened(a, most):
 
 
 @jit
-def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
-    """Next tip and its velocity; `closing` is the speed along the normal in real time."""
+def braked(c, dc, A, V, dt):
+    """The next tip and velocity of a command that is too fast: bodies that turn at the start may move it so."""
     speed = math.sqrt(vec.dot(dc, dc))
-    if speed > V * (1.0 + 1e-9):  # bodies that turn at the start may begin faster than the robot is allowed to move: brake
-        dc_next = vec.scale(max(V, speed - A * dt) / speed, dc)
-        return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
+    dc_next = vec.scale(max(V, speed - A * dt) / speed, dc)
+    return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
+
+
+@jit
+def too_fast(dc, V):
+    return math.sqrt(vec.dot(dc, dc)) > V * (1.0 + 1e-9)
+
+
+@jit
+def left_for_normal(n, dc, V):
+    """Speed along n that the motion across it leaves."""
     du = vec.dot(n, dc)
     beside = vec.sub(dc, vec.scale(du, n))
-    most = math.sqrt(max(0.0, V * V - vec.dot(beside, beside)))
-    _, du_next = steer_along(n, c, dc, now, later, T1, T2, preview, A, most, dt)
+    return math.sqrt(max(0.0, V * V - vec.dot(beside, beside)))
+
+
+@jit
+def steer_beside(n, c, dc, du_next, now, later, closing, T1, T2, preview, A, V, dt):
+    """Next tip and its velocity, which is du_next along n; `closing` is the speed along the normal in real time."""
+    du = vec.dot(n, dc)
+    beside = vec.sub(dc, vec.scale(du, n))
     left = math.sqrt(max(0.0, A * A - ((du_next - du) / dt) ** 2))
     first, second = across(n)
     _, d1 = steer_along(first, c, dc, now, later, T1, T2, preview, left, V, dt)
@@ -64,6 +79,15 @@ def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
     change = shortened(vec.sub(wanted, beside), left * dt)
     dc_next = vec.add(vec.scale(du_next, n), vec.add(beside, change))
     return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
+
+
+@jit
+def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
+    """Next tip and its velocity by the governor."""
+    if too_fast(dc, V):
+        return braked(c, dc, A, V, dt)
+    _, du_next = steer_along(n, c, dc, now, later, T1, T2, preview, A, left_for_normal(n, dc, V), dt)
+    return steer_beside(n, c, dc, du_next, now, later, closing, T1, T2, preview, A, V, dt)
 
 
 @jit
