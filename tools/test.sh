@@ -10,11 +10,12 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/e2e/test_lab_franka.py tests/e2e/test_lab_ur.py tests/device/test_fci_peers.py
     tests/e2e/test_lab_tool.py tests/e2e/test_lab_strangers.py tests/e2e/test_lab_outsider.py
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py
-    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
+    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
 BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py
-    tests/reproduce tests/systems/docking/test_twin_bending.py tests/systems/docking/test_two_robots.py tests/device/test_following.py tests/sweeps/test_cuda.py tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
+    tests/contract/test_stages.py tests/reproduce tests/systems tests/maths tests/dynamics tests/core tests/plant tests/sense tests/scene
+    tests/report tests/device/test_following.py tests/sweeps/test_cuda.py tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
 FAILED=$(mktemp -d)
 trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
@@ -23,7 +24,7 @@ command -v chrt >/dev/null && IDLE="chrt --idle 0"
 kept() { # the tests with these words for pytest, which remembers in a folder of its own what failed
     part=$1
     shift
-    $PYTEST -o cache_dir="$FAILED/$part" "$@"
+    $PYTEST -o cache_dir="$FAILED/$part" --durations 25 --durations-min 5 "$@"
 }
 
 once_more() {

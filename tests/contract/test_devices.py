@@ -122,6 +122,26 @@ def test_a_sample_that_lay_in_the_buffer_is_known_to_be_old():
         assert codes[-1] == faults.NONE, "what is that young now was younger when it was read"
 
 
+def test_a_sample_that_came_after_the_robots_cycle_waits_for_the_next_one():
+    """The load is the time at which it was measured, and no sample arrives before it was measured."""
+    with stream() as (box, driver, out):
+        began = clock.now()
+        box._wrench = lambda: ((clock.now() - began, 0.0, 0.0), LOAD[1])
+        read_until(driver, out, lambda: out["f"][0, 0] < LOAD[0][0])
+        seen = 0
+        for _ in range(20):
+            sleep(0.02)
+            cycle = clock.now() - 0.01
+            assert driver.read_until(out, cycle) == faults.NONE
+            then = out["f"][0, 0]
+            assert then <= cycle - began + 1e-6
+            assert clock.now() - driver.age <= cycle + 1e-4  # two clocks are read one after the other
+            driver.read(out)
+            seen += out["f"][0, 0] > then
+        assert seen > 0, "what came later was kept"
+        assert driver.gaps == 0
+
+
 def test_gaps_are_counted_also_where_the_numbers_run_over():
     with stream(first=2**32 - 20) as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 2)

@@ -388,11 +388,11 @@ def test_the_sensor_feels_the_contact_of_each_system(system, scenario, stages, a
         wall = job.find(system, scenario, [])[1].wall
         away, force = wall.gap + 0.001, -0.001 * wall.stiffness
     felt, X_WB, V_WB = world.World(rig, []), world.start_of(rig, []), np.zeros(1, TWIST)[0]
-    rest = np.mean([felt.feel(X_WB, V_WB, 1e-3 * k)[0] for k in range(400)], axis=0)
+    rest = np.mean([felt.feel(1e-3 * k, (X_WB, V_WB))[0] for k in range(400)], axis=0)
     assert np.abs(rest).max() < 0.01
     X_WB["p"][0] += away
-    felt.feel(X_WB, V_WB, 0.5)
-    pushed = np.mean([felt.feel(X_WB, V_WB, 0.5 + 1e-3 * k)[0] for k in range(1, 401)], axis=0)
+    felt.feel(0.5, (X_WB, V_WB))
+    pushed = np.mean([felt.feel(0.5 + 1e-3 * k, (X_WB, V_WB))[0] for k in range(1, 401)], axis=0)
     assert pushed == pytest.approx((force, 0.0, 0.0), abs=0.01)
 
 
@@ -404,12 +404,12 @@ def test_a_robot_that_bends_swings_on_through_a_stall_of_the_sensor():
     for times in ([1e-3 * k for k in range(1, 121)], [end]):
         felt = world.World(RIG, bends)
         X_WB["p"], V_WB["v"] = start + np.array([0.0098, 0.0, 0.0]), 0.0
-        felt.feel(X_WB, V_WB, 0.0)
+        felt.feel(0.0, (X_WB, V_WB))
         for t in times:
             share = t / end
             X_WB["p"][0] = start[0] + 0.0098 + 0.0008 * share**2 * (3.0 - 2.0 * share)
             V_WB["v"][0] = 0.0008 * 6.0 * share * (1.0 - share) / end
-            force = felt.feel(X_WB, V_WB, t)[0]
+            force = felt.feel(t, (X_WB, V_WB))[0]
         forces.append(force[0])
     assert forces[0] > 50.0
     assert forces[1] == pytest.approx(forces[0], abs=0.5)

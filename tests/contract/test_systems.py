@@ -91,7 +91,7 @@ MEASURED = {
     *("X_WB_meas", "V_WB_meas", "F_So_S"),  # encoders of the robot, force/torque sensor
     *("joystick", "x_m", "v_m", "f_m"),  # operator, and the master device with its drives
     *("x_s", "q_s", "v_s", "w_s", "q_arm", "f_sm"),  # encoders and drives of the slave arms
-    *("f_s", "tau_s", "f_hands"),  # their wrist sensors
+    *("f_s", "tau_s", "f_hands", "F_Qo_Q"),  # their wrist sensors
     "grip_open",  # the hand's own encoder
 }
 

@@ -5,10 +5,13 @@ import os
 import numpy as np
 import pytest
 
+from hilt.core import faults
 from hilt.core.clock import SteadyClock
+from hilt.core.guard import GUARD
 from hilt.core.signals import POSE
+from hilt.device.course import Course
 from hilt.device.partner import following
-from hilt.device.partner.following import DRY, WHOLE, read_curve
+from hilt.device.partner.following import DRY, WHOLE, Following, read_curve
 from hilt.device.partner.memory import KNOTS, Memory
 
 LOOP, CYCLE, LATER, SPEED = 0.004, 0.001, 0.008, 0.02
@@ -88,3 +91,17 @@ def test_before_the_first_set_point_it_stays_and_old_ones_are_overwritten(memory
         memory.push(LOOP * k, pose(float(k)))
     assert read_curve(memory.row, LOOP * (3 * KNOTS - 20), LOOP, out) == WHOLE
     assert out["p"][0] == pytest.approx(3 * KNOTS - 20)
+
+
+def test_set_points_that_come_too_late_are_waited_for_and_a_loop_that_makes_none_is_a_fault(memory):
+    """A patience of 0.1 s: 0.4 s of set-points that are each 20 ms late are no fault, 0.1 s without one are."""
+    followed = Following(memory, Course(LOOP), LOOP)
+    row = followed.bench(pose(0.0), np.zeros(1, GUARD.params)[0], LATER, LOOP, 0.1).row
+    late, silent = 0.020, 100  # s, cycles
+    for k in range(silent + 26):
+        followed.clock.heard(k, 1.0 + LOOP * k)
+        if k < silent:
+            memory.push(1.0 + LOOP * k - late, pose(SPEED * LOOP * k))
+        followed._tick(row)
+        assert (row["fault"][0] == faults.LATENESS) == (k == silent + 25), k  # 26 cycles of 4 ms are more than 0.1 s
+    assert row["X_WB_cmd"]["p"][0, 0] == pytest.approx(SPEED * LOOP * (silent - 1.5)), "it waits where the curve ends"

@@ -97,7 +97,7 @@ def test_a_copy_is_written_beside_ones_own_rig_and_never_into_the_installed_hilt
 
 def test_the_cockpit_offers_the_dry_labs_where_the_folder_has_none_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    others = ["dry-lab-aerial", "dry-lab-franka", "dry-lab-two", "dry-lab-ur", "dry-lab-ur-joints"]
+    others = ["dry-lab-aerial", "dry-lab-franka", "dry-lab-payload", "dry-lab-two", "dry-lab-ur", "dry-lab-ur-joints"]
     assert [each["path"] for each in desk.rigs()] == ["dry-lab", *others]
     (tmp_path / "rigs").mkdir()
     (tmp_path / "rigs" / "dry-lab.toml").write_bytes(rigfile.find("dry-lab").read_bytes())
@@ -143,8 +143,13 @@ NOT_TWO = {
     ): r"\[robots\] has 3 tables, servicer, target, third; at most 2 can be used",
     (
         "[lab]",
-        "[sensors.servicer]\ndriver = 'netft'\n[lab]",
-    ): r"\[sensors\] has 2 tables, target, servicer; at most 1 can be used",
+        "[sensors.a]\ndriver = 'netft'\n[sensors.b]\ndriver = 'netft'\n[lab]",
+    ): r"\[sensors\] has 3 tables, target, a, b; at most 2 can be used",
+    (
+        "[lab]",
+        "[sensors.servicer]\ndriver = 'netft'\naddress = '127.0.0.1'\nport = 49156\n"
+        "counts_per_force = 1\ncounts_per_torque = 1\nstale = '1 s'\nfrozen = '0 s'\n[lab]",
+    ): r"sensors\.servicer\.port and sensors\.target\.port are both 49156; change one",
     ("port = 59157", "port = 59156"): r"robots\.servicer\.port and robots\.target\.port are both 59156; change one",
 }
 
@@ -185,6 +190,37 @@ def test_one_robot_and_two_are_not_mistaken_for_each_other():
     elsewhere = TWO.model_copy(update={"sensors": {"wall": TWO.sensor}})
     with pytest.raises(InputError, match=r"\[sensors\.wall\] names no robot"):
         check_pairing(elsewhere, system.pairing(two), system.name)
+
+
+PAYLOAD = rigfile.load(rigfile.find("dry-lab-payload"))
+
+
+def test_the_clocks_sensor_is_the_first_and_the_other_one_has_a_rig_file_of_its_own():
+    assert (PAYLOAD.clock, PAYLOAD.other, PAYLOAD.carrier, PAYLOAD.second_carrier) == ("table", "arm", "table", "arm")
+    assert PAYLOAD.sensor == PAYLOAD.sensors["table"]
+    assert PAYLOAD.with_second_sensor.sensor == PAYLOAD.sensors["arm"]
+    assert scenario.build(RigFile, PAYLOAD.model_dump(mode="json")).model_dump() == PAYLOAD.model_dump()  # as a process is told
+
+
+def test_robots_that_hold_on_to_each_other_need_a_sensor_each_and_others_need_one():
+    system, values, _ = job.find("payload", "hils-2", PAYLOAD.settings("payload"))
+    check_pairing(PAYLOAD, system.pairing(values), system.name)
+    one = PAYLOAD.model_copy(update={"sensors": {"arm": PAYLOAD.sensors["arm"]}})
+    with pytest.raises(
+        InputError, match=r"but the rig file has \[sensors\.arm\]; give \[sensors\.table\] and \[sensors\.arm\]"
+    ):
+        check_pairing(one, system.pairing(values), system.name)
+    arm_first = PAYLOAD.model_copy(update={"robots": {name: PAYLOAD.robots[name] for name in ("arm",)} | {"table": {}}})
+    with pytest.raises(
+        InputError, match=r"clock is robots\.arm, but the scenario's is table; write clock = true in \[robots\.table\]"
+    ):
+        check_pairing(arm_first, system.pairing(values), system.name)
+    docking, docked, _ = job.find("docking", "table1", TWO.settings("docking"))
+    both = TWO.model_copy(update={"sensors": {"target": TWO.sensor, "servicer": TWO.sensor}})
+    with pytest.raises(
+        InputError, match=r"two sensors, \[sensors\.servicer\] and \[sensors\.target\], but this scenario of docking"
+    ):
+        check_pairing(both, docking.pairing(docked), docking.name)
 
 
 def test_tools_that_move_one_robot_refuse_a_rig_of_two():

@@ -19,12 +19,18 @@ def result(folder, *arguments):
     return json.loads(done.stdout)
 
 
-def test_json_is_one_object_and_nothing_else(tmp_path):
-    found = result(tmp_path, "--scenario", "paper", "--set", "integrator.kind=euler")
+def test_json_is_one_object_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")  # on stderr: what is imported
+    done = hilt(tmp_path, "run", "freefloat", "--scenario", "paper", "--set", "integrator.kind=euler", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
     assert set(found) == {"system", "scenario", "verdict", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
     assert found["metrics"]["drift_m"] == pytest.approx([0.05, 0.15], rel=0.005)
     assert found["fault"] is None
     assert (tmp_path / found["recording"]).exists()
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "numba" in imported
+    assert "pint" not in imported
 
 
 def test_run_show_and_replay(tmp_path):

@@ -6,6 +6,7 @@ Robot and sensor are emulated, drivers and loop are real, and the robot judges e
 import pytest
 
 from hilt import job
+from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.lab import identify
 from hilt.lab.dry.facility import running_facility
@@ -16,13 +17,18 @@ CYCLE, SERVOJ = 0.002, 0.034  # s: a set-point is read in the cycle after it was
 TRIES = 3  # a host that takes cycles from robot or loop spoils a fit or a contact
 
 
-def test_the_hidden_delay_is_found_and_forces_are_as_in_space(tmp_path):
-    """The speed is not: about 1 % is lost in each contact, as docs/universal-robots.md says."""
+def test_the_hidden_delay_is_found_and_contact_is_as_in_space(tmp_path):
     file = patient_rig(rigfile.find("dry-lab-ur"), realtime=True, missed=1000)
     file = file.model_copy(update={"robot": {**file.robot, "watchdog": 500, "patience": 500}})
     for _ in range(TRIES):
         with running_facility(file, [GAP], live=True) as facility:
-            found = identify.run(facility.rig, chirp=4.0)
+            try:
+                found = identify.run(facility.rig, chirp=4.0)
+            except InputError as error:
+                if "undisturbed" not in str(error):
+                    raise
+                figures = (str(error),)
+                continue
             told = [f"{key}={value}" for key, value in found.settings().items()]
             settings = [*facility.rig.settings("docking"), *told, GAP, "compensate.method=twin"]
             result = live_run(facility, job.find("docking", "table1", settings), tmp_path)
@@ -30,13 +36,16 @@ def test_the_hidden_delay_is_found_and_forces_are_as_in_space(tmp_path):
         assert result.fault is None
         counts = result.timing["devices"]["robot"]
         lost = found.lost + found.unheard + counts["unheard"] + counts["late"] + counts["skipped"]
-        assert judged["violation_count"] == 0 or lost, judged["violations"]  # a lost set-point is a stand, and then a step
+        assert judged["violation_count"] == 0, judged["violations"]  # whatever was lost
         assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
         figures = lost, found.delay, result.metrics["cov"], result.metrics["cof"]
         print(*figures)
         assert max(result.metrics["cov"]) <= 1 + 1e-9, "no energy is made"
-        if found.delay == pytest.approx(CYCLE + SERVOJ, abs=0.5e-3) and result.metrics["cof"] == pytest.approx(
-            [1.0] * 5, abs=0.08
-        ):
+        right = (
+            found.delay == pytest.approx(CYCLE + SERVOJ, abs=0.5e-3)
+            and result.metrics["cov"] == pytest.approx([1.0] * 5, abs=0.03)
+            and result.metrics["cof"] == pytest.approx([1.0] * 5, abs=0.08)
+        )
+        if right:
             return
     raise AssertionError(figures)

@@ -8,6 +8,8 @@ import os
 import signal
 import socket
 import time
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,11 +17,13 @@ import pytest
 from hilt.core import faults
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
+from hilt.device.arm import ArmSettings
 from hilt.device.live_rig import LabRig
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.rigfile import RigFile
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.device.rtde.emulator import UrController
 from hilt.lab import gentle
 from hilt.live import ready
 from hilt.maths.quintic import quintic_ways
@@ -43,9 +47,9 @@ HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
-def way(length=0.09, turn=0.0):
+def way(length=0.09, turn=0.0, cycle=T):
     """Along x and about z from rest to rest, at SPEED in the middle."""
-    ticks = math.ceil(1.875 * length / SPEED / T)
+    ticks = math.ceil(1.875 * length / SPEED / cycle)
     share = quintic_ways(np.arange(1, ticks + 3) / ticks)
     offsets = np.zeros(ticks + 2, POSE)
     offsets["p"][:, 0] = length * share
@@ -53,29 +57,20 @@ def way(length=0.09, turn=0.0):
     return offsets
 
 
-@pytest.fixture
-def robot():
-    """A controller on a free port, a sensor that feels 1 N, and the rig on both, READY."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with (
-        RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller,
-        NetFTBox(lambda: ((1.0, 0.0, 0.0), (0.0,) * 3), Calibration(1e6, 1e6), 100.0) as box,
-    ):
+@contextmanager
+def on_a_rig(controller, limits=LIMITS, **section):
+    """Controller and sensor, which feels 1 N, and the rig on both, READY."""
+    with controller, NetFTBox(lambda: ((1.0, 0.0, 0.0), (0.0,) * 3), Calibration(1e6, 1e6), 100.0) as box:
         rig = LabRig(
             RigFile(
                 robot={
-                    "driver": "rsi",
                     "address": "127.0.0.1",
-                    "port": port,
-                    "cycle": T,
-                    "correction": "relative",
                     "X_WR": BASE,
                     "X_TB": HERE,
                     "step_limit": "2 mm",
                     "turn_limit": "0.01 rad",
                     "patience": 250,
+                    **section,
                 },
                 sensor={
                     "driver": "netft",
@@ -87,12 +82,23 @@ def robot():
                     "frozen": "0 s",
                 },
                 lab={"deceleration": 1.0},
-                limits=LIMITS,
+                limits=limits,
             )
         )
         rig.open()
         yield rig, controller
         rig.close()
+
+
+@pytest.fixture
+def robot():
+    """A controller on a free port, and its rig."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    controller = RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000))
+    with on_a_rig(controller, driver="rsi", port=port, cycle=T, correction="relative") as both:
+        yield both
 
 
 def drive(robot, watch=None, length=0.09):
@@ -211,25 +217,40 @@ def test_nobody_to_ask_is_a_refusal():
     assert ready.check_ask("run", lambda: True) is None, "the command itself is the consent"
 
 
+def test_no_wrench_is_newer_than_the_pose_that_it_is_used_with(robot):
+    """Packets come up to 1.9 ms late, with the pose of their cycle; a newer wrench would show a damping that is not there."""
+    controller = robot[1]
+    controller.live, controller.settings = True, replace(controller.settings, jitter=0.0019)
+    age = drive(robot).age
+    assert np.isfinite(age).any()
+    assert np.nanmin(age) > -1e-5  # two clocks, and one of them may be slewed
+
+
+def stall(rig, pauses):
+    """A machine that pauses before it answers, again and again; `pauses` is a list [s], for one answer after the other."""
+    answers, rng, due = rig._robot.send, np.random.default_rng(1), []
+
+    def send(pose):
+        if not due and rng.random() < 0.1:
+            due.extend(pauses(rng))
+        if due:
+            time.sleep(due.pop(0))
+        return answers(pose)
+
+    rig._robot.send = send
+
+
 def test_answers_that_come_too_late_make_no_double_steps(robot):
-    """A machine that stalls for one to three cycles, again and again. A lost step is not made up for at twice the speed, which
+    """A lost step is not made up for at twice the speed, which
     would be 45 m/s² at 0.09 m/s and 95 rad/s² at 0.19 rad/s: a robot that stood comes back to speed within half of the rig's
     limits beside what the path itself asks for (0.15 m/s², 0.31 rad/s²), and ends where the path does."""
     rig, controller = robot
     controller.live = True
-    path, rng = way(turn=0.19), np.random.default_rng(1)
-    answers = rig._robot.send
-
-    def send(pose):
-        if rng.random() < 0.1:
-            time.sleep(rng.uniform(0.003, 0.012))
-        return answers(pose)
-
-    rig._robot.send = send
-    track = gentle.follow(rig, path)
+    stall(rig, lambda rng: [rng.uniform(0.003, 0.012)])  # one to three cycles
+    track = gentle.follow(rig, way(turn=0.19))
     assert track.unheard.any()
     assert soft(controller)
-    diary = controller.diary
+    diary = list(controller.diary)  # it goes on
     stood = np.diff([each.stamp for each in diary], prepend=diary[0].stamp - 4) > 4  # cycles before this answer without one
     rounding = {"turn": 4.0 * math.radians(1e-6), "step": 4e-9}  # µ° and nm in a packet
     for name, sizes, limit, most in (
@@ -240,3 +261,21 @@ def test_answers_that_come_too_late_make_no_double_steps(robot):
         assert (np.array(sizes) - before).max() < limit * T**2 + rounding[name], "away from rest, too"
         assert max(sizes) <= most * T + rounding[name]
     assert went(controller) == pytest.approx(0.09, abs=1e-6)
+
+
+def test_absolute_set_points_that_come_too_late_make_no_double_steps():
+    """An answer comes one cycle too late, and so does the next; the third one is in time again. The robot stands for a cycle,
+    takes the first, and then two at once: at constant speed that is from v/2 to 2v, 1.5 v/T = 17 m/s². Brought back to speed
+    from rest it is asked for v/2T = 5.6 m/s² where it stands, and then for steps of 2 m/s²."""
+    cycle, acceleration = 0.008, 2.0
+    most = SPEED / (2.0 * cycle) + acceleration
+    arm = UrController("127.0.0.1", 0, 0, ArmSettings(cycle=cycle, step_limit=1.0, turn_limit=1.0, acceleration_limit=most))
+    section = {"driver": "rtde", "port": arm.port, "script_port": arm.script_port, "cycle": cycle, "watchdog": 1000}
+    limits = {**LIMITS, "acceleration": acceleration, "jerk": 2000}
+    with on_a_rig(arm, limits, **section) as (rig, _):
+        arm.live = True
+        stall(rig, lambda _: [1.5 * cycle, 0.6 * cycle])
+        gentle.follow(rig, way(cycle=cycle))
+    assert soft(arm), arm.violations
+    assert arm.late > 0
+    assert went(arm) == pytest.approx(0.09, abs=1e-6)

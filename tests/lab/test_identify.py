@@ -13,6 +13,7 @@ from hilt.core import signals
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.core.stage import Cycle
+from hilt.device import rigfile
 from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.rigfile import RigFile, RigLimits
@@ -78,6 +79,16 @@ def emulated(dead_time, omega, zeta, places, period=T, deaf=(), silent=()):
         before = place
         k += 1
     return track_of(places, measured, cycle=np.array(cycles), unheard=np.array(unheard))
+
+
+def test_the_excitation_keeps_half_of_the_bounds_of_a_driver_that_has_some():
+    """The driver of a Franka bends what goes beyond them; the rig's own limits are wider."""
+    file = rigfile.load(rigfile.find("dry-lab-franka"))
+    robot = file.robot_section
+    assert robot.acceleration < 0.5 * file.limits.acceleration
+    places = np.concatenate([[0.0, 0.0, 0.0], identify_robot.within(file, REACH, 4.0), [0.0, 0.0, 0.0]])
+    assert np.abs(np.diff(places, 2)).max() / robot.cycle**2 <= 0.5 * robot.acceleration
+    assert np.abs(np.diff(places, 3)).max() / robot.cycle**3 <= 0.5 * robot.jerk
 
 
 @pytest.mark.parametrize("period", [0.001, 0.004, 0.012])

@@ -32,7 +32,7 @@ def wanted(stream: str, live_in: str, force: str = FORCE, torque: str = TORQUE) 
     from hilt.stream.streams import Wanted
 
     numbers = []
-    for option, text, unit, usual in (("--live-force", force, "N", FORCE), ("--live-torque", torque, "N*m", TORQUE)):
+    for option, text, unit, usual in (("--live-force", force, "N", FORCE), ("--live-torque", torque, "N·m", TORQUE)):
         try:
             number = to_si(text, unit)
         except ValueError as error:

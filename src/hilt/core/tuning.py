@@ -99,7 +99,7 @@ def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = Fal
     for live in (*system.live, *(Live(f"limits.{name}", (f"guard.{name}",)) for name in limits)):
         given = _given(values, live.key)
         stages = {place.split(".")[0] for place in live.places}
-        if given is None or (on_devices and not stages <= {block.name for block in system.tick}):
+        if given is None or (on_devices and not (live.on_devices and stages <= {block.name for block in system.tick})):
             continue
         field, section = _field(system.scenario, live.key)
         low, high = _bounds(field)

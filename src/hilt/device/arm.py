@@ -112,6 +112,10 @@ class Arm:
         """The address it sends from."""
         raise NotImplementedError
 
+    @property
+    def port(self) -> int:
+        return self.address[1]
+
     def serve(self) -> None:
         """Cycle until `stop`."""
         raise NotImplementedError

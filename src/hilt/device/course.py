@@ -10,6 +10,7 @@ robot's own set-points, starting from rest.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ BLEND = 0.3  # s in which most of the offset is worked off
 SHARE = 0.99  # of a limit that the correction may use, so that rounding does not exceed it
 TINY = 1e-7  # m, rad: not worth correcting; in one cycle of 4 ms it is 6 mm/s²
 TURN_TOLERANCE = 1e-3  # rad, for a robot at its start pose
-_COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", guard=GUARD.state)
+_COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", waits="i8", guard=GUARD.state)
 _JUDGED = row_type((*GUARD.reads, *GUARD.writes))
 
 
@@ -60,10 +61,12 @@ def advance(x, limits, last, now, keep, dt):
         return
     p, q, last_q = vec.load(now.p), so3.load(now.q), so3.load(last.q)
     way = vec.sub(vec.add(p, away), vec.load(last.p))
-    step = _within(way, vec.load(x.v), dt, SHARE * limits.speed, min(SHARE * limits.acceleration, 0.5 * limits.jerk * dt))
+    share = 0.0 if x.waits else 1.0
+    most = share * min(SHARE * limits.acceleration, 0.5 * limits.jerk * dt)
+    step = _within(way, vec.load(x.v), dt, SHARE * limits.speed, most)
     turn = so3.between(last_q, so3.multiply(so3.exp(turned), q))
-    spin = _within(turn, vec.load(x.w), dt, SHARE * limits.angular_speed, SHARE * limits.angular_acceleration)
-    x.resumes = 1 if step != way or spin != turn else 0
+    spin = _within(turn, vec.load(x.w), dt, SHARE * limits.angular_speed, share * SHARE * limits.angular_acceleration)
+    x.resumes, x.waits = 1 if step != way or spin != turn else 0, 0
     told, told_q = vec.add(vec.load(last.p), step), so3.normalise(so3.multiply(so3.exp(spin), last_q))
     vec.store(x.away, _left(vec.sub(told, p), keep))
     vec.store(x.turned, _left(so3.between(q, told_q), keep))
@@ -103,7 +106,7 @@ class Course:
 
     def stand_still(self) -> None:
         self._x["v"] = self._x["w"] = 0.0
-        self._x["resumes"] = 1
+        self._x["resumes"], self._x["waits"] = 1, 0
         zero = (0.0, 0.0, 0.0)
         guard.start(self._x["guard"], tuple(self.last["p"]), tuple(self.last["q"]), zero, zero, 0)
 
@@ -111,12 +114,14 @@ class Course:
         """What comes next may be further away than a step: it is approached within the limits, as after a stand."""
         self._x["resumes"] = 1
 
-    def lose(self, heard: Any) -> None:
-        """The robot has not moved to `last` but stayed at `heard`."""
+    def lose(self, heard: Any, waits: bool = False) -> None:
+        """The robot has not moved to `last` but stayed at `heard`; it `waits` if it moves there only now, and the next
+        set-point stays there, too: a robot that is in time again might take both at once."""
         self._x["away"] += heard["p"] - self.last["p"]
         self._x["turned"] += so3.between(tuple(self.last["q"]), tuple(heard["q"]))
         self.last["p"], self.last["q"] = heard["p"], heard["q"]
         self.stand_still()
+        self._x["waits"] = waits
 
     def next(self, pose: Any) -> int:
         """Write what to send for the loop's set-point into `now`; returns the guard's code."""
@@ -162,11 +167,13 @@ def check_near(here: Any, there: Any, allowed: float, name: str, advice: str) ->
         )
 
 
-def check_first(bench: Bench) -> None:
-    """Refuse a scenario whose first set-point exceeds a limit for a robot at rest: that is known beforehand."""
+def check_first(bench: Bench, feel: Callable[[np.ndarray], None]) -> None:
+    """Refuse a scenario whose first set-point exceeds a limit for a robot at rest: that is known beforehand. `feel` writes the
+    present wrench into a row: a sensor that carries a tool does not read zero."""
     row, x, w = bench.row.copy(), bench.x.copy(), bench.w.copy()
     start = row[0]["X_WB_cmd"].copy()
     row["X_WB_meas"][0] = start
+    feel(row)
     bench.code.observe(row, w, bench.p)
     bench.code.tick(row, x, bench.p)
     judged, state, limits = np.zeros(1, _JUDGED)[0], np.zeros(1, GUARD.state)[0], bench.p[0]["guard"]

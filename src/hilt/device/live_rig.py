@@ -55,6 +55,7 @@ class LabRig:
         self._robot: RobotDriver | None = None
         self._joints: JointSpace | None = None  # of a robot that takes joint angles
         self._sensor: SensorDriver | None = None
+        self._read_until: Callable[[Any, float], int] | None = None  # of a sensor that knows when its samples came
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
         self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet, and its arrival time
@@ -72,6 +73,7 @@ class LabRig:
             self._robot.sent(self._here)
             self._check_driver()
             self._joints = getattr(self._robot, "joints", None)
+            self._read_until = getattr(self._sensor, "read_until", None)
             if self._joints is not None:
                 self._joints.brakes(self.file.lab.deceleration, self.file.lab.angular_deceleration)
         except InputError:
@@ -141,10 +143,11 @@ class LabRig:
 
     @property
     def wrench_age(self) -> float:
-        """Age of the newest wrench at the robot's last cycle [s]; negative if it is newer, since the packet came late. NaN if
-        the sensor's driver does not know, or the packet came so late that its cycle is not certain."""
-        age = getattr(self._sensor, "age", math.nan)
-        return self._came - self._late - (clock.now() - age) if self._late < 0.5 * self.cycle else math.nan
+        """Age of the wrench in use at the robot's last cycle [s]; negative if it is newer, from a sensor that cannot be asked
+        for older ones. NaN if its driver does not know, or the packet came so late that its cycle is not certain."""
+        now = clock.now()
+        arrived = now - getattr(self._sensor, "age", math.nan)
+        return self._came - self._late - arrived if self._late < 0.5 * self.cycle else math.nan
 
     @property
     def told(self) -> Any:
@@ -162,7 +165,7 @@ class LabRig:
         has = self._check_place()
         advice = "drive it there, or change X_WR in the rig file"
         check_near(has, start, self.file.lab.start_tolerance, "the start of the scenario", advice)
-        check_first(bench)
+        check_first(bench, self._feel)
 
     def _check_place(self) -> Any:
         """The robot's set-point. The rig must be READY and the robot at its set-point, or a path would start from elsewhere."""
@@ -204,12 +207,20 @@ class LabRig:
             self._watch_gaps(row)
             if found := self._watch.look(self._here, self._twist, self._course.last):
                 faults.trip(row[0], found, self._watch.x["axis"], self._watch.x["value"], self._watch.x["limit"])
-        code = code or self._sensor.read(self._wrench)
+        code = code or self._sense()
         self._feel(row)
         self._bench.code.observe(row, self._bench.w, self._bench.p)
         if self._in_time and late > self.file.lab.lateness:
             faults.trip(row[0], faults.LATENESS, -1, late, self.file.lab.lateness)
         return code
+
+    def _sense(self) -> int:
+        """Read the wrench that belongs to the measured pose. The pose is that of the robot's cycle, and its packet may come
+        late: a wrench that is newer than the pose shows a damping that is not there."""
+        assert self._sensor is not None
+        if self._read_until is None:
+            return self._sensor.read(self._wrench)
+        return self._read_until(self._wrench, self._came - self._late % self.cycle)
 
     def _see(self, row: np.ndarray) -> None:
         """The measured motion of the mock-up."""
@@ -225,11 +236,12 @@ class LabRig:
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
-        late = self._came - came > 2.0 * self.cycle
-        self._stood = self.reply.code != faults.NONE or not self.reply.heard or self.reply.cycle > before.cycle + 1 or late
+        reply, late = self.reply, self._came - came > 2.0 * self.cycle
+        stood = reply.stood or not reply.heard or reply.cycle > before.cycle + 1
+        self._stood = reply.code != faults.NONE or stood or late
         if self._stood:
             self._robot.sent(self._sent)
-            self._course.lose(self._sent)  # it has not moved to a set-point that it did not receive
+            self._course.lose(self._sent, reply.stood)  # it has not moved to a set-point that it did not receive
             if self._joints is not None:
                 self._joints.stand_still()
         return self.reply.code

@@ -1,13 +1,13 @@
 """Two robots as one rig: the clock is answered in the loop's tick, the other one by a process of its own (partner/).
 
-The loop only knows the relative motion. Its command is divided between the robots (maths/pair.py), each is commanded so much
-later that both have the same delay (core/pairing.py), and what the loop measures is the difference of both measured motions;
-the other robot's is first taken to the clock's cycle with its measured speed.
+What the loop commands and measures of each depends on what they do together: make one relative motion (relative_rig.py), or
+hold on to each other (joined_rig.py). The other robot's measured motion is taken to the clock's cycle with its measured speed.
 
 A fault of either stops both softly. The loop finds the other robot's with its next packet, and the other robot finds the loop's
 stop with its own next packet. If the clock falls silent no set-points come: the other robot waits for them at rest.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -17,20 +17,20 @@ from hilt.compiled import jit
 from hilt.core import clock, faults
 from hilt.core.clock import SteadyClock
 from hilt.core.faults import InputError
-from hilt.core.pairing import Pairing
-from hilt.core.signals import POSE, TWIST, WRENCH, record
+from hilt.core.pairing import Joined, Pairing, Shared
+from hilt.core.signals import POSE
 from hilt.core.system import Bench
 from hilt.device.course import check_first, check_near
 from hilt.device.live_rig import STOP_TIME, LabRig
 from hilt.device.partner.handle import LOOK, SecondRobot
-from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
 from hilt.loop import Overseer
-from hilt.maths import delay, pair, so3, spatial, vec
+from hilt.maths import so3, vec
 
 
 def check_pairing(file: RigFile, pairing: Pairing | None, system: str) -> None:
-    """Refuse a rig whose robots are not those of the scenario."""
+    """Refuse a rig whose robots and sensors are not those of the scenario."""
+    _check_sensors(file, pairing, system)
     if pairing is None:
         if file.other:
             raise InputError(
@@ -46,9 +46,10 @@ def check_pairing(file: RigFile, pairing: Pairing | None, system: str) -> None:
             f"give [robots.{pairing.moves}] and [robots.{pairing.meets}]"
         )
     if file.clock != pairing.clock:
+        choice = f"set pair.clock = '{file.clock}', or " if isinstance(pairing, Shared) else ""
         raise InputError(
             f"the rig file's clock is robots.{file.clock}, but the scenario's is {pairing.clock}; "
-            f"set pair.clock = '{file.clock}', or clock = true in [robots.{pairing.clock}]",
+            f"{choice}write clock = true in [robots.{pairing.clock}] alone",
             "pair.clock",
         )
     if file.carrier not in ("", *wanted):
@@ -66,16 +67,24 @@ def check_pairing(file: RigFile, pairing: Pairing | None, system: str) -> None:
         )
 
 
-@jit
-def divide(X_WB, share, carries, own, others):
-    """The parts of the clock, which carries the mock-up or what it meets, and of the other robot."""
-    X_B, X_W = pair.shares(spatial.load(X_WB), share)
-    spatial.store(own, X_B if carries else X_W)
-    spatial.store(others, X_W if carries else X_B)
+def _check_sensors(file: RigFile, pairing: Pairing | None, system: str) -> None:
+    """Robots that hold on to each other need a sensor each; every other rig has one."""
+    if isinstance(pairing, Joined):
+        if set(file.sensors) != set(pairing.sensors):
+            has = ", ".join(f"[sensors.{name}]" for name in file.sensors) or "[sensor]"
+            raise InputError(
+                f"this scenario of {system} has a force sensor on each robot, but the rig file has {has}; "
+                f"give {' and '.join(f'[sensors.{name}]' for name in pairing.sensors)}"
+            )
+    elif file.second_carrier:
+        raise InputError(
+            f"the rig file has two sensors, [sensors.{file.carrier}] and [sensors.{file.second_carrier}], but this scenario of "
+            f"{system} uses one; remove the other"
+        )
 
 
 @jit
-def _advanced(X, V, dt):
+def advanced(X, V, dt):
     """A pose some time later."""
     q = so3.load(X.q)
     w = vec.scale(dt, vec.load(V.w))
@@ -83,70 +92,30 @@ def _advanced(X, V, dt):
     return vec.add(vec.load(X.p), vec.scale(dt, vec.load(V.v))), turned
 
 
-@jit
-def meet(here, twist, seen, age, carries, out):
-    """The relative motion from the clock's and from the other robot's, measured `age` before."""
-    own, others = spatial.load(here), _advanced(seen.X, seen.V, age)
-    V_own, V_others = (vec.load(twist.v), vec.load(twist.w)), (vec.load(seen.V.v), vec.load(seen.V.w))
-    X_GB, X_GW = (own, others) if carries else (others, own)
-    V_GB, V_GW = (V_own, V_others) if carries else (V_others, V_own)
-    v, w = pair.relative_twist(X_GB, V_GB, X_GW, V_GW)
-    pair.store(out.hall, X_GB, X_GW)
-    spatial.store(out.X_WB, pair.relative(X_GB, X_GW))
-    vec.store(out.V_WB.v, v)
-    vec.store(out.V_WB.w, w)
-
-
-@jit
-def put_later(line, pose, samples, out):
-    """Push a pose into a delay line and read the one that was pushed `samples` before, between two of them if need be."""
-    zero = (0.0, 0.0, 0.0)
-    delay.push_motion(line, vec.load(pose.p), zero, so3.load(pose.q), zero)
-    spatial.store(out, (delay.read_position(line, samples), delay.read_attitude(line, samples)))
-
-
-@jit
-def relative_pose(X_GB, X_GW, out):
-    spatial.store(out, pair.relative(spatial.load(X_GB), spatial.load(X_GW)))
-
-
-@jit
-def feel_opposite(wrench, X_WB, X_BS, X_WS, out):
-    """What a sensor on the other side would feel."""
-    X_WQ = spatial.compose(spatial.load(X_WB), spatial.load(X_BS))
-    f, tau = pair.reaction(X_WQ, spatial.load(X_WS), vec.load(wrench.f), vec.load(wrench.tau))
-    vec.store(out.f, f)
-    vec.store(out.tau, tau)
-
-
-_MET = record(hall=14, X_WB=POSE, V_WB=TWIST)
-
-
-class PairedRig(LabRig):
-    """The rig of a scenario with two robots. The scenario's sensor is fixed to what the mock-up meets. One on the mock-up's
-    side feels the opposite, and its wrench is turned into what the scenario's would feel."""
+class PairedRig(LabRig, ABC):
+    """The rig of a scenario with two robots."""
 
     def __init__(self, file: RigFile, pairing: Pairing) -> None:
         self._trouble = faults.NONE
         self._partner = SecondRobot(file, pairing.other)
         super().__init__(file)
-        self._pairing, self._carries = pairing, pairing.clock == pairing.moves  # whether the clock carries the mock-up
+        self._pairing = pairing
         self._steady = SteadyClock(self.cycle)
         self._together = False  # whether the loop moves both; not on the way home
-        self._own, self._others, self._wish = (np.zeros(1, POSE)[0] for _ in range(3))
-        self._met, self._line = np.zeros(1, _MET)[0], np.zeros(1, delay.MOTION_LINE)[0]
-        self._ticks_later = pairing.later(pairing.clock) / pairing.period
+        self._own, self._others = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._fault = faults.NONE  # of the other robot
-        self._opposite = file.carrier == pairing.moves
-        self._X_BS, self._X_WS = pose_of(file.X_BS), np.zeros(1, POSE)[0]
-        self._X_WS["p"], self._X_WS["q"] = pairing.X_WS
-        self._felt = np.zeros(1, WRENCH)[0]
-        self._wish["q"][0] = 1.0
-        self._begin(self._wish)  # compile now: the first packet must be answered in time
-        put_later(self._line, self._own, self._ticks_later, self._wish)
-        meet(self._wish, self._twist, self._partner.seen, 0.0, self._carries, self._met)
-        relative_pose(self._wish, self._wish, self._met["X_WB"])
-        feel_opposite(self._wrench, self._met["X_WB"], self._X_BS, self._X_WS, self._felt)
+
+    @abstractmethod
+    def _begin(self, row: Any) -> None:
+        """Both robots' poses of a row's command, at rest there, into `_own` and `_others`."""
+
+    @abstractmethod
+    def _meet(self, row: np.ndarray, age: float) -> None:
+        """The measured motion from both robots; the other one's newest, `_partner.seen`, was measured `age` before."""
+
+    @abstractmethod
+    def _divide(self, row: np.ndarray) -> Any:
+        """Where the row's command wants the clock now; where it wants the other robot, into `_others`."""
 
     @property
     def trouble(self) -> int:
@@ -164,18 +133,12 @@ class PairedRig(LabRig):
             raise
         super().open()
 
-    def _begin(self, X_WB: Any) -> None:
-        """Both parts of a pose, at rest there."""
-        divide(X_WB, self._pairing.share, self._carries, self._own, self._others)
-        zero = (0.0, 0.0, 0.0)
-        delay.fill_motion(self._line, tuple(self._own["p"]), zero, tuple(self._own["q"]), zero, self.cycle)
-
     def check_start(self, bench: Bench) -> None:
         """Both robots are at their parts of the scenario's start, and the first step is allowed."""
-        self._begin(bench.row[0]["X_WB_cmd"])
+        self._begin(bench.row)
         self._check_own()
         self._partner.check_start(self._others)
-        check_first(bench)
+        check_first(bench, self._feel)
 
     def _check_own(self) -> None:
         has, advice = self._check_place(), "drive it there, or change X_WR in the rig file"
@@ -209,36 +172,19 @@ class PairedRig(LabRig):
             return
         self._fault = self._partner.look()
         self._steady.heard(self.reply.cycle, self._came)
-        seen, met, began = self._partner.seen, self._met, self._steady.began
-        age = began - float(seen["t"]) if seen["cycles"] else 0.0
+        seen = self._partner.seen
+        age = self._steady.began - float(seen["t"]) if seen["cycles"] else 0.0
         if not seen["cycles"]:  # it has not been heard of since it was armed: it stands
             seen["X"] = seen["sent"] = self._others
-        meet(self._here, self._twist, seen, age, self._carries, met)
-        row["X_WB_meas"][0], row["V_WB_meas"][0] = met["X_WB"], met["V_WB"]
-        row["hall_poses"][0] = met["hall"]
+        self._meet(row, age)
         row["clock_phase"][0] = age % self._partner.cycle
-
-    def _feel(self, row: np.ndarray) -> None:
-        if not (self._together and self._opposite):
-            super()._feel(row)
-            return
-        feel_opposite(self._wrench, self._met["X_WB"], self._X_BS, self._X_WS, self._felt)
-        row["F_So_S"][0] = self._felt
 
     def _wanted(self, row: np.ndarray) -> Any:
         if not self._together:
             return super()._wanted(row)
-        divide(row["X_WB_cmd"][0], self._pairing.share, self._carries, self._own, self._others)
+        wanted = self._divide(row)
         self._partner.push(self._steady.began + self.cycle, self._others)
-        put_later(self._line, self._own, self._ticks_later, self._wish)
-        return self._wish
-
-    def write(self, row: np.ndarray) -> int:
-        code = super().write(row)
-        if self._together:
-            own, others = self._course.last, self._partner.seen["sent"]
-            relative_pose(*((own, others) if self._carries else (others, own)), row["X_WB_sent"][0])
-        return code
+        return wanted
 
     def stop(self) -> None:
         if self._together:  # each has a path of its own on the way home
@@ -254,7 +200,7 @@ class PairedRig(LabRig):
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
         """Both at once, each straight and gently to its part of the start."""
-        self._begin(bench.row[0]["X_WB_cmd"])
+        self._begin(bench.row)
         goal = replace(bench, row=bench.row.copy())
         goal.row["X_WB_cmd"][0] = self._own
         self._partner.home(self._others, min(speed, self.file.limits.speed))

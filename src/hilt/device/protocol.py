@@ -24,6 +24,7 @@ class Reply(NamedTuple):
     code: int  # of hilt.core.faults
     cycle: int  # of the robot's own clock; a step of 2 is a cycle without an answer
     heard: bool = True  # whether the last answer arrived in time for its cycle; if not, the robot has not moved there
+    stood: bool = False  # it came one cycle too late and is followed only now: the set-point has stood in the meantime
 
 
 class RobotDriver(Protocol):
@@ -60,7 +61,8 @@ class JointedDriver(RobotDriver, Protocol):
 
 
 class SensorDriver(Protocol):
-    """Both kinds of drivers may also have `notes()`, sentences for the report of a run; a sensor may count its `samples`."""
+    """Both kinds of drivers may also have `notes()`, sentences for the report of a run; a sensor may count its `samples`, and
+    `read_until(wrench, t)` may write the newest of those that came until a time [s, monotonic], which is the robot's cycle."""
 
     def read(self, wrench: Any) -> int:
         """Write the newest wrench."""

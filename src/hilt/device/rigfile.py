@@ -2,7 +2,7 @@
 
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
-Two robots have names, which say what they carry, and so has the sensor, which is named after the robot that it is on:
+Two robots have names, which say what they carry, and so have the sensors, which are named after the robots that they are on:
 
     [robots.servicer] clock = true, driver = "rsi" …   [robots.target] driver = "rsi" …   [sensors.target] driver = "netft" …
 
@@ -146,7 +146,7 @@ class RigFile(Section):
     summary: str = ""
     robot: dict[str, Any] = Field(description="of several: the clock")
     robots: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    sensor: dict[str, Any]
+    sensor: dict[str, Any] = Field(description="of two: the clock's")
     sensors: dict[str, dict[str, Any]] = Field(default_factory=dict)
     lab: Lab = Lab()
     limits: RigLimits
@@ -162,11 +162,13 @@ class RigFile(Section):
         if not isinstance(given, dict):
             return given
         found = dict(given)
+        first = ""
         for one, several in (("robot", "robots"), ("sensor", "sensors")):
             tables = given.get(several)
             if not (isinstance(tables, dict) and tables and all(isinstance(each, dict) for each in tables.values())):
                 continue
-            table = _of_driver(tables[_first(tables, several)])
+            first = _first(tables, several, first)
+            table = _of_driver(tables[first])
             if given.get(one, table) != table:
                 raise Unfit(f"[{one}] and [{several}.NAME] are both given; keep one of the two forms", one, several)
             found[one] = table
@@ -185,7 +187,18 @@ class RigFile(Section):
     @property
     def carrier(self) -> str:
         """Name of the robot that carries the sensor; empty if it is not said."""
-        return next(iter(self.sensors), "")
+        return _first(self.sensors, "sensors", self.clock) if self.sensors else ""
+
+    @property
+    def second_carrier(self) -> str:
+        """Name of the robot that carries a second sensor; empty with one sensor."""
+        return next((name for name in self.sensors if name != self.carrier), "")
+
+    @property
+    def with_second_sensor(self) -> "RigFile":
+        """The same with the second sensor as the only one."""
+        name = self.second_carrier
+        return self.model_copy(update={"sensor": _of_driver(self.sensors[name]), "sensors": {name: self.sensors[name]}})
 
     @property
     def X_BS(self) -> Place:
@@ -259,20 +272,20 @@ def _of_driver(table: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in ("clock", "X_BS")}
 
 
-def _first(tables: dict[str, dict[str, Any]], several: str) -> str:
-    """The clock among the robots, which is the first if none says so; the only sensor."""
+def _first(tables: dict[str, dict[str, Any]], several: str, clock: str = "") -> str:
+    """The clock among the robots, which is the first if none says so; the sensor of the robot that is the clock, or the only
+    one."""
     clocks = [name for name, table in tables.items() if table.get("clock") is True]
     if len(clocks) > 1:
         raise Unfit(
             f"{' and '.join(f'{several}.{name}.clock' for name in clocks)} are true; one robot is the clock; remove the others",
             several,
         )
-    most = 2 if several == "robots" else 1
-    if len(tables) > most:
+    if len(tables) > 2:
         raise Unfit(
-            f"[{several}] has {len(tables)} tables, {', '.join(tables)}; at most {most} can be used; remove the others", several
+            f"[{several}] has {len(tables)} tables, {', '.join(tables)}; at most 2 can be used; remove the others", several
         )
-    return (clocks or list(tables))[0]
+    return clock if clock in tables else (clocks or list(tables))[0]
 
 
 def check_limits(values: Any, file: RigFile) -> None:
@@ -369,6 +382,16 @@ def load(path: Path, *, drivers: bool = True) -> RigFile:
     one, two = found.robot.get("port"), found.sensor.get("port")
     if one is not None and one == two and str(found.sensor.get("address", "")).startswith("127."):
         raise InputError(f"robot.port and sensor.port are both {one}; two devices need two ports; change one")
+    if found.second_carrier:
+        another = found.with_second_sensor
+        if drivers or not _foreign("sensors", another.sensor):
+            _ = another.sensor_section
+        if (
+            two is not None
+            and another.sensor.get("port") == two
+            and another.sensor.get("address") == found.sensor.get("address")
+        ):
+            raise InputError(f"sensors.{found.carrier}.port and sensors.{found.second_carrier}.port are both {two}; change one")
     if found.other:
         second = found.of(found.other)
         if drivers or not _foreign("robots", second.robot):

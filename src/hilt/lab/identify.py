@@ -67,6 +67,17 @@ def excitation(period: float, reach: float, speed: float, acceleration: float, c
     return np.concatenate([*pieces, wave, np.zeros(2 * rest)])
 
 
+def within(rig: RigFile, reach: float, chirp: float) -> np.ndarray:
+    """The excitation at half of the rig's limits, and of the bounds of a driver that has some: what it bends shows the driver,
+    not the robot."""
+    robot, limits = rig.robot_section, rig.limits
+    most = min(limits.acceleration, getattr(robot, "acceleration", math.inf))
+    jerk = min(limits.jerk, getattr(robot, "jerk", math.inf))
+    # The chirp ends at a tenth of the robot's rate: there the jerk limits the acceleration.
+    acceleration = min(most, jerk * robot.cycle / (0.2 * math.pi))
+    return excitation(robot.cycle, reach, gentle.SHARE * limits.speed, gentle.SHARE * acceleration, chirp)
+
+
 @dataclass(frozen=True)
 class RobotFit:
     """The robot's response; times in s, in the convention above."""
@@ -225,9 +236,7 @@ def run(
     Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
     """
     period, number = rig.robot_section.cycle, "xyz".index(axis)
-    # The chirp ends at a tenth of the robot's rate: there the jerk limits the acceleration.
-    acceleration = min(rig.limits.acceleration, rig.limits.jerk * period / (0.2 * math.pi))
-    places = excitation(period, reach, gentle.SHARE * rig.limits.speed, gentle.SHARE * acceleration, chirp)
+    places = within(rig, reach, chirp)
     offsets = np.zeros(len(places), POSE)
     offsets["p"][:, number], offsets["q"][:, 0] = places, 1.0
     track = gentle.drive(rig, offsets, watch, ask)

@@ -16,13 +16,16 @@ from pathlib import Path
 from hilt import job, loop
 from hilt.core import clock, registry
 from hilt.core.faults import Fault, InputError
+from hilt.core.pairing import Joined, Shared
 from hilt.core.scenario import Scenario
 from hilt.core.system import Bench, System
 from hilt.core.tuning import Tuning, knobs
+from hilt.device.joined_rig import JoinedRig
 from hilt.device.live_rig import LabRig
 from hilt.device.paced import PacedRig
-from hilt.device.paired_rig import PairedRig, check_pairing
+from hilt.device.paired_rig import check_pairing
 from hilt.device.protocol import LiveRig
+from hilt.device.relative_rig import RelativeRig
 from hilt.device.rigfile import Lab, RigFile, check_limits
 from hilt.host import interrupts, realtime, shared
 from hilt.host.claims import Claims
@@ -48,7 +51,7 @@ IN_WALL_TIME = "simulation in wall time, no devices"
 
 def _devices(file: RigFile) -> str:
     """What robot and sensor of a rig are, for the report: real, or emulated on this machine."""
-    tables = (*(file.robots.values() or [file.robot]), file.sensor)
+    tables = (*(file.robots.values() or [file.robot]), *(file.sensors.values() or [file.sensor]))
     places = [str(table[key]) for table in tables for key in ("peer", "address") if table.get(key)]
     here = bool(places) and all(place.startswith("127.") or place in ("localhost", "::1") for place in places)
     kind = "emulated devices on loopback" if here else "devices"
@@ -72,7 +75,12 @@ def _check_fits(system: System, values: Scenario, file: RigFile) -> None:
 
 def _rig_of(system: System, values: Scenario, file: RigFile) -> LiveRig:
     pairing = system.pairing(values)
-    return LabRig(file) if pairing is None else PairedRig(file, pairing)
+    if pairing is None:
+        return LabRig(file)
+    if isinstance(pairing, Joined):
+        return JoinedRig(file, pairing)
+    assert isinstance(pairing, Shared)
+    return RelativeRig(file, pairing)
 
 
 class Session:

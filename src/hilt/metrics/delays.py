@@ -6,6 +6,9 @@ with τ the sum. This holds for a contact that is slow compared with each part.
 
 from typing import Any
 
+import numpy as np
+
+from hilt.core.pairing import Pairing
 from hilt.core.system import System
 from hilt.dynamics.integrators import EXTRA_DELAY
 
@@ -62,3 +65,16 @@ def lead(scenario: Any) -> dict[str, float]:
     """What set-points ahead of the body recover."""
     ahead = scenario.robot.delay if scenario.robot.lead else 0.0
     return {"lead": -ahead} if ahead > 0.0 else {}
+
+
+def phase(rows: np.ndarray, pairing: Pairing) -> list[tuple[str, str]]:
+    """Phase of the other robot's clock to the loop's in a run, and how fast it drifts, in words."""
+    if len(rows) < 3:
+        return []
+    t = rows["t"]
+    unwrapped = np.unwrap(rows["clock_phase"], period=pairing.cycle)
+    drift, first = np.polyfit(t - t[0], unwrapped, 1)
+    ends = (1e3 * (value % pairing.cycle) for value in (first, first + drift * (t[-1] - t[0])))
+    begin, end = (f"{value:.3g} ms" for value in ends)
+    words = f"of the robot {pairing.other}, whose cycle is {1e3 * pairing.cycle:g} ms; no delay: it is made up for"
+    return [(f"phase of the clock {words}", f"{begin} at the start, {end} at the end, {1e6 * drift:+.1f} ppm")]

@@ -1,6 +1,6 @@
 """Signals of `payload`: ground, link, bilateral mode, orbit."""
 
-from hilt.core.signals.table import FLOAT, INTEGER, PORT, declare
+from hilt.core.signals.table import FLOAT, INTEGER, PORT, POSE, WRENCH, declare
 
 # Ground and link (payload)
 declare("v_r", FLOAT, "reference velocity that the operator commands", size=3, unit="m/s", frame="W")
@@ -92,6 +92,8 @@ declare("W_hands", PORT, "work of the slave hands on their grips")
 declare("W_grips", PORT, "work of the grips on the payload")
 declare("W_fingers", PORT, "energy made by fingers that close or open: a stretched grip of changing stiffness")
 declare("W_grip_damping", PORT, "energy lost in the dampers of the grips")
+declare("F_Qo_Q", WRENCH, "wrench on the slave hand as its wrist sensor measures it, at the sensor's origin", frame="Q")
+declare("X_Ws_cmd", POSE, "command: pose of the slave hand for t + T, where a robot carries it", frame="W")
 declare("v_sc", FLOAT, "velocity commanded to the slave arm from t to t + T", size=3, unit="m/s", frame="W")
 declare("w_sc", FLOAT, "rate of turn commanded to the slave arm", size=3, unit="rad/s", frame="W")
 declare("q_arm", FLOAT, "joint angles of the slave arms, measured; two arms of seven", size=14, unit="rad")

@@ -16,11 +16,11 @@ import numpy as np
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device.driven import DrivenRobot
 from hilt.device.fci import codec, shape
 from hilt.device.fci.link import Link
 from hilt.device.fci.settings import FciSettings
 from hilt.device.peer import named
-from hilt.device.placed import pose_of
 from hilt.device.protocol import Reply
 from hilt.device.rsi import frames
 from hilt.maths import so3
@@ -45,12 +45,13 @@ _STILL = np.zeros(6)
 _SAME_PLACE, _SAME_TURN = 1e-7, 3e-7  # [m], [rad]: a command as the state repeats it, in 32 bits, within reach of the arm
 
 
-class FciRobot:
-    """One robot. `stop` may be called at any time, also after a failed `open`."""
+class FciRobot(DrivenRobot):
+    """One robot."""
 
     bounded = True
 
     def __init__(self, settings: FciSettings) -> None:
+        super().__init__(settings)
         self.settings = settings
         self.packets = 0  # new states
         self.late = 0  # of these, read too late to be answered
@@ -62,8 +63,7 @@ class FciRobot:
         self.unheard = 0  # states that show another command than the one sent
         self.state, self._next = np.zeros(1, codec.HEARD)[0], np.zeros(1, codec.HEARD)[0]
         self.seen = -math.inf  # arrival of the newest state
-        self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
-        self._sent, self._now, self._wanted, self._here, self._twin = (frames.identity() for _ in range(5))
+        self._now, self._wanted, self._here = (frames.identity() for _ in range(3))
         self._twist = np.zeros(1, TWIST)[0]
         self._motion, self._bounds = np.zeros(1, shape.MOTION)[0], _bounds(settings)
         self._keep = math.exp(-codec.CYCLE / shape.BLEND)
@@ -71,7 +71,6 @@ class FciRobot:
         self._phase, self._asked, self._move = STANDING, 0.0, 0
         self._greeted = False  # the motion's first command was sent: the pose that the robot has
         self._upset = False  # the robot has ended the motion by itself
-        self._answered = True
         self._said: list[str] = []
         _warm_up(self._bounds)
 
@@ -156,7 +155,7 @@ class FciRobot:
 
     def _base(self) -> None:
         """The robot's set-point is what its state gives as commanded, at rest."""
-        _copy(self.state["X_commanded"], self._sent)
+        frames.copy(self.state["X_commanded"], self._sent)
         shape.set_out(self._motion, _STILL, _STILL, 0)
 
     # In every cycle
@@ -175,10 +174,10 @@ class FciRobot:
         self.late += fresh - 1
         self._answered = False
         cycles = int(self.state["message_id"]) - before
-        _copy(self._here, self._wanted)
+        frames.copy(self._here, self._wanted)
         frames.to_world(self._X_WR, self.state["X_actual"], self._X_TB, self._here)
         frames.twist_between(self._wanted, self._here, cycles * codec.CYCLE, self._twist)
-        _copy(self._here, X_WB)
+        frames.copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
         code, heard = self._look(cycles)
         return Reply(code, int(self.state["message_id"]), heard)
@@ -269,7 +268,7 @@ class FciRobot:
     def _begin_anew(self) -> None:
         """The robot is elsewhere than it was sent: go on from there, as it moves there."""
         self.unheard += 1
-        _copy(self.state["X_commanded"], self._sent)
+        frames.copy(self.state["X_commanded"], self._sent)
         shape.set_out(self._motion, self.state["twist"], self.state["rate"], 1)
 
     def _rival(self) -> int:
@@ -280,7 +279,7 @@ class FciRobot:
         """Answer the state: move to this pose, as far as the bounds allow; 0 or a fault code."""
         if self._answered:
             return faults.ROBOT_LINE
-        _copy(X_WB_cmd, self._twin)
+        frames.copy(X_WB_cmd, self._twin)
         if not (np.isfinite(self._twin["p"]).all() and np.isfinite(self._twin["q"]).all()):
             self.hold()
             return faults.ROBOT_NOT_SENDABLE
@@ -314,7 +313,7 @@ class FciRobot:
         self._answered = True
         if not self._runs():
             return faults.NONE
-        _copy(self._sent, self._now)
+        frames.copy(self._sent, self._now)
         self._greeted = self._reply(finished=False)
         return faults.NONE if self._greeted else faults.ROBOT_LINE
 
@@ -334,16 +333,6 @@ class FciRobot:
         self._phase = ENDING if finished else FOLLOWING
         return faults.NONE
 
-    def sent(self, X_WB: Any) -> None:
-        """Write the robot's present set-point, from which the next one must start."""
-        frames.to_world(self._X_WR, self._sent, self._X_TB, self._twin)
-        _copy(self._twin, X_WB)
-
-    def stop(self) -> None:
-        """Answer without moving if an answer is due. Never raises, never waits, safe to call twice."""
-        if not self._answered:
-            self.hold()
-
     def close(self) -> None:
         """End the motion, if there is one, and disconnect."""
         self.stop()
@@ -359,7 +348,7 @@ class FciRobot:
         """One command for each state; it becomes the set-point if it was sent."""
         self._answered = True
         if finished:
-            _copy(self._sent, self._now)
+            frames.copy(self._sent, self._now)
         number = int(self.state["message_id"])
         if not self._link.states.send(self._command.write(number, self._now, finished)):
             return False
@@ -373,10 +362,6 @@ def _bounds(settings: FciSettings) -> Any:
     for name in ("acceleration", "jerk", "angular_acceleration", "angular_jerk"):
         bounds[name] = getattr(settings, name)
     return bounds
-
-
-def _copy(pose: Any, out: Any) -> None:
-    out["p"][...], out["q"][...] = pose["p"], pose["q"]
 
 
 def _warm_up(bounds: Any) -> None:

@@ -85,11 +85,6 @@ class FciController(Arm):
         return self._port.strangers
 
     @property
-    def port(self) -> int:
-        port: int = self._listening.getsockname()[1]
-        return port
-
-    @property
     def address(self) -> tuple[str, int]:
         address, port = self._listening.getsockname()
         return address, port

@@ -1,5 +1,6 @@
 """Driver of a Net F/T: requests the stream, and at every tick takes the newest sample and discards older ones.
 
+Newest as of the robot's cycle, if that is known: a sample that came later belongs to the next tick (`read_until`).
 Only `open` waits. A tick that finds no new sample keeps the last one, whose age is known: the kernel stamps packets on
 arrival, so a sample that waited in the socket's buffer is not taken for a fresh one. The bias is never set automatically.
 The socket is connected from the start: the kernel drops everything that does not come from the sensor's address and port.
@@ -29,6 +30,8 @@ _SO_TIMESTAMPNS = 35  # Linux
 _SO_RXQ_OVFL = 40  # Linux: packets dropped since the socket was created, for lack of room
 _STAMP = struct.Struct("@qq")
 _COUNT = struct.Struct("@I")
+
+_Packet = tuple[bytes, int, float]  # a record; packets dropped before it; when it came [s]
 
 
 class NetFTSettings(Section):
@@ -88,6 +91,8 @@ class NetFT:
         self._missing = 0  # largest number of consecutive records lost in transit in this tick
         self._overflowed = 0
         self._behind, self._last_behind = 0, -1  # consecutive records that look old, and the last of them
+        self._early: _Packet | None = None  # came after the time that was asked for: the next call begins with it
+        self._stamped = False  # whether the kernel stamps packets on arrival: without that nothing is known to be early
         self._socket: socket.socket | None = None
 
     def open(self, address: str, port: int, time_limit: float) -> None:
@@ -112,6 +117,8 @@ class NetFT:
                 if codec.decode(data, self._calibration, self._newest) == codec.OK:
                     self.status = self._newest.status
                     self._arrived = self._changed = _arrival(ancillary)
+                    self._stamped = any(kind == _SO_TIMESTAMPNS for _, kind, _ in ancillary)
+                    self._early = None
                     self._socket.setblocking(False)
                     return
                 self.rejected += 1
@@ -132,13 +139,17 @@ class NetFT:
 
     def read(self, out: Any) -> int:
         """Write the newest wrench to `out` (parts f and tau); 0 or a fault code. Never blocks."""
+        return self.read_until(out, math.inf)
+
+    def read_until(self, out: Any, t: float) -> int:
+        """The same for the newest of those that came until a time [s, monotonic]; later ones stay for the next call."""
         self._missing, jumps = 0, self.jumps
-        fresh = self._drain()
+        fresh = self._drain(t)
         out["f"][...] = self._newest.f
         out["tau"][...] = self._newest.tau
         self.used += fresh
         now, settings = clock.now(), self.settings
-        if now - self._arrived > settings.stale:
+        if now - self._arrived > settings.stale and self._early is None:
             return faults.SENSOR_STALE
         if self._newest.clipped or self._newest.status & self._dialect.saturated:
             return faults.SENSOR_SATURATED
@@ -185,25 +196,33 @@ class NetFT:
             with contextlib.suppress(OSError):
                 self._socket.send(codec.encode_request(command, samples))
 
-    def _drain(self) -> bool:
-        """Empty the socket; True if it contained something newer."""
-        if self._socket is None:
-            return False
-        fresh, self._moved = None, False
+    def _drain(self, until: float) -> bool:
+        """Take what came until a time; True if it contained something newer."""
+        fresh, self._moved = False, False
         for _ in range(_DRAIN_MAX):
-            try:
-                data, ancillary, _, _ = self._socket.recvmsg(_SIZE_MAX, 64)
-            except OSError:  # empty, or the peer's port is closed: the sample then becomes stale
+            packet, self._early = self._early or self._receive(), None
+            if packet is None:
                 break
-            self.received += 1
-            if self._take(data, _overflows(ancillary)):
-                fresh = ancillary
-        if fresh is None:
-            return False
-        self._arrived = _arrival(fresh)
-        if self._moved:
+            data, overflowed, came = packet
+            if came > until and self._stamped:
+                self._early = packet
+                break
+            if self._take(data, overflowed):
+                fresh, self._arrived = True, came
+        if fresh and self._moved:
             self._changed = self._arrived
-        return True
+        return fresh
+
+    def _receive(self) -> _Packet | None:
+        """The next packet, if one is there."""
+        if self._socket is None:
+            return None
+        try:
+            data, ancillary, _, _ = self._socket.recvmsg(_SIZE_MAX, 64)
+        except OSError:  # empty, or the peer's port is closed: the sample then becomes stale
+            return None
+        self.received += 1
+        return data, _overflows(ancillary), _arrival(ancillary)
 
     def _take(self, data: bytes, overflowed: int) -> bool:
         """Keep a record if it is newer than the newest."""

@@ -6,7 +6,8 @@ of time, no cycle can be counted twice or left out, however the two clocks drift
 
 If the loop's next set-point is not there yet, the robot goes on to where the curve ends and waits, within its limits, and
 catches up within them. If none comes for longer than the loop may be late, that is a fault: a loop that has died, or whose own
-robot is silent, leaves this one at rest.
+robot is silent, leaves this one at rest. Set-points that do come, each too late, are none: a robot that stalls for some cycles
+puts them off until its steady clock has followed.
 """
 
 import math
@@ -78,7 +79,7 @@ class Following:
         self._pose = np.zeros(1, POSE)[0]
         self._pose["q"][0] = 1.0
         self._later = self._step = self._patience = 0.0
-        self._dry = 0  # cycles
+        self._dry = self._known = 0  # cycles without a new set-point of the loop, and those that it has made
         self._uneven = False
         self.clock = SteadyClock(cycle)
         read_curve(memory.row, 0.0, 1.0, self._pose)
@@ -91,7 +92,7 @@ class Following:
         self._pose["p"], self._pose["q"] = start["p"], start["q"]
         p["dt"], p[0]["guard"] = self._cycle, limits
         self._later, self._step, self._patience = later, step, patience
-        self._dry, self._uneven = 0, False
+        self._dry, self._known, self._uneven = 0, 0, False
         self.clock.start()
         self._shown[:] = np.zeros(1, SEEN)
         nothing = np.zeros(1)
@@ -110,7 +111,8 @@ class Following:
         if found != WHOLE or self._uneven:
             self._course.resume()
         self._uneven = found != WHOLE
-        self._dry = self._dry + 1 if found == DRY else 0
+        knots = int(self._memory.row["knots"])
+        self._dry, self._known = self._dry + 1 if found == DRY and knots == self._known else 0, knots
         self._seen["waited"] += found == DRY
         if self._dry * self._cycle > self._patience:
             faults.trip(row[0], faults.LATENESS, -1, self._dry * self._cycle, self._patience)

@@ -20,9 +20,9 @@ import numpy as np
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device.driven import DrivenRobot
 from hilt.device.joints import space
 from hilt.device.peer import PeerPort, named
-from hilt.device.placed import pose_of
 from hilt.device.protocol import Reply
 from hilt.device.rsi import codec, frames
 from hilt.device.rsi.settings import RsiSettings
@@ -34,10 +34,11 @@ _RESTART = 10  # cycles without a packet, at least: no program can be restarted 
 _REBOOT = 1.0  # [s] by which the robot's clock must have gone back: no packet is in transit that long
 
 
-class RsiRobot:
-    """One robot. `stop` may be called at any time, also after a failed `open`."""
+class RsiRobot(DrivenRobot):
+    """One robot."""
 
     def __init__(self, settings: RsiSettings) -> None:
+        super().__init__(settings)
         self.settings = settings
         self.packets = 0  # new ones from the controller
         self.late = 0  # of these, read or received too late to be answered
@@ -47,8 +48,7 @@ class RsiRobot:
         self.limited = 0  # corrections that were shortened
         self.restarts = 0  # of the robot's program, since it was connected
         self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
-        self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
-        self._start, self._sent, self._wanted, self._here, self._twin, self._correction = (frames.identity() for _ in range(6))
+        self._start, self._wanted, self._here, self._correction = (frames.identity() for _ in range(4))
         self._before = frames.identity()  # set-point before the last answer
         self._told = frames.identity()  # the tool, as the controller of a robot that takes joint angles sees it
         self.joints = space.of(settings)
@@ -57,7 +57,6 @@ class RsiRobot:
         self._twist = np.zeros(1, TWIST)[0]
         self._next = np.zeros(1, codec.ROB)[0]
         self._answer = np.zeros(1, codec.SEN)[0]
-        self._answered = True
         self._cycle, self._step = 0.0, 0
         self._seen = 0.0
         self._line = PeerPort(codec.SIZE_MAX, settings.peer, lambda data: codec.decode_rob(data, self._next) == codec.OK)
@@ -160,7 +159,7 @@ class RsiRobot:
             return True
         if not codec.has_joints(self._next):
             return False
-        _copy(self._next["X_act"], self._told)
+        frames.copy(self._next["X_act"], self._told)
         self.joints.pose(self._next["q_act"], self._next["X_act"])
         return True
 
@@ -183,7 +182,7 @@ class RsiRobot:
     def _begin(self) -> None:
         """The robot's program has just started: its set-point is the robot's pose, and no correction has been made."""
         for pose in (self._start, self._sent, self._before):
-            _copy(self.state["X_act"], pose)
+            frames.copy(self.state["X_act"], pose)
         self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
         if self.joints is not None:
             self.joints.start(self.state["q_act"])
@@ -216,15 +215,15 @@ class RsiRobot:
         if self.restarts > restarts:
             self._begin()
             frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
-            _copy(self._here, X_WB)
+            frames.copy(self._here, X_WB)
             V_WB["v"][...] = V_WB["w"][...] = 0.0
             return faults.ROBOT_RESTARTED
         self._take_back()
-        _copy(self._here, self._wanted)
+        frames.copy(self._here, self._wanted)
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
         passed = (int(self.state["ipoc"]) - before) / codec.TICKS_PER_SECOND
         frames.twist_between(self._wanted, self._here, passed, self._twist)
-        _copy(self._here, X_WB)
+        frames.copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
         # The identity of the robot must be clear before it moves; once it moves, another sender must not be able to stop it.
         return faults.ROBOT_RIVAL if self._line.rival is not None and not self._moving else faults.NONE
@@ -232,7 +231,7 @@ class RsiRobot:
     def _take_back(self) -> None:
         """A relative correction that was not received was not executed."""
         if self.settings.correction == "relative" and self._last_was_late():
-            _copy(self._before, self._sent)
+            frames.copy(self._before, self._sent)
             if self.joints is not None:
                 self.joints.start(self._q_before)
 
@@ -282,7 +281,7 @@ class RsiRobot:
         """Answer the packet: move to this pose within the cycle, as far as the limits per cycle allow; 0 or a fault code."""
         if self._answered:
             return faults.ROBOT_LINE
-        _copy(X_WB_cmd, self._twin)
+        frames.copy(X_WB_cmd, self._twin)
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         origin, settings = self._origin(), self.settings
         short = frames.correct(
@@ -300,7 +299,7 @@ class RsiRobot:
             return faults.ROBOT_NOT_SENDABLE
         if not self._reply(data):
             return faults.ROBOT_LINE
-        _copy(self._answer["correction"], self._correction)
+        frames.copy(self._answer["correction"], self._correction)
         frames.apply(origin, self._correction, self._sent)
         self.limited += bool(short)
         self._moving = True
@@ -340,16 +339,6 @@ class RsiRobot:
             answered = self._reply(codec.encode_joints(self._q_correction, ipoc, kind))
         return faults.NONE if answered else faults.ROBOT_LINE
 
-    def sent(self, X_WB: Any) -> None:
-        """Write the robot's present set-point, from which the next one must start."""
-        frames.to_world(self._X_WR, self._sent, self._X_TB, self._twin)
-        _copy(self._twin, X_WB)
-
-    def stop(self) -> None:
-        """Answer without moving if an answer is due. Never raises, never waits, safe to call twice."""
-        if not self._answered:
-            self.hold()
-
     def close(self) -> None:
         """Stop, and release the port. The robot stops by itself when its packets are no longer answered."""
         self.stop()
@@ -364,11 +353,7 @@ class RsiRobot:
             return False
         self._answered = True
         self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
-        _copy(self._sent, self._before)
+        frames.copy(self._sent, self._before)
         if self.joints is not None:
             self._q_before[:] = self.joints.last
         return self._line.send(data)
-
-
-def _copy(pose: Any, out: Any) -> None:
-    out["p"][...], out["q"][...] = pose["p"], pose["q"]

@@ -20,8 +20,8 @@ from hilt.compiled import jit
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device.driven import DrivenRobot
 from hilt.device.joints import space
-from hilt.device.placed import pose_of
 from hilt.device.protocol import Reply
 from hilt.device.rsi import frames
 from hilt.device.rtde import codec, script
@@ -62,10 +62,11 @@ def pose_from(values, begin, X):
     so3.store(X.q, so3.exp((values[begin + 3], values[begin + 4], values[begin + 5])))
 
 
-class RtdeRobot:
-    """One robot. `stop` may be called at any time, also after a failed `open`."""
+class RtdeRobot(DrivenRobot):
+    """One robot."""
 
     def __init__(self, settings: RtdeSettings) -> None:
+        super().__init__(settings)
         self.settings = settings
         self.packages = 0  # new ones from the controller
         self.late = 0  # of these, read too late to be answered
@@ -73,9 +74,8 @@ class RtdeRobot:
         self.duplicates = 0
         self.rejected = 0  # no package of ours, or an impossible one
         self.limited = 0  # set-points that were shortened
-        self.unheard = 0  # packages that show the script two or more set-points behind
-        self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
-        self._sent, self._now, self._wanted, self._here, self._twin, self._change = (frames.identity() for _ in range(6))
+        self.unheard = 0  # packages that show the script at the set-point of the package before
+        self._now, self._wanted, self._here, self._change = (frames.identity() for _ in range(4))
         self._actual, self._moved = frames.identity(), frames.identity()
         self._twist = np.zeros(1, TWIST)[0]
         self._line = Link()
@@ -87,7 +87,8 @@ class RtdeRobot:
         self._cycle = self._t = self._seen = 0.0
         self._token = self._counter = 0
         self._usual = _COUNTS  # how far the script is behind at its best
-        self._answered, self._moving, self._shaken = True, False, False
+        self._echo = 0  # number of the set-point that the script follows
+        self._moving = self._shaken = False
         _warm_up()
 
     def counters(self) -> dict[str, int]:
@@ -213,7 +214,7 @@ class RtdeRobot:
         self._read_pose(self._values, TARGET, self._sent)
         self._read_pose(self._values, ACTUAL, self._actual)
         frames.to_world(self._X_WR, self._actual, self._X_TB, self._here)
-        self._usual = _COUNTS
+        self._usual, self._echo = _COUNTS, 0
 
     def _read_pose(self, values: Any, begin: int, X: Any) -> None:
         """Pose of the tool from six numbers of a package."""
@@ -234,16 +235,17 @@ class RtdeRobot:
             return Reply(faults.ROBOT_SILENT, self._number(), heard=False)
         self.late += fresh - 1
         self._answered = False
-        _copy(self._here, self._wanted)
+        frames.copy(self._here, self._wanted)
         frames.to_world(self._X_WR, self._actual, self._X_TB, self._here)
         frames.twist_between(self._wanted, self._here, self._t - before, self._twist)
-        _copy(self._here, X_WB)
+        frames.copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
-        behind = (self._counter - int(self._values[ECHO])) % _COUNTS
+        echo = int(self._values[ECHO])
+        stood, self._echo = echo == self._echo, echo
+        self.unheard += stood
+        behind = (self._counter - echo) % _COUNTS
         self._usual = min(self._usual, behind)
-        heard = behind <= self._usual + 1
-        self.unheard += not heard
-        return Reply(self._trouble(behind), self._number(), heard)
+        return Reply(self._trouble(behind), self._number(), behind <= self._usual + 1, stood)
 
     def _number(self) -> int:
         """Of the robot's own cycle."""
@@ -298,7 +300,7 @@ class RtdeRobot:
         if self._answered:
             return faults.ROBOT_LINE
         settings = self.settings
-        _copy(X_WB_cmd, self._twin)
+        frames.copy(X_WB_cmd, self._twin)
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         short = frames.correct(self._sent, self._sent, self._wanted, settings.step_limit, settings.turn_limit, self._change)
         frames.apply(self._sent, self._change, self._now)
@@ -344,16 +346,6 @@ class RtdeRobot:
         """Answer the package without moving; 0 or a fault code. Until the first set-point the robot stands by itself."""
         return faults.NONE if self._reply(script.FOLLOW if self._moving else script.STAND) else faults.ROBOT_LINE
 
-    def sent(self, X_WB: Any) -> None:
-        """Write the robot's present set-point, from which the next one must start."""
-        frames.to_world(self._X_WR, self._sent, self._X_TB, self._twin)
-        _copy(self._twin, X_WB)
-
-    def stop(self) -> None:
-        """Answer without moving if an answer is due. Never raises, never waits, safe to call twice."""
-        if not self._answered:
-            self.hold()
-
     def close(self) -> None:
         """Let the script end, and disconnect; the script stops the arm anyway when set-points no longer come."""
         if self._shaken:
@@ -372,10 +364,6 @@ class RtdeRobot:
         """Write the set-point, under the next number."""
         self._counter = self._counter % (_COUNTS - 1) + 1
         return self._line.send(self._registers.write(*self._numbers, self._counter, self._token, order))
-
-
-def _copy(pose: Any, out: Any) -> None:
-    out["p"][...], out["q"][...] = pose["p"], pose["q"]
 
 
 def _warm_up() -> None:

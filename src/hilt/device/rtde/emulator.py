@@ -44,10 +44,6 @@ class UrController(Arm):
         super().__init__(settings)
 
     @property
-    def port(self) -> int:
-        return self.server.port
-
-    @property
     def script_port(self) -> int:
         return self.server.script_port
 

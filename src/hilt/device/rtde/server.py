@@ -59,7 +59,7 @@ class RtdeServer:
         self.refused = 0  # requests that were not understood
         self.deaf = False  # nothing is received
         self._rate, self._value, self._started = rate, value, started
-        self._choice = selectors.DefaultSelector()
+        self._choice = selectors.SelectSelector()  # epoll and poll count whole milliseconds, half of a cycle
         self._clients: dict[socket.socket, _Client] = {}
         self._scripts: dict[socket.socket, bytearray] = {}
         self._rtde = listen(address, port)

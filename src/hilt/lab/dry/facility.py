@@ -35,15 +35,22 @@ def robots_of(rig: RigFile) -> dict[str, RigFile]:
     return {"robot": rig.of(rig.clock), rig.other: rig.of(rig.other)} if rig.other else {"robot": rig}
 
 
+def sensors_of(rig: RigFile) -> dict[str, RigFile]:
+    """The rig file of each sensor alone. A single one is called sensor, and so is the clock's; the other one by its robot."""
+    return {"sensor": rig, **({f"sensor-{rig.second_carrier}": rig.with_second_sensor} if rig.second_carrier else {})}
+
+
 class Facility:
-    """Both processes and their control. `rig` is the rig file with which hilt connects to it."""
+    """All processes and their control. `rig` is the rig file with which hilt connects to it."""
 
     def __init__(
         self, rig: RigFile, settings: list[str] | None = None, *, diary: Path | None = None, live: bool = True
     ) -> None:
         for each in robots_of(rig).values():
             robot.check(each)
-        world.roles(rig, settings or [])
+        world.pairing_of(rig, settings or [])
+        for each in sensors_of(rig).values():
+            world.netft_of(each)
         shared.sweep()
         self.rig, self.diary = rig, diary
         config = {
@@ -59,7 +66,7 @@ class Facility:
             again = "start the facility again"
             self._robots = list(robots_of(rig))
             self._devices = {name: Asked(name, "hilt.lab.dry.robot", again) for name in self._robots}
-            self._devices["sensor"] = Asked("sensor", "hilt.lab.dry.sensor", again)
+            self._devices |= {name: Asked(name, "hilt.lab.dry.sensor", again) for name in sensors_of(rig)}
             first = [(device, device.tell(json.dumps(self._config(config, name)))) for name, device in self._devices.items()]
             for device, number in first:
                 device.hear(number, START_LIMIT)
@@ -72,6 +79,8 @@ class Facility:
         """Of one device; each of two robots is told which it is, and has a log of its own."""
         if not self.rig.other or name == "sensor":
             return config
+        if name not in self._robots:
+            return {**config, "second": True}
         own, diary = self.rig.clock if name == "robot" else name, config["diary"]
         return {**config, "robot": own, "diary": diary and str(Path(diary).with_name(f"{Path(diary).stem}-{own}.csv"))}
 
@@ -130,10 +139,10 @@ def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
         if "silent" in now:
             parts.append(now["silent"])
             continue
-        count = "samples" if name == "sensor" else "cycles"
+        count = "samples" if name.startswith("sensor") else "cycles"
         passed = now["t"] - last.get("t", now["t"])
         rate = f" {(now[count] - last[count]) / passed:.0f} Hz," if passed > 0 and count in last else ""
-        if name != "sensor":
+        if count == "cycles":
             why = now["reason"] or (f"last stopped: {now['last_reason']}" if now["last_reason"] else "")
             parts.append(
                 f"{name} {now['state']}{f' ({why})' if why else ''},{rate} {now['set_points']} set-points, "
@@ -141,7 +150,7 @@ def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
             )
         else:
             f = ", ".join(f"{part:.1f}" for part in now["f"])
-            parts.append(f"sensor{rate} {now['clients']} client{'' if now['clients'] == 1 else 's'}, {f} N")
+            parts.append(f"{name}{rate} {now['clients']} client{'' if now['clients'] == 1 else 's'}, {f} N")
     return " | ".join(parts)
 
 
@@ -153,10 +162,12 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
     facility = None
     try:
         facility = Facility(rig, settings, diary=diary)
-        streams = world.netft_of(rig)
+        streams = [world.netft_of(each) for each in sensors_of(rig).values()]
+        places = " and ".join(f"{each.address}:{each.port}" for each in streams)
+        sensors = f"the sensor is at {places}" if len(streams) == 1 else f"the sensors are at {places}"
         robots = ", ".join(robot.kind_of(each).said(world.robot_of(each)) for each in robots_of(rig).values())
         processes = ", ".join(map(str, (os.getpid(), *facility.pids.values())))
-        say(f"{robots}, the sensor is at {streams.address}:{streams.port}; processes {processes}; Ctrl-C ends them")
+        say(f"{robots}, {sensors}; processes {processes}; Ctrl-C ends them")
         before, due = None, clock.now() + REPORT
         known: list[str] = []
         while not asked:
@@ -192,10 +203,12 @@ def running_facility(
         rig = scenario.build(RigFile, rig)  # type: ignore[type-var]
     sensor = {**rig.sensor, "address": "127.0.0.1", "port": robot.free_port()}
     ports: dict[str, Any] = {"robot": {**rig.robot, **robot.kind_of(rig).loopback()}, "sensor": sensor}
+    ports |= {"sensors": {name: {**table, "address": "127.0.0.1"} for name, table in rig.sensors.items()}}
+    for name, table in ports["sensors"].items():
+        table["port"] = sensor["port"] if name == rig.carrier else robot.free_port()
     if rig.other:
         other = {**rig.robots[rig.other], **robot.kind_of(rig.of(rig.other)).loopback()}
         ports |= {"robots": {rig.clock: {**rig.robots[rig.clock], **ports["robot"]}, rig.other: other}}
-        ports |= {"sensors": {name: {**table, **sensor} for name, table in rig.sensors.items()}}
     facility = Facility(rig.model_copy(update=ports), settings or [], diary=diary, live=live)
     try:
         yield facility

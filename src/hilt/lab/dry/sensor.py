@@ -1,11 +1,12 @@
 """The emulated sensor's process: a Net F/T that measures the contact of the emulated robot's mock-up."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from hilt.core import clock, scenario
 from hilt.core.faults import InputError
+from hilt.core.pairing import Shared
 from hilt.device.netft import codec
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.rigfile import RigFile
@@ -42,22 +43,26 @@ BEFORE = 1e6  # [s]
 class Contact:
     """The wrench at each sample: where the robot really is, or where both are."""
 
-    def __init__(self, rig: RigFile, settings: list[str], name: str) -> None:
-        self._world = world.World(rig, settings)
-        moves, meets = world.roles(rig, settings)
-        own = [rig.of(moves), rig.of(meets)] if moves else [rig]
-        responses = [follow(world.motion_name(name, robot)) for robot in ((moves, meets) if moves else ("",))]
+    def __init__(self, rig: RigFile, settings: list[str], name: str, carrier: str) -> None:
+        pairing = world.pairing_of(rig, settings)
+        self._world = world.World(rig, settings, pairing, carrier)
+        robots = (pairing.moves, pairing.meets) if pairing is not None else ("",)
+        responses = [follow(world.motion_name(name, robot)) for robot in robots]
         self._response = responses[0]
-        mock_ups = [MockUp(world.robot_of(each), response) for each, response in zip(own, responses, strict=True)]
-        self._mock_up = mock_ups[0] if len(mock_ups) == 1 else Met(*mock_ups)
-        self._opposite = world.Opposite(rig, settings) if moves and rig.carrier == moves else None
+        carried = [
+            MockUp(world.robot_of(rig.of(robot) if robot else rig), response)
+            for robot, response in zip(robots, responses, strict=True)
+        ]
+        shared = isinstance(pairing, Shared)
+        self._moving: Sequence[Met | MockUp] = [Met(*carried)] if shared else carried
+        self._opposite = world.Opposite(rig, settings) if shared and carrier == robots[0] else None
         self._session, self._began = 0, clock.now()
         self.samples = 0
         self.wrench: tuple[world.Vector, world.Vector] = ((0.0,) * 3, (0.0,) * 3)
 
     @property
     def X_WB(self) -> Any:
-        return self._mock_up.X_WB
+        return self._moving[0].X_WB
 
     def __call__(self) -> tuple[world.Vector, world.Vector]:
         now = clock.now()
@@ -65,12 +70,13 @@ class Contact:
         if session != self._session:
             self._session, self._began = session, began
             self._world.begin()
-        self._mock_up.move_to(now)
+        for each in self._moving:
+            each.move_to(now)
         # Before the first session its time is far in the past: no timed event happens.
         t = now - self._began - (0.0 if self._session else BEFORE)
-        self.wrench = self._world.feel(self._mock_up.X_WB, self._mock_up.V_WB, t)
+        self.wrench = self._world.feel(t, *((each.X_WB, each.V_WB) for each in self._moving))
         if self._opposite is not None:
-            self.wrench = self._opposite.feels(self.wrench, self._mock_up.X_WB)
+            self.wrench = self._opposite.feels(self.wrench, self.X_WB)
         self.samples += 1
         return self.wrench
 
@@ -78,8 +84,9 @@ class Contact:
 @contextmanager
 def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
     rig: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
-    section, facility = world.netft_of(rig), world.facility_of(rig)
-    contact = Contact(rig, config["settings"], config["name"])
+    own = rig.with_second_sensor if config.get("second") else rig
+    section, facility = world.netft_of(own), world.facility_of(rig)
+    contact = Contact(rig, config["settings"], config["name"], own.carrier)
     contact()
     calibration = codec.Calibration(section.counts_per_force, section.counts_per_torque)
     try:

@@ -1,8 +1,8 @@
-"""What the emulated sensor measures: the plant of the facility's system, with the emulated robot in place of its own.
+"""What an emulated sensor measures: the plant of the facility's system, with the emulated robots in place of its own.
 
-Only the plant's stages that the measured wrench depends on are run, in the plant's order, except those that move the mock-up:
-the true motion comes from the robot's process. The tick's commands stay as they were at the start, so the hand of `payload`
-does not move. Time starts at hilt's first answer to the robot, for pushes.
+Only the plant's stages that the measured wrench depends on are run, in the plant's order, except those that move what a robot
+carries: the true motion comes from the robots' processes. The tick's commands stay as they were at the start, so fingers stay
+open or closed. Time starts at hilt's first answer to the robot, for pushes.
 
 After a stall of this process the world catches up in steps of a few samples: a robot that bends swings in the meantime.
 """
@@ -14,7 +14,8 @@ import numpy as np
 
 from hilt import job
 from hilt.core.faults import InputError
-from hilt.core.signals import POSE
+from hilt.core.pairing import Joined, Pairing, Shared
+from hilt.core.signals import POSE, TWIST
 from hilt.core.stage import Block, Blocks
 from hilt.core.system import Bench, System, used
 from hilt.device.drivers import FciRig, NetFTRig, RsiRig, RtdeRig
@@ -82,9 +83,10 @@ def bench_of(rig: RigFile, settings: list[str]) -> tuple[Blocks, Bench]:
 def start_of(rig: RigFile, settings: list[str], name: str = "") -> Any:
     """Pose of the mock-up in W at the start of the scenario; with two robots, of what the named one carries."""
     system, values = _found(rig, settings)
-    start, pairing = system.set_up(values).row[0]["X_WB_cmd"], system.pairing(values)
+    row, pairing = system.set_up(values).row[0], system.pairing(values) if name else None
+    start = row[pairing.command] if isinstance(pairing, Joined) and name == pairing.meets else row["X_WB_cmd"]
     p, q = tuple(map(float, start["p"])), tuple(map(float, start["q"]))
-    if name and pairing is not None:
+    if isinstance(pairing, Shared):
         X_GB, X_GW = pair.shares((p, q), pairing.share)
         p, q = X_GB if name == pairing.moves else X_GW
     X_WB = np.zeros(1, POSE)[0]
@@ -92,21 +94,20 @@ def start_of(rig: RigFile, settings: list[str], name: str = "") -> Any:
     return X_WB
 
 
-def roles(rig: RigFile, settings: list[str]) -> tuple[str, str]:
-    """Names of the robots that carry the mock-up and what it meets; empty with one robot."""
+def pairing_of(rig: RigFile, settings: list[str]) -> Pairing | None:
+    """Of the facility's scenario, and checked against the rig."""
     system, values = _found(rig, settings)
     pairing = system.pairing(values)
     check_pairing(rig, pairing, system.name)
-    return (pairing.moves, pairing.meets) if pairing is not None else ("", "")
+    return pairing
 
 
 class Opposite:
     """A sensor on the side of the mock-up: it feels what the scenario's sensor does, but from the other side."""
 
     def __init__(self, rig: RigFile, settings: list[str]) -> None:
-        system, values = _found(rig, settings)
-        pairing = system.pairing(values)
-        assert pairing is not None
+        pairing = pairing_of(rig, settings)
+        assert isinstance(pairing, Shared)
         self._X_WS, place = pairing.X_WS, rig.X_BS
         self._X_BS = tuple(place.p), tuple(place.q)
 
@@ -128,29 +129,41 @@ def tool_at(robot: PlacedRobot, X_WB: Any) -> Any:
     return X_RT
 
 
-def needed(blocks: Blocks, signal: str) -> Blocks:
-    """The blocks that a signal depends on, except those that move the mock-up."""
+def needed(blocks: Blocks, signal: str, motion: tuple[str, ...] = MOTION) -> Blocks:
+    """The blocks that a signal depends on, except those that move what the robots carry."""
     wanted, found = {signal}, list[Block]()
     for block in reversed(blocks):
-        if wanted & set(block.kind.writes) and not set(MOTION) & set(block.kind.writes):
+        if wanted & set(block.kind.writes) and not set(motion) & set(block.kind.writes):
             wanted |= set(block.kind.reads)
             found.append(block)
     return tuple(found[::-1])
 
 
-class World:
-    """`feel(X_WB, V_WB, t)` is the wrench that the sensor measures, including noise."""
+Motion = tuple[Any, Any]  # a POSE and a TWIST
 
-    def __init__(self, rig: RigFile, settings: list[str]) -> None:
+
+class World:
+    """`feel(t, X_WB, V_WB)` is the wrench that the sensor measures, including noise; with two robots that hold on to each
+    other the motion of the second one follows, and `carrier` is the robot with this sensor."""
+
+    def __init__(self, rig: RigFile, settings: list[str], pairing: Pairing | None = None, carrier: str = "") -> None:
         plant, self._bench = bench_of(rig, settings)
         self._first = self._bench.row.copy(), self._bench.w.copy()
         sig, w, p = self._bench.row[0], self._bench.w[0], self._bench.p[0]
-        self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(plant, MEASURED)]
+        self._measured, self._others = MEASURED, ("", "")
+        motion: tuple[str, ...] = MOTION
+        if isinstance(pairing, Joined):
+            self._measured, self._others = pairing.sensors[carrier], pairing.truth
+            motion = (*MOTION, *pairing.truth)
+        self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(plant, self._measured, motion)]
         self._sig, self._t = sig, 0.0
-        self._last: tuple[Any, Any] | None = None  # position and velocity of the mock-up at the last sample
+        self._last: list[tuple[Any, Any]] | None = None  # position and velocity of what each robot carries at the last sample
         self._dt = float(p["dt"])
         # Everything is compiled before the first sample.
-        self.feel(sig["X_WB_cmd"], np.zeros(1, sig["V_WB_true"].dtype)[0], 0.0)
+        start = [(sig["X_WB_cmd"], np.zeros(1, TWIST)[0])]
+        if isinstance(pairing, Joined):
+            start.append((sig[pairing.command], np.zeros(1, TWIST)[0]))
+        self.feel(0.0, *start)
         self.begin()
 
     def begin(self) -> None:
@@ -158,19 +171,34 @@ class World:
         self._bench.row[...], self._bench.w[...] = self._first
         self._t, self._last = -self._dt, None
 
-    def feel(self, X_WB: Any, V_WB: Any, t: float) -> tuple[Vector, Vector]:
+    def feel(self, t: float, *motions: Motion) -> tuple[Vector, Vector]:
         sig, dt = self._sig, max(t - self._t, SHORTEST)
         steps = min(math.ceil(dt / (LONGEST * self._dt)), MOST_STEPS) if self._last is not None else 1
-        p0, v0 = self._last if self._last is not None else (X_WB["p"], V_WB["v"])
-        p1, v1 = np.array(X_WB["p"]), np.array(V_WB["v"])
-        self._t, self._last = t, (p1, v1)
-        sig["X_WB_true"]["q"], sig["V_WB_true"]["w"] = X_WB["q"], V_WB["w"]
+        now = [(np.array(X["p"]), np.array(V["v"])) for X, V in motions]
+        before, self._t, self._last = self._last or now, t, now
+        for k, (X, V) in enumerate(motions):
+            self._turn(k, X["q"], V["w"])
         for i in range(1, steps + 1):
-            place, rate = (p1, v1) if i == steps else _between(p0, v0, p1, v1, dt, i / steps)
-            sig["t"], sig["X_WB_true"]["p"], sig["V_WB_true"]["v"] = t - (steps - i) / steps * dt, place, rate
+            for k, (last, here) in enumerate(zip(before, now, strict=True)):
+                self._move(k, *(here if i == steps else _between(*last, *here, dt, i / steps)))
+            sig["t"] = t - (steps - i) / steps * dt
             for step, x, p in self._steps:
                 step(sig, x, p, dt / steps)
-        return three(sig[MEASURED]["f"]), three(sig[MEASURED]["tau"])
+        return three(sig[self._measured]["f"]), three(sig[self._measured]["tau"])
+
+    def _move(self, k: int, p: Any, v: Any) -> None:
+        sig, (pose, twist) = self._sig, self._others
+        if k == 0:
+            sig["X_WB_true"]["p"], sig["V_WB_true"]["v"] = p, v
+        else:
+            sig[pose][:3], sig[twist][:3] = p, v
+
+    def _turn(self, k: int, q: Any, w: Any) -> None:
+        sig, (pose, twist) = self._sig, self._others
+        if k == 0:
+            sig["X_WB_true"]["q"], sig["V_WB_true"]["w"] = q, w
+        else:
+            sig[pose][3:7], sig[twist][3:6] = q, w
 
 
 def _between(p0: Any, v0: Any, p1: Any, v1: Any, dt: float, share: float) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 `point`    hands that follow the commanded twist after a dead time, with whatever force it takes
 `jointed`  arms of seven joints that follow commanded joint speeds through geared servos, and yield to the wrench a little
            (arm_model.py); the wrench of a tick is that at its start
+`robot`    one hand on a robot of the facility, which takes poses and has a clock of its own (robot_arm.py): as on devices
 
 In bilateral mode the arm is driven by force, not by velocity: a mass that may meet a wall (force_arm.py).
 """
@@ -20,6 +21,7 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
 from hilt.core.units import Metre3, Newton, Newton3, Second
 from hilt.maths import delay, so3, vec
+from hilt.plant.robot import Robot
 from hilt.systems.payload import force_arm
 from hilt.systems.payload.arm_model import ARM as JOINTED_STATE
 from hilt.systems.payload.arm_model import (
@@ -40,10 +42,11 @@ from hilt.systems.payload.grip import Grip
 class Arm(Section):
     """The slave arms and their wrist sensors."""
 
-    model: Literal["point", "jointed"] = "point"
+    model: Literal["point", "jointed", "robot"] = "point"
     count: Literal[1, 2] = Field(default=1, description="arms that hold the payload")
     delay: Second = Field(default=0.0, ge=0, description="dead time of a point arm")
     jointed: JointedArm = JointedArm()
+    robot: Robot = Field(default=Robot(), description="response of the robot that carries the hand, for model robot")
     start: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the hand from its grip, for a hand that starts open")
     force_noise: Newton = Field(default=0.0, ge=0, description="rms of each axis of a wrist sensor")
     force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="of all wrist sensors together")
@@ -62,7 +65,7 @@ def _point_arms(sig, x, p, dt):
     so3.store(x.q, q)
     for i in range(p.count):
         r = so3.rotate(q, vec.load(p.apart[i]))
-        _show(sig, i, vec.add(place, r), q, vec.add(v, vec.cross(w, r)), w)
+        show_hand(sig, i, vec.add(place, r), q, vec.add(v, vec.cross(w, r)), w)
 
 
 @jit
@@ -73,7 +76,7 @@ def _jointed_arms(sig, x, p, dt):
             f, tau = vec.scale(-1.0, vec.load(wrench)), vec.scale(-1.0, vec.load(wrench[3:]))
             arm_move(x.arms[i], p.arms[i], sig.qd_arm_c[JOINTS * i : JOINTS * (i + 1)], f, tau, dt)
         place, q, v, w = arm_hand(x.arms[i], p.arms[i])
-        _show(sig, i, place, q, v, w)
+        show_hand(sig, i, place, q, v, w)
         for j in range(JOINTS):
             sig.q_arm[JOINTS * i + j] = joint_angle(x.arms[i], j)
 
@@ -87,11 +90,12 @@ def _force_arm(sig, x, p, dt):
         pushed = force_arm_move(x.driven, p.driven, vec.load(sig.f_sc), f_grip, held[0], held[1], dt)
         vec.store(sig.wall_W, vec.scale(pushed, vec.load(p.driven.normal)))
     vec.store(sig.f_sm, vec.load(x.driven.f))
-    _show(sig, 0, vec.load(x.driven.x), (1.0, 0.0, 0.0, 0.0), vec.load(x.driven.v), (0.0, 0.0, 0.0))
+    show_hand(sig, 0, vec.load(x.driven.x), (1.0, 0.0, 0.0, 0.0), vec.load(x.driven.v), (0.0, 0.0, 0.0))
 
 
 @jit
-def _show(sig, i, p, q, v, w):
+def show_hand(sig, i, p, q, v, w):
+    """A hand's pose and twist as signals."""
     vec.store(sig.hands[7 * i : 7 * i + 3], p)
     so3.store(sig.hands[7 * i + 3 : 7 * i + 7], q)
     vec.store(sig.hand_twists[6 * i : 6 * i + 3], v)
@@ -99,37 +103,37 @@ def _show(sig, i, p, q, v, w):
 
 
 @jit
-def _measure(sig, p):
+def measure_hands(sig, count):
     """Pose between the hands, by the arms' encoders."""
-    share = 1.0 / p.count
-    last = p.count - 1
+    share = 1.0 / count
+    last = count - 1
     for i in range(3):
         sig.x_s[i] = share * (sig.hands[i] + last * sig.hands[7 + i])
         sig.v_s[i] = share * (sig.hand_twists[i] + last * sig.hand_twists[6 + i])
         sig.w_s[i] = share * (sig.hand_twists[3 + i] + last * sig.hand_twists[9 + i])
     q = so3.load(sig.hands[3:7])
-    so3.store(sig.q_s, so3.interpolate(q, so3.load(sig.hands[10:14]), 0.5) if p.count == 2 else q)
+    so3.store(sig.q_s, so3.interpolate(q, so3.load(sig.hands[10:14]), 0.5) if count == 2 else q)
 
 
 @jit
 def point_arms_step(sig, x, p, dt):
     _point_arms(sig, x, p, dt)
     x.started = 1
-    _measure(sig, p)
+    measure_hands(sig, p.count)
 
 
 @jit
 def jointed_arms_step(sig, x, p, dt):
     _jointed_arms(sig, x, p, dt)
     x.started = 1
-    _measure(sig, p)
+    measure_hands(sig, p.count)
 
 
 @jit
 def force_arm_step(sig, x, p, dt):
     _force_arm(sig, x, p, dt)
     x.started = 1
-    _measure(sig, p)
+    measure_hands(sig, p.count)
 
 
 @dataclass(frozen=True)
@@ -169,11 +173,11 @@ def _reset(sig, x, p):
     vec.store(x.driven.x, vec.load(p.x0))
     x.q[0] = 1.0
     for i in range(p.count):
-        _show(sig, i, vec.add(vec.load(p.x0), vec.load(p.apart[i])), so3.load(x.q), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        show_hand(sig, i, vec.add(vec.load(p.x0), vec.load(p.apart[i])), so3.load(x.q), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         arm_reset(x.arms[i], p.arms[i])
         for j in range(JOINTS):
             sig.q_arm[JOINTS * i + j] = joint_angle(x.arms[i], j)
-    _measure(sig, p)
+    measure_hands(sig, p.count)
 
 
 _SHOWN = ("hands", "hand_twists", "x_s", "q_s", "v_s", "w_s")

@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 
 from hilt.command.lead import LEAD, Lead
 from hilt.command.setpoint import SETPOINT
-from hilt.core.faults import Unfit
+from hilt.core.faults import InputError, Unfit
 from hilt.core.guard import GUARD, Guarded, Limits
 from hilt.core.ledger import kinetic_energy
+from hilt.core.pairing import Joined, OwnClock
 from hilt.core.scenario import Scenario
 from hilt.core.stage import Block
 from hilt.core.system import Live, System
@@ -24,6 +25,7 @@ from hilt.dynamics.translation import TRANSLATION
 from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.joystick import JOYSTICK
+from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
 from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
 from hilt.sense.filter import LOW_PASS, LowPass
@@ -61,8 +63,10 @@ from hilt.systems.payload.master import MASTER, Hand, HeldMaster, Master
 from hilt.systems.payload.metrics import METRIC_WORDS, meter
 from hilt.systems.payload.operator import OPERATOR, TAPS, Operator, OperatorTask
 from hilt.systems.payload.resolved_rate import RESOLVED_RATE, RatesOfArms, ResolvedRate
+from hilt.systems.payload.robot_arm import HAND_COMMAND, ROBOT_ARM, HandCommand, RobotArm, joined
 from hilt.systems.payload.slave import SLAVE, Slave, SlaveTask
 from hilt.systems.payload.virtual_arm import VIRTUAL_ARM, GroundModel, Virtual
+from hilt.systems.payload.wrist import HAND_OBSERVED, WRIST, ObservedHand, Wrist
 
 
 class Table(Robot):
@@ -74,7 +78,7 @@ class Table(Robot):
 class Payload(Scenario):
     """Everything a run of `payload` depends on."""
 
-    WORLD = ("arm", "hand", "master", "force_arm", "grip", "hindrance", "table", "encoder", "sensor")
+    WORLD = ("arm", "pair", "wrist", "hand", "master", "force_arm", "grip", "hindrance", "table", "encoder", "sensor")
 
     system: Literal["payload"] = "payload"
     operator: Operator
@@ -83,6 +87,11 @@ class Payload(Scenario):
     identify: IdentifyPayload = IdentifyPayload()
     slave: Slave = Slave()
     arm: Arm = Arm()
+    pair: OwnClock = Field(default=OwnClock(), description="clock of the arm beside the table's, for arm.model = robot")
+    wrist: Wrist = Wrist()
+    wrist_tool: ToolLoad | None = Field(
+        default=None, description="load subtracted from the wrist sensor's readings on devices; none if not given"
+    )
     resolved_rate: ResolvedRate = ResolvedRate()
     hand: Hand = Hand()
     master: Master = Master()
@@ -177,6 +186,30 @@ class Payload(Scenario):
         return self.operator.kind == "hand"
 
     @property
+    def pairing(self) -> Joined:
+        """Table and arm as two robots of a facility."""
+        return joined(self.pair.cycle, self.loop.period, self.pair.slack)
+
+    @property
+    def on_robots(self) -> Joined:
+        """The same, for devices; refused if the scenario has a part that no device of the facility has."""
+        wrong = (
+            ("arm.model", self.arm.model, self.arm.model != "robot", "a robot carries the hand; set arm.model = 'robot'"),
+            ("operator.kind", self.operator.kind, self.bilateral_mode, "there is no master device; choose another operator"),
+            ("operator.close_at", self.operator.close_at, self.operator.begins_open, "the hand stays closed; leave it out"),
+            (
+                "operator.release_at",
+                self.operator.release_at,
+                self.operator.release_at is not None,
+                "the hand stays closed; leave it out",
+            ),
+        )
+        for key, value, refused, why in wrong:
+            if refused:
+                raise InputError(f"{key} is {value}, but on devices {why}", key)
+        return self.pairing
+
+    @property
     def gripped(self) -> bool:
         """Whether the slave hand holds the payload; in bilateral contact it is free to meet a wall."""
         return not self.bilateral_mode or self.bilateral.gains == "payload"
@@ -187,6 +220,7 @@ class Payload(Scenario):
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
         self.force_filter.check(self.loop.period)
         check_fits(self.arm.delay, self.loop.period, "arm.delay")
+        self._check_robot_arm()
         self.link.check(self.loop.period, CAPACITY - 8192)
         if self.bilateral_mode:
             check_damping(self)
@@ -203,6 +237,20 @@ class Payload(Scenario):
                 "payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out", "payload.attitude"
             )
         return self
+
+    def _check_robot_arm(self) -> None:
+        if self.arm.model != "robot":
+            return
+        robot, pairing = self.arm.robot, self.pairing
+        robot.check(robot.delay, self.loop.period, "arm.robot")
+        self.pair.check(self.loop.period)
+        check_fits(pairing.least + 2.0 * (pairing.cycle + self.loop.period), self.loop.period, "pair.cycle")
+        if self.arm.count != 1:
+            raise Unfit(
+                f"arm.count is {self.arm.count}, but arm.model is robot, which carries one hand; set arm.count = 1",
+                "arm.count",
+                "arm.model",
+            )
 
     def _check_hand(self) -> None:
         if self.operator.begins_open:
@@ -280,6 +328,14 @@ def _gripped(s: Payload) -> GrippedPayload:
     return GrippedPayload(s.grip, s.grips, s.payload.centre_of_mass, *sensors, s.gripped, s.operator.begins_open)
 
 
+def _robot_arm(s: Payload) -> RobotArm:
+    return RobotArm(s.arm.robot, s.pairing, s.pair.phase, s.pair.drift, s.start_of_hand)
+
+
+def _observed_hand(s: Payload) -> ObservedHand:
+    return ObservedHand(s.wrist, s.wrist_tool)
+
+
 def _bilateral(s: Payload) -> bool:
     return s.bilateral_mode
 
@@ -290,6 +346,10 @@ def _unilateral(s: Payload) -> bool:
 
 def _jointed(s: Payload) -> bool:
     return s.arm.model == "jointed" and not s.bilateral_mode
+
+
+def _carried(s: Payload) -> bool:
+    return s.arm.model == "robot" and not s.bilateral_mode
 
 
 PAYLOAD = System(
@@ -308,6 +368,7 @@ PAYLOAD = System(
         Block("bilateral_orbit", BILATERAL_ORBIT, _orbit, when=_bilateral),
         Block("bilateral_orbit", WATCHED_ORBIT, _orbit, when=_unilateral),
         Block("resolved_rate", RESOLVED_RATE, _rates, when=_jointed),
+        Block("hand_command", HAND_COMMAND, lambda s: HandCommand(s.start_of_hand), when=_carried),
         *link_blocks("downlink", DOWNLINK, DOWN_NUMBERS, _linked),
         Block("filter", LOW_PASS, lambda s: s.force_filter),
         Block("tool", TOOL_LOAD, lambda s: s.mounting),
@@ -324,14 +385,24 @@ PAYLOAD = System(
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("joystick", JOYSTICK, lambda s: s.joystick),
         Block("master", MASTER, _master),
-        Block("arm", POINT_ARMS, _arms, when=lambda s: not (_bilateral(s) or _jointed(s))),
+        Block("arm", POINT_ARMS, _arms, when=lambda s: not (_bilateral(s) or _jointed(s) or _carried(s))),
         Block("arm", JOINTED_ARMS, _arms, when=_jointed),
         Block("arm", FORCE_ARM, _arms, when=_bilateral),
+        Block("arm", ROBOT_ARM, _robot_arm, when=_carried),
         Block("grip", GRIP, _gripped),
         Block("grip_books", GRIP_BOOKS, _gripped),
+        Block("wrist", WRIST, lambda s: s.wrist, when=_carried),
         Block("hindrance", HINDRANCE, lambda s: HinderedPayload(s.hindrance, s.payload, s.operator.direction)),
         Block("books", BOOKS, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
+    ),
+    observe=(
+        Block("motion", MOTION_OBSERVED),
+        Block("joystick", JOYSTICK, lambda s: s.joystick),
+        Block("observed_hand", HAND_OBSERVED, _observed_hand, when=_carried),
+        Block("wrench_observed", WRENCH_OBSERVED, lambda s: s.mounting),
+        Block("grip_books", GRIP_BOOKS, _gripped),
+        Block("books", BOOKS, lambda s: s.body),
     ),
     metrics=meter,
     metric_words=METRIC_WORDS,
@@ -350,11 +421,12 @@ PAYLOAD = System(
     default_scenario="hils-2",
     package="hilt.systems.payload",
     judge=judge,
+    pairing=lambda s: s.on_robots,
     tick_time=200e-6,
     live=(
         Live("operator.speed", ("operator.speed",), ramp=0.5),
         Live("operator.turn_rate", ("operator.turn_rate",), ramp=0.5),
-        Live("operator.hand_open", ("operator.hand_open",)),
+        Live("operator.hand_open", ("operator.hand_open",), on_devices=False),  # the fingers are no device
         Live("hindrance.drag", ("hindrance.drag",), ramp=0.5),
     ),
     watched_ports={

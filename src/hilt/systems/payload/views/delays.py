@@ -1,5 +1,7 @@
 """Where the loop of payload loses time."""
 
+from typing import Any
+
 from hilt.metrics import delays
 from hilt.systems.payload.payload import Payload
 
@@ -8,3 +10,9 @@ def table(scenario: Payload) -> dict[str, float]:
     felt = delays.until_the_body(scenario)
     held = delays.held(scenario.integrator.kind, scenario)
     return {**felt, **delays.tool(scenario, felt), **held, **delays.robot(scenario), **delays.lead(scenario)}
+
+
+def measured(result: Any) -> list[tuple[str, str]]:
+    """Of a run with the hand on a robot: the phase of the arm's clock to the table's, and how fast it drifts."""
+    scenario = result.scenario
+    return delays.phase(result.rows, scenario.pairing) if scenario.arm.model == "robot" else []

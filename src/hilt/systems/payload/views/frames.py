@@ -21,7 +21,9 @@ def frames(values: Payload) -> Frames:
         ),
         wrenches=(Couple("f_vir", "W", "f_vir", "tau_vir"), Couple("f_s", "W", "f_s", "tau_s")),
     )
-    if values.arm.model != "jointed":
+    if values.arm.model == "robot":
+        return sensor + hands + Frames(fixed=(Fixed("s", "Q", values.wrist.position, values.wrist.attitude),))
+    if values.arm.model == "point":
         return sensor + hands
     arms = (
         Joints(tuple(f"slave{arm + 1}_joint{joint + 1}" for joint in range(JOINTS)), "q_arm", JOINTS * arm)
