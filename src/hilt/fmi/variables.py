@@ -123,7 +123,7 @@ def _axes(system: System, values: Scenario, bench: Bench) -> Iterator[Variable]:
 def stick(system: System, values: Scenario, bench: Bench) -> int:
     """Where among the parameters the address of a joystick stands, in bytes; -1 if the operator has none."""
     for block in system.used_by(values).plant:
-        if block.kind is JOYSTICK and bench.p[block.name]["address"][0]:
+        if block.kind is JOYSTICK and bench.p[block.name]["present"][0]:
             return int(bench.p[block.name]["address"].ctypes.data - bench.p.ctypes.data)
     return -1
 

@@ -15,7 +15,7 @@ from hilt.core import clock, faults
 from hilt.core.tuning import Change, Tuning
 from hilt.live.mailbox import SET, STEER, STOP, Mailbox, Request
 from hilt.live.scribe import Scribe
-from hilt.plant.joystick import Joystick
+from hilt.plant.joystick import PATIENCE as RELEASED
 
 LOOK_EVERY = 32  # ticks between two checks of the recorder
 DEAD_MAN = 0.3  # s without a signal while the switch is held
@@ -25,11 +25,16 @@ class Overseer:
     """Called before every tick. It never waits."""
 
     def __init__(
-        self, lab: Any, box: Mailbox | None = None, tuning: Tuning | None = None, scribe: Scribe | None = None
+        self,
+        lab: Any,
+        box: Mailbox | None = None,
+        tuning: Tuning | None = None,
+        scribe: Scribe | None = None,
+        steered: bool = False,
     ) -> None:
         self._box, self._tuning, self._scribe = box, tuning, scribe
         self._stops, self._must_hold = lab.recorder == "stop", lab.dead_man and box is not None
-        self.joystick: Joystick | None = None
+        self._steered = steered  # whether the operator has a joystick
         self.notes: list[str] = []
         self.interrupted = 0  # by this signal
         self._told = ""
@@ -52,6 +57,8 @@ class Overseer:
         if code:
             return code
         silence = clock.now() - self._heard
+        if self._steered and self._held and silence > RELEASED:
+            row["joystick"][0] = 0.0
         if self._held and silence > DEAD_MAN:
             faults.trip(row[0], faults.DEAD_MAN, -1, silence, DEAD_MAN)
             return self._end(row, "dead-man signal lost", faults.DEAD_MAN)
@@ -78,7 +85,7 @@ class Overseer:
 
     def _obey(self, request: Request, row: np.ndarray) -> tuple[bool, str]:
         if request.kind == STEER:
-            return self._steer(request)
+            return self._steer(request, row)
         if request.kind == SET and self._tuning is not None:
             accepted, text = self._tuning.ask(int(row["tick"][0]), request.key, request.value, request.ramp)
             if accepted:
@@ -89,18 +96,16 @@ class Overseer:
             "the loop is live; it takes stop, set and steer" if self._tuning else "the robot is driven home; it takes stop",
         )
 
-    def _steer(self, request: Request) -> tuple[bool, str]:
+    def _steer(self, request: Request, row: np.ndarray) -> tuple[bool, str]:
         """A release is signalled, and the stick returns to its centre; silence while holding is a fault."""
         held = request.value > 0.5
-        if self.joystick is None and not self._must_hold:
+        if not (self._steered or self._must_hold):
             return False, "steering is not possible: operator.kind is not live"
         self._held = held or self._must_hold
         if held:
             self._heard = clock.now()
-        if self.joystick is None:
-            return True, "held" if held else "let go"
-        axes = request.axes if held else (0.0,) * 6
-        self.joystick.move(axes[:3], axes[3:])
+        if self._steered:
+            row["joystick"][0] = np.clip(request.axes, -1.0, 1.0) if held else 0.0
         return True, "held" if held else "let go"
 
     def _look_at_recorder(self, row: np.ndarray) -> int:

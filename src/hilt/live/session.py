@@ -40,7 +40,6 @@ from hilt.live.ring import RingWriter
 from hilt.live.scribe import START, Scribe
 from hilt.metrics.tally import Timing
 from hilt.plant import joystick
-from hilt.plant.joystick import Joystick
 from hilt.record import standard
 from hilt.record.layout import describe
 
@@ -187,11 +186,8 @@ class Session:
             return result
 
     def _overseer(self, scribe: Scribe, bench: Bench) -> Overseer:
-        overseer = Overseer(self.lab, self.box, self._tuning(bench), scribe)
         operator = getattr(self.values, "operator", None)
-        if operator is not None and operator.kind == "live":
-            overseer.joystick = Joystick(operator.joystick)
-        return overseer
+        return Overseer(self.lab, self.box, self._tuning(bench), scribe, operator is not None and operator.kind == "live")
 
     def _live(self, bench: Bench, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
         """From armed to at rest."""

@@ -2,6 +2,8 @@
 
 Eight numbers: a counter that is odd during a write, six axes from -1 to 1 (three of speed, three of turn), and a heartbeat
 that changes while a writer is present. Without a new beat for a fifth of a second the stick counts as released: all axes are 0.
+
+Without a name there is no shared memory: the loop's mailbox moves the signal itself (live/overseer.py).
 """
 
 import atexit
@@ -27,8 +29,6 @@ _numbers: dict[str, list[np.ndarray]] = {}  # never freed: the parameters of an 
 
 def _memory(name: str) -> np.ndarray:
     """The shared numbers, created if they do not exist yet."""
-    if not name:  # private to the process: its mailbox moves it
-        return _numbers.setdefault("", [np.zeros(NUMBERS)])[0]
     if name not in _joined:
         segment = _joined[name] = Segment.join(name, BYTES)
         _numbers.setdefault(name, []).append(np.frombuffer(segment.memory, np.float64))
@@ -67,14 +67,15 @@ def joystick_step(sig, x, p, dt):
         x.beat, x.quiet = x.read[BEAT], 0.0
         for i in range(6):
             sig.joystick[i] = x.read[AXES + i]
-    if x.quiet > PATIENCE:
+    if x.quiet > PATIENCE >= x.quiet - dt:  # once: the mailbox may have moved the stick since
         for i in range(6):
             sig.joystick[i] = 0.0
 
 
 def _pack(p: np.record, name: str | None, loop: Cycle) -> None:
-    """`name` is that of the shared memory; empty without a joystick."""
-    if name is not None:
+    """`name` is that of the shared memory, empty for a stick that only the mailbox moves, None without a stick."""
+    p.present = name is not None
+    if name:
         numbers = _memory(name)
         p.address, p.beat = numbers.ctypes.data, numbers[BEAT]
 
@@ -90,7 +91,7 @@ JOYSTICK = StageKind(
     reads=("joystick",),
     writes=("joystick",),
     state=record(read=NUMBERS, again=NUMBERS, beat="f8", quiet="f8"),
-    params=record(address="i8", beat="f8"),
+    params=record(present="i8", address="i8", beat="f8"),
     pack=_pack,
     reset=_reset,
 )
