@@ -194,7 +194,12 @@ class Payload(Scenario):
     def on_robots(self) -> Joined:
         """The same, for devices; refused if the scenario has a part that no device of the facility has."""
         wrong = (
-            ("arm.model", self.arm.model, self.arm.model != "robot", "a robot carries the hand; set arm.model = 'robot'"),
+            (
+                "arm.model",
+                self.arm.model,
+                self.arm.model != "robot",
+                "a robot of its own carries the hand; use a rig with table and arm (see rigs/dry-lab-payload.toml)",
+            ),
             ("operator.kind", self.operator.kind, self.bilateral_mode, "there is no master device; choose another operator"),
             ("operator.close_at", self.operator.close_at, self.operator.begins_open, "the hand stays closed; leave it out"),
             (
