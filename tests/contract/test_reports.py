@@ -122,9 +122,9 @@ CASES = [
     ("docking", "table1", ["collisions=1"]),
     ("docking", "oblique", ["collisions=1"]),
     ("freefloat", "wall", ["collisions=2"]),
-    ("payload", "outage", []),
+    ("payload", "outage", ["loop.duration=35 s"]),
     ("payload", "feedback-500", ["loop.duration=3 s"]),
-    ("payload", "bilateral", []),
+    ("payload", "bilateral", ["loop.duration=4 s"]),
     ("aerial", "hover", ["loop.duration=2 s"]),
 ]
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import math
+import os
 import typing
 
 import numpy as np
@@ -16,6 +18,8 @@ from hilt.core.stage import EMPTY, Cycle, nothing
 from hilt.record import recording
 from tests.spoiling import Poison, spoil
 
+# [s] at most, of what is run tick by tick from Python and recorded; the compiled runs are whole.
+LONGEST = math.inf if os.environ.get("HILT_STAGES") == "all" else 20.0
 CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 
 
@@ -32,11 +36,14 @@ def result(found):
 
 @pytest.fixture(scope="module")
 def recorded(found, tmp_path_factory):
-    return job.run(*found, tmp_path_factory.mktemp("runs"))
+    system, values, name = found
+    shorter = values.loop.model_copy(update={"duration": min(values.loop.duration, LONGEST)})
+    return job.run(system, values.model_copy(update={"loop": shorter}), name, tmp_path_factory.mktemp("runs"))
 
 
 def test_the_loop_and_the_compiled_batch_give_equal_bytes(result, recorded):
-    assert recorded.rows.tobytes() == result.rows.tobytes()
+    assert len(recorded.rows) == min(len(result.rows), math.floor(LONGEST / result.scenario.loop.period + 1.5))
+    assert recorded.rows.tobytes() == result.rows[: len(recorded.rows)].tobytes()
 
 
 def test_two_runs_give_equal_bytes_and_another_seed_does_not_break_it(found, result):
