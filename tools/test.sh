@@ -1,8 +1,8 @@
 #!/bin/sh
-# All tests. First what needs the processor; then the lab and the cockpit, which need a machine that answers within milliseconds.
-# These two mostly wait, so what only computes runs beside them, on what they leave: theory, stages with bounds checks in the
-# compiled code, numerics without the compiler. A test in wall time that fails beside other work is judged on the quiet machine:
-# it runs once more, alone, and what fails there fails.
+# All tests. What happens in wall time comes first in its turn: devices and processes, then the lab, then the cockpit in a browser,
+# which need a machine that answers within milliseconds. These mostly wait, so everything else, which only computes, runs beside
+# them on what they leave, at idle priority: also the stages with bounds checks in the compiled code, and numerics without the
+# compiler. What fails beside other work is judged on the quiet machine: it runs once more, alone, and what fails there fails.
 set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
@@ -12,10 +12,11 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py
     tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
-    tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py"
-BESIDE="tests/theory tests/fuzz tests/contract/test_reports.py tests/contract/test_valid_scenarios.py tests/contract/test_systems.py
-    tests/contract/test_stages.py tests/reproduce tests/systems tests/maths tests/dynamics tests/core tests/plant tests/sense tests/scene
-    tests/report tests/device/test_following.py tests/sweeps/test_cuda.py tests/e2e/test_tutorial.py tests/e2e/test_aerial_cli.py"
+    tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py
+    tests/e2e/test_cockpit_maps.py"
+WALL="tests/cockpit tests/device tests/host tests/lab tests/live tests/stream tests/contract/test_children.py
+    tests/contract/test_devices.py tests/contract/test_facility.py tests/contract/test_neighbours.py tests/contract/test_processes.py
+    tests/contract/test_robots.py tests/contract/test_station.py tests/contract/test_strangers.py tests/e2e/test_lab_asks.py"
 FAILED=$(mktemp -d)
 trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
@@ -46,23 +47,27 @@ warmed=$!
 .venv/bin/python tools/warm.py docking payload docking:twin
 wait $warmed
 wait $peers || true
-# Four workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
-# shellcheck disable=SC2046,SC2086
-kept main -n 4 $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE) ||
-    once_more main $(printf -- '--ignore %s ' $LAB $BROWSER $BESIDE)
 
-echo "the lab; beside it, at idle priority, theory, fuzz, reports, systems, stages with bounds checks, numerics without the compiler"
 (
-    set -e
-    $IDLE $PYTEST -n 2 $BESIDE
-    NUMBA_BOUNDSCHECK=1 $IDLE $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py \
+    PYTEST="$IDLE $PYTEST"
+    # shellcheck disable=SC2046,SC2086
+    kept computed -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $WALL) || touch "$FAILED/computed.failed"
+    NUMBA_BOUNDSCHECK=1 $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py \
         tests/device/test_fci_codec.py
-    NUMBA_DISABLE_JIT=1 $IDLE $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
+    NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
         tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py \
         tests/systems/docking/test_docking_stages.py
 ) &
 beside=$!
 trap 'kill $beside 2>/dev/null || true; rm -rf "$FAILED"' EXIT
+
+echo "devices and processes; beside them, at idle priority, everything that only computes"
+# Four workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
+wall=held
+# shellcheck disable=SC2046,SC2086
+kept wall -n 4 $(printf -- '--ignore %s ' $LAB) $WALL || wall=failed
+
+echo "the lab"
 lab=held
 # shellcheck disable=SC2086
 kept lab -n 0 $LAB || lab=failed
@@ -73,7 +78,11 @@ browser=held
 # shellcheck disable=SC2086
 kept browser -n 0 $BROWSER || browser=failed
 wait $beside
+# shellcheck disable=SC2046,SC2086
+[ $wall = held ] || once_more wall $(printf -- '--ignore %s ' $LAB) $WALL
 # shellcheck disable=SC2086
 [ $lab = held ] || once_more lab $LAB
 # shellcheck disable=SC2086
 [ $browser = held ] || once_more browser $BROWSER
+# shellcheck disable=SC2046,SC2086
+[ ! -e "$FAILED/computed.failed" ] || once_more computed $(printf -- '--ignore %s ' $LAB $BROWSER $WALL)
