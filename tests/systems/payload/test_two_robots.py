@@ -97,7 +97,9 @@ def test_each_sensor_feels_the_grip_where_both_robots_are_and_its_own_load(carri
 
 
 REFUSED = {
-    ("arm.model=point",): r"arm\.model is point, but on devices a robot of its own carries the hand; use a rig with table and arm",
+    (
+        "arm.model=point",
+    ): r"arm\.model is point, but on devices a robot of its own carries the hand; use a rig with table and arm",
     (
         "operator.close_at=2 s",
         "arm.start=['10 mm', '0 m', '0 m']",
