@@ -67,7 +67,7 @@ const tabs = new Tabs({
   operator: () => by("joystick").focus({ preventScroll: true }),
 });
 
-new OperatorPanel(client, {
+const operator = new OperatorPanel(client, {
   active: () => tabs.shown === "operator" && bar.state?.state === "LIVE",
   holds: () => bar.state?.you_hold ?? false,
   delays: () => {
@@ -78,6 +78,7 @@ new OperatorPanel(client, {
   forces: () => scene.readings,
   latency,
 });
+probe.way = () => operator.way;
 
 client.on("welcome", ({ role }) => {
   for (const name of ["operator", "scenarios"] as const) tabs.allow(name, role === "control");

@@ -2,6 +2,7 @@
 
 import type { Client } from "./client";
 import type { Latency } from "./panels/latency";
+import type { OperatorPanel } from "./panels/operator";
 import { percentile } from "./panels/latency";
 import type { Scrub } from "./panels/scrub";
 import type { PlotsPanel } from "./plots/panel";
@@ -19,6 +20,7 @@ export class Probe {
   state = "";
   stops: number[] = []; // [ms] from the stop key or button to the state STOPPED
   scene: Float32Array = new Float32Array(0); // numbers of the last frame
+  way: () => OperatorPanel["way"] | null = () => null; // of a command through the delay
   private arrivals: number[] = [];
   private stopAt = 0;
 

@@ -91,10 +91,14 @@ export class OperatorPanel {
     client.on("answer", ({ id, accepted, text }) => {
       if (!accepted && this.steers.includes(id)) this.refused = { at: performance.now(), text };
     });
-    setInterval(() => {
-      this.tick();
-      this.timeline.push(Math.min(1, Math.hypot(...this.axes.slice(0, 3))));
-    }, 1000 / RATE);
+    setInterval(() => this.tick(), 1000 / RATE);
+  }
+
+  /** The delays, and the part of a full push that is sent now, arrives at the orbit now, and is seen to come back now. */
+  get way(): { up: number; down: number; sent: number; arrives: number; back: number } {
+    const [up, down] = this.around.delays();
+    const { timeline } = this;
+    return { up, down, sent: timeline.ago(0), arrives: timeline.ago(up), back: timeline.ago(up + down) };
   }
 
   private listen(): void {
@@ -172,6 +176,9 @@ export class OperatorPanel {
       this.steers = [...this.steers.slice(-2 * RATE), id];
       this.wasHeld = drives;
     }
+    const goes = drives && this.around.holds();
+    const size = Math.max(Math.hypot(...axes.slice(0, 3)), Math.hypot(...axes.slice(3)));
+    this.timeline.push(goes ? Math.min(1, size) : 0);
     this.axes = axes;
     if (this.pad.offsetParent) this.redraw();
   }

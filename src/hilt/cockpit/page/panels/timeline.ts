@@ -1,25 +1,28 @@
 // The delay as a time line: what the hand does now, what arrives at the orbit now, what is seen to come back now.
 
 import { h, plain } from "../dom";
+import { LONGEST, Past } from "./past";
 
-const RATE = 30; // [samples a second]
-const LONGEST = 30; // [s]
+const STEP = 1 / 30; // [s] between two points of the line
 
 export class Timeline {
   readonly element: HTMLElement;
   private canvas = h("canvas");
   private words = h("p.muted");
-  private past = new Float32Array(LONGEST * RATE);
-  private newest = 0;
+  private past = new Past();
 
   constructor() {
     this.element = h("div.timeline", { "data-testid": "time-line" }, this.canvas, this.words);
   }
 
-  /** One sample of how far the hand is pushed, RATE times a second. */
+  /** How far the hand is pushed from now on; called many times a second. */
   push(size: number): void {
-    this.newest = (this.newest + 1) % this.past.length;
-    this.past[this.newest] = size;
+    this.past.push(performance.now() / 1e3, size);
+  }
+
+  /** What was sent so many seconds ago. */
+  ago(age: number): number {
+    return this.past.at(performance.now() / 1e3 - age);
   }
 
   draw(up: number, down: number): void {
@@ -44,13 +47,7 @@ export class Timeline {
     pen.lineWidth = 1.5;
     pen.beginPath();
     pen.moveTo(x(0), base);
-    for (let age = 0; age <= shown; age += 1 / RATE) {
-      const k = Math.round(age * RATE);
-      pen.lineTo(
-        x(age),
-        base - (base - top) * Math.min(1, this.past[(this.newest - k + this.past.length) % this.past.length]!),
-      );
-    }
+    for (let age = 0; age <= shown; age += STEP) pen.lineTo(x(age), base - (base - top) * Math.min(1, this.ago(age)));
     pen.lineTo(right, base);
     pen.closePath();
     pen.fill();
