@@ -25,17 +25,17 @@ ELBOW_TO_ROLL = 0.45  # m, where on the forearm its roll begins
 JOINTS = 6
 NODES = JOINTS + 2  # the base, six links, the flange
 BEFORE = (1.55, -0.55)  # m ahead of and above the base, where the flange is best
+BELOW = HEIGHT + UPPER + BEFORE[1]  # m, the base under the flange
 
 ROBOT = record(chain=CHAIN, stand=7, first="i8", mount=7)
 
 
-def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_p, mount_q) -> None:
+def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_p, mount_q, label: str = "robot") -> None:
     """Nodes of a robot whose flange is first at `flange_at`, and its base behind and below; `facing` lies.
 
     mount: pose of the flange (its x outwards) in the frame of the mock-up that it carries.
     """
-    ahead, up = BEFORE[0], HEIGHT + UPPER + BEFORE[1]
-    base = flange_at - ahead * facing - up * np.array(Z)
+    base = flange_at - BEFORE[0] * facing - BELOW * np.array(Z)
     yaw = math.atan2(facing[1], facing[0])
     p.stand[:3], p.stand[3:] = base, (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))
     p.mount[:3], p.mount[3:] = mount_p, mount_q
@@ -55,7 +55,7 @@ def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_
         speeds=[1.0] * JOINTS,
     )
     p.first = len(scene.nodes)
-    scene.node("robot-base", "robot", "wire", "robot", cylinder(0.30, 0.08, (0, 0, 0.04)), cylinder(0.22, 0.36, (0, 0, 0.26)))
+    scene.node("robot-base", label, "wire", "robot", cylinder(0.30, 0.08, (0, 0, 0.04)), cylinder(0.22, 0.36, (0, 0, 0.26)))
     links = (
         ("column", (cylinder(0.21, 0.26, (0, 0, -0.03)), box((0.42, 0.30, 0.26), (0.16, 0, 0.02)))),
         ("upper arm", (cylinder(0.17, 0.34, along=Y), box((0.22, 0.18, UPPER), (0, 0, 0.5 * UPPER)))),
@@ -66,7 +66,7 @@ def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_
         ("flange", (cylinder(0.08, 0.03, (-0.015, 0, 0), X),)),
     )
     for name, parts in links:
-        scene.node(f"robot-{name.replace(' ', '-')}", f"robot's {name}", "wire", "robot", *parts)
+        scene.node(f"robot-{name.replace(' ', '-')}", f"{label}: {name}", "wire", "robot", *parts)
 
 
 @jit

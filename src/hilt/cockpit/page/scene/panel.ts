@@ -53,7 +53,7 @@ export class ScenePanel {
     const seen = new Set<string>();
     const entries = [];
     for (const { id, label, style, colour } of this.scene!.nodes) {
-      const thing = label.split(/:|'s /)[0]!.replace(/ \d+$/, ""); // "slave arm: link 3", "robot's elbow", "crank 5"
+      const thing = label.split(/:|'s /)[0]!.replace(/ \d+$/, ""); // "slave arm: link 3", "robot: elbow", "crank 5"
       if (!thing || /^[2-9]\//.test(id) || seen.has(`${thing}${style}`)) continue;
       seen.add(`${thing}${style}`);
       entries.push(h("span", { title: WORDS[style] }, h(`i.swatch.${style}`, { style: `--paint:${css(colour)}` }), thing));

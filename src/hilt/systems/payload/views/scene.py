@@ -3,6 +3,9 @@ the motion table, as they are. Ghost: the slave arm as the ground hears of it, t
 carries its place only, so its attitude is that of the start; its payload is drawn while the hand holds it. A clasp round each
 hand shows closed fingers.
 
+Where table and hand are on a robot each (`arm.model = "robot"`), a robot holds the mock-up in place of the HEXA table, and both
+are drawn by their encoders.
+
 With a hand on a master device there is no virtual arm: the device is solid, where the hand holds it, and the slave hand wire.
 """
 
@@ -15,7 +18,8 @@ from hilt.core.signals import record
 from hilt.maths import so3, vec
 from hilt.scene.drawing import Drawing
 from hilt.scene.placing import UPRIGHT, hide, put, put_arrow
-from hilt.scene.shapes import Part, Scene, Y, Z, box, cuboid, cylinder, edges, rod, sphere, turn_to
+from hilt.scene.robot import BELOW, ROBOT, add_robot, put_robot
+from hilt.scene.shapes import Part, Scene, X, Y, Z, box, cuboid, cylinder, edges, rod, sphere, turn_to
 from hilt.systems.payload.arm_model import JOINTS, stands
 from hilt.systems.payload.fingers import HALF
 from hilt.systems.payload.payload import Payload
@@ -31,6 +35,7 @@ PARAMS = record(
     jointed="i8",
     bilateral="i8",
     table="i8",
+    on_robots="i8",
     slave=2,
     virtual=2,
     late=2,
@@ -47,6 +52,7 @@ PARAMS = record(
     offsets=("f8", (2, 3)),
     arm=(ARM, (2,)),
     hexa=TABLE,
+    robot=ROBOT,
     floor_p=3,
     wall_p=3,
     least="f8",
@@ -108,7 +114,10 @@ def pose(row, x, p, out):
     put(out, p.floor, vec.load(p.floor_p), UPRIGHT)
     _put_slaves(out, sig, x, p)
     if p.payload >= 0:
-        put(out, p.payload, vec.load(sig.X_WB_meas.p), so3.load(sig.X_WB_meas.q))
+        measured, turned = vec.load(sig.X_WB_meas.p), so3.load(sig.X_WB_meas.q)
+        known = put(out, p.payload, measured, turned)
+        if p.on_robots:
+            put_robot(out, p.robot, x.q, measured, turned, known)
         _put_clasps(out, p.slave_clasp, p, vec.load(sig.x_s), so3.load(sig.q_s), sig.grip_open)
     if p.table:
         put_table(out, p.hexa, sig.stage_xy, sig.hexa_angles, vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q))
@@ -200,8 +209,13 @@ def draw(values: Payload) -> Drawing:
     figures.jointed = arm.model == "jointed" and not values.bilateral_mode
     figures.offsets[: arm.count] = np.array(values.grips) - values.grip.position
     hands = [tuple(np.array(values.start_of_hand) + offset) for offset in figures.offsets[: arm.count]]
-    table = values.hexa if values.gripped else None
+    figures.on_robots = on_robots = arm.model == "robot" and values.gripped
+    table = values.hexa if values.gripped and not on_robots else None
     floor = start[2] - GROUND if table is None else table.centre[2] - table.height - FLOOR
+    behind = np.array((-0.5 * size[0], 0.0, 0.0))  # where the table's robot holds the mock-up
+    flange = start - values.grip.position + behind
+    if on_robots:
+        floor = flange[2] - BELOW
     figures.floor_p = (start[0], start[1], floor)
     figures.floor = scene.node("floor", "floor", "static", "ground", box((3.4, 3.0, 0.02), (0.0, 0.0, -0.01)))
     for i, stand in enumerate(stands(arm.jointed, hands)):
@@ -227,6 +241,8 @@ def draw(values: Payload) -> Drawing:
     figures.table = table is not None
     if table is not None:
         add_table(scene, figures.hexa, table, values.xy_stage)
+    if on_robots:
+        add_robot(scene, figures.robot, flange, np.array(X), behind, UPRIGHT, "robot of the table")
     _arrows(scene, figures, values)
     figures.nodes = len(scene.nodes)
     scene.workspace(values.limits.workspace_min, values.limits.workspace_max, 4.0)
