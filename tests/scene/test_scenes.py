@@ -280,6 +280,11 @@ def test_payload_shows_every_hand_where_the_row_has_it(case):
             assert near(seen.at(f"late{key}-hand"), hand)
         assert near(seen.at("virtual-payload", values.grip.position), row["x_tvir"])
         assert near(seen.at("payload"), row["X_WB_meas"]["p"])
+        if values.arm.model == "robot":  # the table is one, too, whose flange is fixed to the mock-up
+            first = picture("payload", case, 1)
+            assert near(seen.at("robot-flange") - seen.at("payload"), first.at("robot-flange") - first.at("payload"), 2 * CLOSE)
+            assert seen.shown("robot-flange")
+            assert not seen.scene["links"], "there are no rods of a HEXA table"
 
 
 @pytest.mark.parametrize("case", ["hils-2", "two-arms"])

@@ -24,6 +24,12 @@ PRESETS: Presets = {
         ("force of the slave arm", "N", axes("f_s", "f_s")),
         ("turning of the slave hand", "rad/s", axes("w_s", "ω_s")),
     ],
+    "two robots": [
+        ("payload along x", "m", {"X_WB_cmd.p.0": "set-point of the table", "X_WB_meas.p.0": "measured"}),
+        ("hand along x", "m", {"X_Ws_cmd.p.0": "set-point of the arm", "x_s.0": "measured"}),
+        ("force along x", "N", {"f_s.0": "hand on the payload, by the wrist", "F_Bcm_W.f.0": "by the table's sensor"}),
+        ("phase of the arm's clock", "s", {"clock_phase": "to the table's"}),
+    ],
     "master device": [
         ("position along x", "m", {"x_m.0": "master", "x_s.0": "slave"}),
         ("force along x", "N", {"f_hand.0": "hand", "f_mc.0": "master's motors", "f_s.0": "slave arm"}),
