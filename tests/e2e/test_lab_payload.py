@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from hilt import job
+from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.device.live_rig import LIVE
+from hilt.device.live_rig import LIVE, READY
 from hilt.lab.dry.facility import running_facility
+from hilt.live.mailbox import Sender
 from hilt.live.session import Session
 from hilt.record import recording
 from tests.e2e.lab import PERIOD, live_run, until
@@ -106,6 +108,65 @@ def test_virtual_and_slave_hand_agree_and_the_forces_are_those_of_the_simulation
         assert robot["violation_count"] == 0, robot["violations"]
     assert_kept(facility, "table", "arm")
     assert job.replay(recording.load(result.recording)) is None
+
+
+@pytest.mark.parametrize("victim", ["arm", "robot"])
+def test_a_robot_that_falls_silent_on_the_way_home_stops_the_other(facility, tmp_path, victim):
+    """The grip holds on to both: if one drove on it would be torn. A stop by hand stops both at once."""
+    other = "arm" if victim == "robot" else "table"
+    facility.control.restart()
+    facility.control.wait_for(lambda status: all(status[each]["state"] == "waiting" for each in ("robot", "arm")))
+    session = Session(*found(facility, LIGHT), tmp_path, facility.rig)
+    told = []
+
+    def after(seconds, do):
+        until(lambda: session.rig.state == LIVE)
+        time.sleep(seconds)
+        told.append(time.monotonic())
+        do()
+
+    def ask_to_stop():
+        sender = Sender(session.box.name)
+        sender.stop()
+        sender.close()
+
+    def meanwhile(seconds, do, what):
+        helper = threading.Thread(target=after, args=(seconds, do), daemon=True)
+        helper.start()
+        try:
+            return what()
+        finally:
+            helper.join()
+
+    try:
+        session.open()
+        facility.control.forget()
+        facility.control.live(True)
+        assert meanwhile(2.5, ask_to_stop, session.go).fault.name == "requested"
+        with pytest.raises(InputError, match="stopped softly while it returned"):
+            meanwhile(0.5, ask_to_stop, session.home)
+        ends = [rest_of(facility, name, told[-1]) for name in ("table", "arm")]
+        assert abs(ends[0] - ends[1]) < 0.05, "neither drives on"
+        with pytest.raises(InputError):
+            meanwhile(0.5, lambda: facility.control.set(f"{victim}.disconnect", True), session.home)
+        assert session.rig.state == READY
+        going = rest_of(facility, other, told[-1]) - told[-1]
+    finally:
+        facility.control.clear()
+        session.close()
+    print(f"{victim} silent on the way home: the {other} stood {1e3 * going:.0f} ms later")
+    # Silence is noticed after 25 cycles and two ticks; 20 mm/s are stopped within 20 ms.
+    assert going < (PATIENCE + 2) * PERIOD + 0.02 + 0.1
+    assert_kept(facility, other)
+
+
+def rest_of(facility, name, since):
+    """When a robot was told to move for the last time after that; that time itself if it stood."""
+    facility.control.status()  # it writes its log
+    t, p = log_of(facility, name)
+    t, p = t[t > since - 0.1], p[t > since - 0.1]
+    moving = np.flatnonzero(np.linalg.norm(np.diff(p, axis=0), axis=1) > 1e-6)
+    return max(float(t[moving[-1] + 1]), since) if len(moving) else since
 
 
 @pytest.mark.parametrize("victim", ["arm", "robot"])

@@ -321,9 +321,14 @@ class LabRig:
         if self._robot is None or self.state != STOPPED:
             return
         for _ in range(round(STOP_TIME / self.cycle)):
-            if not self._course.moving or self._wait():
+            if not self._moves or self._wait():
                 break
             self._brake()
+
+    @property
+    def _moves(self) -> bool:
+        """Whether the stop still goes on."""
+        return self._course.moving
 
     def follow(
         self,

@@ -3,8 +3,9 @@
 What the loop commands and measures of each depends on what they do together: make one relative motion (relative_rig.py), or
 hold on to each other (joined_rig.py). The other robot's measured motion is taken to the clock's cycle with its measured speed.
 
-A fault of either stops both softly. The loop finds the other robot's with its next packet, and the other robot finds the loop's
-stop with its own next packet. If the clock falls silent no set-points come: the other robot waits for them at rest.
+A fault of either stops both softly, also on the way home, where each has a path of its own: what holds on to both would be torn
+between them. The loop finds the other robot's with its next packet, and the other robot finds the loop's stop with its own next
+packet. If the clock falls silent no set-points come: the other robot waits for them at rest.
 """
 
 from abc import ABC, abstractmethod
@@ -141,8 +142,11 @@ class PairedRig(LabRig, ABC):
         check_first(bench, self._feel)
 
     def _check_own(self) -> None:
-        has, advice = self._check_place(), "drive it there, or change X_WR in the rig file"
-        check_near(has, self._own, self.file.lab.start_tolerance, "the start of the scenario", advice)
+        advice = "drive it there, or change X_WR in the rig file"
+        try:
+            check_near(self._check_place(), self._own, self.file.lab.start_tolerance, "the start of the scenario", advice)
+        except InputError as error:
+            raise InputError(f"robot {self.file.clock}: {error}") from None
 
     def arm(self, bench: Bench) -> None:
         """The other robot first: it stays where it is until set-points come."""
@@ -161,8 +165,8 @@ class PairedRig(LabRig, ABC):
 
     def read(self, row: np.ndarray) -> int:
         code = super().read(row)
-        if self._together and self._fault:
-            faults.trip(row[0], code or faults.OTHER_ROBOT, -1, float(self._fault), 0.0)
+        if fault := self._fault if self._together else self._partner.stopped_on_its_way():
+            faults.trip(row[0], code or faults.OTHER_ROBOT, -1, float(fault), 0.0)
             return code or faults.OTHER_ROBOT
         return code
 
@@ -187,9 +191,18 @@ class PairedRig(LabRig, ABC):
         return wanted
 
     def stop(self) -> None:
-        if self._together:  # each has a path of its own on the way home
+        if self._together or self._failed:  # the end of its own path home is no reason
             self._partner.stop()
         super().stop()
+
+    @property
+    def _failed(self) -> bool:
+        return self._bench is not None and bool(self._bench.row["fault"][0])
+
+    @property
+    def _moves(self) -> bool:
+        """Both are at rest when a run is said to have stopped."""
+        return super()._moves or (self._together and self._partner.moves)
 
     def reset(self) -> None:
         """READY again, both: the clock is held while the other robot comes to rest."""

@@ -96,10 +96,10 @@ class Following:
         self.clock.start()
         self._shown[:] = np.zeros(1, SEEN)
         nothing = np.zeros(1)
-        return Bench(row, nothing, nothing, p, FOREVER, Code(self._tick, self._nothing, self._show, self._none, self._none))
+        return Bench(row, nothing, nothing, p, FOREVER, Code(self._tick, self._nothing, self._nothing, self._none, self._none))
 
-    def _show(self, row: np.ndarray, *_: Any) -> None:
-        """Called with every packet: tell the loop what was measured."""
+    def show(self, row: np.ndarray) -> None:
+        """Called with every packet, also on the way home: tell the loop what was measured."""
         seen = self._seen
         seen["t"], seen["at"] = self.clock.began, clock.now()
         seen["X"], seen["V"], seen["sent"] = row["X_WB_meas"][0], row["V_WB_meas"][0], self._course.last

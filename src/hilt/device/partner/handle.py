@@ -11,7 +11,7 @@ from hilt.core.faults import InputError
 from hilt.device.partner.memory import SEEN, Memory
 from hilt.device.rigfile import RigFile
 from hilt.host.asked import Asked
-from hilt.record.letters import OFF, READY
+from hilt.record.letters import LIVE, OFF, READY, STOPPED
 
 START_LIMIT = 120.0  # [s] until the process is ready: it may have to compile
 ORDER_LIMIT = 30.0  # [s]; connecting may take the driver's time_limit more
@@ -97,6 +97,11 @@ class SecondRobot:
         """It stops softly with its next packet. Never raises, never waits, safe to call twice."""
         self.memory.row["stop"] = 1
 
+    @property
+    def moves(self) -> bool:
+        """Whether it follows set-points, or is still stopping."""
+        return self._process is not None and not self._process.ended and self.state in (LIVE, STOPPED)
+
     def await_rest(self, limit: float) -> None:
         """Until it is READY again, or its process has ended."""
         until = clock.now() + limit
@@ -105,7 +110,15 @@ class SecondRobot:
 
     def home(self, goal: Any, speed: float) -> None:
         """Set out to a pose; `on_its_way` says when it is there."""
+        self.memory.begin()
+        self._armed = clock.now()
         self._order("home", goal=parts_of(goal), speed=speed)
+
+    def stopped_on_its_way(self) -> int:
+        """0, or a fault code if it was stopped on its way home or has fallen silent. Never waits."""
+        if self._process is None or self._process.ended:
+            return faults.DEVICE
+        return self.look() if self.moves else int(self.memory.row["fault"])
 
     def on_its_way(self) -> bool:
         """False when it is at rest again; an InputError if it was stopped on the way."""

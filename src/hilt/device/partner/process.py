@@ -96,6 +96,7 @@ class Partner(LabRig):
     def _see(self, row: np.ndarray) -> None:
         self._following.clock.heard(self.reply.cycle, self._came)
         super()._see(row)
+        self._following.show(row)
 
     def obey(self, order: dict[str, Any]) -> dict[str, Any]:
         do: Callable[[dict[str, Any]], dict[str, Any] | None] = getattr(self, f"_do_{order['do']}")
@@ -137,13 +138,12 @@ class Partner(LabRig):
     def _do_home(self, order: dict[str, Any]) -> None:
         goal, speed = pose_from(order["goal"]), float(order["speed"])
         bench = self._following.bench(goal, path.packed(self.file.limits, self.cycle), 0.0, self.cycle, 0.0)
-        self._memory.row["stop"] = 0
 
         def run() -> None:
             try:
                 self.home(bench, speed, self._stop)
             except faults.InputError as error:
-                self._said = str(error)
+                self._memory.row["fault"], self._said = faults.OTHER_ROBOT, str(error)
 
         self._start(run)
 
