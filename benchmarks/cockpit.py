@@ -1,7 +1,9 @@
-"""The cockpit held to its figures: `python benchmarks/cockpit.py [operator stop attack watch kill scrub]`, JSON lines.
+"""The cockpit held to its figures: `python benchmarks/cockpit.py [operator stop payload attack watch kill scrub]`, JSON lines.
 
 operator   hand to virtual arm [ms] over 60 changes of the input, hils-2
 stop       click to STOPPED [ms] over 50 trials, in simulation and on the dry lab
+payload    both on the two robots of dry-lab-payload, hils-2 driven by keys: hand to virtual arm, click to STOPPED and, by the
+           robots' own logs, until each was told to move for the last time; force in the grip on the way home [N]
 attack     the same in one run, calm and while a second client floods forms, opens a recording of 2 GB and 30 sockets, strangers
            stand at the door, and another user fills the shared folders
 watch      10 minutes of 1 kHz before two browsers: memory, rate, and the loop's lateness with and without them
@@ -23,10 +25,13 @@ import numpy as np
 from playwright.sync_api import expect
 
 from hilt import job
+from hilt.device import rigfile
 from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e import attack as attackers
 from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until
+from tests.e2e.test_cockpit_payload_lab import apart_on_the_way, go_home, rest_of
+from tests.e2e.test_lab_payload import judged, payload_rig
 
 LONG_RUN = {"loop.duration": "900 s", "collisions": "1000000"}
 MINUTES = float(os.environ.get("HILT_MINUTES", "10"))
@@ -53,30 +58,100 @@ def rows_of(name):
     return recording.load(Path(path)).rows
 
 
+HANDS = {"operator.kind": "live", "operator.start": "0 s", "loop.duration": "300 s"}
+GRIP = 20e3  # [N/m]
+PRESSED = "addEventListener('pointerdown', () => (window.pressed = Date.now()), {capture: true, once: true})"
+
+
+def push(page, pushes=30):
+    """Forth and back, the dead man's switch held."""
+    page.page.keyboard.down("f")
+    for number in range(pushes):
+        key = "ArrowLeft" if number % 2 else "ArrowRight"
+        page.page.keyboard.down(key)
+        page.pause(0.5)
+        page.page.keyboard.up(key)
+        page.pause(0.5)
+    page.page.keyboard.up("f")
+    found = page.probe("latency")
+    return {"hand_to_motion_ms": figures(found["motion"]), "hand_to_loop_ms": figures(found["echo"])}
+
+
 def operator(folder):
     with browser() as chromium, server(folder) as found:
         page = chromium.page(found.address)
-        page.launch("payload", "hils-2", {"operator.kind": "live", "operator.start": "0 s", "loop.duration": "300 s"})
+        page.launch("payload", "hils-2", HANDS)
         page.take()
         page.go()
         page.part("tab-operator").click()
         page.pause(1.0)
-        page.page.keyboard.down("f")
-        for push in range(30):
-            key = "ArrowLeft" if push % 2 else "ArrowRight"
-            page.page.keyboard.down(key)
-            page.pause(0.5)
-            page.page.keyboard.up(key)
-            page.pause(0.5)
-        page.page.keyboard.up("f")
-        found = page.probe("latency")
-        return {"hand_to_motion_ms": figures(found["motion"]), "hand_to_loop_ms": figures(found["echo"])}
+        return push(page)
+
+
+def payload(folder):
+    """hils-2 as it is for the hand; for STOP a light payload and 1 s of delay, so that both robots soon move as it asks."""
+    rig, light = rigfile.find("dry-lab-payload"), {**HANDS, "link.delay": "1 s", "payload.mass": "500 kg"}
+    stops, rests, strains, ways = [], {"table": [], "arm": []}, [], []
+    with (
+        dry_lab(folder, payload_rig(), rig, folder / "log.csv") as lab,
+        browser() as chromium,
+        server(folder) as found,
+    ):
+        told = {}
+        for settings in (HANDS, light):
+            page = chromium.page(found.address)
+            lab.ready()
+            name = page.launch("payload", "hils-2", settings, lab.name)
+            page.take()
+            page.part("tab-operator").click()
+            for trial in range(TRIALS if settings is light else 1):
+                if trial:
+                    begun = time.monotonic()
+                    go_home(page)
+                    way, strain = apart_on_the_way(lab, begun)
+                    ways.append(way)
+                    strains.append(GRIP * strain.max())
+                page.go()
+                page.pause(1.0)
+                if settings is HANDS:
+                    told |= push(page)
+                    page.part("stop").click()
+                    page.is_in("STOPPED")
+                    continue
+                page.page.keyboard.down("f")
+                page.page.keyboard.down("ArrowRight")
+                page.pause(2.0)
+                page.page.evaluate(
+                    "addEventListener('pointerdown', () => (window.pressed = Date.now()), {capture: true, once: true})"
+                )
+                page.part("stop").click()
+                page.is_in("STOPPED")
+                page.page.keyboard.up("ArrowRight")
+                page.page.keyboard.up("f")
+                pressed = page.page.evaluate("window.pressed") / 1e3 + time.monotonic() - time.time()
+                for robot, each in rests.items():
+                    each.append(1e3 * (rest_of(lab, robot, pressed - 1.0) - pressed))
+            stops = page.probe("stops")
+            expect(page.part("reset")).to_be_enabled()
+            page.page.context.close()
+            end(name)
+            if settings is HANDS:
+                lab.control.restart()
+        violations = {name: each["violation_count"] for name, each in judged(lab.facility).items()}
+    return {
+        **told,
+        "stop_ms": figures(stops),
+        **{f"{robot}_at_rest_ms": figures(each) for robot, each in rests.items()},
+        "home_mm": figures(1e3 * np.array(ways)),
+        "home_force_N": figures(strains),
+        "violations": violations,
+    }
 
 
 def stop(folder):
     told = {}
     with dry_lab(folder) as lab, browser() as chromium, server(folder) as found:
-        for place, rig in (("simulation", None), ("dry_lab", lab.NAME)):
+        for place, rig in (("simulation", None), ("dry_lab", lab.name)):
             page = chromium.page(found.address)
             lab.ready()
             name = page.launch("docking", "table1", {} if rig else LONG_RUN, rig)
@@ -237,11 +312,13 @@ def scrub(folder):
     }
 
 
+PARTS = {each.__name__: each for each in (operator, stop, payload, attack, watch, kill, scrub)}
+
+
 def main():
-    for part in sys.argv[1:] or ["operator", "stop", "attack", "watch", "kill", "scrub"]:
+    for part in sys.argv[1:] or PARTS:
         with tempfile.TemporaryDirectory() as folder:
-            parts = {"operator": operator, "stop": stop, "attack": attack, "watch": watch, "kill": kill, "scrub": scrub}
-            told = parts[part](Path(folder))
+            told = PARTS[part](Path(folder))
         print(json.dumps({"part": part, "load": os.getloadavg()[0], **told}), flush=True)
 
 

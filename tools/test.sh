@@ -13,7 +13,7 @@ LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_p
     tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
     tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py
-    tests/e2e/test_cockpit_maps.py"
+    tests/e2e/test_cockpit_maps.py tests/e2e/test_cockpit_payload_lab.py"
 WALL="tests/cockpit tests/device tests/host tests/lab tests/live tests/stream tests/contract/test_children.py
     tests/contract/test_devices.py tests/contract/test_facility.py tests/contract/test_neighbours.py tests/contract/test_processes.py
     tests/contract/test_robots.py tests/contract/test_station.py tests/contract/test_strangers.py tests/e2e/test_lab_asks.py"

@@ -23,6 +23,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from hilt import cockpit
 from hilt.cockpit import keys
+from hilt.device import rigfile
 from hilt.lab.dry.facility import running_facility
 from hilt.live import mailbox
 from tests.e2e.lab import RIG, patient_rig
@@ -295,35 +296,39 @@ def quick(stops):
 
 
 class DryLab:
-    """The emulated facility, and its rig file in a folder where a cockpit finds it."""
+    """An emulated facility, and its rig file in a folder where a cockpit finds it."""
 
-    NAME = "rigs/dry-lab.toml"
-
-    def __init__(self, facility, folder):
-        self.control = facility.control
-        text = RIG.read_text()
+    def __init__(self, facility, folder, path):
+        self.facility, self.control, self.name = facility, facility.control, f"rigs/{path.name}"
+        text = path.read_text()
         patient = {  # for a busy machine without any rights
-            r'arm = "run"': 'arm = "run"\nrealtime = false\nmissed = 100\nready = "0.2 s"',
-            r'lateness = "100 ms"': 'lateness = "2 s"',
-            r"patience = 25": "patience = 125",
-            r'stale = "100 ms"': 'stale = "500 ms"',
-            r"port = 59152": f"port = {facility.rig.robot['port']}",
-            r"port = 49152": f"port = {facility.rig.sensor['port']}",
+            'arm = "run"': 'arm = "run"\nrealtime = false\nmissed = 100\nready = "0.2 s"',
+            'lateness = "100 ms"': 'lateness = "2 s"',
+            "patience = 25": "patience = 125",
+            'stale = "100 ms"': 'stale = "500 ms"',
+            **{f"port = {old['port']}": f"port = {new['port']}" for old, new in _devices(rigfile.load(path), facility.rig)},
         }
         for old, new in patient.items():
             assert old in text, old
             text = text.replace(old, new)
         (folder / "rigs").mkdir()
-        (folder / self.NAME).write_text(text)
+        (folder / self.name).write_text(text)
 
     def ready(self):
-        """Before a run: as after a restart, and watched by the robot's judge."""
+        """Before a run: as after a restart, and watched by the robots' judges."""
         self.control.clear()
         self.control.restart()
         self.control.live(True)
 
 
+def _devices(*rigs):
+    """The tables of all devices of each rig, side by side."""
+    tables = [(rig.robots or {"": rig.robot}, rig.sensors or {"": rig.sensor}) for rig in rigs]
+    return zip(*([*robots.values(), *sensors.values()] for robots, sensors in tables), strict=True)
+
+
 @contextmanager
-def dry_lab(folder):
-    with running_facility(patient_rig()) as facility:
-        yield DryLab(facility, folder)
+def dry_lab(folder, rig=None, path=RIG, diary=None):
+    """`rig` is that of `path`, patient with a busy machine."""
+    with running_facility(rig or patient_rig(), diary=diary) as facility:
+        yield DryLab(facility, folder, path)

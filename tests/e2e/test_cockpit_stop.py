@@ -24,7 +24,7 @@ def test_stop_on_the_dry_lab(cockpit):
     chromium, found, lab = cockpit
     page = chromium.page(found.address)
     lab.ready()
-    page.launch("docking", "table1", rig=lab.NAME)
+    page.launch("docking", "table1", rig=lab.name)
     page.take()
     for trial in range(TRIALS):
         if trial:
