@@ -18,6 +18,7 @@ DIVERGED_ENERGY = 1.0 - 1.0 / DIVERGED_SPEED**2  # as a fraction of the energy a
 
 # What stopped a run, by the prefix of the fault's name; every other fault is a limit of that name.
 _STOPPED_BY = {
+    "other-robot": "the other robot",
     "robot": "the robot",
     "sensor": "the force sensor",
     "device": "a device",
@@ -96,10 +97,10 @@ def of(result: Any) -> Verdict:
     system = result.system
     judged = Verdict("not judged", "Not judged: this system has no goal.") if system.judge is None else system.judge(result)
     if judged.kind == "diverged":
-        stopped = f" It was {_stopped(result.fault)}." if result.fault is not None else ""
+        stopped = f" It was {_stopped(result)}." if result.fault is not None else ""
         return Verdict("diverged", judged.sentence + stopped, judged.figures)
     if result.fault is not None:
-        text = _stopped(result.fault)
+        text = _stopped(result)
         return Verdict("stopped", f"{text[0].upper()}{text[1:]}.", judged.figures)
     if _cut_short(result):
         t = float(result.rows["t"][-1])
@@ -107,10 +108,14 @@ def of(result: Any) -> Verdict:
     return judged
 
 
-def _stopped(fault: Fault) -> str:
+def _stopped(result: Any) -> str:
+    fault: Fault = result.fault
     begin = next((name for name in _STOPPED_BY if fault.name == name or fault.name.startswith(f"{name}-")), "")
     by = _STOPPED_BY[begin] if begin else f"its {fault.name} limit"
     what = fault.sentence.partition(": ")[2].partition("; ")[0]
+    if begin == "other-robot":  # what it has said itself, if it could
+        said = next((note for note in getattr(result, "notes", None) or () if note.startswith("robot ")), what)
+        what = said.partition("; ")[0]
     return f"stopped by {by} at t = {fault.t:.4g} s" + (f": {what}" if what else "")
 
 
