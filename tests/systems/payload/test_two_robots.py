@@ -106,6 +106,10 @@ REFUSED = {
     ): r"operator\.close_at is 2\.0, but on devices the hand stays",
     ("operator.release_at=20 s",): r"operator\.release_at is 20\.0, but on devices the hand stays closed",
     ("operator.kind=hand", "link.delay=0.1 s"): r"operator\.kind is hand, but on devices there is no master device",
+    (
+        "operator.kind=live",
+        "operator.shaper=0.1 s",
+    ): r"a live operator of 0\.022 m/s needs 0\.143 s to stay .* set operator\.shaper = '0\.15 s'",
 }
 
 
@@ -114,6 +118,21 @@ def test_what_no_device_can_do_is_refused(settings):
     _, values, _ = job.find("payload", "hils-2", [*RIG.settings("payload"), *settings])
     with pytest.raises(InputError, match=REFUSED[settings]):
         PAYLOAD.pairing(values)
+
+
+def test_a_joystick_that_jumps_from_end_to_end_stays_within_the_arms_acceleration():
+    """All axes at once and back, every 0.3 s: what is asked keeps the limit; smoothed over half the time it does not."""
+    most = {}
+    for shaper in (0.15, 0.075):
+        values, bench = bench_with("operator.kind=live", "operator.start=0 s", f"operator.shaper={shaper} s", "link.delay=0 s")
+        sig, kind = bench.row[0], PAYLOAD.kinds(values)["operator"]
+        asked = []
+        for k in range(1000):
+            sig["t"], sig["joystick"][:3] = 0.004 * k, 1.0 if (k // 75) % 2 else -1.0
+            kind.step(sig, bench.x[0]["operator"], bench.p[0]["operator"], 0.004)
+            asked.append(sig["v_r"].copy())
+        most[shaper] = np.linalg.norm(np.diff(asked, axis=0), axis=1).max() / 0.004
+    assert 0.9 < most[0.15] <= RIG.limits.acceleration < most[0.075]
 
 
 def test_a_robot_carries_one_hand():

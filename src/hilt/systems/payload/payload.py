@@ -22,6 +22,7 @@ from hilt.core.system import Live, System
 from hilt.dynamics.body import Body, Integrator, SimulatedBody
 from hilt.dynamics.rotation import ROTATION
 from hilt.dynamics.translation import TRANSLATION
+from hilt.maths.quintic import PEAK_SPEED
 from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.joystick import JOYSTICK
@@ -212,7 +213,22 @@ class Payload(Scenario):
         for key, value, refused, why in wrong:
             if refused:
                 raise InputError(f"{key} is {value}, but on devices {why}", key)
+        self._check_jolts()
         return self.pairing
+
+    def _check_jolts(self) -> None:
+        """A joystick jumps from end to end on all axes, a step from rest: no robot takes either unless it is smoothed."""
+        operator, most = self.operator, self.limits.acceleration
+        jump = {"live": 2.0 * math.sqrt(3.0), "step": 1.0}.get(operator.kind, 0.0) * operator.speed
+        least = PEAK_SPEED * jump / most
+        if operator.shaper < least:
+            raise InputError(
+                f"operator.shaper is {operator.shaper:g} s, but on devices a {operator.kind} operator "
+                f"of {operator.speed:g} m/s needs {least:.3g} s to stay within limits.acceleration of {most:g} m/s²; "
+                f"set operator.shaper = '{math.ceil(1e2 * least) / 1e2:g} s', or lower operator.speed",
+                "operator.shaper",
+                "operator.speed",
+            )
 
     @property
     def gripped(self) -> bool:
