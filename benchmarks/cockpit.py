@@ -93,7 +93,7 @@ def payload(folder):
     rig, light = rigfile.find("dry-lab-payload"), {**HANDS, "link.delay": "1 s", "payload.mass": "500 kg"}
     stops, rests, strains, ways = [], {"table": [], "arm": []}, [], []
     with (
-        dry_lab(folder, payload_rig(), rig, folder / "log.csv") as lab,
+        dry_lab(folder, payload_rig(), rig, folder / "log.csv", realtime=True) as lab,
         browser() as chromium,
         server(folder) as found,
     ):

@@ -26,7 +26,7 @@ from hilt.cockpit import keys
 from hilt.device import rigfile
 from hilt.lab.dry.facility import running_facility
 from hilt.live import mailbox
-from tests.e2e.lab import RIG, patient_rig
+from tests.e2e.lab import RIG, hurry, patient_rig
 
 CHROMIUM = shutil.which("chromium")
 BUILT = (Path(cockpit.__file__).parent / "static" / "index.html").is_file()
@@ -298,11 +298,11 @@ def quick(stops):
 class DryLab:
     """An emulated facility, and its rig file in a folder where a cockpit finds it."""
 
-    def __init__(self, facility, folder, path):
+    def __init__(self, facility, folder, path, realtime):
         self.facility, self.control, self.name = facility, facility.control, f"rigs/{path.name}"
         text = path.read_text()
         patient = {  # for a busy machine without any rights
-            'arm = "run"': 'arm = "run"\nrealtime = false\nmissed = 100\nready = "0.2 s"',
+            'arm = "run"': f'arm = "run"\nrealtime = {str(realtime).lower()}\nmissed = 100\nready = "0.2 s"',
             'lateness = "100 ms"': 'lateness = "2 s"',
             "patience = 25": "patience = 125",
             'stale = "100 ms"': 'stale = "500 ms"',
@@ -328,7 +328,9 @@ def _devices(*rigs):
 
 
 @contextmanager
-def dry_lab(folder, rig=None, path=RIG, diary=None):
-    """`rig` is that of `path`, patient with a busy machine."""
+def dry_lab(folder, rig=None, path=RIG, diary=None, realtime=False):
+    """`rig` is that of `path`, patient with a busy machine. `realtime`: loop and devices come first, where the host permits."""
     with running_facility(rig or patient_rig(), diary=diary) as facility:
-        yield DryLab(facility, folder, path)
+        if realtime:
+            hurry(facility)
+        yield DryLab(facility, folder, path, realtime)

@@ -44,7 +44,8 @@ GAMEPAD = """push => { navigator.getGamepads = () => push === null ? [] :
 def cockpit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cockpit")
     rig, diary = rigfile.find("dry-lab-payload"), folder / "log.csv"
-    with dry_lab(folder, payload_rig(), rig, diary) as lab, browser() as chromium, server(folder) as found:
+    # Four emulated devices and two loops beside a browser: without priority two cores are too few for cycles of 4 ms.
+    with dry_lab(folder, payload_rig(), rig, diary, realtime=True) as lab, browser() as chromium, server(folder) as found:
         yield chromium, found, lab
 
 

@@ -217,7 +217,8 @@ def draw(values: Payload) -> Drawing:
     if on_robots:
         floor = flange[2] - BELOW
     figures.floor_p = (start[0], start[1], floor)
-    figures.floor = scene.node("floor", "floor", "static", "ground", box((3.4, 3.0, 0.02), (0.0, 0.0, -0.01)))
+    room = (4.4, -0.5) if on_robots else (3.4, 0.0)  # the table's robot stands further back
+    figures.floor = scene.node("floor", "floor", "static", "ground", box((room[0], 3.0, 0.02), (room[1], 0.0, -0.01)))
     for i, stand in enumerate(stands(arm.jointed, hands)):
         pack_slave_arm(figures.arm[i], arm.jointed, stand)
         name = f" {i + 1}" if arm.count == 2 else ""
@@ -277,6 +278,8 @@ def _views(scene: Scene, values: Payload, start: np.ndarray, floor: float) -> No
     two = values.arm.count == 2
     beside = middle + np.array((0.0, 0.0 if two else -0.4, 0.0))
     span = (3.0 if two else 2.4) + float(np.abs(way).max())
+    if values.arm.model == "robot" and not values.bilateral_mode:
+        middle, beside, span = middle - (0.6, 0.0, 0.0), beside - (0.6, 0.0, 0.0), span + 0.4
     low = 0.5 * (start[2] + 0.6 + floor)
     if values.bilateral_mode:  # a hand's way is short
         scene.look("top", middle, (0.0, 0.0, 1.0), 0.9, (0.0, 1.0, 0.0))
