@@ -2,6 +2,9 @@
 
 Nothing is divided: the clock is sent the pose of the mock-up, the other robot that of the hand which holds it. The loop gets
 both measured motions and both wrenches; what acts between the tools is real, and only the sensors know it.
+
+They drive home on one path: at each share of its way the clock takes the other robot along to the same share of its own, so
+that what holds on to both is not strained.
 """
 
 from typing import Any
@@ -9,13 +12,21 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled import jit
+from hilt.core.faults import InputError
 from hilt.core.pairing import Joined
 from hilt.core.signals import POSE
+from hilt.core.system import Bench
+from hilt.device import path
+from hilt.device.live_rig import STOP_TIME, check_home
 from hilt.device.paired_rig import PairedRig, advanced
+from hilt.device.path import Path
 from hilt.device.protocol import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.device.two_sensors import TwoSensors
+from hilt.loop import Overseer
 from hilt.maths import spatial
+
+SETTLE = 0.2  # [s] at the end of the way home, in which the other robot arrives
 
 
 @jit
@@ -32,6 +43,7 @@ class JoinedRig(PairedRig):
         self._command, self._measured = pairing.command, pairing.measured
         self._felt, self._felt_by_other = pairing.sensors[pairing.clock], pairing.sensors[pairing.other]
         self._another = file.with_second_sensor
+        self._taken_along, self._progress, self._reached = np.zeros(1, POSE), np.zeros(1), 0.0
         self._hand = np.zeros(1, POSE)[0]
         self._hand["q"][0] = self._partner.seen["X"]["q"][0] = 1.0
         brought_forward(self._partner.seen, 0.0, self._hand)  # compile now: the first packet must be answered in time
@@ -58,7 +70,7 @@ class JoinedRig(PairedRig):
         row[velocity][0], row[turn][0] = seen["V"]["v"], seen["V"]["w"]
 
     def _feel(self, row: np.ndarray) -> None:
-        if not self._together:
+        if self._alone:
             super()._feel(row)
             return
         row[self._felt][0] = self._wrench
@@ -66,9 +78,39 @@ class JoinedRig(PairedRig):
         row[self._felt_by_other][0] = self._sensor.second
 
     def _divide(self, row: np.ndarray) -> Any:
-        wanted = row[self._command][0]
+        if self._alone:  # on the way home; a clock that stood and goes back by a step does not take the other one back
+            self._reached = max(self._reached, float(self._progress[0]))
+            wanted = path.pose_at(self._taken_along, self._reached)
+        else:
+            wanted = row[self._command][0]
         self._others["p"], self._others["q"] = wanted["p"], wanted["q"]
         return row["X_WB_cmd"][0]
+
+    def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
+        """Both at once, each straight to its start, side by side."""
+        self._begin(bench.row)
+        ends, begin, limits = (self._own.copy(), self._others.copy()), self._partner.place(), self._limits_home()
+        speed = min(speed, self.file.limits.speed)
+
+        def plan(has: Any) -> Path:
+            ways = [(has, ends[0]), (begin, ends[1])]
+            count = max(len(path.straight(*way, self.cycle, self.file.limits, speed)) for way in ways)
+            own, other = (path.straight(*way, self.cycle, self.file.limits, speed, count) for way in ways)
+            still = round(SETTLE / self.cycle)
+            self._taken_along = np.concatenate([np.array([begin], POSE), other, other[-1:].repeat(still)])
+            self._progress, self._reached = np.zeros(1), 0.0
+            return Path(np.concatenate([own, own[-1:].repeat(still)]), limits, boxed=False, progress=self._progress)
+
+        self._partner.arm(begin, limits, self._pairing.later(self._pairing.other), self.cycle, gently=True)
+        self._lead_both(alone=True)
+        try:
+            check_home(self.follow(plan, overseer=overseer))
+        except InputError:
+            self._partner.stop()
+            self._partner.await_rest(STOP_TIME)
+            raise
+        finally:
+            self._together = False
 
     def counters(self) -> dict[str, dict[str, int]]:
         found = super().counters()

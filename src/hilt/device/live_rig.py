@@ -40,6 +40,11 @@ MOMENT = 0.3  # s; trouble shorter than this is ignored: a start, a stall
 STOP_TIME = 5.0  # s after which a soft stop is abandoned: the robot stops by itself when it gets no answers
 
 
+def check_home(fault: Fault | None) -> None:
+    if fault is not None:
+        raise InputError(f"the robot was stopped softly while it returned: {faults.explain(fault.code)}")
+
+
 class LabRig:
     """Real drivers; `open` connects them, `close` disconnects them."""
 
@@ -364,14 +369,17 @@ class LabRig:
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
         """From READY to the start of the bench, straight and gently."""
-        limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], path.packed(self.file.limits, self.cycle)
-        packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to return from outside
+        limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], self._limits_home()
         speed = min(speed, limits.speed)
         fault = self.follow(
             lambda begin: Path(path.straight(begin, end, self.cycle, limits, speed), packed, boxed=False), overseer=overseer
         )
-        if fault is not None:
-            raise InputError(f"the robot was stopped softly while it returned: {faults.explain(fault.code)}")
+        check_home(fault)
+
+    def _limits_home(self) -> Any:
+        packed = path.packed(self.file.limits, self.cycle)
+        packed["workspace_min"], packed["workspace_max"] = -NEVER, NEVER  # it may have to return from outside
+        return packed
 
     def reset(self) -> None:
         """After a stop: READY again, from the robot's present pose."""

@@ -3,9 +3,9 @@
 What the loop commands and measures of each depends on what they do together: make one relative motion (relative_rig.py), or
 hold on to each other (joined_rig.py). The other robot's measured motion is taken to the clock's cycle with its measured speed.
 
-A fault of either stops both softly, also on the way home, where each has a path of its own: what holds on to both would be torn
-between them. The loop finds the other robot's with its next packet, and the other robot finds the loop's stop with its own next
-packet. If the clock falls silent no set-points come: the other robot waits for them at rest.
+A fault of either stops both softly, also on the way home, where each may have a path of its own. The loop finds the other
+robot's with its next packet, and the other robot finds the loop's stop with its own next packet. If the clock falls silent no
+set-points come: the other robot waits for them at rest.
 """
 
 from abc import ABC, abstractmethod
@@ -102,7 +102,8 @@ class PairedRig(LabRig, ABC):
         super().__init__(file)
         self._pairing = pairing
         self._steady = SteadyClock(self.cycle)
-        self._together = False  # whether the loop moves both; not on the way home
+        self._together = False  # whether the loop moves both
+        self._alone = True  # whether its row has the motion and the force of one robot only: a path's
         self._own, self._others = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._fault = faults.NONE  # of the other robot
 
@@ -160,7 +161,10 @@ class PairedRig(LabRig, ABC):
             raise
         self._go_live(bench, boxed=True, in_time=True)
         self._course.start(self._own)
-        self._together, self._fault = True, faults.NONE
+        self._lead_both(alone=False)
+
+    def _lead_both(self, *, alone: bool) -> None:
+        self._together, self._alone, self._fault = True, alone, faults.NONE
         self._steady.start()
 
     def read(self, row: np.ndarray) -> int:
@@ -180,6 +184,9 @@ class PairedRig(LabRig, ABC):
         age = self._steady.began - float(seen["t"]) if seen["cycles"] else 0.0
         if not seen["cycles"]:  # it has not been heard of since it was armed: it stands
             seen["X"] = seen["sent"] = self._others
+        if self._alone:
+            super()._see(row)
+            return
         self._meet(row, age)
         row["clock_phase"][0] = age % self._partner.cycle
 
@@ -206,7 +213,7 @@ class PairedRig(LabRig, ABC):
 
     def reset(self) -> None:
         """READY again, both: the clock is held while the other robot comes to rest."""
-        together, self._together = self._together, False
+        together, self._together, self._alone = self._together, False, True
         super().reset()
         if together:
             self._partner.await_rest(STOP_TIME)

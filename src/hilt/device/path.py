@@ -103,14 +103,19 @@ class _Tick:
         self._rate = 0.0 if self._ending else self._gain
 
     def _at(self, place: float) -> Any:
-        whole = int(place)
-        share, pose = place - whole, self._poses[whole]
-        if share == 0.0:
-            return pose
-        after, between = self._poses[whole + 1], pose.copy()
-        between["p"] += share * (after["p"] - pose["p"])
-        between["q"] = so3.interpolate(tuple(pose["q"]), tuple(after["q"]), share)
-        return between
+        return pose_at(self._poses, place)
+
+
+def pose_at(poses: np.ndarray, place: float) -> Any:
+    """Between two poses of a path, its start being the first."""
+    whole = int(place)
+    share, pose = place - whole, poses[whole]
+    if share == 0.0:
+        return pose
+    after, between = poses[whole + 1], pose.copy()
+    between["p"] += share * (after["p"] - pose["p"])
+    between["q"] = so3.interpolate(tuple(pose["q"]), tuple(after["q"]), share)
+    return between
 
 
 def _apart(a: Any, b: Any) -> float:
@@ -165,8 +170,8 @@ def warm_up() -> None:
     faults.trip(made.row[0], faults.NONE, -1, 0.0, 0.0)
 
 
-def straight(begin: Any, end: Any, period: float, limits: RigLimits, speed: float) -> np.ndarray:
-    """Poses on a straight line from rest to rest, within a speed [m/s] and a fraction of the other limits."""
+def straight(begin: Any, end: Any, period: float, limits: RigLimits, speed: float, least: int = 1) -> np.ndarray:
+    """At least `least` poses on a straight line from rest to rest, within a speed [m/s] and a fraction of the other limits."""
     way, turn = end["p"] - begin["p"], so3.between(tuple(begin["q"]), tuple(end["q"]))
     length, angle = math.hypot(*way), math.hypot(*turn)
     slowest = max(
@@ -174,7 +179,7 @@ def straight(begin: Any, end: Any, period: float, limits: RigLimits, speed: floa
         math.sqrt(PEAK_ACCELERATION / SHARE * max(length / limits.acceleration, angle / limits.angular_acceleration)),
         math.cbrt(PEAK_JERK / SHARE * length / limits.jerk),
     )
-    poses = np.zeros(max(1, math.ceil(slowest / period)), POSE)
+    poses = np.zeros(max(least, math.ceil(slowest / period)), POSE)
     for k, pose in enumerate(poses, start=1):
         share = quintic(k / len(poses))[0]
         pose["p"] = begin["p"] + share * way

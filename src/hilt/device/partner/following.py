@@ -80,19 +80,20 @@ class Following:
         self._pose["q"][0] = 1.0
         self._later = self._step = self._patience = 0.0
         self._dry = self._known = 0  # cycles without a new set-point of the loop, and those that it has made
-        self._uneven = False
+        self._uneven = self._gently = False
         self.clock = SteadyClock(cycle)
         read_curve(memory.row, 0.0, 1.0, self._pose)
 
-    def bench(self, start: Any, limits: Any, later: float, step: float, patience: float) -> Bench:
-        """From rest at `start`, `later` behind a loop with this step; it stops after `patience` without set-points."""
+    def bench(self, start: Any, limits: Any, later: float, step: float, patience: float, *, gently: bool = False) -> Bench:
+        """From rest at `start`, `later` behind a loop with this step; it stops after `patience` without set-points. `gently`:
+        what comes may be uneven, and is followed within the limits: a robot on its way home waits where it missed an answer."""
         row, p = self._row, np.zeros(1, _PARAMS)
         row[...] = np.zeros(1, ROW)
         row["X_WB_cmd"][0], row["fault_axis"] = start, -1
         self._pose["p"], self._pose["q"] = start["p"], start["q"]
         p["dt"], p[0]["guard"] = self._cycle, limits
         self._later, self._step, self._patience = later, step, patience
-        self._dry, self._known, self._uneven = 0, 0, False
+        self._dry, self._known, self._uneven, self._gently = 0, 0, False, gently
         self.clock.start()
         self._shown[:] = np.zeros(1, SEEN)
         nothing = np.zeros(1)
@@ -108,7 +109,7 @@ class Following:
 
     def _tick(self, row: np.ndarray, *_: Any) -> None:
         found = read_curve(self._memory.row, self.clock.began + self._cycle - self._later, self._step, self._pose)
-        if found != WHOLE or self._uneven:
+        if found != WHOLE or self._uneven or self._gently:
             self._course.resume()
         self._uneven = found != WHOLE
         knots = int(self._memory.row["knots"])

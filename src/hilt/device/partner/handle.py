@@ -8,6 +8,7 @@ import numpy as np
 
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
+from hilt.core.signals import POSE
 from hilt.device.partner.memory import SEEN, Memory
 from hilt.device.rigfile import RigFile
 from hilt.host.asked import Asked
@@ -75,11 +76,17 @@ class SecondRobot:
     def check_start(self, start: Any) -> None:
         self._order("check", start=parts_of(start))
 
-    def arm(self, start: Any, limits: Any, later: float, step: float) -> None:
-        """From here on it follows `push`."""
+    def place(self) -> Any:
+        """Its set-point, at rest."""
+        found, parts = np.zeros(1, POSE)[0], self._order("tell")["sent"]
+        found["p"], found["q"] = parts[:3], parts[3:]
+        return found
+
+    def arm(self, start: Any, limits: Any, later: float, step: float, *, gently: bool = False) -> None:
+        """From here on it follows `push`; `gently` within its limits, however uneven that is, and outside the workspace."""
         self.memory.begin()
         told = {name: np.asarray(limits[name]).tolist() for name in limits.dtype.names}
-        self._order("arm", start=parts_of(start), limits=told, later=later, step=step)
+        self._order("arm", start=parts_of(start), limits=told, later=later, step=step, gently=gently)
         self._armed = clock.now()
 
     def look(self) -> int:

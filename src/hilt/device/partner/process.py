@@ -24,6 +24,7 @@ from hilt.device import path
 from hilt.device.course import check_near
 from hilt.device.live_rig import LabRig
 from hilt.device.partner.following import Following, scaled
+from hilt.device.partner.handle import parts_of
 from hilt.device.partner.memory import Memory
 from hilt.device.path import NoSink
 from hilt.device.protocol import RobotDriver, SensorDriver
@@ -116,10 +117,11 @@ class Partner(LabRig):
         start, limits = pose_from(order["start"]), np.zeros(1, GUARD.params)[0]
         for name in GUARD.params.names or ():
             limits[name] = order["limits"][name]
-        later, step = float(order["later"]), float(order["step"])
+        later, step, gently = float(order["later"]), float(order["step"]), bool(order["gently"])
         self._take_over(lambda: self._check_at(start))
-        bench = self._following.bench(start, scaled(limits, self.cycle, step), later, step, later + self.file.lab.lateness)
-        self._go_live(bench, boxed=True, in_time=True)
+        waits = later + self.file.lab.lateness
+        bench = self._following.bench(start, scaled(limits, self.cycle, step), later, step, waits, gently=gently)
+        self._go_live(bench, boxed=not gently, in_time=not gently)
 
         def run() -> None:
             rights = realtime.take_rights() if self.file.lab.realtime else None
@@ -153,11 +155,20 @@ class Partner(LabRig):
         self._runner.start()
 
     def _do_tell(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Counters, notes and how the last motion ended; its own place while it is held."""
-        here = [float(part) for part in (*self._here["p"], *self._here["q"])]
+        """Counters, notes, how the last motion ended, and its set-point."""
+        sent = np.zeros(1, POSE)[0]
+        if self._robot is not None:
+            self._robot.sent(sent)
         runs = self._runner is not None and self._runner.is_alive()
         said = {} if self._robot is None else self._robot.counters()
-        return {"runs": runs, "said": self._said, "here": here, "counters": said, "notes": self.notes(), **self.clock.counts()}
+        return {
+            "runs": runs,
+            "said": self._said,
+            "sent": parts_of(sent),
+            "counters": said,
+            "notes": self.notes(),
+            **self.clock.counts(),
+        }
 
     def _do_close(self, _: dict[str, Any]) -> None:
         self._memory.row["stop"] = 1
