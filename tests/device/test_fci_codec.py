@@ -18,6 +18,7 @@ PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 FUZZ = int(os.environ.get("HILT_FUZZ", "300" if PLAIN else "5000"))
 COMMAND = struct.Struct("<Q7d7d16d6d2d??7d?")
 STATE = struct.Struct("<Q320fBB41B41BBf")  # 320 numbers, two modes, errors now and at the last reflex, mode, success rate
+ANGLES, POSES = codec.JOINT_POSITION, codec.CARTESIAN_POSITION
 ROUND = 2.0**-23  # of 32 bits, for numbers up to 1; the place is at most 2 m here
 
 
@@ -48,8 +49,9 @@ def test_requests_and_replies_are_the_known_bytes():
     assert codec.connect_request(1, 0xABCD) == bytes.fromhex("00000000 01000000 10000000 0a00 cdab")
     assert codec.connect_reply(1, 0) == bytes.fromhex("00000000 01000000 14000000 0000 0a00 00000000")
     assert codec.status_reply(codec.MOVE, 7, codec.MOTION_STARTED) == bytes.fromhex("01000000 07000000 0d000000 01")
-    move = codec.move_request(7, codec.CARTESIAN_IMPEDANCE)
-    assert struct.unpack("<5I6d", move) == (1, 7, 68, 1, 2, *(10.0, 3.12, 2 * math.pi) * 2)
+    for generator, number in ((codec.JOINT_POSITION, 0), (codec.CARTESIAN_POSITION, 2)):
+        move = codec.move_request(7, codec.CARTESIAN_IMPEDANCE, generator)
+        assert struct.unpack("<5I6d", move) == (1, 7, 68, 1, number, *(10.0, 3.12, 2 * math.pi) * 2)
     assert len(codec.collision_request(1, 20.0, 10.0)) == 12 + 52 * 8
 
 
@@ -57,7 +59,7 @@ def test_what_was_asked_is_read_again_and_never_beyond_its_end():
     for made, read, wanted in (
         (codec.connect_request(3, 5000), codec.read_connect_request, (10, 5000)),
         (codec.connect_reply(3, 1, 9), codec.read_connect_reply, (1, 9)),
-        (codec.move_request(3, 0), codec.read_move_request, (0, 2)),
+        (codec.move_request(3, 0, POSES), codec.read_move_request, (0, 2)),
         (codec.status_reply(1, 3, 8), codec.read_status, 8),
     ):
         buffer = bytearray(made + b"more")
@@ -68,7 +70,7 @@ def test_what_was_asked_is_read_again_and_never_beyond_its_end():
 
 
 def test_a_message_is_taken_only_whole_and_nonsense_is_refused():
-    whole = codec.move_request(1, 0)
+    whole = codec.move_request(1, 0, POSES)
     for size in range(len(whole)):
         assert codec.take_message(bytearray(whole[:size])) == (codec.OK, None)
     assert codec.take_message(bytearray(b"HTTP/1.1 400 Bad Request"))[0] == codec.WRONG_SIZE
@@ -81,10 +83,22 @@ def test_a_command_survives_the_round_trip(p, q, number, finished):
     values = COMMAND.unpack(data)
     assert (values[0], values[39:41], values[27:30]) == (number, (False, finished), tuple(X["p"]))
     read = told()
-    assert codec.decode_command(data, read) == codec.OK
+    assert codec.decode_command(data, POSES, read) == codec.OK
     assert (int(read["message_id"]), bool(read["finished"])) == (number, finished)
     assert read["X"]["p"] == pytest.approx(X["p"], abs=1e-15)
     assert math.hypot(*so3.between(tuple(X["q"]), tuple(read["X"]["q"]))) < 1e-12
+
+
+@given(st.lists(st.floats(-4.0, 4.0), min_size=7, max_size=7), st.integers(0, 2**64 - 1), st.booleans())
+def test_a_command_of_angles_survives_the_round_trip(q, number, finished):
+    """Bit by bit: angles are sent in 64 bits. The pose in it is empty, as in the vendor's client, and is not looked at."""
+    data, read = bytes(codec.OutgoingCommand().write_angles(number, q, finished)), told()
+    values = COMMAND.unpack(data)
+    assert (values[0], list(values[1:8]), values[39:41]) == (number, q, (False, finished))
+    assert not any(values[8:39])
+    assert codec.decode_command(data, ANGLES, read) == codec.OK
+    assert (int(read["message_id"]), bool(read["finished"]), read["q"].tolist()) == (number, finished, q)
+    assert codec.decode_command(data, POSES, read) == codec.NOT_A_POSE
 
 
 @given(PLACES, TURNS, PLACES, TURNS, st.integers(0, 2**64 - 1))
@@ -95,6 +109,8 @@ def test_a_state_survives_the_round_trip(p, q, p_c, q_c, number):
     out.fields["message_id"], out.fields["robot_mode"] = number, codec.MOVING
     out.fields["O_F_ext_hat_K"][0], out.fields["K_F_ext_hat_K"][0] = range(6), range(6, 12)
     out.fields["O_dP_EE_c"][0], out.fields["O_ddP_EE_c"][0] = range(12, 18), range(18, 24)
+    for k, name in enumerate(("q", "q_d", "dq_d", "ddq_d")):
+        out.fields[name][0] = range(24 + 7 * k, 31 + 7 * k)
     out.fields["errors"][0, 3] = out.fields["reflex_reason"][0, 25] = 1
     assert codec.decode_state(bytes(out.data), read) == codec.OK
     assert int(read["message_id"]) == number
@@ -103,11 +119,12 @@ def test_a_state_survives_the_round_trip(p, q, p_c, q_c, number):
         assert math.hypot(*so3.between(so3.normalise(turn), tuple(read[name]["q"]))) < 8 * ROUND
     assert read["base"].tolist() + read["stiffness"].tolist() == list(range(12))
     assert read["twist"].tolist() + read["rate"].tolist() == list(range(12, 24))
+    assert np.concatenate([read[name] for name in ("q", "q_d", "dq_d", "ddq_d")]).tolist() == list(range(24, 52))
     assert codec.reasons_of(read) == ["joint_velocity_violation", "communication_constraints_violation"]
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("field", ["O_T_EE", "tau_J", "accelerometer_bottom"])
+@pytest.mark.parametrize("field", ["O_T_EE", "tau_J", "q_d", "accelerometer_bottom"])
 def test_what_is_no_number_is_refused_and_changes_nothing(field, wrong):
     out, read = codec.OutgoingState(), heard()
     before = read.tobytes()
@@ -128,7 +145,7 @@ def test_what_is_no_pose_or_mode_is_refused():
         change(out.fields)
         assert codec.decode_state(bytes(out.data), heard()) == code
     assert codec.decode_state(bytes(1376), heard()) == codec.WRONG_SIZE
-    assert codec.decode_command(bytes(371), told()) == codec.NOT_A_POSE
+    assert codec.decode_command(bytes(371), POSES, told()) == codec.NOT_A_POSE
 
 
 def test_the_cycle_allocates_no_new_packets():
@@ -161,6 +178,8 @@ def reference_state(data):
         *numbers[12:15],
         *numbers[254:257],
         *numbers[258:270],
+        *numbers[147:161],
+        *numbers[168:182],
         *numbers[215:227],
         *values[321:323],
         values[405],
@@ -168,7 +187,8 @@ def reference_state(data):
 
 
 def shown(read):
-    parts = (read["X_actual"]["p"], read["X_commanded"]["p"], read["twist"], read["rate"], read["base"], read["stiffness"])
+    names = ("twist", "rate", "q", "q_d", "dq_d", "ddq_d", "base", "stiffness")
+    parts = (read["X_actual"]["p"], read["X_commanded"]["p"], *(read[name] for name in names))
     return (
         int(read["message_id"]),
         *np.concatenate(parts).tolist(),
@@ -176,13 +196,13 @@ def shown(read):
     )
 
 
-def reference_command(data):
+def reference_command(data, generator):
     if len(data) != COMMAND.size:
         return codec.WRONG_SIZE
-    matrix = COMMAND.unpack(data)[15:31]
-    if not all(map(math.isfinite, matrix)):
+    numbers = COMMAND.unpack(data)[slice(1, 8) if generator == ANGLES else slice(15, 31)]
+    if not all(map(math.isfinite, numbers)):
         return codec.NOT_A_NUMBER
-    return codec.OK if rotation(matrix) else codec.NOT_A_POSE
+    return codec.OK if generator == ANGLES or rotation(numbers) else codec.NOT_A_POSE
 
 
 def mutated(data, rng):
@@ -197,21 +217,27 @@ def mutated(data, rng):
 def test_any_bytes_are_refused_or_mean_what_they_say():
     """`HILT_FUZZ=1000000` is the whole."""
     rng = random.Random(1)
-    state, command, read, asked, seen = codec.OutgoingState(), codec.OutgoingCommand(), heard(), told(), set()
+    state, command, angles = codec.OutgoingState(), codec.OutgoingCommand(), codec.OutgoingCommand()
+    read, asked, seen = heard(), told(), set()
     for number in range(FUZZ):
         X = pose([rng.uniform(-2, 2) for _ in range(3)], [rng.gauss(0, 1) for _ in range(4)])
         state.place(rng.choice(("O_T_EE", "O_T_EE_c")), X)
         state.fields["message_id"] = number
+        q = [rng.uniform(-3, 3) for _ in range(7)]
+        state.fields[rng.choice(("q", "q_d", "dq_d", "ddq_d"))][0] = q
         data, before = mutated(state.data, rng), read.tobytes()
         code, values = reference_state(data)
         assert codec.decode_state(data, read) == code, data.hex()
         assert read.tobytes() == before if values is None else shown(read) == values
         seen.add(code)
-        data, before = mutated(command.write(number, X, False), rng), asked.tobytes()
-        code = reference_command(data)
-        assert codec.decode_command(data, asked) == code, data.hex()
-        assert code == codec.OK or asked.tobytes() == before
-        message = mutated(codec.move_request(number, 0), rng)
+        for generator, written in ((POSES, command.write(number, X, False)), (ANGLES, angles.write_angles(number, q, False))):
+            data, before = mutated(written, rng), asked.tobytes()
+            code = reference_command(data, generator)
+            assert codec.decode_command(data, generator, asked) == code, data.hex()
+            assert code == codec.OK or asked.tobytes() == before
+            if (code, generator) == (codec.OK, ANGLES):
+                assert asked["q"].tolist() == list(COMMAND.unpack(data)[1:8])
+        message = mutated(codec.move_request(number, 0, POSES), rng)
         found = codec.take_message(rest := bytearray(message))[1]
         assert message == bytes(rest) if found is None else message == codec.message(*found) + bytes(rest)
         for each in (codec.read_connect_request, codec.read_connect_reply, codec.read_move_request, codec.read_status):

@@ -18,7 +18,7 @@ from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import drivers
 from hilt.device.arm import ArmSettings
 from hilt.device.drivers import FciForceRig, FciRig
-from hilt.device.fci import codec, driver, shape
+from hilt.device.fci import codec, motion, shape
 from hilt.device.fci.driver import FOLLOWING, STANDING, FciRobot
 from hilt.device.fci.emulator import LOST_MAX, FciController
 from hilt.device.fci.force import FciForce
@@ -146,7 +146,7 @@ NUMBER = st.floats(-1.0, 1.0)
 def test_whatever_is_asked_no_command_is_beyond_the_bounds_of_the_robot(steps, anew):
     """Jumps of up to 10 mm and 10 mrad in every cycle, then a stop: speed, acceleration and jerk stay within the settings."""
     s = settings()
-    x, bounds, keep = np.zeros(1, shape.MOTION)[0], driver._bounds(s), math.exp(-DT / shape.BLEND)
+    x, bounds, keep = np.zeros(1, shape.MOTION)[0], motion.bounds_of(s), math.exp(-DT / shape.BLEND)
     last, asked, out = frames.identity(), frames.identity(), frames.identity()
     v = w = a = b = np.zeros(3)
     x["anew"] = anew
@@ -174,7 +174,7 @@ def test_whatever_is_asked_no_command_is_beyond_the_bounds_of_the_robot(steps, a
 
 def test_a_motion_within_the_bounds_is_passed_on_as_it_is():
     """± 20 mm at 0.5 Hz, begun gently: 0.2 m/s² and 0.6 m/s³ are far from them."""
-    x, bounds, keep = np.zeros(1, shape.MOTION)[0], driver._bounds(settings()), math.exp(-DT / shape.BLEND)
+    x, bounds, keep = np.zeros(1, shape.MOTION)[0], motion.bounds_of(settings()), math.exp(-DT / shape.BLEND)
     last, asked, out = frames.identity(), frames.identity(), frames.identity()
     for k in range(3000):
         asked["p"][0] = 0.01 * (1 - math.cos(math.pi * k * DT))
@@ -188,7 +188,7 @@ def test_a_start_at_speed_is_made_up_for():
 
     In cycles a ramp of speed is a staircase: half a cycle's way less.
     """
-    x, bounds, keep = np.zeros(1, shape.MOTION)[0], driver._bounds(settings()), math.exp(-DT / shape.BLEND)
+    x, bounds, keep = np.zeros(1, shape.MOTION)[0], motion.bounds_of(settings()), math.exp(-DT / shape.BLEND)
     last, asked, out = frames.identity(), frames.identity(), frames.identity()
     behind = []
     for _ in range(3000):
@@ -232,7 +232,8 @@ def test_what_is_no_pose_is_not_sent():
 def test_a_command_beyond_the_limits_of_the_robot_is_a_reflex_and_a_fault():
     with cell() as (hilt, arm):
         hilt.follow()
-        hilt.driver._bounds["step"] = hilt.driver._bounds["jerk"] = hilt.driver._bounds["acceleration"] = 1e9
+        bounds = hilt.driver._motion.bounds
+        bounds["step"] = bounds["jerk"] = bounds["acceleration"] = 1e9
         soon(lambda: hilt.tick((0.0005, 0.0, 0.0))[0] == faults.ROBOT_PROTECTIVE)  # a command that came late is no reflex
         assert "velocity discontinuity and acceleration discontinuity" in arm.reason
         assert arm._set["p"] == pytest.approx((0.4, 0.1, 0.5))

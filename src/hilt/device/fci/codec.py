@@ -3,8 +3,9 @@
     TCP   4 bytes command, 4 bytes number, 4 bytes size (with this header), payload        requests and their replies
     UDP   state, 1377 bytes, from the robot every millisecond; command, 371 bytes, with the number of the state it answers
 
-Poses are homogeneous matrices, column by column: float32 in a state, float64 in a command. What happens in every cycle is
-compiled and works in buffers that exist already.
+Poses are homogeneous matrices, column by column: float32 in a state, float64 in a command. A command has a pose or angles of the
+joints, as the motion that was asked for takes them. What happens in every cycle is compiled and works in buffers that exist
+already.
 """
 
 import math
@@ -26,10 +27,11 @@ CONNECT, MOVE, STOP_MOVE, SET_COLLISION_BEHAVIOR, AUTOMATIC_ERROR_RECOVERY, GET_
 SUCCESS, MOTION_STARTED, PREEMPTED, NOT_POSSIBLE, INVALID, REFLEX_ABORTED, EMERGENCY_ABORTED = 0, 1, 2, 5, 7, 8, 9  # of a Move
 INCOMPATIBLE = 1  # of a Connect
 JOINT_IMPEDANCE, CARTESIAN_IMPEDANCE = 0, 1  # controllers, in a Move and in a state
-CARTESIAN_POSITION = 2  # motion generator, in a Move
+JOINT_POSITION, CARTESIAN_POSITION = 0, 2  # motion generators, in a Move
 
 # Of a state.
-IDLE_GENERATOR, CARTESIAN_GENERATOR = 0, 3
+IDLE_GENERATOR, JOINT_GENERATOR, CARTESIAN_GENERATOR = 0, 1, 3
+JOINTS = 7
 OTHER_CONTROLLER = 3
 OTHER, IDLE, MOVING, GUIDING, REFLEX, USER_STOPPED, RECOVERING = range(7)
 ERRORS = (
@@ -123,6 +125,7 @@ def _at(name: str) -> int:
 
 _ACTUAL, _COMMANDED, _TWIST, _RATE = map(_at, ("O_T_EE", "O_T_EE_c", "O_dP_EE_c", "O_ddP_EE_c"))
 _BASE, _STIFFNESS = _at("O_F_ext_hat_K"), _at("K_F_ext_hat_K")
+_Q, _Q_D, _DQ_D, _DDQ_D = map(_at, ("q", "q_d", "dq_d", "ddq_d"))
 _FLAGS = 8 + 4 * _COUNT  # where the modes begin
 _MODE = _FLAGS + 2 + 2 * len(ERRORS)
 
@@ -133,6 +136,10 @@ HEARD = record(
     X_commanded=POSE,
     twist=6,  # of the last command, and its rate
     rate=6,
+    q=JOINTS,  # measured; the next three are of the last command
+    q_d=JOINTS,
+    dq_d=JOINTS,
+    ddq_d=JOINTS,
     base=6,  # wrench at the stiffness frame K in the axes of the base; the next one in the axes of K
     stiffness=6,
     generator="i8",
@@ -140,7 +147,7 @@ HEARD = record(
     mode="i8",
     reasons=("u1", (len(ERRORS),)),  # errors now, or what caused the last reflex
 )
-TOLD = record(message_id="u8", X=POSE, finished="i8")
+TOLD = record(message_id="u8", X=POSE, q=JOINTS, finished="i8")
 
 OK, WRONG_SIZE, NOT_A_NUMBER, NOT_A_POSE, UNKNOWN_MODE = 0, 1, 2, 3, 4
 _SQUARE = 1e-3  # by which the columns of a rotation may differ from unit length and right angles
@@ -214,6 +221,9 @@ def _take_state(b, numbers, out):
     for i in range(6):
         out.twist[i], out.rate[i] = numbers[_TWIST + i], numbers[_RATE + i]
         out.base[i], out.stiffness[i] = numbers[_BASE + i], numbers[_STIFFNESS + i]
+    for i in range(JOINTS):
+        out.q[i], out.q_d[i] = numbers[_Q + i], numbers[_Q_D + i]
+        out.dq_d[i], out.ddq_d[i] = numbers[_DQ_D + i], numbers[_DDQ_D + i]
     out.generator, out.controller, out.mode = b[_FLAGS], b[_FLAGS + 1], b[_MODE]
     for i in range(41):
         out.reasons[i] = 1 if b[_FLAGS + 2 + i] or b[_FLAGS + 43 + i] else 0
@@ -227,17 +237,20 @@ def decode_state(data: bytes, out: Any) -> int:
     return int(_take_state(np.frombuffer(data, np.uint8), np.frombuffer(data, "<f4", _COUNT, 8), out))
 
 
-def decode_command(data: bytes, out: Any) -> int:
-    """Take pose, number and end of a command; OK, or a code with `out` unchanged."""
+def decode_command(data: bytes, generator: int, out: Any) -> int:
+    """Take number, end, and pose or angles of a command, as the motion has them; OK, or a code with `out` unchanged."""
     if len(data) != COMMAND.itemsize:
         return WRONG_SIZE
     command = np.frombuffer(data, COMMAND, 1)[0]
-    matrix = np.array(command["O_T_EE_c"])
-    if not np.isfinite(matrix).all():
+    numbers = np.array(command["q_c" if generator == JOINT_POSITION else "O_T_EE_c"])
+    if not np.isfinite(numbers).all():
         return NOT_A_NUMBER
-    if not is_rotation(matrix, 0):
+    if generator == JOINT_POSITION:
+        out["q"] = numbers
+    elif is_rotation(numbers, 0):
+        pose_in(numbers, 0, out["X"])
+    else:
         return NOT_A_POSE
-    pose_in(matrix, 0, out["X"])
     out["message_id"], out["finished"] = command["message_id"], command["motion_generation_finished"] != 0
     return OK
 
@@ -253,8 +266,16 @@ class OutgoingCommand:
     def write(self, message_id: int, X: Any, finished: bool) -> bytearray:
         """The answer to a state: a pose, and whether the motion ends with it."""
         matrix_of(X, self._matrix)
-        self._command["message_id"], self._command["motion_generation_finished"] = message_id, finished
         self._command["O_T_EE_c"][0] = self._matrix
+        return self._end(message_id, finished)
+
+    def write_angles(self, message_id: int, q: Any, finished: bool) -> bytearray:
+        """The same with angles of the joints."""
+        self._command["q_c"][0] = q
+        return self._end(message_id, finished)
+
+    def _end(self, message_id: int, finished: bool) -> bytearray:
+        self._command["message_id"], self._command["motion_generation_finished"] = message_id, finished
         return self.data
 
 
@@ -329,8 +350,8 @@ _MOVE = struct.Struct("<II6d")
 _WIDE = (10.0, 3.12, 2.0 * math.pi)  # [m], [rad], elbow [rad]: deviations that never stop a motion, as the vendor's client asks
 
 
-def move_request(number: int, controller: int) -> bytes:
-    return message(MOVE, number, _MOVE.pack(controller, CARTESIAN_POSITION, *_WIDE, *_WIDE))
+def move_request(number: int, controller: int, generator: int) -> bytes:
+    return message(MOVE, number, _MOVE.pack(controller, generator, *_WIDE, *_WIDE))
 
 
 def read_move_request(payload: bytes) -> tuple[int, int]:

@@ -1,8 +1,9 @@
-"""Driver of a Franka robot: its state is the clock, `wait` returns with it, `send` answers it with a pose.
+"""Driver of a Franka robot: its state is the clock, `wait` returns with it, `send` answers it with a pose or with angles.
 
 Until the first set-point the robot stands by itself and nobody answers it. The first one asks for a motion; once the robot
-says that it runs, every state is answered with a command, and the first of these is the pose that the state gives as commanded.
-`hold` takes the speed down, then ends the motion. Whatever is sent is bounded (shape.py), so that it is no reflex.
+says that it runs, every state is answered with a command, and the first of these is what the state gives as commanded. `hold`
+takes the speed down, then ends the motion. Whatever is sent is bounded, so that it is no reflex: a motion of poses by motion.py,
+one of joint angles by angles.py.
 
 A state shows the command before it: so the driver knows what the robot has really taken. A robot that misses a command goes on
 with its last acceleration. Then the driver begins anew from where the robot says it is, and `Reply.heard` is false.
@@ -17,13 +18,15 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
 from hilt.device.driven import DrivenRobot
-from hilt.device.fci import codec, shape
+from hilt.device.fci import codec
+from hilt.device.fci.angles import AngleMotion
 from hilt.device.fci.link import Link
+from hilt.device.fci.motion import Motion, PoseMotion
 from hilt.device.fci.settings import FciSettings
+from hilt.device.joints import space
 from hilt.device.peer import named
 from hilt.device.protocol import Reply
 from hilt.device.rsi import frames
-from hilt.maths import so3
 
 STANDING, STARTING, FOLLOWING, ENDING = range(4)  # the motion, as the driver knows it
 CONTROLLERS = {"joint": codec.JOINT_IMPEDANCE, "cartesian": codec.CARTESIAN_IMPEDANCE}
@@ -41,8 +44,6 @@ _JUMP_MAX = 10.0  # times step_limit in a cycle; a larger jump of the measured p
 _DRAIN_MAX = 1000
 _START = 2.0  # [s] in which a motion must begin
 _END = 0.5  # [s] in which it must have ended when the connection is closed
-_STILL = np.zeros(6)
-_SAME_PLACE, _SAME_TURN = 1e-7, 3e-7  # [m], [rad]: a command as the state repeats it, in 32 bits, within reach of the arm
 
 
 class FciRobot(DrivenRobot):
@@ -63,16 +64,18 @@ class FciRobot(DrivenRobot):
         self.unheard = 0  # states that show another command than the one sent
         self.state, self._next = np.zeros(1, codec.HEARD)[0], np.zeros(1, codec.HEARD)[0]
         self.seen = -math.inf  # arrival of the newest state
-        self._now, self._wanted, self._here = (frames.identity() for _ in range(3))
+        self._wanted, self._here = frames.identity(), frames.identity()
         self._twist = np.zeros(1, TWIST)[0]
-        self._motion, self._bounds = np.zeros(1, shape.MOTION)[0], _bounds(settings)
-        self._keep = math.exp(-codec.CYCLE / shape.BLEND)
+        frames.warm_up()
+        self.joints = space.of(settings)
+        self._motion: Motion = PoseMotion(settings) if self.joints is None else AngleMotion(settings, self.joints)
+        self._sent = self._motion.sent
         self._link, self._command = Link(), codec.OutgoingCommand()
         self._phase, self._asked, self._move = STANDING, 0.0, 0
-        self._greeted = False  # the motion's first command was sent: the pose that the robot has
+        self._greeted = False  # the motion's first command was sent: the set-point that the robot has
         self._upset = False  # the robot has ended the motion by itself
         self._said: list[str] = []
-        _warm_up(self._bounds)
+        frames.distance(self.state["X_actual"], self._next["X_actual"])  # compiled before the first state
 
     @property
     def strangers(self) -> int:
@@ -84,8 +87,8 @@ class FciRobot(DrivenRobot):
 
     def notes(self) -> list[str]:
         """What the user should know besides the counters."""
-        told = self._link.states.told()
-        return [*self._said, *([f"{told} arrived at the robot's port and were ignored"] if told else [])]
+        told, joints = self._link.states.told(), [] if self.joints is None else self.joints.notes()
+        return [*self._said, *joints, *([f"{told} arrived at the robot's port and were ignored"] if told else [])]
 
     def open(self, address: str, port: int, time_limit: float) -> None:
         """Connect and receive a few states; one sentence if the robot is not there or not ready."""
@@ -94,6 +97,8 @@ class FciRobot(DrivenRobot):
             self._link.connect(address, port, deadline)
             self._meet(address, port, deadline, time_limit)
             self._check_robot()
+            if isinstance(self._motion, AngleMotion):
+                self._motion.joints.check_agrees(self.state["X_actual"], self._motion.told)
             self._set_collisions(deadline)
         except OSError as error:
             self.close()
@@ -116,7 +121,7 @@ class FciRobot(DrivenRobot):
                         f"the robot at {address}:{port} sent no state within {time_limit:g} s; check that nothing keeps UDP "
                         f"packets from port {line.port} of this machine"
                     )
-                if codec.decode_state(data, self._next) == codec.OK:
+                if self._read(data):
                     break
                 self.rejected += 1
             if count and line.peer != sender:
@@ -127,8 +132,15 @@ class FciRobot(DrivenRobot):
             self._keep_state()
         line.settle()
         self._upset = False
-        self._base()
+        self._motion.base(self.state)
         frames.to_world(self._X_WR, self.state["X_actual"], self._X_TB, self._here)
+
+    def _read(self, data: bytes) -> bool:
+        """A state, if it is one."""
+        if codec.decode_state(data, self._next) != codec.OK:
+            return False
+        self._motion.see(self._next)
+        return True
 
     def _keep_state(self) -> None:
         self.state, self._next = self._next, self.state
@@ -152,11 +164,6 @@ class FciRobot(DrivenRobot):
             raise InputError(
                 f"the robot refuses robot.collision_force = {force:g} N and robot.collision_torque = {torque:g} N·m; lower them"
             )
-
-    def _base(self) -> None:
-        """The robot's set-point is what its state gives as commanded, at rest."""
-        frames.copy(self.state["X_commanded"], self._sent)
-        shape.set_out(self._motion, _STILL, _STILL, 0)
 
     # In every cycle
 
@@ -184,7 +191,7 @@ class FciRobot(DrivenRobot):
 
     def _take(self, data: bytes) -> bool:
         """Keep a state if it is newer than the newest."""
-        if codec.decode_state(data, self._next) != codec.OK:
+        if not self._read(data):
             self.rejected += 1
             return False
         cycles = int(self._next["message_id"]) - int(self.state["message_id"])
@@ -211,16 +218,17 @@ class FciRobot(DrivenRobot):
         if self._phase == STARTING:
             return self._begin(runs), False
         if self._phase == FOLLOWING and runs:
-            heard = cycles == 1 and self._was_heard()  # a state that was not read was not answered
+            heard = cycles == 1 and self._motion.was_heard(self.state)  # a state that was not read was not answered
             if not heard:
-                self._begin_anew()
+                self.unheard += 1
+                self._motion.anew(self.state)
             return self._rival(), heard
         if self._phase == FOLLOWING:
             self._upset = True  # somebody else has ended it
         if self._phase == ENDING and runs:
             return faults.NONE, False
         self._phase = STANDING
-        self._base()
+        self._motion.base(self.state)
         while self._link.reply() is not None:  # the end of the motion
             pass
         if self._upset:
@@ -233,16 +241,16 @@ class FciRobot(DrivenRobot):
             reasons = codec.reasons_of(self.state)
             self._said.append(f"the robot {MODES[mode][0]}" + (f": {', '.join(reasons)}" if reasons else ""))
         self._phase, self._upset = STANDING, True
-        self._base()
+        self._motion.base(self.state)
         return faults.ROBOT_WATCHDOG if mode == codec.REFLEX and self.state["reasons"][_LOST] else MODES[mode][1]
 
     def _runs(self) -> bool:
         """Whether the robot is in a motion as the driver asks for it."""
-        return int(self.state["mode"]) == codec.MOVING and int(self.state["generator"]) == codec.CARTESIAN_GENERATOR
+        return int(self.state["mode"]) == codec.MOVING and int(self.state["generator"]) == self._motion.shown
 
     def _begin(self, runs: bool) -> int:
         """Wait for the motion that was asked for, and for its first command."""
-        self._base()
+        self._motion.base(self.state)
         if runs:
             self._phase = FOLLOWING if self._greeted else STARTING
             return faults.NONE
@@ -258,25 +266,13 @@ class FciRobot(DrivenRobot):
             return faults.ROBOT_PROGRAM
         return faults.NONE
 
-    def _was_heard(self) -> bool:
-        taken = self.state["X_commanded"]
-        if frames.distance(self._sent, taken) > _SAME_PLACE:
-            return False
-        turn = so3.between(so3.load(self._sent["q"]), so3.load(taken["q"]))
-        return math.hypot(*turn) <= _SAME_TURN
-
-    def _begin_anew(self) -> None:
-        """The robot is elsewhere than it was sent: go on from there, as it moves there."""
-        self.unheard += 1
-        frames.copy(self.state["X_commanded"], self._sent)
-        shape.set_out(self._motion, self.state["twist"], self.state["rate"], 1)
-
     def _rival(self) -> int:
         # The identity of the robot must be clear before it moves; once it moves, another sender must not be able to stop it.
         return faults.ROBOT_RIVAL if self._link.states.rival is not None and self._phase == STANDING else faults.NONE
 
     def send(self, X_WB_cmd: Any) -> int:
-        """Answer the state: move to this pose, as far as the bounds allow; 0 or a fault code."""
+        """Answer the state: move to this pose, as far as the bounds allow; 0 or a fault code. With one of the joints nothing is
+        sent."""
         if self._answered:
             return faults.ROBOT_LINE
         frames.copy(X_WB_cmd, self._twin)
@@ -286,12 +282,22 @@ class FciRobot(DrivenRobot):
         if self._phase != FOLLOWING:
             return self._ask()
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
-        far, bent = shape.advance(self._motion, self._bounds, self._sent, self._wanted, self._now, self._keep, codec.CYCLE)
+        if code := self._motion.advance(self._wanted):
+            return code
         if not self._reply(finished=False):
             return faults.ROBOT_LINE
-        self.limited += bool(far)
-        self.smoothed += bool(bent)
-        return faults.ROBOT_LIMITED if far else faults.NONE
+        self.limited += self._motion.far
+        self.smoothed += self._motion.bent
+        return faults.ROBOT_LIMITED if self._motion.far else faults.NONE
+
+    def send_joints(self) -> int:
+        """Answer the state with the angles in `joints.next`, a step of a soft stop, as far as the joints' jerk allows; 0 or a
+        fault code."""
+        assert isinstance(self._motion, AngleMotion)
+        if self._answered or self._phase != FOLLOWING:
+            return self.hold()
+        self._motion.brake()
+        return faults.NONE if self._reply(finished=False) else faults.ROBOT_LINE
 
     def _ask(self) -> int:
         """Ask for a motion, or wait for it; one that is about to end is ended first."""
@@ -303,17 +309,19 @@ class FciRobot(DrivenRobot):
         if self._upset:
             return faults.ROBOT_LINE
         self._move, self._asked = self._link.next_number(), clock.now()
-        if not self._link.send(codec.move_request(self._move, CONTROLLERS[self.settings.controller])):
+        controller = CONTROLLERS[self.settings.controller]
+        if not self._link.send(codec.move_request(self._move, controller, self._motion.generator)):
             return faults.ROBOT_LINE
         self._phase, self._greeted = STARTING, False
         return faults.NONE
 
     def _greet(self) -> int:
-        """Answer a motion that has just begun with the pose that the robot has; before it begins there is nothing to answer."""
+        """Answer a motion that has just begun with the set-point that the robot has; before it begins there is nothing to
+        answer."""
         self._answered = True
         if not self._runs():
             return faults.NONE
-        frames.copy(self._sent, self._now)
+        self._motion.repeat()
         self._greeted = self._reply(finished=False)
         return faults.NONE if self._greeted else faults.ROBOT_LINE
 
@@ -326,8 +334,7 @@ class FciRobot(DrivenRobot):
             return faults.NONE
         if self._phase == STARTING:
             return self._greet()
-        rest = bool(shape.slow_down(self._motion, self._bounds, self._sent, self._now, codec.CYCLE))
-        finished = rest or self._phase == ENDING
+        finished = self._motion.slow_down() or self._phase == ENDING
         if not self._reply(finished):
             return faults.ROBOT_LINE
         self._phase = ENDING if finished else FOLLOWING
@@ -348,32 +355,8 @@ class FciRobot(DrivenRobot):
         """One command for each state; it becomes the set-point if it was sent."""
         self._answered = True
         if finished:
-            frames.copy(self._sent, self._now)
-        number = int(self.state["message_id"])
-        if not self._link.states.send(self._command.write(number, self._now, finished)):
+            self._motion.repeat()
+        if not self._link.states.send(self._motion.write(self._command, int(self.state["message_id"]), finished)):
             return False
-        self._sent, self._now = self._now, self._sent
+        self._motion.took()
         return True
-
-
-def _bounds(settings: FciSettings) -> Any:
-    bounds = np.zeros(1, shape.BOUNDS)[0]
-    bounds["step"], bounds["turn"] = settings.step_limit, settings.turn_limit
-    for name in ("acceleration", "jerk", "angular_acceleration", "angular_jerk"):
-        bounds[name] = getattr(settings, name)
-    return bounds
-
-
-def _warm_up(bounds: Any) -> None:
-    """Compile everything before the first state, which must be answered within a cycle."""
-    frames.warm_up()
-    heard, x, X = np.zeros(1, codec.HEARD)[0], np.zeros(1, shape.MOTION)[0], frames.identity()
-    codec.decode_state(bytes(codec.OutgoingState().data), heard)
-    codec.OutgoingCommand().write(0, X, False)
-    shape.set_out(x, _STILL, _STILL, 0)
-    shape.set_out(x, heard["twist"], heard["rate"], 1)
-    shape.advance(x, bounds, X, X, frames.identity(), 1.0, codec.CYCLE)
-    shape.slow_down(x, bounds, X, frames.identity(), codec.CYCLE)
-    frames.distance(heard["X_actual"], heard["X_commanded"])
-    frames.distance(X, heard["X_commanded"])
-    so3.between(so3.load(X["q"]), so3.load(heard["X_commanded"]["q"]))

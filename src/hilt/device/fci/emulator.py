@@ -2,8 +2,9 @@
 
 Every millisecond it sends its state. While a motion runs, a command with the number of the newest state is expected before the
 next one; it is judged by the limits of a Franka Research 3. A command that asks for too much speed, acceleration or jerk is a
-reflex; so are `late_limit` cycles without a command, and until then it goes on with its last acceleration, as a real one does.
-After a reflex it must be recovered (`restart`, or a client's request). It knows Cartesian poses only, and no joints.
+reflex (reflexes.py); so are `late_limit` cycles without a command, and until then it goes on with its last acceleration, as a
+real one does. After a reflex it must be recovered (`restart`, or a client's request). It takes poses of its tool and knows no
+joints, or it takes angles of the joints of its URDF, and a joint beyond its limits is a reflex, too.
 """
 
 import contextlib
@@ -16,19 +17,13 @@ import numpy as np
 
 from hilt.core import clock
 from hilt.device.arm import Arm, ArmSettings
-from hilt.device.fci import codec
-from hilt.device.fci.settings import ACCELERATION, JERK, SPEED, TURN_ACCELERATION, TURN_JERK, TURN_SPEED
+from hilt.device.fci import codec, reflexes
 from hilt.device.peer import PeerPort
 from hilt.device.rtde.server import listen
 from hilt.maths import so3
 
 LOST_MAX = 20  # commands in a row that a real robot does without
-_ROUNDING = 1e-6  # relative
-_LIMITS = (
-    ("velocity_limits_violation", SPEED, TURN_SPEED),
-    ("velocity_discontinuity", ACCELERATION, TURN_ACCELERATION),
-    ("acceleration_discontinuity", JERK, TURN_JERK),
-)
+_OUTSIDE = "joint_motion_generator_position_limits_violation"
 
 Wrench = Callable[[], tuple[Any, Any]]
 
@@ -70,11 +65,16 @@ class FciController(Arm):
         self._motion = 0  # number of the request that began the motion; 0 for none
         self._controller = codec.OTHER_CONTROLLER
         self._reasons: set[str] = set()
-        self._rates = np.zeros((2, 6))  # velocity and acceleration of the set-point, translation and turn
+        self._reflexes = reflexes.of_poses()
+        self._generator, self._shown = codec.CARTESIAN_POSITION, codec.CARTESIAN_GENERATOR
         self._wrench = wrench
-        codec.decode_command(bytes(codec.COMMAND.itemsize), self._told)  # compiled before the first one arrives
+        codec.decode_command(bytes(codec.COMMAND.itemsize), self._generator, self._told)  # compiled before the first one arrives
         codec.pose_in(np.eye(4).ravel(), 0, self._told["X"])
         super().__init__(settings)
+        if self.joints is not None:
+            self._reflexes = reflexes.of_joints(self.joints.speed_limits)
+            self._generator, self._shown = codec.JOINT_POSITION, codec.JOINT_GENERATOR
+            self._angles = np.array(self.joints.actual(self._set))  # measured
 
     @property
     def stamp(self) -> int:
@@ -196,7 +196,7 @@ class FciController(Arm):
 
     def _begin_motion(self, number: int, controller: int, generator: int) -> None:
         possible = not (self.reason or self._motion or self.user_stop or self.guiding)
-        known = controller in (codec.JOINT_IMPEDANCE, codec.CARTESIAN_IMPEDANCE) and generator == codec.CARTESIAN_POSITION
+        known = controller in (codec.JOINT_IMPEDANCE, codec.CARTESIAN_IMPEDANCE) and generator == self._generator
         if not (possible and known):
             self._say(codec.status_reply(codec.MOVE, number, codec.NOT_POSSIBLE if known else codec.INVALID))
             return
@@ -207,14 +207,14 @@ class FciController(Arm):
 
     def _begin(self) -> None:
         super()._begin()
-        self._rates[...] = 0.0
+        self._reflexes.begin()
 
     def _end_motion(self, status: int) -> None:
         """Tell the client how it has ended; the next one begins from rest."""
         self._say(codec.status_reply(codec.MOVE, self._motion, status))
         self._motion, self._controller = 0, codec.OTHER_CONTROLLER
         self.ended += status == codec.SUCCESS
-        self._rates[...] = 0.0
+        self._reflexes.begin()
         self._late_in_a_row = 0
 
     # Reflexes
@@ -245,7 +245,7 @@ class FciController(Arm):
                 break
             if self.disconnect:
                 continue
-            code = codec.decode_command(data, self._told)
+            code = codec.decode_command(data, self._generator, self._told)
             if code != codec.OK or int(self._told["message_id"]) != self._number or heard or not self._motion:
                 self.refused += 1
                 continue
@@ -257,31 +257,30 @@ class FciController(Arm):
             self._miss(due)
 
     def _hear(self, due: float) -> None:
-        self._next["p"], self._next["q"] = self._told["X"]["p"], self._told["X"]["q"]
         if self.user_stop:
             self._halt("the user stop is pressed")
             return
-        if wrong := self._too_much():
-            said = " and ".join(error.replace("_", " ") for error in wrong)
-            self._reflex({f"cartesian_motion_generator_{error}" for error in wrong}, f"{said} at state {self._number}")
+        if wrong := self._reflexes.judge(self._step(), self.settings.cycle):
+            said = " and ".join(error.partition("generator_")[2].replace("_", " ") for error in wrong)
+            self._reflex(set(wrong), f"{said} at state {self._number}")
             return
+        if self.joints is None:
+            self._next["p"], self._next["q"] = self._told["X"]["p"], self._told["X"]["q"]
+        elif why := self.joints.outside(self._told["q"]):
+            self._reflex({_OUTSIDE}, why)
+            return
+        else:
+            self.joints.take(self._told["q"], self._next)
         self._follow(self._next, due, 1)
         if self._motion and self._told["finished"]:
             self._end_motion(codec.SUCCESS)
 
-    def _too_much(self) -> list[str]:
-        """Which limits the command exceeds; its velocity and acceleration are kept."""
-        dt = self.settings.cycle
-        turn = so3.between(tuple(self._set["q"].tolist()), tuple(self._next["q"].tolist()))
-        velocity = np.array([*(self._next["p"] - self._set["p"]), *turn]) / dt
-        acceleration = (velocity - self._rates[0]) / dt
-        jerk = (acceleration - self._rates[1]) / dt
-        self._rates[0], self._rates[1] = velocity, acceleration
-        return [
-            error
-            for rate, (error, most, most_turn) in zip((velocity, acceleration, jerk), _LIMITS, strict=True)
-            if max(np.linalg.norm(rate[:3]) / most, np.linalg.norm(rate[3:]) / most_turn) > 1.0 + _ROUNDING
-        ]
+    def _step(self) -> Any:
+        """Of the command, from the set-point."""
+        if self.joints is not None:
+            return self._told["q"] - self.joints.target
+        turn = so3.between(tuple(self._set["q"].tolist()), tuple(self._told["X"]["q"].tolist()))
+        return np.array([*(self._told["X"]["p"] - self._set["p"]), *turn])
 
     def _miss(self, due: float = 0.0) -> None:
         """A cycle without a command: go on with the last acceleration, for a while."""
@@ -292,11 +291,17 @@ class FciController(Arm):
         if self._late_in_a_row >= self.settings.late_limit:
             self._reflex({"communication_constraints_violation"}, f"{self._late_in_a_row} commands in a row were lost")
             return
-        dt = self.settings.cycle
-        self._rates[0] += dt * self._rates[1]
-        self._set["p"] += dt * self._rates[0, :3]
-        self._set["q"] = so3.multiply(so3.exp(tuple((dt * self._rates[0, 3:]).tolist())), tuple(self._set["q"].tolist()))
-        self._velocity = self._rates[0, :3].copy()
+        dt, before = self.settings.cycle, self._set["p"].copy()
+        step = self._reflexes.coast(dt)
+        if self.joints is None:
+            self._set["p"] += step[:3]
+            self._set["q"] = so3.multiply(so3.exp(tuple(step[3:].tolist())), tuple(self._set["q"].tolist()))
+        elif why := self.joints.outside(self.joints.target + step):
+            self._reflex({_OUTSIDE}, why)
+            return
+        else:
+            self.joints.take(self.joints.target + step, self._set)
+        self._velocity = (self._set["p"] - before) / dt
         self._response.command(self._set, due, due + dt)
 
     # What it shows
@@ -325,9 +330,9 @@ class FciController(Arm):
         turn = tuple(float(part) for part in shown["q"])
         state["O_F_ext_hat_K"][0] = (*f, *tau)
         state["K_F_ext_hat_K"][0] = (*so3.rotate_back(turn, tuple(f)), *so3.rotate_back(turn, tuple(tau)))
-        state["O_dP_EE_c"][0], state["O_ddP_EE_c"][0] = self._rates
+        self._show_rates(state, shown)
         state["message_id"], state["robot_mode"] = self._number, self.mode
-        state["motion_generator_mode"] = codec.CARTESIAN_GENERATOR if self._motion else codec.IDLE_GENERATOR
+        state["motion_generator_mode"] = self._shown if self._motion else codec.IDLE_GENERATOR
         state["controller_mode"] = self._controller
         state["errors"][0] = [name in self.errors for name in codec.ERRORS]
         state["reflex_reason"][0] = [name in self._reasons for name in codec.ERRORS]
@@ -335,3 +340,13 @@ class FciController(Arm):
         self.line.release(clock.now())
         if self._port.opened and not self.disconnect:
             self.line.send(bytes(self._state.data), clock.now(), self._port.send)
+
+    def _show_rates(self, state: Any, shown: Any) -> None:
+        """Of the set-point; with the angles of the joints, if it has some."""
+        if self.joints is None:
+            state["O_dP_EE_c"][0], state["O_ddP_EE_c"][0] = self._reflexes.rates
+            return
+        angles = self.joints.actual(shown)
+        state["q"][0], state["dq"][0], state["q_d"][0] = angles, (angles - self._angles) / self.settings.cycle, self.joints.target
+        state["dq_d"][0], state["ddq_d"][0] = self._reflexes.rates
+        self._angles[:] = angles

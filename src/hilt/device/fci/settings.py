@@ -1,6 +1,6 @@
 """Settings of a Franka robot, and of the wrench that it estimates, in a rig file."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -18,16 +18,28 @@ from hilt.core.units import (
     RadianPerSecond2,
     Second,
 )
-from hilt.device.placed import PlacedRobot
+from hilt.device.fci.codec import JOINTS
+from hilt.device.joints.settings import JointedRobot, JointSettings
 
 # Limits of a Franka Research 3 for the pose of its tool: a command beyond one of them is a reflex of the robot.
 SPEED, ACCELERATION, JERK = 3.0, 9.0, 4500.0  # [m/s], [m/s²], [m/s³]
 TURN_SPEED, TURN_ACCELERATION, TURN_JERK = 2.5, 17.0, 8500.0  # the same in rad
+JOINT_ACCELERATION, JOINT_JERK = 10.0, 5000.0  # [rad/s²], [rad/s³], of every joint; speeds are in its URDF
+_OF_POSES = ("acceleration", "jerk", "angular_acceleration", "angular_jerk")
 
 
-class FciSettings(PlacedRobot):
+class FciJoints(JointSettings):
+    """The arm of a Franka robot. Commands are bounded by these, so that they are no reflex."""
+
+    acceleration: RadianPerSecond2 = Field(default=6.5, gt=0, le=JOINT_ACCELERATION, description="of every joint, at most")
+    jerk: Number = Field(default=3250.0, gt=0, le=JOINT_JERK, description="of every joint, at most, rad/s³")
+
+
+class FciSettings(JointedRobot):
     """What the driver must know about the robot. Its commands are bounded by these, whatever the loop asks for."""
 
+    JOINTS: ClassVar[int] = JOINTS
+    joints: FciJoints | None = Field(default=None, description="the arm, for command = 'joints'")
     step_limit: Metre = Field(gt=0, le=1e-3 * SPEED, description="largest step per cycle")
     turn_limit: Radian = Field(gt=0, le=1e-3 * TURN_SPEED, description="largest turn per cycle")
     acceleration: MetrePerSecond2 = Field(default=6.0, gt=0, le=ACCELERATION, description="of commands")
@@ -43,6 +55,17 @@ class FciSettings(PlacedRobot):
     collision_torque: Positive[NewtonMetre] | None = Field(
         default=None, description="the same for the torque of a joint; both or none"
     )
+
+    @model_validator(mode="after")
+    def _of_the_command(self) -> "FciSettings":
+        given = [name for name in _OF_POSES if name in self.model_fields_set]
+        if self.command == "joints" and given:
+            raise Unfit(
+                f"{given[0]} is given, which bounds commands by poses, but command is 'joints'; give joints.acceleration and "
+                "joints.jerk instead",
+                *given,
+            )
+        return self
 
     @model_validator(mode="after")
     def _both(self) -> "FciSettings":

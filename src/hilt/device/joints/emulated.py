@@ -48,19 +48,32 @@ class EmulatedJoints:
         self._measured.find(X_RT, self._measured.last)
         return self._measured.last
 
+    @property
+    def speed_limits(self) -> Any:
+        return self._set.speed_limits
+
+    def outside(self, angles: Any) -> str:
+        """Which joint is sent beyond its limits, in words; nothing if none is."""
+        out = (angles < self._set.lower) | (angles > self._set.upper)
+        joint = int(np.argmax(out))
+        return f"joint {joint + 1} is sent to {angles[joint]:.4g} rad, beyond its limits" if out.any() else ""
+
     def hear(self, q: Any, cycles: int, X_RT: Any) -> str:
         """Take angles as the set-point, `cycles` after the last ones, and write the tool's pose; why not, or nothing."""
         angles = np.asarray(q, float)
         if not np.isfinite(angles).all():
             return "angles that are no numbers"
         fast = np.abs(angles - self._set.last) / (self._cycle * cycles)
-        over, out = fast > self._set.speed_limits * _ROUNDED, (angles < self._set.lower) | (angles > self._set.upper)
-        if out.any():
-            joint = int(np.argmax(out))
-            return f"joint {joint + 1} is sent to {angles[joint]:.4g} rad, beyond its limits"
+        over = fast > self._set.speed_limits * _ROUNDED
+        if why := self.outside(angles):
+            return why
         if over.any():
             joint = int(np.argmax(over))
             return f"joint {joint + 1} is sent at {fast[joint]:.3g} rad/s, beyond {self._set.speed_limits[joint]:.3g} rad/s"
+        self.take(angles, X_RT)
+        return ""
+
+    def take(self, angles: Any, X_RT: Any) -> None:
+        """These angles are the set-point; write the tool's pose."""
         self._set.start(angles)
         self._set.pose(angles, X_RT)
-        return ""

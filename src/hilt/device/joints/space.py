@@ -10,7 +10,8 @@ and one of seven joints takes the shortest way. A set-point is refused with a fa
 
 T is the time of a soft stop from q̇: all joints slow down together, evenly, as gently as the rig file says for the tool and as
 the joints can. The way of the stop is q̇ T/2, so an arm that has passed the check can always be stopped within its limits. The
-stop itself needs no inverse kinematics, so it also works beside a singular posture.
+stop itself needs no inverse kinematics, so it also works beside a singular posture. An arm whose jerk is bounded coasts before
+it slows down: its way is longer by q̇ times that time, and q̇ may still grow by half of it times q̈.
 """
 
 import math
@@ -45,6 +46,7 @@ PARAMS = record(
     singular="f8",
     deceleration="f8",
     angular_deceleration="f8",
+    coasts="f8",  # [s]
 )
 STATE = record(
     work=CHAIN_WORK,
@@ -52,6 +54,7 @@ STATE = record(
     last_speed=MOST,
     next=MOST,
     speed=MOST,
+    coasting=MOST,
     sigma="f8",
     axis="i8",
     value="f8",
@@ -92,9 +95,10 @@ def judge(x, p, dt):
         change = (x.speed[i] - x.last_speed[i]) / dt
         if abs(change) > p.acceleration * ROUNDED:
             return _say(x, faults.JOINT_ACCELERATION, i, change, math.copysign(p.acceleration, change))
-    half = 0.5 * _stop_time(x, p, x.speed)
+        x.coasting[i] = x.speed[i] + 0.5 * p.coasts * change
+    half = 0.5 * _stop_time(x, p, x.coasting)
     for i in range(n):
-        end = x.next[i] + half * x.speed[i]
+        end = x.next[i] + (p.coasts + half) * x.coasting[i]
         if end < p.lower[i]:
             return _say(x, faults.JOINT_LIMIT, i, end, p.lower[i])
         if end > p.upper[i]:
@@ -108,13 +112,26 @@ def judge(x, p, dt):
 
 
 @jit_apart
-def next_angles(x, p, X, dt):
-    """Angles for a pose of the tool, from the last ones, into x.next: 0 or a fault code."""
+def aim(x, p, X):
+    """Angles for a pose of the tool, from the last ones, into x.next, unjudged: 0 or a fault code."""
     for i in range(p.chain.joints):
         x.next[i] = x.last[i]
     left = reach(x.work, p.chain, x.next, vec.load(X.p), so3.load(X.q), _ZERO, _IDENTITY, EXACT, ITERATIONS)
-    if not left <= EXACT:
-        return _say(x, faults.JOINT_REACH, -1, left, EXACT)
+    return faults.NONE if left <= EXACT else _say(x, faults.JOINT_REACH, -1, left, EXACT)
+
+
+@jit_apart
+def next_angles(x, p, X, dt):
+    """The same, judged."""
+    code = aim(x, p, X)
+    return code if code else judge(x, p, dt)
+
+
+@jit_apart
+def judge_next(x, p, dt):
+    """Judge angles that were changed after `aim`."""
+    chain.forward(x.work, p.chain, x.next, _ZERO, _IDENTITY)
+    chain.jacobian(x.work, p.chain)
     return judge(x, p, dt)
 
 
@@ -190,6 +207,10 @@ class JointSpace:
         self.find(self._here)
         self.slow_down()
         self.start(self.settings.posture)
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing has been judged yet."""
         self._x["least_sigma"] = self._x["least_room"] = NEVER
 
     def notes(self) -> list[str]:
@@ -228,6 +249,10 @@ class JointSpace:
         """How gently a soft stop slows down the tool."""
         self._p["deceleration"], self._p["angular_deceleration"] = deceleration, angular_deceleration
 
+    def coast(self, duration: float) -> None:
+        """How long the arm goes on before a stop slows it down [s], where its jerk is bounded."""
+        self._p["coasts"] = duration
+
     def pose(self, q: Any, X_RT: Any) -> None:
         """Pose of the tool in the robot's base for joint angles."""
         self._angles[: self.joints] = q
@@ -245,6 +270,14 @@ class JointSpace:
     def solve(self, X_RT: Any) -> int:
         """Write the angles to send for a pose of the tool into `next`; 0 or a fault code."""
         return int(next_angles(self._x, self._p, X_RT, self.cycle))
+
+    def aim(self, X_RT: Any) -> int:
+        """The same without judging the angles, for a driver that bends them first; it calls `judge` then."""
+        return int(aim(self._x, self._p, X_RT))
+
+    def judge(self) -> int:
+        """Whether the angles in `next` may be sent after `last`; 0 or a fault code."""
+        return int(judge_next(self._x, self._p, self.cycle))
 
     def slow_down(self) -> bool:
         """Write the next step of a soft stop into `next`; False once the arm is at rest."""
