@@ -141,8 +141,8 @@ KEPT: list[AngleMotion] = []  # compiled once
 
 @given(ANGLES, ANGLES, st.lists(st.floats(-1.0, 1.0), min_size=N, max_size=N), st.floats(0.1, 10.0))
 def test_what_passes_can_be_stopped_within_the_limits_although_the_jerk_is_bounded(where, speeds, pushes, deceleration):
-    """From anywhere, at any speed and acceleration: if the set-point is let through, the soft stop stays within the limits of all
-    joints, none is bent faster than the robot takes it, and the arm comes to rest."""
+    """From anywhere, at any speed and acceleration: if the set-point is let through, the soft stop stays within the limits of
+    all joints, none is bent faster than the robot takes it, and the arm comes to rest."""
     if not KEPT:
         told = settings(joints(singular=1e-6), step_limit=0.003, turn_limit=0.0025)
         KEPT.append(AngleMotion(told, JointSpace(told.joints)))
@@ -223,8 +223,8 @@ def test_a_motion_can_be_begun_again():
 
 
 def test_a_set_point_beyond_a_limit_is_not_sent_and_the_stop_stays_inside():
-    """Turn the flange until its joint would have to pass its limit: the arm stands before it, and no reflex was needed. The stop
-    takes v²/2 of the way, 0.08 rad at full speed, so it must begin earlier than the limit."""
+    """Turn the flange until its joint would have to pass its limit: the arm stands before it, and no reflex was needed. The
+    stop takes v²/2 of the way, 0.08 rad at full speed, so it must begin earlier than the limit."""
     limit, speed = 1.2, 0.4
     with cell() as (hilt, arm):
         space = hilt.driver.joints

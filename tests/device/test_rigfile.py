@@ -97,7 +97,8 @@ def test_a_copy_is_written_beside_ones_own_rig_and_never_into_the_installed_hilt
 
 def test_the_cockpit_offers_the_dry_labs_where_the_folder_has_none_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    others = ["dry-lab-aerial", "dry-lab-franka", "dry-lab-payload", "dry-lab-two", "dry-lab-ur", "dry-lab-ur-joints"]
+    others = ["aerial", "franka", "franka-joints", "payload", "two", "ur", "ur-joints"]
+    others = [f"dry-lab-{name}" for name in others]
     assert [each["path"] for each in desk.rigs()] == ["dry-lab", *others]
     (tmp_path / "rigs").mkdir()
     (tmp_path / "rigs" / "dry-lab.toml").write_bytes(rigfile.find("dry-lab").read_bytes())

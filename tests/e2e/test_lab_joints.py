@@ -1,4 +1,4 @@
-"""Docking on an emulated UR5e that takes joint angles, over real protocols; the robot judges its joints by its own URDF."""
+"""Docking on emulated robots that take joint angles, over real protocols; the robot judges its joints by its own URDF."""
 
 import csv
 
@@ -12,15 +12,15 @@ from hilt.device.rsi import frames
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import live_run, patient_rig
 
-RIG = rigfile.find("dry-lab-ur-joints")
+RIG, FRANKA = rigfile.find("dry-lab-ur-joints"), rigfile.find("dry-lab-franka-joints")
 STOP = 50  # set-points; a stop from 20 mm/s at 1 m/s² takes 20 ms, ten of them
 SHORT = ("frames.gap='15 mm'", "loop.duration='3 s'", "compensate.method=twin")
 
 
-def docked(tmp_path, **robot):
+def docked(tmp_path, rig=RIG, **robot):
     """A run of docking; its result, how the robot judged it, the set-points that it received, and the rig."""
-    file = patient_rig(RIG, missed=500)
-    file = file.model_copy(update={"robot": {**file.robot, "watchdog": 1000, **robot}})
+    file = patient_rig(rig, missed=1000)
+    file = file.model_copy(update={"robot": {**file.robot, **({"watchdog": 1000} if rig is RIG else {}), **robot}})
     diary = tmp_path / "diary.csv"
     with running_facility(file, [SHORT[0]], diary=diary) as facility:
         found = job.find("docking", "table1", [*facility.rig.settings("docking"), *SHORT])
@@ -31,11 +31,13 @@ def docked(tmp_path, **robot):
     return result, judged, np.array(received), file.robot_section
 
 
-def test_docking_on_joint_angles(tmp_path):
-    result, judged, received, robot = docked(tmp_path)
+@pytest.mark.parametrize("rig", [RIG, FRANKA], ids=["ur", "franka"])
+def test_docking_on_joint_angles(tmp_path, rig):
+    result, judged, received, robot = docked(tmp_path, rig)
     assert result.fault is None
     assert judged["violation_count"] == 0, judged["violations"]
-    assert "beyond" not in judged["last_reason"], "the robot has stopped at no limit of a joint"
+    for word in ("beyond", "discontinuity", "violation"):
+        assert word not in judged["last_reason"], "the robot has stopped at no limit of a joint, and by no reflex"
     # Where the angles put the tool, by the robot's own forward kinematics, is where the run meant it to be. The robot's diary
     # begins and ends at rest, and has the soft stop, whose steps are no rows of the run.
     X_RT, places = frames.identity(), []

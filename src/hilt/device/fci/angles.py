@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core import faults
 from hilt.device.fci import codec, joint_shape, shape
 from hilt.device.fci.settings import FciJoints, FciSettings
 from hilt.device.joints.space import JointSpace
@@ -85,15 +84,11 @@ class AngleMotion:
         settings, joints, self._follows = self._settings, self.joints, True
         if self._x["anew"]:  # wherever it is asked to go to: its motion goes on first
             frames.copy(X_RT, self._asked)
-        self.far = bool(
-            frames.correct(self._asked, self._asked, X_RT, settings.step_limit, settings.turn_limit, self._change)
-        )
+        self.far = bool(frames.correct(self._asked, self._asked, X_RT, settings.step_limit, settings.turn_limit, self._change))
         frames.apply(self._asked, self._change, self._asked)
         if code := joints.aim(self._asked):
             return code
-        self.bent = bool(
-            joint_shape.advance(self._x, self._y, self.bounds, joints.last, joints.next, self._keep, codec.CYCLE)
-        )
+        self.bent = bool(joint_shape.advance(self._x, self._y, self.bounds, joints.last, joints.next, self._keep, codec.CYCLE))
         joints.speed[:] = self._x["v"]  # the arm goes on when a command is lost, whatever others believe
         return joints.judge()
 

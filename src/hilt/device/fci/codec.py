@@ -3,8 +3,8 @@
     TCP   4 bytes command, 4 bytes number, 4 bytes size (with this header), payload        requests and their replies
     UDP   state, 1377 bytes, from the robot every millisecond; command, 371 bytes, with the number of the state it answers
 
-Poses are homogeneous matrices, column by column: float32 in a state, float64 in a command. A command has a pose or angles of the
-joints, as the motion that was asked for takes them. What happens in every cycle is compiled and works in buffers that exist
+Poses are homogeneous matrices, column by column: float32 in a state, float64 in a command. A command has a pose or angles of
+the joints, as the motion that was asked for takes them. What happens in every cycle is compiled and works in buffers that exist
 already.
 """
 

@@ -2,8 +2,8 @@
 
 Until the first set-point the robot stands by itself and nobody answers it. The first one asks for a motion; once the robot
 says that it runs, every state is answered with a command, and the first of these is what the state gives as commanded. `hold`
-takes the speed down, then ends the motion. Whatever is sent is bounded, so that it is no reflex: a motion of poses by motion.py,
-one of joint angles by angles.py.
+takes the speed down, then ends the motion. Whatever is sent is bounded, so that it is no reflex: a motion of poses by
+motion.py, one of joint angles by angles.py.
 
 A state shows the command before it: so the driver knows what the robot has really taken. A robot that misses a command goes on
 with its last acceleration. Then the driver begins anew from where the robot says it is, and `Reply.heard` is false.

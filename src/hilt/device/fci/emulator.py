@@ -68,7 +68,9 @@ class FciController(Arm):
         self._reflexes = reflexes.of_poses()
         self._generator, self._shown = codec.CARTESIAN_POSITION, codec.CARTESIAN_GENERATOR
         self._wrench = wrench
-        codec.decode_command(bytes(codec.COMMAND.itemsize), self._generator, self._told)  # compiled before the first one arrives
+        codec.decode_command(
+            bytes(codec.COMMAND.itemsize), self._generator, self._told
+        )  # compiled before the first one arrives
         codec.pose_in(np.eye(4).ravel(), 0, self._told["X"])
         super().__init__(settings)
         if self.joints is not None:
@@ -347,6 +349,10 @@ class FciController(Arm):
             state["O_dP_EE_c"][0], state["O_ddP_EE_c"][0] = self._reflexes.rates
             return
         angles = self.joints.actual(shown)
-        state["q"][0], state["dq"][0], state["q_d"][0] = angles, (angles - self._angles) / self.settings.cycle, self.joints.target
+        state["q"][0], state["dq"][0], state["q_d"][0] = (
+            angles,
+            (angles - self._angles) / self.settings.cycle,
+            self.joints.target,
+        )
         state["dq_d"][0], state["ddq_d"][0] = self._reflexes.rates
         self._angles[:] = angles

@@ -49,7 +49,7 @@ def _approach(x, y, bounds, dt):
 
 @jit
 def advance(x, y, bounds, last, asked, keep, dt):
-    """Change `asked` from the angles asked for after `last` to those to send, with their motion in y; whether they were bent."""
+    """Change `asked`, the angles asked for after `last`, to those to send, with their motion in y; whether they were bent."""
     n, size = bounds.joints, 0.0
     for i in range(n):
         away = last[i] + dt * x.v[i] - asked[i] if x.anew else x.away[i]
