@@ -22,9 +22,9 @@ def own_address():
     return f"127.{49 + (number >> 16) % 100}.{number >> 8 & 255}.{number & 255 or 1}"
 
 
-def run(module, program, address):
+def run(module, program, *arguments):
     """What a client's program prints, as JSON."""
-    command = [python_with(module), "-P", "-c", program, address]
+    command = [python_with(module), "-P", "-c", program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

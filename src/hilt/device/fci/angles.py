@@ -64,11 +64,11 @@ class AngleMotion:
 
     def base(self, state: Any) -> None:
         self._begin(state)
-        joint_shape.set_out(self._x, _STILL, _STILL, 0)
+        joint_shape.set_out(self._x, self.bounds, _STILL, _STILL, 0)
 
     def anew(self, state: Any) -> None:
         self._begin(state)
-        joint_shape.set_out(self._x, state["dq_d"], state["ddq_d"], 1)
+        joint_shape.set_out(self._x, self.bounds, state["dq_d"], state["ddq_d"], 1)
 
     def _begin(self, state: Any) -> None:
         self.joints.start(state["q_d"])
@@ -106,7 +106,7 @@ class AngleMotion:
     def repeat(self) -> None:
         self.joints.next[:] = self.joints.last
         self.far = self.bent = self._follows = False
-        joint_shape.set_out(self._y, _STILL, _STILL, 0)
+        joint_shape.set_out(self._y, self.bounds, _STILL, _STILL, 0)
 
     def write(self, command: codec.OutgoingCommand, number: int, finished: bool) -> bytearray:
         return command.write_angles(number, self.joints.next, finished)

@@ -85,8 +85,9 @@ def brake(x, y, bounds, last, asked, dt):
 
 
 @jit
-def set_out(x, speed, rate, anew):
-    """Begin with speeds and accelerations."""
-    for i in range(len(speed)):
-        x.v[i], x.a[i], x.away[i] = speed[i], rate[i], 0.0
+def set_out(x, bounds, speed, rate, anew):
+    """Begin with speeds and accelerations. None was sent beyond the bounds: a robot that says so differs by its own reckoning,
+    and taking it at its word would be a swing."""
+    for i in range(bounds.joints):
+        x.v[i], x.a[i], x.away[i] = speed[i], min(max(rate[i], -bounds.acceleration), bounds.acceleration), 0.0
     x.anew = anew
