@@ -13,8 +13,8 @@ from hilt.lab import reach
 RIG = rigfile.find("dry-lab-ur-joints")
 
 
-def remarks(**robot):
-    file = rigfile.load(RIG)
+def remarks(rig=RIG, **robot):
+    file = rigfile.load(rig)
     file = file.model_copy(update={"robot": {**file.robot, **robot}})
     system, values, _ = job.find("docking", "table1", file.settings("docking"))
     return {remark.about: remark for remark in reach.check(file, system.set_up(values))}
@@ -29,6 +29,12 @@ def test_an_arm_that_can_follow_and_what_it_keeps():
     assert [remark.fine for remark in found.values()] == [True] * 3
     assert found["singular"].found > found["singular"].needed == 0.05
     assert "with its joints at 179.5, -74.2, 117.9, 136.3, -89.5, -180.0 degrees" in found["reach"].sentence
+
+
+def test_an_arm_of_seven_joints_that_can_follow():
+    found = remarks(rigfile.find("dry-lab-franka-joints"))
+    assert [remark.fine for remark in found.values()] == [True] * 3
+    assert "with its joints at 0.0, -20.0, 0.0, -122.3, 0.0, 102.3, 0.0 degrees" in found["reach"].sentence
 
 
 def test_an_arm_too_far_away_does_not_reach_the_start():
