@@ -261,8 +261,9 @@ def test_what_is_no_pose_and_what_is_out_of_reach_is_not_sent():
         hilt.driver.wait(hilt.X, hilt.V)
         hilt.goal["p"][1] = np.nan
         assert hilt.driver.send(hilt.goal) == faults.ROBOT_NOT_SENDABLE
-        hilt.driver.wait(hilt.X, hilt.V)
         hilt.driver.sent(hilt.goal)
+        hilt.follow()  # what could not be sent was a hold, which ends the motion of a robot at rest
+        hilt.driver.wait(hilt.X, hilt.V)
         hilt.driver._motion._settings = settings(step_limit=0.003).model_copy(update={"step_limit": 10.0})
         hilt.goal["p"][0] += 5.0
         before = len(arm.diary)
