@@ -68,6 +68,7 @@ class AngleMotion:
 
     def anew(self, state: Any) -> None:
         self._begin(state)
+        self.joints.speed[:] = state["dq_d"]
         joint_shape.set_out(self._x, self.bounds, state["dq_d"], state["ddq_d"], 1)
 
     def _begin(self, state: Any) -> None:
