@@ -2,7 +2,7 @@
 
     pose ──► limit of a step ──► inverse kinematics ──► acceleration and jerk of the joints ──► their limits ──► command
 
-Poses of a state are those of its angles by the URDF: what the controller says about its tool is only compared once.
+Measured poses are those of a state's angles by the URDF: what the controller says about its tool is only compared once.
 """
 
 import math
@@ -60,7 +60,6 @@ class AngleMotion:
     def see(self, state: Any) -> None:
         frames.copy(state["X_actual"], self.told)
         self.joints.pose(state["q"], state["X_actual"])
-        self.joints.pose(state["q_d"], state["X_commanded"])
 
     def base(self, state: Any) -> None:
         self._begin(state)
@@ -73,7 +72,7 @@ class AngleMotion:
 
     def _begin(self, state: Any) -> None:
         self.joints.start(state["q_d"])
-        frames.copy(state["X_commanded"], self.sent)
+        self.joints.pose(state["q_d"], self.sent)
         frames.copy(self.sent, self._asked)
 
     def was_heard(self, state: Any) -> bool:
