@@ -27,7 +27,7 @@ from tests.peers import python_with
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
 LONG = 60.0  # [s]
 LOST = "communication_constraints_violation"
-STALLED = 10  # commands that came late
+STALLED = 5  # commands that came late
 PATIENCE = 200  # cycles
 AMPLITUDE, PERIOD, CYCLES = 0.02, 2000, 3000  # ± 20 mm at 0.5 Hz for 3 s
 
@@ -48,9 +48,9 @@ def by_angles(tmp_path):
     return {"command": "joints", "joints": FciJoints(urdf=str(file), base="link0", tip="hand", posture=posture)}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server():
-    """franky-sim in a process of its own."""
+    """franky-sim in a process of its own, a new one for each test: what one has left behind is not the subject of the next."""
     command = [python_with("franky_sim"), "-P", "-m", "franky_sim.run_server", "-s", "mujoco", "--hostname", "127.0.0.1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
@@ -187,16 +187,16 @@ def our_robot(kind=FciController, **changes):
 
 def moved_by_the_vendor(command, generator, **changes):
     """What the vendor's client has seen when it swings our robot by 0.02 m or rad, then asks for a step, and our robot. A
-    client that its host has stalled for 20 ms is stopped for that, by right, and tries again. One that was stalled for t comes
-    back j t³/6 beside the robot, which has gone on with its last acceleration: with j = 0.01 (2π/s)³ and 18 ms that is a jerk
-    of 2400 in one cycle, and of three times as much in the next."""
+    client that its host has stalled for 20 ms is stopped for that, by right, and tries again. One that was stalled for less
+    comes back beside a robot that has gone on with its last acceleration, if only with that of a rounding to 32 bits: 1e-7 rad
+    in a cycle are 0.1 rad/s², which in 9 ms lead 5e-6 rad away, and to be back in one cycle is a jerk of 5000 rad/s³."""
     for _ in range(3):
         with our_robot(**changes) as arm:
             found = run("pylibfranka", MOVE, arm.address[0], command)
         if not found["stopped"] or (LOST not in found["stopped"] and arm.late < STALLED):
             break
     else:
-        pytest.skip("this host was too busy: it stalled the vendor's client for some 20 ms in each of three turns")
+        pytest.skip("this host was too busy: it stalled the vendor's client in each of three turns")
     assert found["stopped"] == ""
     assert found["mode"] == "RobotMode.Idle"
     assert found["after"] == "RobotMode.Idle"
