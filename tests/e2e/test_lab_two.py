@@ -1,6 +1,6 @@
 """Docking on two emulated robots, each a process with its own clock: figures of the contact, faults of either, and the limits.
 
-`HILT_ROBOTS=all` runs the contact with the sensor on the servicer, too.
+`HILT_ROBOTS=all` runs the contact with the sensor on the servicer, too, and a minute with clocks of 4 and 1 ms that drift.
 """
 
 import csv
@@ -19,7 +19,7 @@ from hilt.device.live_rig import LIVE, READY
 from hilt.lab.dry.facility import running_facility
 from hilt.live.mailbox import Sender
 from hilt.live.session import Session
-from tests.e2e.lab import PERIOD, live_run, until
+from tests.e2e.lab import PERIOD, hurry, live_run, until
 from tests.e2e.test_lab_twin import as_in_space
 
 GAP = "frames.gap=15 mm"
@@ -180,3 +180,58 @@ def kill(facility, victim, tmp_path):
     print(f"killed {victim}: the other went {1e3 * way:.3f} mm further, the loop was late by {1e3 * late:.2f} ms")
     assert way <= 0.01 * going + 0.01**2 / (2 * facility.rig.lab.deceleration) + 1e-5  # 10 µm: rounded in every packet
     assert np.linalg.norm(np.diff(after[-20:], axis=0), axis=1).max() < 1e-6, "it is at rest"
+
+
+def robots_of_4_and_1_ms(drift):
+    """A KUKA robot that is the clock, and a Franka robot for the target whose cycles are longer by the drift."""
+    file, franka = two_robots(lab={"missed": 1000}), rigfile.load(rigfile.find("dry-lab-franka"))
+    place = {key: file.robots["target"][key] for key in ("X_WR", "X_TB")}
+    target = {**franka.robot, **place, "patience": 1000}
+    kept = ("dead_time", "natural_frequency", "damping_ratio", "acceleration_limit")
+    emulated = {key: getattr(franka.facility, key) for key in kept} | {"clock_drift": drift, "late_limit": 1000}
+    robots = {**file.facility.robots, "target": file.facility.robots["target"].model_copy(update=emulated)}
+    return file.model_copy(
+        update={
+            "robots": {**file.robots, "target": target},
+            "limits": franka.limits,  # a start at speed within a cycle of 1 ms
+            "facility": file.facility.model_copy(update={"robots": robots}),
+        }
+    )
+
+
+@pytest.mark.skipif(not ALL, reason="HILT_ROBOTS=all runs it: a minute")
+def test_a_minute_with_robots_of_4_and_1_ms_whose_clocks_drift_by_50_ppm(tmp_path):
+    """The phase runs back by 3 ms, three of the target's cycles, and stays within 0.1 ms of a straight line. In flight the
+    target moves on by the same way in every cycle: none is left out, none made twice."""
+    settings = ["pair.cycle=1 ms", "target_robot.delay=15 ms", "target_robot.pure_delay=5 ms", "target_robot.damping_ratio=1"]
+    settings += ["compensate.method=twin"]
+    with running_facility(robots_of_4_and_1_ms(5e-5), settings, diary=tmp_path / "log.csv") as facility:
+        hurry(facility)
+        facility.control.forget()
+        result = live_run(facility, job.find("docking", "table1", [*facility.rig.settings("docking"), *settings]), tmp_path)
+        robots = judged(facility)
+        t, p = poses_of(facility.diary.with_name("log-target.csv"))
+    assert result.fault is None, (result.fault, result.notes)
+    assert len(robots) == 2
+    for robot in robots.values():
+        assert robot["violation_count"] == 0, robot["violations"]
+    sure = result.rows["t"] > 2.0  # the clocks follow the earliest packets of the last half second
+    phase, at = np.unwrap(result.rows["clock_phase"], period=0.001)[sure], result.rows["t"][sure]
+    slope, first = np.polyfit(at, phase, 1)
+    apart = np.abs(phase - first - slope * at).max()
+    print(f"drift {1e6 * slope:+.1f} ppm, phase within {1e3 * apart:.3f} ms over {at[-1]:.0f} s")
+    lost = {name: robot["clock_lost"] for name, robot in robots.items()}
+    if max(lost.values()) > 5e-5:
+        pytest.skip(f"this host was too busy: it took {lost} s from the clocks of the emulated robots")
+    assert slope == pytest.approx(-5e-5, abs=5e-6)
+    assert apart < 1e-4
+    answered = np.abs(np.diff(t) - 0.001) < 0.0005  # a cycle without an answer is not in the log
+    steps = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    around = np.median(np.lib.stride_tricks.sliding_window_view(steps, 51), axis=1)
+    flying = (np.abs(around - 1e-5) < 1e-7) & answered[25:-25]  # half of 20 mm/s
+    steps = steps[25:-25][flying]
+    print(
+        f"{len(steps)} cycles in flight, {np.sum(~answered)} gaps, {1e6 * steps.min():.2f} to {1e6 * steps.max():.2f} µm each"
+    )
+    assert len(steps) > 30_000
+    assert steps == pytest.approx(1e-5, abs=2e-6)  # a slip would be 0, a double step 20 µm

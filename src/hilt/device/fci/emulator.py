@@ -98,9 +98,9 @@ class FciController(Arm):
 
     def serve(self) -> None:
         """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
-        cycle, due = self.settings.cycle, clock.now()
+        due = clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
-            due = max(due, clock.now() - cycle)
+            due = self._on_time(due)
             self._take_requests()
             self._response.settle(due)
             self._send(due)

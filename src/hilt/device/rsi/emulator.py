@@ -67,7 +67,7 @@ class RsiController(Arm):
         """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
         cycle, due = self.settings.cycle, clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
-            due = max(due, clock.now() - cycle)
+            due = self._on_time(due)
             if self.reason:  # its clock keeps running while the program is stopped
                 due += self.settings.true_cycle
                 self._ipoc += round(cycle * codec.TICKS_PER_SECOND)

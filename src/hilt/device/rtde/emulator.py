@@ -56,11 +56,11 @@ class UrController(Arm):
 
     def serve(self) -> None:
         """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
-        cycle, due = self.settings.cycle, clock.now()
+        due = clock.now()
         while not self._end.is_set():
             self.server.deaf = self.disconnect
             self.server.attend(due + self._random.uniform(0.0, self.settings.jitter))
-            due = max(due, clock.now() - cycle)
+            due = self._on_time(due)
             self._response.settle(due)
             self._run(due)
             self._show(due)
