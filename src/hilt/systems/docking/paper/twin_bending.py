@@ -54,7 +54,7 @@ THREE_MASS: Robot = (
 )
 
 
-def _drawn(seed: int, count: int, stiffest: float) -> list[Robot]:
+def drawn(seed: int, count: int, stiffest: float) -> list[Robot]:
     """Anywhere in the same ranges, the stiffness by its logarithm."""
     draw = np.random.default_rng(seed).uniform
     found = []
@@ -64,8 +64,8 @@ def _drawn(seed: int, count: int, stiffest: float) -> list[Robot]:
     return found
 
 
-OTHERS = _drawn(OTHERS_SEED, 40, 2.0)
-IN_SPACE = _drawn(2031, 24, 1.0)  # after the last change of the method in space
+OTHERS = drawn(OTHERS_SEED, 40, 2.0)
+IN_SPACE = drawn(2031, 24, 1.0)  # after the last change of the method in space
 
 
 def wrong(seed: int) -> dict[str, float]:
