@@ -153,6 +153,7 @@ def test_a_lighter_body_loses_more_in_the_same_frame(zeta, felt):
     x = np.zeros(1, learn.TWIN_LEARN.state).view(np.recarray)[0]
     p = np.zeros(1, learn.TWIN_LEARN.params).view(np.recarray)[0]
     x.known.value[learn.STIFF], x.known.value[learn.DAMPED], p.mass, x.mass = np.log(K), zeta, MASS, felt
+    p.approach = SPEED
     c = 2 * zeta * (K * MASS) ** 0.5
     assert learn.loss_in(x, p, 0) == pytest.approx(learn.loss_of(min(c / (2 * (K * felt) ** 0.5), learn.MOST_DAMPED)))
 

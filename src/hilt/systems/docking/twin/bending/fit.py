@@ -2,12 +2,18 @@
 
     ẍ = ω_f² (x_m - x) + 2ζ_f ω_f (ẋ_m - ẋ) - f e/m_t      the tip, moved by the encoders and the frame
     f = k (x - s) e + c ẋ e,  c = 2ζ_c √(k m)               the frame's force there, or (q (x - s) e)^(3/2) after Hertz
-    Σ (F - f)²/σ² + (θ - θ_0)ᵀ C⁻¹ (θ - θ_0)  ->  least      θ = ln K_f, ln ω_f, ln ζ_f, ln k, ζ_c, s, x(0), ẋ(0)
+    S(Σ (F - f)²) + (θ - θ_0)ᵀ C⁻¹ (θ - θ_0)  ->  least      θ = ln K_f, ln ω_f, ln ζ_f, ln k, ζ_c, s, x(0), ẋ(0)
 
 The measured force says when the frame acts, the law how strongly: so the noise of the force does not move the tip. At the
 edges of a contact, below the threshold, the measured force is used. The derivatives with respect to θ are carried along every
 step of the tip; each pass over the samples gives the normal equations of one step of Levenberg and Marquardt. While ω_f is
 uncertain, or the minimum does not explain the contact, the descent begins at several frequencies: there are several minima.
+
+What noise cannot explain is due to a wrong model, and such an error is alike over ALIKE. With n samples, l of them in ALIKE,
+a mean square q and the q_0 that noise may reach, it has the variance q - q_0, and what is left of l samples counts as one:
+    S = n q/σ²                                           q ≤ q_0
+    S = n q_0/σ² + (n/l) ln(1 + l (q - q_0)/σ²)          above: as if each sample had the variance V = σ² + l (q - q_0)
+So where the model is wrong, what was known before holds, and what is learnt is known less well.
 """
 
 import math
@@ -24,6 +30,7 @@ ITERATIONS = 15
 ENOUGH = 0.02  # of the cost: nothing is left to gain
 AWAY = np.array([0.0, -0.6, 0.6, -1.2, 1.2])  # deviations of ln ω_f
 SETTLED = 0.01  # deviation of ln ω_f below which there is no doubt which minimum it is
+ALIKE, EXPLAINED = 0.02, 2.0  # s; deviations of the mean square that noise may reach
 AGAIN, UNLIKELY = 0.05, 2.5  # that deviation, if the minimum does not explain the contact; by so many deviations
 AS_GOOD = 9.0  # of the cost: 3σ
 HOPELESS_AFTER, HOPELESS = 5, 3.0  # passes, times the least cost of another start
@@ -33,7 +40,7 @@ FARTHEST = 1.5  # of the logarithms, from where they began
 RESULT = record(
     law="i8",
     used="i8",
-    **dict.fromkeys(("cost", "at", "v"), "f8"),
+    **dict.fromkeys(("cost", "square", "at", "v"), "f8"),
     **dict.fromkeys(("told", "theta"), SIZE),
     doubt=KEEP,
     **dict.fromkeys(("left", "precision"), ("f8", (SIZE, SIZE))),
@@ -41,7 +48,8 @@ RESULT = record(
 )
 FIT = record(
     **dict.fromkeys(("law", "e", "attempt", "iteration", "sample", "used", "met"), "i8"),
-    **dict.fromkeys(("at", "v", "cost", "lowest", "damping", "here_at", "here_v", "deviation", "first_damping"), "f8"),
+    **dict.fromkeys(("at", "v", "square", "lowest", "damping", "deviation", "first_damping"), "f8"),
+    **dict.fromkeys(("here_at", "here_v", "here_square"), "f8"),
     **dict.fromkeys(("start", "theta", "here", "here_right", "right", "dx", "dv", "before", "row", "step"), SIZE),
     **dict.fromkeys(("left", "here_left", "L"), ("f8", (SIZE, SIZE))),
     ends=len(AWAY),
@@ -91,7 +99,7 @@ def _begin_pass(fit):
         for j in range(SIZE):
             fit.left[i, j] = 0.0
     fit.dx[AT] = fit.dv[SPEED] = 1.0
-    fit.at, fit.v, fit.cost, fit.used, fit.sample = fit.theta[AT], fit.theta[SPEED], 0.0, 0, 1
+    fit.at, fit.v, fit.square, fit.used, fit.sample = fit.theta[AT], fit.theta[SPEED], 0.0, 0, 1
     fit.met = 0
 
 
@@ -161,7 +169,7 @@ def _compare(fit, law, k, c, c_full, depth, rate, felt, e):
     """One sample of the force."""
     f, f_x, f_v, f_k = law_force(law, k, c, depth, rate)
     r = felt - f
-    fit.cost += r * r
+    fit.square += r * r
     fit.used += 1
     for j in range(SIZE):
         fit.row[j] = (f_x * fit.dx[j] + f_v * fit.dv[j]) * e
@@ -176,9 +184,23 @@ def _compare(fit, law, k, c, c_full, depth, rate, felt, e):
 
 
 @jit
-def _weigh(fit, result, variance):
+def unexplained(square, used, p):
+    """Mean square of `used` samples beyond what noise may reach: that of n samples has the deviation σ² √(2/n)."""
+    return max(0.0, square / used - p.variance * (1.0 + EXPLAINED * math.sqrt(2.0 / used)))
+
+
+@jit
+def weight_of(square, used, p):
+    """(S, V)"""
+    beyond = p.alike * unexplained(square, used, p) / p.variance
+    within = square / p.variance - used * beyond / p.alike
+    return within + used / p.alike * math.log(1.0 + beyond), p.variance * (1.0 + beyond)
+
+
+@jit
+def _weigh(fit, result, p):
     """The normal equations, with what was known before."""
-    cost = fit.cost / variance
+    cost, variance = weight_of(fit.square, fit.used, p)
     for i in range(SIZE):
         fit.right[i] /= variance
         for j in range(SIZE):
@@ -191,9 +213,9 @@ def _weigh(fit, result, variance):
 
 
 @jit
-def _descended(fit, result, variance):
+def _descended(fit, result, p):
     """After a pass: whether this descent is over; if not, fit.theta is where the next pass has to be."""
-    cost = _weigh(fit, result, variance)
+    cost = _weigh(fit, result, p)
     fit.iteration += 1
     if cost < fit.lowest:
         gained, fit.lowest, fit.damping = fit.lowest - cost, cost, 0.2 * fit.damping
@@ -201,7 +223,7 @@ def _descended(fit, result, variance):
             fit.here[i], fit.here_right[i] = fit.theta[i], fit.right[i]
             for j in range(i + 1):
                 fit.here_left[i, j] = fit.left[i, j]
-        fit.here_at, fit.here_v = fit.at, fit.v
+        fit.here_at, fit.here_v, fit.here_square = fit.at, fit.v, fit.square
         if gained < ENOUGH:
             return True
     else:
@@ -265,15 +287,15 @@ def _doubt(fit, result):
 
 
 @jit
-def _explained(fit, result):
-    """Whether noise alone may leave so much: the cost of n samples has the mean n and the deviation √(2n)."""
-    return result.cost < result.used + UNLIKELY * math.sqrt(2.0 * result.used)
+def _explained(result, p):
+    """Whether noise alone may leave so much."""
+    return result.square < p.variance * (result.used + UNLIKELY * math.sqrt(2.0 * result.used))
 
 
 @jit
-def judge(fit, result, variance):
-    """After a pass; whether the fit is complete."""
-    if not _descended(fit, result, variance):
+def judge(fit, result, p, hurry):
+    """After a pass; whether the fit is complete. In a hurry the best so far is taken."""
+    if not _descended(fit, result, p) and not hurry:
         _begin_pass(fit)
         return False
     fit.ends[fit.attempt] = fit.lowest
@@ -281,15 +303,15 @@ def judge(fit, result, variance):
         fit.found[fit.attempt, a] = fit.here[a]
     if fit.lowest < result.cost:
         result.cost, result.used = fit.lowest, fit.used
-        result.at, result.v = fit.here_at, fit.here_v
+        result.at, result.v, result.square = fit.here_at, fit.here_v, fit.here_square
         for i in range(SIZE):
             result.theta[i] = fit.here[i]
             for j in range(i + 1):
                 result.left[i, j] = fit.here_left[i, j]
     fit.attempt += 1
-    if fit.attempt < len(AWAY) and not _explained(fit, result):
+    if fit.attempt < len(AWAY) and not _explained(result, p):
         fit.deviation = max(fit.deviation, AGAIN)
-    if fit.attempt < len(AWAY) and fit.deviation > SETTLED:
+    if fit.attempt < len(AWAY) and fit.deviation > SETTLED and not hurry:
         _set_out(fit)
         return False
     _doubt(fit, result)

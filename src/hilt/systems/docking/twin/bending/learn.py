@@ -3,7 +3,8 @@
 A tick does a bounded part of the work. When it is complete, bending, frames, the place of the tip and the loss of the contact
 are replaced at once. The loss is that of the damped oscillation
     λ = 1 - exp[-2ζ_c (π - 2 asin ζ_c)/√(1 - ζ_c²)]
-and ζ_c counts only where neither noise nor a wrong sensor delay could explain it.
+and ζ_c counts only where neither noise nor a wrong sensor delay nor a wrong model could explain it: a force r that no model
+explains and that turns round with the velocity looks like ζ_c = r/(√2 F) beside the peak F.
 """
 
 import math
@@ -16,7 +17,7 @@ from hilt.core.stage import Cycle, StageKind
 from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.bending.chain import Tip, move_free
-from hilt.systems.docking.twin.bending.fit import FIT, RESULT, begin, go_on, judge
+from hilt.systems.docking.twin.bending.fit import ALIKE, FIT, RESULT, begin, go_on, judge, unexplained
 from hilt.systems.docking.twin.bending.knowledge import (
     ALL,
     AT,
@@ -43,8 +44,12 @@ from hilt.systems.docking.twin.contact import BEGINS, ENDS
 IDLE, FITTING, CATCHING_UP = 0, 1, 2
 DEVIATIONS = 3.0  # of ζ_c
 MOST_DAMPED = 0.9  # ζ_c
-BADLY, WORSE = 1.4, 2.0  # cost per sample of a law that does not explain a contact: the first with a frame, another one
+BADLY, WORSE = (
+    1.4,
+    2.0,
+)  # mean square over that of noise of a law that does not explain a contact: the first with a frame, another one
 LONGEST = 0.001  # s, of a step
+IN_TIME = 0.2  # s before the next touch: the plan looks ahead, and its derivatives are still to be made
 WORK = 120  # steps of the tip a tick, for a tick of 1 ms or less
 
 
@@ -88,10 +93,18 @@ def _start(sig, x, p):
 
 
 @jit
-def _fitted(sig, x, p):
+def _hurry(sig):
+    """Whether the next touch is so near that learning has to end; what is not known then would be met as if never learnt."""
+    ahead = model.frame_of(sig, 1 if sig.v_sim > 0.0 else -1)
+    return sig.touch != 0 or (ahead.surface - sig.x_sim) * ahead.e < IN_TIME * abs(sig.v_sim)
+
+
+@jit
+def _fitted(sig, x, p, hurry):
     """A fit is complete; the other law is tried if this one does not explain the contact."""
     first, other = x.results[0], x.results[1]
-    if x.tried == 0 and first.cost > (BADLY if x.met == NO_LAW else WORSE) * first.used:
+    badly = first.square > (BADLY if x.met == NO_LAW else WORSE) * p.variance * first.used
+    if x.tried == 0 and badly and not hurry:
         law = model.HERTZ if first.law == model.LINEAR else model.LINEAR
         _prepare(sig, x, p, other, law)
         x.tried = 1
@@ -138,6 +151,7 @@ def damping_of(x, p, i):
         return 0.0
     zc, k = x.known.value[DAMPED + 2 * i], math.exp(x.known.value[STIFF + 2 * i])
     least = 0.5 * math.sqrt(k / p.mass) * (0.03 * p.delay + 20e-6)  # a wrong sensor delay looks like damping
+    least += max(x.misfit[0], x.misfit[1]) / (math.sqrt(2.0 * k * p.mass) * p.approach)  # a wrong model does, too
     return zc if zc > DEVIATIONS * math.sqrt(x.known.C[DAMPED + 2 * i, DAMPED + 2 * i]) + least else 0.0
 
 
@@ -158,6 +172,7 @@ def _adopt(sig, x, p):
             return
         for a in range(SIZE):
             x.P[a, column] = x.fit.step[a]
+    x.misfit[i] = math.sqrt(unexplained(result.square, result.used, p))
     update(x.known, i, result, x.P, x.G)
     widen(x.known, i, result.doubt, x.G, x.way)
     for a in range(ALL):
@@ -180,8 +195,9 @@ def _work(sig, x, p, dt):
     if x.phase == FITTING:
         result = x.results[x.tried]
         left = go_on(x.fit, x.banks[1 - x.filling], p, dt, p.work)
-        if left > 0 and judge(x.fit, result, p.variance):
-            _fitted(sig, x, p)
+        hurry = _hurry(sig)
+        if left > 0 and judge(x.fit, result, p, hurry):
+            _fitted(sig, x, p, hurry)
     elif x.phase == CATCHING_UP and sig.touch == 0 and _catch_up(x, p, dt, 8 * p.work):
         _adopt(sig, x, p)
         x.phase = IDLE
@@ -210,6 +226,7 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.past = min(int(PAST / dt), KEPT // 2)
     p.steps = max(1, math.ceil(dt / LONGEST - 1e-9))
     p.work = max(1, round(WORK * max(dt, LONGEST) / LONGEST / p.steps))
+    p.alike, p.approach = max(1.0, ALIKE / dt), beliefs.approach_speed
     peak = beliefs.approach_speed * math.sqrt(beliefs.stiffness * p.mass)
     p.variance = beliefs.force_noise**2 + 1e-4 + (1e-3 * peak) ** 2
     told = bending.stiffness, bending.frequency, max(bending.damping_ratio, 1e-3), beliefs.stiffness
@@ -234,7 +251,7 @@ TWIN_LEARN = StageKind(
     learn_step,
     reads=(
         *("x_m_late", "v_m_late", "x_late", "v_late", "F_n", "touch", "touch_event", "loss", "m_eff"),
-        *("frame_s", "frame_k", "frame_q", "frame_model", "bend_k_hat", "bend_w_hat", "bend_z_hat"),
+        *("x_sim", "v_sim", *model.SIGNALS, "bend_k_hat", "bend_w_hat", "bend_z_hat"),
     ),
     writes=(
         *("bend_k_hat", "bend_w_hat", "bend_z_hat", "loss"),
@@ -251,10 +268,12 @@ TWIN_LEARN = StageKind(
         **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
         G=("f8", (2, KEEP)),
         way=ALL,
+        misfit=2,
     ),
     params=record(
         **dict.fromkeys(("told", "deviation", "drift"), ALL),
-        **dict.fromkeys(("delay", "mass", "variance", "threshold", "hertz", "place", "at", "speed"), "f8"),
+        **dict.fromkeys(("delay", "mass", "variance", "alike", "approach", "threshold", "hertz"), "f8"),
+        **dict.fromkeys(("place", "at", "speed"), "f8"),
         **dict.fromkeys(("past", "steps", "work"), "i8"),
     ),
     pack=_pack,
