@@ -26,7 +26,7 @@ from hilt.systems.docking.twin.governor import clip
 from hilt.systems.docking.twin.predict import acceleration, clock_ahead
 
 LONGEST = 0.002  # s, of a step
-SMOOTHING = 0.003  # s, ρ^¼
+SMOOTHING, STIFF_SMOOTHING = 0.003, 0.002  # s, ρ^¼: a stiff robot has no mode that hard braking would excite
 RIGID = Tip(0.0, 0.0, 0.0)
 PARTS = 8  # of the work on the plan's derivatives, in a tick of 2 ms or less
 
@@ -203,9 +203,9 @@ def command_planned_step(sig, x, p, dt):
 def pack_plan(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.samples, p.dt = beliefs.sensor_delay / loop.period, loop.period
     p.shift, p.first = plan.shifts(loop.period), plan.first(loop.period)
-    p.rho, p.lag = SMOOTHING**4, beliefs.robot.lag
     p.parts = max(1, round(PARTS * max(loop.period, LONGEST) / LONGEST))
     bending = beliefs.bending
+    p.rho, p.lag = (STIFF_SMOOTHING if bending is None else SMOOTHING) ** 4, beliefs.robot.lag
     if bending is not None:
         p.tip = (bending.stiffness, bending.frequency, bending.damping_ratio)
     p.motor, p.stiffness = (beliefs.robot.T1, beliefs.robot.T2), beliefs.stiffness
