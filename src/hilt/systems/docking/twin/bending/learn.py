@@ -4,7 +4,8 @@ A tick does a bounded part of the work. When it is complete, bending, frames, th
 are replaced at once. The loss is that of the damped oscillation
     λ = 1 - exp[-2ζ_c (π - 2 asin ζ_c)/√(1 - ζ_c²)]
 and ζ_c counts only where neither noise nor a wrong sensor delay nor a wrong model could explain it: a force r that no model
-explains and that turns round with the velocity looks like ζ_c = r/(√2 F) beside the peak F.
+explains and that turns round with the velocity looks like ζ_c = r/(√2 F) beside the peak F. A model that was wrong once is
+wrong from then on: r is the largest of all contacts.
 """
 
 import math
@@ -151,7 +152,7 @@ def damping_of(x, p, i):
         return 0.0
     zc, k = x.known.value[DAMPED + 2 * i], math.exp(x.known.value[STIFF + 2 * i])
     least = 0.5 * math.sqrt(k / p.mass) * (0.03 * p.delay + 20e-6)  # a wrong sensor delay looks like damping
-    least += max(x.misfit[0], x.misfit[1]) / (math.sqrt(2.0 * k * p.mass) * p.approach)  # a wrong model does, too
+    least += x.misfit / (math.sqrt(2.0 * k * p.mass) * p.approach)  # a wrong model does, too
     return zc if zc > DEVIATIONS * math.sqrt(x.known.C[DAMPED + 2 * i, DAMPED + 2 * i]) + least else 0.0
 
 
@@ -172,7 +173,7 @@ def _adopt(sig, x, p):
             return
         for a in range(SIZE):
             x.P[a, column] = x.fit.step[a]
-    x.misfit[i] = math.sqrt(unexplained(result.square, result.used, p))
+    x.misfit = max(x.misfit, math.sqrt(unexplained(result.square, result.used, p)))
     update(x.known, i, result, x.P, x.G)
     widen(x.known, i, result.doubt, x.G, x.way)
     for a in range(ALL):
@@ -263,12 +264,11 @@ TWIN_LEARN = StageKind(
         fit=FIT,
         results=(RESULT, (2,)),
         **dict.fromkeys(("filling", "e", "of", "phase", "tried", "chosen", "met", "model", "sample"), "i8"),
-        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v", "mass"), "f8"),
+        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v", "mass", "misfit"), "f8"),
         **dict.fromkeys(("unit", "column"), KEEP),
         **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
         G=("f8", (2, KEEP)),
         way=ALL,
-        misfit=2,
     ),
     params=record(
         **dict.fromkeys(("told", "deviation", "drift"), ALL),
