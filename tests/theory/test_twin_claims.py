@@ -70,6 +70,16 @@ def test_a_trouble_is_green_only_if_speed_and_force_keep_their_limits(found):
         assert row[5] == "yes, 1 seed" if good else row[5].startswith("no: ")
 
 
+def test_effects_are_also_tried_on_robots_that_nothing_was_tuned_on(found):
+    table = found[0].tables[2]()
+    assert [row[0] for row in table.rows] == [effect.name for effect in twin_effects.EFFECTS if not effect.six]
+    assert {row[3] for row in table.rows} == {"no"}, "energy made"
+    green = dict(zip((row[0] for row in table.rows), table.good, strict=True))
+    assert green["bending told, within the errors of every run"]
+    assert not green["bending not told"]
+    assert not {str(robot) for robot in twin_effects.OTHERS} & {str(robot) for robot in twin_effects.ROBOTS}
+
+
 def test_limits_of_a_trouble():
     fine = {"later": 0.0, "slip": 0.0, "fastest": 1.0, "command_speed": 1.0, "command_acceleration": 1.0, "faults": 0}
     for six, speed in ((False, 0.01), (True, 0.015)):

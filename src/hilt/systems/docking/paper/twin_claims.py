@@ -438,4 +438,5 @@ def reproduce() -> Reproduction:
         *_energy(),
         *_troubles(),
     ]
-    return Reproduction("twin", TITLE, claims, pictures, own=True, tables=(_table_of_troubles, twin_open.table_of_effects))
+    tables = (_table_of_troubles, twin_open.table_of_effects, twin_open.table_of_others)
+    return Reproduction("twin", TITLE, claims, pictures, own=True, tables=tables)

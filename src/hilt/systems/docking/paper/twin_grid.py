@@ -130,6 +130,14 @@ def effect(name: str) -> Cost:
 
 
 @functools.cache
+def effect_on_others(name: str) -> Runs:
+    """The same on other robots and seeds."""
+    (found,) = [each for each in twin_effects.EFFECTS if each.name == name]
+    robots = twin_effects.OTHERS if SIZE.seeds >= 5 else twin_effects.OTHERS[: max(1, SIZE.bending // 6)]
+    return twin_runs.run(*found.settings, robots=robots, seeds=twin_effects.OTHER_SEEDS, told=found.told)
+
+
+@functools.cache
 def pida() -> Runs:
     return twin_runs.run(robots=twin_runs.ROBOTS[: SIZE.robots], seeds=_first(SIZE.seeds), method="pida")
 
@@ -189,6 +197,7 @@ def forget() -> None:
         others,
         bending_in_space,
         effect,
+        effect_on_others,
         touches,
         touches_by_phase,
         on_pure_delay,

@@ -87,6 +87,34 @@ def claims() -> list[Claim]:
     return [*_others(), *_in_space(), *_asked()]
 
 
+def table_of_others() -> Listing:
+    """The same on robots and seeds on which nothing was tuned; green if all runs are within what was asked of damped contacts."""
+    rows: list[tuple[str, ...]] = []
+    good: list[bool] = []
+    for each in twin_effects.EFFECTS:
+        if each.six:
+            continue
+        runs = grid.effect_on_others(each.name)
+        speed, force = np.abs(runs.cov - 1).max(axis=2), np.abs(runs.cof[:, :, 2:] - 1).max(axis=2)
+        kept = [int((off <= most).sum()) for off, most in ((speed, DAMPED), (force, HERTZ))]
+        rows.append(
+            (
+                each.name,
+                f"{speed.max():.4f}; {kept[0]} of {speed.size} within {DAMPED:g}",
+                f"{force.max():.4f}; {kept[1]} of {force.size} within {HERTZ:g}",
+                "yes" if runs.speed > 1 + 1e-9 else "no",
+            )
+        )
+        good.append(min(kept) == speed.size and runs.faults == 0 and runs.speed <= 1 + 1e-9)
+    robots = len(runs.cof)
+    return Listing(
+        f"The same on {robots} of {len(twin_effects.OTHERS)} other robots x {len(twin_effects.OTHER_SEEDS)} other seeds",
+        ("effect", "|CoV - 1|", "|CoF - 1| of collisions 3 to 5", "energy made"),
+        rows,
+        good,
+    )
+
+
 def table_of_effects() -> Listing:
     """One row for each; green only if speed and force keep the limits of every run."""
     found = [grid.effect(each.name) for each in twin_effects.EFFECTS]
