@@ -192,8 +192,6 @@ def unexplained(square, used, p):
 @jit
 def weight_of(square, used, p):
     """(S, V)"""
-    if not p.wary:
-        return square / p.variance, p.variance
     beyond = p.alike * unexplained(square, used, p) / p.variance
     within = square / p.variance - used * beyond / p.alike
     return within + used / p.alike * math.log(1.0 + beyond), p.variance * (1.0 + beyond)

@@ -94,10 +94,10 @@ def _start(sig, x, p):
 
 
 @jit
-def _hurry(sig, p):
+def _hurry(sig):
     """Whether the next touch is so near that learning has to end; what is not known then would be met as if never learnt."""
     ahead = model.frame_of(sig, 1 if sig.v_sim > 0.0 else -1)
-    return p.wary and (sig.touch != 0 or (ahead.surface - sig.x_sim) * ahead.e < IN_TIME * abs(sig.v_sim))
+    return sig.touch != 0 or (ahead.surface - sig.x_sim) * ahead.e < IN_TIME * abs(sig.v_sim)
 
 
 @jit
@@ -173,8 +173,7 @@ def _adopt(sig, x, p):
             return
         for a in range(SIZE):
             x.P[a, column] = x.fit.step[a]
-    if p.wary:
-        x.misfit = max(x.misfit, math.sqrt(unexplained(result.square, result.used, p)))
+    x.misfit = max(x.misfit, math.sqrt(unexplained(result.square, result.used, p)))
     update(x.known, i, result, x.P, x.G)
     widen(x.known, i, result.doubt, x.G, x.way)
     for a in range(ALL):
@@ -197,7 +196,7 @@ def _work(sig, x, p, dt):
     if x.phase == FITTING:
         result = x.results[x.tried]
         left = go_on(x.fit, x.banks[1 - x.filling], p, dt, p.work)
-        hurry = _hurry(sig, p)
+        hurry = _hurry(sig)
         if left > 0 and judge(x.fit, result, p, hurry):
             _fitted(sig, x, p, hurry)
     elif x.phase == CATCHING_UP and sig.touch == 0 and _catch_up(x, p, dt, 8 * p.work):
@@ -228,7 +227,6 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.past = min(int(PAST / dt), KEPT // 2)
     p.steps = max(1, math.ceil(dt / LONGEST - 1e-9))
     p.work = max(1, round(WORK * max(dt, LONGEST) / LONGEST / p.steps))
-    p.wary = not beliefs.rotates  # in space, where contacts are faster, it was worse
     p.alike, p.approach = max(1.0, ALIKE / dt), beliefs.approach_speed
     peak = beliefs.approach_speed * math.sqrt(beliefs.stiffness * p.mass)
     p.variance = beliefs.force_noise**2 + 1e-4 + (1e-3 * peak) ** 2
@@ -276,7 +274,7 @@ TWIN_LEARN = StageKind(
         **dict.fromkeys(("told", "deviation", "drift"), ALL),
         **dict.fromkeys(("delay", "mass", "variance", "alike", "approach", "threshold", "hertz"), "f8"),
         **dict.fromkeys(("place", "at", "speed"), "f8"),
-        **dict.fromkeys(("past", "steps", "work", "wary"), "i8"),
+        **dict.fromkeys(("past", "steps", "work"), "i8"),
     ),
     pack=_pack,
     reset=_reset,
