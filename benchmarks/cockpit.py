@@ -33,7 +33,7 @@ from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until
 from tests.e2e.test_cockpit_payload_lab import apart_on_the_way, go_home, rest_of
 from tests.e2e.test_lab_payload import judged, payload_rig
 
-LONG_RUN = {"loop.duration": "900 s", "collisions": "1000000"}
+LONG_RUN = {"loop.duration": "900 s", "collisions": "10000"}
 MINUTES = float(os.environ.get("HILT_MINUTES", "10"))
 GIGABYTES = float(os.environ.get("HILT_GIGABYTES", "1.9"))  # of rows: hilt opens 2 GB and no more
 TRIALS = int(os.environ.get("HILT_TRIALS", "50"))
@@ -289,7 +289,7 @@ def kill(folder):
 
 def scrub(folder):
     begun = time.perf_counter()
-    long = ["collisions=1000000", f"loop.duration={60 * MINUTES} s"]
+    long = ["collisions=10000", f"loop.duration={60 * MINUTES} s"]
     path = Path(job.run(*job.find("docking", "table1", long), folder / "runs").recording)
     made = time.perf_counter() - begun
     with browser() as chromium, server(folder) as found:

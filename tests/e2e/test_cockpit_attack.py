@@ -13,7 +13,7 @@ from tests.e2e.cockpit import browser, needs_browser, server, until
 
 pytestmark = needs_browser
 
-LONG_RUN = {"loop.duration": "600 s", "collisions": "1000000"}
+LONG_RUN = {"loop.duration": "600 s", "collisions": "10000"}
 
 
 @pytest.fixture(scope="module")

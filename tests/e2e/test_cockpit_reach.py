@@ -8,7 +8,7 @@ from tests.e2e.cockpit import browser, busy, needs_browser, quick, server, until
 
 pytestmark = needs_browser
 
-LONG_RUN = {"loop.duration": "600 s", "collisions": "1000000"}
+LONG_RUN = {"loop.duration": "600 s", "collisions": "10000"}
 WINDOWS = {390: 844, 768: 1024, 1400: 860, 1920: 1080}  # [px]: telephone, tablet, laptop, wall
 TABS = ("tab-live", "tab-operator", "tab-scenarios", "tab-maps", "tab-recordings")
 HIT = """() => {
