@@ -99,6 +99,7 @@ def test_a_scenario_from_before_beliefs_opens():
 
 def test_on_devices_the_scenario_is_the_belief(tmp_path):
     file = rigfile.load(Path(__file__).parents[2] / "rigs" / "dry-lab.toml")
+    file = file.model_copy(update={"lab": file.lab.model_copy(update={"realtime": False})})  # the core may be in use
     settings = [*file.settings("freefloat"), *FALSE]
     session = Session(*job.find("freefloat", "wall", settings), tmp_path, file)
     try:
