@@ -194,7 +194,7 @@ def robots_of_4_and_1_ms(drift):
         update={
             "robots": {**file.robots, "target": target},
             "limits": franka.limits,  # a start at speed within a cycle of 1 ms
-            "facility": file.facility.model_copy(update={"robots": robots}),
+            "facility": file.facility.model_copy(update={"robots": robots, "sensor_rate": 250.0}),  # leaves the core to 1 kHz
         }
     )
 
