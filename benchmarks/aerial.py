@@ -11,11 +11,10 @@ import time
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from hilt import job
-from hilt.compiled import jit
 from hilt.core.system import Bench
-from hilt.systems.aerial.aerial import plant, tick
 
 CASES = ("handover", "diverter")
 SETTINGS = ["loop.period=1 ms"]
@@ -25,24 +24,29 @@ PERIOD = 1e-3
 AIM_TIMES_REAL_TIME = 1.0
 
 
-@jit
-def steps(row, x, w, p, log, first, count):
-    for k in range(first, first + count):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
-        plant(row, w, p)
-        tick(row, x, p)
-        log[k] = row[0]
+def loops(bench: Bench) -> tuple[Any, Any]:
+    """Plant and tick, and the tick alone over a log, as the scenario's diagram has them."""
+    plant, tick = bench.code.plant, bench.code.tick
 
+    @njit(error_model="numpy")
+    def steps(row, x, w, p, log, first, count):
+        for k in range(first, first + count):
+            row[0].tick = k
+            row[0].t = k * p[0].dt
+            plant(row, w, p)
+            tick(row, x, p)
+            log[k] = row[0]
 
-@jit
-def ticks(row, x, p, log, first, count):
-    for k in range(first, first + count):
-        row[0].tick = k
-        row[0].t = k * p[0].dt
-        row[0].X_WB_meas = log[k].X_WB_meas
-        row[0].F_So_S = log[k].F_So_S
-        tick(row, x, p)
+    @njit(error_model="numpy")
+    def ticks(row, x, p, log, first, count):
+        for k in range(first, first + count):
+            row[0].tick = k
+            row[0].t = k * p[0].dt
+            row[0].X_WB_meas = log[k].X_WB_meas
+            row[0].F_So_S = log[k].F_So_S
+            tick(row, x, p)
+
+    return steps, ticks
 
 
 def _fresh(bench: Bench) -> tuple[np.ndarray, ...]:
@@ -62,6 +66,7 @@ def _stretches(work: Any, count: int) -> list[float]:
 def measure(name: str) -> dict[str, Any]:
     system, scenario, _ = job.find("aerial", name, SETTINGS)
     bench = system.set_up(scenario)
+    steps, ticks = loops(bench)
     count = bench.ticks // STRETCH * STRETCH
     log = np.ones(count, np.dtype((np.void, system.row.itemsize))).view(system.row)  # touched: no page faults
     passes = []

@@ -69,7 +69,7 @@ def _viewer(place: Place, case: str) -> subprocess.Popen[str]:
 def once(facility: Any, case: str, seconds: float, folder: Path) -> tuple[np.ndarray, dict[str, Any], list[str]]:
     """Lateness of each row in microseconds, the run's timing, and what its stream said."""
     rig, said = facility.rig, list[str]()
-    settings = ["collisions=100000", f"loop.duration='{seconds} s'"]
+    settings = ["collisions=10000", f"loop.duration='{seconds} s'"]
     facility.control.restart()
     place, viewer = _place(), None
     session = Session(*job.find("docking", "table1", [*rig.settings("docking"), *settings]), folder, rig)
