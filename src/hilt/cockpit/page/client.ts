@@ -1,7 +1,7 @@
 // Two sockets to the server, which open again by themselves. Orders go to the helm, in a process that nothing else can hold up;
 // pictures come from the back room. Each message is handed to those who asked for its kind.
 
-import { forget, hello, keep, key } from "./key";
+import { exchanged, forget, hello, keep, key } from "./key";
 import { decode, type Frame, type Range, type ServerMessage } from "./protocol";
 
 type Incoming =
@@ -168,6 +168,7 @@ export class Client {
 }
 
 async function answerTo(path: string, body?: unknown): Promise<string> {
+  await exchanged();
   const headers: Record<string, string> = { authorization: `Bearer ${key()}` };
   const request: RequestInit =
     body === undefined

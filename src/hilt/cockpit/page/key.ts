@@ -4,6 +4,7 @@
 const PLACE = "hilt-key";
 
 let code = takeCode();
+const waiting: (() => void)[] = [];
 
 window.addEventListener("hashchange", () => (code = takeCode() ?? code));
 
@@ -17,15 +18,26 @@ export function key(): string {
   return sessionStorage.getItem(PLACE) ?? "";
 }
 
+/** While the server exchanges a code there is no key yet, and a request without one is refused: it waits. */
+export function exchanged(): Promise<void> {
+  return code && !key() ? new Promise((go) => waiting.push(go)) : Promise.resolve();
+}
+
 export function keep(given: string | undefined): void {
   if (given) sessionStorage.setItem(PLACE, given);
   code = null;
+  goOn();
 }
 
 /** The server has refused what we have; an old key may still be good when a used code was not. */
 export function forget(): void {
   if (code) code = null;
   else sessionStorage.removeItem(PLACE);
+  goOn();
+}
+
+function goOn(): void {
+  for (const go of waiting.splice(0)) go();
 }
 
 function takeCode(): string | null {
