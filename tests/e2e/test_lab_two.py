@@ -210,19 +210,20 @@ def test_a_minute_with_robots_of_4_and_1_ms_whose_clocks_drift_by_50_ppm(tmp_pat
         facility.control.forget()
         result = live_run(facility, job.find("docking", "table1", [*facility.rig.settings("docking"), *settings]), tmp_path)
         robots = judged(facility)
-        t, p = poses_of(facility.diary.with_name("log-target.csv"))
+        with facility.diary.with_name("log-target.csv").open(encoding="utf-8") as file:
+            log = np.array([[float(row[key]) for key in ("ipoc", *"xyz")] for row in csv.DictReader(file)])
     assert result.fault is None, (result.fault, result.notes)
     assert len(robots) == 2
     for robot in robots.values():
         assert robot["violation_count"] == 0, robot["violations"]
-    answered = np.abs(np.diff(t) - 0.001) < 0.0005  # a cycle without an answer is not in the log
-    steps = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    cycles = np.diff(log[:, 0])  # a cycle without an answer is not in the log
+    steps = np.linalg.norm(np.diff(log[:, 1:], axis=0), axis=1)
     around = np.median(np.lib.stride_tricks.sliding_window_view(steps, 51), axis=1)
-    flying = (np.abs(around - 1e-5) < 1e-7) & answered[25:-25]  # half of 20 mm/s
+    flying = (np.abs(around - 1e-5) < 1e-7) & (cycles[25:-25] == 1)  # half of 20 mm/s
     steps = steps[25:-25][flying]
-    print(
-        f"{len(steps)} cycles in flight, {np.sum(~answered)} gaps, {1e6 * steps.min():.2f} to {1e6 * steps.max():.2f} µm each"
-    )
+    least, most = 1e6 * steps.min(), 1e6 * steps.max()
+    print(f"{len(steps)} cycles in flight, {np.sum(cycles > 1)} gaps, {least:.2f} to {most:.2f} µm each")
     assert len(steps) > 30_000
-    assert steps == pytest.approx(1e-5, abs=2e-6)  # a slip would be 0, a double step 20 µm
+    assert steps.min() > 5e-6, "none is left out"
+    assert steps.max() < 1.6e-5, "none is made twice"
     straight(result.rows, 0.001, robots, -5e-5)
