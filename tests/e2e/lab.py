@@ -74,6 +74,30 @@ def as_in_space(result, period=PERIOD, first=1):
     return True
 
 
+def kill_while_live(facility, found, victim, folder, moving=lambda rig: True, after=0.0):
+    """One run, of which a device is killed some time after it moves; the result, and when that was."""
+    session = Session(*found, folder, facility.rig)
+    killed = []
+
+    def after_a_while():
+        until(lambda: session.rig.state == LIVE and moving(session.rig))
+        time.sleep(after)
+        killed.append(time.monotonic())
+        os.kill(facility.pids[victim], signal.SIGKILL)
+
+    try:
+        session.open()
+        facility.control.forget()
+        facility.control.live(True)
+        helper = threading.Thread(target=after_a_while, daemon=True)
+        helper.start()
+        result = session.go()
+        helper.join()
+    finally:
+        session.close()
+    return result, killed[0]
+
+
 def straight(rows, cycle, robots, drift):
     """The phase of the second robot's clock stays within 0.1 ms of a straight line with this slope.
 

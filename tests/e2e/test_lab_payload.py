@@ -5,7 +5,6 @@
 
 import csv
 import os
-import signal
 import threading
 import time
 
@@ -20,7 +19,7 @@ from hilt.lab.dry.facility import running_facility
 from hilt.live.mailbox import Sender
 from hilt.live.session import Session
 from hilt.record import recording
-from tests.e2e.lab import PERIOD, hurry, live_run, straight, until
+from tests.e2e.lab import PERIOD, hurry, kill_while_live, live_run, straight, until
 
 ASKED = os.environ.get("HILT_PAYLOAD", "")
 WHOLE = ()
@@ -182,24 +181,11 @@ def test_a_killed_robot_stops_both(facility, tmp_path, victim):
 
 def kill(facility, victim, tmp_path):
     facility.control.wait_for(lambda status: all(status[each]["state"] == "waiting" for each in ("robot", "arm")))
-    session = Session(*found(facility, LIGHT), tmp_path, facility.rig)
-    killed = []
 
-    def after_a_while():
-        until(lambda: session.rig.state == LIVE and np.linalg.norm(session.rig._twist["v"]) > SPEED)
-        killed.append(time.monotonic())
-        os.kill(facility.pids[victim], signal.SIGKILL)
+    def at_speed(rig):
+        return np.linalg.norm(rig._twist["v"]) > SPEED
 
-    try:
-        session.open()
-        facility.control.forget()
-        facility.control.live(True)
-        helper = threading.Thread(target=after_a_while, daemon=True)
-        helper.start()
-        result = session.go()
-        helper.join()
-    finally:
-        session.close()
+    result, killed = kill_while_live(facility, found(facility, LIGHT), victim, tmp_path, at_speed)
     time.sleep(0.2)
     left = judged(facility)  # it writes its log
     assert result.fault is not None
@@ -210,9 +196,9 @@ def kill(facility, victim, tmp_path):
     survivor = "arm" if victim == "robot" else "table"
     assert_kept(facility, survivor)
     t, p = log_of(facility, survivor)
-    after, before = p[t > killed[0]], p[t <= killed[0]][-10:]
+    after, before = p[t > killed], p[t <= killed][-10:]
     way = np.linalg.norm(after - before[-1], axis=1).max()
-    speed = np.linalg.norm(np.diff(p[t > killed[0] - 0.2], axis=0), axis=1).max() / PERIOD
+    speed = np.linalg.norm(np.diff(p[t > killed - 0.2], axis=0), axis=1).max() / PERIOD
     late = float(result.rows["lateness"].max())
     # The table goes on until the silence is noticed, 25 cycles and two ticks, and stops softly. The arm only has what it was
     # sent before and then waits at rest; a packet that was under way adds a cycle.

@@ -5,7 +5,6 @@
 
 import csv
 import os
-import signal
 import threading
 import time
 
@@ -19,7 +18,7 @@ from hilt.device.live_rig import LIVE, READY
 from hilt.lab.dry.facility import running_facility
 from hilt.live.mailbox import Sender
 from hilt.live.session import Session
-from tests.e2e.lab import PERIOD, hurry, live_run, straight, until
+from tests.e2e.lab import PERIOD, hurry, kill_while_live, live_run, straight, until
 from tests.e2e.test_lab_twin import as_in_space
 
 GAP = "frames.gap=15 mm"
@@ -143,25 +142,7 @@ def test_a_killed_robot_stops_both(facility, tmp_path, victim):
 
 
 def kill(facility, victim, tmp_path):
-    session = Session(*found(facility), tmp_path, facility.rig)
-    killed = []
-
-    def after_a_while():
-        until(lambda: session.rig.state == LIVE)
-        time.sleep(0.5)
-        killed.append(time.monotonic())
-        os.kill(facility.pids[victim], signal.SIGKILL)
-
-    try:
-        session.open()
-        facility.control.forget()
-        facility.control.live(True)
-        helper = threading.Thread(target=after_a_while)
-        helper.start()
-        result = session.go()
-        helper.join()
-    finally:
-        session.close()
+    result, killed = kill_while_live(facility, found(facility), victim, tmp_path, after=0.5)
     time.sleep(0.2)
     left = judged(facility)  # it writes its log
     assert result.fault is not None
@@ -170,7 +151,7 @@ def kill(facility, victim, tmp_path):
     for robot in left.values():
         assert robot["violation_count"] == 0, robot["violations"]
     t, p = poses_of(facility.diary.with_name(f"log-{'target' if victim == 'robot' else 'servicer'}.csv"))
-    after = p[t > killed[0]]
+    after = p[t > killed]
     way = np.linalg.norm(after - after[0], axis=1).max()
     # Each makes half of 20 mm/s. The servicer's goes on until the silence is noticed, 25 cycles and two ticks, and stops
     # softly.
