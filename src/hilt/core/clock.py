@@ -187,11 +187,12 @@ class SteadyClock:
 
     A packet may be delayed but never arrives before it was sent, so the earliest one of a window is the best; a clock that
     drifts by 50 ppm is up to 25 µs from it then. What it finds it approaches by half a per cent of a cycle in each, so that no
-    cycle is much longer or shorter than another, also after a device's clock has jumped.
+    cycle is much longer or shorter than another, also after a device's clock has jumped. Only in its first half second, when
+    it has begun with a packet that may have been late by any time, does it approach by five.
     """
 
     WINDOW = 0.25  # s; the earliest of two, the present one and the one before
-    RATE = 0.005
+    RATE, FIRST_RATE = 0.005, 0.05
 
     def __init__(self, period: float) -> None:
         self._period = period
@@ -216,7 +217,8 @@ class SteadyClock:
             self._earliest = [self._earliest[1], late]
             self._until = at + self.WINDOW
         self._earliest[1] = min(self._earliest[1], late)
-        most = self.RATE * self._period * passed
+        begins = at < self._first + 2.0 * self.WINDOW
+        most = (self.FIRST_RATE if begins else self.RATE) * self._period * passed
         self._offset += min(max(min(self._earliest) - self._offset, -most), most)
 
     @property
