@@ -237,14 +237,18 @@ class LabRig:
 
     def _wait(self) -> int:
         """Read the robot's next packet into `place`. Its set-point has stood still since the last one if its reply says so, or
-        if the loop is a whole cycle late, since its answer was then too late."""
+        if the loop is a whole cycle late, since its answer was then too late; not that of a robot that coasts until its driver,
+        which knows what was heard, has caught up."""
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
-        reply, late = self.reply, self._came - came > 2.0 * self.cycle
-        stood = reply.stood or not reply.heard or reply.cycle > before.cycle + 1
-        self._stood = reply.code != faults.NONE or stood or late
-        if self._stood:
+        reply, late = self.reply, self._came - came > 2.0 * self.cycle and not getattr(self._robot, "bounded", False)
+        coasts = reply.coasts and self._joints is None
+        lost = reply.stood or not reply.heard or reply.cycle > before.cycle + 1
+        self._stood = reply.code != faults.NONE or late or (lost and not coasts)
+        if coasts:
+            self._course.resume()
+        elif self._stood:
             self._robot.sent(self._sent)
             self._course.lose(self._sent, reply.stood)  # it has not moved to a set-point that it did not receive
             if self._joints is not None:

@@ -25,6 +25,7 @@ class Reply(NamedTuple):
     cycle: int  # of the robot's own clock; a step of 2 is a cycle without an answer
     heard: bool = True  # whether the last answer arrived in time for its cycle; if not, the robot has not moved there
     stood: bool = False  # it came one cycle too late and is followed only now: the set-point has stood in the meantime
+    coasts: bool = False  # it was not heard, and the robot went on by itself; a `bounded` driver continues from there
 
 
 class RobotDriver(Protocol):

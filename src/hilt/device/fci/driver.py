@@ -186,8 +186,10 @@ class FciRobot(DrivenRobot):
         frames.twist_between(self._wanted, self._here, cycles * codec.CYCLE, self._twist)
         frames.copy(self._here, X_WB)
         V_WB["v"][...], V_WB["w"][...] = self._twist["v"], self._twist["w"]
+        followed = self._phase == FOLLOWING
         code, heard = self._look(cycles)
-        return Reply(code, int(self.state["message_id"]), heard)
+        coasts = not heard and followed and self._phase == FOLLOWING
+        return Reply(code, int(self.state["message_id"]), heard, coasts=coasts)
 
     def _take(self, data: bytes) -> bool:
         """Keep a state if it is newer than the newest."""
