@@ -47,11 +47,13 @@ def patient_rig(path=RIG, **lab):
     )
 
 
-def live_run(facility, found, folder):
-    """One run on a facility, from open to close."""
+def live_run(facility, found, folder, forget=False):
+    """One run on a facility, from open to close. `forget`: what its robots count is that of the run, not of compiling."""
     session = Session(*found, folder, facility.rig)
     try:
         session.open()
+        if forget:
+            facility.control.forget()
         facility.control.live(True)
         result = session.go()
         facility.control.live(False)

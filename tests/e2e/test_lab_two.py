@@ -165,7 +165,7 @@ def kill(facility, victim, tmp_path):
 
 def robots_of_4_and_1_ms(drift):
     """A KUKA robot that is the clock, and a Franka robot for the target whose cycles are longer by the drift."""
-    file, franka = two_robots(lab={"missed": 1000}), rigfile.load(rigfile.find("dry-lab-franka"))
+    file, franka = two_robots(lab={"missed": 1000}, makes_up=0.01), rigfile.load(rigfile.find("dry-lab-franka"))
     place = {key: file.robots["target"][key] for key in ("X_WR", "X_TB")}
     target = {**franka.robot, **place, "patience": 1000}
     kept = ("dead_time", "natural_frequency", "damping_ratio", "acceleration_limit")
@@ -188,8 +188,8 @@ def test_a_minute_with_robots_of_4_and_1_ms_whose_clocks_drift_by_50_ppm(tmp_pat
     settings += ["compensate.method=twin"]
     with running_facility(robots_of_4_and_1_ms(5e-5), settings, diary=tmp_path / "log.csv") as facility:
         hurry(facility)
-        facility.control.forget()
-        result = live_run(facility, job.find("docking", "table1", [*facility.rig.settings("docking"), *settings]), tmp_path)
+        chosen = job.find("docking", "table1", [*facility.rig.settings("docking"), *settings])
+        result = live_run(facility, chosen, tmp_path, forget=True)
         robots = judged(facility)
         with facility.diary.with_name("log-target.csv").open(encoding="utf-8") as file:
             log = np.array([[float(row[key]) for key in ("ipoc", *"xyz")] for row in csv.DictReader(file)])

@@ -31,6 +31,7 @@ class ArmSettings:
     cycle: float = 0.004
     jitter: float = 0.0  # [s], a packet is sent up to this much late
     drift: float = 0.0  # its cycle is really this much longer, relatively
+    makes_up: float = 0.0  # [s] that its clock makes up for after a stall of the host, by shorter cycles; a cycle at least
     start_p: tuple[float, float, float] = (1.0, 0.0, 1.0)
     start_q: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     dead_time: float = 0.008
@@ -169,10 +170,14 @@ class Arm:
         return twist
 
     def _on_time(self, due: float) -> float:
-        """When its cycle begins: a host that stalls for longer than a cycle takes the rest from the emulated clock."""
-        kept = max(due, clock.now() - self.settings.cycle)
+        """When its cycle begins: what a stall of the host is longer than its clock makes up for, that clock loses."""
+        kept = max(due, clock.now() - max(self.settings.cycle, self.settings.makes_up))
         self.clock_lost += kept - due
         return kept
+
+    def _answered_by(self, due: float) -> float:
+        """Until when it waits for an answer: its next cycle, or half a cycle after a packet that the host sent late."""
+        return max(due, clock.now() + 0.5 * self.settings.cycle)
 
     def _check_speed(self, v: Any) -> None:
         """The robot's own limit."""

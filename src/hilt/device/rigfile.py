@@ -89,6 +89,12 @@ class EmulatedRobot(Section):
     damping_ratio: Number = Field(default=0.9, gt=0, le=1000)
     robot_jitter: Second = Field(default=0.0, ge=0, description="packets of the robot are sent up to this much late")
     clock_drift: Number = Field(default=0.0, ge=-0.01, le=0.01, description="relative: how much longer its cycle really is")
+    makes_up: Second = Field(
+        default=0.0,
+        ge=0,
+        le=0.1,
+        description="stall of this host for which the robot's clock makes up by shorter cycles; at least one cycle",
+    )
     acceleration_limit: MetrePerSecond2 = Field(
         default=20.0, gt=0, description="limit for set-points, checked by the robot itself"
     )

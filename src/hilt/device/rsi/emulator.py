@@ -64,7 +64,7 @@ class RsiController(Arm):
         self._port.close()
 
     def serve(self) -> None:
-        """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
+        """Cycle until `stop`. A stall of this process shifts the cycles, but for what its clock makes up for."""
         cycle, due = self.settings.cycle, clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = self._on_time(due)
@@ -96,9 +96,9 @@ class RsiController(Arm):
 
     def _listen(self, due: float) -> None:
         """Receive the answer of this cycle; one that has already arrived counts even if this process itself is late."""
-        heard = False
+        heard, deadline = False, self._answered_by(due)
         while True:
-            data, sender = self._port.receive(0.0 if heard else due)
+            data, sender = self._port.receive(0.0 if heard else deadline)
             if sender is None:
                 break
             if self.disconnect:

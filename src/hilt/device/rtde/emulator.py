@@ -55,7 +55,7 @@ class UrController(Arm):
         self.server.close()
 
     def serve(self) -> None:
-        """Cycle until `stop`. A stall of this process shifts the cycles: there is no burst to catch up."""
+        """Cycle until `stop`. A stall of this process shifts the cycles, but for what its clock makes up for."""
         due = clock.now()
         while not self._end.is_set():
             self.server.deaf = self.disconnect

@@ -145,6 +145,7 @@ def arm_settings(rig: RigFile, settings: list[str], name: str) -> dict[str, Any]
         "cycle": robot.cycle,
         "jitter": facility.robot_jitter,
         "drift": facility.clock_drift,
+        "makes_up": facility.makes_up,
         "start_p": world.three(start["p"]),
         "start_q": tuple(float(part) for part in start["q"]),
         "dead_time": facility.dead_time,
