@@ -1,19 +1,21 @@
 #!/bin/sh
-# All tests. What happens in wall time comes first in its turn: devices and processes, then the lab, then the cockpit in a browser,
-# which need a machine that answers within milliseconds. These mostly wait, so everything else, which only computes, runs beside
-# them on what they leave, at idle priority: also the stages with bounds checks in the compiled code, and numerics without the
-# compiler. What fails beside other work is judged on the quiet machine: it runs once more, alone, and what fails there fails.
+# All tests. What happens in wall time comes first, in its turn: devices and processes, then the lab and the cockpit in a browser.
+# Those that are patient with a busy host run two at a time; those that judge contacts, delays or a live core run alone. All of
+# them mostly wait, so everything else, which only computes, runs beside them on what they leave, at idle priority: also the stages
+# with bounds checks in the compiled code, and numerics without the compiler. What fails beside other work is judged on the quiet
+# machine: it runs once more, alone, and what fails there fails.
 set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
-LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_faults.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
+PATIENT="tests/e2e/test_lab_faults.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_watch.py
+    tests/e2e/test_lab_strangers.py tests/stream/test_live_in.py"
+LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
     tests/e2e/test_lab_franka.py tests/e2e/test_lab_ur.py tests/device/test_fci_peers.py
-    tests/e2e/test_lab_tool.py tests/e2e/test_lab_strangers.py tests/e2e/test_lab_outsider.py
-    tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_watch.py
-    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py tests/e2e/test_lab_foxglove.py tests/stream/test_live_in.py"
-BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_operator.py tests/e2e/test_cockpit_stop.py
-    tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_wheel.py tests/e2e/test_cockpit_reach.py
-    tests/e2e/test_cockpit_maps.py tests/e2e/test_cockpit_payload_lab.py"
+    tests/e2e/test_lab_tool.py tests/e2e/test_lab_outsider.py tests/e2e/test_lab_neighbours.py
+    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py tests/e2e/test_lab_foxglove.py
+    tests/e2e/test_cockpit_payload_lab.py tests/e2e/test_cockpit_stop.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_watch.py"
+BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_reach.py tests/e2e/test_cockpit_operator.py
+    tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_maps.py tests/e2e/test_cockpit_wheel.py"
 WALL="tests/cockpit tests/device tests/host tests/lab tests/live tests/stream tests/contract/test_children.py
     tests/contract/test_devices.py tests/contract/test_facility.py tests/contract/test_neighbours.py tests/contract/test_processes.py
     tests/contract/test_robots.py tests/contract/test_station.py tests/contract/test_strangers.py tests/e2e/test_lab_asks.py"
@@ -51,7 +53,7 @@ wait $peers || true
 (
     PYTEST="$IDLE $PYTEST"
     # shellcheck disable=SC2046,SC2086
-    kept computed -n 2 $(printf -- '--ignore %s ' $LAB $BROWSER $WALL) || touch "$FAILED/computed.failed"
+    kept computed -n 2 $(printf -- '--ignore %s ' $PATIENT $LAB $BROWSER $WALL) || touch "$FAILED/computed.failed"
     NUMBA_BOUNDSCHECK=1 $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py \
         tests/device/test_fci_codec.py
     NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
@@ -65,24 +67,31 @@ echo "devices and processes; beside them, at idle priority, everything that only
 # Four workers on two cores: many of these tests start processes, or wait for a silent peer, and leave their core to others.
 wall=held
 # shellcheck disable=SC2046,SC2086
-kept wall -n 4 $(printf -- '--ignore %s ' $LAB) $WALL || wall=failed
+kept wall -n 4 $(printf -- '--ignore %s ' $PATIENT $LAB) $WALL || wall=failed
 
-echo "the lab"
-lab=held
+echo "the lab, two at a time"
+patient=held
 # shellcheck disable=SC2086
-kept lab -n 0 $LAB || lab=failed
+kept patient -n 2 $PATIENT || patient=failed
 
-echo "the cockpit in a browser"
+echo "the cockpit in a browser, two at a time"
 wait $fetched || true
 browser=held
 # shellcheck disable=SC2086
-kept browser -n 0 $BROWSER || browser=failed
+kept browser -n 2 $BROWSER || browser=failed
+
+echo "the lab and the cockpit, alone"
+lab=held
+# shellcheck disable=SC2086
+kept lab -n 0 $LAB || lab=failed
 wait $beside
 # shellcheck disable=SC2046,SC2086
-[ $wall = held ] || once_more wall $(printf -- '--ignore %s ' $LAB) $WALL
+[ $wall = held ] || once_more wall $(printf -- '--ignore %s ' $PATIENT $LAB) $WALL
+# shellcheck disable=SC2086
+[ $patient = held ] || once_more patient $PATIENT
 # shellcheck disable=SC2086
 [ $lab = held ] || once_more lab $LAB
 # shellcheck disable=SC2086
 [ $browser = held ] || once_more browser $BROWSER
 # shellcheck disable=SC2046,SC2086
-[ ! -e "$FAILED/computed.failed" ] || once_more computed $(printf -- '--ignore %s ' $LAB $BROWSER $WALL)
+[ ! -e "$FAILED/computed.failed" ] || once_more computed $(printf -- '--ignore %s ' $PATIENT $LAB $BROWSER $WALL)
