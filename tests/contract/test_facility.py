@@ -19,9 +19,8 @@ from hilt import job
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.device import rigfile
+from hilt.device import frames, rigfile
 from hilt.device.placed import Place
-from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
 from hilt.device.rsi.settings import RsiSettings
 from hilt.host import shared

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.device import drivers, peer
+from hilt.device import drivers, frames, peer
 from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.netft import codec as ft
 from hilt.device.netft.driver import NetFT, NetFTSettings
 from hilt.device.netft.emulator import NetFTBox
 from hilt.device.netft.jump import LEARNT, Jump
 from hilt.device.placed import Place
-from hilt.device.rsi import codec, frames
+from hilt.device.rsi import codec
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import RsiSettings

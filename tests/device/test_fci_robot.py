@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST, WRENCH
-from hilt.device import drivers
+from hilt.device import drivers, frames
 from hilt.device.arm import ArmSettings
 from hilt.device.drivers import FciForceRig, FciRig
 from hilt.device.fci import codec, motion, shape
@@ -24,7 +24,6 @@ from hilt.device.fci.emulator import LOST_MAX, FciController
 from hilt.device.fci.force import FciForce
 from hilt.device.fci.settings import ACCELERATION, JERK, TURN_ACCELERATION, TURN_JERK, FciForceSettings, FciSettings
 from hilt.device.placed import Place
-from hilt.device.rsi import frames
 from hilt.maths import so3
 from tests.contract.test_devices import LONG, until
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from hilt.core.signals import POSE
-from hilt.device.rsi import codec, frames, scan
+from hilt.device import frames
+from hilt.device.rsi import codec, scan
 from hilt.device.rsi.response import Response
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"

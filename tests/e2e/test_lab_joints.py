@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from hilt import job
-from hilt.device import rigfile
+from hilt.device import frames, rigfile
 from hilt.device.placed import pose_of
-from hilt.device.rsi import frames
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import live_run, patient_rig
 

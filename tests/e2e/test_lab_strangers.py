@@ -112,7 +112,8 @@ def test_a_second_run_on_the_rig_is_refused_and_the_first_does_not_feel_it(run, 
 
 
 def test_corrections_of_a_stranger_do_not_move_the_emulated_robot(run):
-    from hilt.device.rsi import codec, frames
+    from hilt.device import frames
+    from hilt.device.rsi import codec
 
     def steer(each):
         correction = frames.identity()

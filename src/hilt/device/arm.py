@@ -14,10 +14,10 @@ import numpy as np
 
 from hilt.core import clock
 from hilt.core.signals import POSE, TWIST
+from hilt.device import frames
 from hilt.device.joints.emulated import EmulatedJoints
 from hilt.device.joints.settings import JointSettings
 from hilt.device.line import Line
-from hilt.device.rsi import frames
 from hilt.device.rsi.aside import NO_PUSH, Aside, Push
 from hilt.device.rsi.response import Response
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from hilt.device import frames
 from hilt.device.placed import PlacedRobot, pose_of
-from hilt.device.rsi import frames
 
 
 class DrivenRobot:

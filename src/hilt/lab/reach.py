@@ -14,10 +14,10 @@ from hilt.analysis.check import Remark
 from hilt.core.guard import NEVER
 from hilt.core.signals import POSE
 from hilt.core.system import Bench
+from hilt.device import frames
 from hilt.device.joints.space import EXACT, JointSpace
 from hilt.device.placed import PlacedRobot, pose_of
 from hilt.device.rigfile import RigFile
-from hilt.device.rsi import frames
 
 STEP = 0.005  # [m] of the walk
 SHARES = (0.0, 0.5, 1.0)  # of the workspace, along each axis: its corners, edges, faces and centre

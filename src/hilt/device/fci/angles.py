@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from hilt.device import frames
 from hilt.device.fci import codec, joint_shape, shape
 from hilt.device.fci.settings import FciJoints, FciSettings
 from hilt.device.joints.space import JointSpace
-from hilt.device.rsi import frames
 
 _STILL = np.zeros(codec.JOINTS)
 _SAME = 3e-7  # [rad]: an angle of a command as the state repeats it, in 32 bits

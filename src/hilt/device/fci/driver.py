@@ -17,6 +17,7 @@ import numpy as np
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device import frames
 from hilt.device.driven import DrivenRobot
 from hilt.device.fci import codec
 from hilt.device.fci.angles import AngleMotion
@@ -26,7 +27,6 @@ from hilt.device.fci.settings import FciSettings
 from hilt.device.joints import space
 from hilt.device.peer import named
 from hilt.device.protocol import Reply
-from hilt.device.rsi import frames
 
 STANDING, STARTING, FOLLOWING, ENDING = range(4)  # the motion, as the driver knows it
 CONTROLLERS = {"joint": codec.JOINT_IMPEDANCE, "cartesian": codec.CARTESIAN_IMPEDANCE}

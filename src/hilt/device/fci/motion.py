@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from hilt.core import faults
+from hilt.device import frames
 from hilt.device.fci import codec, shape
 from hilt.device.fci.settings import FciSettings
-from hilt.device.rsi import frames
 from hilt.maths import so3
 
 STILL = np.zeros(6)

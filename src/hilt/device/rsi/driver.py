@@ -20,11 +20,12 @@ import numpy as np
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device import frames
 from hilt.device.driven import DrivenRobot
 from hilt.device.joints import space
 from hilt.device.peer import PeerPort, named
 from hilt.device.protocol import Reply
-from hilt.device.rsi import codec, frames
+from hilt.device.rsi import codec
 from hilt.device.rsi.settings import RsiSettings
 
 _FIRST_PACKETS = 25  # received before the robot is accepted: another sender with a 12 ms cycle has sent eight by then

@@ -15,9 +15,10 @@ from typing import Literal
 import numpy as np
 
 from hilt.core import clock
+from hilt.device import frames
 from hilt.device.arm import Arm, ArmSettings
 from hilt.device.peer import PeerPort
-from hilt.device.rsi import codec, frames
+from hilt.device.rsi import codec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,10 +20,10 @@ from hilt.compiled import jit
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
+from hilt.device import frames
 from hilt.device.driven import DrivenRobot
 from hilt.device.joints import space
 from hilt.device.protocol import Reply
-from hilt.device.rsi import frames
 from hilt.device.rtde import codec, script
 from hilt.device.rtde.link import Link
 from hilt.device.rtde.settings import CYCLES, RtdeSettings

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from hilt.core import clock
+from hilt.device import frames
 from hilt.device.arm import Arm, ArmSettings
-from hilt.device.rsi import frames
 from hilt.device.rtde import script
 from hilt.device.rtde.driver import PLAYING, RUNNING
 from hilt.device.rtde.server import RtdeServer

@@ -13,8 +13,8 @@ import numpy as np
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST
+from hilt.device import frames
 from hilt.device.placed import PlacedRobot, pose_of
-from hilt.device.rsi import frames
 from hilt.device.rsi.response import Response
 from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment

@@ -11,13 +11,12 @@ import numpy as np
 
 from hilt.core import scenario
 from hilt.core.faults import InputError
-from hilt.device import peer
+from hilt.device import frames, peer
 from hilt.device.arm import ArmSettings
 from hilt.device.drivers import FciRig, RsiRig, RtdeRig
 from hilt.device.fci.emulator import FciController
 from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
-from hilt.device.rsi import frames
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rtde.emulator import UrController
 from hilt.lab.dry import child, world

@@ -18,11 +18,11 @@ from hilt.core.pairing import Joined, Pairing, Shared
 from hilt.core.signals import POSE, TWIST
 from hilt.core.stage import Block, Blocks
 from hilt.core.system import Bench, System, used
+from hilt.device import frames
 from hilt.device.drivers import FciRig, NetFTRig, RsiRig, RtdeRig
 from hilt.device.paired_rig import check_pairing
 from hilt.device.placed import PlacedRobot, pose_of
 from hilt.device.rigfile import Facility, RigFile
-from hilt.device.rsi import frames
 from hilt.maths import pair, spatial
 
 MOTION = ("X_WB_true", "V_WB_true")
