@@ -8,7 +8,7 @@ set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
 PATIENT="tests/e2e/test_lab_faults.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_watch.py
-    tests/e2e/test_lab_strangers.py tests/stream/test_live_in.py"
+    tests/e2e/test_lab_strangers.py tests/e2e/test_lab_tick.py tests/stream/test_live_in.py"
 LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
     tests/e2e/test_lab_franka.py tests/e2e/test_lab_ur.py tests/device/test_fci_peers.py
     tests/e2e/test_lab_tool.py tests/e2e/test_lab_outsider.py tests/e2e/test_lab_neighbours.py

@@ -167,7 +167,8 @@ def test_late(name):
             it.move(1e-5, 10)
             reply = it.wait()
             assert reply.code == faults.NONE
-            clock.pause(3.0 * it.cycle)
+            gone = it.arm.cycles + 3
+            soon(lambda gone=gone: it.arm.cycles >= gone)
             assert it.driver.send(it.goal) == faults.NONE
         it.agree()
         assert it.count("late") >= 8, "packets that came meanwhile"

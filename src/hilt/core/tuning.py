@@ -112,11 +112,11 @@ def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = Fal
 
 
 class Tuning:
-    """Changes in progress. `step` is called before every tick and costs one comparison while nothing changes."""
+    """Changes in progress; while there are `ramps`, `step` is called before every tick."""
 
     def __init__(self, found: dict[str, Knob], period: float) -> None:
         self.knobs, self._period = found, period
-        self._ramps: dict[str, tuple[int, int, float, float]] = {}  # first tick, ticks, from, to
+        self.ramps: dict[str, tuple[int, int, float, float]] = {}  # first tick, ticks, from, to
         self.changes: list[Change] = []
 
     def ask(self, tick: int, key: str, value: float, ramp: float) -> tuple[bool, str]:
@@ -138,19 +138,17 @@ class Tuning:
     def _begin(self, tick: int, key: str, value: float, ramp: float) -> None:
         knob = self.knobs[key]
         ticks = max(1, round(max(ramp, knob.ramp) / self._period))
-        self._ramps[key] = (tick, ticks, knob.value, value)
+        self.ramps[key] = (tick, ticks, knob.value, value)
         self.changes.append({"tick": tick, "key": key, "value": value, "ramp": ramp})
 
     def step(self, tick: int) -> None:
         """Advance all changes in progress to this tick."""
-        if not self._ramps:
-            return
-        for key, (first, ticks, begin, end) in list(self._ramps.items()):
+        for key, (first, ticks, begin, end) in list(self.ramps.items()):
             share = (tick - first + 1) / ticks
             for place in self.knobs[key].places:
                 place[...] = end if share >= 1.0 else begin + share * (end - begin)
             if share >= 1.0:
-                del self._ramps[key]
+                del self.ramps[key]
 
     def as_json(self) -> list[dict[str, Any]]:
         return [knob.as_json() for knob in self.knobs.values()]

@@ -75,6 +75,16 @@ def advance(x, limits, last, now, keep, dt):
 
 
 @jit
+def follow(x, last, heard, dt):
+    """The set-point that was really sent becomes the last one, with its speed."""
+    p, q = vec.load(heard.p), so3.load(heard.q)
+    vec.store(x.v, vec.scale(1.0 / dt, vec.sub(p, vec.load(last.p))))
+    vec.store(x.w, vec.scale(1.0 / dt, so3.between(so3.load(last.q), q)))
+    vec.store(last.p, p)
+    so3.store(last.q, q)
+
+
+@jit
 def judge(judged, x, limits, now, dt):
     """The guard on what is sent; force and energy are checked in the tick."""
     vec.store(judged.X_WB_cmd.p, vec.load(now.p))
@@ -96,6 +106,7 @@ class Course:
         self.last["q"] = self.now["q"] = (1.0, 0.0, 0.0, 0.0)
         self.start(self.last)
         self.next(self.now)  # compile now: the first packet must be answered in time
+        self.told(self.now)
         self.lose(self.last)
 
     def start(self, planned: Any) -> None:
@@ -131,9 +142,7 @@ class Course:
 
     def told(self, heard: Any) -> None:
         """Record what was really sent, rounded as in the packet, and its speed."""
-        self._x["v"] = (heard["p"] - self.last["p"]) / self.cycle
-        self._x["w"] = np.array(so3.between(tuple(self.last["q"]), tuple(heard["q"]))) / self.cycle
-        self.last["p"], self.last["q"] = heard["p"], heard["q"]
+        follow(self._x, self.last, heard, self.cycle)
 
     @property
     def moving(self) -> bool:

@@ -1,4 +1,4 @@
-"""From the mock-up in the world to the correction of a cycle, and back.
+"""From the mock-up in the world to the correction of a cycle, and back; and what every driver of a robot does with that.
 
     X_WB = X_WR · X_RT · X_TB        W world, R robot's base, T its tool as the controller knows it, B mock-up
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from hilt.compiled import jit
 from hilt.core.signals import POSE, TWIST
-from hilt.device.rsi import codec
+from hilt.device.placed import PlacedRobot, pose_of
 from hilt.maths import so3, vec
 
 
@@ -81,14 +81,36 @@ def copy(X: Any, out: Any) -> None:
 
 def warm_up() -> None:
     """Compile everything before the first packet, which must be answered within a cycle."""
-    X, rob, sen = identity(), np.zeros(1, codec.ROB)[0], np.zeros(1, codec.SEN)[0]
-    for pose in (rob["X_act"], rob["X_set"], sen["correction"]):
-        pose["q"][0] = 1.0
-    codec.decode_rob(codec.encode_rob(rob), rob)
-    codec.decode_sen(codec.encode_sen(sen["correction"], 0), sen)
-    to_world(X, rob["X_act"], X, identity())
+    X = identity()
+    to_world(X, X, X, identity())
     to_robot(X, X, X, identity())
-    correct(X, X, X, 1.0, 1.0, sen["correction"])
-    apply(X, sen["correction"], identity())
+    correct(X, X, X, 1.0, 1.0, identity())
+    apply(X, X, identity())
     twist_between(X, X, 1.0, np.zeros(1, TWIST)[0])
-    distance(X, rob["X_act"])
+    distance(X, X)
+
+
+class DrivenRobot:
+    """What every driver of a robot has: where the robot stands, its set-point, and at most one answer for each packet.
+
+    A subclass has the protocol. `stop` may be called at any time, also after a failed `open`.
+    """
+
+    def __init__(self, place: PlacedRobot) -> None:
+        self._X_WR, self._X_TB = pose_of(place.X_WR), pose_of(place.X_TB)
+        self._sent, self._twin = identity(), identity()  # its set-point in R; one in W to work with
+        self._answered = True  # whether nothing is due
+
+    def hold(self) -> int:
+        """Answer without moving; 0 or a fault code."""
+        raise NotImplementedError
+
+    def sent(self, X_WB: Any) -> None:
+        """Write the robot's present set-point, from which the next one must start."""
+        to_world(self._X_WR, self._sent, self._X_TB, self._twin)
+        copy(self._twin, X_WB)
+
+    def stop(self) -> None:
+        """Answer without moving if an answer is due. Never raises, never waits, safe to call twice."""
+        if not self._answered:
+            self.hold()

@@ -52,7 +52,7 @@ class Overseer:
 
     def look(self, row: np.ndarray) -> int:
         code = self._hear(row)
-        if self._tuning is not None:  # also in the last tick: a replay repeats the changes of all ticks
+        if self._tuning is not None and self._tuning.ramps:  # also in the last tick: a replay repeats the changes of all ticks
             self._tuning.step(int(row["tick"][0]))
         if code:
             return code

@@ -18,12 +18,12 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
 from hilt.device import frames
-from hilt.device.driven import DrivenRobot
 from hilt.device.fci import codec
 from hilt.device.fci.angles import AngleMotion
 from hilt.device.fci.link import Link
 from hilt.device.fci.motion import Motion, PoseMotion
 from hilt.device.fci.settings import FciSettings
+from hilt.device.frames import DrivenRobot
 from hilt.device.joints import space
 from hilt.device.peer import named
 from hilt.device.protocol import Reply

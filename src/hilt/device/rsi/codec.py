@@ -130,10 +130,11 @@ def decode_sen(data: bytes, out: Any) -> int:
     return _decode(_decode_sen, data, out)
 
 
-def _frame(X: Any) -> tuple[float, ...]:
+@jit
+def _frame(X):
     """X, Y, Z in millimetres and A, B, C in degrees."""
-    a, b, c = angles_of(so3.load(X["q"]))
-    return (*(float(part) / _MILLI for part in X["p"]), a / _DEGREE, b / _DEGREE, c / _DEGREE)
+    a, b, c = angles_of(so3.load(X.q))
+    return X.p[0] / _MILLI, X.p[1] / _MILLI, X.p[2] / _MILLI, a / _DEGREE, b / _DEGREE, c / _DEGREE
 
 
 def _six(names: str, values: Any) -> str:
@@ -178,3 +179,12 @@ def encode_joints(correction: Any, ipoc: int, kind: str = "ImFree") -> bytes:
 
 def _sen(element: str, ipoc: int, kind: str) -> bytes:
     return f'<Sen Type="{kind}"><{element}/><IPOC>{int(ipoc)}</IPOC></Sen>'.encode()
+
+
+def warm_up() -> None:
+    """Compile everything before the first packet, which must be answered within a cycle."""
+    rob, sen = np.zeros(1, ROB)[0], np.zeros(1, SEN)[0]
+    for pose in (rob["X_act"], rob["X_set"], sen["correction"]):
+        pose["q"][0] = 1.0
+    decode_rob(encode_rob(rob), rob)
+    decode_sen(encode_sen(sen["correction"], 0), sen)

@@ -21,7 +21,7 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
 from hilt.device import frames
-from hilt.device.driven import DrivenRobot
+from hilt.device.frames import DrivenRobot
 from hilt.device.joints import space
 from hilt.device.peer import PeerPort, named
 from hilt.device.protocol import Reply
@@ -63,6 +63,7 @@ class RsiRobot(DrivenRobot):
         self._line = PeerPort(codec.SIZE_MAX, settings.peer, lambda data: codec.decode_rob(data, self._next) == codec.OK)
         self._moving = False  # whether set-points are sent and the robot is not just held
         frames.warm_up()
+        codec.warm_up()
 
     @property
     def port(self) -> int:

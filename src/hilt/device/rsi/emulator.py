@@ -43,6 +43,7 @@ class RsiController(Arm):
         self._ipoc = 4_123_000_000
         self._rob, self._answer = np.zeros(1, codec.ROB)[0], np.zeros(1, codec.SEN)[0]
         self._relative = settings.correction == "relative"
+        codec.warm_up()
         super().__init__(settings)
 
     def _begin(self) -> None:

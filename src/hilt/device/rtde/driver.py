@@ -21,7 +21,7 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import TWIST
 from hilt.device import frames
-from hilt.device.driven import DrivenRobot
+from hilt.device.frames import DrivenRobot
 from hilt.device.joints import space
 from hilt.device.protocol import Reply
 from hilt.device.rtde import codec, script
