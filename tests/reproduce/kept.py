@@ -12,6 +12,8 @@ KEPT = {
         FITTED: {
             "drift of (5) at 32 s, T",
             "drift of (5) reached from 32 s to 50 s",
+            "Euler's energy is above the continuous case",
+            "energy with the controller equals the continuous case",
             "most active along z (60 N)",
         },
         BY_CONSTRUCTION: {
@@ -19,6 +21,7 @@ KEPT = {
             "removes the drift, against the held force",
             "H(k) = H(k-1) + T vᵀF + ΔH",
             "free motion: Euler keeps momentum and energy",
+            "ΔE - ΔH of a tick tends to zero with T",
             "ΔE = F T [v(k-1) - v(t)] + ΔH is the area",
             "E_obs without and with the controller, T = 0.1 s",
             "E_obs without and with the controller, T = 0.01 s",

@@ -85,6 +85,16 @@ def test_the_terminal_has_coverage_and_reasons():
     assert "(2) set to give it" in text
 
 
+def test_brackets_of_an_equation_are_no_markup_of_the_terminal():
+    """F T [v(k-1) - v(t)] once lost its bracket."""
+    equation = dataclasses.replace(CHOSEN, what="ΔE = F T [v(k-1) - v(t)] + ΔH", because="[13] says so")
+    console = Console(width=200, record=True, file=io.StringIO())
+    terminal.print_claims(console, dataclasses.replace(PAPER, claims=[equation]))
+    text = console.export_text()
+    assert equation.what in text
+    assert "(1) [13] says so" in text
+
+
 def test_the_numbers_beside_each_other_can_be_read():
     with figure.styled():
         picture = numbers_picture(PAPER)

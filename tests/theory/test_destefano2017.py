@@ -113,10 +113,18 @@ def test_held_or_continuous_force_the_conclusion_flips():
 
 
 def test_figures_4_and_11_by_one_instant():
-    """At t_k the controller is closer to the continuous case, half a tick later Euler is."""
-    at, later = ([abs(energy_against_continuous(kind, 0.1, s)) for kind in ("euler", "passive")] for s in (0.0, 0.5))
-    assert at == pytest.approx([0.00536, 0.00002], abs=1e-5)
-    assert later == pytest.approx([0.00001, 0.00537], abs=1e-5)
+    """At t_k the controller is closer to the continuous case; half a tick later, and in the printed indices, Euler is."""
+    at, later, printed = ([energy_against_continuous(kind, 0.1, s) for kind in ("euler", "passive")] for s in (0.0, 0.5, 1.0))
+    assert at == pytest.approx([0.00536, -0.00002], abs=1e-5)
+    assert later == pytest.approx([0.00001, -0.00537], abs=1e-5)
+    assert printed == pytest.approx([-0.00535, -0.01072], abs=1e-5)
+
+
+def test_the_velocity_commanded_at_a_tick_is_the_next_one_of_equation_6(simulate):
+    """[DeStefano2017, eq. 6]: v(k) = Σ_{j<k} T F(j)/m belongs to t_k as printed; the tick at t_k has F(k) and commands v(k+1)."""
+    rows = simulate("paper", "integrator.kind=euler").rows
+    printed = np.cumsum(np.r_[0.0, 0.1 * rows["F_Bcm_W"]["f"][:, 0] / 30.0])
+    assert rows["v_c"][:, 0] == pytest.approx(printed[1:], abs=1e-12)
 
 
 def test_the_printed_indices_leave_a_seventh_of_a_millimetre(simulate):

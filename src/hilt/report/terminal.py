@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
@@ -157,13 +158,14 @@ def print_claims(console: Console, reproduction: Any) -> None:
         if claim.because and (not claim.holds or claim.declared):
             reasons.append(claim.because)
             mark = f" ({len(reasons)})"
-        table.add_row(claim.where, claim.what, claim.paper, claim.here, f"[{colour}]{verdict}[/]{mark}")
+        cells = [escape(text) for text in (claim.where, claim.what, claim.paper, claim.here)]  # brackets are the paper's
+        table.add_row(*cells, f"[{colour}]{verdict}[/]{mark}")
     console.print(table)
     for number, reason in enumerate(reasons, 1):
-        console.print(f"({number}) {reason}", highlight=False)
+        console.print(f"({number}) {escape(reason)}", highlight=False)
     for listing in (each() for each in reproduction.tables):
         beside = Table(*listing.head, title=listing.title, title_justify="left")
         for row, good in zip(listing.rows, listing.good, strict=True):
-            beside.add_row(*row[:-1], f"[{'green' if good else 'red'}]{row[-1]}[/]")
+            beside.add_row(*map(escape, row[:-1]), f"[{'green' if good else 'red'}]{escape(row[-1])}[/]")
         console.print(beside)
     console.print(f"[bold]{reproduction.tally}[/]", highlight=False)

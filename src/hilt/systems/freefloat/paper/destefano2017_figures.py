@@ -62,7 +62,7 @@ def _energies(kind: str, label: str) -> Figure:
 def _fig4() -> Picture:
     caption = (
         "Energy of the velocity commanded at t_k: Euler's is above the continuous case at t_k. Half a tick later it is not: the held "
-        "force is half a tick late."
+        "force is half a tick late. In the printed indices, a tick later, it is below."
     )
     return Picture("Fig. 4", caption, _energies("euler", "½ m v² [J]"))
 
