@@ -76,10 +76,15 @@ KEPT = {
         FITTED: {
             "HILS 2: largest force",
             "HILS 2: the force is larger than in HILS 1",
+            "HILS 2: the hands are slightly further apart than in HILS 1",
+            "a motion table that is late may make the HILS unstable",
         },
         BY_CONSTRUCTION: {
             "HILS 1: mean force of the slave arm",
             "HILS 1: positions of both hands",
+            "HILS 1: both hands stay almost constant along y and z",
+            "largest |v_c - v| in HILS 1 with seven joints",
+            "second term, by the force",
             "HILS 2: the virtual arm simulates the force",
             "the delay does no harm",
             "one loop of the virtual environment",

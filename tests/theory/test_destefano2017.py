@@ -121,7 +121,7 @@ def test_figures_4_and_11_by_one_instant():
 
 
 def test_the_velocity_commanded_at_a_tick_is_the_next_one_of_equation_6(simulate):
-    """[DeStefano2017, eq. 6]: v(k) = Σ_{j<k} T F(j)/m belongs to t_k as printed; the tick at t_k has F(k) and commands v(k+1)."""
+    """[DeStefano2017, eq. 6]: v(k) = Σ_{j<k} T F(j)/m belongs to t_k as printed; the tick at t_k commands v(k+1)."""
     rows = simulate("paper", "integrator.kind=euler").rows
     printed = np.cumsum(np.r_[0.0, 0.1 * rows["F_Bcm_W"]["f"][:, 0] / 30.0])
     assert rows["v_c"][:, 0] == pytest.approx(printed[1:], abs=1e-12)

@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from hilt.job import Result
-from hilt.report.words import si
 from hilt.reproduce.claims import BY_CONSTRUCTION, FITTED, NOT_TESTABLE, Claim, Reproduction
 from hilt.reproduce.tolerance import judged, near, within
 from hilt.systems.payload.metrics import IMPULSE_TIME, shift
@@ -228,12 +227,23 @@ def _hils_claims() -> list[Claim]:
             "HILS 2, Fig. 17",
             "HILS 2: distance between the hands, at most",
             "0.002 m",
-            f"{two['position_error_m']:.4f} m; HILS 1 {one['position_error_m']:.4f} m",
+            f"{two['position_error_m']:.4f} m",
             because="it is what the force bends the grip by, and operator and grip are ours. A grip of 10 kN/m, which the 23 N without feedback "
             f"would mean, gives {soft:.4f} m; choosing it for that would be a fit",
             numbers=((0.002, two["position_error_m"]),),
             reading="largest distance, the virtual hand's position 5 s later",
             tolerance=near(0.0005, "m", LAST_DIGIT),
+        ),
+        Claim(
+            "HILS 2, Fig. 17",
+            "HILS 2: the hands are slightly further apart than in HILS 1",
+            "slightly larger",
+            f"{1e3 * two['position_error_m']:.2f} against {1e3 * one['position_error_m']:.2f} mm",
+            two["position_error_m"] > one["position_error_m"],
+            chosen + "; the distance goes with the force",
+            reading="largest distance of both runs",
+            tolerance=judged("larger", "the paper gives no figure of HILS 1 that would say how much “slightly” is"),
+            declared=FITTED,
         ),
         Claim(
             "HILS 1, 2, Figs. 8-17",
@@ -380,7 +390,7 @@ def _link_claims() -> list[Claim]:
             "Sec. HILS 2",
             "jitter of 500 ms and 20 % loss change the way of the slave hand by at most",
             "not treated",
-            si(rough, "m", 3),
+            f"{1e9 * rough:.0f} nm",
             rough < 5e-5,
             beyond=True,
             reading="against HILS 2 without, largest distance",
