@@ -41,6 +41,7 @@ KEPT = {
             "in the same way with the exact form",
             "the interaction lasts",
             "force left when the tool is mounted",
+            "later the tank recharges",
             "arm and tank are passive in the whole run",
         },
         NOT_TESTABLE: {

@@ -1,6 +1,7 @@
 """Cuniato et al. 2022: what is reproduced, what is not, and what the printed equations do by themselves."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from hilt.reproduce import papers
 from hilt.systems.aerial.paper.cuniato2022_equations import gives_way, haptic_noise, mixer_fits, power_errors, vector_part_ratio
 from tests.reproduce.kept import check_kept
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "aerial.md"
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
@@ -66,6 +68,11 @@ def test_hands_on_a_slow_servo_are_beyond_the_paper_and_beyond_the_guard(found):
     claim = one(found, "servo of second order")
     assert claim.verdict == "beyond the paper"
     assert not claim.holds
+
+
+@pytest.mark.parametrize("words", ["with the guard at the human port", "servo of second order"])
+def test_the_page_has_the_forces_of_the_claims(found, words):
+    assert f"| {one(found, words).here.partition(' N')[0]} N |" in PAGE.read_text()
 
 
 def test_the_human_of_the_claims_holds_the_tool_as_long_as_the_papers(found):

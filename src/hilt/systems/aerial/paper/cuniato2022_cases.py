@@ -126,8 +126,11 @@ def _gains_and_tank() -> list[Claim]:
             "recharges",
             f"from {rows['E_tank'][lowest]:.3f} to {rows['E_tank'][-1]:.3f} J",
             rows["E_tank"][-1] - rows["E_tank"][lowest] > 0.5 * (rows["E_tank"][0] - rows["E_tank"][lowest]),
+            "between two rises of the gains the tank only takes: a share of what the damping dissipates, which is never negative. How much "
+            "that is follows from how our human leads the tool",
             reading="least and last energy of the tank",
-            tolerance=judged("half of what was given", "the paper gives no figure"),
+            tolerance=judged("half of what was given", "the least that would be called a recharge; the paper gives no figure"),
+            declared=BY_CONSTRUCTION,
         ),
         Claim(
             "eq. 15",
@@ -192,7 +195,8 @@ def _displacement() -> list[Claim]:
     x, _, z = m["base_displacement_m"]
     bare = run("diverter", "estimator.enabled=false", SHORT).metrics
     sides = [run("diverter", f"cable.offset={mm} mm", SHORT).metrics["base_displacement_m"][0] for mm in SIDEWAYS]
-    pushed = run("push", "push.force=[12, 0, 0]").metrics["base_displacement_m"][0]
+    push = run("push", "push.force=[12, 0, 0]").metrics
+    pushed, left = push["base_displacement_m"][0], push["base_final_error_m"]
     tolerance = near(0.05, "m", "“about 0.1”: half a unit of its digit")
     return [
         Claim(
@@ -221,9 +225,11 @@ def _displacement() -> list[Claim]:
             "Sec. IV-B, Fig. 7",
             "the displacement is recovered by the flight controller",
             "recovered",
-            f"of {z:.3f} m along z {si(m['base_final_error_m'], 'm', 2)} is left at the end; within 2 cm after {m['recovery_time_s']:.1f} s",
-            m["base_final_error_m"] < 0.05 * z,
-            reading="of our own displacement, which is smaller and along z",
+            f"of {pushed:.3f} m along x {si(left, 'm', 2)} is left, of {z:.3f} m along z {si(m['base_final_error_m'], 'm', 2)}, there within 2 cm "
+            f"after {m['recovery_time_s']:.1f} s",
+            left < 0.05 * pushed and m["base_final_error_m"] < 0.05 * z,
+            reading="of the paper's 0.1 m along x, made by a push of 12 N for 0.5 s at the tool, since our hook does not make it; and of what our hook "
+            "does, which is smaller and along z",
             tolerance=judged("5 % left at the end", "what a line in a figure hides; the paper gives no time"),
         ),
         Claim(
@@ -301,5 +307,5 @@ def _front_gains() -> Claim:
         ", ".join(f"{way:.0f}" for way in ways) + " mm",
         ways == sorted(ways) and ways[-1] > 2 * ways[0] and not any(each.fault for each in runs),
         reading="loops that stay stable; 30 times as high, like the other axes, the loop swings up, which is another matter",
-        tolerance=judged("rises with the gains, at least twofold", "the paper gives no figure"),
+        tolerance=judged("rises with the gains, twofold for the highest", "the least that would be called attenuated; the paper gives no figure"),
     )
