@@ -55,8 +55,12 @@ KEPT = {
         FITTED: {
             "bench-1.93: identified stiffness and damping",
             "bench-2.64: identified stiffness and damping",
+            "the same contact gives the same stiffness at both frequencies",
         },
         BY_CONSTRUCTION: {
+            "relative masses for 300 and 600 kg",
+            "contact frequency of table1",
+            "contact frequency of bench-2.64",
             "moment that goes with F_comp",
             "DAC, 10 ms: CoV",
             "PIDA, 10 ms: CoV",
@@ -67,8 +71,8 @@ KEPT = {
         NOT_TESTABLE: {
             "mean error of the stiffness",
             "mean error of the damping",
-            "largest error of the velocity with noise",
-            "largest error of the force with noise",
+            "largest error of the velocity",
+            "largest error of the force",
             "curves of velocity, force and energy",
             "curves of the experiments",
         },

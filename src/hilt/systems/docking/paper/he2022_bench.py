@@ -63,8 +63,10 @@ def _contact() -> list[Claim]:
             "0.4 % apart",
             f"{apart:.2%} apart; dampings {low_c:.3f} and {high_c:.3f} N·s/mm",
             apart <= 0.004,
-            reading="means over four collisions with 279 and 522 kg; which stiffness it is does not matter for this",
+            "both simulated benches were given one contact, since the paper had found one",
+            reading="means over four collisions with 279 and 522 kg",
             tolerance=judged("0.4 %", "what the paper's two means differ by and are called almost the same"),
+            declared=FITTED,
         ),
     ]
 
