@@ -145,7 +145,7 @@ def print_rigs(console: Console, found: dict[str, str]) -> None:
 
 def print_claims(console: Console, reproduction: Any) -> None:
     console.print(f"[bold]{reproduction.title}[/]", highlight=False)
-    coverage = Table("verdict", "claims", "meaning")
+    coverage = Table("verdict", "targets" if reproduction.own else "claims", "meaning")
     for verdict, count in reproduction.coverage.items():
         coverage.add_row(verdict, str(count), reproduction.meaning[verdict])
     console.print(coverage)

@@ -80,7 +80,9 @@ def arm_claims() -> list[Claim]:
     rated = GEARS.index(RATED)
     unexplained = max(each.unexplained for each in (*on, *off))
     falls = [a.give / b.give for a, b in itertools.pairwise(on)]
-    lags, bare = ([1e3 * lag(gear, rotor) for gear in HIGH] for rotor in ("2e-4 kg*m^2", "0 kg*m^2"))
+    lags, bare = (
+        [round(1e3 * lag(gear, rotor), 3) + 0.0 for gear in HIGH] for rotor in ("2e-4 kg*m^2", "0 kg*m^2")
+    )  # no -0.000
     errors = [1e3 * each.apart for each in on]
     point = 1e3 * run("hils-1").metrics["position_error_m"]
     return [
