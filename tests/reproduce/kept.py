@@ -45,6 +45,7 @@ KEPT = {
             "arm and tank are passive in the whole run",
         },
         NOT_TESTABLE: {
+            "signs of gravity, thrust and rotors",
             "time at which the gains are raised",
             "displacement of the base while a human leads the tool",
             "levels of the gains before and after",

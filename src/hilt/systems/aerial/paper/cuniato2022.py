@@ -99,14 +99,15 @@ def _human_claims() -> list[Claim]:
     hands = ", ".join(map(str, HANDS))
     return [
         Claim(
-            "Sec. V",
-            "a human is not endangered: a hand of 600 N/m with a force filter of 15 rad/s",
-            "without endangering",
+            "Sec. I, V",
+            "with passivity guarded by the tank a human is not endangered: a hand of 600 N/m with a force filter of 15 rad/s",
+            "guaranteed",
             f"stopped at {first.fault.t:.1f} s, with {first.metrics['peak_force_N']:.0f} N" if first.fault else "held",
             first.fault is None,
             f"the tank guards changes of the gains; filter, servo and tick make energy at the hand ({-first.metrics['human_port_energy_min_J']:.1f} J here) "
             f"while its audit stays at {audit:.0e} J. From {first.metrics['hand_stiffness_limit_N_m']:.0f} N/m on a hand swings up",
-            reading="a hand that leads the tool by 20 mm in `hover`; hand and filter are ours, the paper gives neither",
+            reading="“to guarantee a safe human operator interaction”, so one hand that is not safe says no; hand (leads the tool by 20 mm in "
+            "`hover`) and filter are ours, the paper gives neither",
             tolerance=judged("no fault", "the guard stops what would hurt"),
         ),
         Claim(

@@ -306,7 +306,8 @@ def _front_gains() -> Claim:
         "attenuated",
         ", ".join(f"{way:.0f}" for way in ways) + " mm",
         ways == sorted(ways) and ways[-1] > 2 * ways[0] and not any(each.fault for each in runs),
-        reading="loops that stay stable; 30 times as high, like the other axes, the loop swings up, which is another matter",
+        reading="hook, cable and the 20 mm are ours. Loops that stay stable; 30 times as high, like the other axes, the loop swings up, which is "
+        "another matter",
         tolerance=judged(
             "rises with the gains, twofold for the highest",
             "the least that would be called attenuated; the paper gives no figure",

@@ -272,7 +272,7 @@ def _equation_claims() -> list[Claim]:
             f"as printed {printed:+.0f} 1/s; with + {mended:+.3f} 1/s",
             printed < 0,
             "(5) and (8) need the force on the payload; (7) prints the one on the arm, and the payload then runs away. hilt uses the other sign",
-            reading="largest real part of the eigenvalues in continuous time, 3000 kg",
+            reading="largest real part of the eigenvalues in continuous time, 3000 kg; K_f, which has no value, is K_s",
             tolerance=judged("below 0", "a mode that grows is not a stable arm"),
         ),
         Claim(
@@ -281,8 +281,8 @@ def _equation_claims() -> list[Claim]:
             "runs at 1 ms",
             f"{min(growth):.2f} … {max(growth):.3g}; hils-1 {stopped}",
             max(growth) < 1,
-            f"K_s D_t + 2 D = {condition:.3f} must be below 1 with the gains of Table 2 at any Δt; hilt solves the step implicitly, which is stable",
-            reading="largest eigenvalue of one tick",
+            f"K_s D_t + 2 D = {condition:.3f} must be below 1 at any Δt, with the gains of Table 2; hilt solves the step implicitly, which is stable",
+            reading="largest eigenvalue of one tick; K_f, which has no value, is K_s, since the virtual arm is to move like the slave arm",
             tolerance=judged("below 1 at each Δt", "a tick that grows diverges"),
         ),
         Claim(
