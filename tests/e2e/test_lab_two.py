@@ -165,7 +165,7 @@ def kill(facility, victim, tmp_path):
 
 def robots_of_4_and_1_ms(drift):
     """A KUKA robot that is the clock, and a Franka robot for the target whose cycles are longer by the drift."""
-    file, franka = two_robots(lab={"missed": 1000}, makes_up=0.01), rigfile.load(rigfile.find("dry-lab-franka"))
+    file, franka = two_robots(lab={"missed": 1000}, makes_up=0.02), rigfile.load(rigfile.find("dry-lab-franka"))
     place = {key: file.robots["target"][key] for key in ("X_WR", "X_TB")}
     target = {**franka.robot, **place, "patience": 1000}
     kept = ("dead_time", "natural_frequency", "damping_ratio", "acceleration_limit")
