@@ -1,11 +1,13 @@
 """Other users of the machine: whatever lies in world-writable places, our processes find each other and nobody else."""
 
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -97,13 +99,15 @@ def test_a_stranger_who_sits_on_our_name_locks_nobody_out(shm, kind):
 
 
 @needs_root
-def test_a_link_to_a_folder_of_ours_is_not_our_folder(shm, tmp_path):
+def test_a_link_to_a_folder_of_ours_is_not_our_folder(shm):
     """A stranger must not choose which of our folders is used."""
-    os.chmod(tmp_path, 0o700)
-    os.chown(tmp_path, US, US)
-    call(STRANGER, os.symlink, tmp_path, shm / PLAIN)
+    ours = shm / f"elsewhere-{US}"  # as good as any: closed, ours, in memory
+    ours.mkdir(mode=0o700)
+    os.chown(ours, US, US)
+    call(STRANGER, os.symlink, ours, shm / PLAIN)
+    ((path, _, _),) = call(US, names_and_modes)
+    assert Path(path).parent.name.startswith(f"{PLAIN}-")
     assert call(US, round_trip) == EXPECTED
-    assert not list(tmp_path.iterdir())
 
 
 def names_and_modes():
@@ -126,8 +130,10 @@ def test_a_folder_that_others_can_enter_is_not_taken(shm, mode):
     (shm / PLAIN).mkdir()
     (shm / PLAIN).chmod(mode)
     os.chown(shm / PLAIN, US, US)
+    ((path, _, folder),) = call(US, names_and_modes)
+    assert Path(path).parent != shm / PLAIN
+    assert stat.S_IMODE(folder) == 0o700
     assert call(US, round_trip) == EXPECTED
-    assert not list((shm / PLAIN).iterdir())
 
 
 @needs_root
@@ -187,6 +193,40 @@ def test_what_is_no_segment_hangs_and_fools_nobody_even_in_our_own_folder(folder
             (folder / (name + suffix)).rmdir()
 
 
+def link_to_a_segment(path, whole):
+    path.symlink_to(whole)
+
+
+def large_folder(path, whole):
+    """As long as a segment: its length alone does not give it away."""
+    path.mkdir()
+    for number in range(300):
+        (path / str(number)).touch()
+    assert path.stat().st_size >= shared.PAGE
+
+
+def file_of_another_user(path, whole):
+    path.write_bytes(bytes(shared.PAGE))
+    os.chown(path, STRANGER, STRANGER)
+
+
+@needs_root
+@pytest.mark.parametrize("writable", [False, True])
+@pytest.mark.parametrize("odd", [link_to_a_segment, large_folder, file_of_another_user])
+def test_only_a_file_of_our_own_is_opened(shm, odd, writable):
+    """Whatever has the name and the length of a segment: no link is followed, and owner and kind are checked."""
+    whole = shared.Segment.create(f"whole-{os.getpid()}", shared.PAGE)
+    whole.publish()
+    path = whole.path.with_name(f"odd-{os.getpid()}")
+    odd(path, whole.path)
+    try:
+        with pytest.raises(InputError, match=rf"{path.name} is not running here"):
+            shared.Segment.open(path.name, shared.PAGE, writable=writable)
+    finally:
+        whole.close()
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 HOLDER = """
 import sys
 from hilt.host import shared
@@ -209,8 +249,17 @@ sys.stdin.readline()
 """
 
 
+@pytest.fixture
+def session_folder(monkeypatch):
+    """That of a login session in which nobody else calls hilt: what is taken away here, our command has taken away."""
+    folder = Path(tempfile.mkdtemp(prefix="test-", dir=SHM))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.mark.parametrize("end", [signal.SIGKILL, None])
-def test_the_next_command_takes_away_what_a_killed_process_has_left(end):
+def test_the_next_command_takes_away_what_a_killed_process_has_left(end, session_folder):
     """Mailbox, ring, status of the recorder, motion, joystick, control and its socket; all of them, and no living one's."""
     name = f"held-{os.getpid()}"
     with closing(Mailbox(f"living-{os.getpid()}")):
