@@ -16,6 +16,7 @@ from hilt.host import claims, runtime
 from hilt.host.claims import Claims
 from hilt.live import cores
 from hilt.live.session import Session
+from tests.another_user import STRANGER, needs_root
 
 HOLD = """
 import time
@@ -80,6 +81,24 @@ def test_cores_are_given_once_and_one_is_left():
         each.close()
 
 
+@needs_root
+def test_a_core_that_a_strangers_real_time_process_has_is_not_given():
+    """Another user's claims are not seen here: who is bound to a core with a priority has it."""
+    core = cores.usable()[0]
+    stranger = subprocess.Popen(["/bin/sleep", "600"], user=STRANGER, group=STRANGER, cwd="/")
+    try:
+        os.sched_setaffinity(stranger.pid, {core})
+        os.sched_setscheduler(stranger.pid, os.SCHED_FIFO, os.sched_param(10))
+        given = [Claims() for _ in cores.usable()]
+        with pytest.raises(InputError, match=f"no core is free .*core {core}: "):
+            assert core not in [cores.take(each) for each in given]
+        for each in given:
+            each.close()
+    finally:
+        stranger.kill()
+        stranger.communicate()
+
+
 def locked_memory():
     with open("/proc/self/status", encoding="utf-8") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmLck"))
@@ -87,11 +106,11 @@ def locked_memory():
 
 def test_a_simulation_takes_no_rights(tmp_path):
     """No priority, no locked memory, no core; and it is off the core that live loops take."""
-    before, live_core = os.sched_getaffinity(0), cores.usable()[0]
+    before, policy, live_core = os.sched_getaffinity(0), os.sched_getscheduler(0), cores.usable()[0]
     session = Session(*job.find("freefloat", None, ["loop.duration=0.1 s"]), tmp_path / "runs")
     try:
         session.open()
-        assert os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_OTHER
+        assert os.sched_getscheduler(0) == policy
         assert locked_memory() == 0
         if len(before) > 1:
             assert live_core not in os.sched_getaffinity(0)
