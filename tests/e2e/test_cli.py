@@ -135,6 +135,17 @@ def test_a_fault_ends_the_run_with_code_3_and_a_whole_recording(tmp_path, name, 
     assert "is beyond its limit" in shown.stdout.replace("\n", " ")
 
 
+def test_a_run_says_beforehand_what_it_may_take(tmp_path):
+    """On stderr, so that the result stays one object; a short one says nothing."""
+    settings = ["--set", "collisions=1", "--out", "runs", "--json"]
+    short = here(tmp_path, "run", "docking", *settings)
+    assert (short.returncode, short.stderr) == (0, "")
+    long = here(tmp_path, "run", "docking", "--set", "loop.duration=20 min", *settings)
+    assert long.returncode == 0
+    assert json.loads(long.stdout)["fault"] is None
+    assert re.fullmatch(r"this will take up to [\d,]+ ticks, about .+ of memory, .+ GB of disk; Ctrl-C ends it\n", long.stderr)
+
+
 def test_schema_is_a_json_schema_with_units(tmp_path):
     schema = json.loads(here(tmp_path, "schema", "freefloat").stdout)
     assert schema["$defs"]["Body"]["properties"]["mass"]["unit"] == "kg"

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from hilt import job
+from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.host import claims, runtime
 from hilt.host.claims import Claims
+from hilt.lab import doctor
 from hilt.live import cores
 from hilt.live.session import Session
 from tests.another_user import STRANGER, needs_root
@@ -97,6 +99,30 @@ def test_a_core_that_a_strangers_real_time_process_has_is_not_given():
     finally:
         stranger.kill()
         stranger.communicate()
+
+
+def test_the_doctor_does_not_measure_beside_a_live_session():
+    mine = Claims()
+    assert mine.take(f"core {cores.usable()[0]}")
+    with pytest.raises(InputError, match="measuring would disturb it"):
+        doctor.check(1000.0, 1.0)
+    mine.close()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is no other core to go to")
+def test_a_run_in_wall_time_without_devices_is_off_the_core_that_live_loops_take(tmp_path):
+    words = ["run", "freefloat", "--clock", "periodic", "--set", "loop.duration=300 s", "--out", str(tmp_path)]
+    child = subprocess.Popen([sys.executable, "-m", "hilt.cli.main", *words], stdout=subprocess.DEVNULL)
+    try:
+        until = clock.now() + 60.0
+        while not list(tmp_path.glob("*.mcap")):  # it runs
+            assert clock.now() < until
+            assert child.poll() is None
+            clock.pause(0.05)
+        assert cores.usable()[0] not in os.sched_getaffinity(child.pid)
+    finally:
+        child.kill()
+        child.communicate()
 
 
 def locked_memory():
