@@ -193,6 +193,29 @@ def test_an_odd_file_is_one_short_sentence(kind, tmp_path):
     refusal(rigfile.load, path)
 
 
+GOOD = SYSTEMS["freefloat"].scenario_files[SYSTEMS["freefloat"].default_scenario]
+BOUNDS = {
+    "a file": (GOOD.read_text() + 700 * ("#" * 99 + "\n"), "has more than 65536 bytes, which is the limit"),
+    "a line": (GOOD.read_text() + "#" * 1001, "a line has 1001 characters; at most 1000 are read"),
+    "a depth": (GOOD.read_text() + f"\nsummary = {'[' * 13}{']' * 13}", "more than 12 deep"),
+}
+
+
+@pytest.mark.parametrize("what", BOUNDS)
+def test_each_bound_of_a_file_holds_on_its_own(what, tmp_path):
+    """What is beyond one of them and harmless otherwise is refused because of it, before anybody looks at the values."""
+    text, sentence = BOUNDS[what]
+    path = tmp_path / "long.toml"
+    path.write_text(text)
+    assert sentence in refusal(job.find, "freefloat", str(path), [])
+    assert sentence in refusal(rigfile.load, path)
+
+
+def test_a_setting_is_short_before_it_is_read():
+    assert build("freefloat", "body.mass=1".ljust(scenario.LONGEST_SETTING)).body.mass == 1.0
+    assert "at most 4000 characters are read" in refusal(build, "freefloat", "body.mass=1".ljust(scenario.LONGEST_SETTING + 1))
+
+
 def test_only_a_plain_file_is_opened(tmp_path):
     pipe, folder = tmp_path / "pipe.toml", tmp_path / "folder.toml"
     os.mkfifo(pipe)  # to open it would wait for ever
