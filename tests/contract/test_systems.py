@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hilt import job, loop
-from hilt.core import ledger, registry
+from hilt.core import faults, ledger, registry
 from hilt.core.clock import FreeClock
 from hilt.core.rig import ReplayRig, SimulatedRig
 from hilt.core.signals import whole
@@ -220,6 +220,22 @@ def test_a_device_that_fails_ends_the_run():
     fault = loop.run(bench, Broken(system, bench), FreeClock(), sink)
     assert fault.name == "device"
     assert sink.rows == 21
+
+
+@pytest.mark.parametrize("call", ["read", "write"])
+def test_a_run_that_a_device_has_ended_is_replayed_to_the_byte(tmp_path, call):
+    """No tick can compute such a fault: it is fed in again, before the tick or after it."""
+
+    class Broken(SimulatedRig):
+        def read(self, row):
+            return super().read(row) or (faults.DEVICE if call == "read" and row["tick"][0] == 20 else faults.NONE)
+
+        def write(self, row):
+            return super().write(row) or (faults.DEVICE if call == "write" and row["tick"][0] == 20 else faults.NONE)
+
+    result = job.run(*job.find("freefloat", "paper", []), tmp_path, make_rig=Broken)
+    assert (result.fault.name, result.fault.tick) == ("device", 20)
+    assert job.replay(recording.load(result.recording)) is None
 
 
 def test_an_exception_in_a_rig_stops_the_robot():

@@ -102,3 +102,24 @@ def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
     shown = hilt(tmp_path, "show", str(Path("runs") / path.name))
     assert shown.returncode == 0
     assert "did not end in order" in shown.stdout
+
+
+def test_a_disk_that_is_full_at_the_very_end_keeps_every_row(tmp_path):
+    """The rows fit, the result of the run does not."""
+    arguments = ["run", "freefloat", "--set", "loop.duration=1 s", "--json", "--out"]
+    whole = json.loads(hilt(tmp_path, *arguments, "first").stdout)["recording"]
+    limit = (tmp_path / whole).stat().st_size - 100
+
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    command = [sys.executable, "-P", "-m", "hilt.cli.main", *arguments, "second"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=full)
+    assert done.returncode == 3, done.stderr
+    fault = json.loads(done.stdout)["fault"]
+    assert fault["name"] == "recorder"
+    assert "cannot go on" in fault["sentence"]
+    (path,) = (tmp_path / "second").glob("*.mcap")
+    found = recording.load(path)
+    assert len(found.rows) == len(recording.load(tmp_path / whole).rows)
+    assert job.replay(found) is None
