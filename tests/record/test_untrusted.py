@@ -153,6 +153,10 @@ def cases(run):
         "other signals": '[["tick", "<i8", []], ["t", "<f8", []]]',
     }.items():
         yield name, file_of(origin(run, row=fields), good)
+    for name, kinds in {"no time, and rows that fit": "tick x", "no tick, and rows that fit": "t x"}.items():
+        short = np.zeros(100, [(field, "<i8" if field == "tick" else "<f8") for field in kinds.split()])
+        fields = [[field, short.dtype[field].str, []] for field in short.dtype.names]
+        yield name, file_of(origin(run, row=json.dumps(fields)), packed(short))
     backwards = rows[:100][::-1].copy()
     endless = rows[:100].copy()
     endless["t"][50] = np.nan
@@ -194,6 +198,16 @@ def test_each_is_one_sentence_for_who_shows_or_replays_it(run, folder):
             assert done.returncode == 2, (name, command, done.stdout, done.stderr)
             assert one_sentence(done.stderr), (name, command, done.stderr)
     assert not list(folder.glob("*.html"))
+
+
+def test_each_is_rows_or_one_sentence_for_who_loads_it_in_a_program(run, folder):
+    for number, name in enumerate(names(run)):
+        try:
+            found = recording.load(folder / f"bad-{number}.mcap")
+        except InputError as error:
+            assert len(str(error)) < 1200, name
+        else:
+            assert {"tick", "t"} <= set(found.rows.dtype.names), name
 
 
 def test_each_is_one_sentence_for_who_looks_at_it_in_the_cockpit(run, folder):
