@@ -1,5 +1,6 @@
 """Who is armed and when: only while somebody writes it down, only by an answer to the question, never against a signal."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -112,6 +113,13 @@ class Terminal:
         os.write(self._ours, text)
         until(lambda: struct.unpack("i", fcntl.ioctl(self._theirs, termios.FIONREAD, bytes(4)))[0])  # it lies there
 
+    def answer(self, text):
+        """Whether it has ended, once it has had the time to read this."""
+        os.write(self._ours, text)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.child.wait(0.2)
+        return self.child.poll() is not None
+
     def close(self):
         self.child.kill()
         self.child.communicate()
@@ -146,6 +154,26 @@ def test_what_was_typed_before_the_question_does_not_answer_it_and_a_signal_ends
         facility.stop()
     assert list(tmp_path.iterdir()) == [rig]
     assert shared.left(f"{here.child.pid}-*") == []
+
+
+@pytest.mark.parametrize("words", [("run", "docking", "--rig"), ("calibrate", "tool")])
+def test_only_what_is_typed_after_the_question_answers_it(tmp_path, words):
+    """Yes before it and no after it is a no, however long a robot takes to be armed."""
+    rig = rig_file(tmp_path, ('arm = "run"', 'arm = "ask"'))
+    facility = Facility(rigfile.load(rig), [], live=False)
+    here = Terminal(tmp_path, *words, str(rig))
+    try:
+        here.type(b"yes\nyes\n")
+        assert "Arm it?" in here.child.stderr.readline()
+        until(lambda: here.answer(b"no\n"))  # what comes with the question itself is not its answer either
+        said = here.child.communicate(timeout=LONG)[1]
+        assert here.child.returncode == 2
+        assert "the robot was not armed; answer yes to arm it" in said
+        status = facility.control.status()["robot"]
+        assert status["violation_count"] == 0, status["violations"]
+    finally:
+        here.close()
+        facility.stop()
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
