@@ -98,6 +98,11 @@ def test_the_lock_has_what_hilt_asks_for():
     assert ("numpy", "2.4") in [(name, ".".join(version.split(".")[:2])) for name, version in found]
 
 
+def test_a_check_of_the_whole_audits():
+    told = subprocess.run(["make", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "tools/audit.py" in told.stdout
+
+
 def test_what_is_sound_passes(tmp_path):
     with service() as address:
         done = run(address, npm(tmp_path / "bin", CLEAN))

@@ -13,6 +13,7 @@ import pytest
 from hilt import job
 from hilt.core import clock
 from hilt.core.faults import InputError
+from hilt.device import rigfile
 from hilt.host import claims, runtime
 from hilt.host.claims import Claims
 from hilt.lab import doctor
@@ -99,6 +100,18 @@ def test_a_core_that_a_strangers_real_time_process_has_is_not_given():
     finally:
         stranger.kill()
         stranger.communicate()
+
+
+def test_a_second_session_on_devices_is_refused_before_it_contacts_anybody(tmp_path):
+    """A claim is all that there is of the first one here, and neither robot nor sensor of the second."""
+    mine = Claims()
+    for core in cores.usable():
+        assert mine.take(f"core {core}")
+    rig = rigfile.load(rigfile.find("dry-lab"))
+    with pytest.raises(InputError, match="no core is free for another loop on devices"):
+        Session(*job.find("docking", "table1", rig.settings("docking")), tmp_path / "runs", rig)
+    mine.close()
+    assert not (tmp_path / "runs").exists()
 
 
 def test_the_doctor_does_not_measure_beside_a_live_session():

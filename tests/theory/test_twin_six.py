@@ -26,6 +26,7 @@ from hilt.systems.docking.paper.twin_six_runs import (
     normal_told_wrong,
     scenario,
 )
+from tests.systems.docking.test_docking_reference import LIGHT
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
@@ -112,6 +113,18 @@ def test_bodies_that_tumble():
     runs = run(*spins, robots=[PURE_40], seeds=SEEDS[:2])
     assert runs.energy_error <= 0.015
     assert runs.worst <= 0.07
+
+
+@pytest.mark.parametrize("mode", ["guarded", "realtime"])
+@pytest.mark.parametrize("stiffness", [3588, 1e4])
+def test_a_body_250_times_lighter_than_the_other_gains_no_speed(mode, stiffness):
+    """It turns after an oblique contact, and most of what a rule for turns can make arises in free flight."""
+    changes = [*LIGHT, "compensate.method=twin", f"compensate.mode={mode}", f"contact.stiffness={stiffness}"]
+    result = job.simulate(*job.find("docking", "oblique", changes))
+    assert result.fault is None
+    assert np.ptp(result.rows["X_NA"]["q"], axis=0).max() > 0.05, "it does turn"
+    assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
+    assert result.metrics["kinetic_energy_ratio"] <= 1 + 1e-9
 
 
 def test_the_books_close_and_the_robot_is_where_the_body_is():
