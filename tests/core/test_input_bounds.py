@@ -10,6 +10,7 @@ from hilt.core import registry, scenario, toml
 from hilt.core.faults import InputError
 from hilt.core.units import LONGEST, to_si
 from hilt.device import rigfile
+from tests.patience import within
 
 SYSTEMS = registry.systems()
 TREES = {name: scenario.read_toml(system.scenario_files[system.default_scenario]) for name, system in SYSTEMS.items()}
@@ -221,9 +222,10 @@ def test_only_a_plain_file_is_opened(tmp_path):
     os.mkfifo(pipe)  # to open it would wait for ever
     folder.mkdir()
     for path in (pipe, folder, tmp_path / "none.toml", tmp_path / ("x" * 300 + ".toml"), tmp_path / "nul\0.toml"):
-        refusal(job.find, str(path), None, [])
-        refusal(job.find, "docking", str(path), [])
-        refusal(rigfile.load, path)
+        with within():
+            refusal(job.find, str(path), None, [])
+            refusal(job.find, "docking", str(path), [])
+            refusal(rigfile.load, path)
 
 
 @pytest.mark.parametrize("table", ["robot", "sensor", "lab", "limits", "tool", "scenario", "facility"])

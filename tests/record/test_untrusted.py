@@ -26,6 +26,7 @@ from hilt.core import faults, registry
 from hilt.core.faults import InputError
 from hilt.record import container, reading, recording
 from tests.e2e.command import here
+from tests.patience import within
 
 GIGABYTE = 1 << 30
 RUNS = int(os.environ.get("HILT_FUZZ", 400))
@@ -274,10 +275,12 @@ def test_a_pipe_a_folder_and_a_device_are_not_waited_for(tmp_path):
     (tmp_path / "folder.mcap").mkdir()
     for path in ("pipe.mcap", "folder.mcap", "/dev/zero", "nothing.mcap"):
         for command in ("show", "replay"):
-            done = here(tmp_path, command, path)
+            with within():
+                done = here(tmp_path, command, path)
             assert done.returncode == 2, path
             assert one_sentence(done.stderr), (path, done.stderr)
-    assert Library(tmp_path).list() == []
+    with within():
+        assert Library(tmp_path).list() == []
 
 
 def test_rows_beyond_what_memory_is_given_are_a_sentence(run, monkeypatch, tmp_path):
