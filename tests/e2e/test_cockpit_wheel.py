@@ -6,6 +6,8 @@ The page of the installed hilt is opened by test_cockpit_systems.py, which start
 import json
 import shutil
 
+import pytest
+
 from hilt import job
 from tests.e2e.cockpit import needs_browser
 from tests.e2e.wheel import ROOT, build
@@ -38,12 +40,20 @@ def test_the_installed_hilt_knows_its_rigs_by_name(wheel, tmp_path):
     assert "known are simulated, dry-lab, dry-lab-aerial" in unknown.stderr
 
 
-def test_a_wheel_without_the_page_is_not_built(tmp_path):
+PAGE = {"index.html", "cockpit.js", "cockpit.css", "LICENSES.txt"}
+
+
+@pytest.mark.parametrize("missing", [PAGE, {"LICENSES.txt"}], ids=["all of it", "the licences of what it contains"])
+def test_a_wheel_without_the_whole_page_is_not_built(tmp_path, missing):
     source = tmp_path / "source"
     shutil.copytree(ROOT / "tools", source / "tools")
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("static", "node_modules", "__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
+    for name in PAGE - missing:
+        static = source / "src" / "hilt" / "cockpit" / "static"
+        static.mkdir(exist_ok=True)
+        (static / name).write_text("built")
     built = build(source, tmp_path / "dist")
     assert built.returncode != 0
     (sentence,) = built.stderr.strip().splitlines()
