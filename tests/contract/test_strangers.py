@@ -305,9 +305,9 @@ def test_the_emulated_robot_takes_corrections_from_its_peer_only():
                 for ahead in (0, 4):  # a guess at the next one, too
                     stranger.sendto(codec.encode_sen(correction, int(driver.state["ipoc"]) + ahead), arm.address)
                 assert driver.hold() == faults.NONE
-        until(lambda: arm.strangers == 40)
         cycles(driver, X, V, 5)
         assert arm._set["p"].tolist() == before.tolist()
+        until(lambda: arm.strangers == 40)
         assert arm.violations == []
 
 
