@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from hilt.core.faults import InputError
+from hilt.host.claims import Claims
 from hilt.lab.dry.facility import running_facility
 from hilt.live import cores, mailbox, station
 from hilt.live.mailbox import LIVE, Sender
@@ -103,6 +105,13 @@ def test_a_strangers_real_time_process_keeps_its_core():
         os.sched_setscheduler(stranger.pid, os.SCHED_FIFO, os.sched_param(10))
         assert cores.live()[core] == f"process {stranger.pid}"
         assert core not in cores.others()
+        ours = Claims()
+        try:
+            assert cores.take(ours) != core
+        except InputError as refused:
+            assert f"no core is free for another loop on devices (core {core}: process {stranger.pid}" in str(refused)
+        finally:
+            ours.close()
     finally:
         stranger.send_signal(signal.SIGKILL)
         stranger.communicate()

@@ -19,7 +19,6 @@ from hilt.host.claims import Claims
 from hilt.lab import doctor
 from hilt.live import cores
 from hilt.live.session import Session
-from tests.another_user import STRANGER, needs_root
 
 HOLD = """
 import time
@@ -82,24 +81,6 @@ def test_cores_are_given_once_and_one_is_left():
     assert cores.take(mine[0]) == taken[0], "free again, it is the best one again"
     for each in mine:
         each.close()
-
-
-@needs_root
-def test_a_core_that_a_strangers_real_time_process_has_is_not_given():
-    """Another user's claims are not seen here: who is bound to a core with a priority has it."""
-    core = cores.usable()[0]
-    stranger = subprocess.Popen(["/bin/sleep", "600"], user=STRANGER, group=STRANGER, cwd="/")
-    try:
-        os.sched_setaffinity(stranger.pid, {core})
-        os.sched_setscheduler(stranger.pid, os.SCHED_FIFO, os.sched_param(10))
-        given = [Claims() for _ in cores.usable()]
-        with pytest.raises(InputError, match=f"no core is free .*core {core}: "):
-            assert core not in [cores.take(each) for each in given]
-        for each in given:
-            each.close()
-    finally:
-        stranger.kill()
-        stranger.communicate()
 
 
 def test_a_second_session_on_devices_is_refused_before_it_contacts_anybody(tmp_path):

@@ -12,9 +12,8 @@ import pytest
 
 from benchmarks.memory import measure
 from hilt import job
-from hilt.live.session import Session
 from hilt.metrics.survey import Survey
-from hilt.record import reading, recording
+from hilt.record import recording
 from hilt.report import page
 from tests.e2e.command import hilt
 
@@ -42,22 +41,6 @@ def test_a_long_run_is_drawn_by_its_stretches_and_measured_by_all_rows(tmp_path,
     text = page.write(long).read_text()
     assert "The metrics and the ledger are from all rows" in text
     assert "How fast it moves" in text
-
-
-def test_the_end_of_a_run_in_wall_time_takes_its_rows_by_chunks(tmp_path, monkeypatch):
-    """Whoever asked for all of them at once would be refused here."""
-    session = Session(*job.find("freefloat", "paper", ["loop.period=1 ms", "loop.duration=1 s"]), tmp_path)
-    monkeypatch.setattr(job, "KEPT_BYTES", 1000)
-    monkeypatch.setattr(reading, "LOADED_BYTES", 1000)
-    try:
-        session.open()
-        result = session.go()
-    finally:
-        session.close()
-    assert result.notes == []
-    assert result.survey is not None
-    assert result.timing["rows"] == 1001
-    assert result.timing["rows_lost"] == 0
 
 
 @pytest.mark.parametrize("count", [1, 31, 1024, 1025, 200_000])
