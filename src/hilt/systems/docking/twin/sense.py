@@ -21,10 +21,9 @@ from hilt.systems.docking.twin import line, model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs, along
 from hilt.systems.docking.twin.bending.chain import Tip, move_free
 from hilt.systems.docking.twin.contact import BEGINS, ENDS
+from hilt.systems.docking.twin.bending.encoder import ENCODER, WEIGHTS, pack_weights, weigh
 from hilt.systems.docking.twin.give_way import tip_speed
 from hilt.systems.docking.twin.space import planes, point
-
-LEAST_STEP = 0.02  # of the position's noise: what a step between two samples is at best known to
 
 
 @jit
@@ -72,19 +71,14 @@ def observe(sig, x, x_m, v_m, dt):
 
 @jit
 def sense_bending_step(sig, x, p, dt):
-    """On a robot that bends: the tip from the encoders and the measured force, by its own equation; no gain.
-
-    A tip of ω_f feels the noise of the position as ω_f² times it. The measured velocity says more about a single step than two
-    positions do, so both are weighed by their noise.
-    """
+    """On a robot that bends: the tip from the encoders and the measured force, by its own equation; no gain."""
     n = vec.load(p.n_W)
     force, at, rate = vec.dot(n, sig.F_mea_W), vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W)
     if math.isfinite(force):
         x.force = force
     if math.isfinite(at) and math.isfinite(rate):
-        expected = x.at + 0.5 * dt * (x.rate + rate)
-        x.at, x.rate = expected + p.gain * (at - expected), rate
-    line.push(x.line, x.at, x.rate)
+        weigh(x.encoder, p.weights, at, rate, sig.v_m_hat, dt)
+    line.push(x.line, x.encoder.at, x.encoder.rate)
     sig.F_n = x.force
     x_m, _ = line.read(x.line, p.samples, 0)
     v_m, _ = line.read(x.line, p.samples, 1)
@@ -141,7 +135,12 @@ def sense_in_space_step(sig, x, p, dt):
 @jit
 def sense_bending_in_space_step(sig, x, p, dt):
     sense_in_space_step(sig, x, p, dt)
-    observe(sig, x, sig.x_late, sig.v_late, dt)
+    n = vec.load(p.n_W)
+    weigh(x.encoder, p.weights, vec.dot(n, vec.load(x.at)), vec.dot(n, vec.load(x.rate)), sig.v_m_hat, dt)
+    line.push(x.along, x.encoder.at, x.encoder.rate)
+    x_m, _ = line.read(x.along, p.samples, 0)
+    v_m, _ = line.read(x.along, p.samples, 1)
+    observe(sig, x, x_m, v_m, dt)
 
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
@@ -154,17 +153,9 @@ def _pack_on_a_line(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.x0, p.v0 = beliefs.start, beliefs.start_speed
 
 
-def _gain(position_noise: float, step_noise: float) -> float:
-    """Kalman's, of a position that is measured and whose steps are measured, too."""
-    if position_noise == 0.0:
-        return 1.0
-    share = max(step_noise / position_noise, LEAST_STEP)
-    return 0.5 * share * (math.sqrt(share * share + 4.0) - share)
-
-
 def _pack_bending(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     _pack_on_a_line(p, beliefs, loop)
-    p.gain = _gain(beliefs.position_noise, beliefs.velocity_noise * loop.period)
+    pack_weights(p.weights, beliefs, loop)
 
 
 def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
@@ -179,6 +170,7 @@ def _pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
 def _pack_bending_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     _pack_in_space(p, beliefs, loop)
     p.give = 0.0  # the tip is observed
+    pack_weights(p.weights, beliefs, loop)
 
 
 @jit
@@ -189,8 +181,9 @@ def _reset_on_a_line(sig, x, p):
 
 @jit
 def _reset_bending(sig, x, p):
-    _reset_on_a_line(sig, x, p)
-    x.tip = x.x_m = x.at - p.samples * p.dt * p.v0
+    x.encoder.at, x.encoder.rate, x.encoder.off = p.x0 - (p.dt + p.behind) * p.v0, p.v0, p.weights.unknown
+    line.fill(x.line, x.encoder.at, p.v0, p.dt)
+    x.tip = x.x_m = x.encoder.at - p.samples * p.dt * p.v0
     x.tip_v = x.v_m = p.v0
 
 
@@ -218,8 +211,10 @@ def _reset_in_space(sig, x, p):
 def _reset_bending_in_space(sig, x, p):
     _reset_in_space(sig, x, p)
     n = vec.load(p.n_W)
-    x.tip_v = x.v_m = vec.dot(n, x.rate)
-    x.tip = x.x_m = vec.dot(n, x.at) - p.samples * p.dt * x.v_m
+    x.encoder.at, x.encoder.rate, x.encoder.off = vec.dot(n, x.at), vec.dot(n, x.rate), p.weights.unknown
+    line.fill(x.along, x.encoder.at, x.encoder.rate, p.dt)
+    x.tip_v = x.v_m = x.encoder.rate
+    x.tip = x.x_m = x.encoder.at - p.samples * p.dt * x.v_m
 
 
 _READS = ("F_mea_W", "p_C_W", "v_C_W", "p_C_des_W", "v_C_des_W", "touch", "fresh", *model.SIGNALS)
@@ -240,13 +235,14 @@ SENSE_ON_A_LINE = StageKind(
 SENSE_BENDING = StageKind(
     "twin-sense-bending",
     sense_bending_step,
-    reads=(*_READS, "bend_k_hat", "bend_w_hat", "bend_z_hat", "learnt", "learnt_x", "learnt_v"),
+    reads=(*_READS, "v_m_hat", "bend_k_hat", "bend_w_hat", "bend_z_hat", "learnt", "learnt_x", "learnt_v"),
     writes=(*_WRITES, "x_m_late", "v_m_late"),
     state=record(
         line=line.PAIR_LINE,
-        **dict.fromkeys(("force", "at", "rate", "tip", "tip_v", "x_m", "v_m", "last_force"), "f8"),
+        encoder=ENCODER,
+        **dict.fromkeys(("force", "tip", "tip_v", "x_m", "v_m", "last_force"), "f8"),
     ),
-    params=record(n_W=3, **dict.fromkeys(("samples", "give", "dt", "x0", "v0", "behind", "gain"), "f8")),
+    params=record(n_W=3, weights=WEIGHTS, **dict.fromkeys(("samples", "give", "dt", "x0", "v0", "behind"), "f8")),
     pack=_pack_bending,
     reset=_reset_bending,
     looks_back=lambda p: p["samples"],
@@ -260,18 +256,20 @@ _IN_SPACE: dict[str, Any] = {
     "point": point.POINT,
 }
 
+_IN_SPACE_PARAMS: dict[str, Any] = {
+    **dict.fromkeys(("tip_B", "sensor_W", "n_W"), 3),
+    **dict.fromkeys(("variance", "samples", "force_noise", "threshold", "middle", "give", "dt", "behind"), "f8"),
+    **dict.fromkeys(("at_rest", "side"), "i8"),
+    "q_WS": 4,
+}
+
 SENSE_IN_SPACE = StageKind(
     "twin-sense-in-space",
     sense_in_space_step,
     reads=(*_READS, "F_So_filt_S", "X_WB_meas", "touch_event", "F_n", "tip_offset_B"),
     writes=(*_WRITES, "n_hat_W", "doubt", "tip_offset_B"),
     state=record(**_IN_SPACE),
-    params=record(
-        **dict.fromkeys(("tip_B", "sensor_W", "n_W"), 3),
-        **dict.fromkeys(("variance", "samples", "force_noise", "threshold", "middle", "give", "dt", "behind"), "f8"),
-        **dict.fromkeys(("at_rest", "side"), "i8"),
-        q_WS=4,
-    ),
+    params=record(**_IN_SPACE_PARAMS),
     pack=_pack_in_space,
     reset=_reset_in_space,
     looks_back=lambda p: p["samples"],
@@ -283,7 +281,10 @@ SENSE_BENDING_IN_SPACE = replace(
     step=sense_bending_in_space_step,
     reads=tuple(dict.fromkeys((*SENSE_IN_SPACE.reads, *SENSE_BENDING.reads))),
     writes=(*SENSE_IN_SPACE.writes, "x_m_late", "v_m_late"),
-    state=record(**_IN_SPACE, **dict.fromkeys(("tip", "tip_v", "x_m", "v_m", "last_force"), "f8")),
+    state=record(
+        **_IN_SPACE, along=line.PAIR_LINE, encoder=ENCODER, **dict.fromkeys(("tip", "tip_v", "x_m", "v_m", "last_force"), "f8")
+    ),
+    params=record(**_IN_SPACE_PARAMS, weights=WEIGHTS),
     pack=_pack_bending_in_space,
     reset=_reset_bending_in_space,
 )

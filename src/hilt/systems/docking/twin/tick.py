@@ -93,10 +93,10 @@ def twin_blocks(beliefs: Callable[[Any], TwinBeliefs], rehearsed: Callable[[Any]
 
     return (
         block("twin_sense", SENSE_ON_A_LINE, _stiff_on_a_line),  # 1
-        block("twin_sense", SENSE_BENDING, _bending_on_a_line),  # 1
         block("twin_sense", SENSE_IN_SPACE, _stiff_in_space),  # 1, 3: normals
-        block("twin_sense", SENSE_BENDING_IN_SPACE, _bending_in_space),  # 1
         block("twin_robot", TWIN_ROBOT),  # 7
+        block("twin_sense", SENSE_BENDING, _bending_on_a_line),  # 1
+        block("twin_sense", SENSE_BENDING_IN_SPACE, _bending_in_space),  # 1
         block("twin_contact", TWIN_CONTACT, _stiff),  # 2, 3
         block("twin_contact", CONTACT_LEARNT, _bending),  # 2, 3
         block("twin_balance", TWIN_BALANCE, _stiff),  # 5: exit

@@ -6,6 +6,11 @@ are replaced at once. The loss is that of the damped oscillation
 and ζ_c counts only where neither noise nor a wrong sensor delay nor a wrong model could explain it: a force r that no model
 explains and that turns round with the velocity looks like ζ_c = r/(√2 F) beside the peak F. A model that was wrong once is
 wrong from then on: r is the largest of all contacts.
+
+What is learnt about a frame also says what its earlier contacts should have taken. The bodies' energy over what it should be,
+    D <- D (1 - λ) + K (λ - λ_b)            K = ½ m v_in², λ_b what this contact did take
+    D <- D + Σ K_i (λ_new - λ_old)          when λ of a frame was learnt anew; the sum over its contacts, each less by 1 - λ of all later ones
+is made good by the next contact: λ_b = λ + (1 - λ) D/K, within 0 … 1, so a contact never returns more than it was given.
 """
 
 import math
@@ -163,6 +168,36 @@ def loss_in(x, p, i):
 
 
 @jit
+def _revise(x, p):
+    """What earlier contacts should have taken, by what is known now."""
+    for i in range(2):
+        now = loss_of(min(damping_of(x, p, i), MOST_DAMPED))
+        x.owed += (now - x.believed[i]) * x.met_energy[i]
+        x.believed[i] = now
+
+
+@jit
+def _book(sig, x, p):
+    """λ_b of the contact that is over."""
+    loss = loss_in(x, p, model.place_of(x.of))
+    kinetic = 0.5 * x.mass * sig.v_entry * sig.v_entry
+    sig.loss = min(max(loss + (1.0 - loss) * x.owed / kinetic, 0.0), 1.0) if kinetic > 0.0 else loss
+    x.kinetic = kinetic
+
+
+@jit
+def _settle(sig, x, p):
+    """The last contact joins the earlier ones: nothing more will be learnt from it."""
+    i = model.place_of(x.of)
+    loss = loss_in(x, p, i)
+    x.owed = x.owed * (1.0 - loss) + x.kinetic * (loss - sig.loss)
+    for side in range(2):
+        x.met_energy[side] *= 1.0 - loss
+    x.met_energy[i] += x.kinetic * math.sqrt(p.mass / x.mass)
+    x.kinetic = 0.0
+
+
+@jit
 def _adopt(sig, x, p):
     """Everything at once."""
     result, i = x.results[x.chosen], model.place_of(x.of)
@@ -187,7 +222,8 @@ def _adopt(sig, x, p):
             sig.learnt_q[side], sig.learnt_c[side] = k, 0.0
         else:
             sig.learnt_k[side], sig.learnt_c[side] = k, 2.0 * damping_of(x, p, side) * math.sqrt(k * p.mass)
-    sig.loss = loss_in(x, p, i)
+    _revise(x, p)
+    _book(sig, x, p)
     sig.learnt_s, sig.learnt_x, sig.learnt_v, sig.learnt = result.theta[PLACE], x.tip, x.tip_v, x.of
 
 
@@ -208,13 +244,15 @@ def _work(sig, x, p, dt):
 def learn_step(sig, x, p, dt):
     sig.learnt = 0
     if sig.touch_event == BEGINS:
+        if x.kinetic > 0.0:
+            _settle(sig, x, p)
         x.e, x.peak, x.mass = sig.touch, 0.0, sig.m_eff
-        sig.loss = loss_in(x, p, model.place_of(x.e))
     x.peak = max(x.peak, abs(sig.F_n))
     ends = sig.touch_event == ENDS
     remember(x.banks[x.filling], p.past, sig, sig.touch != 0 or ends)
     if ends:
         _start(sig, x, p)
+        _book(sig, x, p)
     else:
         _work(sig, x, p, dt)
 
@@ -251,7 +289,7 @@ TWIN_LEARN = StageKind(
     "twin-learn",
     learn_step,
     reads=(
-        *("x_m_late", "v_m_late", "x_late", "v_late", "F_n", "touch", "touch_event", "loss", "m_eff"),
+        *("x_m_late", "v_m_late", "x_late", "v_late", "F_n", "touch", "touch_event", "loss", "m_eff", "v_entry"),
         *("x_sim", "v_sim", *model.SIGNALS, "bend_k_hat", "bend_w_hat", "bend_z_hat"),
     ),
     writes=(
@@ -264,7 +302,8 @@ TWIN_LEARN = StageKind(
         fit=FIT,
         results=(RESULT, (2,)),
         **dict.fromkeys(("filling", "e", "of", "phase", "tried", "chosen", "met", "model", "sample"), "i8"),
-        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v", "mass", "misfit"), "f8"),
+        **dict.fromkeys(("peak", "place", "k", "q", "tip", "tip_v", "mass", "misfit", "kinetic", "owed"), "f8"),
+        **dict.fromkeys(("believed", "met_energy"), 2),
         **dict.fromkeys(("unit", "column"), KEEP),
         **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
         G=("f8", (2, KEEP)),

@@ -1,0 +1,51 @@
+"""Step 1 on a robot that bends: where its motors are, from the encoders and the identified robot.
+
+A tip of ω_f feels the noise of the motors' position as ω_f² times it, all the time that it swings. The measured velocity says
+more about a single step than two positions do, and the identified robot on the commands given (step 7) may say still more:
+    v = v̂ + w (v_m - v̂),   w = S/(S + σ_v²)                  S: variance of v̂, from the mean square of v_m - v̂ beyond the noise
+    x <- x + T v + g (x_m - x - T v)                          g Kalman's, of steps with the variance T² w σ_v²
+An error of the identified robot is alike over 20 ms, so S is that of so many samples. A robot that does not move as identified
+is followed by its encoders alone, w = 1.
+"""
+
+import math
+
+import numpy as np
+
+from hilt.compiled import jit
+from hilt.core.signals import record
+from hilt.core.stage import Cycle
+from hilt.systems.docking.twin.beliefs import TwinBeliefs
+
+LEAST_STEP = 0.02  # of the position's noise: what a step between two samples is at best known to
+WATCHED_OVER, ALIKE, EXPLAINED = 0.2, 0.02, 2.0  # s, s, deviations of the mean square that noise may reach
+
+ENCODER = record(at="f8", rate="f8", off="f8")
+WEIGHTS = record(**dict.fromkeys(("position", "velocity", "noise", "share", "alike", "unknown"), "f8"), told="i8")
+
+
+@jit
+def weigh(x, p, at, rate, told, dt):
+    """One sample of the encoders, and the velocity that the identified robot has."""
+    off = rate - told
+    x.off += p.share * (off * off - x.off)
+    w = 1.0
+    if p.told:
+        beyond = p.alike * max(0.0, x.off - p.noise)
+        w = beyond / (beyond + p.velocity * p.velocity)
+    rate = told + w * off if p.told else rate
+    expected = x.at + 0.5 * dt * (x.rate + rate)
+    gain = 1.0
+    if p.position > 0.0:
+        step = max(dt * math.sqrt(w) * p.velocity / p.position, LEAST_STEP)
+        gain = 0.5 * step * (math.sqrt(step * step + 4.0) - step)
+    x.at, x.rate = expected + gain * (at - expected), rate
+
+
+def pack_weights(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
+    samples = WATCHED_OVER / loop.period
+    p.position, p.velocity = beliefs.position_noise, beliefs.velocity_noise
+    p.told = beliefs.robot.T2 > 0.0 and beliefs.velocity_noise > 0.0
+    p.noise = beliefs.velocity_noise**2 * (1.0 + EXPLAINED / math.sqrt(samples))  # a running mean counts as twice its samples
+    p.share, p.alike = min(1.0, 1.0 / samples), max(1.0, ALIKE / loop.period)
+    p.unknown = beliefs.approach_speed**2
