@@ -181,7 +181,7 @@ def _reset_on_a_line(sig, x, p):
 
 @jit
 def _reset_bending(sig, x, p):
-    x.encoder.at, x.encoder.rate, x.encoder.off = p.x0 - (p.dt + p.behind) * p.v0, p.v0, p.weights.unknown
+    x.encoder.at, x.encoder.rate, x.encoder.share = p.x0 - (p.dt + p.behind) * p.v0, p.v0, 1.0
     line.fill(x.line, x.encoder.at, p.v0, p.dt)
     x.tip = x.x_m = x.encoder.at - p.samples * p.dt * p.v0
     x.tip_v = x.v_m = p.v0
@@ -211,7 +211,7 @@ def _reset_in_space(sig, x, p):
 def _reset_bending_in_space(sig, x, p):
     _reset_in_space(sig, x, p)
     n = vec.load(p.n_W)
-    x.encoder.at, x.encoder.rate, x.encoder.off = vec.dot(n, x.at), vec.dot(n, x.rate), p.weights.unknown
+    x.encoder.at, x.encoder.rate, x.encoder.share = vec.dot(n, x.at), vec.dot(n, x.rate), 1.0
     line.fill(x.along, x.encoder.at, x.encoder.rate, p.dt)
     x.tip_v = x.v_m = x.encoder.rate
     x.tip = x.x_m = x.encoder.at - p.samples * p.dt * x.v_m

@@ -17,18 +17,19 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
-LEAST_STEP = 0.02  # of the position's noise: what a step between two samples is at best known to
-WATCHED_OVER, ALIKE, EXPLAINED = 0.2, 0.02, 2.0  # s, s, deviations of the mean square that noise may reach
+LEAST_STEP = 0.005  # of the position's noise: what a step between two samples is at best known to
+WATCHED_OVER, ALIKE, EXPLAINED = 0.1, 0.02, 2.0  # s, s, deviations of the mean square that noise may reach
 
-ENCODER = record(at="f8", rate="f8", off="f8")
-WEIGHTS = record(**dict.fromkeys(("position", "velocity", "noise", "share", "alike", "unknown"), "f8"), told="i8")
+ENCODER = record(at="f8", rate="f8", off="f8", share="f8")
+WEIGHTS = record(**dict.fromkeys(("position", "velocity", "noise", "share", "alike"), "f8"), told="i8")
 
 
 @jit
 def weigh(x, p, at, rate, told, dt):
     """One sample of the encoders, and the velocity that the identified robot has."""
     off = rate - told
-    x.off += p.share * (off * off - x.off)
+    x.off += x.share * (off * off - x.off)
+    x.share = max(x.share / (1.0 + x.share), p.share)
     w = 1.0
     if p.told:
         beyond = p.alike * max(0.0, x.off - p.noise)
@@ -48,4 +49,3 @@ def pack_weights(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.told = beliefs.robot.T2 > 0.0 and beliefs.velocity_noise > 0.0
     p.noise = beliefs.velocity_noise**2 * (1.0 + EXPLAINED / math.sqrt(samples))  # a running mean counts as twice its samples
     p.share, p.alike = min(1.0, 1.0 / samples), max(1.0, ALIKE / loop.period)
-    p.unknown = beliefs.approach_speed**2
