@@ -20,8 +20,8 @@ from hilt.maths import delay, so3, vec
 from hilt.systems.docking.twin import line, model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs, along
 from hilt.systems.docking.twin.bending.chain import Tip, move_free
-from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.bending.encoder import ENCODER, WEIGHTS, pack_weights, weigh
+from hilt.systems.docking.twin.contact import BEGINS, ENDS
 from hilt.systems.docking.twin.give_way import tip_speed
 from hilt.systems.docking.twin.space import planes, point
 

@@ -9,7 +9,7 @@ wrong from then on: r is the largest of all contacts.
 
 What is learnt about a frame also says what its earlier contacts should have taken. The bodies' energy over what it should be,
     D <- D (1 - λ) + K (λ - λ_b)            K = ½ m v_in², λ_b what this contact did take
-    D <- D + Σ K_i (λ_new - λ_old)          when λ of a frame was learnt anew; the sum over its contacts, each less by 1 - λ of all later ones
+    D <- D + Σ K_i (λ_new - λ_old)          λ of a frame was learnt anew: over its contacts, each times 1 - λ of all later ones
 is made good by the next contact: λ_b = λ + (1 - λ) D/K, within 0 … 1, so a contact never returns more than it was given.
 """
 
