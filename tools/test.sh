@@ -8,12 +8,12 @@ set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
 PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
 PATIENT="tests/e2e/test_lab_faults.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_watch.py
-    tests/e2e/test_lab_strangers.py tests/e2e/test_lab_tick.py tests/stream/test_live_in.py"
-LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_processes.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
+    tests/e2e/test_lab_strangers.py tests/e2e/test_lab_tick.py tests/stream/test_live_in.py tests/e2e/test_lab_processes.py
+    tests/e2e/test_lab_outsider.py tests/e2e/test_lab_foxglove.py tests/e2e/test_lab_tool.py tests/e2e/test_lab_joints.py tests/lab/test_identify.py"
+LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
     tests/e2e/test_lab_franka.py tests/e2e/test_lab_ur.py tests/device/test_fci_peers.py
-    tests/e2e/test_lab_tool.py tests/e2e/test_lab_outsider.py tests/e2e/test_lab_neighbours.py
-    tests/lab/test_identify.py tests/e2e/test_lab_joints.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py tests/e2e/test_lab_foxglove.py
-    tests/e2e/test_cockpit_payload_lab.py tests/e2e/test_cockpit_stop.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_watch.py"
+    tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py
+    tests/e2e/test_cockpit_stop.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_payload_lab.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_reach.py tests/e2e/test_cockpit_operator.py
     tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_maps.py tests/e2e/test_cockpit_wheel.py"
 WALL="tests/cockpit tests/device tests/host tests/lab tests/live tests/stream tests/contract/test_children.py
@@ -55,10 +55,12 @@ wait $peers || true
     # shellcheck disable=SC2046,SC2086
     kept computed -n 2 $(printf -- '--ignore %s ' $PATIENT $LAB $BROWSER $WALL) || touch "$FAILED/computed.failed"
     NUMBA_BOUNDSCHECK=1 $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py \
-        tests/device/test_fci_codec.py
+        tests/device/test_fci_codec.py &
+    bounded=$!
     NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
         tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py \
         tests/systems/docking/test_docking_stages.py
+    wait $bounded
 ) &
 beside=$!
 trap 'kill $beside 2>/dev/null || true; rm -rf "$FAILED"' EXIT

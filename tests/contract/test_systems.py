@@ -19,7 +19,7 @@ from hilt.record import recording
 from tests.spoiling import Poison, spoil
 
 # [s] at most, of what is run tick by tick from Python and recorded; the compiled runs are whole.
-LONGEST = math.inf if os.environ.get("HILT_STAGES") == "all" else 20.0
+LONGEST = math.inf if os.environ.get("HILT_STAGES") == "all" else 12.0
 CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 
 
