@@ -19,7 +19,7 @@ if ! cmp -s requirements-peers.lock $ENVIRONMENT/requirements-peers.lock; then
     rm -rf $ENVIRONMENT
     .venv/bin/python -m venv $ENVIRONMENT
     # Wheels only: a platform without one has no such peer, and nothing is compiled for minutes.
-    timeout 300 $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check --retries 1 install --no-compile \
+    timeout 300 $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check --retries 1 install \
         --only-binary :all: --require-hashes -r requirements-peers.lock || {
         echo "hilt test: the peers of requirements-peers.lock could not be installed; their tests are skipped" >&2
         exit 2

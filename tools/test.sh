@@ -6,13 +6,14 @@
 # machine: it runs once more, alone, and what fails there fails.
 set -eu
 export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
+unset PYTHONDONTWRITEBYTECODE # a thousand processes start: what one has compiled, the next ones read
 PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
 PATIENT="tests/e2e/test_lab_faults.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_watch.py
     tests/e2e/test_lab_strangers.py tests/e2e/test_lab_tick.py tests/stream/test_live_in.py tests/e2e/test_lab_processes.py
-    tests/e2e/test_lab_outsider.py tests/e2e/test_lab_foxglove.py tests/e2e/test_lab_tool.py tests/e2e/test_lab_joints.py tests/lab/test_identify.py"
+    tests/e2e/test_lab_foxglove.py tests/e2e/test_lab_tool.py tests/e2e/test_lab_joints.py tests/lab/test_identify.py"
 LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
     tests/e2e/test_lab_franka.py tests/e2e/test_lab_ur.py tests/device/test_fci_peers.py
-    tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py
+    tests/e2e/test_lab_outsider.py tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py
     tests/e2e/test_cockpit_stop.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_payload_lab.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_reach.py tests/e2e/test_cockpit_operator.py
     tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_maps.py tests/e2e/test_cockpit_wheel.py"
