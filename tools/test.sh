@@ -13,7 +13,7 @@ PATIENT="tests/e2e/test_lab_faults.py tests/e2e/test_lab_kills.py tests/e2e/test
     tests/e2e/test_lab_foxglove.py tests/e2e/test_lab_tool.py tests/e2e/test_lab_joints.py tests/lab/test_identify.py"
 LAB="tests/e2e/test_lab_cli.py tests/e2e/test_lab_aerial.py tests/e2e/test_lab_twin.py tests/e2e/test_lab_bending.py
     tests/e2e/test_lab_franka.py tests/e2e/test_lab_ur.py tests/device/test_fci_peers.py
-    tests/e2e/test_lab_outsider.py tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py
+    tests/e2e/test_lab_own_driver.py tests/e2e/test_lab_outsider.py tests/e2e/test_lab_neighbours.py tests/e2e/test_lab_two.py tests/e2e/test_lab_payload.py
     tests/e2e/test_cockpit_stop.py tests/e2e/test_cockpit_attack.py tests/e2e/test_cockpit_watch.py tests/e2e/test_cockpit_payload_lab.py"
 BROWSER="tests/e2e/test_cockpit_systems.py tests/e2e/test_cockpit_reach.py tests/e2e/test_cockpit_operator.py
     tests/e2e/test_cockpit_recordings.py tests/e2e/test_cockpit_maps.py tests/e2e/test_cockpit_wheel.py"
