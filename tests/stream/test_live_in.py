@@ -3,6 +3,7 @@
 import json
 import struct
 import threading
+import time
 import traceback
 
 import numpy as np
@@ -15,7 +16,7 @@ from hilt.live.ring import RingReader
 from hilt.record import cdr, recording, rosmsg
 from hilt.record.standard import Couple, Frames
 from hilt.stream import reading
-from hilt.stream.live_in import topic_of
+from hilt.stream.live_in import QUIET, topic_of
 from tests.e2e.lab import until
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
@@ -73,14 +74,15 @@ def test_a_wrench_steers_a_value_is_set_and_what_is_outside_the_limits_is_refuse
         until(lambda: session.box.front.state != mailbox.LIVE or len(steered) > 3 or steer(peer, session))
         peer.wrench(HAND, (0, 0, 0), (0, 0, 0))  # lets go: from here on it may be silent
         until(lambda: not newest(session)["joystick"].any())
-        for bad in (
+        bad = (
             lambda: peer.wrench(HAND, (25.0, 0, 0), (0, 0, 0)),  # more than a full deflection
             lambda: peer.publish(SPEED, rosmsg.FLOAT, data=-1.0),
             lambda: peer.publish(SPEED, rosmsg.FLOAT, data=float("nan")),
-        ):
-            bad()
-            at = newest(session)["t"]
-            until(lambda at=at: newest(session)["t"] > at + 0.4)  # longer than the patience of the dead man's switch
+        )
+        for count, send in enumerate(bad, 1):
+            send()
+            peer.wait("/hilt/payload/refused", count)
+            time.sleep(QUIET)  # a refusal is not said again sooner; and longer than the patience of the dead man's switch
         stop(session)
 
     def steer(peer, session):
