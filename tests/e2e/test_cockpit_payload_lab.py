@@ -64,7 +64,9 @@ def driven(cockpit):
 
 
 def begin(page):
-    """Arm and start; nobody drives before there is a picture."""
+    """Arm and start, from home if it was left stopped; nobody drives before there is a picture."""
+    if page.probe("state") == "STOPPED":
+        go_home(page)
     page.go()
     seen = page.probe("pictures")
     page.until(f"window.hilt.pictures > {seen + 3}")
