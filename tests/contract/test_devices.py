@@ -15,8 +15,9 @@ from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device.line import FAULTS, Line
 from hilt.device.netft import codec as ft
-from hilt.device.netft.driver import NetFT, NetFTSettings
+from hilt.device.netft.driver import NetFT
 from hilt.device.netft.emulator import NetFTBox
+from hilt.device.netft.settings import NetFTSettings
 from hilt.device.placed import Place
 from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController

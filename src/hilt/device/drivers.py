@@ -11,7 +11,8 @@ from hilt.device.fci.codec import CYCLE as FRANKA_CYCLE
 from hilt.device.fci.driver import FciRobot
 from hilt.device.fci.force import FciForce
 from hilt.device.fci.settings import FciForceSettings, FciSettings
-from hilt.device.netft.driver import NetFT, NetFTSettings
+from hilt.device.netft.driver import NetFT
+from hilt.device.netft.settings import NetFTSettings
 from hilt.device.protocol import RobotDriver, SensorDriver
 from hilt.device.rsi.codec import CYCLES
 from hilt.device.rsi.driver import RsiRobot
