@@ -20,9 +20,8 @@ from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import drivers, frames, peer
 from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.netft import codec as ft
-from hilt.device.netft.driver import NetFT
+from hilt.device.netft.driver import LEARNT, Jump, NetFT
 from hilt.device.netft.emulator import NetFTBox
-from hilt.device.netft.jump import LEARNT, Jump
 from hilt.device.netft.settings import NetFTSettings
 from hilt.device.placed import Place
 from hilt.device.rsi import codec

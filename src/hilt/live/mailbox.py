@@ -99,25 +99,25 @@ class Mailbox:
         box = _map(self._segment)
         box["magic"], box["version"], box["pid"] = MAGIC, VERSION, os.getpid()
         box["info"] = json.dumps(info or {}).encode()
-        self._bell, self._lanes, self._front = box["bell"], box["lanes"][0], box["front"][0]
+        self.bell, self.heard = box["bell"], 0  # letters are waiting if these differ: a tick compares them and goes on
+        self._lanes, self._front = box["lanes"][0], box["front"][0]
         self._lock, self.front = SeqLock(box["front"]["turn"]), Front()
         self.deeds = Deeds()
         self._posted, self._taken = self._lanes["posted"], self._lanes["taken"]
-        self._heard = 0
         self._next_lane = 0
         self._segment.publish()
 
     def poll(self) -> Sequence[Request]:
         """The next few requests, one of each lane in turn; usually none."""
-        if self._bell[0] == self._heard:
+        if self.bell[0] == self.heard:
             return ()
-        bell = int(self._bell[0])  # read before the lanes: a letter posted in the meantime rings again
+        bell = int(self.bell[0])  # read before the lanes: a letter posted in the meantime rings again
         found: list[Request] = []
         for _ in range(LETTERS_A_POLL):
             waiting = [(self._next_lane + i) % LANES for i in range(LANES)]
             lane = next((i for i in waiting if self._posted[i] > self._taken[i]), None)
             if lane is None:
-                self._heard = bell
+                self.heard = bell
                 break
             self._next_lane = (lane + 1) % LANES
             request = self._take(lane)

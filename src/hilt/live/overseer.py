@@ -68,16 +68,15 @@ class Overseer:
         """Signals and requests."""
         if self.interrupted:
             return self._end(row, f"interrupted by {signal.Signals(self.interrupted).name}", faults.REQUESTED)
-        for request in self._box.poll() if self._box is not None else ():
+        box = self._box
+        if box is None or box.bell[0] == box.heard:
+            return faults.NONE
+        for request in box.poll():
             if request.kind == STOP:
-                self._answer(request, True, "stopping softly")
+                box.answer(request, True, "stopping softly")
                 return self._end(row, "a stop was requested", faults.REQUESTED)
-            self._answer(request, *self._obey(request, row))
+            box.answer(request, *self._obey(request, row))
         return faults.NONE
-
-    def _answer(self, request: Request, accepted: bool, text: str) -> None:
-        assert self._box is not None
-        self._box.answer(request, accepted, text)
 
     def _end(self, row: np.ndarray, what: str, code: int) -> int:
         self.notes.append(f"{what} at t = {row['t'][0]:.4g} s")
