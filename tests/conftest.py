@@ -27,6 +27,12 @@ providers._get_local_constants = Constants
 
 # Few tests, but minutes together: begun last, they would be waited for by every other worker.
 LONG = (
+    "fuzz/test_fuzz.py",
+    "contract/test_sweeps.py",
+    "contract/test_reports.py",
+    "contract/test_valid_scenarios.py",
+    "reproduce/test_pages.py",
+    "sweeps/test_cuda.py",
     "contract/test_station.py",
     "compiled/test_compiled.py",
     "e2e/test_lab_asks.py",

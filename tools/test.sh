@@ -54,15 +54,18 @@ wait $peers || true
 
 (
     PYTEST="$IDLE $PYTEST"
-    # shellcheck disable=SC2046,SC2086
-    kept computed -n 2 $(printf -- '--ignore %s ' $PATIENT $LAB $QUIET $BROWSER $WALL) || touch "$FAILED/computed.failed"
     NUMBA_BOUNDSCHECK=1 $PYTEST -n 0 tests/contract/test_stages.py tests/device/test_rsi_codec.py tests/device/test_netft_codec.py \
         tests/device/test_fci_codec.py &
     bounded=$!
     NUMBA_DISABLE_JIT=1 $PYTEST -n 0 tests/maths/test_so3.py tests/maths/test_spatial.py tests/maths/test_delay.py \
         tests/dynamics/test_dynamics.py tests/core/test_ledger.py tests/systems/aerial/test_tank.py \
-        tests/systems/docking/test_docking_stages.py
+        tests/systems/docking/test_docking_stages.py &
+    interpreted=$!
+    # Three workers on two cores: some of these tests wait for processes that they start.
+    # shellcheck disable=SC2046,SC2086
+    kept computed -n 3 $(printf -- '--ignore %s ' $PATIENT $LAB $QUIET $BROWSER $WALL) || touch "$FAILED/computed.failed"
     wait $bounded
+    wait $interpreted
 ) &
 beside=$!
 trap 'kill $beside 2>/dev/null || true; rm -rf "$FAILED"' EXIT
