@@ -267,5 +267,8 @@ def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
 
 
 def cof_just_after_tick(scenario: Any) -> float | None:
-    """Lowest CoF of a first touch just after a tick, in real time; None where full braking may not be optimal."""
+    """Lowest CoF of a first touch just after a tick, in real time; None where full braking may not be optimal, as on a robot
+    whose tip swings (bound_bending.py)."""
+    if scenario.robot.mode_frequency > 0.0:
+        return None
     return least_cof_of(replace(touch_of(scenario), noise=0.0))

@@ -16,7 +16,7 @@ from hilt.core.faults import InputError
 from hilt.systems.docking.analysis.bound import Touch
 
 STEPS = 160
-_BEYOND = (
+BEYOND = (
     "the bound of the contact force cannot be computed: robot, limits and contact of this scenario are too far apart in time; "
     "choose robot.delay, limits.command_acceleration_ratio and contact.stiffness closer to each other in time scale"
 )
@@ -62,7 +62,7 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     try:
         depth, rate, to_depth, to_rate = _response(touch, step, count)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-        raise InputError(_BEYOND) from None
+        raise InputError(BEYOND) from None
     # Scaled by βv0 and the spring's force: numbers near 1 for the solver. For a Hertz contact the depth is minimised.
     v, c = touch.tip_speed, 0.0 if touch.hertz else touch.damping / touch.stiffness
     force = np.column_stack([to_depth + c * to_rate, -np.full(count, horizon)])
@@ -71,7 +71,7 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     most = np.full(steps, touch.acceleration * step / v)
     limit = touch.fastest / v
     if not all(np.isfinite(part).all() for part in (force, depth, rate, most)):
-        raise InputError(_BEYOND)
+        raise InputError(BEYOND)
     found = linprog(
         np.append(np.zeros(count), 1.0),
         A_ub=np.vstack([force / horizon, change, -change]),
@@ -80,7 +80,7 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
         method="highs",
     )
     if found.x is None:
-        raise InputError(_BEYOND)
+        raise InputError(BEYOND)
     way = float(found.x[-1]) * v * horizon
     touched = touch.damping * v + touch.stiffness * v * touch.t_b  # at t_b, before any command can have an effect
     peak = touch.spring(way) if touch.hertz else max(touch.stiffness * way, touched)

@@ -7,8 +7,11 @@ import functools
 import os
 from dataclasses import dataclass
 
+import numpy as np
+
 from hilt import job
-from hilt.systems.docking.analysis.bound import cof_just_after_tick
+from hilt.systems.docking.analysis.bound import cof_just_after_tick, touch_of
+from hilt.systems.docking.analysis.bound_bending import least_cof, tip_of
 from hilt.systems.docking.paper import (
     twin_bending,
     twin_damped,
@@ -38,7 +41,8 @@ class Size:
 
     @property
     def every_bending(self) -> int:
-        return 1 if self.seeds >= 5 else 144 // self.bending
+        """Stride over the 144 robots; no divisor of 144, so that a sample of them has every stiffness and mode."""
+        return 1 if self.seeds >= 5 else 144 // self.bending + 1
 
     @property
     def every_other(self) -> int:
@@ -183,6 +187,19 @@ def bound_of(robot: twin_runs.Robot, n: float) -> float:
     return found
 
 
+@functools.cache
+def bending_bounds() -> np.ndarray:
+    """The same for the robots of `bending`, whose tips swing."""
+    limit = "limits.command_acceleration_ratio=5"
+    found = [scenario("table1", "compensate.method=twin", "sensor.noise=0.5 N", limit, *robot) for robot in bending_robots()]
+    tips = [(touch_of(values), tip_of(values)) for values in found]
+    return np.array([least_cof(touch, tip) for touch, tip in tips if tip is not None])
+
+
+def bending_robots() -> list[twin_runs.Robot]:
+    return twin_bending.ROBOTS[:: SIZE.every_bending]
+
+
 def bound_at(delay: int, n: float) -> float:
     return bound_of(PURE[DELAYS.index(delay)], n)
 
@@ -194,6 +211,7 @@ def forget() -> None:
         realtime,
         second_order_touches,
         bending,
+        bending_bounds,
         others,
         bending_in_space,
         effect,

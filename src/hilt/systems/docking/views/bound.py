@@ -7,7 +7,9 @@ from typing import Any
 
 from hilt.core.faults import InputError
 from hilt.report.words import si
+from hilt.systems.docking.analysis import bound_bending
 from hilt.systems.docking.analysis.bound import WITHIN, Touch, clock_for, least_cof_of, stiffness_for, touch_of
+from hilt.systems.docking.analysis.bound_bending import Tip, tip_of
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
 from hilt.systems.docking.analysis.bound_phase import Spread, spread_of
 from hilt.systems.docking.analysis.methods import with_method
@@ -33,6 +35,7 @@ class FirstTouch:
     guarded_cof: float | None
     clock: float | None
     stiffness: float | None
+    tip: Tip | None = None  # of a robot that bends
 
     @property
     def angle(self) -> float:
@@ -48,6 +51,11 @@ class FirstTouch:
     @property
     def sentence(self) -> str:
         late = si(self.touch.t_b, "s", 3)
+        if self.cof <= 1.0 and self.tip is not None:
+            return (
+                f"Real time forces no excess: {late} after the first touch the robot can still keep its tip from "
+                "pressing harder than in space."
+            )
         if self.cof <= 1.0:
             return f"Real time is enough: {late} after the first touch the robot can still keep the force at that of space."
         words = (
@@ -80,6 +88,9 @@ class FirstTouch:
         if self.stiffness is not None:
             yield f"stiffness above which real time cannot meet {within}, A as below", si(self.stiffness, unit)
         yield "  stiffness here", si(touch.stiffness, unit)
+        if self.tip is not None:
+            yield "the robot bends: stiffness at the tip", si(self.tip.stiffness, "N/m")
+            yield "  mode, damping ratio", f"{self.tip.omega / (2.0 * math.pi):.4g} Hz, {self.tip.damping_ratio:.3g}"
         yield "from the touch to the first answer of the robot, t_b", si(touch.t_b, "s")
         for part, seconds in self.parts.items():
             yield f"  {PARTS[part]}", si(seconds, "s")
@@ -125,12 +136,12 @@ def stiffness_unit(touch: Touch) -> str:
 
 def bound_of(scenario: Docking) -> float | None:
     """Least CoF of a first touch just after a tick, in real time; None where there is no bound."""
-    touch = touch_of(scenario)
-    found = least_cof_of(touch)
+    touch, tip = touch_of(scenario), tip_of(scenario)
+    found = least_cof_of(touch) if tip is None else None
     if found is not None or touch.hertz:
         return found
     try:
-        return least_cof_lp(touch)
+        return _either(touch, tip)
     except InputError:  # beyond what can be solved: a report does without it
         return None
 
@@ -141,22 +152,32 @@ def bound(scenario: Docking) -> FirstTouch:
         key, unit = ("damping", "N*s/m") if scenario.contact.damping > 0 else ("dissipation", "s/m")
         kind = scenario.contact.kind
         raise InputError(f"contact.kind is {kind!r} with contact.{key}; its bound is not known; set contact.{key} to 0 {unit}")
-    programme = least_cof_lp(touch)
+    tip = tip_of(scenario)
+    if touch.hertz and tip is not None:
+        raise InputError(
+            f"the bound of a Hertz contact on a robot that bends ({scenario.robot.mode_frequency:g} Hz) is not known; "
+            "set contact.kind = 'linear', or robot.mode_frequency = '0 Hz'"
+        )
     guarded = with_method(scenario, "twin", "guarded")
     clock = guarded_clock(guarded) if guarded is not None else None
     slow = None if clock is None else replace(touch, clock=clock)
+    cof = _either(touch, tip)
     return FirstTouch(
         touch=touch,
-        cof=_either(touch),
-        spread=spread_of(touch),
-        programme=programme,
+        cof=cof,
+        # What follows from full braking is known for a robot that does not bend.
+        spread=spread_of(touch) if tip is None else None,
+        programme=least_cof_lp(touch) if tip is None else cof,
         guarded_clock=clock,
-        guarded_cof=None if slow is None else _either(slow),
-        clock=clock_for(touch),
-        stiffness=stiffness_for(touch),
+        guarded_cof=None if slow is None else _either(slow, tip),
+        clock=clock_for(touch) if tip is None else None,
+        stiffness=stiffness_for(touch) if tip is None else None,
+        tip=tip,
     )
 
 
-def _either(touch: Touch) -> float:
+def _either(touch: Touch, tip: Tip | None) -> float:
+    if tip is not None:
+        return bound_bending.least_cof(touch, tip)
     found = least_cof_of(touch)
     return least_cof_lp(touch) if found is None else found
