@@ -9,7 +9,7 @@
 
 struct Parameters {
     double dt;
-    RobotParameters robot; ContactParameters contact; BooksParameters books; SensorParameters sensor;
+    RobotParameters robot; ContactParameters contact; LedgerParameters ledger; SensorParameters sensor;
     SenseParameters sense; IdentifyParameters identify; CompensateParameters compensate; BodiesParameters bodies;
     GuardLimits guard; twin::Parameters twin;
 };
@@ -17,9 +17,9 @@ struct State {
     SenseState sense; IdentifyState identify; CompensateState compensate; BodiesState bodies; GuardState guard;
     twin::State twin;
 };
-struct World { RobotState robot; ContactState contact; BooksState books; SensorState sensor; };
+struct World { RobotState robot; ContactState contact; LedgerState ledger; SensorState sensor; };
 template <class F> void fields(Parameters& a, F f) {
-    FIELD(dt) FIELD(robot) FIELD(contact) FIELD(books) FIELD(sensor)
+    FIELD(dt) FIELD(robot) FIELD(contact) FIELD(ledger) FIELD(sensor)
     FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard)
     stages(a.twin, f);
 }
@@ -27,13 +27,13 @@ template <class F> void fields(State& a, F f) {
     FIELD(sense) FIELD(identify) FIELD(compensate) FIELD(bodies) FIELD(guard)
     stages(a.twin, f);
 }
-template <class F> void fields(World& a, F f) { FIELD(robot) FIELD(contact) FIELD(books) FIELD(sensor) }
+template <class F> void fields(World& a, F f) { FIELD(robot) FIELD(contact) FIELD(ledger) FIELD(sensor) }
 
 inline void plant(Row& row, World& w, const Parameters& p) {
     robot(row, w.robot, p.robot);
     encoder(row);
     contact(row, w.contact, p.contact);
-    contact_books(row, w.books, p.books);
+    contact_ledger(row, w.ledger, p.ledger);
     target_sensor(row, w.sensor, p.sensor);
 }
 

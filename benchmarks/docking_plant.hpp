@@ -1,4 +1,4 @@
-// The world of docking: robot with a pure delay, encoders, contact, its books and the sensor under the target.
+// The world of docking: robot with a pure delay, encoders, contact, its ledger and the sensor under the target.
 // Only what the benchmark runs is here: no noise, no lost samples, no limits, no second-order part of the robot; it does not
 // give way, and the frames stay where they are.
 #pragma once
@@ -12,7 +12,7 @@ struct ContactParameters {
     int64_t hertz; double stiffness, damping, rear_ratio, hertz_stiffness, friction; Vec n_W, tip_B;
     int64_t rotates; double free, middle; int64_t collisions;
 };
-struct BooksParameters { Vec tip_B; int64_t rotates; };
+struct LedgerParameters { Vec tip_B; int64_t rotates; };
 struct SensorParameters {
     double samples, share; Vec bias, torque_bias; double saturation, torque_saturation, resolution, torque_resolution;
     Quat q_BS; Vec p_BcmSo_B; int64_t rotates;
@@ -22,7 +22,7 @@ template <class F> void fields(ContactParameters& a, F f) {
     FIELD(hertz) FIELD(stiffness) FIELD(damping) FIELD(rear_ratio) FIELD(hertz_stiffness) FIELD(friction) FIELD(n_W)
     FIELD(tip_B) FIELD(rotates) FIELD(free) FIELD(middle) FIELD(collisions)
 }
-template <class F> void fields(BooksParameters& a, F f) { FIELD(tip_B) FIELD(rotates) }
+template <class F> void fields(LedgerParameters& a, F f) { FIELD(tip_B) FIELD(rotates) }
 template <class F> void fields(SensorParameters& a, F f) {
     FIELD(samples) FIELD(share) FIELD(bias) FIELD(torque_bias) FIELD(saturation) FIELD(torque_saturation)
     FIELD(resolution) FIELD(torque_resolution) FIELD(q_BS) FIELD(p_BcmSo_B) FIELD(rotates)
@@ -30,13 +30,13 @@ template <class F> void fields(SensorParameters& a, F f) {
 
 struct RobotState { MotionLine line; };
 struct ContactState { int64_t touching; };
-struct BooksState {
+struct LedgerState {
     Vec true_, des, f; int64_t started; Port environment, sampling, delay, sensor, compensation, controller;
 };
 struct SensorState { WrenchLine line; Vec f, tau; };
 template <class F> void fields(RobotState& a, F f) { FIELD(line) }
 template <class F> void fields(ContactState& a, F f) { FIELD(touching) }
-template <class F> void fields(BooksState& a, F f) {
+template <class F> void fields(LedgerState& a, F f) {
     f("true", a.true_);  // a word of C++
     FIELD(des) FIELD(f) FIELD(started) FIELD(environment) FIELD(sampling) FIELD(delay) FIELD(sensor) FIELD(compensation)
     FIELD(controller)
@@ -96,7 +96,7 @@ inline void contact(Row& row, ContactState& x, const ContactParameters& p) {
     row.contact = side;
 }
 
-inline void contact_books(Row& row, BooksState& x, const BooksParameters& p) {
+inline void contact_ledger(Row& row, LedgerState& x, const LedgerParameters& p) {
     const Vec des = row.X_WB_cmd.p + (p.rotates ? rotate(row.X_WB_cmd.q, p.tip_B) : p.tip_B), at = row.p_C_true_W;
     const Vec f = row.F_C_true_W, held = x.f, mea = row.F_mea_W;
     if (x.started) {

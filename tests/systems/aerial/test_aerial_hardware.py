@@ -36,7 +36,7 @@ from hilt.systems.aerial.hardware_arm import (
     pack_iiwa,
     start_posture,
 )
-from hilt.systems.aerial.hardware_books import HARDWARE_BOOKS, hardware_books_step
+from hilt.systems.aerial.hardware_ledger import HARDWARE_LEDGER, hardware_ledger_step
 from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, interface_step
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
@@ -333,7 +333,7 @@ class Held(Scenario):
 
 
 TICK = {"filter": FORCE_FILTER, "hardware": HARDWARE_ADMITTANCE, "ik": HARDWARE_IK}
-PLANT = {"servo": SERVO, "encoder": ENCODER, "hand": HAND, "books": HARDWARE_BOOKS, "sensor": SENSOR}
+PLANT = {"servo": SERVO, "encoder": ENCODER, "hand": HAND, "ledger": HARDWARE_LEDGER, "sensor": SENSOR}
 KINDS = {**PLANT, **TICK}
 ROW = row_type({name for kind in KINDS.values() for name in (*kind.reads, *kind.writes)})
 STATE = record(**{key: kind.state for key, kind in KINDS.items()})
@@ -373,7 +373,7 @@ def run_stages(row, state, params, dt, busy, log):
         robot_step(sig, x.servo, p.servo, dt)
         encoder_step(sig, x.encoder, p.encoder, dt)
         hand_step(sig, x.hand, p.hand, dt)
-        hardware_books_step(sig, x.books, p.books, dt)
+        hardware_ledger_step(sig, x.ledger, p.ledger, dt)
         sensor_step(sig, x.sensor, p.sensor, dt)
         force_filter_step(sig, x.filter, p.filter, dt)
         simulated_side(sig, busy)

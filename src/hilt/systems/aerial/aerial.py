@@ -37,7 +37,7 @@ from hilt.systems.aerial.goal import Goal, judge
 from hilt.systems.aerial.hand import HAND, Hand, HandAtTool
 from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, YieldingArm
 from hilt.systems.aerial.hardware_arm import HARDWARE_IK, ArmAtStart, HardwareArm
-from hilt.systems.aerial.hardware_books import HARDWARE_BOOKS
+from hilt.systems.aerial.hardware_ledger import HARDWARE_LEDGER
 from hilt.systems.aerial.interface import INTERFACE, Frames, LinkedTools, Pose
 from hilt.systems.aerial.metrics import METRIC_WORDS, AerialMeter, compliance_energy
 from hilt.systems.aerial.planner import Planner
@@ -177,13 +177,13 @@ AERIAL = System(
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("hand", HAND, _hand),
         Block("cable", CABLE, lambda s: HungCable(s.cable, s.start_of_tool[0])),
-        Block("books", HARDWARE_BOOKS, lambda s: s.body),
+        Block("ledger", HARDWARE_LEDGER, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: MountedSensor(s.sensor, s.rotates, s.body.centre_of_mass)),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
         Block("felt", WRENCH_OBSERVED, lambda s: Mounting(s.sensor.position, s.sensor.attitude, s.body.centre_of_mass)),
-        Block("books", HARDWARE_BOOKS, lambda s: s.body),
+        Block("ledger", HARDWARE_LEDGER, lambda s: s.body),
     ),
     metrics=AerialMeter,
     metric_words=METRIC_WORDS,

@@ -17,7 +17,7 @@ from hilt.maths import so3, vec
 
 
 @jit
-def contact_books_step(sig, x, p, dt):
+def contact_ledger_step(sig, x, p, dt):
     tip = vec.load(p.tip_B)
     if p.rotates:
         tip = so3.rotate(so3.load(sig.X_WB_cmd.q), tip)
@@ -57,9 +57,9 @@ def _pack(p: np.record, tip: Tip, loop: Cycle) -> None:
     p.tip_B, p.rotates = tip.position, tip.rotates
 
 
-CONTACT_BOOKS = StageKind(
-    "contact-books",
-    contact_books_step,
+CONTACT_LEDGER = StageKind(
+    "contact-ledger",
+    contact_ledger_step,
     reads=("X_WB_cmd", "p_C_true_W", "F_C_true_W", "F_mea_W", "F_comp_W", "F_alpha_W"),
     writes=("W_environment", "W_sampling", "W_delay", "W_sensor", "W_compensation", "W_controller"),
     state=record(

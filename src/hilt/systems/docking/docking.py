@@ -33,7 +33,7 @@ from hilt.systems.docking.arm import ARM_CONTACT, ArmMeeting
 from hilt.systems.docking.as_simulated import AS_SIMULATED
 from hilt.systems.docking.bending import MOST_STEPS
 from hilt.systems.docking.contact import CONTACT, Contact, Frames, Meeting, Rod
-from hilt.systems.docking.contact_ledger import CONTACT_BOOKS, Tip
+from hilt.systems.docking.contact_ledger import CONTACT_LEDGER, Tip
 from hilt.systems.docking.contact_observed import CONTACT_OBSERVED, ObservedMeeting
 from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 from hilt.systems.docking.delay_compensation import CODES, COMPENSATE, Compensation
@@ -431,13 +431,13 @@ DOCKING = System(
         Block("encoder", ENCODER, lambda s: s.encoder),
         Block("contact", CONTACT, lambda s: s.meeting, when=lambda s: not s.robot.is_arm),
         Block("contact", ARM_CONTACT, lambda s: s.arm_meeting, when=lambda s: s.robot.is_arm),
-        Block("books", CONTACT_BOOKS, lambda s: Tip(s.rod.tip, s.rotates)),
+        Block("ledger", CONTACT_LEDGER, lambda s: Tip(s.rod.tip, s.rotates)),
         Block("sensor", TARGET_SENSOR, lambda s: MountedSensor(s.sensor, s.rotates)),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
         Block("touch", CONTACT_OBSERVED, lambda s: ObservedMeeting(s.meeting, s.contact_sensing)),
-        Block("books", CONTACT_BOOKS, lambda s: Tip(s.rod.tip, s.rotates)),
+        Block("ledger", CONTACT_LEDGER, lambda s: Tip(s.rod.tip, s.rotates)),
     ),
     metrics=COUNTER,
     metric_words=METRIC_WORDS,

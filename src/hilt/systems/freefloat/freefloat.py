@@ -23,11 +23,11 @@ from hilt.dynamics.translation import TRANSLATION
 from hilt.fmi.body import FMU_BODY, ImportedBody
 from hilt.fmi.contact import FMU_CONTACT, ImportedContact
 from hilt.fmi.section import BodyFmu, ContactFmu
-from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
 from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
+from hilt.plant.world_ledger import WORLD_LEDGER
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
@@ -137,13 +137,13 @@ FREEFLOAT = System(
         Block("push", PUSH, lambda s: Pushes(s.push, s.body.centre_of_mass)),
         Block("wall", WALL, lambda s: Walls(s.wall, s.body, s.collisions)),
         Block("contact_fmu", FMU_CONTACT, lambda s: s.imported_contact, when=lambda s: s.contact_fmu is not None),
-        Block("books", BOOKS, lambda s: s.body),
+        Block("ledger", WORLD_LEDGER, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),
     observe=(
         Block("motion", MOTION_OBSERVED),
         Block("felt", WRENCH_OBSERVED, lambda s: s.mounting),
-        Block("books", BOOKS, lambda s: s.body),
+        Block("ledger", WORLD_LEDGER, lambda s: s.body),
     ),
     metrics=COUNTER,
     metric_words=METRIC_WORDS,

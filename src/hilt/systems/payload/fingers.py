@@ -4,7 +4,7 @@
 
 The spring's rest position is the grip's middle, as it is for a hand that is closed from the start: fingers that close on a
 grip beside the middle pull it in, smoothly, since the stiffness rises from 0 without a step in its rate. The same law opens
-them. A changing stiffness makes energy, ½ K e² per unit of share, at the stretch e: grip_books.py counts it.
+them. A changing stiffness makes energy, ½ K e² per unit of share, at the stretch e: grip_ledger.py counts it.
 
 A grip further away than the fingers reach when they begin to close is missed: they close on nothing, and stay without force
 until they have been opened.

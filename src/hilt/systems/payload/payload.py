@@ -23,12 +23,12 @@ from hilt.dynamics.body import Body, Integrator, SimulatedBody
 from hilt.dynamics.rotation import ROTATION
 from hilt.dynamics.translation import TRANSLATION
 from hilt.maths.quintic import PEAK_SPEED
-from hilt.plant.books import BOOKS
 from hilt.plant.encoder import ENCODER, Encoder
 from hilt.plant.joystick import JOYSTICK
 from hilt.plant.observed import MOTION_OBSERVED, WRENCH_OBSERVED
 from hilt.plant.robot import ROBOT, Robot, RobotResponse, check_fits
 from hilt.plant.sensor import SENSOR, MountedSensor, Sensor
+from hilt.plant.world_ledger import WORLD_LEDGER
 from hilt.sense.filter import LOW_PASS, LowPass
 from hilt.sense.tool_load import TOOL_LOAD, Mounting, ToolLoad
 from hilt.sense.wrench import WRENCH_AT_COM
@@ -45,7 +45,7 @@ from hilt.systems.payload.bilateral import (
 from hilt.systems.payload.force_arm import ForceArm
 from hilt.systems.payload.goal import Goal, judge
 from hilt.systems.payload.grip import GRIP, Grip, GrippedPayload
-from hilt.systems.payload.grip_books import GRIP_BOOKS
+from hilt.systems.payload.grip_ledger import GRIP_LEDGER
 from hilt.systems.payload.hexa import HEXA, Hexa, MotionTable, XYStage
 from hilt.systems.payload.hindrance import HINDRANCE, HinderedPayload, Hindrance
 from hilt.systems.payload.identify import PAYLOAD_IDENTIFY, PAYLOAD_PRIOR, IdentifyPayload, PayloadBelief
@@ -411,10 +411,10 @@ PAYLOAD = System(
         Block("arm", FORCE_ARM, _arms, when=_bilateral),
         Block("arm", ROBOT_ARM, _robot_arm, when=_carried),
         Block("grip", GRIP, _gripped),
-        Block("grip_books", GRIP_BOOKS, _gripped),
+        Block("grip_ledger", GRIP_LEDGER, _gripped),
         Block("wrist", WRIST, lambda s: s.wrist, when=_carried),
         Block("hindrance", HINDRANCE, lambda s: HinderedPayload(s.hindrance, s.payload, s.operator.direction)),
-        Block("books", BOOKS, lambda s: s.body),
+        Block("ledger", WORLD_LEDGER, lambda s: s.body),
         Block("sensor", SENSOR, lambda s: s.mounted_sensor),
     ),
     observe=(
@@ -422,8 +422,8 @@ PAYLOAD = System(
         Block("joystick", JOYSTICK, lambda s: s.joystick),
         Block("observed_hand", HAND_OBSERVED, _observed_hand, when=_carried),
         Block("wrench_observed", WRENCH_OBSERVED, lambda s: s.mounting),
-        Block("grip_books", GRIP_BOOKS, _gripped),
-        Block("books", BOOKS, lambda s: s.body),
+        Block("grip_ledger", GRIP_LEDGER, _gripped),
+        Block("ledger", WORLD_LEDGER, lambda s: s.body),
     ),
     metrics=meter,
     metric_words=METRIC_WORDS,

@@ -20,7 +20,7 @@ def _com(pose, c_B):
 
 
 @jit
-def books_step(sig, x, p, dt):
+def world_ledger_step(sig, x, p, dt):
     # Motion of the body since the last tick (the command may lead it), and the wrench that the last tick used.
     body = vec.load(sig.X_WBcm_next.p), so3.load(sig.X_WBcm_next.q)
     book_world(sig, x, p, body, (vec.load(sig.F_Bcm_W.f), vec.load(sig.F_Bcm_W.tau)))
@@ -59,9 +59,9 @@ def _pack(p: np.record, body: Body, loop: Cycle) -> None:
     p.p_BoBcm_B = body.centre_of_mass
 
 
-BOOKS = StageKind(
-    "books",
-    books_step,
+WORLD_LEDGER = StageKind(
+    "world-ledger",
+    world_ledger_step,
     reads=("X_WB_true", "X_WBcm_next", "F_Bcm_true_W", "F_Bcm_W"),
     writes=("W_environment", "W_sampling", "W_delay", "W_sensor"),
     state=record(

@@ -56,7 +56,7 @@ def _book_hand(x, last, p, share, hand, wrench, x_g, q_g):
 
 
 @jit
-def grip_books_step(sig, x, p, dt):
+def grip_ledger_step(sig, x, p, dt):
     q, share, stored = so3.load(sig.X_WB_true.q), 1.0 - sig.grip_open, 0.0
     for i in range(p.hands):
         x_g = vec.add(vec.load(sig.X_WB_true.p), so3.rotate(q, vec.load(p.grips_B[i])))
@@ -78,9 +78,9 @@ def _pack(p: np.record, config: GrippedPayload, loop: Cycle) -> None:
     p.grips_B[: p.hands] = config.grips
 
 
-GRIP_BOOKS = StageKind(
-    "grip-books",
-    grip_books_step,
+GRIP_LEDGER = StageKind(
+    "grip-ledger",
+    grip_ledger_step,
     reads=("hands", "hand_wrenches", "X_WB_true", "grip_open"),
     writes=("E_grip", "W_hands", "W_grips", "W_fingers", "W_grip_damping"),
     state=record(
