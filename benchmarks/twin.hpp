@@ -175,7 +175,7 @@ inline void count(const Row& row, BalanceState& x, const BalanceParameters& p, c
     const double moved = row.x_late - x.last_at, step = row.F_n - x.last_force;
     x.W += 0.5 * (row.F_n + x.last_force) * moved;
     x.variance += squared((row.fresh ? p.force_noise : p.threshold) * moved) + squared(p.position_noise * step);
-    x.v2 += way_in_contact(frame, x.last_at, row.x_late, 0.5 * (row.v_late + x.last_rate));
+    x.v2 += v2_in_contact(frame, x.last_at, row.x_late, 0.5 * (row.v_late + x.last_rate));
     if (depth_in(frame, row.x_late) - left_at(frame, row.v_late) > std::abs(row.v_late) * dt) remember(row, x);
 }
 
@@ -185,7 +185,7 @@ inline void settle(const Row& row, const BalanceState& x, Pool& pool, const Fram
     if (!(kinetic > 0.0 && x.begun && x.v2 > 0.0)) return;
     const double rest = depth_in(frame, x.at_exit) - left_at(frame, x.v_exit);
     const double kept = x.W_inside + stored(frame, depth_in(frame, x.at)) - stored(frame, std::max(0.0, rest));
-    const double free = free_way(frame, row.m_eff, row.v_entry);
+    const double free = v2_in_space(frame, row.m_eff, row.v_entry);
     const double per_damping = std::min(std::max(free, x.v2 / APART), x.v2 * APART) / kinetic;
     const double share = lost(damping(frame, kept, x.v2, x.v_exit) * per_damping / (2.0 * M_PI));
     const double weight = 1.0 / std::max(x.variance * squared(per_damping / x.v2), FLOOR * FLOOR);
@@ -267,7 +267,7 @@ inline void body(Row& row, BodyState& x, const BodyParameters& p, double dt) {
         x.energy = 0.0;
         row.v_entry = std::abs(v);
     }
-    row.v2_twin = begins || !x.on ? 0.0 : row.v2_twin + way_in_contact(frame, x.last_at, at, v);
+    row.v2_twin = begins || !x.on ? 0.0 : row.v2_twin + v2_in_contact(frame, x.last_at, at, v);
     x.last_at = at;
     const Account account = {row.v_entry * row.v_entry, 0.0, p.mass, 1.0 / p.mass};
     double v_next = v;

@@ -51,7 +51,7 @@ inline double depth_in(const Frame& frame, double x) {
 inline double left_at(const Frame& frame, double v) {
     return frame.model == LINEAR && frame.known != UNSEEN ? std::max(0.0, -frame.c * v * frame.e / frame.k) : 0.0;
 }
-inline double way_in_contact(const Frame& frame, double last_at, double at, double v) {
+inline double v2_in_contact(const Frame& frame, double last_at, double at, double v) {
     const double least = left_at(frame, v);
     const double now = std::max(depth_in(frame, at), least), before = std::max(depth_in(frame, last_at), least);
     return std::max(0.0, v * frame.e * (now - before));
@@ -63,10 +63,10 @@ inline double stored(const Frame& frame, double depth) {
     }
     return 0.5 * frame.k * depth * depth;
 }
-inline double free_way(const Frame& frame, double mass, double v) {
-    constexpr double HERTZ_WAY = 0.81757644;
+inline double v2_in_space(const Frame& frame, double mass, double v) {
+    constexpr double HERTZ_INTEGRAL = 0.81757644;
     if (frame.model == HERTZ)
-        return 2.0 * HERTZ_WAY * v * std::pow(1.25 * mass * v * v / (frame.q * std::sqrt(frame.q)), 0.4);
+        return 2.0 * HERTZ_INTEGRAL * v * std::pow(1.25 * mass * v * v / (frame.q * std::sqrt(frame.q)), 0.4);
     return 0.5 * M_PI * v * v * std::sqrt(mass / frame.k);
 }
 

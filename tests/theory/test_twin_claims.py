@@ -75,8 +75,8 @@ def test_effects_are_also_tried_on_robots_that_nothing_was_tuned_on(found):
     assert [row[0] for row in table.rows] == [effect.name for effect in twin_effects.EFFECTS if not effect.six]
     assert {row[3] for row in table.rows} == {"no"}, "energy made"
     green = dict(zip((row[0] for row in table.rows), table.good, strict=True))
-    assert green["bending told, within the errors of every run"]
-    assert not green["bending not told"]
+    assert green["bending known, within the errors of every run"]
+    assert not green["bending unknown to the controller"]
     assert not {str(robot) for robot in twin_effects.OTHERS} & {str(robot) for robot in twin_effects.ROBOTS}
 
 
@@ -132,7 +132,9 @@ def test_the_page_has_every_effect_of_a_robot_that_bends():
     assert set(stated(EFFECTS)) == {effect.name for effect in twin_effects.EFFECTS}
 
 
-@pytest.mark.parametrize("name", ["bending not told", "friction of 5 N in the gears", "interpolation filter of 12 ms"])
+@pytest.mark.parametrize(
+    "name", ["bending unknown to the controller", "friction of 5 N in the gears", "interpolation filter of 12 ms"]
+)
 def test_an_effect_makes_no_energy_and_costs_what_the_page_says(name):
     """One of the page's robots and two of its seeds. 0.001: other machines round otherwise."""
     (effect,) = [each for each in twin_effects.EFFECTS if each.name == name]

@@ -23,7 +23,7 @@ from hilt.systems.docking.paper.twin_six_runs import (
     ROBOTS_40,
     SEEDS,
     first_touches,
-    normal_told_wrong,
+    prior_errors_with_normal,
     scenario,
 )
 from tests.systems.docking.test_docking_reference import LIGHT
@@ -69,7 +69,7 @@ def test_guarded_every_contact_is_as_in_space(robots, cof):
 @pytest.mark.parametrize("robot", [PURE_20, PURE_40], ids=["20 ms", "40 ms"])
 def test_a_normal_that_is_told_wrong_is_found(robot):
     """By up to 5° in any direction, both frames; the controller is told that it may be off by 2.5°."""
-    runs = run(robots=[robot], told=normal_told_wrong)
+    runs = run(robots=[robot], errors=prior_errors_with_normal)
     assert runs.energy_error <= 0.015
     assert runs.worst <= 0.06
 

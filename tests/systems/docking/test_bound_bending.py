@@ -113,7 +113,7 @@ def test_a_finer_grid_changes_it_by_little():
 def test_the_twin_in_real_time_comes_near_to_it(robot):
     """Told exactly and without noise: the phase of the tick alone is worth ωT = 0.025 of it."""
     runs = twin_runs.run(
-        "collisions=1", "sensor.noise=0 N", robots=[robot], seeds=range(1, 2), mode="realtime", told=lambda _: {}
+        "collisions=1", "sensor.noise=0 N", robots=[robot], seeds=range(1, 2), mode="realtime", errors=lambda _: {}
     )
     touch, tip = touch_and_tip(robot, "sensor.noise=0 N")
     over = float(runs.cof[0, 0, 0]) - least_cof(touch, tip)

@@ -124,7 +124,7 @@ def contact_samples(law=model.LINEAR, zeta=0.02, noise=0.0):
 
 def fitted(bank, p, start, law, deviation=0.1):
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
-    result.told[:], task.start[:] = start, start
+    result.prior[:], task.start[:] = start, start
     result.precision[:] = np.diag(np.array([0.06, 0.1, 0.4, 0.4, 0.05, 1e-3, 5e-5, 1e-3]) ** -2.0)
     fit.begin(task, result, law, 1, deviation, start[2])
     passes = 0
@@ -211,7 +211,7 @@ def test_in_a_hurry_the_best_so_far_is_taken():
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
-    result.told[:], task.start[:] = start, start
+    result.prior[:], task.start[:] = start, start
     result.precision[:] = np.diag(np.array([0.06, 0.1, 0.4, 0.4, 0.05, 1e-3, 5e-5, 1e-3]) ** -2.0)
     fit.begin(task, result, model.LINEAR, 1, 0.1, start[2])
     costs = []
@@ -228,7 +228,7 @@ def test_the_work_of_a_fit_may_be_interrupted_anywhere():
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
     whole, _ = fitted(bank, p, start, model.LINEAR)
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
-    result.told[:], task.start[:] = start, start
+    result.prior[:], task.start[:] = start, start
     result.precision[:] = whole.precision
     fit.begin(task, result, model.LINEAR, 1, 0.1, start[2])
     while not (fit.go_on(task, bank, p, DT, 33) > 0 and fit.judge(task, result, p, False)):
@@ -252,7 +252,7 @@ def test_knowledge_of_the_other_frame_is_that_of_a_joint_update():
     value, covariance = before + gain @ (y - whole @ before), C - gain @ whole @ C
 
     result = np.zeros(1, fit.RESULT).view(np.recarray)[0]
-    knowledge.extract(known, 0, result.told, result.C)
+    knowledge.extract(known, 0, result.prior, result.C)
     result.precision[:5, :5] = np.linalg.inv(result.C)
     result.theta[:5] = value[seen]
     P = np.zeros((8, 8))

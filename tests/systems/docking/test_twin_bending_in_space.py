@@ -76,7 +76,7 @@ def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
         robots=[twin_bending.IN_SPACE[robot]],
         geometries=[twin_six_runs.GEOMETRIES[geometry]],
         seeds=(1, 2),
-        told=twin_bending.wrong,
+        errors=twin_bending.prior_errors,
     )
     assert runs.faults == 0
     assert np.abs(runs.cof[:, 2:] - 1).max() <= 0.07
@@ -104,8 +104,8 @@ def test_nothing_is_allocated_in_a_tick():
 def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
     """What the observer, the plan and the learning are for; along a normal that is itself learnt it is all there is."""
     geometry, robot = twin_six_runs.GEOMETRIES[1], bending(20, 0.7, 0.5, 12)
-    told = "belief.robot.mode_frequency=0 Hz"
-    runs = twin_six_runs.run(told, robots=[robot], geometries=[geometry], seeds=(1,), told=twin_bending.wrong)
+    massless = "belief.robot.mode_frequency=0 Hz"
+    runs = twin_six_runs.run(massless, robots=[robot], geometries=[geometry], seeds=(1,), errors=twin_bending.prior_errors)
     assert np.abs(runs.cof[:, 2:] - 1).max() > 0.1
 
 

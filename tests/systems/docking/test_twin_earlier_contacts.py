@@ -61,7 +61,7 @@ def test_what_is_learnt_late_counts_for_earlier_contacts(zeta, off, count):
 
 
 def driven(off, seed):
-    """Deviation of the position that is found, and of encoders alone, from the true one; `off`: error of the velocity told."""
+    """Errors of the estimated position, with the model and with encoders alone; `off`: error of the modelled velocity."""
     draw, t = np.random.default_rng(seed), np.arange(0.0, 3.0, DT)
     at, rate = 1e-3 * np.sin(25.0 * t), 25e-3 * np.cos(25.0 * t)
     measured, speed = at + POSITION * draw.standard_normal(len(t)), rate + VELOCITY * draw.standard_normal(len(t))
@@ -69,8 +69,8 @@ def driven(off, seed):
     believed = SimpleNamespace(position_noise=POSITION, velocity_noise=VELOCITY, robot=SimpleNamespace(T2=5e-5))
     encoder.pack_weights(p, believed, SimpleNamespace(period=DT))
     errors = []
-    for told in (1, 0):
-        p.told = told
+    for uses_model in (1, 0):
+        p.uses_model = uses_model
         x = np.zeros(1, encoder.ENCODER).view(np.recarray)[0]
         x.at, x.rate, x.share, found = at[0], rate[0], 1.0, []
         for i in range(1, len(t)):

@@ -219,13 +219,13 @@ class Docking(Scenario):
 
     @property
     def contact_sensing(self) -> ContactSensing:
-        figures = self.force_threshold, self.assumed_sensor_delay, self.lead_filter
-        return ContactSensing(self.rod.tip, self.sensor.attitude, self.rotates, *figures)
+        assumed = self.force_threshold, self.assumed_sensor_delay, self.lead_filter
+        return ContactSensing(self.rod.tip, self.sensor.attitude, self.rotates, *assumed)
 
     @property
     def identification(self) -> Identification:
-        figures = self.force_threshold, self.assumed_sensor_delay, self.reduced_mass
-        return Identification(self.identify, *figures, self.encoder, self.lead_noise)
+        assumed = self.force_threshold, self.assumed_sensor_delay, self.reduced_mass
+        return Identification(self.identify, *assumed, self.encoder, self.lead_noise)
 
     @property
     def compensation(self) -> Compensation:

@@ -68,7 +68,7 @@ def _more_lags(x, p, position, v, q, w):
 
 
 @jit
-def _give_way(x, p, force, dt):
+def _yield(x, p, force, dt):
     """(position, velocity) that the load adds."""
     load, before = vec.scale(-p.motor_give, force), vec.load(x.load)
     vec.store(x.load, load)
@@ -91,7 +91,7 @@ def servo_step(sig, x, p, dt):
         position, v, q, w = _averaged(x, p, position, v, q, w)
     position, v, q, w = _more_lags(x, p, position, v, q, w)
     if p.motor_give > 0.0:
-        sag, sag_v = _give_way(x, p, vec.load(sig.F_C_true_W), dt)
+        sag, sag_v = _yield(x, p, vec.load(sig.F_C_true_W), dt)
         position, v = vec.add(position, sag), vec.add(v, sag_v)
     vec.store(sig.X_WB_true.p, position)
     vec.store(sig.V_WB_true.v, v)

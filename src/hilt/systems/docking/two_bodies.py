@@ -25,7 +25,7 @@ from hilt.dynamics.rotation import angular_velocity, free_rule
 from hilt.maths import so3, vec
 
 _BODY = record(p=3, q=4, P=3, L=3, w=3)  # w follows from q and L; it is stored because computing it again costs more
-_FIGURES = record(
+_CONSTANTS = record(
     mass="f8", inverse_mass="f8", inertia=("f8", (3, 3)), inverse_inertia=("f8", (3, 3)), assembly=3, q_assembly=4
 )
 
@@ -135,10 +135,10 @@ def _kick(x, p, tip_N, f_N, dt):
 
 
 @jit
-def _fly(body, figures, w, made, dt):
+def _fly(body, constants, w, made, dt):
     """Free motion over a tick; records the energy error of the attitude's rule, returns the new rate."""
-    vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * figures.inverse_mass, vec.load(body.P))))
-    q, w, gain = free_rule(so3.load(body.q), vec.load(body.L), w, figures.inverse_inertia, dt)
+    vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * constants.inverse_mass, vec.load(body.P))))
+    q, w, gain = free_rule(so3.load(body.q), vec.load(body.L), w, constants.inverse_inertia, dt)
     so3.store(body.q, q)
     ledger.book(made, gain, 1.0, 1.0)
     return w
@@ -193,8 +193,8 @@ def two_bodies_step(sig, x, p, dt):
         tip = vec.load(p.tip_B)
         if p.rotates:
             tip = so3.rotate(so3.load(sig.X_WB_sim.q), tip)
-        way = vec.sub(vec.add(vec.load(sig.X_WB_sim.p), tip), vec.load(sig.p_C_des_W))
-        ledger.book(x.integrator, vec.dot(force, way) - dt * vec.dot(force, mean), 1.0, 1.0)
+        moved = vec.sub(vec.add(vec.load(sig.X_WB_sim.p), tip), vec.load(sig.p_C_des_W))
+        ledger.book(x.integrator, vec.dot(force, moved) - dt * vec.dot(force, mean), 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -218,13 +218,13 @@ def _apart(bodies: TwoBodies) -> np.ndarray:
 def _pack(p: np.record, bodies: TwoBodies, loop: Cycle) -> None:
     p.rotates = bodies.rotates
     p.tip_B, p.v0, p.X0 = bodies.tip, bodies.velocity, bodies.position
-    for figures, body, rate in ((p.servicer, bodies.servicer, p.w0_A), (p.target, bodies.target, p.w0_T)):
-        figures.mass = body.mass
-        figures.inverse_mass = 1.0 / body.mass
-        figures.inertia = np.array(body.inertia)
-        figures.inverse_inertia = np.linalg.inv(np.array(body.inertia))
-        figures.assembly = body.assembly_position
-        figures.q_assembly = body.assembly_attitude
+    for constants, body, rate in ((p.servicer, bodies.servicer, p.w0_A), (p.target, bodies.target, p.w0_T)):
+        constants.mass = body.mass
+        constants.inverse_mass = 1.0 / body.mass
+        constants.inertia = np.array(body.inertia)
+        constants.inverse_inertia = np.linalg.inv(np.array(body.inertia))
+        constants.assembly = body.assembly_position
+        constants.q_assembly = body.assembly_attitude
         rate[:] = body.angular_velocity if bodies.rotates else 0.0
     p.apart_N = _apart(bodies)
 
@@ -266,7 +266,7 @@ TWO_BODIES = StageKind(
         "W_rotation",
     ),
     state=record(servicer=_BODY, target=_BODY, integrator=PORT, rotation=PORT),
-    params=record(rotates="i8", apart_N=3, tip_B=3, v0=3, X0=3, w0_A=3, w0_T=3, servicer=_FIGURES, target=_FIGURES),
+    params=record(rotates="i8", apart_N=3, tip_B=3, v0=3, X0=3, w0_A=3, w0_T=3, servicer=_CONSTANTS, target=_CONSTANTS),
     pack=_pack,
     reset=_reset,
 )

@@ -72,10 +72,10 @@ class Touch:
     def unfelt(self) -> float:
         """Time from the touch until the force exceeds its threshold, without noise."""
         if self.hertz:
-            way = (self.threshold / self.stiffness) ** (2.0 / 3.0)
+            depth = (self.threshold / self.stiffness) ** (2.0 / 3.0)
         else:
-            way = max(0.0, self.threshold - self.damping * self.tip_speed) / self.stiffness
-        return way / self.tip_speed
+            depth = max(0.0, self.threshold - self.damping * self.tip_speed) / self.stiffness
+        return depth / self.tip_speed
 
     @property
     def felt(self) -> float:
@@ -155,12 +155,12 @@ def full_brake(touch: Touch) -> Braked:
         """Distance and speed removed by ẅ = -A; with T1 and T2 the response to s²/2 and its rate."""
         late = np.maximum(since, 0.0)
         _, _, ramp, square = _transients(T1, T2, late)
-        way = 0.5 * late**2 - T1 * late + (T1**2 - T2) + square if T2 > 0.0 else 0.5 * late**2
-        return np.where(since > 0.0, A * way, 0.0), np.where(since > 0.0, A * (late - T1 + ramp), 0.0)
+        distance = 0.5 * late**2 - T1 * late + (T1**2 - T2) + square if T2 > 0.0 else 0.5 * late**2
+        return np.where(since > 0.0, A * distance, 0.0), np.where(since > 0.0, A * (late - T1 + ramp), 0.0)
 
-    (way, off), (back, on) = answers(s), answers(s - touch.braking)
+    (taken, off), (back, on) = answers(s), answers(s - touch.braking)
     v = touch.tip_speed
-    return Braked(touch.t_b + s, v * (touch.t_b + s) - way + back, v - off + on, best)
+    return Braked(touch.t_b + s, v * (touch.t_b + s) - taken + back, v - off + on, best)
 
 
 def _top(values: np.ndarray) -> float:

@@ -27,10 +27,10 @@ def _response(touch: Touch, step: float, count: int) -> tuple[np.ndarray, np.nda
     v, T1, T2 = touch.tip_speed, touch.T1, touch.T2
     start = v * touch.t_b
     if T2 == 0.0:  # x = w
-        way = step * (np.tril(np.ones((count, count))) - 0.5 * np.eye(count))
-        way[:, 0] -= 0.5 * step
-        way[0] = 0.0
-        return np.full(count, start), np.zeros(count), way, np.eye(count)
+        depth = step * (np.tril(np.ones((count, count))) - 0.5 * np.eye(count))
+        depth[:, 0] -= 0.5 * step
+        depth[0] = 0.0
+        return np.full(count, start), np.zeros(count), depth, np.eye(count)
     # States x, ẋ, w, then ẇ and ẅ; the input is linear over a step.
     system = np.zeros((5, 5))
     system[0, 1] = system[2, 3] = system[3, 4] = 1.0
@@ -81,9 +81,9 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     )
     if found.x is None:
         raise InputError(BEYOND)
-    way = float(found.x[-1]) * v * horizon
+    deepest = float(found.x[-1]) * v * horizon
     touched = touch.damping * v + touch.stiffness * v * touch.t_b  # at t_b, before any command can have an effect
-    peak = touch.spring(way) if touch.hertz else max(touch.stiffness * way, touched)
+    peak = touch.spring(deepest) if touch.hertz else max(touch.stiffness * deepest, touched)
     return peak, v * found.x[:-1], step
 
 

@@ -190,7 +190,7 @@ def _rehearse_step(sig, m, each, q):
 class Case:
     """One contact, ready to be packed."""
 
-    told: Sections  # what the controller is packed from
+    controller: Sections  # what the controller is packed from
     met: Sections  # and what the world is
     ticks: int
     ideal: float  # N, the largest force in space
@@ -198,13 +198,13 @@ class Case:
 
 def cases_of(scenario: Any, plan: Plan, worlds: list[Any], used: Used, mass: float) -> list[Case]:
     cases: list[Case] = []
-    told: dict[float, Sections] = {}  # the controller is the same in all worlds that have the same frames
+    controllers: dict[float, Sections] = {}  # the controller is the same in all worlds that have the same frames
     for (kind, _, _), world in zip(CASES, worlds, strict=True):
         gap, k = world.frames.gap, world.contact.stiffness
-        if gap not in told:
-            told[gap] = sections_of(used.tick, believing(scenario, world))
+        if gap not in controllers:
+            controllers[gap] = sections_of(used.tick, believing(scenario, world))
         ticks = -(-ticks_of(world) // LOOKS) * LOOKS
-        cases.append(Case(told[gap], sections_of(used.plant, world), ticks, k * peak_depth(kind, k, mass, plan.speed)))
+        cases.append(Case(controllers[gap], sections_of(used.plant, world), ticks, k * peak_depth(kind, k, mass, plan.speed)))
     return cases
 
 
@@ -212,12 +212,12 @@ def packed(cases: list[Case], used: Used, kind: np.dtype, period: float) -> list
     """Their parameters: without noise, but with the uncertainty that it causes. What is as in the case before is kept."""
     p, loop, found = np.zeros(1, kind), Cycle(period), []
     p["dt"] = period
-    told = met = None
+    controller = met = None
     for case in cases:
-        if case.told is not told:
-            fill(used.tick, p, case.told, loop, told)
+        if case.controller is not controller:
+            fill(used.tick, p, case.controller, loop, controller)
         fill(used.plant, p, case.met, loop, met)
-        told, met = case.told, case.met
+        controller, met = case.controller, case.met
         own = raw(p).copy().view(kind)
         own["sensor"]["noise"] = own["encoder"]["position_noise"] = own["encoder"]["velocity_noise"] = 0.0
         found.append(own)

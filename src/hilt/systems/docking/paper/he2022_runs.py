@@ -11,7 +11,7 @@ from hilt.systems.docking.analysis.space import ideal_run
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.identify import FORGETTING
 from hilt.systems.docking.metrics import speeds_after
-from hilt.systems.docking.views.contacts import along, collisions_of, free_way, scenario_of, simulated_touch, tip_position
+from hilt.systems.docking.views.contacts import along, collisions_of, free_travel, scenario_of, simulated_touch, tip_position
 
 PAPER = "identify.kind=akf"  # increments, as in the paper
 NOISE = "sensor.noise=0.5 N"
@@ -229,7 +229,7 @@ def stiffness_by_eq_13(result: Result, printed: bool) -> np.ndarray:
 
 def time_in_contact(result: Result) -> float:
     """From the first touch of the simulated rod until it leaves [s]."""
-    inside = np.abs(tip_position(result, "p_C_des_W")) > free_way(scenario_of(result))
+    inside = np.abs(tip_position(result, "p_C_des_W")) > free_travel(scenario_of(result))
     change = np.diff(inside.astype(int))
     t = result.rows["t"]
     return float(t[np.flatnonzero(change == -1)[0]] - t[np.flatnonzero(change == 1)[0]])
@@ -238,7 +238,7 @@ def time_in_contact(result: Result) -> float:
 def behind_the_desired(result: Result, signal: str) -> float:
     """How far a force is behind that of the contact where the simulated rod is [s]."""
     values, x = scenario_of(result), tip_position(result, "p_C_des_W")
-    depth = np.where(np.abs(x) > free_way(values), x - np.sign(x) * free_way(values), 0.0)
+    depth = np.where(np.abs(x) > free_travel(values), x - np.sign(x) * free_travel(values), 0.0)
     desired = values.contact.stiffness * depth + np.where(
         depth != 0.0, values.contact.damping * along(result, "v_C_des_W"), 0.0
     )

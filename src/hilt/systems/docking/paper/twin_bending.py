@@ -68,11 +68,11 @@ OTHERS = drawn(OTHERS_SEED, 40, 2.0)
 IN_SPACE = drawn(2031, 24, 1.0)  # after the last change of the method in space
 
 
-def wrong(seed: int) -> dict[str, float]:
+def prior_errors(seed: int) -> dict[str, float]:
     draw = np.random.default_rng([seed, 17]).uniform
     stiffness, frequency = draw(-0.1, 0.1, 2)
     return {
-        **twin_runs.wrong(seed),
+        **twin_runs.prior_errors(seed),
         "compliance_error": 1 / (1 + stiffness) - 1,
         "mode_frequency_error": frequency,
         "mode_damping_error": draw(-0.5, 0.5),
@@ -81,13 +81,13 @@ def wrong(seed: int) -> dict[str, float]:
 
 def run(every: int, seeds: range, mode: str, n: float = 5) -> Runs:
     """Every so many of the robots."""
-    return twin_runs.run(robots=ROBOTS[::every], seeds=seeds, mode=mode, n=n, told=wrong)
+    return twin_runs.run(robots=ROBOTS[::every], seeds=seeds, mode=mode, n=n, errors=prior_errors)
 
 
 def run_others(count: int, seeds: range, mode: str) -> Runs:
-    return twin_runs.run(robots=OTHERS[:count], seeds=seeds, mode=mode, told=wrong)
+    return twin_runs.run(robots=OTHERS[:count], seeds=seeds, mode=mode, errors=prior_errors)
 
 
 def run_in_space(count: int, geometries: Sequence[Geometry], seeds: range) -> SixRuns:
     """The first robots of those in six degrees of freedom, guarded, n = 5."""
-    return twin_six_runs.run(robots=IN_SPACE[:count], geometries=geometries, seeds=seeds, told=wrong)
+    return twin_six_runs.run(robots=IN_SPACE[:count], geometries=geometries, seeds=seeds, errors=prior_errors)

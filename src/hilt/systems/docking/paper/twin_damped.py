@@ -12,7 +12,7 @@ import numpy as np
 
 from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.metrics import ideal_of, peak_forces, speeds_after
-from hilt.systems.docking.paper.twin_runs import NOISES, padded, rows_of, scenario, wrong
+from hilt.systems.docking.paper.twin_runs import NOISES, padded, prior_errors, rows_of, scenario
 
 CASES = 60
 SEED = 17
@@ -77,7 +77,7 @@ def run(drawn: Sequence[Case], noise: float = 0.5) -> Damped:
             *(NOISES if noise > 0 else ("collisions=5",)),
             *case,
         )
-        prior = values.prior.model_copy(update=wrong(1000 + i))
+        prior = values.prior.model_copy(update=prior_errors(1000 + i))
         values = values.model_copy(update={"seed": 1000 + i, "prior": prior})
         ideal, rows = ideal_of(values), rows_of(values, log)
         cov.append(padded(speeds_after(rows, values), ideal.speeds))

@@ -6,7 +6,7 @@ its middle. Energy is judged as for every other trouble; the speed of damped con
 
 import math
 
-from hilt.systems.docking.paper.twin_bending import bending, drawn, wrong
+from hilt.systems.docking.paper.twin_bending import bending, drawn, prior_errors
 from hilt.systems.docking.paper.twin_troubles import Trouble
 
 ROBOTS = [bending(20, 0.7, 0.5, 12), bending(10, 1.0, 1.0, 12), bending(30, 0.5, 2.0, 20), bending(0, 1.0, 0.3, 20)]
@@ -15,17 +15,17 @@ CRITICAL = 2.0 * math.sqrt(176.275e3 * 300.0 * 4000.0 / 4300.0)  # N·s/m, of th
 
 
 def _stiff(seed: int) -> dict[str, float]:
-    return {**wrong(seed), "compliance_error": -1.0}
+    return {**prior_errors(seed), "compliance_error": -1.0}
 
 
 def _effect(name: str, *settings: str, why: str = "", six: bool = False) -> Trouble:
-    return Trouble(name, settings, six, wrong, why)
+    return Trouble(name, settings, six, prior_errors, why)
 
 
-def _untold(name: str, why: str, **keys: str) -> Trouble:
+def _unmodelled(name: str, why: str, **keys: str) -> Trouble:
     """A part of the robot that the controller believes not to be there."""
-    told = {"second_mode_frequency": "0 Hz", "backlash": "0 m", "stiffness_slope": "0", "gear_friction": "0 N"}
-    belief = [f"belief.robot.{key}={told[key]}" for key in keys if key in told]
+    believed = {"second_mode_frequency": "0 Hz", "backlash": "0 m", "stiffness_slope": "0", "gear_friction": "0 N"}
+    belief = [f"belief.robot.{key}={believed[key]}" for key in keys if key in believed]
     return _effect(name, *(f"robot.{key}={value}" for key, value in keys.items()), *belief, why=why)
 
 
@@ -33,22 +33,24 @@ MODE = "the plan and the learning have one mode"
 PLAY = "in the play the tip is where no model of a spring has it, and what the gears lose is taken for damping"
 ALIKE = "damping of the frame and of the robot look alike in a contact"
 EFFECTS = [
-    _effect("bending told, within the errors of every run"),
-    Trouble("bending not told", told=_stiff, why="the tip gives way, and swings"),
-    _effect("told as a massless spring", "belief.robot.mode_frequency=0 Hz", why="the tip swings"),
-    _untold(
+    _effect("bending known, within the errors of every run"),
+    Trouble("bending unknown to the controller", errors=_stiff, why="the tip gives way, and swings"),
+    _effect("modelled as a massless spring", "belief.robot.mode_frequency=0 Hz", why="the tip swings"),
+    _unmodelled(
         "second mode at 45 Hz, a twentieth of the compliance", MODE, second_mode_frequency="45 Hz", second_mode_share="0.05"
     ),
-    _untold("second mode at 45 Hz, a fifth of the compliance", MODE, second_mode_frequency="45 Hz", second_mode_share="0.2"),
-    _untold("play of 10 µm", PLAY, backlash="10 um"),
-    _untold("play of 50 µm", PLAY, backlash="50 um"),
-    _untold("friction of 2 N in the gears", PLAY, gear_friction="2 N"),
-    _untold("friction of 5 N in the gears", PLAY, gear_friction="5 N"),
-    _untold("stiffness changes by 1 % a centimetre", "the frames meet two robots", stiffness_slope="1"),
-    _untold("stiffness changes by 10 % a centimetre", "the frames meet two robots", stiffness_slope="10"),
-    _untold("interpolation filter of 12 ms", "6 ms more than the robot is believed to lag", interpolation="12 ms"),
-    _untold("response of order 4", "two lags more than the robot is believed to have", order="4"),
-    _untold("motors of 10 N/µm under load", "none: the encoders see it", motor_stiffness="10 N/um"),
+    _unmodelled(
+        "second mode at 45 Hz, a fifth of the compliance", MODE, second_mode_frequency="45 Hz", second_mode_share="0.2"
+    ),
+    _unmodelled("play of 10 µm", PLAY, backlash="10 um"),
+    _unmodelled("play of 50 µm", PLAY, backlash="50 um"),
+    _unmodelled("friction of 2 N in the gears", PLAY, gear_friction="2 N"),
+    _unmodelled("friction of 5 N in the gears", PLAY, gear_friction="5 N"),
+    _unmodelled("stiffness changes by 1 % per centimetre", "the frames meet two robots", stiffness_slope="1"),
+    _unmodelled("stiffness changes by 10 % per centimetre", "the frames meet two robots", stiffness_slope="10"),
+    _unmodelled("interpolation filter of 12 ms", "6 ms more than the robot is believed to lag", interpolation="12 ms"),
+    _unmodelled("response of order 4", "two lags more than the robot is believed to have", order="4"),
+    _unmodelled("motors of 10 N/µm under load", "none: the encoders see it", motor_stiffness="10 N/um"),
     _effect("Hertz contact", "contact.kind=hertz", why="two laws are nearly alike in one contact"),
     *(
         _effect(f"damped contact, ζ = {zeta:g}", f"contact.damping={zeta * CRITICAL:.2f} N*s/m", why=ALIKE)

@@ -138,7 +138,7 @@ def effect_on_others(name: str) -> Runs:
     """The same on other robots and seeds."""
     (found,) = [each for each in twin_effects.EFFECTS if each.name == name]
     robots = twin_effects.OTHERS if SIZE.seeds >= 5 else twin_effects.OTHERS[: max(1, SIZE.bending // 6)]
-    return twin_runs.run(*found.settings, robots=robots, seeds=twin_effects.OTHER_SEEDS, told=found.told)
+    return twin_runs.run(*found.settings, robots=robots, seeds=twin_effects.OTHER_SEEDS, errors=found.errors)
 
 
 @functools.cache
@@ -149,9 +149,9 @@ def pida() -> Runs:
 @functools.cache
 def six(which: str) -> twin_six_runs.Runs:
     robots = {"20 ms": ROBOTS_20, "40 ms": ROBOTS_40, "ζ 0.5": HARDEST, "normal": [PURE_20, PURE_40]}[which]
-    told = twin_six_runs.normal_told_wrong if which == "normal" else twin_runs.wrong
+    errors = twin_six_runs.prior_errors_with_normal if which == "normal" else twin_runs.prior_errors
     geometries = GEOMETRIES[: SIZE.geometries]
-    return twin_six_runs.run(robots=robots, geometries=geometries, seeds=_first(SIZE.six_seeds), told=told)
+    return twin_six_runs.run(robots=robots, geometries=geometries, seeds=_first(SIZE.six_seeds), errors=errors)
 
 
 @functools.cache

@@ -70,7 +70,7 @@ class Runs:
         return float(np.abs(self.cov - 1).max()), float(np.abs(self.cof - 1).max())
 
 
-def wrong(seed: int) -> dict[str, float]:
+def prior_errors(seed: int) -> dict[str, float]:
     """What the controller is told, relative to the truth; uniform."""
     draw = np.random.default_rng(seed).uniform
     delay, frequency, damping = draw(-0.1, 0.1, 3)
@@ -112,7 +112,7 @@ def run(
     mode: str = "guarded",
     n: float = 5,
     noise: float = 0.5,
-    told: Callable[[int], dict[str, float]] = wrong,
+    errors: Callable[[int], dict[str, float]] = prior_errors,
 ) -> Runs:
     """The compiled loop over all robots and seeds; of the figures of a run only those that are asked for here."""
     cov, cof, slips, speeds, ratios, faults = [], [], [], [], [], 0
@@ -131,7 +131,7 @@ def run(
         ideal, v0 = ideal_of(values), values.approach.speed
         scale = v0 * np.sqrt(values.contact.stiffness / values.reduced_mass)
         for seed in seeds:
-            prior = values.prior.model_copy(update=told(seed))
+            prior = values.prior.model_copy(update=errors(seed))
             rows = rows_of(values.model_copy(update={"seed": seed, "prior": prior}), log)
             faults += int(rows["fault"][-1] != 0)
             cov.append(padded(speeds_after(rows, values), ideal.speeds))

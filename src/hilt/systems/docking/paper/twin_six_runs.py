@@ -15,7 +15,7 @@ from hilt.systems.docking.analysis.bound import least_cof_of, touch_of
 from hilt.systems.docking.docking import DOCKING, Docking
 from hilt.systems.docking.metrics import ideal_of, peak_forces
 from hilt.systems.docking.paper import twin_runs
-from hilt.systems.docking.paper.twin_runs import Robot, padded, pure, rows_of, second_order, wrong
+from hilt.systems.docking.paper.twin_runs import Robot, padded, prior_errors, pure, rows_of, second_order
 
 Geometry = tuple[str, str, str, str]
 
@@ -104,7 +104,7 @@ def run(
     seeds: Sequence[int] = SEEDS,
     method: str = "twin",
     mode: str = "guarded",
-    told: Callable[[int], dict[str, float]] = wrong,
+    errors: Callable[[int], dict[str, float]] = prior_errors,
 ) -> Runs:
     cof, energy, slips, held, faults = [], [], [], [], 0
     log = np.zeros(ROWS, DOCKING.row)
@@ -113,7 +113,7 @@ def run(
             values = scenario(geometry, *robot, *changes, method=method, mode=mode)
             ideal = ideal_of(values)
             for seed in seeds:
-                prior = values.prior.model_copy(update=told(seed))
+                prior = values.prior.model_copy(update=errors(seed))
                 rows = rows_of(values.model_copy(update={"seed": seed, "prior": prior}), log)
                 faults += int(rows["fault"][-1] != 0 or rows["collision"][-1] != values.collisions)
                 cof.append(padded(peak_forces(rows, values), ideal.peaks))
@@ -123,11 +123,11 @@ def run(
     return Runs(np.array(cof), np.array(energy), max(slips), faults, Kept(*(float(most) for most in np.max(held, axis=0))))
 
 
-def normal_told_wrong(seed: int) -> dict[str, float]:
+def prior_errors_with_normal(seed: int) -> dict[str, float]:
     """By up to 5° in any direction, both frames, by 5° for the first seed; the controller is told of 2.5° of doubt."""
     draw = np.random.default_rng(1000 + seed).uniform
     return {
-        **wrong(seed),
+        **prior_errors(seed),
         "normal_error": math.radians(5.0 if seed == SEEDS[0] else draw(0, 5)),
         "normal_azimuth": draw(0, 2 * math.pi),
         "normal_doubt": math.radians(2.5),
@@ -158,7 +158,7 @@ def first_touches(robot: Robot, geometry: Geometry, seeds: Sequence[int] = range
         changes = {
             "seed": seed,
             "frames": values.frames.model_copy(update={"gap": gap}),
-            "prior": values.prior.model_copy(update=wrong(seed)),
+            "prior": values.prior.model_copy(update=prior_errors(seed)),
         }
         rows = rows_of(values.model_copy(update=changes), log)
         faults += int(rows["fault"][-1] != 0 or rows["collision"][-1] != values.collisions)

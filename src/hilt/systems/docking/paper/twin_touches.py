@@ -9,7 +9,7 @@ from hilt.systems.docking.analysis.bound import touch_of
 from hilt.systems.docking.analysis.bound_phase import Spread, spread_of
 from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.metrics import ideal_of, peak_forces
-from hilt.systems.docking.paper.twin_runs import NOISES, ROWS, Robot, padded, rows_of, scenario, wrong
+from hilt.systems.docking.paper.twin_runs import NOISES, ROWS, Robot, padded, prior_errors, rows_of, scenario
 
 NOISES_TRIED = (0.0, 0.5, 2.0)  # N
 SELDOM = 1e-3  # chance of a noise that lets a touch be felt so early
@@ -55,7 +55,7 @@ def touches(robot: Robot, n: float, noise: float, seeds: Sequence[int]) -> Touch
         changes = {
             "seed": seed,
             "frames": values.frames.model_copy(update={"gap": gap}),
-            "prior": values.prior.model_copy(update=wrong(seed)),
+            "prior": values.prior.model_copy(update=prior_errors(seed)),
         }
         run = values.model_copy(update=changes)
         rows = rows_of(run, log)

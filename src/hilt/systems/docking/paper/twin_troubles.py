@@ -11,7 +11,7 @@ import numpy as np
 
 from hilt.systems.docking.goal import Goal
 from hilt.systems.docking.paper import twin_runs, twin_six_runs
-from hilt.systems.docking.paper.twin_runs import Robot, pure, second_order, wrong
+from hilt.systems.docking.paper.twin_runs import Robot, prior_errors, pure, second_order
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, Geometry
 
 ROBOTS = [pure(20), pure(40), second_order(40, 0, 0.5), second_order(40, 0, 1.0), second_order(40, 24, 1.0)]
@@ -24,23 +24,23 @@ class Trouble:
     name: str
     settings: tuple[str, ...] = ()
     six: bool = False
-    told: Callable[[int], dict[str, float]] = wrong
+    errors: Callable[[int], dict[str, float]] = prior_errors
     why: str = ""  # what it is that costs speed or force
 
 
 def _three_millimetres(seed: int) -> dict[str, float]:
-    return {**wrong(seed), "surface_error": 3.0 * wrong(seed)["surface_error"]}
+    return {**prior_errors(seed), "surface_error": 3.0 * prior_errors(seed)["surface_error"]}
 
 
 def _three_times(seed: int) -> dict[str, float]:
-    return {**wrong(seed), "stiffness_error": 2.0 if seed % 2 else 1.0 / 3.0 - 1.0}
+    return {**prior_errors(seed), "stiffness_error": 2.0 if seed % 2 else 1.0 / 3.0 - 1.0}
 
 
 MOVED = "the first touch of a frame that has moved is met as if it were where it was"
 BENDS = "the robot gives way under the force, and the twin makes up for a part of that only"
 FIRST = "wrong by more than the rehearsal of the clock considers; first touches pay for it, later ones do not"
 LATE = "the force across the normal is passed on late, as it is measured"
-NOT_TOLD = "prior.compliance_error=-1"
+UNKNOWN_COMPLIANCE = "prior.compliance_error=-1"
 TROUBLES = [
     Trouble("nothing"),
     Trouble("sensor bias 1 N", ("sensor.bias=[1, 0, 0]",)),
@@ -56,9 +56,9 @@ TROUBLES = [
         "start from rest", ("robot.start_at_rest=true",), why="the robot still catches up with the motion when it touches first"
     ),
     Trouble("robot of 10 N/µm, known to the controller", ("robot.stiffness=10 N/um",), why=BENDS),
-    Trouble("robot of 10 N/µm, not known", ("robot.stiffness=10 N/um", NOT_TOLD), why=BENDS),
+    Trouble("robot of 10 N/µm, not known", ("robot.stiffness=10 N/um", UNKNOWN_COMPLIANCE), why=BENDS),
     Trouble("robot of 2 N/µm, known to the controller", ("robot.stiffness=2 N/um",), why=BENDS),
-    Trouble("robot of 2 N/µm, not known", ("robot.stiffness=2 N/um", NOT_TOLD), why=BENDS),
+    Trouble("robot of 2 N/µm, not known", ("robot.stiffness=2 N/um", UNKNOWN_COMPLIANCE), why=BENDS),
     Trouble(
         "sensor delay 2 ms, assumed 10 % too long",
         ("sensor.delay=2 ms", "compensate.sensor_delay=2.2 ms"),
@@ -66,8 +66,8 @@ TROUBLES = [
     ),
     Trouble("sensor delay 2 ms, assumed 10 % too short", ("sensor.delay=2 ms", "compensate.sensor_delay=1.8 ms")),
     Trouble("rear frame 1.8 times as stiff as assumed", ("contact.rear_stiffness_ratio=1.8",), why=FIRST),
-    Trouble("stiffness assumed 3 times too large or too small", told=_three_times, why=FIRST),
-    Trouble("positions of the frames wrong by up to 3 mm", told=_three_millimetres, why=FIRST),
+    Trouble("stiffness assumed 3 times too large or too small", errors=_three_times, why=FIRST),
+    Trouble("positions of the frames wrong by up to 3 mm", errors=_three_millimetres, why=FIRST),
     Trouble("six degrees, nothing", six=True),
     Trouble("six degrees, friction 0.05", ("contact.friction=0.05",), six=True, why=LATE),
     Trouble("six degrees, friction 0.1", ("contact.friction=0.1",), six=True, why=LATE),
@@ -121,7 +121,7 @@ def cost(
     geometries: Sequence[Geometry] = GEOMETRIES,
 ) -> Cost:
     if trouble.six:
-        six = twin_six_runs.run(*trouble.settings, robots=robots, geometries=geometries, seeds=seeds, told=trouble.told)
+        six = twin_six_runs.run(*trouble.settings, robots=robots, geometries=geometries, seeds=seeds, errors=trouble.errors)
         kept = six.kept
         return Cost(
             trouble,
@@ -134,7 +134,7 @@ def cost(
             kept.command_acceleration,
             six.faults,
         )
-    runs = twin_runs.run(*trouble.settings, robots=robots, seeds=seeds, told=trouble.told)
+    runs = twin_runs.run(*trouble.settings, robots=robots, seeds=seeds, errors=trouble.errors)
     return Cost(
         trouble,
         *runs.worst,

@@ -86,7 +86,7 @@ def _count(sig, x, p, frame, dt):
     x.W += 0.5 * (sig.F_n + x.last_force) * moved
     noise = p.force_noise if sig.fresh else p.threshold  # of a lost sample the twin's force is taken
     x.variance += (noise * moved) ** 2 + (p.position_noise * step) ** 2
-    x.v2 += model.way_in_contact(frame, x.last_at, sig.x_late, 0.5 * (sig.v_late + x.last_rate))
+    x.v2 += model.v2_in_contact(frame, x.last_at, sig.x_late, 0.5 * (sig.v_late + x.last_rate))
     if model.depth_in(frame, sig.x_late) - model.left_at(frame, sig.v_late) > abs(sig.v_late) * dt:
         _remember(sig, x)
 
@@ -99,7 +99,7 @@ def _settle(sig, x, pool, frame):
         return
     rest = model.depth_in(frame, x.at_exit) - model.left_at(frame, x.v_exit)
     kept = x.W_inside + model.stored(frame, model.depth_in(frame, x.at)) - model.stored(frame, max(0.0, rest))
-    free = model.free_way(frame, sig.m_eff, sig.v_entry)
+    free = model.v2_in_space(frame, sig.m_eff, sig.v_entry)
     per_damping = min(max(free, x.v2 / APART), x.v2 * APART) / kinetic  # 2πζ = c ∫v² dt/K
     share = lost(_damping(frame, kept, x.v2, x.v_exit) * per_damping / (2.0 * math.pi))
     weight = weight_of(x.variance * (per_damping / x.v2) ** 2)

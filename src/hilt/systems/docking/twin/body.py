@@ -62,7 +62,7 @@ def enter(sig, x, frame, size):
     if new or not x.on:
         sig.v2_twin = 0.0
     else:
-        sig.v2_twin += model.way_in_contact(frame, x.last_at, sig.x_sim, sig.v_sim)
+        sig.v2_twin += model.v2_in_contact(frame, x.last_at, sig.x_sim, sig.v_sim)
     x.last_at = sig.x_sim
     return new
 

@@ -72,7 +72,7 @@ class Bodies(NamedTuple):
     tip: Any
     flow: Any  # velocity of the tip
     turning: Any
-    way: Any  # of the tip in this tick
+    travel: Any  # of the tip in this tick
     at: float  # along n
     v: float
     mass: float  # m_eff
@@ -86,11 +86,11 @@ def bodies_of(sig, p):
     rod = so3.rotate(q, vec.load(p.tip_B))
     tip, turning = vec.add(vec.load(sig.X_WB_sim.p), rod), vec.load(sig.V_WB_sim.w)
     flow = vec.add(vec.load(sig.V_WB_sim.v), vec.cross(turning, rod))
-    way = vec.sub(tip, vec.load(sig.p_C_des_W))
-    at, v = sig.x_sim + vec.dot(n, way), vec.dot(n, flow)
+    travel = vec.sub(tip, vec.load(sig.p_C_des_W))
+    at, v = sig.x_sim + vec.dot(n, travel), vec.dot(n, flow)
     G_q, G_w = answers(p.levers, q, tip, n)
     mass = 1.0 / vec.dot(n, G_q)
-    return Bodies(n, q, tip, flow, turning, way, at, v, mass, vec.scale(mass, G_q), vec.scale(mass, G_w))
+    return Bodies(n, q, tip, flow, turning, travel, at, v, mass, vec.scale(mass, G_q), vec.scale(mass, G_w))
 
 
 @jit
@@ -118,7 +118,7 @@ def closing_speed(sig, v):
 def send(sig, x, p, bodies, c_next, dc, Q, W, r):
     """The next tip and attitude as the flange's command."""
     # -F̂·(path of the bodies' tip - path of the command's)
-    ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(bodies.way, vec.sub(c_next, vec.load(x.tip)))), 1.0, 1.0)
+    ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(bodies.travel, vec.sub(c_next, vec.load(x.tip)))), 1.0, 1.0)
     vec.store(x.tip, c_next)
     vec.store(x.rate, dc)
     so3.store(x.q, Q)

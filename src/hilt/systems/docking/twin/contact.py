@@ -57,8 +57,8 @@ def as_known(x, frame, p, e, at, rate, force):
     """(whether a force is what the frame of before explains, k δ and q δ of that frame)"""
     by_line = frame.line.theta[0] * (at - x.line_before) * e
     by_hertz = frame.hertz.theta[0] * (at - x.hertz_before) * e
-    told = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
-    return (force - told) ** 2 <= 25.0 * p.offset_deviation**2, by_line, by_hertz
+    expected = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
+    return (force - expected) ** 2 <= 25.0 * p.offset_deviation**2, by_line, by_hertz
 
 
 @jit
@@ -114,10 +114,10 @@ def learn(x, frame, p, e, at, rate, force, fresh, dt):
     R = p.force_variance + (line.theta[0] * p.position_noise) ** 2 + (1e-3 * x.peak) ** 2
     y = force - (line.theta[0] * depth + line.theta[1] * v + line.theta[2])
     root = force ** (1.0 / 3.0)
-    told = hertz.theta[0] * depth + hertz.theta[1]
-    y_hertz = force - max(told, 0.0) ** 1.5
+    expected = hertz.theta[0] * depth + hertz.theta[1]
+    y_hertz = force - max(expected, 0.0) ** 1.5
     update_3(line, (depth, v, 1.0), y, R)
-    update_2(hertz, (depth, 1.0), root * root - told, R * (2.0 / 3.0 / root) ** 2)
+    update_2(hertz, (depth, 1.0), root * root - expected, R * (2.0 / 3.0 / root) ** 2)
     line.theta[0] = min(max(line.theta[0], p.least), p.most)
     hertz.theta[0] = min(max(hertz.theta[0], 0.1 * p.hertz), 10.0 * p.hertz)
     frame.line_surface = x.at - e * line.theta[2] / line.theta[0]
@@ -189,8 +189,8 @@ def contact_step(sig, x, p, dt):
         e = 1 if at > p.middle else -1
         frame = x.frames[model.place_of(e)]
         shown = model.frame_of(sig, e)
-        told = model.force(shown, at, rate)
-        if told > 4.0 * p.threshold + 0.15 * math.sqrt(shown.k * p.mass) * abs(rate) and F * e < 0.3 * told:
+        expected = model.force(shown, at, rate)
+        if expected > 4.0 * p.threshold + 0.15 * math.sqrt(shown.k * p.mass) * abs(rate) and F * e < 0.3 * expected:
             sig.touch_event = ABSENT
             frame.known = model.UNSEEN
             publish(sig, frame, model.place_of(e))

@@ -14,7 +14,7 @@ from hilt.compiled import jit
 
 LINEAR, HERTZ = 0, 1
 UNSEEN, SEEN, KNOWN = 0, 1, 2
-HERTZ_WAY = 0.81757644  # ∫ √(1 - u^2.5) du from 0 to 1
+HERTZ_INTEGRAL = 0.81757644  # ∫ √(1 - u^2.5) du from 0 to 1
 SIGNALS = ("frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s")  # a frame, as the row shows it
 
 
@@ -91,7 +91,7 @@ def left_at(frame, v):
 
 
 @jit
-def way_in_contact(frame, last_at, at, v):
+def v2_in_contact(frame, last_at, at, v):
     """∫ v² dt = ∫ v dx from one sample to the next, of the part that was in contact; v is the velocity between them."""
     least = left_at(frame, v)
     now, before = max(depth_in(frame, at), least), max(depth_in(frame, last_at), least)
@@ -108,8 +108,8 @@ def stored(frame, depth):
 
 
 @jit
-def free_way(frame, mass, v):
+def v2_in_space(frame, mass, v):
     """∫ v² dt of a whole contact in space, without damping: 2 v δ_max ∫√(1 - u^p) du, p = 2.5 for Hertz and 2 for linear."""
     if frame.model == HERTZ:
-        return 2.0 * HERTZ_WAY * v * (1.25 * mass * v * v / (frame.q * math.sqrt(frame.q))) ** 0.4
+        return 2.0 * HERTZ_INTEGRAL * v * (1.25 * mass * v * v / (frame.q * math.sqrt(frame.q))) ** 0.4
     return 0.5 * math.pi * v * v * math.sqrt(mass / frame.k)

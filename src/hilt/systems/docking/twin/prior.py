@@ -76,9 +76,9 @@ class Prior(Section):
         give, robot = self.give(scenario), scenario.robot
         if not (robot.bends and give > 0.0):
             return None
-        told = robot.bending
-        frequency = told.frequency * (1.0 + self.mode_frequency_error)
-        return Bending(1.0 / give, frequency, told.damping_ratio * (1.0 + self.mode_damping_error))
+        true = robot.bending
+        frequency = true.frequency * (1.0 + self.mode_frequency_error)
+        return Bending(1.0 / give, frequency, true.damping_ratio * (1.0 + self.mode_damping_error))
 
     def robot(self, scenario: Any) -> RobotFigures:
         robot, own = scenario.robot, scenario.robot_lag

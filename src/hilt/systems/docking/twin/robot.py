@@ -69,13 +69,13 @@ def robot_step(sig, x, p, dt):
 
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    dt, told = loop.period, beliefs.robot
+    dt, believed = loop.period, beliefs.robot
     p.n_W, p.dt = beliefs.normal, dt  # one fixed direction, even if the normal is corrected later
-    p.second_order = told.T2 > 0
-    p.theta = (told.t_d, told.T1, told.T2)
-    p.deviation = (max(0.1 * told.t_d, 0.8e-3), 0.14 * told.T1, 0.2 * told.T2)
-    p.least = (0.0, 0.4 * told.T1, 0.3 * told.T2)
-    p.most = (min(1.6 * told.t_d + 3e-3, (CAPACITY - 3) * dt), 2.5 * told.T1, 3.0 * told.T2)
+    p.second_order = believed.T2 > 0
+    p.theta = (believed.t_d, believed.T1, believed.T2)
+    p.deviation = (max(0.1 * believed.t_d, 0.8e-3), 0.14 * believed.T1, 0.2 * believed.T2)
+    p.least = (0.0, 0.4 * believed.T1, 0.3 * believed.T2)
+    p.most = (min(1.6 * believed.t_d + 3e-3, (CAPACITY - 3) * dt), 2.5 * believed.T1, 3.0 * believed.T2)
     p.drift = 1e-5
     p.variance = beliefs.position_noise**2 + (20e-6) ** 2
     p.believed = beliefs.gap  # a larger distance of the robot cannot be explained by θ

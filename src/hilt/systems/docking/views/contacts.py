@@ -56,12 +56,12 @@ def along(result: Result, signal: str) -> np.ndarray:
 
 
 def tip_position(result: Result, signal: str) -> np.ndarray:
-    """The tip along the normal, from the middle between the frames; it touches at ± free_way."""
+    """The tip along the normal, from the middle between the frames; it touches at ± free_travel."""
     scenario = scenario_of(result)
     return along(result, signal) - float(np.dot(scenario.frames.n_W, scenario.start_of_tip))
 
 
-def free_way(scenario: Docking) -> float:
+def free_travel(scenario: Docking) -> float:
     return scenario.frames.gap - scenario.rod.radius
 
 
@@ -170,7 +170,7 @@ def force_panel(axes: Axes, result: Result, collision: Collision) -> None:
 
 def simulated_touch(result: Result, collision: Collision) -> float:
     """When the simulated rod reached the frame; the robot gets there later."""
-    beyond = collision.side * tip_position(result, "p_C_des_W") > free_way(scenario_of(result))
+    beyond = collision.side * tip_position(result, "p_C_des_W") > free_travel(scenario_of(result))
     k = collision.first
     while k > 0 and beyond[k - 1]:
         k -= 1

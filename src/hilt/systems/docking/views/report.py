@@ -24,7 +24,7 @@ from hilt.systems.docking.views.contacts import (
     coefficients,
     collisions_of,
     forces,
-    free_way,
+    free_travel,
     identified,
     scenario_of,
     tip_position,
@@ -136,7 +136,7 @@ def _phase_plane(result: Result, ideal: Result | None) -> Picture:
         if run is None:
             continue
         axes.plot(1e3 * tip_position(run, "p_C_des_W"), 1e3 * along(run, "v_C_des_W"), label=label, **style)
-    free = 1e3 * free_way(scenario)
+    free = 1e3 * free_travel(scenario)
     for side, name, place in ((-1, "rear frame", "right"), (1, "front frame", "left")):
         axes.axvline(side * free, color="0.35", linewidth=2.0)
         axes.annotate(

@@ -21,20 +21,20 @@ LEAST_STEP = 0.005  # of the position's noise: what a step between two samples i
 WATCHED_OVER, ALIKE, EXPLAINED = 0.1, 0.02, 2.0  # s, s, deviations of the mean square that noise may reach
 
 ENCODER = record(at="f8", rate="f8", off="f8", share="f8")
-WEIGHTS = record(**dict.fromkeys(("position", "velocity", "noise", "share", "alike"), "f8"), told="i8")
+WEIGHTS = record(**dict.fromkeys(("position", "velocity", "noise", "share", "alike"), "f8"), uses_model="i8")
 
 
 @jit
-def weigh(x, p, at, rate, told, dt):
+def weigh(x, p, at, rate, modelled, dt):
     """One sample of the encoders, and the velocity that the identified robot has."""
-    off = rate - told
+    off = rate - modelled
     x.off += x.share * (off * off - x.off)
     x.share = max(x.share / (1.0 + x.share), p.share)
     w = 1.0
-    if p.told:
+    if p.uses_model:
         beyond = p.alike * max(0.0, x.off - p.noise)
         w = beyond / (beyond + p.velocity * p.velocity)
-    rate = told + w * off if p.told else rate
+    rate = modelled + w * off if p.uses_model else rate
     expected = x.at + 0.5 * dt * (x.rate + rate)
     gain = 1.0
     if p.position > 0.0:
@@ -46,6 +46,6 @@ def weigh(x, p, at, rate, told, dt):
 def pack_weights(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     samples = WATCHED_OVER / loop.period
     p.position, p.velocity = beliefs.position_noise, beliefs.velocity_noise
-    p.told = beliefs.robot.T2 > 0.0 and beliefs.velocity_noise > 0.0
+    p.uses_model = beliefs.robot.T2 > 0.0 and beliefs.velocity_noise > 0.0
     p.noise = beliefs.velocity_noise**2 * (1.0 + EXPLAINED / math.sqrt(samples))  # a running mean counts as twice its samples
     p.share, p.alike = min(1.0, 1.0 / samples), max(1.0, ALIKE / loop.period)

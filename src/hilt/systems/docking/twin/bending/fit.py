@@ -41,7 +41,7 @@ RESULT = record(
     law="i8",
     used="i8",
     **dict.fromkeys(("cost", "square", "at", "v"), "f8"),
-    **dict.fromkeys(("told", "theta"), SIZE),
+    **dict.fromkeys(("prior", "theta"), SIZE),
     doubt=KEEP,
     **dict.fromkeys(("left", "precision"), ("f8", (SIZE, SIZE))),
     C=("f8", (KEEP, KEEP)),
@@ -204,9 +204,9 @@ def _weigh(fit, result, p):
     for i in range(SIZE):
         fit.right[i] /= variance
         for j in range(SIZE):
-            away = fit.theta[j] - result.told[j]
+            away = fit.theta[j] - result.prior[j]
             fit.right[i] -= result.precision[i, j] * away
-            cost += (fit.theta[i] - result.told[i]) * result.precision[i, j] * away
+            cost += (fit.theta[i] - result.prior[i]) * result.precision[i, j] * away
             if j <= i:
                 fit.left[i, j] = fit.left[i, j] / variance + result.precision[i, j]
     return cost

@@ -65,7 +65,7 @@ def describe(known, p, i, law):
         for b in range(ALL):
             known.C[a, b] = known.C[b, a] = 0.0
         known.C[a, a] = p.deviation[a] ** 2
-    known.value[STIFF + 2 * i], known.value[DAMPED + 2 * i] = p.hertz if law == model.HERTZ else p.told[STIFF], 0.0
+    known.value[STIFF + 2 * i], known.value[DAMPED + 2 * i] = p.hertz if law == model.HERTZ else p.prior[STIFF], 0.0
 
 
 @jit
@@ -79,7 +79,7 @@ def extract(known, i, mean, C):
 
 @jit
 def update(known, i, result, P, G):
-    """After a contact with frame i: `result` has the values before (told) and after it (theta), C and C⁻¹ (precision)."""
+    """After a contact with frame i: `result` has the values before (prior) and after it (theta), C and C⁻¹ (precision)."""
     for j in range(2):
         there = STIFF + 2 * (1 - i) + j
         for a in range(KEEP):
@@ -89,7 +89,7 @@ def update(known, i, result, P, G):
     for j in range(2):
         there = STIFF + 2 * (1 - i) + j
         for a in range(KEEP):
-            known.value[there] += G[j, a] * (result.theta[a] - result.told[a])
+            known.value[there] += G[j, a] * (result.theta[a] - result.prior[a])
         for m in range(2):
             for a in range(KEEP):
                 for b in range(KEEP):
@@ -106,14 +106,14 @@ def update(known, i, result, P, G):
 
 
 @jit
-def widen(known, i, doubt, G, way):
+def widen(known, i, doubt, G, shift):
     """A contact with frame i may as well mean values that are `doubt` away: C += d dᵀ; the other frame goes along by G."""
     for a in range(ALL):
-        way[a] = 0.0
+        shift[a] = 0.0
     for a in range(KEEP):
-        way[place_in_all(a, i)] = doubt[a]
+        shift[place_in_all(a, i)] = doubt[a]
         for j in range(2):
-            way[STIFF + 2 * (1 - i) + j] += G[j, a] * doubt[a]
+            shift[STIFF + 2 * (1 - i) + j] += G[j, a] * doubt[a]
     for a in range(ALL):
         for b in range(ALL):
-            known.C[a, b] += way[a] * way[b]
+            known.C[a, b] += shift[a] * shift[b]

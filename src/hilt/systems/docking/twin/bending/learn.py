@@ -64,8 +64,8 @@ def _prepare(sig, x, p, result, law):
     """What is known before the fit, and where it starts."""
     bank, i = x.banks[1 - x.filling], model.place_of(x.of)
     describe(x.known, p, i, law)
-    extract(x.known, i, result.told, result.C)
-    result.told[PLACE], result.told[AT], result.told[SPEED] = x.place, bank.tip[bank.first], bank.tip_v[bank.first]
+    extract(x.known, i, result.prior, result.C)
+    result.prior[PLACE], result.prior[AT], result.prior[SPEED] = x.place, bank.tip[bank.first], bank.tip_v[bank.first]
     for a in range(SIZE):
         for b in range(SIZE):
             result.precision[a, b] = 0.0
@@ -78,7 +78,7 @@ def _prepare(sig, x, p, result, law):
     result.precision[PLACE, PLACE], result.precision[AT, AT] = 1.0 / p.place**2, 1.0 / p.at**2
     result.precision[SPEED, SPEED] = 1.0 / p.speed**2
     for a in range(SIZE):
-        x.fit.start[a] = result.told[a]
+        x.fit.start[a] = result.prior[a]
     x.fit.start[STIFF] = math.log(x.q if law == model.HERTZ else x.k)
     if law != x.model:  # Hertz's surface is touched earlier than that of a spring which is as strong at the peak
         x.fit.start[PLACE] += x.of * (0.25 if law == model.LINEAR else -0.25) * x.peak / x.k
@@ -95,7 +95,7 @@ def _start(sig, x, p):
     x.met, x.tried, x.phase = x.known.law[i], 0, FITTING
     law = x.met if x.met != NO_LAW else model.LINEAR
     _prepare(sig, x, p, x.results[0], law)
-    begin(x.fit, x.results[0], law, x.of, math.sqrt(x.known.C[W, W]), p.told[Z])
+    begin(x.fit, x.results[0], law, x.of, math.sqrt(x.known.C[W, W]), p.prior[Z])
 
 
 @jit
@@ -114,7 +114,7 @@ def _fitted(sig, x, p, hurry):
         law = model.HERTZ if first.law == model.LINEAR else model.LINEAR
         _prepare(sig, x, p, other, law)
         x.tried = 1
-        begin(x.fit, other, law, x.of, math.sqrt(x.known.C[W, W]), p.told[Z])
+        begin(x.fit, other, law, x.of, math.sqrt(x.known.C[W, W]), p.prior[Z])
         return
     x.chosen = 1 if x.tried == 1 and other.cost < first.cost else 0
     result = x.results[x.chosen]
@@ -210,7 +210,7 @@ def _adopt(sig, x, p):
             x.P[a, column] = x.fit.step[a]
     x.misfit = max(x.misfit, math.sqrt(unexplained(result.square, result.used, p)))
     update(x.known, i, result, x.P, x.G)
-    widen(x.known, i, result.doubt, x.G, x.way)
+    widen(x.known, i, result.doubt, x.G, x.shift)
     for a in range(ALL):
         x.known.C[a, a] += p.drift[a] ** 2
     sig.bend_k_hat, sig.bend_w_hat = math.exp(x.known.value[K]), math.exp(x.known.value[W])
@@ -268,8 +268,8 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.alike, p.approach = max(1.0, ALIKE / dt), beliefs.approach_speed
     peak = beliefs.approach_speed * math.sqrt(beliefs.stiffness * p.mass)
     p.variance = beliefs.force_noise**2 + 1e-4 + (1e-3 * peak) ** 2
-    told = bending.stiffness, bending.frequency, max(bending.damping_ratio, 1e-3), beliefs.stiffness
-    p.told = (*np.log(told), 0.0, np.log(beliefs.stiffness), 0.0)
+    prior = bending.stiffness, bending.frequency, max(bending.damping_ratio, 1e-3), beliefs.stiffness
+    p.prior = (*np.log(prior), 0.0, np.log(beliefs.stiffness), 0.0)
     p.hertz = math.log(beliefs.stiffness * peak ** (-1.0 / 3.0))  # as deep at its peak as the spring
     p.deviation = (0.06, 0.1, 0.4, 0.4, 0.05, 0.4, 0.05)
     p.drift = (0.002, 0.002, 0.01, 0.01, 0.0001, 0.01, 0.0001)
@@ -279,10 +279,10 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
 @jit
 def _reset(sig, x, p):
     for a in range(ALL):
-        x.known.value[a], x.known.C[a, a] = p.told[a], p.deviation[a] ** 2
+        x.known.value[a], x.known.C[a, a] = p.prior[a], p.deviation[a] ** 2
     x.known.law[0] = x.known.law[1] = NO_LAW
     sig.learnt_law[0] = sig.learnt_law[1] = NO_LAW
-    sig.bend_k_hat, sig.bend_w_hat, sig.bend_z_hat = math.exp(p.told[K]), math.exp(p.told[W]), math.exp(p.told[Z])
+    sig.bend_k_hat, sig.bend_w_hat, sig.bend_z_hat = math.exp(p.prior[K]), math.exp(p.prior[W]), math.exp(p.prior[Z])
 
 
 TWIN_LEARN = StageKind(
@@ -307,10 +307,10 @@ TWIN_LEARN = StageKind(
         **dict.fromkeys(("unit", "column"), KEEP),
         **dict.fromkeys(("L", "P"), ("f8", (SIZE, SIZE))),
         G=("f8", (2, KEEP)),
-        way=ALL,
+        shift=ALL,
     ),
     params=record(
-        **dict.fromkeys(("told", "deviation", "drift"), ALL),
+        **dict.fromkeys(("prior", "deviation", "drift"), ALL),
         **dict.fromkeys(("delay", "mass", "variance", "alike", "approach", "threshold", "hertz"), "f8"),
         **dict.fromkeys(("place", "at", "speed"), "f8"),
         **dict.fromkeys(("past", "steps", "work"), "i8"),

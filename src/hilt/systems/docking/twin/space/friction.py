@@ -41,10 +41,10 @@ def rub(x, i, force, noise, n, levers, q, tip, v, room, step):
         return NOTHING, v, 0.0
     per_impulse, _ = answers(levers, q, tip, across)
     after = vec.sub(v, vec.scale(step, per_impulse))
-    way = vec.scale(0.5 * step, vec.add(v, after))
-    taken = vec.dot(across, way)
+    travel = vec.scale(0.5 * step, vec.add(v, after))
+    taken = vec.dot(across, travel)
     if not room + taken >= 0.0:
         return NOTHING, v, 0.0
     x.work += taken
-    x.variance += noise * noise * vec.dot(way, way)
+    x.variance += noise * noise * vec.dot(travel, travel)
     return across, after, taken

@@ -58,11 +58,11 @@ def turn_to_places(plane, surface):
     if plane.met and plane.variance > LEAST:
         apart = vec.sub(point, vec.load(plane.point))
         out = vec.dot(n, apart)
-        way = vec.sub(apart, vec.scale(out, n))
-        square = vec.dot(way, way)
+        along = vec.sub(apart, vec.scale(out, n))
+        square = vec.dot(along, along)
         if square > 0.0:
             share = plane.variance / (plane.variance + 2.0 * PLACE * PLACE / square)
             plane.variance *= 1.0 - 0.5 * share  # one of two directions has been observed
-            _turn(plane, vec.scale(-share * out / square, way))
+            _turn(plane, vec.scale(-share * out / square, along))
     vec.store(plane.point, point)
     plane.met = 1
