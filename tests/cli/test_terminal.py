@@ -108,7 +108,7 @@ def refused(*_arguments, **_options):
     [
         (("doctor", "--seconds", "3"), "hilt.lab.doctor.examine", "Measuring for 3 s"),
         (("emulate", "dry-lab"), "hilt.lab.dry.facility.serve", "hilt run docking --rig dry-lab"),
-        (("reproduce", "he2022"), "hilt.reproduce.papers.reproduce", "Computing every number of he2022"),
+        (("reproduce", "he2022"), "hilt.reproduce.papers.reproduce", "Recomputing every number of he2022"),
     ],
 )
 def test_long_commands_say_at_once_what_they_do(monkeypatch, tmp_path, capsys, arguments, place, said):

@@ -113,7 +113,7 @@ REFUSED = {
         "every 4 ms or 12 ms",
     ),
     "a driver's key is missing": ([("counts_per_force = 10000\n", "")], "sensor.counts_per_force is missing"),
-    "nobody to ask": ([('arm = "run"', 'arm = "ask"')], "nobody can be asked"),
+    "nobody to ask": ([('arm = "run"', 'arm = "ask"')], "there is no terminal to ask at"),
 }
 
 

@@ -200,9 +200,9 @@ def test_a_check_changes_nothing(robot):
     """Whether a rig may be armed is asked while it is held: the set-point that a run begins from is not touched by asking."""
     rig = robot[0]
     rig._robot._sent["p"][0] += 0.0005  # the robot has another set-point than at the last run
-    before = rig.told.copy()
+    before = rig.set_point.copy()
     rig._check_place()
-    assert rig.told == before
+    assert rig.set_point == before
 
 
 def test_no_is_a_refusal_and_nothing_moves(robot):
@@ -212,7 +212,7 @@ def test_no_is_a_refusal_and_nothing_moves(robot):
 
 
 def test_nobody_to_ask_is_a_refusal():
-    with pytest.raises(InputError, match="nobody can be asked"):
+    with pytest.raises(InputError, match="there is no terminal to ask at"):
         ready.check_ask("ask", None)
     assert ready.check_ask("run", lambda: True) is None, "the command itself is the consent"
 

@@ -1,1 +1,1 @@
-"""The command line: `hilt run`, `compare`, `show`, `replay`, `reproduce`, and those of the lab and the cockpit."""
+"""The command line: `hilt run`, `compare`, `show`, `replay`, `reproduce`, and the commands of the lab and the cockpit."""

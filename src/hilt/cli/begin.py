@@ -1,4 +1,4 @@
-"""The command line of a new scenario: a commented file to begin with, and its keys on one screen."""
+"""`hilt new` and `hilt schema`: a commented scenario file to start from, and a list of its keys."""
 
 import json
 from typing import Annotated
@@ -7,11 +7,11 @@ import typer
 
 from hilt.cli.console import console
 
-SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="as hilt list shows them")]
+SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="a system; hilt list shows all of them")]
 
 
 def new(system: SystemName) -> None:
-    """A commented scenario to begin with, on stdout: hilt new SYSTEM > my.toml. It runs as it is."""
+    """Print a commented scenario file to start from: hilt new SYSTEM > my.toml. It runs unchanged."""
     from hilt.core import registry
 
     print(registry.system(system).template, end="")
@@ -19,10 +19,10 @@ def new(system: SystemName) -> None:
 
 def schema(
     system: SystemName,
-    brief: Annotated[bool, typer.Option("--brief", help="the keys that matter on one screen: unit, default, meaning")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="the main keys on one screen: unit, default, meaning")] = False,
     every: Annotated[bool, typer.Option("--all", help="with --brief: all keys")] = False,
 ) -> None:
-    """JSON schema of a system's scenario; --brief for people."""
+    """Print the JSON schema of a system's scenario, or with --brief a readable list of its keys."""
     from hilt.core import registry
 
     found = registry.system(system)
@@ -33,14 +33,14 @@ def schema(
 
     lines = list(outline.lines(found.scenario))
     shown = lines if every else outline.chosen(lines, toml.parse(found.template))
-    for words in outline.columns(shown, None if every else console.width):
-        print(words)
+    for line in outline.columns(shown, None if every else console.width):
+        print(line)
     if len(shown) < len(lines):
-        rest = f"{len(lines) - len(shown)} more keys with --all; all of them for programs: hilt schema {found.name}"
+        rest = f"{len(lines) - len(shown)} more keys with --all; JSON schema for programs: hilt schema {found.name}"
         print(rest)
 
 
 def add(app: typer.Typer) -> None:
-    """These commands, beside the others."""
+    """Add these commands to the others."""
     app.command()(new)
     app.command()(schema)

@@ -1,4 +1,4 @@
-"""The command line of the bound: the lowest force that any method can reach at the first touch of a scenario."""
+"""`hilt bound`: the lowest force that any method can reach at the first touch of a scenario."""
 
 import json
 from typing import Annotated
@@ -11,12 +11,14 @@ from hilt.core.faults import InputError
 
 
 def bound(
-    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system with a bound, or a scenario file of it")],
+    target: Annotated[
+        str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system that has a bound, or one of its scenario files")
+    ],
     scenario: Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Lowest contact force of any method at the first touch of an unknown surface, and what would lower it."""
+    """Show the lowest contact force any method can reach at the first touch of an unknown surface, and what would lower it."""
     from hilt import job
     from hilt.core import registry
 
@@ -25,7 +27,7 @@ def bound(
     if own is None:
         able = [each for each, other in registry.systems().items() if other.part("views.bound")]
         raise InputError(
-            f"{system.name} has no bound of its contact force; {', '.join(able)} has one; give that system or one of its files"
+            f"{system.name} has no bound on its contact force; give a system that has one ({', '.join(able)}) or one of its files"
         )
     found = own.bound(values)
     if as_json:

@@ -1,4 +1,4 @@
-"""The command line of the check: can this scenario work at all, and if not, which numbers would be needed."""
+"""`hilt check`: whether a scenario can work at all, and if not, which values it would need."""
 
 import json
 from typing import Annotated
@@ -11,15 +11,16 @@ from hilt.cli.console import console
 
 
 def check(
-    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")],
+    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or your own scenario file")],
     scenario: Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
     rig: Annotated[
-        str | None, typer.Option("--rig", metavar="NAME|FILE.toml", help="with the settings and the arm of a rig")
+        str | None,
+        typer.Option("--rig", metavar="NAME|FILE.toml", help="also apply a rig's settings and check the reach of its arm"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Can this work at all? What stands in the way, with the number that would be needed; nothing is simulated."""
+    """Check whether a scenario can work at all: what prevents it, and which value it would need. Simulates nothing."""
     from hilt import job
     from hilt.analysis import check as checks
 
@@ -49,5 +50,5 @@ def check(
 
 
 def add(app: typer.Typer) -> None:
-    """This command, beside the others."""
+    """Add this command to the others."""
     app.command()(check)

@@ -29,12 +29,12 @@ def _token() -> str | None:
 
 
 def _show(address: str, card: Any) -> None:
-    """Open it in the browser, through a private file: every user of the machine can read a command line."""
+    """Open the page in the browser through a private file, because every user of the machine can read a command line."""
     webbrowser.open(card.page(address))
 
 
 def _built() -> bool:
-    """Whether the page exists: a wheel has it, a checkout once it is built."""
+    """Whether the page exists: a wheel contains it, a checkout has to build it."""
     from hilt.cockpit import PAGE
 
     return PAGE.is_file()
@@ -46,7 +46,7 @@ def _check_page() -> None:
 
 
 def invitation(out: Path) -> str:
-    """How the runs of a folder are opened in the cockpit, as it is installed here."""
+    """Return the command that opens the runs of a folder in the cockpit; it depends on the installation."""
     command = "hilt cockpit" if _built() else "make cockpit"
     return f"{command}{'' if out == Path('runs') or not _built() else f' --out {out}'}"
 
@@ -60,7 +60,7 @@ def cockpit(
     link: Annotated[bool, typer.Option("--link", help="print a new address for the cockpit running on this port")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="the address allows watching and stopping, but no control")] = False,
 ) -> None:
-    """Watch, drive and stop runs in a browser. The printed address opens one page, within five minutes."""
+    """Watch, drive and stop runs in a browser. The printed address works once and expires after five minutes."""
     from hilt import cockpit as server
     from hilt.cockpit import keys
     from hilt.device import own
@@ -82,7 +82,7 @@ def cockpit(
 
 
 def run(config: dict[str, Any], out: Path, wanted: "Wanted") -> None:
-    """Start a scenario in wall time, armed by this command, and show it until interrupted; then it is stopped and ended."""
+    """Start a scenario in wall time, armed by this command, and show it until interrupted; then stop and end it."""
     from hilt import cockpit as server
     from hilt.live import mailbox, station
     from hilt.stream.streams import streaming
@@ -108,5 +108,5 @@ def run(config: dict[str, Any], out: Path, wanted: "Wanted") -> None:
 
 
 def add(app: typer.Typer) -> None:
-    """`hilt cockpit`, beside the others."""
+    """Add `hilt cockpit` to the other commands."""
     app.command()(cockpit)

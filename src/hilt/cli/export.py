@@ -1,4 +1,4 @@
-"""The command line of the export: a scenario's loop as an FMU."""
+"""`hilt export`: a scenario's loop as an FMU."""
 
 import json
 from pathlib import Path
@@ -11,18 +11,18 @@ from hilt.core.faults import InputError
 
 
 def export(
-    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")],
+    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or your own scenario file")],
     out: Annotated[Path, typer.Option("--out", help="the FMU to write, such as my.fmu")],
     scenario: Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Write a scenario's loop, plant and tick, as an FMU (FMI 2.0, co-simulation) for other tools; no Python inside."""
+    """Export a scenario's loop (plant and tick) as an FMU for other tools: FMI 2.0 co-simulation, no Python inside."""
     from hilt import job
     from hilt.fmi.export import export as write
 
     if out.suffix != ".fmu":
-        raise InputError(f"--out is {str(out)!r}; the name of an FMU ends in .fmu; choose such a name")
+        raise InputError(f"--out is {str(out)!r}; the file name of an FMU must end in .fmu; rename it")
     job.check_folder(out.parent)
     system, values, name = job.find(target, scenario, settings)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -41,5 +41,5 @@ def export(
 
 
 def add(app: typer.Typer) -> None:
-    """This command, beside the others."""
+    """Add this command to the others."""
     app.command()(export)

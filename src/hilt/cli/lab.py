@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 Drivers = Annotated[
-    list[str], typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="code of a driver that is not beside the rig file")
+    list[str],
+    typer.Option("--driver", metavar="FILE.py|MODULE:CLASS", help="allow a driver whose code is not next to the rig file"),
 ]
 RigName = Annotated[str, typer.Argument(metavar="RIG", help="dry-lab, or your own rig file (.toml)")]
 
 
 def _put(question: str) -> None:
-    """Ask at the terminal. Anything typed before is discarded: it was not an answer to this."""
+    """Print a question at the terminal and discard anything typed before it."""
     status.print(question)
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def _ask() -> bool | None:
-    """Yes or no from the terminal, without waiting for it."""
+    """Return the answer typed at the terminal, or None if there is none yet; does not wait."""
     if not select.select([sys.stdin], [], [], 0.0)[0]:
         return None
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -46,7 +47,7 @@ def _ask() -> bool | None:
 def run(
     target: str, scenario: str | None, settings: list[str], as_json: bool, out: Path, rig: Path | None, wanted: "Wanted"
 ) -> None:
-    """A scenario on the devices of a rig file, or simulated in wall time."""
+    """Run a scenario on the devices of a rig file, or simulated in wall time."""
     from hilt import job
     from hilt.device import rigfile
     from hilt.live import session
@@ -58,7 +59,7 @@ def run(
     system, values, name = job.find(target, scenario, [*(file.settings(system.name) if file else ()), *settings])
     asks = file is not None and file.lab.arm == "ask"
     if asks and not sys.stdin.isatty():
-        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+        raise InputError("lab.arm is 'ask' but there is no terminal to ask at; run this in a terminal, or set lab.arm = 'run'")
     lab = session.Session(system, values, name, out, file)
     try:
         with streaming(
@@ -73,7 +74,7 @@ def run(
             else:
                 with terminal.progress(status, values.loop.duration, values.loop.period, "live") as watch:
                     result = lab.go(_ask if asks else None, watch)
-            lab.close()  # the robot is released before anybody waits for the streams
+            lab.close()  # release the robot before waiting for the streams
     finally:
         lab.close()
     if as_json:
@@ -90,7 +91,7 @@ def run(
 
 @contextmanager
 def _reaching(file: "RigFile | None", rig: Path | None) -> Iterator[None]:
-    """Devices that stand on loopback and do not answer: most likely nobody has started them."""
+    """If emulated devices do not answer, suggest starting the emulator."""
     from hilt.device import rigfile
 
     try:
@@ -103,7 +104,7 @@ def _reaching(file: "RigFile | None", rig: Path | None) -> Iterator[None]:
 
 
 def report(result: "Result") -> Path:
-    """The report of a run that has ended, with what is simulated beside it, which is kept for the next time."""
+    """Write the report of a finished run and return its path. The simulations shown beside the run are kept for next time."""
     from hilt.analysis import beside
     from hilt.report import page
 
@@ -113,7 +114,7 @@ def report(result: "Result") -> Path:
 
 
 def end(result: "Result", as_json: bool) -> None:
-    """Exit code 3 for a run that ended with a fault."""
+    """Exit with code 3 if the run ended with a fault."""
     if result.fault:
         if as_json:
             print(result.fault.sentence, file=sys.stderr)
@@ -121,11 +122,11 @@ def end(result: "Result", as_json: bool) -> None:
 
 
 def doctor(
-    rate: Annotated[float, typer.Option(help="ticks a second that are asked for")] = 1000.0,
+    rate: Annotated[float, typer.Option(help="required ticks per second")] = 1000.0,
     seconds: Annotated[float, typer.Option(help="duration of the measurement")] = 10.0,
     as_json: AsJson = False,
 ) -> None:
-    """What this machine can do in real time, and what to change; takes 10 s, longer where cyclictest is installed."""
+    """Measure how well this machine keeps real time and say what to change; takes 10 s, longer if cyclictest is installed."""
     from hilt.lab import doctor as examiner
 
     if rate <= 0 or seconds <= 0:
@@ -133,7 +134,7 @@ def doctor(
     examiner.check(rate, seconds)
     if not as_json:
         status.print(
-            f"Measuring for {seconds:g} s how late this machine is at {rate:g} Hz, and once more with cyclictest if it is "
+            f"Measuring for {seconds:g} s how late this machine is at {rate:g} Hz, then again with cyclictest if it is "
             "installed. Nothing is moved or changed; Ctrl-C ends it.",
             highlight=False,
         )
@@ -148,7 +149,7 @@ def emulate(
     rig: RigName,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value of the scenario")] = [],  # noqa: B006
     diary: Annotated[Path | None, typer.Option(help="CSV file for every set-point that the robot receives")] = None,
-    fault: Annotated[list[str], typer.Option(help="control a running facility: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
+    fault: Annotated[list[str], typer.Option(help="send to the running emulator: robot.drop=0.1, clear, status …")] = [],  # noqa: B006
 ) -> None:
     """Emulate the robot and the sensor of a rig file on loopback, until interrupted."""
     from hilt.device import rigfile
@@ -164,7 +165,7 @@ def emulate(
     robot.check(file)
     use = f"hilt run {file.facility.system} --rig {rig}" if file.facility is not None else f"--rig {rig}"
     status.print(
-        f"Starting a robot and a force sensor on this machine, without hardware; the first start compiles for up to a minute. "
+        f"Starting an emulated robot and force sensor on this machine; the first start compiles for up to a minute. "
         f"Leave it running and use it from another terminal: {use}. Ctrl-C ends it.",
         highlight=False,
         soft_wrap=True,
@@ -197,16 +198,17 @@ def _driving(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _who_arms(file: "RigFile") -> "Ask | None":
-    """The user at the terminal, asked once the robot is held; nobody if the command itself is the consent."""
+    """Return the question to ask at the terminal once the robot is held, or None if running the command is consent enough."""
     if file.lab.arm != "ask":
         return None
     if not sys.stdin.isatty():
-        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
-    told: list[bool] = []
+        raise InputError("lab.arm is 'ask' but there is no terminal to ask at; run this in a terminal, or set lab.arm = 'run'")
+    asked = False
 
     def ask() -> bool | None:
-        if not told:
-            told.append(True)
+        nonlocal asked
+        if not asked:
+            asked = True
             _put("The robot is held. It will be moved gently. Arm it? Type yes and press enter.")
         return _ask()
 
@@ -214,7 +216,7 @@ def _who_arms(file: "RigFile") -> "Ask | None":
 
 
 def _out_file(rig: Path, out: Path | None, what: str) -> Path:
-    """Beside the rig file, if it is the user's own."""
+    """Return the file to write: next to the user's own rig file, or in the current folder for a shipped one."""
     from hilt.device import rigfile
 
     folder = Path() if rig.parent == rigfile.SHIPPED else rig.parent
@@ -222,30 +224,32 @@ def _out_file(rig: Path, out: Path | None, what: str) -> Path:
 
 
 def identify(
-    what: Annotated[str, typer.Argument(help="robot: its response; compliance: how it bends, by tapping a frame")],
+    what: Annotated[str, typer.Argument(help="robot: its response; compliance: how it bends, measured by tapping a frame")],
     rig: RigName,
     axis: Annotated[
-        str, typer.Option(help="axis along which the robot is moved: x, y or z; for compliance towards the frame, such as -x")
+        str, typer.Option(help="axis to move along: x, y or z; for compliance the direction towards the frame, such as -x")
     ] = "x",
     reach: Annotated[
         float | None,
-        typer.Option(help="metres to either side of its position (0.01); for compliance to the frame at most (the workspace)"),
+        typer.Option(
+            help="metres to either side of its position (0.01); for compliance the farthest the frame may be (the workspace)"
+        ),
     ] = None,
-    preload: Annotated[float, typer.Option(help="N on the frame before the taps; for compliance")] = 8.0,
-    amplitude: Annotated[float, typer.Option(help="metres of the taps; for compliance")] = 0.15e-3,
+    preload: Annotated[float, typer.Option(help="for compliance: force on the frame before the taps, in N")] = 8.0,
+    amplitude: Annotated[float, typer.Option(help="for compliance: amplitude of the taps, in metres")] = 0.15e-3,
     force: Annotated[
-        float, typer.Option(help="N at which the robot stops, if limits.force is not less; for compliance")
+        float, typer.Option(help="for compliance: force at which the robot stops, in N, unless limits.force is lower")
     ] = 300.0,
-    out: Annotated[Path | None, typer.Option(help="rig file to write; beside yours by default")] = None,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; next to yours by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
 ) -> None:
-    """Move the robot gently and write its delay, bandwidth and damping, or how it bends, into a copy of the rig file."""
+    """Move the robot gently and write its delay, bandwidth and damping, or its compliance, into a copy of the rig file."""
     from hilt.device import own, rigfile
 
     if what not in ("robot", "compliance"):
         raise InputError(
-            f"{what!r} cannot be identified; known are robot and compliance; write: hilt identify robot RIG, "
+            f"{what!r} cannot be identified, only robot and compliance; write: hilt identify robot RIG, "
             "or hilt identify compliance RIG"
         )
     if what == "robot" and axis not in ("x", "y", "z"):
@@ -254,20 +258,20 @@ def identify(
     path = rigfile.find(rig)
     file, target = rigfile.load(path), _out_file(path, out, "identified" if what == "robot" else "compliance")
     if what == "robot":
-        found, said = _identified_robot(file, path, target, axis, 0.01 if reach is None else reach)
+        found, lines = _identified_robot(file, path, target, axis, 0.01 if reach is None else reach)
     else:
         from hilt.lab.compliance import Tapping
 
         tapping = Tapping(axis, math.inf if reach is None else reach, preload, amplitude, force=force)
-        found, said = _identified_compliance(file, path, target, tapping)
-    print(json.dumps({**found, "rig": str(target)}) if as_json else "\n".join(said))
+        found, lines = _identified_compliance(file, path, target, tapping)
+    print(json.dumps({**found, "rig": str(target)}) if as_json else "\n".join(lines))
     if not as_json:
         console.print(f"rig file   {target}", highlight=False, soft_wrap=True)
         console.print(f"picture    {target.with_suffix('.svg')}", highlight=False, soft_wrap=True)
 
 
 def _identified_robot(file: "RigFile", path: Path, target: Path, axis: str, reach: float) -> tuple[dict[str, Any], list[str]]:
-    """As JSON and in words."""
+    """Return the result as JSON and as lines of text."""
     from hilt.lab import identify as identify_robot
 
     ask = _who_arms(file)
@@ -279,7 +283,7 @@ def _identified_robot(file: "RigFile", path: Path, target: Path, axis: str, reac
 
 
 def _identified_compliance(file: "RigFile", path: Path, target: Path, tapping: "Tapping") -> tuple[dict[str, Any], list[str]]:
-    """The same; figures that do not explain the test are shown in the picture and not written."""
+    """The same for compliance. A fit that does not explain the test is shown in the picture but not written."""
     from hilt.lab import compliance
 
     ask = _who_arms(file)
@@ -293,13 +297,13 @@ def _identified_compliance(file: "RigFile", path: Path, target: Path, tapping: "
 
 
 def calibrate(
-    what: Annotated[str, typer.Argument(help="tool")],
+    what: Annotated[str, typer.Argument(help="what to calibrate: tool")],
     rig: RigName,
-    poses: Annotated[int, typer.Option(help="static poses to measure in")] = 12,
+    poses: Annotated[int, typer.Option(help="number of static poses to measure in")] = 12,
     system: Annotated[
-        str | None, typer.Option(help="whose [scenario.NAME] of the rig file holds; needed if they differ")
+        str | None, typer.Option(help="system whose [scenario.NAME] in the rig file applies; needed if they differ")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="rig file to write; beside yours by default")] = None,
+    out: Annotated[Path | None, typer.Option(help="rig file to write; next to yours by default")] = None,
     as_json: AsJson = False,
     driver: Drivers = [],  # noqa: B006
 ) -> None:
@@ -308,7 +312,7 @@ def calibrate(
     from hilt.lab import calibrate as calibration
 
     if what != "tool":
-        raise InputError(f"{what!r} cannot be calibrated; known is tool; write: hilt calibrate tool RIG")
+        raise InputError(f"{what!r} cannot be calibrated, only tool; write: hilt calibrate tool RIG")
     own.allow(*driver)
     path = rigfile.find(rig)
     file, target = rigfile.load(path), _out_file(path, out, "tool")

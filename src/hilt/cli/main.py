@@ -58,7 +58,7 @@ cli_maps.add(app)
 cli_tune.add(app)
 cli_export.add(app)
 
-Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
+Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or your own scenario file")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value: --set robot.delay='20 ms'")]
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
@@ -79,7 +79,7 @@ def version(show: Annotated[bool, typer.Option("--version", help="print the vers
 
 @app.command("list")
 def list_systems(as_json: AsJson = False) -> None:
-    """Systems and their scenario files."""
+    """List the systems with their scenarios, and the rigs that come with hilt."""
     from hilt.core import registry, scenario
     from hilt.device import rigfile
     from hilt.report import terminal
@@ -100,7 +100,7 @@ def list_systems(as_json: AsJson = False) -> None:
 
 
 def _folders() -> dict[str, Path]:
-    """Where the scenarios of systems lie that have some."""
+    """Return the scenario folder of each system that has one."""
     from hilt.core import registry
 
     return {name: system.scenario_folder for name, system in registry.systems().items() if system.scenario_folder}
@@ -121,12 +121,12 @@ def run(
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
     clock: Annotated[str, typer.Option(help="free (as fast as possible) or periodic (wall time)")] = "free",
-    rig: Annotated[
-        str, typer.Option(help="robot and sensor: simulated, dry-lab, or a rig file of yours (.toml)")
-    ] = "simulated",
+    rig: Annotated[str, typer.Option(help="robot and sensor: simulated, dry-lab, or your own rig file (.toml)")] = "simulated",
     cockpit: Annotated[bool, typer.Option("--cockpit", help="run in wall time and show it in a browser")] = False,
     driver: cli_lab.Drivers = [],  # noqa: B006
-    seeds: Annotated[int, typer.Option(help="run this many seeds, from the scenario's on: mean and worst, no recording")] = 1,
+    seeds: Annotated[
+        int, typer.Option(help="run this many seeds, starting at the scenario's: mean and worst, no recording")
+    ] = 1,
     stream: cli_stream.Out = "",
     live_in: cli_stream.In = "",
     live_force: cli_stream.Force = cli_stream.FORCE,
@@ -142,7 +142,7 @@ def run(
     streams = cli_stream.wanted(stream, live_in, live_force, live_torque)
     if seeds != 1 and (cockpit or rig != "simulated" or clock != "free" or streams):
         raise InputError(
-            f"--seeds {seeds} simulates many runs as fast as possible; it does not go with --rig, --cockpit, --clock, "
+            f"--seeds {seeds} simulates many runs as fast as possible; it cannot be combined with --rig, --cockpit, --clock, "
             "--stream or --live-in; leave them out, or leave out --seeds"
         )
     without_files = registry.names("rigs")
@@ -181,7 +181,7 @@ def run(
 
 
 def _announce(estimate: "Estimate", folder: Path | None = None) -> None:
-    """Refuse what cannot be, and say what will take long; on stderr, so that JSON stays JSON."""
+    """Refuse a run that cannot be done and announce one that takes long; on stderr, to keep JSON on stdout clean."""
     from hilt import preflight
 
     preflight.check(estimate, folder)
@@ -211,15 +211,18 @@ def _run_seeds(system: "System", values: "Scenario", name: str, count: int, as_j
 def compare(
     target: Target,
     over: Annotated[
-        str, typer.Option(metavar="KEY=A,B,C", help="what differs: compensate.method=none,pida or robot.delay='10..40 ms:4'")
+        str,
+        typer.Option(
+            metavar="KEY=A,B,C", help="key and values to compare: compensate.method=none,pida or robot.delay='10..40 ms:4'"
+        ),
     ],
     scenario: ScenarioName = None,
     settings: Settings = [],  # noqa: B006
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
-    every: Annotated[bool, typer.Option("--all", help="all metrics and the energy ledger, a line each")] = False,
+    every: Annotated[bool, typer.Option("--all", help="all metrics and the energy ledger, one line each")] = False,
 ) -> None:
-    """Run a scenario several times, with one value changed: a verdict for each, one picture, one sentence."""
+    """Run a scenario with several values of one key and compare them: a verdict for each, one picture, one sentence."""
     from hilt import job, preflight
     from hilt.core.clock import stamp
     from hilt.sweeps import making
@@ -253,7 +256,7 @@ def compare(
     system, _, name = next(iter(found.values()))
     path = comparison.write(results, out / f"{system.name}-{name}-comparison-{stamp()}.html")
     console.print(f"report     {path}", highlight=False, soft_wrap=True)
-    console.print(f"See these runs move: {cli_cockpit.invitation(out)}, then Recordings.", highlight=False, soft_wrap=True)
+    console.print(f"To watch these runs: {cli_cockpit.invitation(out)}, then Recordings.", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -261,10 +264,11 @@ def show(
     recording: Path,
     as_json: AsJson = False,
     advice: Annotated[
-        bool, typer.Option("--advice", help="also simulate what the report shows beside the run, if it is not kept yet")
+        bool,
+        typer.Option("--advice", help="also run the simulations that the report shows beside the run, unless they are stored"),
     ] = False,
 ) -> None:
-    """Print the summary of a recording and write its report again; nothing is simulated unless --advice is given."""
+    """Print the summary of a recording and write its report again; simulates nothing unless --advice is given."""
     from hilt import job
     from hilt.analysis import beside
     from hilt.record.reading import rows_of_a_stranger, stored
@@ -283,13 +287,13 @@ def show(
         report = page.write_again(result)
     terminal.print_result(console, result)
     if found.result is None:
-        console.print(f"The run did not end in order: its rows up to t = {result.rows['t'][-1]:.4g} s are whole.")
+        console.print(f"The run was cut off: its rows up to t = {result.rows['t'][-1]:.4g} s are complete.")
     console.print(f"report     {report}", highlight=False, soft_wrap=True)
 
 
 @app.command()
 def replay(recording: Path, as_json: AsJson = False) -> None:
-    """Run the tick over the recorded inputs and compare byte by byte."""
+    """Run the tick again on the recorded inputs and compare the results byte by byte."""
     from hilt import job
     from hilt.record.reading import rows_of_a_stranger, stored
 
@@ -297,13 +301,13 @@ def replay(recording: Path, as_json: AsJson = False) -> None:
     with rows_of_a_stranger(recording):
         difference = job.replay(found)
     if as_json:
-        told = {"recording": str(recording), "rows": found.count, "identical": difference is None}
-        _print_json({**told, "difference": difference and vars(difference)})
+        summary = {"recording": str(recording), "rows": found.count, "identical": difference is None}
+        _print_json({**summary, "difference": difference and vars(difference)})
     elif difference is None:
         console.print(f"{found.count} rows replayed, every byte the same.")
     else:
         console.print(
-            f"differs first at tick {difference.tick} in {difference.signal}: recorded {difference.recorded}, "
+            f"first difference at tick {difference.tick} in {difference.signal}: recorded {difference.recorded}, "
             f"replayed {difference.replayed}"
         )
     if difference is not None:
@@ -316,7 +320,7 @@ def reproduce(
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
 ) -> None:
-    """Every number of a paper beside ours, with the verdict, and its figures; takes some minutes a paper."""
+    """Recompute a paper's numbers and figures and compare them with the published ones; takes minutes per paper."""
     from hilt import job
     from hilt.report import terminal
     from hilt.reproduce import papers
@@ -333,7 +337,7 @@ def reproduce(
 
 
 def _reproduced(names: list[str]) -> "list[Reproduction]":
-    """Paper after paper, with the time that each takes."""
+    """Reproduce the papers one after another, showing how long each takes."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from hilt.reproduce import papers
@@ -341,8 +345,8 @@ def _reproduced(names: list[str]) -> "list[Reproduction]":
     for unknown in set(names) - set(papers.names()):
         papers.reproduce(unknown)  # refuses it in one sentence
     many = f"{len(names)} papers and methods" if len(names) > 1 else names[0]
-    words = f"Computing every number of {many} again, from simulations of all its cases: some minutes each; Ctrl-C ends it."
-    status.print(words, highlight=False)
+    notice = f"Recomputing every number of {many} by simulating all cases: some minutes each; Ctrl-C ends it."
+    status.print(notice, highlight=False)
     results = []
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=status) as bar:
         for number, name in enumerate(names, 1):
@@ -352,7 +356,7 @@ def _reproduced(names: list[str]) -> "list[Reproduction]":
     return results
 
 
-# The help shows commands in the order in which one needs them.
+# The help shows commands in the order in which users need them.
 _GROUPS = {
     "Simulate": ("run", "check", "new", "compare", "sweep", "map", "margin", "tune", "export", "list", "schema", "bound"),
     "Recordings": ("show", "replay", "cockpit"),
@@ -381,7 +385,7 @@ _COMPILING = {"run", "compare", "sweep", "map", "margin", "tune", "show", "repla
 
 @contextmanager
 def _compiling_shown() -> Iterator[None]:
-    """Say what is compiled, unless the output is for a program."""
+    """Show what is being compiled, unless the output is JSON."""
     if "--json" in sys.argv or not _COMPILING & set(sys.argv[1:2]):
         yield
         return
@@ -392,7 +396,7 @@ def _compiling_shown() -> Iterator[None]:
 
 
 def _sentence(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning as every other sentence of the command line."""
+    """Print a warning like every other message of the command line."""
     print(f"hilt: {message}", file=sys.stderr)
 
 
@@ -408,9 +412,9 @@ def main() -> None:
         print(f"hilt: {error.sentence}", file=sys.stderr)
         sys.exit(error.code)
     except MemoryError:
-        print("hilt: the memory of this machine is used up; shorten loop.duration or lengthen loop.period", file=sys.stderr)
+        print("hilt: this machine is out of memory; shorten loop.duration or lengthen loop.period", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:  # nobody reads on: what is left in the buffer must not fail a second time at exit
+    except BrokenPipeError:  # the reader is gone: flushing the rest of the buffer must not fail a second time at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
 

@@ -1,4 +1,4 @@
-"""The command line of maps and margins: where a loop fails, and how far a scenario is from there."""
+"""`hilt map` and `hilt margin`: where a loop fails, and how far a scenario is from failing."""
 
 import json
 from collections.abc import Iterator
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     from hilt.sweeps.maps import Map
     from hilt.sweeps.margin import Margin
 
-Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")]
+Target = Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or your own scenario file")]
 ScenarioName = Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")]
 Settings = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value: --set robot.delay='20 ms'")]
 Limits = Annotated[
     list[str],
     typer.Option(
-        "--limit", metavar="METRIC=VALUE", help="what is beyond the edge: diverged, cof=5%, 'tank_min_J<0'; any of several"
+        "--limit",
+        metavar="METRIC=VALUE",
+        help="a run fails if: diverged, cof=5%, 'tank_min_J<0'; of several, any one is enough",
     ),
 ]
-Seeds = Annotated[int, typer.Option(help="run each point with this many seeds; beyond with any of them is beyond")]
+Seeds = Annotated[int, typer.Option(help="run each point with this many seeds; it fails if any of them fails")]
 EngineName = Annotated[str, typer.Option("--engine", help="threads (this machine), cuda (a GPU) or plain (slow)")]
 AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")]
 OutFolder = Annotated[Path, typer.Option("--out", help="folder for the page")]
@@ -33,8 +35,12 @@ OutFolder = Annotated[Path, typer.Option("--out", help="folder for the page")]
 
 def map_(
     target: Target,
-    x: Annotated[str, typer.Option("--x", metavar="KEY[=RANGE]", help="across: robot.delay='2..40 ms:25', or the key alone")],
-    y: Annotated[str, typer.Option("--y", metavar="KEY[=RANGE]", help="upwards: contact.stiffness='10..300 N/mm:25 log'")],
+    x: Annotated[
+        str, typer.Option("--x", metavar="KEY[=RANGE]", help="horizontal axis: robot.delay='2..40 ms:25', or the key alone")
+    ],
+    y: Annotated[
+        str, typer.Option("--y", metavar="KEY[=RANGE]", help="vertical axis: contact.stiffness='10..300 N/mm:25 log'")
+    ],
     scenario: ScenarioName = None,
     settings: Settings = [],  # noqa: B006  (typer reads it, nobody changes it)
     limit: Limits = [],  # noqa: B006
@@ -43,7 +49,7 @@ def map_(
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
 ) -> None:
-    """Where a loop fails over two of its values: the boundary, refined by bisection, with closed forms over it."""
+    """Map where a loop fails over two of its values: the boundary, refined by bisection, and closed-form limits."""
     from hilt.sweeps import asking, edges, map_page, maps
 
     batch = _batch(target, scenario, settings, seeds, engine, out)
@@ -71,7 +77,8 @@ def margin(
     settings: Settings = [],  # noqa: B006
     limit: Limits = [],  # noqa: B006
     key: Annotated[
-        list[str], typer.Option("--key", metavar="KEY", help="whose critical value; the system's list if not given")
+        list[str],
+        typer.Option("--key", metavar="KEY", help="find the critical value of this key; the system's list if not given"),
     ] = [],  # noqa: B006
     uncertain: Annotated[
         list[str],
@@ -80,15 +87,15 @@ def margin(
         ),
     ] = [],  # noqa: B006
     metrics: Annotated[
-        str, typer.Option(metavar="A,B", help="whose dependence on them; the system's choice if not given")
+        str, typer.Option(metavar="A,B", help="metrics of the sensitivity analysis; the system's choice if not given")
     ] = "",
-    samples: Annotated[int, typer.Option(help="of the Sobol indices, a power of 2; 0 for none")] = 64,
+    samples: Annotated[int, typer.Option(help="samples for the Sobol indices, a power of 2; 0 skips them")] = 64,
     seeds: Seeds = 1,
     engine: EngineName = "threads",
     as_json: AsJson = False,
     out: OutFolder = Path("runs"),
 ) -> None:
-    """How far a scenario is from its edges, what its metrics depend on, and which method is advised: the page before a run."""
+    """Show how far a scenario is from failing, what its metrics depend on, and which method is advised."""
     from hilt.sweeps import asking, margin_page
     from hilt.sweeps import margin as margins
 
@@ -100,7 +107,7 @@ def margin(
         metrics=asking.metrics(batch.system, metrics),
         samples=samples,
     )
-    _announce("searching critical values", as_json)
+    _announce("searching for critical values", as_json)
     found = margins.find(batch, question)
     if as_json:
         _print_json(batch, found)
@@ -113,8 +120,8 @@ def margin(
     console.print(_table(margin_page.head(found), margin_page.rows(found)))
     if found.sobol is not None:
         console.print(_table(margin_page.index_head(found.sobol), margin_page.index_rows(found.sobol)))
-        told = ", ".join(f"{name} {text}" for name, text in found.sobol.uncertain.items())
-        console.print(f"Total Sobol indices over {told}.", highlight=False, style="dim")
+        ranges = ", ".join(f"{name} {text}" for name, text in found.sobol.uncertain.items())
+        console.print(f"Total Sobol indices over {ranges}.", highlight=False, style="dim")
     console.print(f"report     {path}", highlight=False, soft_wrap=True)
 
 
@@ -148,7 +155,7 @@ def _print_json(batch: "Batch", found: "Map | Margin") -> None:
 
 
 def _page(batch: "Batch", kind: str, text: str, folder: Path) -> Path:
-    """Write it, under a name that says what it is of."""
+    """Write the page, named after system, scenario, kind and time, and return its path."""
     from hilt.core.clock import stamp
 
     path = folder / f"{batch.system.name}-{batch.name}-{kind}-{stamp()}.html"
@@ -166,6 +173,6 @@ def _announce(what: str, as_json: bool) -> None:
 
 
 def add(app: typer.Typer) -> None:
-    """These commands, beside the others."""
+    """Add these commands to the others."""
     app.command("map")(map_)
     app.command()(margin)

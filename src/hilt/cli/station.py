@@ -17,14 +17,14 @@ HOLD = 0.05  # s between two signals of the dead man's switch
 
 
 def sessions(as_json: AsJson = False) -> None:
-    """Sessions running on this machine, and their state."""
+    """List the sessions running on this machine and their state."""
     from hilt.live import mailbox
 
     found = []
     for name in mailbox.sessions():
         try:
             watcher = mailbox.Watcher(name)
-        except InputError as error:  # it has just ended, or is of another version: the others are still listed
+        except InputError as error:  # it has just ended or has another version: the others are still listed
             print(f"hilt: {error}", file=sys.stderr)
             continue
         front, info = watcher.front, watcher.info
@@ -72,7 +72,7 @@ def ask(
         elif request in REQUESTS:
             number = getattr(sender, request)()
         else:
-            raise InputError(f"{request!r} is not a request; known are {', '.join(REQUESTS)}, set, hold; choose one")
+            raise InputError(f"{request!r} is not a request; choose one of {', '.join(REQUESTS)}, set, hold")
         answer = sender.wait(number, ANSWER)
     finally:
         sender.close()

@@ -1,4 +1,4 @@
-"""The command line of streams: options of a run, and a command that joins a running session."""
+"""`hilt stream` and the streaming options of `hilt run`."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
@@ -19,15 +19,15 @@ Out = Annotated[
     ),
 ]
 In = Annotated[
-    str, typer.Option("--live-in", metavar="ros2", help="let topics of ROS 2 steer and set live values: ros2[@ROUTER[:PORT]]")
+    str, typer.Option("--live-in", metavar="ros2", help="let ROS 2 topics steer and set live values: ros2[@ROUTER[:PORT]]")
 ]
-Force = Annotated[str, typer.Option("--live-force", help="force on /operator that is a full deflection of the joystick")]
-Torque = Annotated[str, typer.Option("--live-torque", help="torque on /operator that is a full deflection of the joystick")]
+Force = Annotated[str, typer.Option("--live-force", help="force on /operator that equals full deflection of the joystick")]
+Torque = Annotated[str, typer.Option("--live-torque", help="torque on /operator that equals full deflection of the joystick")]
 FORCE, TORQUE = "20 N", "2 N*m"
 
 
 def wanted(stream: str, live_in: str, force: str = FORCE, torque: str = TORQUE) -> "Wanted":
-    """What the options ask for."""
+    """Return the streams that these options describe."""
     from hilt.core.units import to_si
     from hilt.stream.streams import Wanted
 
@@ -44,7 +44,7 @@ def wanted(stream: str, live_in: str, force: str = FORCE, torque: str = TORQUE) 
 
 
 def say(sentence: str) -> None:
-    """On stderr, so that JSON stays JSON."""
+    """Print on stderr, to keep JSON on stdout clean."""
     status.print(sentence, highlight=False, soft_wrap=True, markup=False)
 
 
@@ -68,5 +68,5 @@ def stream(
 
 
 def add(app: typer.Typer) -> None:
-    """`hilt stream`, beside the others."""
+    """Add `hilt stream` to the other commands."""
     app.command()(stream)

@@ -1,4 +1,4 @@
-"""`hilt sweep`: many scenarios into one table."""
+"""`hilt sweep`: many scenarios, one table."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -40,19 +40,21 @@ def sweep(
     draws: Annotated[
         int | None, typer.Option(help="draw this many points jointly from the distributions without a count")
     ] = None,
-    sampler: Annotated[str, typer.Option(help="how they are drawn: random, sobol, halton or latin")] = "random",
+    sampler: Annotated[str, typer.Option(help="how the points are drawn: random, sobol, halton or latin")] = "random",
     draw_seed: Annotated[int, typer.Option(help="seed of the draws")] = 1,
     metrics: Annotated[str, typer.Option(metavar="A,B", help="only these metrics; all if not given")] = "",
     engine: Annotated[
         str, typer.Option(help="threads (this machine), dask (a cluster), cuda (a GPU) or plain (slow)")
     ] = "threads",
-    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="of a Dask scheduler, such as tcp://host:8786")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://host:8786")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="folder of the table; runs/… if not given")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="compute only the chunks that are missing in the folder")] = False,
-    chunk: Annotated[int | None, typer.Option(help="scenarios of one file")] = None,
+    chunk: Annotated[int | None, typer.Option(help="scenarios per file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Run a scenario over ranges of its values: one table, and a curve or a map of it."""
+    """Run a scenario over ranges of its values and write one table, with a curve or a map of it."""
     from hilt.sweeps import engines, limits, page
     from hilt.sweeps import sweep as sweeps
     from hilt.sweeps.table import Table
@@ -65,7 +67,9 @@ def sweep(
     if cluster is not None and engine != "dask":
         engine = "dask" if engine == engines.DEFAULT else engine
         if engine != "dask":
-            raise InputError(f"--cluster {cluster} is an address of Dask, and --engine is {engine}; leave out one of them")
+            raise InputError(
+                f"--cluster {cluster} is the address of a Dask scheduler but --engine is {engine}; leave out one of them"
+            )
     made = engines.named(engine, **({"address": cluster} if engine == "dask" else {}))
     space = plan.space
     found = limits.estimate(space.system, space.base, space.count, len(space.keys), made.name)
@@ -120,7 +124,7 @@ def _continued(
 
     if over or settings or scenario or seeds is not None:
         raise InputError(
-            f"{folder} has its scenario and its axes; leave out --over, --set, --scenario and --seeds, "
+            f"{folder} already has a scenario and axes; leave out --over, --set, --scenario and --seeds, "
             "or give the system with --out and --resume"
         )
     return Table.open(folder).plan, folder
@@ -132,7 +136,7 @@ def print_status(sentence: str) -> None:
 
 @contextmanager
 def _bar(count: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Scenarios, rate and time left, on stderr."""
+    """Show a progress bar on stderr: scenarios, rate and time left."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     if not shown:

@@ -1,4 +1,4 @@
-"""The command line of tuning: vary keys, take the best, judge it on seeds that it has not seen, write it as a scenario file."""
+"""`hilt tune`: vary keys, test the best values on unseen seeds, write them as a scenario file."""
 
 import json
 import tempfile
@@ -19,22 +19,22 @@ MOST_PROCESSES = 64
 
 
 def tune(
-    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or a scenario file of yours")],
+    target: Annotated[str, typer.Argument(metavar="SYSTEM|FILE.toml", help="a system, or your own scenario file")],
     vary: Annotated[
         list[str],
         typer.Option("--vary", metavar="KEY=SPEC", help="robot.delay='2..40 ms', 'a..b unit log', or values: pida,twin"),
     ],
-    objective: Annotated[str, typer.Option(metavar="METRIC[:min|max]", help="what is to be small, or large with :max")],
+    objective: Annotated[str, typer.Option(metavar="METRIC[:min|max]", help="metric to minimise, or with :max to maximise")],
     scenario: Annotated[str | None, typer.Option("--scenario", help="one of the system's scenarios, or a .toml file")] = None,
     settings: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="change a value")] = [],  # noqa: B006
-    trials: Annotated[int, typer.Option(help="choices of values to try, over all processes")] = 100,
+    trials: Annotated[int, typer.Option(help="number of trials, over all processes")] = 100,
     seeds: Annotated[int, typer.Option(help="run each trial with this many seeds, starting at the scenario's")] = 3,
-    unseen: Annotated[int, typer.Option(help="judge the winner on this many further seeds")] = 20,
+    unseen: Annotated[int, typer.Option(help="test the winner on this many further seeds")] = 20,
     storage: Annotated[
         str | None, typer.Option(metavar="URL|FILE", help="keep trials in a file, sqlite:///, postgresql://, redis://, grpc://")
     ] = None,
     study: Annotated[str, typer.Option(metavar="NAME", help="name of the study there; an existing one is continued")] = "hilt",
-    processes: Annotated[int, typer.Option(help="processes on one storage")] = 1,
+    processes: Annotated[int, typer.Option(help="number of processes that share the trials")] = 1,
     engine: Annotated[str, typer.Option(help="threads (this machine), cuda (a GPU) or plain (slow)")] = "threads",
     out: Annotated[Path, typer.Option("--out", metavar="FILE.toml", help="the scenario file to write")] = Path("tuned.toml"),
     force: Annotated[
@@ -42,7 +42,7 @@ def tune(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on stdout and nothing else")] = False,
 ) -> None:
-    """Find better values: Optuna varies keys, the winner is judged on unseen seeds and written as a scenario file."""
+    """Find better values: Optuna varies keys; the winner is tested on unseen seeds and written as a scenario file."""
     from hilt.sweeps import tune as tuning
     from hilt.sweeps import tuner
 
@@ -98,7 +98,7 @@ def _check_seeds(search: "Search", seeds: int, unseen: int) -> None:
 
 def _check_file(path: Path, force: bool) -> None:
     if path.suffix != ".toml":
-        raise InputError(f"--out is {path}; a scenario file ends with .toml; rename it")
+        raise InputError(f"--out is {path}; a scenario file must end in .toml; rename it")
     if path.is_dir() or (path.exists() and not force):
         raise InputError(f"--out is {path}, which exists; give another name, or --force to replace it")
     if not path.absolute().parent.is_dir():
@@ -132,7 +132,7 @@ def _print(search: "Search", found: "Tuned", path: Path | None) -> None:
     if path is not None:
         console.print(f"scenario   {path}: hilt run {path}", highlight=False, soft_wrap=True)
     else:
-        console.print("Nothing was written; --force writes it all the same.", highlight=False)
+        console.print("Nothing was written; --force writes it anyway.", highlight=False)
 
 
 def _shown(value: Any) -> str:
@@ -140,5 +140,5 @@ def _shown(value: Any) -> str:
 
 
 def add(app: typer.Typer) -> None:
-    """This command, beside the others."""
+    """Add this command to the others."""
     app.command()(tune)

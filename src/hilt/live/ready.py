@@ -23,7 +23,7 @@ def watch_ready(rig: LiveRig, seconds: float, until: Callable[[], bool] = lambda
 def check_ask(arm: str, ask: Ask | None) -> Ask | None:
     """Whom to ask under `lab.arm`: nobody if the command itself is the consent; refused if a question cannot be answered."""
     if arm == "ask" and ask is None:
-        raise InputError("lab.arm is 'ask' but nobody can be asked here; answer at a terminal, or set lab.arm = 'run'")
+        raise InputError("lab.arm is 'ask' but there is no terminal to ask at; run this in a terminal, or set lab.arm = 'run'")
     return ask if arm == "ask" else None
 
 
