@@ -149,7 +149,7 @@ def run(folder: Path, out: str) -> None:
 
 def compare(folder: Path) -> None:
     from hilt import job
-    from hilt.core.counter import Figures
+    from hilt.core.counter import References
     from hilt.sweeps.columns import _flat_column
 
     for method in [name for name in GRIDS if (folder / f"{name}.found0.npz").exists()]:
@@ -163,7 +163,7 @@ def compare(folder: Path) -> None:
         m = raw["m"].reshape(-1).view(counter.state)
         each = raw["each"].reshape(-1).view(counter.event).reshape(len(m), sizes["events"])
         ideals = _ideals(values, q)
-        bounds = Figures([None], np.zeros(len(m), np.int64))
+        bounds = References([None], np.zeros(len(m), np.int64))
         with np.errstate(all="ignore"):
             found = counter.result(m, each, q, ideals, bounds)
         columns: dict[str, np.ndarray] = {}
@@ -185,7 +185,7 @@ def compare(folder: Path) -> None:
 
 def _ideals(values: Any, q: np.ndarray) -> Any:
     """Of every stiffness."""
-    from hilt.core.counter import Figures
+    from hilt.core.counter import References
     from hilt.systems.docking.metrics import ideal_of
 
     stiffness, which = np.unique(q["k"], return_inverse=True)
@@ -193,7 +193,7 @@ def _ideals(values: Any, q: np.ndarray) -> Any:
         ideal_of(values.model_copy(update={"contact": values.contact.model_copy(update={"stiffness": float(k)})}))
         for k in stiffness
     ]
-    return Figures(made, which)
+    return References(made, which)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ Values are text with a unit ("20 ms") or plain numbers in SI units.
 
     run       a scenario once                              compare   once for each value of a key
     sweep     over ranges of its values, into a table
-    map       where it fails over two of its values        margin    how far it is from there
-    load      a recording, as the run that it holds        check     can a scenario work at all?
+    map       where it fails over two of its values        margin    how far it is from failing
+    load      open a recording as a run                    check     can a scenario work at all?
     scenario  checked values, without running them         system, list_systems
-    stage, method, register                                blocks, methods and systems of your own
+    stage, method, register                                add your own blocks, methods and systems
 
 The classes: Run, Comparison, Sweep, Map, Margin, Scenario, System, Block, StageKind, Section; InputError, FaultWarning,
 PluginWarning.
@@ -25,7 +25,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the compiler behind them takes a second to import: the first call waits for it, not `import hilt`
+if TYPE_CHECKING:  # the compiler takes a second to import: the first call waits for it, not `import hilt`
     from hilt.analysis.check import Remark as Remark
     from hilt.compiled import jit as jit
     from hilt.core.faults import InputError as InputError
@@ -80,7 +80,7 @@ Path = str | os.PathLike[str]
 
 
 def __getattr__(name: str) -> Any:
-    """What lies in other modules is imported when somebody asks for it."""
+    """Import names of other modules on first use."""
     if name not in _ELSEWHERE:
         raise AttributeError(f"module 'hilt' has no attribute {name!r}")
     import importlib
@@ -102,7 +102,7 @@ def run(
 ) -> "Run":
     """Run a scenario once.
 
-    `target` is the name of a system, a scenario file, a system of your own, or what `hilt.scenario` returned; `scenario` is
+    `target` is the name of a system, a scenario file, your own system, or what `hilt.scenario` returned; `scenario` is
     one of the system's scenarios, or a file. `settings` changes values: keys with dots, or nested tables. Nothing is written
     unless `record` names a folder for the recording. With a rig file as `rig` the scenario runs on devices; such a run is
     always recorded (in "runs" by default), and the rig file must have lab.arm = "run".
@@ -122,7 +122,7 @@ def scenario(
     scenario: "Path | Scenario | None" = None,
     settings: Mapping[str, Any] | None = None,
 ) -> "Scenario":
-    """The checked values of a scenario, in SI units, without running it.
+    """Return the checked values of a scenario, in SI units, without running it.
 
     >>> values = hilt.scenario("docking", "table1", {"robot.delay": "20 ms"})
     >>> values.robot.delay
@@ -139,7 +139,7 @@ def check(
     scenario: "Path | Scenario | None" = None,
     settings: Mapping[str, Any] | None = None,
 ) -> "tuple[Remark, ...]":
-    """Whether a scenario can work at all, without running it: what is in the way comes first, with the number that is needed.
+    """Check whether a scenario can work at all, without running it. Problems come first, each with the value that is needed.
 
     >>> for remark in hilt.check("docking", "table1", {"sensor.noise": "5 N"}):
     ...     print(remark.fine, remark.sentence)
@@ -158,7 +158,7 @@ def compare(
     over: Mapping[str, Sequence[Any]],
     record: Path | None = None,
 ) -> "Comparison":
-    """Run a scenario once for each value of `over`; of several keys, for each combination.
+    """Run a scenario once for each value of `over`; with several keys, once for each combination.
 
     >>> runs = hilt.compare("docking", "table1", over={"compensate.method": ["none", "pida", "twin"]})
     >>> runs["twin"].metrics["cov"]
@@ -186,12 +186,12 @@ def sweep(
     resume: bool = False,
     chunk: int | None = None,
 ) -> "Sweep":
-    """Run a scenario over ranges of its values: a table with a line for each scenario.
+    """Run a scenario over ranges of its values and return a table with one line per run.
 
     `over` has a text for each key, as `hilt sweep --over` takes it ("2..40 ms:39", "10..300 N/mm:60 log", "none,pida",
     "normal(176,9) N/mm:500"), or a list of values. `seeds` is an axis over seeds; `draws` says how many points are drawn
     jointly, by `sampler`, from distributions without a count. Nothing is written unless `record` names a folder for the
-    table; with `resume` a sweep in that folder is continued. `engine` and `cluster` say who computes (docs/maps.md).
+    table; with `resume` a sweep in that folder is continued. `engine` and `cluster` say what computes it (docs/maps.md).
 
     >>> sweep = hilt.sweep("docking", "table1", over={"robot.delay": "2..40 ms:200", "compensate.method": "none,pida"})
     >>> sweep.frame()
@@ -217,11 +217,11 @@ def map(
     seeds: int = 1,
     engine: str = "threads",
 ) -> "Map":
-    """Where a loop fails over two of its keys: the boundary, refined by bisection, with closed forms over it.
+    """Map where a loop fails over two of its keys: the boundary, refined by bisection, with closed-form curves over it.
 
     `x` and `y` are a key with a range ("robot.delay=2..40 ms:25", "contact.stiffness=10..300 N/mm log"), or a key alone: a
-    quarter to four times its value. `limits` say what is beyond the edge ("diverged", "cof=5%", "tank_min_J<0"); the system's
-    own if there are none. With several seeds a point is beyond if it is with any of them.
+    quarter to four times its value. `limits` say what counts as failure ("diverged", "cof=5%", "tank_min_J<0"); by default
+    the system's own. With several seeds a point fails if it fails with any of them.
 
     >>> found = hilt.map("docking", "table1", {"compensate.method": "none"}, x="robot.delay=0.5..4 ms", y="contact.stiffness")
     >>> found.boundary, found.frame(), found.plot()
@@ -244,11 +244,11 @@ def margin(
     seeds: int = 1,
     engine: str = "threads",
 ) -> "Margin":
-    """How far a scenario is from its edges, what its metrics depend on, and which method is advised.
+    """Find how far a scenario is from failing, what its metrics depend on, and which method to use.
 
-    `keys` are those whose critical value is searched for, the system's own list if there are none; `limits` as for `hilt.map`.
-    `uncertain` says how well values are known ({"robot.delay": "5%", "contact.stiffness": "normal(176,9) N/mm"}), ± 10 % if
-    nothing is given, for the Sobol indices of `metrics`; `samples` is their number, a power of 2, and 0 leaves them out.
+    `keys` are those whose critical value is searched for, by default the system's own list; `limits` as for `hilt.map`.
+    `uncertain` says how well values are known ({"robot.delay": "5%", "contact.stiffness": "normal(176,9) N/mm"}), by default
+    ± 10 %, for the Sobol indices of `metrics`; `samples` is their number, a power of 2, and 0 leaves them out.
 
     >>> found = hilt.margin("docking", "table1", {"compensate.method": "none", "robot.delay": "1 ms"})
     >>> found.critical["robot.delay"].margin, found.advice
@@ -261,7 +261,7 @@ def margin(
 
 
 def load(recording: Path) -> "Run":
-    """A recording as the run that it holds; nothing is simulated.
+    """Open a recording as a run; nothing is simulated.
 
     >>> run = hilt.load("runs/docking-table1-20260101-120000.mcap")
     """
@@ -271,7 +271,7 @@ def load(recording: Path) -> "Run":
 
 
 def system(name: str) -> "System":
-    """A system by its name, to look at or to change.
+    """Return the system with this name, to inspect or to change it.
 
     >>> mine = hilt.system("docking").with_block(MY_STAGE, after="sense")
     >>> run = hilt.run(mine, "table1")
@@ -282,7 +282,7 @@ def system(name: str) -> "System":
 
 
 def list_systems() -> "dict[str, System]":
-    """All systems by name: hilt's own, and those of packages that bring some.
+    """Return all systems by name: hilt's own, and those that other packages provide.
 
     >>> for name, system in hilt.list_systems().items():
     ...     print(name, system.summary, list(system.scenario_files))
@@ -305,7 +305,7 @@ def stage(
     """Make a block for a diagram from its step function, which is compiled.
 
     `state` and `params` name its numbers: "f8", "i8", or the length of a vector. `pack(p, section, loop)` fills `p` once,
-    `reset(sig, x, p)` sets the first values. docs/extending.md has the whole of it.
+    `reset(sig, x, p)` sets the first values. Details: docs/extending.md.
 
     >>> @hilt.stage(reads=("F_hat_W",), writes=("F_hat_W",))
     ... def half(sig, x, p, dt):
@@ -330,10 +330,10 @@ def method(
     pack: Callable[..., None] | None = None,
     reset: Callable[..., None] | None = None,
 ) -> "Callable[[Any], StageKind]":
-    """Register a method of your own: a step function or a `StageKind` that scenarios of the system can choose by its name.
+    """Register your own method: a step function or a `StageKind` that scenarios of the system can choose by its name.
 
     A step function is made into a stage as by `hilt.stage`; `pack(p, scenario, loop)` gets the scenario as the controller
-    believes it is. docs/extending.md has the whole of it.
+    believes it to be. Details: docs/extending.md.
 
     >>> @hilt.method("docking", reads=("F_mea_W",), writes=("F_comp_W", "F_hat_W"))
     ... def half(sig, x, p, dt):
@@ -348,7 +348,7 @@ def method(
 
 
 def register(system: "System") -> "System":
-    """Know a system of your own by its name: in `hilt.run`, scenario files, recordings, and a file named in HILT_PLUGINS.
+    """Register your own system by its name, for `hilt.run`, scenario files and recordings; also from a file in HILT_PLUGINS.
 
     >>> hilt.register(MY_SYSTEM)
     >>> run = hilt.run("my-system")

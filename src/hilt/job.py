@@ -30,15 +30,15 @@ from hilt.record.repeated import Repeated
 
 @dataclass(frozen=True)
 class Beside:
-    """What analysis found to show beside a run: other runs by name, with the signals that are drawn, and plain figures."""
+    """What a report shows beside a run: other runs by name, with the signals that are drawn, and plain numbers."""
 
     runs: dict[str, "Result"]
-    figures: dict[str, Any]
+    numbers: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     system: System
     scenario: Scenario
@@ -49,16 +49,16 @@ class Result:
     fault: Fault | None
     recording: Path | None
     timing: dict[str, Any] | None = None  # of a run on devices
-    notes: list[str] | None = None  # what happened beside it
+    notes: list[str] | None = None  # what else happened during the run
     changes: list[Change] | None = None  # of live values
-    who: list[dict[str, Any]] | None = None  # armed, started, steered, changed and stopped it (deeds.py)
+    who: list[dict[str, Any]] | None = None  # who armed, started, steered, changed and stopped it (deeds.py)
     survey: Survey | None = None  # of a long run, whose `rows` are only some of its rows
-    origin: dict[str, str] | None = None  # what stands at the start of its recording
-    beside: Beside | None = None  # computed when it is asked for: see analysis/beside.py
+    origin: dict[str, str] | None = None  # the header of its recording
+    beside: Beside | None = None  # computed on demand: see analysis/beside.py
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the run did what it was for, by the rules of its system and the goal of its scenario."""
+        """Whether the run met the goal of its scenario, by the rules of its system."""
         return verdict.of(self)
 
     def as_json(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def find(target: str, scenario_name: str | None, settings: Sequence[Setting]) ->
 
 
 def source(target: str, scenario_name: str | None, settings: Sequence[Setting]) -> Source:
-    """The same before it is checked: a space of scenarios starts from it."""
+    """The same before it is checked; sweeps vary the values of this unchecked tree."""
     if target.endswith(".toml"):
         path = Path(target)
         tree = scenario.read_toml(path)
@@ -155,7 +155,7 @@ def _source(system: System, tree: dict[str, Any], path: Path, settings: Sequence
 
 
 def _defaults(system: System) -> dict[str, Any]:
-    """What a scenario is if nobody says anything; nothing where it has values without a default."""
+    """A scenario of default values only; empty if some value has no default."""
     try:
         return dict(scenario.build(system.scenario, {}).model_dump(mode="json"))
     except InputError:
@@ -170,7 +170,7 @@ def finish(system: System, values: Scenario, name: str, rows: np.ndarray, record
 
 
 def finish_recorded(system: System, values: Scenario, name: str, recording: Recording, timing: Timing | None = None) -> Result:
-    """The same of a recording, chunk by chunk: of a long one the result keeps only some rows, its figures are of all."""
+    """The same for a recording, chunk by chunk. For a long one the result keeps only some rows; its metrics are of all."""
     tally, survey = Tally(system, values), Survey(system.row) if recording.nbytes > KEPT_BYTES else None
     parts: list[np.ndarray] = []
     for rows in recording.chunks():
@@ -198,12 +198,12 @@ def simulate(system: System, values: Scenario, name: str = "") -> Result:
 
 
 def check_folder(folder: Path) -> None:
-    """Say before a run, and without writing, that its folder cannot be written to."""
+    """Refuse, before a run and without writing anything, a folder that cannot be written to."""
     try:
         existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
         fine = existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
         why = "" if fine else f"{existing} is not a folder that can be written to"
-    except OSError as error:  # a folder on the way may not be looked into, or the working folder is gone
+    except OSError as error:  # a parent folder may be unreadable, or the working folder is gone
         why = str(error.strerror)
     if why:
         raise InputError(f"cannot write to {folder}: {why}; choose another with --out")
@@ -245,7 +245,7 @@ def run(
         if recorder.trouble:
             result = replace(result, fault=recorder.fault(result.rows[-1]))
     except Interrupted as stop:
-        stop.sentence = f"interrupted; {recorder.path} holds what was run"
+        stop.sentence = f"interrupted; {recorder.path} holds the run so far"
         raise
     finally:
         recorder.close()
@@ -253,8 +253,8 @@ def run(
 
 
 def warm_up(bench: Bench, on_devices: bool = False) -> None:
-    """One tick on a copy: compiled code and its pages are there before the clock starts. The bench is spent: an imported model
-    keeps its state to itself."""
+    """Run one tick on a copy, so that the code is compiled and in memory before the clock starts. Do not use the bench
+    afterwards: an imported model keeps its state inside, where it cannot be copied."""
     world = bench.code.observe if on_devices else bench.code.plant
     world(bench.row.copy(), bench.w.copy(), bench.p)
     bench.code.tick(bench.row.copy(), bench.x.copy(), bench.p)
@@ -271,17 +271,17 @@ class Difference:
 
 
 def scenario_of(recording: Recording) -> tuple[System, Scenario]:
-    """Its system and its scenario; both are checked as if a stranger had written them."""
+    """The system and scenario of a recording; both are checked like any untrusted input."""
     system = registry.system(recording.system)
     try:
         return system, scenario.build(system.scenario, recording.scenario)
     except InputError as error:
-        why = " ".join(str(error).split())  # several errors are a list
+        why = " ".join(str(error).split())  # several errors come as a list over several lines
         raise InputError(f"the scenario in {recording.path} cannot be used: {why[:300]}") from None
 
 
 def reopened(recording: Recording) -> Result:
-    """The result of a recording, computed again from its rows; what rows do not tell is what the recording says of the run."""
+    """The result of a recording, computed again from its rows; what the rows do not contain comes from the stored result."""
     system, values = scenario_of(recording)
     name = recording.result.get("scenario", "") if recording.result else "cut recording"
     found = finish_recorded(system, values, name, fitting.fitted(recording, system.row))
@@ -308,7 +308,7 @@ def replay(recording: Recording) -> Difference | None:
 
 
 class _Comparison:
-    """A sink that keeps nothing: as soon as a chunk has been computed again it is compared."""
+    """A sink that keeps nothing: each chunk is compared as soon as it has been recomputed."""
 
     def __init__(self, rig: ReplayRig) -> None:
         self._rig, self._count, self.difference = rig, 0, None
@@ -328,7 +328,7 @@ class _Comparison:
 
     def _compare(self) -> None:
         recorded, replayed = self._recorded[: self._count], self._rows[: self._count]
-        replayed["tick_time"] = recorded["tick_time"]  # how fast a machine was is no result
+        replayed["tick_time"] = recorded["tick_time"]  # the speed of the machine is not part of the result
         found = first_difference(recorded, replayed) if self.difference is None else None
         if found is not None:
             self.difference = replace(found, tick=found.tick + self._before)

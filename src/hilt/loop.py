@@ -23,7 +23,7 @@ class Sink(Protocol):
 
 class Overseer(Protocol):
     def look(self, row: np.ndarray) -> int:
-        """Called once a tick, before it: 0, or the fault code with which the run has to end."""
+        """Called once before each tick; returns 0, or the fault code that must end the run."""
 
 
 def run(
@@ -36,7 +36,7 @@ def run(
 ) -> Fault | None:
     """Run the ticks of a bench; return the fault that ended them, or None.
 
-    A tick with a fault sends no set-point: the robot is stopped first, the row is kept, and the caller explains.
+    On a fault no set-point is sent: the robot is stopped first, the row is kept, and the caller explains the fault.
     `watch(k)` is called occasionally, for a progress bar.
     """
     row, x, p, tick = bench.row, bench.x, bench.p, bench.code.tick

@@ -1,4 +1,4 @@
-"""The most that a run can take, computed before it starts: a sentence if that is long or large, a refusal if impossible.
+"""Upper bounds of the time, memory and disk of a run, computed before it starts: announced if large, refused if impossible.
 
 Rows and the time of a tick come from the system itself; the rest is one small table of cautious guesses. A run that ends by
 itself, after its collisions or by a fault, takes less.
@@ -16,7 +16,7 @@ from hilt.metrics.survey import KEPT_BYTES
 
 COMPILED = 0.5  # of a system's tick_time, in the compiled loop alone
 EACH = 0.02  # s per run, for its set-up and metrics
-ON_DISK = 1.1  # of a row's bytes: what compresses badly is as large as it is, and has a message's head
+ON_DISK = 1.1  # of a row's bytes: at worst nothing compresses, and every message has a header
 KEPT = 2.0  # copies of the rows in memory while metrics are computed
 MOST_TICKS = 10**9
 MOST_SECONDS = 30 * 86400.0
@@ -26,7 +26,7 @@ ROOM = 0.9  # of what is free
 
 @dataclass(frozen=True)
 class Estimate:
-    """At most; seconds of this machine, bytes of its memory and of its disk."""
+    """Upper bounds: ticks, seconds on this machine, bytes of its memory and of its disk."""
 
     ticks: float
     seconds: float
@@ -57,7 +57,7 @@ def size(count: float) -> str:
 
 
 def estimate(system: System, values: Scenario, runs: int = 1, recorded: bool = True, kept: bool = True) -> Estimate:
-    """Of `runs` runs one after the other; `kept`: the rows of one of them lie in memory at a time."""
+    """Estimate `runs` runs, one after the other; `kept`: the rows of one run at a time are held in memory."""
     ticks = values.loop.duration / values.loop.period + 1.0
     row = system.row.itemsize
     pace = system.tick_time * (1.0 if recorded else COMPILED)
@@ -70,7 +70,7 @@ def estimate(system: System, values: Scenario, runs: int = 1, recorded: bool = T
 
 
 def check(found: Estimate, folder: Path | None = None) -> None:
-    """Refuse what this machine cannot do, in one sentence, before anything is written."""
+    """Refuse, in one sentence and before anything is written, what this machine cannot do."""
     advice = "shorten loop.duration or lengthen loop.period"
     if not found.ticks <= MOST_TICKS:
         raise InputError(f"this would take {found.ticks:.3g} ticks, and the limit is {MOST_TICKS:g}; {advice}")

@@ -144,7 +144,7 @@ def no_simulation(monkeypatch):
 def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_simulation, quick):
     result = beside.computed(job.run(*job.find(*case), tmp_path))
     beside.keep(result)
-    assert result.beside.runs or result.beside.figures
+    assert result.beside.runs or result.beside.numbers
     again = beside.kept(job.reopened(stored(result.recording)))
     no_simulation()
     drawn = page.render(result)
@@ -193,7 +193,7 @@ def wall(tmp_path_factory):
 def test_what_is_kept_comes_back(wall):
     beside.keep(wall)
     found = beside.kept(dataclasses.replace(wall, beside=None)).beside
-    told = found.figures["integrators"]["euler"]
+    told = found.numbers["integrators"]["euler"]
     assert (told["b"], told["c"], told["a"].reason) == ([1.0, float("inf")], True, "nothing to compute")
     assert found.runs["other"].rows.tobytes() == wall.beside.runs["other"].rows.tobytes()
     assert found.runs["other"].scenario == wall.scenario

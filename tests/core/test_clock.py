@@ -171,7 +171,7 @@ def test_a_steady_clock_follows_the_earliest_packets_and_the_devices_own_count()
     for n in range(2000):
         if 500 < n < 510 or n % 7 == 3:
             continue  # lost, or read late together with the next
-        clock.heard(n, 10.0 + 0.004 * n + draw.uniform(0.0, 0.002))
+        clock.arrived(n, 10.0 + 0.004 * n + draw.uniform(0.0, 0.002))
         began.append(clock.began - (10.0 + 0.004 * n))
     # Half a second has about 100 packets: the earliest of them is rarely later than 5 % of what they scatter by.
     assert min(began[125:]) > -1e-9
@@ -185,12 +185,12 @@ def test_a_steady_clock_that_begins_with_late_packets_has_caught_up_after_half_a
     """Its first packets come in a burst, from 10 ms late on: a host that stalled while the robot was armed."""
     clock = SteadyClock(period)
     for n in range(round(0.5 / period) + 1):
-        clock.heard(n, max(period * n, 0.01 + 0.3 * period * n))
+        clock.arrived(n, max(period * n, 0.01 + 0.3 * period * n))
     assert clock.began == pytest.approx(period * n, abs=1e-9)
 
 
 def test_a_steady_clock_finds_a_device_again_whose_clock_has_jumped():
     clock = SteadyClock(0.004)
     for n in range(1000):
-        clock.heard(n, 0.004 * n + (0.003 if n >= 500 else 0.0))
+        clock.arrived(n, 0.004 * n + (0.003 if n >= 500 else 0.0))
     assert clock.began == pytest.approx(0.004 * 999 + 0.003, abs=1e-9)  # the window and 3 ms at 20 µs a cycle: 275 cycles

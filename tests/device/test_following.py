@@ -47,14 +47,14 @@ def test_ten_minutes_of_drifting_clocks(memory, drift, until):
     steps, phase_errors, k, last = [], [], 0, 0.0
     for n, read in enumerate(cycles_read):
         while k < len(ticks) and ticks_read[k] + 0.0005 < read:  # a tick takes half a millisecond
-            loop.heard(k, ticks_read[k])
+            loop.arrived(k, ticks_read[k])
             memory.push(loop.began + LOOP, pose(SPEED * (LOOP * k)))
             if k > 250:
                 behind = (loop.began - robot.began) % CYCLE
                 true = (ticks[k] - cycles[n - 1]) % CYCLE
                 phase_errors.append((behind - true + 0.5 * CYCLE) % CYCLE - 0.5 * CYCLE)
             k += 1
-        robot.heard(n, read)
+        robot.arrived(n, read)
         found = read_curve(memory.row, robot.began + CYCLE - LATER, LOOP, out)
         if n > 1000:
             assert found == WHOLE
@@ -99,7 +99,7 @@ def test_set_points_that_come_too_late_are_waited_for_and_a_loop_that_makes_none
     row = followed.bench(pose(0.0), np.zeros(1, GUARD.params)[0], LATER, LOOP, 0.1).row
     late, silent = 0.020, 100  # s, cycles
     for k in range(silent + 26):
-        followed.clock.heard(k, 1.0 + LOOP * k)
+        followed.clock.arrived(k, 1.0 + LOOP * k)
         if k < silent:
             memory.push(1.0 + LOOP * k - late, pose(SPEED * LOOP * k))
         followed._tick(row)

@@ -202,7 +202,7 @@ def test_a_model_that_fails_ends_the_run_with_a_sentence(folder):
     system, values, _ = freefloat(models.troubled(2, folder, 0.5, 3), settings=SHORT)
     found = job.simulate(system, values)
     assert found.rows["t"][-1] == pytest.approx(0.504)
-    assert "did not make its step and returned the status error" in found.fault.sentence
+    assert "failed to make its step and returned the status error" in found.fault.sentence
 
 
 def test_a_model_that_ends_ends_the_run(folder):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hilt.core.counter import Counter, Figures
+from hilt.core.counter import Counter, References
 from hilt.core.faults import InputError
 from hilt.core.signals import record
 from hilt.sweeps.engines.plain import Plain
@@ -128,4 +128,4 @@ def test_any_order_and_any_number_of_workers_give_the_same_bytes():
 
     once = table(1, [numbers])
     assert once == table(2, np.array_split(mixed, 5)) == table(2, [mixed])
-    assert list(Figures([1.0, 2.0], np.array([1, 0])).column(float)) == [2.0, 1.0]
+    assert list(References([1.0, 2.0], np.array([1, 0])).column(float)) == [2.0, 1.0]

@@ -55,7 +55,7 @@ def keep(result: Result) -> None:
     arrays = {f"rows{n}": np.frombuffer(run.rows.tobytes(), np.uint8) for n, run in enumerate(result.beside.runs.values())}
     about = {
         "hash": result.scenario.hash(),
-        "figures": _encoded(result.beside.figures),
+        "figures": _encoded(result.beside.numbers),
         "runs": {name: _described(run) for name, run in result.beside.runs.items()},
     }
     packed = io.BytesIO()

@@ -1,1 +1,1 @@
-"""What every other room is written with: signals, stages, systems, scenarios, units, faults, guard, ledger, clock."""
+"""What all other packages build on: signals, stages, systems, scenarios, units, faults, guard, ledger, clock."""

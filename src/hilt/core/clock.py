@@ -1,11 +1,11 @@
 """Clocks: the only place where time is read.
 
-A clock's `wait_until(t)` returns at t seconds after its start and says how late it was; the loop records that.
+A clock's `wait_until(t)` returns t seconds after its start and says how late it was; the loop records that.
 
-Two things make a tick late, and they have different cures, so they are counted separately. An *overrun* is the loop's: its
-tick took too long. An *oversleep* is the host's: the loop was waiting and was woken late (or the packet arrived late). No clock
-makes up for lost time with a burst of ticks, which would make a robot jump: a missed deadline is skipped, and the next one is
-the next multiple of the period in the future.
+Two things make a tick late, and they have different cures, so they are counted separately. An *overrun* is caused by the loop:
+its tick took too long. An *oversleep* is caused by the host: the loop was waiting and was woken late (or the packet arrived
+late). No clock makes up for lost time with a burst of ticks, which would make a robot jump: a missed deadline is skipped, and
+the next one is the next multiple of the period in the future.
 """
 
 import ctypes
@@ -80,7 +80,7 @@ class _Tally:
         self.worst_overrun_at = self.worst_oversleep_at = 0.0
 
     def busy(self) -> float:
-        """Seconds since the tick began: since the loop was woken, or its packet was there."""
+        """Seconds since the tick began: since the loop was woken, or its packet arrived."""
         return self._source.now() - self._left
 
     def _overrun(self, came: float, period: float, late: float, deadlines: int) -> None:
@@ -97,7 +97,7 @@ class _Tally:
                 self.worst_oversleep, self.worst_oversleep_at = late, self._asked
 
     def counts(self) -> dict[str, Any]:
-        """For the report of a run: what was missed and why, and the worst case."""
+        """Counts for the report of a run: what was missed and why, and the worst case."""
         everything = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         return {"overruns": self.overruns, "oversleeps": self.oversleeps, "missed": self.missed, "clock": everything}
 
@@ -141,7 +141,7 @@ class PeriodicClock(_Tally):
 
 
 class DeviceClock(_Tally):
-    """The device's packet is the clock: the rig waits for it, and calls `arrived` when it is there.
+    """The device's packet is the clock: the rig waits for it, and calls `arrived` when it arrives.
 
     Packets are expected a period apart. The phase follows the earliest ones, since a packet may be delayed but never arrives
     before it was sent; a small fraction of each lateness shifts the phase, to follow a device whose clock runs slower.
@@ -183,15 +183,15 @@ class DeviceClock(_Tally):
 
 
 class SteadyClock:
-    """When a device's cycles begin: by its own count of them, and by the earliest packets of the last half second.
+    """Estimates when a device's cycles begin, from its own cycle count and the earliest packets of the last half second.
 
-    A packet may be delayed but never arrives before it was sent, so the earliest one of a window is the best; a clock that
-    drifts by 50 ppm is up to 25 µs from it then. What it finds it approaches by half a per cent of a cycle in each, so that no
-    cycle is much longer or shorter than another, also after a device's clock has jumped. Only in its first half second, when
-    it has begun with a packet that may have been late by any time, does it approach by five.
+    A packet may be delayed but never arrives before it was sent, so the earliest one of a window is the best; with a clock that
+    drifts by 50 ppm the estimate is then off by up to 25 µs. The estimate moves by at most half a per cent of a cycle per
+    cycle, so that no cycle is much longer or shorter than another, even after the device's clock has jumped. Only in the first
+    half second, when the first packet may have been arbitrarily late, does it move by up to five per cent.
     """
 
-    WINDOW = 0.25  # s; the earliest of two, the present one and the one before
+    WINDOW = 0.25  # s; the earliest packet of two windows counts: the current one and the one before
     RATE, FIRST_RATE = 0.005, 0.05
 
     def __init__(self, period: float) -> None:
@@ -200,13 +200,13 @@ class SteadyClock:
 
     def start(self) -> None:
         self._count = 0  # cycles since the first packet
-        self._first = self._offset = 0.0  # [s] of the first packet; how much earlier the cycles begin than counted from it
+        self._first = self._offset = 0.0  # [s] time of the first packet; correction to the cycles counted from it
         self._last = -1
-        self._earliest = [math.inf, math.inf]  # of the window before, and of the present one
+        self._earliest = [math.inf, math.inf]  # of the previous window and of the current one
         self._until = 0.0
 
-    def heard(self, cycle: int, at: float) -> None:
-        """A packet of the device's cycle with this number was there at a time [s, monotonic]."""
+    def arrived(self, cycle: int, at: float) -> None:
+        """Report that the packet of this device cycle arrived at this time [s, monotonic]."""
         if self._last < 0:
             self._first, self._until = at, at + self.WINDOW
         else:
@@ -223,7 +223,7 @@ class SteadyClock:
 
     @property
     def began(self) -> float:
-        """The beginning of the present cycle [s, monotonic]."""
+        """The beginning of the current cycle [s, monotonic]."""
         return self._first + self._count * self._period + self._offset
 
 

@@ -1,7 +1,7 @@
 """Counters: metrics counted tick by tick in compiled code, in a record of fixed size, so that no rows have to be kept.
 
-A run feeds its rows and a sweep each tick as it is computed; both call the same `step`. What is counted of any number of runs
-becomes metrics in one call of `result`: one definition for one run and for a million.
+A run feeds its rows, a sweep feeds each tick as it is computed; both call the same `step`. One call of `result` turns the
+counts of any number of runs into metrics: one definition for one run and for a million.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from hilt.core.missing import Missing
 
 @dataclass(frozen=True)
 class Column:
-    """One metric of many runs; in a list every run may have its own number of entries."""
+    """One metric of many runs; if the metric is a list, every run may have its own number of entries."""
 
     values: np.ndarray  # (runs,) or (runs, entries)
-    why: tuple[tuple[Any, str | np.ndarray], ...] = ()  # where a value is missing, and the reason, one or one a run
-    entries: np.ndarray | None = None  # of each run, in a list
+    why: tuple[tuple[Any, str | np.ndarray], ...] = ()  # where a value is missing, and the reason: one, or one per run
+    entries: np.ndarray | None = None  # number of entries of each run, for a list
     present: np.ndarray | None = None  # runs that have this metric; all if not given
 
     def of(self, run: int) -> Any:
@@ -39,24 +39,24 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Figures:
-    """What the runs are compared with: the distinct ones, and which of them belongs to each run."""
+class References:
+    """Reference values that runs are compared with: the distinct ones, and which of them belongs to each run."""
 
     distinct: Sequence[Any]
     which: np.ndarray
 
     def column(self, of: Callable[[Any], Any], dtype: Any = np.float64) -> np.ndarray:
-        """A value of each run's figures."""
+        """One value per run, taken from its reference."""
         return np.array([of(each) for each in self.distinct], dtype)[self.which]
 
 
 @dataclass(frozen=True)
 class Counter:
-    """What a system counts.
+    """How a system counts its metrics.
 
     `pack(q, scenario)` fills the constants that `step(sig, m, each, q)` needs; `each` holds a record for every event, such as a
-    collision. `feed(rows, m, each, q)` is the same step over rows in memory. `figures` are functions of a scenario: what its
-    runs are compared with; each is computed once for all scenarios that agree in what it reads.
+    collision. `feed(rows, m, each, q)` is the same step over rows in memory. `references` are functions of a scenario that
+    return what its runs are compared with; each is computed once for all scenarios that agree in the values it reads.
     """
 
     state: np.dtype
@@ -66,8 +66,8 @@ class Counter:
     pack: Callable[[Any, Any], None]
     step: Callable[..., None]
     feed: Callable[..., None]
-    figures: tuple[Callable[[Any], Any], ...]
-    result: Callable[..., dict[str, Column]]  # (m, each, q, *figures)
+    references: tuple[Callable[[Any], Any], ...]
+    result: Callable[..., dict[str, Column]]  # (m, each, q, *references)
 
     def __call__(self, scenario: Any) -> "Counted":
         return Counted(self, scenario)
@@ -86,13 +86,13 @@ class Counted:
         self._counter.feed(rows, self._m, self._each[0], self._q)
 
     def result(self) -> dict[str, Any]:
-        figures = [Figures([of(self._scenario)], np.zeros(1, np.int64)) for of in self._counter.figures]
-        found = {name: column.of(0) for name, column in self.columns(*figures).items()}
+        references = [References([of(self._scenario)], np.zeros(1, np.int64)) for of in self._counter.references]
+        found = {name: column.of(0) for name, column in self.columns(*references).items()}
         return {name: value for name, value in found.items() if value is not None}
 
     def counted(self) -> tuple[np.ndarray, np.ndarray]:
-        """What was counted, for one who knows what it means."""
+        """The raw counts, for callers that know their meaning."""
         return self._m, self._each
 
-    def columns(self, *figures: Figures) -> dict[str, Column]:
-        return self._counter.result(self._m, self._each, self._q, *figures)
+    def columns(self, *references: References) -> dict[str, Column]:
+        return self._counter.result(self._m, self._each, self._q, *references)

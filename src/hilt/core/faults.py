@@ -1,7 +1,7 @@
 """Faults: codes inside the loop, sentences outside it.
 
-A stage that finds a fault calls `trip`: the first fault wins and stays. Outside, `sentence` says what, the value with
-its unit, what is allowed and what to do.
+A stage that finds a fault calls `trip`: the first fault wins and stays. Outside the loop, `read_fault` makes a sentence
+of it: what happened, the value with its unit, what is allowed and what to do.
 """
 
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ ROBOT_FAST, ROBOT_SPINS = 75, 76  # values: measured speed [m/s], measured angul
 ROBOT_GAP = 51  # value: cycles missed within a second
 ROBOT_RESTARTED, ROBOT_RIVAL = 54, 56
 OTHER_ROBOT = 57  # of two robots: the one that is not the clock; value: its fault
-ROBOT_EMERGENCY, ROBOT_PROTECTIVE, ROBOT_SAFEGUARD, ROBOT_SAFETY = 80, 81, 82, 83  # its own safety system has stopped it
+ROBOT_EMERGENCY, ROBOT_PROTECTIVE, ROBOT_SAFEGUARD, ROBOT_SAFETY = 80, 81, 82, 83  # stopped by its own safety system
 ROBOT_PROGRAM, ROBOT_WATCHDOG = 84, 85
 JOINT_LIMIT = 90  # axis: the joint; value: angle at which a soft stop would end [rad]
 JOINT_SPEED, JOINT_ACCELERATION = 91, 92  # axis: the joint; values in rad/s, rad/s²
 SINGULARITY = 93  # value: smallest singular value of the Jacobian [m/rad]
-JOINT_REACH = 94  # value: distance of the tool from the set-point that the inverse kinematics leaves [m]
+JOINT_REACH = 94  # value: distance from the set-point to the best pose that the inverse kinematics finds [m]
 OF_JOINTS = (JOINT_LIMIT, JOINT_SPEED, JOINT_ACCELERATION, SINGULARITY, JOINT_REACH)
 SENSOR_GAP, SENSOR_JUMP = 53, 55
 DEAD_MAN = 52  # value: time without a signal from the dead-man switch [s]
@@ -72,7 +72,7 @@ class InputError(Exception):
 
 
 class Unfit(ValueError):
-    """For the checks of a scenario's sections: values that do not fit together, as a sentence with their keys."""
+    """Raised by the checks of a scenario's sections: values that do not fit together, as a sentence with their keys."""
 
     def __init__(self, sentence: str, *keys: str) -> None:
         super().__init__(sentence)
@@ -159,14 +159,14 @@ _TEXTS = {
     ),
     FMU_STEP: _Text(
         "fmu-step",
-        "the imported model (FMU) did not make its step and returned the status",
+        "the imported model (FMU) failed to make its step and returned the status",
         "",
         "look at its inputs in the rows before the fault, and try the model in its own tool",
         axes=("OK", "warning", "discard", "error", "fatal", "pending"),
     ),
-    FMU_ENDED: _Text("fmu-ended", "the imported model (FMU) ended its simulation", "", "see in its own tool what makes it end"),
+    FMU_ENDED: _Text("fmu-ended", "the imported model (FMU) ended its simulation", "", "check in its own tool why it ends"),
     FMU_ELSEWHERE: _Text(
-        "fmu-elsewhere", "the imported model (FMU) was stepped outside of this run", "", "set up a bench for each run"
+        "fmu-elsewhere", "the imported model (FMU) was stepped outside this run", "", "set up a bench for each run"
     ),
     ROBOT_SILENT: _Text("robot-silent", "the robot sent no packet for too long", "", "check its program and its cable"),
     ROBOT_GAP: _Text("robot-gap", "too many cycles of the robot were missed", "", "check the network and run hilt doctor"),
@@ -224,11 +224,11 @@ _TEXTS = {
         "robot-safety", "the robot's safety system reports a violation or a fault", "", "see its panel, and restart it there"
     ),
     ROBOT_PROGRAM: _Text(
-        "robot-program", "the robot's program does not run", "", "see its panel for the reason, and connect again"
+        "robot-program", "the robot's program is not running", "", "see its panel for the reason, and connect again"
     ),
     ROBOT_WATCHDOG: _Text(
         "robot-watchdog",
-        "the robot's program stopped the arm because no set-points came",
+        "the robot's program stopped the arm because no set-points arrived",
         "",
         "run hilt doctor to check this machine, and connect again",
     ),
@@ -244,7 +244,7 @@ _TEXTS = {
         "start from another posture or move less",
         axes=_ROBOT_JOINTS,
     ),
-    JOINT_SPEED: _Text("joint-speed", "speed of", "rad/s", "move more slowly, or keep off singular postures", _ROBOT_JOINTS),
+    JOINT_SPEED: _Text("joint-speed", "speed of", "rad/s", "move more slowly, or avoid singular postures", _ROBOT_JOINTS),
     JOINT_ACCELERATION: _Text(
         "joint-acceleration", "acceleration of", "rad/s²", "move more gently, or raise joints.acceleration", _ROBOT_JOINTS
     ),
@@ -252,10 +252,10 @@ _TEXTS = {
         "singularity",
         "smallest singular value of the robot's Jacobian",
         "m/rad",
-        "start from another posture, or place the robot so that its path keeps off singular ones",
+        "start from another posture, or place the robot so that its path avoids singular postures",
     ),
     JOINT_REACH: _Text(
-        "joint-reach", "distance from the robot's reach to the set-point", "m", "place the robot nearer, or move less"
+        "joint-reach", "distance of the set-point outside the robot's reach", "m", "place the robot closer, or move less"
     ),
     DEAD_MAN: _Text(
         "dead-man", "time without a signal from the dead-man switch", "s", "keep the switch pressed, or release it properly"
@@ -296,13 +296,13 @@ class Fault:
 
 
 def _text(code: int) -> _Text:
-    """The words of a fault; a recording may contain a code of another version, or an invalid one."""
+    """The texts of a fault; a recording may contain a code of another version, or an invalid one."""
     unknown = _Text("unknown", f"fault {code}, which this version does not know", "", "use the hilt that made it")
     return _TEXTS.get(code, unknown)
 
 
 def explain(code: int) -> str:
-    """What a fault is and what to do, before there are any values."""
+    """What a fault means and what to do, without any values."""
     text = _text(code)
     return f"{text.what}; {text.advice}"
 

@@ -87,7 +87,7 @@ def of_rows(figures: Callable[[np.ndarray, Any], dict[str, Any]]) -> Callable[[A
     return lambda scenario: _Whole(figures, scenario)
 
 
-NO_FIGURES = of_rows(lambda rows, scenario: {})
+NO_METRICS = of_rows(lambda rows, scenario: {})
 
 
 def measure(meter: Meter, rows: np.ndarray) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Values that a run cannot give: each says why, so that nobody has to guess what an empty cell means."""
+"""Values that a run cannot provide: each says why, so that nobody has to guess what an empty cell means."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ class Missing(float):
 
 
 def finite(value: float, reason: str) -> float:
-    """The number, or the reason why there is none."""
+    """Return the number if it is finite, otherwise a Missing with the reason."""
     return value if math.isfinite(value) else Missing(reason, value)
 
 

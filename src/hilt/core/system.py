@@ -20,7 +20,7 @@ from hilt.compiled.records import filling
 from hilt.core import diagram, methods, outline, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
-from hilt.core.meter import NO_FIGURES, Meter
+from hilt.core.meter import NO_METRICS, Meter
 from hilt.core.pairing import Pairing
 from hilt.core.stage import Block, Blocks, Cycle, StageKind, nothing
 from hilt.core.verdict import Verdict
@@ -122,7 +122,7 @@ class System:
     scenario: type
     tick: Blocks
     plant: Blocks
-    metrics: Callable[[Any], Meter] = NO_FIGURES  # of a scenario: what measures its runs
+    metrics: Callable[[Any], Meter] = NO_METRICS  # of a scenario: what measures its runs
     metric_words: dict[str, str] = field(default_factory=dict)
     ratios: tuple[str, ...] = ()  # metrics whose ideal is 1
     ledger_ports: dict[str, str] = field(default_factory=dict)

@@ -1,11 +1,12 @@
-"""Two robots as one rig: the clock is answered in the loop's tick, the other one by a process of its own (partner/).
+"""Two robots as one rig: the clock is answered in the loop's tick, the other one by its own process (partner/).
 
 What the loop commands and measures of each depends on what they do together: make one relative motion (relative_rig.py), or
-hold on to each other (joined_rig.py). The other robot's measured motion is taken to the clock's cycle with its measured speed.
+hold on to each other (joined_rig.py). The other robot's measured motion is extrapolated to the clock's cycle with its measured
+speed.
 
-A fault of either stops both softly, also on the way home, where each may have a path of its own. The loop finds the other
-robot's with its next packet, and the other robot finds the loop's stop with its own next packet. If the clock falls silent no
-set-points come: the other robot waits for them at rest.
+A fault of either stops both softly, also on the way home, where each may have its own path. The loop sees the other robot's
+fault with its next packet, and the other robot sees the loop's stop with its own next packet. If the clock falls silent no
+set-points come, and the other robot waits for them at rest.
 """
 
 from abc import ABC, abstractmethod
@@ -30,12 +31,12 @@ from hilt.maths import so3, vec
 
 
 def check_pairing(file: RigFile, pairing: Pairing | None, system: str) -> None:
-    """Refuse a rig whose robots and sensors are not those of the scenario."""
+    """Check that the rig has the robots and sensors of the scenario."""
     _check_sensors(file, pairing, system)
     if pairing is None:
         if file.other:
             raise InputError(
-                f"the rig file has the robots {file.clock} and {file.other}, but this scenario of {system} moves one; "
+                f"the rig file has the robots {file.clock} and {file.other}, but this scenario of {system} moves only one; "
                 "use a rig with one robot, or give the scenario its second robot"
             )
         return
@@ -69,7 +70,7 @@ def check_pairing(file: RigFile, pairing: Pairing | None, system: str) -> None:
 
 
 def _check_sensors(file: RigFile, pairing: Pairing | None, system: str) -> None:
-    """Robots that hold on to each other need a sensor each; every other rig has one."""
+    """Check the number of sensors: robots that hold on to each other need one each; every other rig has one."""
     if isinstance(pairing, Joined):
         if set(file.sensors) != set(pairing.sensors):
             has = ", ".join(f"[sensors.{name}]" for name in file.sensors) or "[sensor]"
@@ -86,7 +87,7 @@ def _check_sensors(file: RigFile, pairing: Pairing | None, system: str) -> None:
 
 @jit
 def advanced(X, V, dt):
-    """A pose some time later."""
+    """Return the pose that a twist leads to within dt [s]."""
     q = so3.load(X.q)
     w = vec.scale(dt, vec.load(V.w))
     turned = so3.normalise(so3.multiply(so3.exp(w), q)) if w != (0.0, 0.0, 0.0) else q
@@ -103,21 +104,21 @@ class PairedRig(LabRig, ABC):
         self._pairing = pairing
         self._steady = SteadyClock(self.cycle)
         self._together = False  # whether the loop moves both
-        self._alone = True  # whether its row has the motion and the force of one robot only: a path's
+        self._alone = True  # whether its row has the motion and force of one robot only, as on a path
         self._own, self._others = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._fault = faults.NONE  # of the other robot
 
     @abstractmethod
     def _begin(self, row: Any) -> None:
-        """Both robots' poses of a row's command, at rest there, into `_own` and `_others`."""
+        """Write both robots' poses for a row's command, at rest, into `_own` and `_others`."""
 
     @abstractmethod
     def _meet(self, row: np.ndarray, age: float) -> None:
-        """The measured motion from both robots; the other one's newest, `_partner.seen`, was measured `age` before."""
+        """Write the motion measured by both robots; the other one's newest, `_partner.seen`, is `age` seconds old."""
 
     @abstractmethod
     def _divide(self, row: np.ndarray) -> Any:
-        """Where the row's command wants the clock now; where it wants the other robot, into `_others`."""
+        """Return the clock's pose for the row's command, and write the other robot's into `_others`."""
 
     @property
     def trouble(self) -> int:
@@ -136,7 +137,7 @@ class PairedRig(LabRig, ABC):
         super().open()
 
     def check_start(self, bench: Bench) -> None:
-        """Both robots are at their parts of the scenario's start, and the first step is allowed."""
+        """Check that both robots are at their parts of the scenario's start, and that the first step is allowed."""
         self._begin(bench.row)
         self._check_own()
         self._partner.check_start(self._others)
@@ -150,7 +151,7 @@ class PairedRig(LabRig, ABC):
             raise InputError(f"robot {self.file.clock}: {error}") from None
 
     def arm(self, bench: Bench) -> None:
-        """The other robot first: it stays where it is until set-points come."""
+        """Arm both, the other robot first: it stays where it is until set-points come."""
         self.check_start(bench)
         self._partner.arm(self._others, bench.p[0]["guard"], self._pairing.later(self._pairing.other), self.cycle)
         try:
@@ -179,10 +180,10 @@ class PairedRig(LabRig, ABC):
             super()._see(row)
             return
         self._fault = self._partner.look()
-        self._steady.heard(self.reply.cycle, self._came)
+        self._steady.arrived(self.reply.cycle, self._came)
         seen = self._partner.seen
         age = self._steady.began - float(seen["t"]) if seen["cycles"] else 0.0
-        if not seen["cycles"]:  # it has not been heard of since it was armed: it stands
+        if not seen["cycles"]:  # no motion of it has arrived since it was armed: it is at rest
             seen["X"] = seen["sent"] = self._others
         if self._alone:
             super()._see(row)
@@ -198,7 +199,7 @@ class PairedRig(LabRig, ABC):
         return wanted
 
     def stop(self) -> None:
-        if self._together or self._failed:  # the end of its own path home is no reason
+        if self._together or self._failed:  # not at the end of the clock's own path home
             self._partner.stop()
         super().stop()
 
@@ -208,18 +209,18 @@ class PairedRig(LabRig, ABC):
 
     @property
     def _moves(self) -> bool:
-        """Both are at rest when a run is said to have stopped."""
+        """Whether either still moves: a run has stopped when both are at rest."""
         return super()._moves or (self._together and self._partner.moves)
 
     def reset(self) -> None:
-        """READY again, both: the clock is held while the other robot comes to rest."""
+        """Make both READY again: the clock is held while the other robot comes to rest."""
         together, self._together, self._alone = self._together, False, True
         super().reset()
         if together:
             self._partner.await_rest(STOP_TIME)
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
-        """Both at once, each straight and gently to its part of the start."""
+        """Drive both home at once, each straight and gently to its part of the start."""
         self._begin(bench.row)
         goal = replace(bench, row=bench.row.copy())
         goal.row["X_WB_cmd"][0] = self._own
@@ -240,11 +241,11 @@ class PairedRig(LabRig, ABC):
         self._partner.close()
 
     def notes(self) -> list[str]:
-        told = self._partner.tell()
-        why = told.get("said") or (faults.explain(self._fault) if self._fault else "")
-        found = [f"robot {self._partner.name}: {note}" for note in (*told.get("notes", ()), why) if note]
+        report = self._partner.tell()
+        why = report.get("said") or (faults.explain(self._fault) if self._fault else "")
+        found = [f"robot {self._partner.name}: {note}" for note in (*report.get("notes", ()), why) if note]
         if not any("clock" in table for table in self.file.robots.values()):
-            found.append(f"robots.{self.file.clock} is the clock, being the first; say so with clock = true")
+            found.append(f"robots.{self.file.clock} is the clock because it is listed first; confirm it with clock = true")
         return [*super().notes(), *found]
 
     def counters(self) -> dict[str, dict[str, int]]:

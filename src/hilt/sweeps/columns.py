@@ -64,7 +64,7 @@ def of_counted(system: System, counter: Counter, packed: Sequence[Any], count: i
     found: Columns = {}
     for group in packed:
         with np.errstate(all="ignore"):
-            made = counter.result(group.m, group.each, group.q, *group.figures)
+            made = counter.result(group.m, group.each, group.q, *group.references)
         parts: Columns = {}
         for name, column in made.items():
             parts.update(_flat_column(name, column, name in system.ratios))

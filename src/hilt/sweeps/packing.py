@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from hilt.compiled.records import filling, raw
-from hilt.core.counter import Counter, Figures
+from hilt.core.counter import Counter, References
 from hilt.core.signals import record
 from hilt.core.stage import Block, Cycle, nothing
 from hilt.core.system import Diagram, Used, ticks_of
@@ -36,7 +36,7 @@ class Packed:
     m: np.ndarray
     each: np.ndarray
     ends: np.ndarray
-    figures: tuple[Figures, ...]
+    references: tuple[References, ...]
     late: tuple["_Late", ...] = ()
 
     def complete(self, first: int = 0, last: int | None = None) -> None:
@@ -151,7 +151,7 @@ class Packing:
         self._parts: dict[tuple[str, int], _Part] = {}
         self._constants = self._memo(self._constants_of)
         self._events = self._memo(counter.events)
-        self._figures = [self._memo(of) for of in counter.figures]
+        self._references = [self._memo(of) for of in counter.references]
 
     def _memo(self, function: Callable[[Any], Any]) -> Memo:
         self._memos.append(Memo(self._space, function, self._trace))
@@ -199,12 +199,12 @@ class Packing:
                     found = self._config(block.late, believes)
                     late.append(_Late(block, *_needed(found, found.of(places))))
         events = int(self._events.column(places, np.int64).max())
-        figures = tuple(Figures(*_needed(memo, memo.of(places))) for memo in self._figures)
+        references = tuple(References(*_needed(memo, memo.of(places))) for memo in self._references)
         constants, which = _needed(self._constants, self._constants.of(places))
         q = np.frombuffer(b"".join(constants), f"V{self._counter.params.itemsize}")[which].view(self._counter.params)
         ticks = self._ticks.column(places, np.int64)
         m, each = np.zeros(len(at), self._counter.state), np.zeros((len(at), events), self._counter.event)
-        return Packed(at, used, made, p, ticks, q, m, each, np.zeros(len(at), ENDS), figures, tuple(late))
+        return Packed(at, used, made, p, ticks, q, m, each, np.zeros(len(at), ENDS), references, tuple(late))
 
     def _config(self, section: Callable[[Any], Any], believes: bool) -> Memo:
         if (section, believes) not in self._configs:

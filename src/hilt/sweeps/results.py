@@ -69,7 +69,7 @@ def _counted(space: Space) -> Begin:
 def _results(space: Space, counter: Counter, group: Packed, numbers: np.ndarray, ends: list[Ends]) -> Iterator[Result]:
     system = space.system
     with np.errstate(all="ignore"):
-        columns = counter.result(group.m, group.each, group.q, *group.figures)
+        columns = counter.result(group.m, group.each, group.q, *group.references)
     for i, (at, rows) in enumerate(zip(group.at.tolist(), ends, strict=True)):
         counted = {name: column.of(i) for name, column in columns.items()}
         metrics = tally.explained({name: value for name, value in counted.items() if value is not None})

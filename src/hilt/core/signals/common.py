@@ -3,7 +3,7 @@
 from hilt.core.signals.table import FLOAT, INTEGER, PORT, POSE, TWIST, WRENCH, declare
 
 # The loop
-declare("tick", INTEGER, "number of the tick, from 0", unit="1")
+declare("tick", INTEGER, "number of the tick, counted from 0", unit="1")
 declare("t", FLOAT, "time of the tick, tick · T", unit="s")
 declare("lateness", FLOAT, "time from the deadline to the start of the tick", unit="s")
 declare("tick_time", FLOAT, "duration of the tick, from its start to the set-point", unit="s")
@@ -14,18 +14,18 @@ declare("fault_value", FLOAT, "the value that tripped the guard", unit="SI")
 declare("fault_limit", FLOAT, "the limit it exceeded", unit="SI")
 
 # Measured: what the rig passes to the tick
-declare("X_WB_meas", POSE, "pose of the mock-up by the robot's encoders", frame="W")
-declare("V_WB_meas", TWIST, "twist of the mock-up by the robot's encoders", frame="W")
-declare("F_So_S", WRENCH, "wrench on the mock-up as the sensor measures it, at the sensor's origin", frame="S")
+declare("X_WB_meas", POSE, "pose of the mock-up, measured by the robot's encoders", frame="W")
+declare("V_WB_meas", TWIST, "twist of the mock-up, measured by the robot's encoders", frame="W")
+declare("F_So_S", WRENCH, "wrench on the mock-up, measured by the sensor at its origin", frame="S")
 
 # Sense
 declare("F_So_filt_S", WRENCH, "measured wrench, low-passed by `force_filter`", frame="S")
-declare("F_So_net_S", WRENCH, "measured wrench without bias, weight and inertia forces of the tool", frame="S")
+declare("F_So_net_S", WRENCH, "measured wrench minus bias, weight and inertia forces of the tool", frame="S")
 declare("F_Bcm_W", WRENCH, "measured wrench, shifted to the centre of mass", frame="W")
 
-declare("p_C_W", FLOAT, "tip of the rod by the encoders", size=3, unit="m", frame="W")
-declare("v_C_W", FLOAT, "its velocity by the encoders", size=3, unit="m/s", frame="W")
-declare("p_C_des_W", FLOAT, "tip of the simulated rod at t, relative to the target", size=3, unit="m", frame="W")
+declare("p_C_W", FLOAT, "position of the rod's tip, from the encoders", size=3, unit="m", frame="W")
+declare("v_C_W", FLOAT, "its velocity, from the encoders", size=3, unit="m/s", frame="W")
+declare("p_C_des_W", FLOAT, "position of the simulated rod's tip at t, relative to the target", size=3, unit="m", frame="W")
 declare("v_C_des_W", FLOAT, "its velocity", size=3, unit="m/s", frame="W")
 declare(
     "F_mea_W",
@@ -51,7 +51,7 @@ declare("F_comp_W", FLOAT, "force with the robot's delay compensated", size=3, u
 declare("F_alpha_W", FLOAT, "force of the energy controller", size=3, unit="N", frame="W")
 declare("F_hat_W", FLOAT, "force that drives the simulated bodies", size=3, unit="N", frame="W")
 declare("E_contact", FLOAT, "energy stored in the contact since it began, as observed", unit="J")
-declare("m_eff", FLOAT, "mass that the contact feels along its direction", unit="kg")
+declare("m_eff", FLOAT, "effective mass at the contact, along its direction", unit="kg")
 
 # Dynamics
 declare("X_NA", POSE, "pose of the servicer at t: centre of mass and attitude", frame="N")
@@ -67,42 +67,42 @@ declare("V_WBcm_next", TWIST, "twist of the simulated body at t + T", frame="W")
 declare("L_W", FLOAT, "angular momentum about the centre of mass", size=3, unit="kg·m²/s", frame="W")
 declare("H", FLOAT, "kinetic energy of translation", unit="J")
 declare("H_rot", FLOAT, "kinetic energy of rotation", unit="J")
-declare("v_pc", FLOAT, "velocity removed by the passivity controller from t to t + T", size=3, unit="m/s", frame="W")
+declare("v_pc", FLOAT, "velocity that the passivity controller removes from t to t + T", size=3, unit="m/s", frame="W")
 declare("v_c", FLOAT, "velocity at which the set-point moves from t to t + T", size=3, unit="m/s", frame="W")
 declare("beta", FLOAT, "damping coefficient of the passivity controller", size=3, unit="m/(s·N)", frame="W")
 declare("E_obs", FLOAT, "energy observed with the controller", size=3, unit="J", frame="W")
 declare("E_obs_free", FLOAT, "energy observed as if there were no controller", size=3, unit="J", frame="W")
 
 # Command
-declare("X_WB_sim", POSE, "simulated body: pose of its mock-up's frame, for t + T", frame="W")
+declare("X_WB_sim", POSE, "pose of the simulated body's mock-up frame, for t + T", frame="W")
 declare("V_WB_sim", TWIST, "its twist", frame="W")
-declare("X_WB_cmd", POSE, "command: pose of the mock-up for t + T", frame="W")
-declare("V_WB_cmd", TWIST, "twist of the mock-up at the command", frame="W")
-declare("X_WB_sent", POSE, "what was really sent for t + T; in a tick with a fault, what was sent last", frame="W")
+declare("X_WB_cmd", POSE, "commanded pose of the mock-up for t + T", frame="W")
+declare("V_WB_cmd", TWIST, "commanded twist of the mock-up", frame="W")
+declare("X_WB_sent", POSE, "pose actually sent for t + T; in a tick with a fault, the last one sent", frame="W")
 declare("hexa_angles", FLOAT, "crank angles of the motion table for the set-point", size=6, unit="rad")
-declare("stage_xy", FLOAT, "position of the X-Y table under it, from its centre", size=2, unit="m", frame="W")
+declare("stage_xy", FLOAT, "position of the X-Y table below the motion table, from its centre", size=2, unit="m", frame="W")
 
-# Truth: what the simulated world knows and no tick may read
-declare("X_WB_true", POSE, "where the robot really holds the mock-up", frame="W")
-declare("V_WB_true", TWIST, "how the robot really moves the mock-up", frame="W")
+# Truth: known only to the simulated world; no tick may read it
+declare("X_WB_true", POSE, "true pose of the mock-up", frame="W")
+declare("V_WB_true", TWIST, "true twist of the mock-up", frame="W")
 declare("F_Bcm_true_W", WRENCH, "true wrench of the world on the mock-up, at its centre of mass", frame="W")
 declare("hands", FLOAT, "poses of the slave hands: position and attitude of each", size=14, unit="m, 1", frame="W")
-declare("hand_twists", FLOAT, "their velocities and rates of turn", size=12, unit="m/s, rad/s", frame="W")
+declare("hand_twists", FLOAT, "their velocities and angular velocities", size=12, unit="m/s, rad/s", frame="W")
 declare("hand_wrenches", FLOAT, "force and torque of each hand on the payload at its grip", size=12, unit="N, N·m", frame="W")
 declare("wall_W", FLOAT, "force of the slave hand on a wall", size=3, unit="N", frame="W")
 declare("hindrance_W", FLOAT, "force of drag and obstacle on the payload", size=3, unit="N", frame="W")
 declare("F_C_true_W", FLOAT, "true contact force on the target", size=3, unit="N", frame="W")
-declare("p_C_true_W", FLOAT, "where the rod's tip really is", size=3, unit="m", frame="W")
+declare("p_C_true_W", FLOAT, "true position of the rod's tip", size=3, unit="m", frame="W")
 declare("penetration", FLOAT, "true depth of the tip in a frame", unit="m")
-declare("collision", INTEGER, "number of the present or last collision, from 1", unit="1")
-declare("contact", INTEGER, "wall or frame that is touched: 1 front, -1 rear, 0 none", unit="1")
+declare("collision", INTEGER, "number of the current or last collision, counted from 1", unit="1")
+declare("contact", INTEGER, "wall or frame being touched: 1 front, -1 rear, 0 none", unit="1")
 
 # Ledger: energy that entered (into) and left (out) the simulated body since the start, by cause
 declare("W_environment", PORT, "work of the world on the robot: true wrench (trapezoid) on true motion")
-declare("W_sampling", PORT, "made by holding the wrench over a tick")
-declare("W_delay", PORT, "made by the robot's answer: held wrench on commanded minus true motion")
-declare("W_sensor", PORT, "made by the sensor: measured minus true wrench on commanded motion")
-declare("W_compensation", PORT, "made by the compensation: compensated minus measured force on commanded motion")
-declare("W_controller", PORT, "made by the passivity or energy controller")
-declare("W_integrator", PORT, "made by the integrator of the translation")
-declare("W_rotation", PORT, "made by the integrator of the rotation")
+declare("W_sampling", PORT, "generated by holding the wrench over a tick")
+declare("W_delay", PORT, "generated by the robot's response: held wrench on commanded minus true motion")
+declare("W_sensor", PORT, "generated by the sensor: measured minus true wrench on commanded motion")
+declare("W_compensation", PORT, "generated by the compensation: compensated minus measured force on commanded motion")
+declare("W_controller", PORT, "generated by the passivity or energy controller")
+declare("W_integrator", PORT, "generated by the integrator of the translation")
+declare("W_rotation", PORT, "generated by the integrator of the rotation")

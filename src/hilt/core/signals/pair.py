@@ -5,7 +5,7 @@ from hilt.core.signals.table import FLOAT, declare
 declare(
     "hall_poses",
     FLOAT,
-    "poses of B and of W in the hall, each by the encoders of the robot that moves it: position and attitude of each",
+    "poses of B and of W in the hall, each from the encoders of the robot that moves it: position and attitude of each",
     size=14,
     unit="m, 1",
     frame="G",

@@ -33,7 +33,7 @@ from hilt.host import asked, realtime
 
 
 class _NoSensor:
-    """The loop reads the sensor."""
+    """No sensor here: the loop reads it."""
 
     def read(self, wrench: Any) -> int:
         return faults.NONE
@@ -47,7 +47,7 @@ class _NoSensor:
 
 
 class _Stop:
-    """The loop's stop, looked at in every tick."""
+    """An overseer that passes on the loop's stop."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -95,7 +95,7 @@ class Partner(LabRig):
         return robot, _NoSensor()
 
     def _see(self, row: np.ndarray) -> None:
-        self._following.clock.heard(self.reply.cycle, self._came)
+        self._following.clock.arrived(self.reply.cycle, self._came)
         super()._see(row)
         self._following.show(row)
 
@@ -155,7 +155,7 @@ class Partner(LabRig):
         self._runner.start()
 
     def _do_tell(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Counters, notes, how the last motion ended, and its set-point."""
+        """Return counters, notes, how the last motion ended, and the set-point."""
         sent = np.zeros(1, POSE)[0]
         if self._robot is not None:
             self._robot.sent(sent)

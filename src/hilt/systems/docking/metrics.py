@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.core.counter import Column, Counter, Figures
+from hilt.core.counter import Column, Counter, References
 from hilt.core.missing import Missing
 from hilt.core.verdict import DIVERGED_SPEED
 from hilt.systems.docking import collisions, counting, lead
@@ -163,7 +163,7 @@ def peak_forces(rows: np.ndarray, scenario: Any) -> list[float]:
     return _peaks(counting.counted(rows, scenario, int(rows["collision"].max(initial=0)))[1][0])
 
 
-def _ratios(found: np.ndarray, known: np.ndarray, ideals: Figures, of: str, nothing: str) -> Column:
+def _ratios(found: np.ndarray, known: np.ndarray, ideals: References, of: str, nothing: str) -> Column:
     """Of each collision: found over ideal, as far as there are both."""
     most = found.shape[1]
 
@@ -190,7 +190,7 @@ def _ratio(found: np.ndarray, wanted: np.ndarray, reason: str) -> Column:
     return Column(np.where(still, np.nan, found / np.where(still, 1.0, wanted)), ((still, reason),))
 
 
-def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: Figures, bounds: Figures) -> dict[str, Column]:
+def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: References, bounds: References) -> dict[str, Column]:
     """The metrics of many runs."""
     all_each = collisions.finished(m["collisions"], each)
     each = all_each[:, 1:]
@@ -283,6 +283,6 @@ COUNTER = Counter(
     pack=counting.pack,
     step=counting.count_step,
     feed=counting.feed,
-    figures=(ideal_of, cof_just_after_tick),
+    references=(ideal_of, cof_just_after_tick),
     result=result,
 )

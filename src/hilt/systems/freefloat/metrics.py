@@ -78,6 +78,6 @@ COUNTER = Counter(
     pack=counting.pack,
     step=counting.count_step,
     feed=counting.feed,
-    figures=(),
+    references=(),
     result=result,
 )

@@ -27,7 +27,7 @@ def space_of(result: Result) -> Result | None:
 
 def methods_of(result: Result) -> dict[str, Prediction]:
     """Every method on this scenario; none if they were not run."""
-    found = result.beside.figures["methods"] if result.beside else {}
+    found = result.beside.numbers["methods"] if result.beside else {}
     return {name: Prediction(tuple(runs), result.scenario) for name, runs in found.items()}  # type: ignore[arg-type]
 
 
@@ -35,4 +35,4 @@ def ideal_beside(result: Result) -> Ideal:
     """Speeds and forces in space; none where they have no closed form and were not computed."""
     if closed_form(result.scenario):
         return ideal_of(result.scenario)
-    return Ideal(**result.beside.figures["ideal"]) if result.beside else Ideal([], [], float("nan"))
+    return Ideal(**result.beside.numbers["ideal"]) if result.beside else Ideal([], [], float("nan"))

@@ -64,7 +64,7 @@ def advice(result: Result) -> Iterator[str]:
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
     if result.beside is None or scenario.body_fmu is not None:
         return
-    words, _, _, best = compare_integrators(scenario, result.beside.figures["integrators"])
+    words, _, _, best = compare_integrators(scenario, result.beside.numbers["integrators"])
     chosen = scenario.integrator.kind
     if not best:
         yield "<b>Integrator.</b> The run ended before the body left a wall, so integrators cannot be compared."
@@ -77,7 +77,7 @@ def advice(result: Result) -> Iterator[str]:
 def details(result: Result) -> Iterator[tuple[str, str]]:
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
     if result.beside is not None and scenario.body_fmu is None:
-        words, unit, order, best = compare_integrators(scenario, result.beside.figures["integrators"])
+        words, unit, order, best = compare_integrators(scenario, result.beside.numbers["integrators"])
         rows = [
             (f"<b>{kind}</b>" if kind in best else kind, si(value, unit, 3) if unit else f"{100 * value:+.2f} %")
             for kind, value in order

@@ -14,15 +14,15 @@ def beside(result: Result) -> Beside:
     if scenario.bilateral_mode:
         return Beside({}, {"settling": [list(pair) for pair in variations.settling_times(scenario).items()]})
     runs: dict[str, Result] = {}
-    figures: dict[str, float | None] = {}
+    numbers: dict[str, float | None] = {}
     if with_outage(result):
         others = {name: run for name, run in variations.with_policies(result).items() if run is not result}
-        again, figures["resynchronised_s"] = variations.resynchronised(result)
+        again, numbers["resynchronised_s"] = variations.resynchronised(result)
         runs |= {f"policy {name}": run for name, run in others.items()} | {"resynchronised": again}
     if with_feedback(result):
         on = not scenario.slave.force_feedback
         runs["other feedback"] = variations.with_feedback(result, on)
-    return Beside({name: slim(run, DRAWN) for name, run in runs.items()}, figures)
+    return Beside({name: slim(run, DRAWN) for name, run in runs.items()}, numbers)
 
 
 def with_outage(result: Result) -> bool:
@@ -46,4 +46,4 @@ def policies(result: Result) -> dict[str, Result]:
 
 def settling(result: Result) -> dict[float, float]:
     """By delay; empty if it was not computed."""
-    return {delay: time for delay, time in result.beside.figures["settling"]} if result.beside else {}  # noqa: C416
+    return {delay: time for delay, time in result.beside.numbers["settling"]} if result.beside else {}  # noqa: C416

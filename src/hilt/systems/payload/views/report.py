@@ -88,7 +88,7 @@ def details(result: Result) -> Iterator[tuple[str, str]]:
         return
     if result.beside is not None and policies(result):
         head = ("policy", "net way in the silence", "speed at its end", "largest force from then on", "hands apart at the end")
-        again = result.beside.runs["resynchronised"], result.beside.figures["resynchronised_s"]
+        again = result.beside.runs["resynchronised"], result.beside.numbers["resynchronised_s"]
         yield (
             "Outage policies",
             f"<p>All policies were run on this scenario; way and speed are the payload's. "
@@ -216,7 +216,7 @@ def pictures(result: Result) -> Iterator[Picture]:
         yield link_picture(result, stop)
     if result.beside is not None and policies(result):
         yield policies_picture(policies(result), scenario)
-        yield resync_picture(result.beside.runs["resynchronised"], result.beside.figures["resynchronised_s"])
+        yield resync_picture(result.beside.runs["resynchronised"], result.beside.numbers["resynchronised_s"])
     yield ports_picture(result, stop)
     if result.beside is not None and with_feedback(result):
         yield feedback_picture(result, result.beside.runs["other feedback"])
