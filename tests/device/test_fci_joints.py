@@ -371,7 +371,7 @@ TABLE = {
         ({"joints": {**TABLE["joints"], "posture": [0] * 6}}, "posture has 6 angles, but robots of this driver have 7 joints"),
         ({"joints": {**TABLE["joints"], "acceleration": "12 rad/s^2"}}, "joints.acceleration"),
         ({"joints": {**TABLE["joints"], "jerk": 6000}}, "joints.jerk"),
-        ({"joints": None}, "command is 'joints', but there is no table joints"),
+        ({"joints": None}, "command is 'joints', but the table joints is missing"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_sentence(change, sentence):

@@ -115,7 +115,7 @@ def test_angles_give_the_pose_and_the_posture_never_jumps(arm):
         assert joints.solve(X) == faults.NONE, faults.explain(joints.solve(X))
         step = np.linalg.norm(joints.next - joints.last)
         assert step <= np.linalg.norm(X["p"] - before) / (0.9 * joints.sigma) + 1e-12
-        joints.told(joints.next)
+        joints.record_sent(joints.next)
         joints.pose(joints.last, at)
         assert at["p"] == pytest.approx(X["p"], abs=1e-9)
         assert np.linalg.norm(so3.between(tuple(at["q"]), tuple(X["q"]))) < 1e-9
@@ -144,13 +144,13 @@ def test_what_passes_can_be_stopped_within_the_limits(arm, where, speeds, decele
     joints.speed[:] = qd
     if joints.solve(X) != faults.NONE:
         return
-    joints.told(joints.next)
+    joints.record_sent(joints.next)
     for _ in range(100_000):
         before = joints.speed.copy()
         if not joints.slow_down():
             assert (np.abs(joints.speed) <= joints.settings.acceleration * CYCLE * (1 + 1e-9)).all()
             return
-        joints.told(joints.next)
+        joints.record_sent(joints.next)
         # Rounding of an angle of 6 rad, divided by the cycle twice.
         assert (np.abs(joints.speed - before) / CYCLE <= joints.settings.acceleration + 1e-8).all()
         assert (joints.last >= joints.lower - 1e-12).all()
@@ -204,13 +204,13 @@ def test_a_straight_path_out_of_reach_ends_at_a_singular_posture_and_at_rest(arm
         if code == faults.NONE:
             assert joints.sigma >= 0.04
             before = joints.sigma
-            joints.told(joints.next)
+            joints.record_sent(joints.next)
     assert code == faults.SINGULARITY
     assert joints.fault == (-1, joints.sigma, 0.04)
     assert before - joints.sigma < 0.01, "it is approached, not jumped at"
     steps = 0
     while joints.slow_down():
-        joints.told(joints.next)
+        joints.record_sent(joints.next)
         steps += 1
     assert steps <= 0.1 / 1.0 / CYCLE + 1
     assert (joints.last > joints.lower).all()
@@ -229,12 +229,12 @@ def test_a_stop_before_a_limit_ends_at_the_limit_and_not_before_it():
         joints.pose(q, X)
         code = joints.solve(X)
         if code == faults.NONE:
-            joints.told(joints.next)
+            joints.record_sent(joints.next)
     assert code == faults.JOINT_LIMIT
     assert joints.fault[0] == 5
     assert joints.last[5] == pytest.approx(limit - speed**2 / 2, abs=speed * CYCLE)
     while joints.slow_down():
-        joints.told(joints.next)
+        joints.record_sent(joints.next)
     assert limit - 2.0 * speed * CYCLE < joints.last[5] <= limit
 
 
@@ -254,7 +254,7 @@ class Jointed(SimulatedRig):
         if code := self.joints.solve(self._wanted):
             faults.trip(row[0], code, *self.joints.fault)
             return code
-        self.joints.told(self.joints.next)
+        self.joints.record_sent(self.joints.next)
         self.joints.pose(self.joints.last, self._got)
         self.worst = max(self.worst, float(np.abs(self._got["p"] - self._wanted["p"]).max()))
         self.sigma = min(self.sigma, self.joints.sigma)

@@ -42,9 +42,9 @@ def changed(old, new, count=1):
         (changed('child link="wrist_2"', 'child link="other"'), "does not join 'tool0' to 'base'; choose another base or tip"),
         (changed('parent link="shoulder"', 'parent link="forearm"'), "does not join 'tool0' to 'base'"),
         (changed('child link="wrist_2"', 'child link="wrist_3"'), "has two joints that carry 'wrist_3'; remove one"),
-        (changed('name="elbow" type="revolute"', 'name="elbow" type="floating"'), "'elbow' on the way that is floating"),
-        (changed('name="elbow" type="revolute"', 'name="elbow" type="prismatic"'), "'elbow' on the way that is prismatic"),
-        (changed('name="elbow" type="revolute"', 'name="elbow"'), "'elbow' on the way that is without a type"),
+        (changed('name="elbow" type="revolute"', 'name="elbow" type="floating"'), "'elbow' in the chain that is floating"),
+        (changed('name="elbow" type="revolute"', 'name="elbow" type="prismatic"'), "'elbow' in the chain that is prismatic"),
+        (changed('name="elbow" type="revolute"', 'name="elbow"'), "'elbow' in the chain that is without a type"),
         (changed('name="elbow" type="revolute"', 'name="elbow" type="fixed"'), "has 5 joints from base to tool0; hilt needs 6"),
         (
             changed('<child link="forearm"/>', '<child link="forearm"/><mimic joint="wrist_1"/>'),
@@ -226,5 +226,5 @@ def test_a_posture_has_as_many_angles_as_the_arm_has_joints():
 
 def test_joints_without_an_arm_are_refused(tmp_path):
     head, _, tail = SAID.partition("[robot.joints]")
-    with pytest.raises(InputError, match=r"command is 'joints', but there is no table joints; add \[robot.joints\]"):
+    with pytest.raises(InputError, match=r"command is 'joints', but the table joints is missing; add \[robot.joints\]"):
         rig(tmp_path, head + tail[tail.index("[sensor]") :])

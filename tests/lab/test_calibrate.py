@@ -185,7 +185,7 @@ def test_the_attitude_of_the_sensor_may_stand_in_the_table_of_a_system(system):
     both = rig.model_copy(update={"scenario": {**rig.scenario, "sensor.attitude": [1.0, 0.0, 0.0, 0.0]}})
     assert both.setting("sensor.attitude", None, "freefloat") == turned
     assert both.setting("sensor.attitude", None, "docking") == [1.0, 0.0, 0.0, 0.0]
-    with pytest.raises(InputError, match=r"1.0, 0.0, 0.0, 0.0.* in \[scenario\] and .*say for which system"):
+    with pytest.raises(InputError, match=r"1.0, 0.0, 0.0, 0.0.* in \[scenario\] and .*choose the system"):
         both.setting("sensor.attitude", None)
 
 

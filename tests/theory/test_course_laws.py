@@ -42,7 +42,7 @@ def drive(course, v, w, losses, ticks):
     for k in range(1, ticks + 1):
         codes.append(course.next(pose_at(k * T * v, k * T * w)))
         before = course.last.copy()
-        course.told(course.now.copy())
+        course.record_sent(course.now.copy())
         if k in losses:
             course.lose(before)
         there.append(course.last.copy())
@@ -99,7 +99,7 @@ def test_a_set_point_is_sent_as_it_is_when_nothing_is_to_be_made_up_for():
     pose = pose_at(np.array([1e-5, 2e-5, -3e-6]), np.array([1e-5, 0.0, 0.0]))
     for _ in range(3):
         assert course.next(pose) == faults.NONE
-        course.told(course.now.copy())
+        course.record_sent(course.now.copy())
     moved = pose_at(np.array([2e-5, 3e-5, 1e-6]), np.array([1e-5, 1e-5, 0.0]))
     course.next(moved)
     assert (course.now == moved).all()
@@ -114,10 +114,10 @@ def test_a_jump_is_not_sent(jump, name):
     still = pose_at(np.zeros(3), np.zeros(3))
     for _ in range(3):
         course.next(still)
-        course.told(course.now.copy())
+        course.record_sent(course.now.copy())
     code = course.next(pose_at(np.array([jump, 0.0, 0.0]), np.zeros(3)))
-    assert faults.read_fault({**{key: course.judged[key] for key in GUARD.writes}, "t": 0.0, "tick": 0}).name == name
-    assert code == course.judged["fault"]
+    assert faults.read_fault({**{key: course.checked[key] for key in GUARD.writes}, "t": 0.0, "tick": 0}).name == name
+    assert code == course.checked["fault"]
 
 
 @pytest.mark.parametrize(("speed", "seed"), [(0.06, 1), (-0.09, 2), (0.02, 3)])
@@ -134,7 +134,7 @@ def test_a_driver_that_bounds_its_commands_trips_no_guard(speed, seed):
         assert course.next(goal) == faults.NONE
         v, a = x["v"].copy(), x["a"].copy()
         shape.advance(x, bounds, robot, course.now, sent, keep, cycle)
-        course.told(course.now.copy())
+        course.record_sent(course.now.copy())
         if k in losses:
             robot["p"] += cycle * (v + cycle * a)
             shape.set_out(x, np.append(v + cycle * a, np.zeros(3)), np.append(a, np.zeros(3)), 1)

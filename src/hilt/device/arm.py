@@ -1,4 +1,4 @@
-"""What every emulated robot has: a response to its set-points, limits of its own, and a log of every set-point received.
+"""What every emulated robot has: a response to its set-points, its own limits, and a log of every set-point received.
 
 It also checks hilt: `violations` has a sentence for every set-point that arrived while not `live` or that required more
 acceleration than `acceleration_limit` since the previous one. An answer without motion (hold) is not a set-point; if it
@@ -26,19 +26,19 @@ _STILL = 1e-12  # [m] and [rad]: a set-point that differs by less does not move
 
 @dataclass(frozen=True, kw_only=True)
 class ArmSettings:
-    """The emulated robot. SI; poses are those of the tool in the robot's base."""
+    """Settings of an emulated robot. SI; poses are those of the tool in the robot's base."""
 
     cycle: float = 0.004
     jitter: float = 0.0  # [s], a packet is sent up to this much late
     drift: float = 0.0  # its cycle is really this much longer, relatively
-    makes_up: float = 0.0  # [s] that its clock makes up for after a stall of the host, by shorter cycles; a cycle at least
+    makes_up: float = 0.0  # [s] of a host stall that its clock makes up for by shorter cycles; at least one cycle
     start_p: tuple[float, float, float] = (1.0, 0.0, 1.0)
     start_q: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     dead_time: float = 0.008
     natural_frequency: float = 60.0  # [rad/s]
     damping_ratio: float = 0.9
-    step_limit: float = 0.002  # [m] in a cycle
-    turn_limit: float = 0.01  # [rad] in a cycle
+    step_limit: float = 0.002  # [m] per cycle
+    turn_limit: float = 0.01  # [rad] per cycle
     speed_limit: float = 2.0  # [m/s] of the tool itself
     workspace: tuple[tuple[float, float, float], tuple[float, float, float]] = ((-3.0, -3.0, -3.0), (3.0, 3.0, 3.0))
     acceleration_limit: float = 20.0  # [m/s²], of set-points: promised by hilt
@@ -57,19 +57,19 @@ class SetPoint(NamedTuple):
 
     t: float
     stamp: int  # time stamp or number of its cycle
-    correction: tuple[float, ...]  # p [m], q: as it was sent
-    pose: tuple[float, ...]  # p [m], q: the set-point that it means
+    correction: tuple[float, ...]  # p [m], q: as sent
+    pose: tuple[float, ...]  # p [m], q: the resulting set-point
     live: bool
 
 
 class Arm:
-    """A subclass has the protocol: `serve` runs in the caller's thread, `start` in a new thread."""
+    """An emulated robot; a subclass implements the protocol. `serve` runs in the caller's thread, `start` in a new one."""
 
     STAMP = "cycle"  # what the protocol calls its time stamp
 
     def __init__(self, settings: ArmSettings) -> None:
         self.settings, self.line = settings, Line(settings.seed)
-        self.live = False  # whether set-points are allowed; set by whoever arms hilt
+        self.live = False  # whether set-points are allowed; set by the code that arms hilt
         self.disconnect = False  # the cable is unplugged: nothing is sent or received
         self._pushed, self._aside = NO_PUSH, Aside()
         self.diary: list[SetPoint] = []
@@ -101,7 +101,7 @@ class Arm:
 
     @property
     def stamp(self) -> int:
-        """Of the present cycle."""
+        """Time stamp or number of the present cycle."""
         return self.cycles
 
     @property
@@ -119,7 +119,7 @@ class Arm:
         return self.address[1]
 
     def serve(self) -> None:
-        """Cycle until `stop`."""
+        """Run its cycles until `stop`."""
         raise NotImplementedError
 
     def start(self) -> Self:
@@ -143,18 +143,18 @@ class Arm:
         self.stop()
 
     def restart(self) -> None:
-        """The operator restarts the program, from the robot's present pose."""
+        """Restart the program, as the operator would, from the robot's present pose."""
         self._begin()
 
     @property
     def push(self) -> Push:
-        """Push the robot aside by a displacement, over a duration."""
+        """The push in effect; setting it pushes the robot aside by a displacement, over a duration."""
         return self._pushed
 
     @push.setter
-    def push(self, asked: Push) -> None:
-        self._pushed = asked
-        self._aside.push(asked)
+    def push(self, push: Push) -> None:
+        self._pushed = push
+        self._aside.push(push)
 
     def true_pose(self) -> Any:
         """True pose of the tool at this moment, in the robot's base."""
@@ -170,30 +170,30 @@ class Arm:
         return twist
 
     def _on_time(self, due: float) -> float:
-        """When its cycle begins: what a stall of the host is longer than its clock makes up for, that clock loses."""
+        """Return when its cycle begins. After a host stall, its clock loses the time that it cannot make up for."""
         kept = max(due, clock.now() - max(self.settings.cycle, self.settings.makes_up))
         self.clock_lost += kept - due
         return kept
 
     def _answered_by(self, due: float) -> float:
-        """Until when it waits for an answer: its next cycle, or half a cycle after a packet that the host sent late."""
+        """Return until when it waits for an answer: its next cycle, or half a cycle after a packet that was sent late."""
         return max(due, clock.now() + 0.5 * self.settings.cycle)
 
     def _check_speed(self, v: Any) -> None:
-        """The robot's own limit."""
+        """Stop at the robot's own speed limit."""
         if float(np.linalg.norm(v)) > self.settings.speed_limit:
             self._halt(f"tool speed {np.linalg.norm(v):.3g} m/s is above {self.settings.speed_limit:g} m/s")
 
     def _follow(self, correction: Any, due: float, cycles: int, allowed: int = 1, spread: int = 1) -> None:
-        """Check the set-point in `_next`, `cycles` after the previous one, log it, and execute it from `due` on.
+        """Check the set-point in `_next`, `cycles` after the previous one, log it, and execute it, starting at `due`.
 
-        `allowed` cycles may be made up for in one step; `spread` is the number of cycles that the motion stands for.
+        `allowed` cycles may be made up for in one step; `spread` is the number of cycles that the motion covers.
         """
         settings = self.settings
         step = frames.distance(self._set, self._next)
         frames.twist_between(self._set, self._next, 1.0, self._turn)
         turn = float(np.linalg.norm(self._turn["w"]))
-        self._judge(step, turn, cycles, spread)
+        self._check_acceleration(step, turn, cycles, spread)
         pose = tuple(float(part) for part in (*self._next["p"], *self._next["q"]))
         low, high = settings.workspace
         most = allowed * (1.0 + 1e-9)
@@ -208,7 +208,7 @@ class Arm:
         self.diary.append(SetPoint(clock.now(), self.stamp, moved, pose, self.live))
         self._last_stamp = self.stamp
 
-    def _judge(self, step: float, turn: float, cycles: int, spread: int) -> None:
+    def _check_acceleration(self, step: float, turn: float, cycles: int, spread: int) -> None:
         settings = self.settings
         velocity = (self._next["p"] - self._set["p"]) / (settings.cycle * spread)
         acceleration = float(np.linalg.norm(velocity - self._velocity)) / (settings.cycle * cycles)
@@ -222,7 +222,7 @@ class Arm:
             self.violations.append(f"set-point at {self.STAMP} {self.stamp} needs {acceleration:.3g} m/s²")
 
     def _miss(self) -> None:
-        """A cycle without an answer; a program waits for its first one."""
+        """Count a cycle without an answer; a program waits for its first one."""
         if not self._last_stamp:
             return
         self.late += 1

@@ -3,10 +3,10 @@
 The robot's set-point differs from the loop's by the remaining distance to the start of the scenario, and by every step that
 came too late for its cycle. This offset is worked off gently, never in one step. A robot whose set-point has stood still, at
 the start or because an answer was lost, is brought back to speed within the limits; what it falls behind in the meantime is
-worked off in the same manner.
+worked off the same way.
 
-The guard of the tick has checked the loop's set-point. What is really sent is checked by the same guard once more, against the
-robot's own set-points, starting from rest.
+The tick's guard has checked the loop's set-point. The same guard checks once more what is really sent, against the robot's own
+set-points, starting from rest.
 """
 
 import math
@@ -25,22 +25,22 @@ from hilt.maths import so3, vec
 
 BLEND = 0.3  # s in which most of the offset is worked off
 SHARE = 0.99  # of a limit that the correction may use, so that rounding does not exceed it
-TINY = 1e-7  # m, rad: not worth correcting; in one cycle of 4 ms it is 6 mm/s²
+TINY = 1e-7  # m, rad: too small to correct; in one cycle of 4 ms it is 6 mm/s²
 TURN_TOLERANCE = 1e-3  # rad, for a robot at its start pose
 _COURSE = record(v=3, w=3, away=3, turned=3, resumes="i8", waits="i8", guard=GUARD.state)
-_JUDGED = row_type((*GUARD.reads, *GUARD.writes))
+_CHECKED = row_type((*GUARD.reads, *GUARD.writes))
 
 
 @jit
-def _within(way, before, dt, speed, acceleration):
-    """The step of one cycle, shortened so that neither its speed nor its acceleration exceeds a limit."""
-    wanted = vec.scale(1.0 / dt, way)
+def _within(displacement, before, dt, speed, acceleration):
+    """Return the step of one cycle, shortened so that neither its speed nor its acceleration exceeds a limit."""
+    wanted = vec.scale(1.0 / dt, displacement)
     change = vec.sub(wanted, before)
     most = acceleration * dt
     size = math.sqrt(vec.dot(change, change))
     fast = math.sqrt(vec.dot(wanted, wanted))
     if size <= most and fast <= speed:
-        return way
+        return displacement
     if size > most:
         wanted = vec.add(before, vec.scale(most / size, change))
         fast = math.sqrt(vec.dot(wanted, wanted))
@@ -49,7 +49,7 @@ def _within(way, before, dt, speed, acceleration):
 
 @jit
 def _left(left, keep):
-    """The offset that remains after the next cycle."""
+    """Return the offset that remains after the next cycle."""
     return vec.scale(keep, left) if vec.dot(left, left) > TINY * TINY else (0.0, 0.0, 0.0)
 
 
@@ -60,24 +60,24 @@ def advance(x, limits, last, now, keep, dt):
     if x.resumes == 0 and vec.dot(away, away) + vec.dot(turned, turned) == 0.0:
         return
     p, q, last_q = vec.load(now.p), so3.load(now.q), so3.load(last.q)
-    way = vec.sub(vec.add(p, away), vec.load(last.p))
+    displacement = vec.sub(vec.add(p, away), vec.load(last.p))
     share = 0.0 if x.waits else 1.0
     most = share * min(SHARE * limits.acceleration, 0.5 * limits.jerk * dt)
-    step = _within(way, vec.load(x.v), dt, SHARE * limits.speed, most)
+    step = _within(displacement, vec.load(x.v), dt, SHARE * limits.speed, most)
     turn = so3.between(last_q, so3.multiply(so3.exp(turned), q))
     spin = _within(turn, vec.load(x.w), dt, SHARE * limits.angular_speed, share * SHARE * limits.angular_acceleration)
-    x.resumes, x.waits = 1 if step != way or spin != turn else 0, 0
-    told, told_q = vec.add(vec.load(last.p), step), so3.normalise(so3.multiply(so3.exp(spin), last_q))
-    vec.store(x.away, _left(vec.sub(told, p), keep))
-    vec.store(x.turned, _left(so3.between(q, told_q), keep))
-    vec.store(now.p, told)
-    so3.store(now.q, told_q)
+    x.resumes, x.waits = 1 if step != displacement or spin != turn else 0, 0
+    next_p, next_q = vec.add(vec.load(last.p), step), so3.normalise(so3.multiply(so3.exp(spin), last_q))
+    vec.store(x.away, _left(vec.sub(next_p, p), keep))
+    vec.store(x.turned, _left(so3.between(q, next_q), keep))
+    vec.store(now.p, next_p)
+    so3.store(now.q, next_q)
 
 
 @jit
-def follow(x, last, heard, dt):
-    """The set-point that was really sent becomes the last one, with its speed."""
-    p, q = vec.load(heard.p), so3.load(heard.q)
+def follow(x, last, sent, dt):
+    """Make the set-point that was really sent the last one, and store its speed."""
+    p, q = vec.load(sent.p), so3.load(sent.q)
     vec.store(x.v, vec.scale(1.0 / dt, vec.sub(p, vec.load(last.p))))
     vec.store(x.w, vec.scale(1.0 / dt, so3.between(so3.load(last.q), q)))
     vec.store(last.p, p)
@@ -85,13 +85,13 @@ def follow(x, last, heard, dt):
 
 
 @jit
-def judge(judged, x, limits, now, dt):
-    """The guard on what is sent; force and energy are checked in the tick."""
-    vec.store(judged.X_WB_cmd.p, vec.load(now.p))
-    so3.store(judged.X_WB_cmd.q, so3.load(now.q))
-    judged.fault, judged.fault_axis = 0, -1
-    guard_step(judged, x, limits, dt)
-    return judged.fault
+def check(checked, x, limits, now, dt):
+    """Run the guard on what is sent; returns its fault code. Force and energy are checked in the tick."""
+    vec.store(checked.X_WB_cmd.p, vec.load(now.p))
+    so3.store(checked.X_WB_cmd.q, so3.load(now.q))
+    checked.fault, checked.fault_axis = 0, -1
+    guard_step(checked, x, limits, dt)
+    return checked.fault
 
 
 class Course:
@@ -100,13 +100,13 @@ class Course:
     def __init__(self, cycle: float) -> None:
         self.cycle, self._keep = cycle, math.exp(-cycle / BLEND)
         self.last, self.now = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
-        self.judged = np.zeros(1, _JUDGED)[0]  # includes the fault, if there is one
+        self.checked = np.zeros(1, _CHECKED)[0]  # includes the fault, if there is one
         self._x = np.zeros(1, _COURSE)[0]
         self.limits = np.zeros(1, GUARD.params)[0]
         self.last["q"] = self.now["q"] = (1.0, 0.0, 0.0, 0.0)
         self.start(self.last)
         self.next(self.now)  # compile now: the first packet must be answered in time
-        self.told(self.now)
+        self.record_sent(self.now)
         self.lose(self.last)
 
     def start(self, planned: Any) -> None:
@@ -122,27 +122,27 @@ class Course:
         guard.start(self._x["guard"], tuple(self.last["p"]), tuple(self.last["q"]), zero, zero, 0)
 
     def resume(self) -> None:
-        """What comes next may be further away than a step: it is approached within the limits, as after a stand."""
+        """Approach the next set-point within the limits, as after standing still: it may be more than one step away."""
         self._x["resumes"] = 1
 
-    def lose(self, heard: Any, waits: bool = False) -> None:
-        """The robot has not moved to `last` but stayed at `heard`; it `waits` if it moves there only now, and the next
+    def lose(self, stayed: Any, waits: bool = False) -> None:
+        """Record that the robot did not move to `last` but stayed at `stayed`. If it moves there only now (`waits`), the next
         set-point stays there, too: a robot that is in time again might take both at once."""
-        self._x["away"] += heard["p"] - self.last["p"]
-        self._x["turned"] += so3.between(tuple(self.last["q"]), tuple(heard["q"]))
-        self.last["p"], self.last["q"] = heard["p"], heard["q"]
+        self._x["away"] += stayed["p"] - self.last["p"]
+        self._x["turned"] += so3.between(tuple(self.last["q"]), tuple(stayed["q"]))
+        self.last["p"], self.last["q"] = stayed["p"], stayed["q"]
         self.stand_still()
         self._x["waits"] = waits
 
     def next(self, pose: Any) -> int:
-        """Write what to send for the loop's set-point into `now`; returns the guard's code."""
+        """Write the set-point to send for the loop's into `now`; returns the guard's code."""
         self.now["p"], self.now["q"] = pose["p"], pose["q"]
         advance(self._x, self.limits, self.last, self.now, self._keep, self.cycle)
-        return int(judge(self.judged, self._x["guard"], self.limits, self.now, self.cycle))
+        return int(check(self.checked, self._x["guard"], self.limits, self.now, self.cycle))
 
-    def told(self, heard: Any) -> None:
+    def record_sent(self, sent: Any) -> None:
         """Record what was really sent, rounded as in the packet, and its speed."""
-        follow(self._x, self.last, heard, self.cycle)
+        follow(self._x, self.last, sent, self.cycle)
 
     @property
     def moving(self) -> bool:
@@ -177,20 +177,20 @@ def check_near(here: Any, there: Any, allowed: float, name: str, advice: str) ->
 
 
 def check_first(bench: Bench, feel: Callable[[np.ndarray], None]) -> None:
-    """Refuse a scenario whose first set-point exceeds a limit for a robot at rest: that is known beforehand. `feel` writes the
-    present wrench into a row: a sensor that carries a tool does not read zero."""
+    """Refuse a scenario whose first set-point exceeds a limit for a robot at rest. `feel` writes the present wrench into a row:
+    a sensor that carries a tool does not read zero."""
     row, x, w = bench.row.copy(), bench.x.copy(), bench.w.copy()
     start = row[0]["X_WB_cmd"].copy()
     row["X_WB_meas"][0] = start
     feel(row)
     bench.code.observe(row, w, bench.p)
     bench.code.tick(row, x, bench.p)
-    judged, state, limits = np.zeros(1, _JUDGED)[0], np.zeros(1, GUARD.state)[0], bench.p[0]["guard"]
+    checked, state, limits = np.zeros(1, _CHECKED)[0], np.zeros(1, GUARD.state)[0], bench.p[0]["guard"]
     zero = (0.0, 0.0, 0.0)
     guard.start(state, tuple(start["p"]), tuple(start["q"]), zero, zero, 0)
-    judge(judged, state, limits, row[0]["X_WB_cmd"], float(bench.p[0]["dt"]))
-    if judged["fault"] != faults.NONE:
-        fault = faults.read_fault({name: judged[name] for name in GUARD.writes} | {"t": 0.0, "tick": 0})
+    check(checked, state, limits, row[0]["X_WB_cmd"], float(bench.p[0]["dt"]))
+    if checked["fault"] != faults.NONE:
+        fault = faults.read_fault({name: checked[name] for name in GUARD.writes} | {"t": 0.0, "tick": 0})
         assert fault is not None
         what = fault.sentence.partition(": ")[2].partition(";")[0]
         raise InputError(

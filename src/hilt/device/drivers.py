@@ -1,4 +1,4 @@
-"""The drivers that come with hilt, as sections of a rig file, and how a pair of devices is opened."""
+"""The drivers that come with hilt, as sections of a rig file, and how a robot and a sensor are opened together."""
 
 import socket
 from typing import Any, ClassVar, Literal
@@ -25,9 +25,9 @@ from hilt.host.shared import PAGE, Segment
 
 
 def connect(robot: Any, sensor: Any) -> tuple[RobotDriver, SensorDriver]:
-    """Both devices, or neither and an InputError. The robot's port comes first, since only one run can have it: a second run on
-    a rig is refused before it contacts the sensor, which may serve only its last client. The robot is connected last, since it
-    needs answers from then on; a sensor that is part of the robot (`within`) reads the robot's own packets."""
+    """Open both devices, or neither and raise an InputError. The robot's port comes first, since only one run can have it: a
+    second run on a rig is refused before it contacts the sensor, which may serve only its last client. The robot is connected
+    last, since it needs answers from then on; a sensor that is part of the robot (`within`) reads the robot's own packets."""
     reserved = [robot.reserve()] if hasattr(robot, "reserve") else []
     met: SensorDriver | None = None
     try:
@@ -48,7 +48,7 @@ def connect(robot: Any, sensor: Any) -> tuple[RobotDriver, SensorDriver]:
 class RsiRig(RsiSettings):
     """[robot] of a rig file: a KUKA controller with RSI."""
 
-    FASTEST: ClassVar[float] = min(CYCLES)  # [s], of its cycles
+    FASTEST: ClassVar[float] = min(CYCLES)  # [s], shortest cycle
     driver: Literal["rsi"]
     address: str = Field(default="0.0.0.0", description="address of this machine to which the robot sends")
     port: int = Field(default=59152, ge=1, le=65535)
@@ -59,11 +59,11 @@ class RsiRig(RsiSettings):
     @classmethod
     def _possible(cls, cycle: float) -> float:
         if cycle not in CYCLES:
-            raise ValueError("RSI sends every 4 ms or 12 ms; choose the one that the program uses")
+            raise ValueError("RSI sends every 4 ms or 12 ms; choose the one of the RSI program")
         return cycle
 
     def reserve(self) -> RsiRobot:
-        """A robot whose port is open but which is not answered yet."""
+        """Return a robot whose port is open but which is not answered yet."""
         robot = RsiRobot(self)
         robot.listen(self.address, self.port)
         return robot
@@ -109,7 +109,7 @@ class NetFTRig(NetFTSettings):
 
 
 def _exclusive(what: str, address: str, port: int, kind: str) -> Segment:
-    """What only one run of this host may have, by its address."""
+    """Lock a device, by its address, so that only one run of this host can use it."""
     try:
         number = socket.gethostbyname(address)
     except (OSError, UnicodeError):
@@ -124,7 +124,7 @@ def _exclusive(what: str, address: str, port: int, kind: str) -> Segment:
 
 
 class _LockedRtde(RtdeRobot):
-    """Exclusive while it is open: whoever sends a script ends the one that runs."""
+    """Exclusive while it is open: a second script would end the one that is running."""
 
     def __init__(self, settings: RtdeSettings, lock: Segment) -> None:
         super().__init__(settings)
@@ -136,7 +136,7 @@ class _LockedRtde(RtdeRobot):
 
 
 class RtdeRig(RtdeSettings):
-    """[robot] of a rig file: a robot of Universal Robots."""
+    """[robot] of a rig file: a robot from Universal Robots."""
 
     FASTEST: ClassVar[float] = min(UR_CYCLES)
     driver: Literal["rtde"]
@@ -150,11 +150,11 @@ class RtdeRig(RtdeSettings):
     @classmethod
     def _possible(cls, cycle: float) -> float:
         if cycle not in UR_CYCLES:
-            raise ValueError("e-Series send every 2 ms, CB3 every 8 ms; choose the one of your robot")
+            raise ValueError("e-Series robots send every 2 ms, CB3 every 8 ms; choose the one of your robot")
         return cycle
 
     def reserve(self) -> RtdeRobot:
-        """A robot that is not contacted yet, and that no other run of this host can have."""
+        """Return a robot that is not contacted yet, and that no other run of this host can use."""
         return _LockedRtde(self, _exclusive("the robot", self.address, self.port, "robot"))
 
     def connect(self, reserved: RtdeRobot | None = None) -> RobotDriver:
@@ -164,7 +164,7 @@ class RtdeRig(RtdeSettings):
 
 
 class RtdeForceRig(RtdeForceSettings):
-    """[sensor] of a rig file: the force sensing of a robot of Universal Robots."""
+    """[sensor] of a rig file: the force sensing of a robot from Universal Robots."""
 
     driver: Literal["rtde"]
     address: str = Field(description="address of the robot")
@@ -204,11 +204,11 @@ class FciRig(FciSettings):
     @classmethod
     def _possible(cls, cycle: float) -> float:
         if cycle != FRANKA_CYCLE:
-            raise ValueError("a Franka robot sends every 1 ms; set it so, or leave it out")
+            raise ValueError("a Franka robot sends every 1 ms; set 1 ms, or leave it out")
         return cycle
 
     def reserve(self) -> FciRobot:
-        """A robot that is not contacted yet, and that no other run of this host can have."""
+        """Return a robot that is not contacted yet, and that no other run of this host can use."""
         return _LockedFci(self, _exclusive("the robot", self.address, self.port, "robot"))
 
     def connect(self, reserved: FciRobot | None = None) -> RobotDriver:
@@ -230,7 +230,7 @@ class FciForceRig(FciForceSettings):
     def within(self, robot: RobotDriver) -> SensorDriver:
         if not isinstance(robot, FciRobot):
             raise InputError(
-                "sensor.driver is 'fci', the wrench that a Franka robot estimates, but the robot is another one; "
+                "sensor.driver is 'fci', the wrench that a Franka robot estimates, but the robot has another driver; "
                 "set robot.driver = 'fci', or choose another sensor"
             )
         return FciForce(self, robot)

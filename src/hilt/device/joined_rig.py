@@ -1,10 +1,10 @@
-"""Two robots whose tools hold on to each other, each with a command and a force sensor of its own.
+"""Two robots whose tools hold on to each other, each with its own command and force sensor.
 
-Nothing is divided: the clock is sent the pose of the mock-up, the other robot that of the hand which holds it. The loop gets
-both measured motions and both wrenches; what acts between the tools is real, and only the sensors know it.
+The command is not divided: the clock is sent the pose of the mock-up, the other robot that of the hand which holds it. The loop
+gets both measured motions and both wrenches; the forces between the tools are real, and only the sensors measure them.
 
-They drive home on one path: at each share of its way the clock takes the other robot along to the same share of its own, so
-that what holds on to both is not strained.
+They drive home on one path: when the clock has covered a share of its path, the other robot is sent to the same share of its
+own, so that the grip between them is not strained.
 """
 
 from typing import Any
@@ -26,12 +26,12 @@ from hilt.device.two_sensors import TwoSensors
 from hilt.loop import Overseer
 from hilt.maths import spatial
 
-SETTLE = 0.2  # [s] at the end of the way home, in which the other robot arrives
+SETTLE = 0.2  # [s] at the end of the path home, in which the other robot arrives
 
 
 @jit
 def brought_forward(seen, age, out):
-    """A pose measured `age` before."""
+    """Write the present pose, from one measured `age` seconds ago and its twist."""
     spatial.store(out, advanced(seen.X, seen.V, age))
 
 
@@ -78,7 +78,7 @@ class JoinedRig(PairedRig):
         row[self._felt_by_other][0] = self._sensor.second
 
     def _divide(self, row: np.ndarray) -> Any:
-        if self._alone:  # on the way home; a clock that stood and goes back by a step does not take the other one back
+        if self._alone:  # on the way home; if the clock goes back by a step after standing still, the other one does not
             self._reached = max(self._reached, float(self._progress[0]))
             wanted = path.pose_at(self._taken_along, self._reached)
         else:
@@ -87,15 +87,15 @@ class JoinedRig(PairedRig):
         return row["X_WB_cmd"][0]
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
-        """Both at once, each straight to its start, side by side."""
+        """Drive both home at once, each straight to its start, side by side."""
         self._begin(bench.row)
         ends, begin, limits = (self._own.copy(), self._others.copy()), self._partner.place(), self._limits_home()
         speed = min(speed, self.file.limits.speed)
 
         def plan(has: Any) -> Path:
-            ways = [(has, ends[0]), (begin, ends[1])]
-            count = max(len(path.straight(*way, self.cycle, self.file.limits, speed)) for way in ways)
-            own, other = (path.straight(*way, self.cycle, self.file.limits, speed, count) for way in ways)
+            lines = [(has, ends[0]), (begin, ends[1])]
+            count = max(len(path.straight(*line, self.cycle, self.file.limits, speed)) for line in lines)
+            own, other = (path.straight(*line, self.cycle, self.file.limits, speed, count) for line in lines)
             still = round(SETTLE / self.cycle)
             self._taken_along = np.concatenate([np.array([begin], POSE), other, other[-1:].repeat(still)])
             self._progress, self._reached = np.zeros(1), 0.0

@@ -1,7 +1,7 @@
 """A line with faults on demand: packets of an emulator pass through it and may be lost, duplicated, corrupted or delayed.
 
-Each fault has a probability per packet (`line.drop = 0.01`), and `line.next("drop", 3)` affects the next three packets for
-certain. The line has its own random numbers: two lines with the same seed do the same to the same packets.
+Each fault has a probability per packet (`line.drop = 0.01`), and `line.next("drop", 3)` always hits the next three
+packets. The line has its own random numbers: two lines with the same seed do the same to the same packets.
 """
 
 import random
@@ -14,7 +14,7 @@ Deliver = Callable[[bytes], object]
 
 
 class Line:
-    """Packets enter by `send` and leave by the caller's `deliver`, at once or when `release` finds them due."""
+    """A line of packets: they enter by `send` and leave by the caller's `deliver`, at once or when `release` finds them due."""
 
     def __init__(self, seed: int = 1) -> None:
         self.drop = self.duplicate = self.reorder = self.corrupt = self.delay = self.truncate = 0.0  # probabilities
@@ -26,7 +26,7 @@ class Line:
         self._held: list[tuple[float, bytes, Deliver]] = []
 
     def next(self, fault: str, count: int = 1) -> None:
-        """The next `count` packets have this fault."""
+        """Apply this fault to the next `count` packets."""
         self._due[fault] += count
 
     def clear(self) -> None:

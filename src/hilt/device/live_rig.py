@@ -46,7 +46,7 @@ def check_home(fault: Fault | None) -> None:
 
 
 class LabRig:
-    """Real drivers; `open` connects them, `close` disconnects them."""
+    """A rig with real drivers; `open` connects them, `close` disconnects them."""
 
     def __init__(self, file: RigFile) -> None:
         self.file, self.state = file, OFF
@@ -60,7 +60,7 @@ class LabRig:
         self._robot: RobotDriver | None = None
         self._joints: JointSpace | None = None  # of a robot that takes joint angles
         self._sensor: SensorDriver | None = None
-        self._read_until: Callable[[Any, float], int] | None = None  # of a sensor that knows when its samples came
+        self._read_until: Callable[[Any, float], int] | None = None  # of a sensor that knows when its samples arrived
         self._here, self._sent = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
         self._twist, self._wrench = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
         self.reply, self._came = Reply(faults.NONE, 0), 0.0  # the robot's last packet, and its arrival time
@@ -121,7 +121,7 @@ class LabRig:
                 self.trouble = code
 
     def _take_over(self, check: Callable[[], None]) -> None:
-        """Hand the packets to the caller, if the check allows it: since nobody else answers now, its finding stays valid."""
+        """Let the caller answer the packets, if the check passes; it is repeated once no other thread can move the robot."""
         check()
         self._let_go()
         try:
@@ -148,14 +148,14 @@ class LabRig:
 
     @property
     def wrench_age(self) -> float:
-        """Age of the wrench in use at the robot's last cycle [s]; negative if it is newer, from a sensor that cannot be asked
-        for older ones. NaN if its driver does not know, or the packet came so late that its cycle is not certain."""
+        """Age of the wrench in use at the robot's last cycle [s]; negative if it is newer, from a sensor that cannot return
+        older ones. NaN if its driver does not know, or if the packet came too late to tell which cycle it belongs to."""
         now = clock.now()
         arrived = now - getattr(self._sensor, "age", math.nan)
         return self._came - self._late - arrived if self._late < 0.5 * self.cycle else math.nan
 
     @property
-    def told(self) -> Any:
+    def set_point(self) -> Any:
         """The robot's present set-point."""
         return self._course.last
 
@@ -173,7 +173,7 @@ class LabRig:
         check_first(bench, self._feel)
 
     def _check_place(self) -> Any:
-        """The robot's set-point. The rig must be READY and the robot at its set-point, or a path would start from elsewhere."""
+        """Return the robot's set-point; refuse a rig that is not READY, or a robot that is not at its set-point."""
         assert self._robot is not None
         if self.state != READY:
             raise InputError(f"the rig is {STATES[self.state]}; only a READY rig can be moved; reset it first")
@@ -184,12 +184,12 @@ class LabRig:
         return has
 
     def arm(self, bench: Bench) -> None:
-        """From here on set-points are sent."""
+        """Go live: from now on set-points are sent."""
         self._take_over(lambda: self.check_start(bench))
         self._go_live(bench, boxed=True, in_time=True)
 
     def _go_live(self, bench: Bench, boxed: bool, in_time: bool) -> None:
-        """A course that begins at the start of the bench, for a robot at rest; it shares the limits, so live changes apply."""
+        """Start a course at the start of the bench, from rest; it shares the bench's limits, so live changes apply."""
         assert self._robot is not None
         self._bench, self._in_time = bench, in_time
         self._robot.sent(self._course.last)
@@ -221,24 +221,24 @@ class LabRig:
 
     def _sense(self) -> int:
         """Read the wrench that belongs to the measured pose. The pose is that of the robot's cycle, and its packet may come
-        late: a wrench that is newer than the pose shows a damping that is not there."""
+        late: a wrench newer than the pose would look like damping."""
         assert self._sensor is not None
         if self._read_until is None:
             return self._sensor.read(self._wrench)
         return self._read_until(self._wrench, self._came - self._late % self.cycle)
 
     def _see(self, row: np.ndarray) -> None:
-        """The measured motion of the mock-up."""
+        """Write the measured motion of the mock-up into the row."""
         row["X_WB_meas"][0], row["V_WB_meas"][0] = self._here, self._twist
 
     def _feel(self, row: np.ndarray) -> None:
-        """The measured wrench."""
+        """Write the measured wrench into the row."""
         row["F_So_S"][0] = self._wrench
 
     def _wait(self) -> int:
-        """Read the robot's next packet into `place`. Its set-point has stood still since the last one if its reply says so, or
-        if the loop is a whole cycle late, since its answer was then too late; not that of a robot that coasts until its driver,
-        which knows what was heard, has caught up."""
+        """Read the robot's next packet into `place`; 0 or a fault code. Its set-point has stood still since the last packet if
+        the reply says so, or if the loop is a whole cycle late, since its answer was then too late. A robot that coasts has not
+        stood still: its driver knows which answers arrived, and catches up."""
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
@@ -256,7 +256,7 @@ class LabRig:
         return self.reply.code
 
     def _watch_gaps(self, row: np.ndarray) -> None:
-        """Time passes in the lab even without packets: with too many missing, the run no longer represents the scenario."""
+        """Stop if too many packets are missing: time passes in the lab without them, and the run leaves the scenario."""
         now, missed = clock.now(), self.clock.missed
         if now - self._second > 1.0:
             self._second, self._missed = now, missed
@@ -273,15 +273,15 @@ class LabRig:
         if self._robot is None or self.state != LIVE:
             return faults.DEVICE
         if code := self._course.next(self._wanted(row)):
-            judged = self._course.judged
-            faults.trip(row[0], code, judged["fault_axis"], judged["fault_value"], judged["fault_limit"])
+            checked = self._course.checked
+            faults.trip(row[0], code, checked["fault_axis"], checked["fault_value"], checked["fault_limit"])
             return code
         if (code := self._send()) in faults.OF_JOINTS and self._joints is not None:
             faults.trip(row[0], code, *self._joints.fault)
         return code
 
     def _wanted(self, row: np.ndarray) -> Any:
-        """Where the row's command wants the robot."""
+        """Return the pose that the row commands."""
         return row["X_WB_cmd"][0]
 
     def _send(self) -> int:
@@ -291,9 +291,9 @@ class LabRig:
         if code in faults.OF_JOINTS:
             return code  # nothing was sent: the stop answers the packet
         self._robot.sent(self._sent)
-        # A driver with bounds of its own follows the course as fast as they allow: the course itself goes on.
+        # A driver with its own bounds follows the course as fast as they allow; the course itself goes on.
         follows = code == faults.NONE and getattr(self._robot, "bounded", False)
-        self._course.told(self._course.now if follows else self._sent)
+        self._course.record_sent(self._course.now if follows else self._sent)
         return code
 
     def stop(self) -> None:
@@ -315,7 +315,7 @@ class LabRig:
             self._course.slowed()
 
     def _brake_joints(self, joints: JointSpace) -> None:
-        """The same for a robot that takes joint angles: all of them slow down together, whatever the tool does meanwhile."""
+        """The same for a robot that takes joint angles: all joints slow down together, wherever that takes the tool."""
         robot = cast(JointedDriver, self._robot)
         if not joints.slow_down():
             joints.stand_still()
@@ -323,7 +323,7 @@ class LabRig:
             robot.stop()
         elif robot.send_joints() == faults.NONE:
             robot.sent(self._sent)
-            self._course.told(self._sent)
+            self._course.record_sent(self._sent)
 
     def rest(self) -> None:
         """Keep answering until the robot is at rest."""
@@ -336,7 +336,7 @@ class LabRig:
 
     @property
     def _moves(self) -> bool:
-        """Whether the stop still goes on."""
+        """Whether the robot is still slowing down."""
         return self._course.moving
 
     def follow(
@@ -346,7 +346,7 @@ class LabRig:
         watch: Callable[[int], None] | None = None,
         overseer: Overseer | None = None,
     ) -> Fault | None:
-        """From READY along a path, in the loop, and READY again; the fault that ended it, or None."""
+        """Follow a path in the loop, from READY back to READY; returns the fault that ended it, or None."""
         bench = self._arm_path(plan)
         try:
             fault = loop.run(bench, self, self.clock, sink or NoSink(), watch, overseer)
@@ -358,7 +358,7 @@ class LabRig:
         return fault
 
     def _arm_path(self, plan: Plan) -> Bench:
-        """Plan again once nobody else answers: the robot's program may have been restarted in the meantime."""
+        """Plan the path, and plan it again once no other thread answers: the robot's program may have been restarted."""
         found: list[tuple[Path, Any]] = []
 
         def check() -> None:
@@ -372,7 +372,7 @@ class LabRig:
         return bench
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
-        """From READY to the start of the bench, straight and gently."""
+        """Drive from READY to the start of the bench, straight and gently."""
         limits, end, packed = self.file.limits, bench.row[0]["X_WB_cmd"], self._limits_home()
         speed = min(speed, limits.speed)
         fault = self.follow(

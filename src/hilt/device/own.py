@@ -2,7 +2,7 @@
 
 So a rig file alone cannot choose the code. The module is beside the rig file, or the user names it on the command line:
 
-    --driver FILE.py          a file; `driver = "FILE:Class"` in the rig file then means it
+    --driver FILE.py          a file; `driver = "FILE:Class"` in the rig file then refers to it
     --driver module:Class     a class of an installed package
 
 Wherever it is, nobody else may have write access to it, to its folder, or to a folder above. Being in the working folder is
@@ -41,17 +41,17 @@ def allow(*given: str) -> None:
 
 
 def allowed() -> list[str]:
-    """The same, for a child process."""
+    """Return what `allow` registered, for a child process."""
     return [*map(str, _files.values()), *_classes]
 
 
 def driver(group: str, name: str, beside: Path | None = None) -> Any:
-    """The rig file's section of a robot or a sensor: by its name, or as the user's `module:Class`."""
+    """Return the rig file's section of a robot or a sensor, by its name or as the user's `module:Class`."""
     return find(name, beside) if ":" in name else registry.load(group, name)
 
 
 def find(name: str, beside: Path | None) -> Any:
-    """The class that `module:Class` names, for a rig file in the folder `beside`."""
+    """Return the class that `module:Class` names, for a rig file in the folder `beside`."""
     module, _, attribute = name.partition(":")
     parts = module.split(".")
     if not all(part.isidentifier() for part in (*parts, attribute)):

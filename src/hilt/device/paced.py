@@ -14,7 +14,7 @@ from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
 
 
 class PacedRig:
-    """The system's simulated plant, once per period of wall time. It stops at once: there is no hardware to protect."""
+    """The system's simulated plant, stepped once per period of wall time. It stops at once: there is no hardware to protect."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -26,7 +26,7 @@ class PacedRig:
         self.state = READY
 
     def bias(self) -> None:
-        """The simulated sensor's bias is the scenario's."""
+        """Does nothing: the simulated sensor's bias is the scenario's."""
 
     def check_start(self, bench: Bench) -> None:
         if self.state != READY:
@@ -48,14 +48,14 @@ class PacedRig:
             self.state = STOPPED
 
     def rest(self) -> None:
-        """It is already at rest."""
+        """Does nothing: it is already at rest."""
 
     def reset(self) -> None:
         if self.state == STOPPED:
             self.state = READY
 
     def home(self, bench: Bench, speed: float, overseer: Overseer | None = None) -> None:
-        """Nothing to do: a new run begins at its start anyway."""
+        """Does nothing: a new run begins at its start anyway."""
 
     def close(self) -> None:
         self.state = OFF

@@ -36,7 +36,7 @@ def check_pairing(file: RigFile, pairing: Pairing | None, system: str) -> None:
     if pairing is None:
         if file.other:
             raise InputError(
-                f"the rig file has the robots {file.clock} and {file.other}, but this scenario of {system} moves only one; "
+                f"the rig file has the robots {file.clock} and {file.other}, but this scenario of {system} moves one; "
                 "use a rig with one robot, or give the scenario its second robot"
             )
         return

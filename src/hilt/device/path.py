@@ -1,4 +1,4 @@
-"""A path is a tick: precomputed set-points, run by the loop like any other system.
+"""A path: precomputed set-points, run by the loop like any other system.
 
 Driving home, calibrating and identifying differ from a run only in the source of the set-points: the same loop, guard, watch
 and soft stop. A path begins at the robot's present set-point.
@@ -6,7 +6,7 @@ and soft stop. A path begins at the robot's present set-point.
 Nothing is simulated, so a path need not keep up with the clock. A robot that missed an answer stands still; the path waits for
 it, goes back by the step that was not executed, and regains its speed within half of the limits.
 
-A path may end early, at rest, where a condition becomes true: a robot that feels its way towards a surface.
+A path may end early, at rest, when a condition becomes true: for a robot that feels its way towards a surface.
 """
 
 import math
@@ -28,7 +28,7 @@ from hilt.maths import so3
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_JERK, PEAK_SPEED, quintic
 
 SHARE = 0.5  # of the rig's limits, when driving to the start and regaining speed
-PATIENCE = 10  # a path may take this many times as long as planned, if the machine misses many cycles
+PATIENCE = 10  # a path may take this many times the planned time, if the machine misses many cycles
 ROW = row_type((*GUARD.reads, *GUARD.writes, "X_WB_meas", "V_WB_meas"))
 _STATE = record(guard=GUARD.state)
 _PARAMS = record(dt="f8", guard=GUARD.params)
@@ -46,26 +46,26 @@ class Path:
     limits: Any  # as the guard packs them
     boxed: bool = True  # whether the robot has to stay in the workspace throughout
     progress: np.ndarray = field(default_factory=lambda: np.zeros(1))  # poses sent so far
-    until: Until | None = None  # once it is true the robot slows down, and the path ends there
+    until: Until | None = None  # once it is true, the robot slows down and the path ends
 
 
 Plan = Callable[[Any], Path]  # from the robot's set-point; an InputError if there is no such path
 
 
 def packed(limits: Limits, period: float) -> Any:
-    """Limits as the guard packs them."""
+    """Return limits as the guard packs them."""
     found = np.zeros(1, GUARD.params)[0]
     GUARD.pack(found, Guarded(limits), Cycle(period))
     return found
 
 
 def ticks(poses: int) -> int:
-    """The most ticks that a path may take."""
+    """Return the most ticks that a path of this many poses may take."""
     return PATIENCE * (poses + 1)
 
 
 class _Tick:
-    """The tick of a path: the next pose of it, and the guard."""
+    """The tick of a path: its next pose, and the guard."""
 
     def __init__(self, path: Path, row: np.ndarray, x: np.ndarray, p: np.ndarray, course: Course, stood: Stood) -> None:
         self._poses = np.concatenate([row["X_WB_cmd"], path.poses])
@@ -92,7 +92,7 @@ class _Tick:
         guard_step(self._sig, self._guard, self._limits, self._period)
 
     def _wait_here(self) -> None:
-        """The robot stands at this pose of the path, or at the previous one if the last answer was not received."""
+        """Wait for a robot at rest at this pose of the path, or at the previous one if the last answer was not received."""
         has = self._course.last
         before = max(self._place - self._rate, 0.0)
         if _apart(has, self._at(before)) < _apart(has, self._at(self._place)):
@@ -107,7 +107,7 @@ class _Tick:
 
 
 def pose_at(poses: np.ndarray, place: float) -> Any:
-    """Between two poses of a path, its start being the first."""
+    """Return the pose at a place along the path, counted in poses and interpolated; its start is pose 0."""
     whole = int(place)
     share, pose = place - whole, poses[whole]
     if share == 0.0:
@@ -123,7 +123,7 @@ def _apart(a: Any, b: Any) -> float:
 
 
 def _resuming(poses: np.ndarray, period: float, limits: Any) -> float:
-    """Seconds in which a robot that stood still regains the path's speed."""
+    """Return the time in which a robot that stood still regains the path's speed [s]."""
     speed = _largest(np.diff(poses["p"], axis=0)) / period
     turn = 2.0 * _largest(np.diff(poses["q"], axis=0)) / period
     most = min(SHARE * limits["acceleration"], 0.25 * limits["jerk"] * period)
@@ -135,7 +135,7 @@ def _largest(rows: np.ndarray) -> float:
 
 
 def bench(path: Path, start: Any, period: float, course: Course, stood: Stood) -> Bench:
-    """What the loop runs. `stood` says whether the robot has missed an answer since the last tick."""
+    """Return the bench that the loop runs. `stood` says whether the robot has missed an answer since the last tick."""
     row, x, p = np.zeros(1, ROW), np.zeros(1, _STATE), np.zeros(1, _PARAMS)
     row["X_WB_cmd"][0], row["fault_axis"] = start, -1
     p["dt"], p[0]["guard"] = period, path.limits
@@ -171,9 +171,9 @@ def warm_up() -> None:
 
 
 def straight(begin: Any, end: Any, period: float, limits: RigLimits, speed: float, least: int = 1) -> np.ndarray:
-    """At least `least` poses on a straight line from rest to rest, within a speed [m/s] and a fraction of the other limits."""
-    way, turn = end["p"] - begin["p"], so3.between(tuple(begin["q"]), tuple(end["q"]))
-    length, angle = math.hypot(*way), math.hypot(*turn)
+    """Return at least `least` poses on a straight line, from rest to rest, within a speed [m/s] and SHARE of other limits."""
+    line, turn = end["p"] - begin["p"], so3.between(tuple(begin["q"]), tuple(end["q"]))
+    length, angle = math.hypot(*line), math.hypot(*turn)
     slowest = max(
         PEAK_SPEED * max(length / speed, angle / (SHARE * limits.angular_speed)),
         math.sqrt(PEAK_ACCELERATION / SHARE * max(length / limits.acceleration, angle / limits.angular_acceleration)),
@@ -182,6 +182,6 @@ def straight(begin: Any, end: Any, period: float, limits: RigLimits, speed: floa
     poses = np.zeros(max(least, math.ceil(slowest / period)), POSE)
     for k, pose in enumerate(poses, start=1):
         share = quintic(k / len(poses))[0]
-        pose["p"] = begin["p"] + share * way
+        pose["p"] = begin["p"] + share * line
         pose["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), tuple(begin["q"]))
     return poses

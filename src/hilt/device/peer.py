@@ -1,7 +1,7 @@
 """A UDP port that accepts one peer; other senders are counted, named and ignored.
 
 UDP has no connections: anyone who can reach a port can send to it. `connect` on a UDP socket makes the kernel drop packets of
-other senders, but then nobody would know about them. So the first `COUNTED` are read and counted; after that the socket is
+other senders, but then they would go unnoticed. So the first `COUNTED` are read and counted; after that the socket is
 connected, and a flood costs the loop the reading of one full buffer, once.
 """
 
@@ -44,9 +44,7 @@ class PeerPort:
         self.peer: Sender | None = None
         self.settled = False
         self.strangers = 0  # packets
-        self.rival: Sender | None = (
-            None  # another sender at the allowed address that claims to be the peer, once the peer is settled
-        )
+        self.rival: Sender | None = None  # once settled: another sender at the allowed address with the device's packets
         self.address: Sender = ("", 0)  # our own
         self._allowed = parse(allowed) if allowed else ("", 0)
         self._claims = claims
@@ -133,8 +131,8 @@ class PeerPort:
             return False
         return True
 
-    def told(self) -> str:
-        """What unknown senders have sent, in words; empty if nothing."""
+    def describe_strangers(self) -> str:
+        """Describe what unknown senders have sent, in words; empty if nothing."""
         if not self.strangers:
             return ""
         more = f"; after {COUNTED} the kernel drops them uncounted" if self._shut else ""

@@ -1,7 +1,7 @@
-"""Two robots that make one relative motion: the loop only knows that motion.
+"""Two robots that make one relative motion: the loop knows only that motion.
 
-Its command is divided between the robots (maths/pair.py), each is commanded so much later that both have the same delay
-(core/pairing.py), and what the loop measures is the difference of both measured motions.
+Its command is divided between the robots (maths/pair.py), each is commanded late enough for both to have the same delay
+(core/pairing.py), and the loop measures the difference of both measured motions.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from hilt.maths import delay, pair, so3, spatial, vec
 
 @jit
 def divide(X_WB, share, carries, own, others):
-    """The parts of the clock, which carries the mock-up or what it meets, and of the other robot."""
+    """Divide the command into the part of the clock, which carries the mock-up or what it meets, and the other robot's."""
     X_B, X_W = pair.shares(spatial.load(X_WB), share)
     spatial.store(own, X_B if carries else X_W)
     spatial.store(others, X_W if carries else X_B)
@@ -27,7 +27,7 @@ def divide(X_WB, share, carries, own, others):
 
 @jit
 def meet(here, twist, seen, age, carries, out):
-    """The relative motion from the clock's and from the other robot's, measured `age` before."""
+    """Write the relative motion, from the clock's motion and the other robot's, which was measured `age` seconds ago."""
     own, others = spatial.load(here), advanced(seen.X, seen.V, age)
     V_own, V_others = (vec.load(twist.v), vec.load(twist.w)), (vec.load(seen.V.v), vec.load(seen.V.w))
     X_GB, X_GW = (own, others) if carries else (others, own)
@@ -41,7 +41,7 @@ def meet(here, twist, seen, age, carries, out):
 
 @jit
 def put_later(line, pose, samples, out):
-    """Push a pose into a delay line and read the one that was pushed `samples` before, between two of them if need be."""
+    """Push a pose into a delay line and read the one from `samples` ago, interpolated if need be."""
     zero = (0.0, 0.0, 0.0)
     delay.push_motion(line, vec.load(pose.p), zero, so3.load(pose.q), zero)
     spatial.store(out, (delay.read_position(line, samples), delay.read_attitude(line, samples)))
@@ -54,7 +54,7 @@ def relative_pose(X_GB, X_GW, out):
 
 @jit
 def feel_opposite(wrench, X_WB, X_BS, X_WS, out):
-    """What a sensor on the other side would feel."""
+    """Write the wrench that a sensor on the other side would measure."""
     X_WQ = spatial.compose(spatial.load(X_WB), spatial.load(X_BS))
     f, tau = pair.reaction(X_WQ, spatial.load(X_WS), vec.load(wrench.f), vec.load(wrench.tau))
     vec.store(out.f, f)
@@ -65,8 +65,8 @@ _MET = record(hall=14, X_WB=POSE, V_WB=TWIST)
 
 
 class RelativeRig(PairedRig):
-    """The rig of a scenario whose motion two robots share. The scenario's sensor is fixed to what the mock-up meets. One on the
-    mock-up's side feels the opposite, and its wrench is turned into what the scenario's would feel."""
+    """The rig of a scenario whose motion two robots share. The scenario's sensor is fixed to what the mock-up meets. A
+    sensor on the mock-up's side measures the opposite, and its wrench is converted into the scenario's."""
 
     def __init__(self, file: RigFile, pairing: Shared) -> None:
         super().__init__(file, pairing)

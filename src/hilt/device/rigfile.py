@@ -2,13 +2,13 @@
 
     [robot] driver = "rsi" …   [sensor] driver = "netft" …   [lab] …   [limits] …   [scenario] "loop.period" = "4 ms" …
 
-Two robots have names, which say what they carry, and so have the sensors, which are named after the robots that they are on:
+Two robots have names that say what they carry; sensors are named after the robots that carry them:
 
     [robots.servicer] clock = true, driver = "rsi" …   [robots.target] driver = "rsi" …   [sensors.target] driver = "netft" …
 
-`[limits]` replaces the scenario's: the hardware decides, and nothing may exceed it (`check_limits`). `[scenario]` holds
-settings as `--set` would give them, `[scenario.docking]` those for docking only; the command line overrides them. `[tool]`
-becomes the `tool` of systems whose sensor moves. `[facility]` says how `hilt emulate` replaces robot and sensor.
+`[limits]` replaces the scenario's limits: the hardware sets them, and a scenario may only be tighter (`check_limits`).
+`[scenario]` holds settings as `--set` would give them, `[scenario.docking]` those for docking only; the command line overrides
+them. `[tool]` becomes the `tool` of systems whose sensor moves. `[facility]` says how `hilt emulate` replaces robot and sensor.
 """
 
 import typing
@@ -54,7 +54,7 @@ class Lab(Section):
         default="ask", description="what arms the robot: the command `hilt run` itself, or a question answered with yes"
     )
     realtime: bool = Field(
-        default=True, description="use real-time priority, locked memory and a core of its own, as far as the host permits"
+        default=True, description="use real-time priority, locked memory and a dedicated core, as far as the host permits"
     )
     ready: Second = Field(
         default=1.0, ge=0, le=3600, description="time for which everything is watched without moving before the robot goes live"
@@ -84,7 +84,7 @@ class Lab(Section):
 class EmulatedRobot(Section):
     """How an emulated robot answers, and what it allows."""
 
-    dead_time: Second = Field(default=0.008, ge=0, description="of the robot, in addition to the cycle that RSI itself takes")
+    dead_time: Second = Field(default=0.008, ge=0, description="of the robot, in addition to RSI's own cycle")
     natural_frequency: RadianPerSecond = Field(default=60.0, gt=0)
     damping_ratio: Number = Field(default=0.9, gt=0, le=1000)
     robot_jitter: Second = Field(default=0.0, ge=0, description="packets of the robot are sent up to this much late")
@@ -102,18 +102,18 @@ class EmulatedRobot(Section):
 
 
 class Facility(EmulatedRobot):
-    """Emulated robot and sensor on loopback; of several robots each may have settings of its own."""
+    """Emulated robot and sensor on loopback; each of several robots may have its own settings."""
 
     system: str = Field(description="system whose contact the sensor measures")
     scenario: str = Field(description="of that system")
     sensor_rate: Hertz = Field(default=1000.0, gt=0)
     sensor_noise: Newton = Field(default=0.05, ge=0)
-    robots: dict[str, EmulatedRobot] = Field(default_factory=dict, description="by name, where one differs")
+    robots: dict[str, EmulatedRobot] = Field(default_factory=dict, description="by name, where settings differ")
 
     @model_validator(mode="before")
     @classmethod
     def _general(cls, given: Any) -> Any:
-        """What is said for all robots holds for each that does not say otherwise."""
+        """Use the settings of [facility] for every robot that does not override them."""
         robots = given.get("robots") if isinstance(given, dict) else None
         if not (isinstance(robots, dict) and all(isinstance(table, dict) for table in robots.values())):
             return given
@@ -121,7 +121,7 @@ class Facility(EmulatedRobot):
         return {**given, "robots": {name: {**general, **table} for name, table in robots.items()}}
 
     def of(self, name: str) -> "Facility":
-        """With the settings of one of several robots."""
+        """Return the facility with the settings of one of several robots."""
         own = self.robots.get(name)
         return self if own is None else self.model_copy(update={key: getattr(own, key) for key in EmulatedRobot.model_fields})
 
@@ -147,12 +147,12 @@ class RigLimits(Limits):
 
 
 class RigFile(Section):
-    """A rig file, with the drivers' tables still as written."""
+    """A rig file; the drivers' tables are not yet parsed."""
 
     summary: str = ""
-    robot: dict[str, Any] = Field(description="of several: the clock")
+    robot: dict[str, Any] = Field(description="of several robots, the clock")
     robots: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    sensor: dict[str, Any] = Field(description="of two: the clock's")
+    sensor: dict[str, Any] = Field(description="of two sensors, the clock's")
     sensors: dict[str, dict[str, Any]] = Field(default_factory=dict)
     lab: Lab = Lab()
     limits: RigLimits
@@ -164,7 +164,7 @@ class RigFile(Section):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, given: Any) -> Any:
-        """The tables of named devices also as the single ones: the clock is the robot."""
+        """Fill in [robot] and [sensor] from the tables of named devices: the clock is the robot."""
         if not isinstance(given, dict):
             return given
         found = dict(given)
@@ -182,7 +182,7 @@ class RigFile(Section):
 
     @property
     def clock(self) -> str:
-        """Name of the robot that is the clock; empty with one robot, which needs none."""
+        """Name of the robot that is the clock; empty with one robot."""
         return _first(self.robots, "robots") if self.robots else ""
 
     @property
@@ -192,7 +192,7 @@ class RigFile(Section):
 
     @property
     def carrier(self) -> str:
-        """Name of the robot that carries the sensor; empty if it is not said."""
+        """Name of the robot that carries the sensor; empty if the file does not say."""
         return _first(self.sensors, "sensors", self.clock) if self.sensors else ""
 
     @property
@@ -202,7 +202,7 @@ class RigFile(Section):
 
     @property
     def with_second_sensor(self) -> "RigFile":
-        """The same with the second sensor as the only one."""
+        """This rig file with the second sensor as its only one."""
         name = self.second_carrier
         return self.model_copy(update={"sensor": _of_driver(self.sensors[name]), "sensors": {name: self.sensors[name]}})
 
@@ -215,7 +215,7 @@ class RigFile(Section):
         return found
 
     def of(self, name: str) -> "RigFile":
-        """The rig file of one of several robots alone."""
+        """Return the rig file of one of several robots alone."""
         facility = self.facility and self.facility.of(name)
         return self.model_copy(update={"robot": _of_driver(self.robots[name]), "robots": {}, "facility": facility})
 
@@ -242,7 +242,7 @@ class RigFile(Section):
         return max(found) + float(self.robot_section.cycle) if found else TRACKING_DELAY
 
     def setting(self, key: str, default: Any, system: str | None = None) -> Any:
-        """One key of [scenario], for a system or in general; refused if its tables differ and no system is given."""
+        """Return one key of [scenario], for a system or in general; refused if its tables differ and no system is given."""
         tables = {name: table for name, table in self.scenario.items() if isinstance(table, dict)}
         general = self.scenario.get(key, default)
         if system is not None:
@@ -251,11 +251,11 @@ class RigFile(Section):
         found = {**({"[scenario]": self.scenario[key]} if key in self.scenario else {}), **named}
         if len({str(value) for value in found.values()}) > 1:
             said = " and ".join(f"{value} in {table}" for table, value in found.items())
-            raise InputError(f"{key} of the rig file is {shortened(said)}; say for which system: --system NAME", key)
+            raise InputError(f"{key} of the rig file is {shortened(said)}; choose the system with --system NAME", key)
         return next(iter(found.values()), general)
 
     def settings(self, system: str) -> list[tuple[str, Any]]:
-        """The scenario settings that the rig determines for a system, key by key: general, this system's, tool and limits."""
+        """Return the scenario settings that the rig determines for a system: general, this system's, limits and tool."""
         keys = {key: value for key, value in self.scenario.items() if not isinstance(value, dict)}
         named = self.scenario.get(system, {})
         if not isinstance(named, dict):
@@ -274,13 +274,12 @@ class RigFile(Section):
 
 
 def _of_driver(table: dict[str, Any]) -> dict[str, Any]:
-    """The table of a named device without the keys that are not its driver's."""
+    """Return the table of a named device without the keys that do not belong to its driver."""
     return {key: value for key, value in table.items() if key not in ("clock", "X_BS")}
 
 
 def _first(tables: dict[str, dict[str, Any]], several: str, clock: str = "") -> str:
-    """The clock among the robots, which is the first if none says so; the sensor of the robot that is the clock, or the only
-    one."""
+    """Return the robot that is the clock, or the first if none says so; of sensors, the one on the clock, or the only one."""
     clocks = [name for name, table in tables.items() if table.get("clock") is True]
     if len(clocks) > 1:
         raise Unfit(
@@ -295,7 +294,7 @@ def _first(tables: dict[str, dict[str, Any]], several: str, clock: str = "") -> 
 
 
 def check_limits(values: Any, file: RigFile) -> None:
-    """Refuse a scenario whose limits are wider than the rig's; tighter ones are fine. Call it before arming."""
+    """Check that no limit of a scenario is wider than the rig's; tighter ones are fine. Call it before arming."""
     for key, field in RigLimits.model_fields.items():
         asked, allowed = _unlimited(getattr(values.limits, key)), getattr(file.limits, key)
         unit = next((each.symbol for each in field.metadata if isinstance(each, Unit)), "m")  # of a position: by its axes
@@ -305,7 +304,7 @@ def check_limits(values: Any, file: RigFile) -> None:
             if not fits:
                 raise InputError(
                     f"limits.{key}{axis} is {one:g} {unit} but the rig allows {bound:g} {unit} at {end}; "
-                    "leave it to the rig, make it tighter, or change [limits] of the rig file",
+                    "remove it from the scenario, make it tighter, or change [limits] of the rig file",
                     key=f"limits.{key}",
                 )
 
@@ -342,14 +341,14 @@ def _section(group: str, key: str, table: dict[str, Any], folder: Path | None) -
 
 
 def _place_arm(robot: dict[str, Any], folder: Path) -> None:
-    """A URDF beside the rig file gets its whole path: other processes are told the tables, not where they came from."""
+    """Give a URDF beside the rig file its full path: other processes get the tables, but not the file's folder."""
     joints = robot.get("joints")
     if isinstance(joints, dict) and isinstance(name := joints.get("urdf"), str) and (folder / name).is_file():
         joints["urdf"] = str(folder / name)
 
 
 def _of_table(key: str, error: InputError) -> str:
-    """An error of a driver's own table, with the keys that it has in the rig file; several are a list."""
+    """Return the text of an error in a driver's table, with the keys as they are in the rig file; several errors are a list."""
     head, *several = str(error).split("\n")
     return "\n".join([head, *(f"  {key}.{each.strip()}" for each in several)]) if several else f"{key}.{head}"
 
@@ -366,7 +365,7 @@ def shipped() -> dict[str, Path]:
 
 
 def find(rig: str, *others: str) -> Path:
-    """The file for a path, or for the name of one that comes with hilt, such as `dry-lab`; `others` are also known."""
+    """Return the file for a path, or for the name of a shipped rig such as `dry-lab`; `others` are listed as known, too."""
     if rig.endswith(".toml"):
         return Path(rig)
     if rig in shipped():
@@ -376,7 +375,7 @@ def find(rig: str, *others: str) -> Path:
 
 
 def load(path: Path, *, drivers: bool = True) -> RigFile:
-    """Read and check a rig file with its drivers' tables; without `drivers` only those of hilt itself: no other code is run."""
+    """Read and check a rig file and its drivers' tables; without `drivers` only those of hilt's own: no other code is run."""
     found: RigFile = scenario.build(RigFile, toml.read(path, "rig"), places.of(path))  # type: ignore[type-var]
     found._folder = path.absolute().parent
     for table in (found.robot, *found.robots.values()):

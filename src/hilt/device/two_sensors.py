@@ -1,4 +1,4 @@
-"""Two force sensors read together: the first as any sensor is, the second beside it."""
+"""Two force sensors read together, behind the interface of one."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hilt.device.protocol import SensorDriver
 
 
 class TwoSensors:
-    """A sensor driver for a rig that knows one; `second` is the other one's newest wrench."""
+    """A sensor driver for a rig that reads one sensor; `second` is the other one's newest wrench."""
 
     def __init__(self, first: SensorDriver, other: SensorDriver) -> None:
         self._first, self._other = first, other
@@ -30,12 +30,12 @@ class TwoSensors:
 
     @property
     def samples(self) -> int:
-        """Of the sensor that has sent fewer."""
+        """Samples of the sensor that has sent fewer."""
         return min(getattr(each, "samples", 0) for each in (self._first, self._other))
 
     @property
     def age(self) -> float:
-        """Of the first one's newest wrench [s]."""
+        """Age of the first sensor's newest wrench [s]."""
         return float(getattr(self._first, "age", np.nan))
 
     def notes(self) -> list[str]:

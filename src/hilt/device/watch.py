@@ -21,10 +21,10 @@ from hilt.core.signals import POSE, TWIST, record
 from hilt.device.rigfile import RigFile
 from hilt.maths import so3, vec
 
-ROWS = 256  # of the set-points kept
+ROWS = 256  # set-points kept
 MEAN = 5  # cycles over which a measured speed is averaged
 IN_A_ROW = 3  # packets
-OVER = 1.25  # times the limit of a speed: a robot that overshoots its set-point's speed is not a runaway
+OVER = 1.25  # times a speed limit: a robot that overshoots its set-point's speed is not a runaway
 PLACE_NOISE, TURN_NOISE = 1e-4, 5e-4  # m, rad of the encoders, divided by the time of a mean
 _STATE = record(
     p=("f8", (ROWS, 3)),
@@ -67,11 +67,11 @@ def _mean_size(rows):
 
 
 @jit
-def _keep(x, told, twist):
+def _keep(x, set_point, twist):
     """Store the newest set-point and twist in their rings; returns the index of the set-point."""
     now = x.count % ROWS
-    vec.store(x.p[now], vec.load(told.p))
-    so3.store(x.q[now], so3.load(told.q))
+    vec.store(x.p[now], vec.load(set_point.p))
+    so3.store(x.q[now], so3.load(set_point.q))
     vec.store(x.v[x.count % MEAN], vec.load(twist.v))
     vec.store(x.w[x.count % MEAN], vec.load(twist.w))
     x.count += 1
@@ -80,7 +80,7 @@ def _keep(x, told, twist):
 
 @jit
 def _say(x, seen, axis, value, limit):
-    """Keep the values of what exceeds its limit; returns whether it has done so for long enough."""
+    """Return whether a limit has been exceeded for long enough to be a fault; if so, keep its values."""
     if seen >= IN_A_ROW:
         x.axis, x.value, x.limit = axis, value, limit
         return True
@@ -88,10 +88,10 @@ def _say(x, seen, axis, value, limit):
 
 
 @jit
-def look(x, p, limits, here, twist, told):
-    """One packet: a fault code or 0. `told` is the robot's set-point at the time of its measurement."""
-    now = _keep(x, told, twist)
-    place, q, u, u_q = vec.load(here.p), so3.load(here.q), vec.load(told.p), so3.load(told.q)
+def look(x, p, limits, here, twist, set_point):
+    """Check one packet; 0 or a fault code. `set_point` is the robot's set-point at the time of its measurement."""
+    now = _keep(x, set_point, twist)
+    place, q, u, u_q = vec.load(here.p), so3.load(here.q), vec.load(set_point.p), so3.load(set_point.q)
     away, turned, moved, swung = _apart(place, u), _turned(u_q, q), 0.0, 0.0
     for k in range(1, min(p.window, x.count - 1) + 1):
         past = (now - k) % ROWS
@@ -140,8 +140,8 @@ class Watch:
         self._state[:] = np.zeros(1, _STATE)
         self._limits, self._p["boxed"] = limits, boxed
 
-    def look(self, here: Any, twist: Any, told: Any) -> int:
-        return int(look(self.x, self._p, self._limits, here, twist, told))
+    def look(self, here: Any, twist: Any, set_point: Any) -> int:
+        return int(look(self.x, self._p, self._limits, here, twist, set_point))
 
     def warm_up(self, limits: Any) -> None:
         pose, twist = np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]

@@ -130,13 +130,13 @@ class Probe:
         self.direction, self.cycle, self._stopped = tapping.direction, rig.cycle, False
         self.bias = np.zeros(3)
         rest = self._follow(np.zeros(round(REST / rig.cycle)))
-        self.start = rig.told["p"].copy()
+        self.start = rig.set_point["p"].copy()
         self.bias, self.noise = rest.wrench[:, :3].mean(axis=0), float(rest.wrench[:, :3].std(axis=0).max())
 
     @property
     def place(self) -> float:
         """Of the set-point along the axis, from the start."""
-        return float((self._rig.told["p"] - self.start) @ self.direction)
+        return float((self._rig.set_point["p"] - self.start) @ self.direction)
 
     def _follow(self, places: np.ndarray, above: float = math.inf) -> Track:
         """Positions along the axis, from the present one; the robot stops early where the force is above a limit."""

@@ -127,7 +127,7 @@ class _Diary:
         track.cycle[k] = reply.cycle
         if k > 0:
             track.unheard[k - 1] = not reply.heard
-        track.sent[k], track.measured[k] = self._rig.told, row["X_WB_meas"][0]
+        track.sent[k], track.measured[k] = self._rig.set_point, row["X_WB_meas"][0]
         track.wrench[k, :3], track.wrench[k, 3:] = row["F_So_S"]["f"][0], row["F_So_S"]["tau"][0]
         track.progress[k], track.age[k] = self._progress[0], self._rig.wrench_age
         self.count = k + 1

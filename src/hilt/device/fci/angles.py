@@ -31,7 +31,7 @@ class AngleMotion:
         self.bounds["joints"], self.bounds["acceleration"], self.bounds["jerk"] = joints.joints, own.acceleration, own.jerk
         joints.cycle = codec.CYCLE
         joints.coast(2.0 * own.acceleration / own.jerk)
-        self.told = frames.identity()  # the tool as the controller sees it in the newest state
+        self.reported = frames.identity()  # the tool as the controller sees it in the newest state
         self.sent, self._asked, self._change = (frames.identity() for _ in range(3))
         self.far = self.bent = False
         self._follows = False  # whether the next command is on the way that was asked for
@@ -58,7 +58,7 @@ class AngleMotion:
         self.joints.forget()
 
     def see(self, state: Any) -> None:
-        frames.copy(state["X_actual"], self.told)
+        frames.copy(state["X_actual"], self.reported)
         self.joints.pose(state["q"], state["X_actual"])
 
     def base(self, state: Any) -> None:
@@ -90,7 +90,7 @@ class AngleMotion:
             return code
         self.bent = bool(joint_shape.advance(self._x, self._y, self.bounds, joints.last, joints.next, self._keep, codec.CYCLE))
         joints.speed[:] = self._x["v"]  # the arm goes on when a command is lost, whatever others believe
-        return joints.judge()
+        return joints.check()
 
     def slow_down(self) -> bool:
         """As fast as the joints may; a soft stop is made of `brake`."""
@@ -113,7 +113,7 @@ class AngleMotion:
 
     def took(self) -> None:
         joints = self.joints
-        joints.told(joints.next)
+        joints.record_sent(joints.next)
         joints.pose(joints.last, self.sent)
         if not self._follows:
             frames.copy(self.sent, self._asked)

@@ -87,8 +87,8 @@ class FciRobot(DrivenRobot):
 
     def notes(self) -> list[str]:
         """What the user should know besides the counters."""
-        told, joints = self._link.states.told(), [] if self.joints is None else self.joints.notes()
-        return [*self._said, *joints, *([f"{told} arrived at the robot's port and were ignored"] if told else [])]
+        strangers, joints = self._link.states.describe_strangers(), [] if self.joints is None else self.joints.notes()
+        return [*self._said, *joints, *([f"{strangers} arrived at the robot's port and were ignored"] if strangers else [])]
 
     def open(self, address: str, port: int, time_limit: float) -> None:
         """Connect and receive a few states; one sentence if the robot is not there or not ready."""
@@ -98,7 +98,7 @@ class FciRobot(DrivenRobot):
             self._meet(address, port, deadline, time_limit)
             self._check_robot()
             if isinstance(self._motion, AngleMotion):
-                self._motion.joints.check_agrees(self.state["X_actual"], self._motion.told)
+                self._motion.joints.check_agrees(self.state["X_actual"], self._motion.reported)
             self._set_collisions(deadline)
         except OSError as error:
             self.close()

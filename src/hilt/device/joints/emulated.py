@@ -1,7 +1,7 @@
-"""The joints of an emulated robot: it takes angles, judges them by the limits of its URDF, and reports angles.
+"""The joints of an emulated robot: it takes angles, checks them against the limits of its URDF, and reports angles.
 
-What a robot's lag does to a set-point is emulated for the pose of the tool (device/arm.py), so the angles that it measures are
-those of that pose, followed from one cycle to the next: the arm's posture never changes.
+A robot's lag is emulated for the pose of the tool (device/arm.py), so the measured angles are those of that pose, followed from
+one cycle to the next: the arm's posture never changes.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ from hilt.core.faults import InputError
 from hilt.device.joints.settings import JointSettings
 from hilt.device.joints.space import EXACT, JointSpace
 
-_ROUNDED = 1.0 + 1e-3  # of a speed: angles are rounded to digits of their packet
+_ROUNDED = 1.0 + 1e-3  # of a speed: angles are rounded to the digits of their packet
 
 
 class EmulatedJoints:
-    """Its own limits are the URDF's, whatever the rig file tightens."""
+    """Joints whose limits are the URDF's, even where the rig file has tighter ones."""
 
     def __init__(self, settings: JointSettings, cycle: float, X_RT: Any) -> None:
         own = settings.model_copy(update={"margin": 0.0, "speed": None})
@@ -34,7 +34,7 @@ class EmulatedJoints:
         return bool(((self._set.lower <= q) & (q <= self._set.upper)).all())
 
     def begin(self, X_RT: Any) -> None:
-        """The tool's set-point is at a pose, near the last one."""
+        """Begin with the tool's set-point at a pose near the last one."""
         self._set.find(X_RT, self._set.last)
         self._measured.start(self._set.last)
 
@@ -53,16 +53,16 @@ class EmulatedJoints:
         return self._set.speed_limits
 
     def outside(self, angles: Any) -> str:
-        """Which joint is sent beyond its limits, in words; nothing if none is."""
+        """Name the joint that is sent beyond its limits; empty if there is none."""
         out = (angles < self._set.lower) | (angles > self._set.upper)
         joint = int(np.argmax(out))
         return f"joint {joint + 1} is sent to {angles[joint]:.4g} rad, beyond its limits" if out.any() else ""
 
     def hear(self, q: Any, cycles: int, X_RT: Any) -> str:
-        """Take angles as the set-point, `cycles` after the last ones, and write the tool's pose; why not, or nothing."""
+        """Take angles as the set-point, `cycles` after the last ones, and write the tool's pose; returns what is wrong."""
         angles = np.asarray(q, float)
         if not np.isfinite(angles).all():
-            return "angles that are no numbers"
+            return "angles that are not finite"
         fast = np.abs(angles - self._set.last) / (self._cycle * cycles)
         over = fast > self._set.speed_limits * _ROUNDED
         if why := self.outside(angles):
@@ -74,6 +74,6 @@ class EmulatedJoints:
         return ""
 
     def take(self, angles: Any, X_RT: Any) -> None:
-        """These angles are the set-point; write the tool's pose."""
+        """Make these angles the set-point, and write the tool's pose."""
         self._set.start(angles)
         self._set.pose(angles, X_RT)

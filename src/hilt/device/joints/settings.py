@@ -16,19 +16,19 @@ SHIPPED = Path(__file__).parents[1] / "rigs"
 
 
 class JointSettings(Section):
-    """The robot's arm, and limits of its joints that the URDF does not have or that shall be tighter."""
+    """The robot's arm, and joint limits that the URDF lacks or that should be tighter."""
 
     urdf: str = Field(min_length=1, description="file with the arm: beside the rig file, or one that comes with hilt")
     base: str = Field(description="link of the URDF at which X_WR is")
     tip: str = Field(description="link of the URDF that is the tool frame")
     posture: tuple[Radian, ...] = Field(
-        description="joint angles near the scenario's start: they say which of the arm's postures is meant"
+        description="joint angles near the scenario's start; they select one of the arm's postures"
     )
-    acceleration: RadianPerSecond2 = Field(gt=0, description="of every joint, at most")
-    speed: Positive[RadianPerSecond] | None = Field(default=None, description="of every joint, at most, if below the URDF's")
+    acceleration: RadianPerSecond2 = Field(gt=0, description="largest, of every joint")
+    speed: Positive[RadianPerSecond] | None = Field(default=None, description="largest, of every joint, if below the URDF's")
     margin: Radian = Field(default=0.0, ge=0, description="distance that every joint keeps from the URDF's limits")
     singular: Number = Field(
-        default=0.03, gt=0, le=1, description="smallest singular value of the Jacobian (m, rad) that the arm may come to"
+        default=0.03, gt=0, le=1, description="smallest singular value of the Jacobian (m, rad) that is allowed"
     )
     tolerance: Metre = Field(
         default=0.005, gt=0, description="largest distance between the URDF's tip and the tool that the controller reports"
@@ -36,7 +36,7 @@ class JointSettings(Section):
 
     def kinematics(self) -> Kinematics:
         """Read the file; an InputError says what does not fit."""
-        found = urdf.read(SHIPPED / self.urdf, self.base, self.tip)  # an absolute path stays as it is
+        found = urdf.read(SHIPPED / self.urdf, self.base, self.tip)  # an absolute path is not changed
         if len(self.posture) != found.joints:
             raise InputError(
                 f"joints.posture has {len(self.posture)} angles, but {self.urdf} has {found.joints} joints from {self.base} "
@@ -64,7 +64,7 @@ class JointedRobot(PlacedRobot):
     def _has_arm(self) -> "JointedRobot":
         if self.command == "joints" and self.joints is None:
             raise Unfit(
-                "command is 'joints', but there is no table joints; add [robot.joints] with urdf, base and tip", "joints"
+                "command is 'joints', but the table joints is missing; add [robot.joints] with urdf, base and tip", "joints"
             )
         if self.command == "pose" and self.joints is not None:
             raise Unfit("joints is given, but command is 'pose'; set command = 'joints', or remove the table", "command")

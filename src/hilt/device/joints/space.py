@@ -3,15 +3,15 @@
     pose of the tool ──► inverse kinematics from the last angles ──► limits ──► angles to send
 
 Newton's method starts at the last set-point, so the elbow stays where it is: the arm never changes to another of its postures,
-and one of seven joints takes the shortest way. A set-point is refused with a fault, and nothing is sent, if
+and one of seven joints moves as little as possible. A set-point is refused with a fault, and nothing is sent, if
 
     it is out of reach             SINGULARITY    σ_min(J) < singular          JOINT_SPEED          |q̇ᵢ| > speedᵢ
     JOINT_ACCELERATION  |q̈ᵢ| > acceleration       JOINT_LIMIT  qᵢ + q̇ᵢ T/2 outside its limits
 
 T is the time of a soft stop from q̇: all joints slow down together, evenly, as gently as the rig file says for the tool and as
-the joints can. The way of the stop is q̇ T/2, so an arm that has passed the check can always be stopped within its limits. The
-stop itself needs no inverse kinematics, so it also works beside a singular posture. An arm whose jerk is bounded coasts before
-it slows down: its way is longer by q̇ times that time, and q̇ may still grow by half of it times q̈.
+the joints can. The stop takes q̇ T/2, so an arm that has passed the check can always be stopped within its limits. The stop
+itself needs no inverse kinematics, so it also works next to a singular posture. An arm whose jerk is bounded coasts before it
+slows down: it travels further by q̇ times that time, and q̇ may still grow by half of it times q̈.
 """
 
 import math
@@ -33,7 +33,7 @@ from hilt.maths.reach import reach, smallest_singular
 EXACT = 1e-12  # m, rad: of the inverse kinematics
 ITERATIONS = 20  # of Newton's method; a step of a millimetre takes three
 FAR_ITERATIONS, FAR_STEP = 1000, 0.05  # for a pose that is far away: steps, and rad in each
-ROUNDED = 1.0 + 1e-6  # of a speed or acceleration: a packet has only so many digits
+ROUNDED = 1.0 + 1e-6  # of a speed or acceleration: the digits of a packet are limited
 TURN_TOLERANCE = 0.01  # rad, between the attitude that the URDF gives the tool and the controller's
 _ZERO, _IDENTITY = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
@@ -59,8 +59,8 @@ STATE = record(
     axis="i8",
     value="f8",
     limit="f8",
-    least_sigma="f8",  # of all set-points that passed
-    least_room="f8",  # before a limit of an angle, and the joint that had it
+    least_sigma="f8",  # of all set-points that passed the check
+    least_room="f8",  # [rad] left before a joint limit, and the joint that had it
     tightest="i8",
 )
 
@@ -73,7 +73,7 @@ def _say(x, code, axis, value, limit):
 
 @jit
 def _stop_time(x, p, speed):
-    """Time of a soft stop from these speeds; `jacobian` comes before."""
+    """Return the time of a soft stop from these speeds [s]; call `jacobian` first."""
     v, w = chain.twist(x.work, p.chain, speed)
     needed = max(math.sqrt(vec.dot(v, v)) / p.deceleration, math.sqrt(vec.dot(w, w)) / p.angular_deceleration)
     for i in range(p.chain.joints):
@@ -82,8 +82,8 @@ def _stop_time(x, p, speed):
 
 
 @jit_apart
-def judge(x, p, dt):
-    """Whether x.next may be sent after x.last: 0 or a fault code. Writes x.speed; x.work is of x.next."""
+def check(x, p, dt):
+    """Check that x.next may be sent after x.last: 0 or a fault code. Writes x.speed; x.work must be that of x.next."""
     x.sigma = smallest_singular(x.work, p.chain)
     if not x.sigma >= p.singular:
         return _say(x, faults.SINGULARITY, -1, x.sigma, p.singular)
@@ -113,7 +113,7 @@ def judge(x, p, dt):
 
 @jit_apart
 def aim(x, p, X):
-    """Angles for a pose of the tool, from the last ones, into x.next, unjudged: 0 or a fault code."""
+    """Write the angles for a pose of the tool into x.next, unchecked, starting at the last ones: 0 or a fault code."""
     for i in range(p.chain.joints):
         x.next[i] = x.last[i]
     left = reach(x.work, p.chain, x.next, vec.load(X.p), so3.load(X.q), _ZERO, _IDENTITY, EXACT, ITERATIONS)
@@ -122,17 +122,17 @@ def aim(x, p, X):
 
 @jit_apart
 def next_angles(x, p, X, dt):
-    """The same, judged."""
+    """The same, and check them."""
     code = aim(x, p, X)
-    return code if code else judge(x, p, dt)
+    return code if code else check(x, p, dt)
 
 
 @jit_apart
-def judge_next(x, p, dt):
-    """Judge angles that were changed after `aim`."""
+def check_next(x, p, dt):
+    """Check angles that were changed after `aim`."""
     chain.forward(x.work, p.chain, x.next, _ZERO, _IDENTITY)
     chain.jacobian(x.work, p.chain)
-    return judge(x, p, dt)
+    return check(x, p, dt)
 
 
 @jit_apart
@@ -150,7 +150,7 @@ def slow_down(x, p, dt):
 
 @jit_apart
 def place(work, p, q, X):
-    """Pose of the tool for joint angles."""
+    """Write the pose of the tool for joint angles."""
     chain.forward(work, p.chain, q, _ZERO, _IDENTITY)
     vec.store(X.p, vec.load(work.p))
     so3.store(X.q, so3.load(work.q))
@@ -158,12 +158,12 @@ def place(work, p, q, X):
 
 @jit_apart
 def find(work, far, q, X):
-    """Go to the angles of a pose that may be far away, in place, in steps of FAR_STEP; the error left."""
+    """Move `q` to the angles of a pose that may be far away, in steps of FAR_STEP; returns the remaining error."""
     return reach(work, far.chain, q, vec.load(X.p), so3.load(X.q), _ZERO, _IDENTITY, EXACT, FAR_ITERATIONS)
 
 
 def pack(p: Any, arm: Kinematics, settings: JointSettings) -> None:
-    """Parameters of an arm. The solver itself knows no limits: a limit must be a fault, and not another way around it."""
+    """Pack the parameters of an arm. The solver ignores limits: exceeding one must be a fault, not a detour around it."""
     n = arm.joints
     chain.pack_chain(p.chain, arm.axis, arm.origin, arm.tip_p, [(-NEVER, NEVER)] * n, [NEVER] * n, arm.tip_q)
     p.chain.damping = p.chain.near = p.chain.centring = 0.0
@@ -183,7 +183,7 @@ def of(robot: JointedRobot) -> "JointSpace | None":
 
 
 class JointSpace:
-    """`last` is the set-point that the robot has, `next` the one to send; `axis`, `value` and `limit` are of a fault."""
+    """Joint set-points: `last` is the one that the robot has, `next` the one to send; `fault` describes the last fault."""
 
     def __init__(self, settings: JointSettings, cycle: float = 1.0) -> None:
         self.settings, self.arm = settings, settings.kinematics()
@@ -210,11 +210,11 @@ class JointSpace:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing has been judged yet."""
+        """Forget the closest approaches that `notes` reports."""
         self._x["least_sigma"] = self._x["least_room"] = NEVER
 
     def notes(self) -> list[str]:
-        """How near the arm has come to what would have stopped it."""
+        """Say how close the arm came to the singularity and joint limits that would have stopped it."""
         if self._x["least_sigma"] == NEVER:
             return []
         room = f"; joint {self._x['tightest'] + 1} came closest to its limit, {self._x['least_room']:.3g} rad before it"
@@ -242,24 +242,24 @@ class JointSpace:
 
     @property
     def sigma(self) -> float:
-        """Smallest singular value of the Jacobian at the last set-point that was judged."""
+        """Smallest singular value of the Jacobian at the last set-point that was checked."""
         return float(self._x["sigma"])
 
     def brakes(self, deceleration: float, angular_deceleration: float) -> None:
-        """How gently a soft stop slows down the tool."""
+        """Set how gently a soft stop slows down the tool [m/s², rad/s²]."""
         self._p["deceleration"], self._p["angular_deceleration"] = deceleration, angular_deceleration
 
     def coast(self, duration: float) -> None:
-        """How long the arm goes on before a stop slows it down [s], where its jerk is bounded."""
+        """Set how long an arm with bounded jerk goes on before a stop slows it down [s]."""
         self._p["coasts"] = duration
 
     def pose(self, q: Any, X_RT: Any) -> None:
-        """Pose of the tool in the robot's base for joint angles."""
+        """Write the tool's pose in the robot's base for joint angles."""
         self._angles[: self.joints] = q
         place(self._near["work"], self._p, self._angles, X_RT)
 
     def start(self, q: Any) -> None:
-        """The robot has these angles as its set-point, at rest."""
+        """Start at rest with these angles as the robot's set-point."""
         self.last[:] = q
         self.next[:] = q
         self.stand_still()
@@ -272,25 +272,25 @@ class JointSpace:
         return int(next_angles(self._x, self._p, X_RT, self.cycle))
 
     def aim(self, X_RT: Any) -> int:
-        """The same without judging the angles, for a driver that bends them first; it calls `judge` then."""
+        """The same without checking the angles, for a driver that changes them first and then calls `check`."""
         return int(aim(self._x, self._p, X_RT))
 
-    def judge(self) -> int:
-        """Whether the angles in `next` may be sent after `last`; 0 or a fault code."""
-        return int(judge_next(self._x, self._p, self.cycle))
+    def check(self) -> int:
+        """Check that the angles in `next` may be sent after `last`; 0 or a fault code."""
+        return int(check_next(self._x, self._p, self.cycle))
 
     def slow_down(self) -> bool:
         """Write the next step of a soft stop into `next`; False once the arm is at rest."""
         return bool(slow_down(self._x, self._p, self.cycle))
 
-    def told(self, q: Any) -> None:
-        """These angles were sent, rounded as in the packet."""
+    def record_sent(self, q: Any) -> None:
+        """Record the angles that were sent, rounded as in the packet, and their speed."""
         self.speed[:] = (q - self.last) / self.cycle
         self.last[:] = q
 
-    def check_agrees(self, ours: Any, told: Any) -> None:
-        """Refuse a robot whose controller sees its tool elsewhere than the URDF: its arm or its tool is another one."""
-        apart, turned = math.dist(ours["p"], told["p"]), math.hypot(*so3.between(tuple(ours["q"]), tuple(told["q"])))
+    def check_agrees(self, ours: Any, reported: Any) -> None:
+        """Refuse a robot whose controller reports its tool elsewhere than the URDF does: its arm or tool is another one."""
+        apart, turned = math.dist(ours["p"], reported["p"]), math.hypot(*so3.between(tuple(ours["q"]), tuple(reported["q"])))
         allowed = self.settings.tolerance
         if apart > allowed or turned > TURN_TOLERANCE:
             raise InputError(
@@ -300,9 +300,9 @@ class JointSpace:
             )
 
     def find(self, X_RT: Any, near: Any = None) -> float:
-        """Go to a pose that may be far away, from some angles or from the rig file's posture: the error left [m, rad].
+        """Find the angles of a pose that may be far away, from `near` or the rig file's posture; returns the error [m, rad].
 
-        `last` has then the angles; for use before a run, since it takes many steps.
+        The angles are then in `last`. For use before a run, since it takes many steps.
         """
         self.start(self.settings.posture if near is None else near)
         self._angles[: self.joints] = self.last
@@ -311,7 +311,7 @@ class JointSpace:
         return left
 
     def singular_value(self, q: Any) -> float:
-        """The smallest singular value of the Jacobian at some angles."""
+        """Return the smallest singular value of the Jacobian at some angles."""
         self.pose(q, self._here)
         chain.jacobian(self._near["work"], self._p["chain"])
         return float(smallest_singular(self._near["work"], self._p["chain"]))

@@ -1,10 +1,10 @@
 """The arm in a URDF file: the chain of joints from a base link to a tip, with the limits of each joint.
 
 The file is untrusted. It is bounded, entities are refused, and of everything in it only the links and joints between base and
-tip are used: meshes, other branches and inertias are never read. MuJoCo places these joints; of limits it knows only angles,
-so all limits are read here.
+tip are used: meshes, other branches and inertias are never read. MuJoCo places these joints; it knows angle limits only, so
+all limits are read here.
 
-    axis, origin      of joint i in the axes of the base, at zero angles; origin from the one of joint i - 1
+    axis, origin      of joint i in the axes of the base, at zero angles; the origin from that of joint i - 1
     tip_p, tip_q      of the tip, from the origin of the last joint, at zero angles
 """
 
@@ -22,7 +22,7 @@ from hilt.core.guard import NEVER
 from hilt.maths import so3
 from hilt.maths.chain import MOST
 
-SIZE_MAX = 1 << 20  # bytes; files of robots have some ten thousand
+SIZE_MAX = 1 << 20  # bytes; typical files have some ten thousand
 PARTS_MAX = 1000  # links, and joints
 TASK = 6  # joints that a pose needs
 REACH = 100.0  # [m], of one link
@@ -62,7 +62,7 @@ class _Joint:
 
 
 def read(path: Path, base: str, tip: str) -> Kinematics:
-    """The arm between two links of a file."""
+    """Read the arm between two links of a file."""
     try:
         with path.open("rb") as file:
             data = file.read(SIZE_MAX + 1)
@@ -83,17 +83,17 @@ def parse(data: bytes, path: Path, base: str, tip: str) -> Kinematics:
                 f"joints.{key} is {shortened(name)!r}, but {path.name} has no such link; its links are {known}; choose one",
                 f"joints.{key}",
             )
-    aside, way = _between(_joints(root, path), path, base, tip)
-    for joint in way:
+    aside, chain = _between(_joints(root, path), path, base, tip)
+    for joint in chain:
         _check(joint, path)
-    turning = [joint for joint in way if joint.kind != "fixed"]
+    turning = [joint for joint in chain if joint.kind != "fixed"]
     if not TASK <= len(turning) <= MOST:
         raise _unfit(
             path, f"has {len(turning)} joints from {base} to {tip}; hilt needs {TASK} or {MOST}", "choose another base or tip"
         )
     limits = [_limits(joint, path) for joint in turning]
     lower, upper, speed = (tuple(each) for each in zip(*limits, strict=True))
-    axis, origin, tip_p, tip_q = _placed(aside, way, path)
+    axis, origin, tip_p, tip_q = _placed(aside, chain, path)
     return Kinematics(tuple(joint.name for joint in turning), axis, origin, tip_p, tip_q, lower, upper, speed)
 
 
@@ -102,7 +102,7 @@ def _unfit(path: Path, what: str, advice: str) -> InputError:
 
 
 def _tree(data: bytes, path: Path) -> tuple[Element, list[str]]:
-    """Its root, and the names of its links."""
+    """Return the root of the file and the names of its links."""
     # Entities can make a small file large; no URDF needs a document type.
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data or b"\0" in data:
         raise _unfit(path, "declares a document type, entities or an encoding that URDF does not need", "remove them")
@@ -111,7 +111,7 @@ def _tree(data: bytes, path: Path) -> tuple[Element, list[str]]:
     except (ElementTree.ParseError, ValueError, LookupError, RecursionError) as error:
         raise _unfit(path, f"is not XML: {shortened(str(error))}", "give a URDF file") from None
     if root.tag != "robot":
-        raise _unfit(path, f"begins with <{shortened(root.tag)}>, not with <robot>", "give a URDF file; expand xacro before")
+        raise _unfit(path, f"begins with <{shortened(root.tag)}>, not with <robot>", "give a URDF file; expand xacro first")
     names = [link.get("name", "") for link in root.findall("link")]
     if max(len(names), len(root.findall("joint"))) > PARTS_MAX:
         raise _unfit(path, f"has more than {PARTS_MAX} links or joints", "give the arm alone")
@@ -119,7 +119,7 @@ def _tree(data: bytes, path: Path) -> tuple[Element, list[str]]:
 
 
 def _joints(root: Element, path: Path) -> dict[str, _Joint]:
-    """The joints by the links that they carry."""
+    """Return the joints by the links that they carry."""
     found: dict[str, _Joint] = {}
     for element in root.findall("joint"):
         name, origin, axis, limit = element.get("name", ""), *(element.find(tag) for tag in ("origin", "axis", "limit"))
@@ -158,29 +158,29 @@ def _three(element: Element | None, key: str, default: str, where: str, path: Pa
 
 
 def _between(joints: dict[str, _Joint], path: Path, base: str, tip: str) -> tuple[list[_Joint], list[_Joint]]:
-    """The fixed joints to the base, and the way to the tip, both from the link at which they part: a base may be a frame beside
-    the arm."""
+    """Return the fixed joints to the base and the joints to the tip, both from the link where they branch: a base may be a
+    frame beside the arm."""
     aside: list[_Joint] = []
-    places = {base: 0}  # links that do not move in the base, and how many joints lie between
+    places = {base: 0}  # links that do not move relative to the base, and the joints in between
     while (joint := joints.get(aside[-1].parent if aside else base)) and joint.kind == "fixed" and joint.parent not in places:
         aside.append(joint)
         places[joint.parent] = len(aside)
-    way: list[_Joint] = []
+    chain: list[_Joint] = []
     link = tip
     while link not in places:
         step = joints.get(link)
-        if step is None or len(way) > PARTS_MAX:
+        if step is None or len(chain) > PARTS_MAX:
             raise _unfit(path, f"does not join {shortened(tip)!r} to {shortened(base)!r}", "choose another base or tip")
-        way.append(step)
+        chain.append(step)
         link = step.parent
-    return aside[: places[link]][::-1], way[::-1]
+    return aside[: places[link]][::-1], chain[::-1]
 
 
 def _check(joint: _Joint, path: Path) -> None:
     where = f"joint {shortened(joint.name)!r}"
     if joint.kind not in ("revolute", "continuous", "fixed"):
         kind = shortened(joint.kind) or "without a type"
-        raise _unfit(path, f"has a {where} on the way that is {kind}", "hilt needs arms with revolute joints only")
+        raise _unfit(path, f"has a {where} in the chain that is {kind}", "hilt needs arms with revolute joints only")
     if joint.mimics:
         raise _unfit(path, f"lets {where} mimic another one", "choose a tip before it")
     if joint.kind != "fixed" and not any(joint.axis):
@@ -188,7 +188,7 @@ def _check(joint: _Joint, path: Path) -> None:
 
 
 def _limits(joint: _Joint, path: Path) -> tuple[float, float, float]:
-    """Lowest and highest angle, and largest speed."""
+    """Return the lowest and highest angle [rad], and the largest speed [rad/s]."""
     where = f"joint {shortened(joint.name)!r}"
 
     def number(key: str) -> float:
@@ -208,7 +208,7 @@ def _limits(joint: _Joint, path: Path) -> tuple[float, float, float]:
 
 
 def _branch(name: str, joints: list[_Joint]) -> str:
-    """Joints one after the other, as URDF again; only what is needed, under names of our own."""
+    """Write a chain of joints as URDF again: only what is needed, under our own names."""
     text, before = "", "root"
     for k, joint in enumerate(joints, 1):
         xyz, rpy, axis = (" ".join(map(repr, each)) for each in (joint.xyz, joint.rpy, joint.axis))
@@ -219,19 +219,19 @@ def _branch(name: str, joints: list[_Joint]) -> str:
     return text
 
 
-def _placed(aside: list[_Joint], way: list[_Joint], path: Path) -> tuple[Any, ...]:
-    """Axes and origins of the turning joints, and the tip, at zero angles, in the axes of the base: by MuJoCo."""
+def _placed(aside: list[_Joint], chain: list[_Joint], path: Path) -> tuple[Any, ...]:
+    """Let MuJoCo place the turning joints (axes and origins) and the tip, at zero angles, in the axes of the base."""
     import mujoco  # slow to load, and only rigs with joints need it
 
     text = '<robot name="arm"><mujoco><compiler fusestatic="false"/></mujoco><link name="root"/>'
-    text += _branch("base", aside) + _branch("way", way)
+    text += _branch("base", aside) + _branch("chain", chain)
     try:
         model = mujoco.MjModel.from_xml_string(text + "</robot>")
     except ValueError as error:
         raise _unfit(path, f"cannot be used: {shortened(str(error))}", "check its joints") from None
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
-    base, tip = (model.body(f"{name}{len(each)}" if each else "root").id for name, each in (("base", aside), ("way", way)))
+    base, tip = (model.body(f"{name}{len(each)}" if each else "root").id for name, each in (("base", aside), ("chain", chain)))
     turn = tuple(map(float, data.xquat[base]))
 
     def seen(vector: Any) -> tuple[float, ...]:

@@ -1,1 +1,1 @@
-"""The second of two robots, in a process of its own: with its own clock it cannot be answered in the loop's tick."""
+"""The second of two robots, in its own process: it has its own clock, so it cannot be answered in the loop's tick."""

@@ -6,8 +6,8 @@ of time, no cycle can be counted twice or left out, however the two clocks drift
 
 If the loop's next set-point is not there yet, the robot goes on to where the curve ends and waits, within its limits, and
 catches up within them. If none comes for longer than the loop may be late, that is a fault: a loop that has died, or whose own
-robot is silent, leaves this one at rest. Set-points that do come, each too late, are none: a robot that stalls for some cycles
-puts them off until its steady clock has followed.
+robot is silent, leaves this one at rest. Set-points that arrive, but late, are not a fault: after a robot has stalled for some
+cycles they are late until its steady clock has caught up.
 """
 
 import math
@@ -28,9 +28,9 @@ from hilt.device.path import ROW
 from hilt.maths import pair, spatial, vec
 
 WHOLE, GAP, DRY = 0, 1, 2  # how a set-point was found
-_LOOKS_BACK = KNOTS - 8  # knots: those before may be written meanwhile
+_LOOKS_BACK = KNOTS - 8  # knots: older ones may be overwritten meanwhile
 _PARAMS = record(dt="f8", guard=GUARD.params)
-FOREVER = 1 << 40  # ticks: it ends by a stop or a fault
+FOREVER = 1 << 40  # ticks: it ends with a stop or a fault
 
 
 @jit
@@ -42,16 +42,16 @@ def _at(memory, k):
 
 @jit
 def _middle(memory, k):
-    """Between knot k and the one before."""
+    """Return the time half-way between knot k and the one before [s]."""
     return 0.5 * (memory.knot_t[(k - 1) % KNOTS] + memory.knot_t[k % KNOTS])
 
 
 @jit
 def read_curve(memory, t, step, out):
-    """The pose at t on the curve through the knots; `step` is the time between two of them."""
+    """Write the pose at t on the curve through the knots, and return how it was found; `step` is the time between two knots."""
     newest = memory.knots - 1
     if newest < 0:
-        return WHOLE  # before the first: where it is
+        return WHOLE  # before the first: stay
     oldest = max(0, newest - _LOOKS_BACK)
     if newest == oldest or t <= _middle(memory, oldest + 1):
         spatial.store(out, _at(memory, oldest))
@@ -79,14 +79,15 @@ class Following:
         self._pose = np.zeros(1, POSE)[0]
         self._pose["q"][0] = 1.0
         self._later = self._step = self._patience = 0.0
-        self._dry = self._known = 0  # cycles without a new set-point of the loop, and those that it has made
+        self._dry = self._known = 0  # cycles without a new set-point of the loop, and set-points so far
         self._uneven = self._gently = False
         self.clock = SteadyClock(cycle)
         read_curve(memory.row, 0.0, 1.0, self._pose)
 
     def bench(self, start: Any, limits: Any, later: float, step: float, patience: float, *, gently: bool = False) -> Bench:
-        """From rest at `start`, `later` behind a loop with this step; it stops after `patience` without set-points. `gently`:
-        what comes may be uneven, and is followed within the limits: a robot on its way home waits where it missed an answer."""
+        """Return a bench that starts at rest at `start` and follows a loop of this step, `later` behind it [s]; it stops after
+        `patience` without set-points [s]. `gently`: the set-points may be uneven and are followed within the limits, since a
+        robot on its way home waits where it missed an answer."""
         row, p = self._row, np.zeros(1, _PARAMS)
         row[...] = np.zeros(1, ROW)
         row["X_WB_cmd"][0], row["fault_axis"] = start, -1
@@ -100,7 +101,7 @@ class Following:
         return Bench(row, nothing, nothing, p, FOREVER, Code(self._tick, self._nothing, self._nothing, self._none, self._none))
 
     def show(self, row: np.ndarray) -> None:
-        """Called with every packet, also on the way home: tell the loop what was measured."""
+        """Show the loop what was measured; called with every packet, also on the way home."""
         seen = self._seen
         seen["t"], seen["at"] = self.clock.began, clock.now()
         seen["X"], seen["V"], seen["sent"] = row["X_WB_meas"][0], row["V_WB_meas"][0], self._course.last
@@ -127,7 +128,7 @@ class Following:
 
 
 def scaled(limits: Any, cycle: float, step: float) -> Any:
-    """The loop's limits for a robot with another cycle: a change of acceleration falls into one cycle of it."""
+    """Return the loop's limits for a robot with another cycle: a change of acceleration falls into one of its cycles."""
     found = limits.copy()
     found["jerk"] *= max(1.0, math.ceil(step / cycle))
     return found

@@ -24,7 +24,7 @@ def parts_of(pose: Any) -> list[float]:
 
 
 class SecondRobot:
-    """One robot of a rig file in a process of its own."""
+    """One robot of a rig file in its own process."""
 
     def __init__(self, file: RigFile, name: str) -> None:
         self.name, self._file = name, file.of(name)
@@ -40,7 +40,7 @@ class SecondRobot:
         self._last: dict[str, Any] = {}
 
     def open(self) -> None:
-        """Start its process and connect: from here on it is held."""
+        """Start its process and connect: from now on it is held."""
         process = self._process = Asked(
             f"robot {self.name}", "hilt.device.partner.process", "run hilt sessions, and connect again"
         )
@@ -68,7 +68,7 @@ class SecondRobot:
 
     @property
     def trouble(self) -> int:
-        """While READY: a fault code, 0 for none."""
+        """A fault code while READY, 0 for none."""
         if self._process is None:
             return faults.NONE
         return faults.DEVICE if self._process.ended else int(self.memory.row["trouble"])
@@ -77,20 +77,20 @@ class SecondRobot:
         self._order("check", start=parts_of(start))
 
     def place(self) -> Any:
-        """Its set-point, at rest."""
+        """Return its set-point, at rest."""
         found, parts = np.zeros(1, POSE)[0], self._order("tell")["sent"]
         found["p"], found["q"] = parts[:3], parts[3:]
         return found
 
     def arm(self, start: Any, limits: Any, later: float, step: float, *, gently: bool = False) -> None:
-        """From here on it follows `push`; `gently` within its limits, however uneven that is, and outside the workspace."""
+        """Go live: from now on it follows `push`. `gently`: within its limits, however uneven, also outside the workspace."""
         self.memory.begin()
-        told = {name: np.asarray(limits[name]).tolist() for name in limits.dtype.names}
-        self._order("arm", start=parts_of(start), limits=told, later=later, step=step, gently=gently)
+        as_lists = {name: np.asarray(limits[name]).tolist() for name in limits.dtype.names}
+        self._order("arm", start=parts_of(start), limits=as_lists, later=later, step=step, gently=gently)
         self._armed = clock.now()
 
     def look(self) -> int:
-        """Read its newest motion into `seen`; 0 or a fault code. It is silent if it has not been heard of for too long."""
+        """Read its newest motion into `seen`; 0 or a fault code. It counts as silent if its motion is too old."""
         self.memory.look(self._copy)
         if code := int(self.memory.row["fault"]):
             return code
@@ -101,7 +101,7 @@ class SecondRobot:
         self.memory.push(t, pose)
 
     def stop(self) -> None:
-        """It stops softly with its next packet. Never raises, never waits, safe to call twice."""
+        """Make it stop softly with its next packet. Never raises, never waits, safe to call twice."""
         self.memory.row["stop"] = 1
 
     @property
@@ -110,32 +110,32 @@ class SecondRobot:
         return self._process is not None and not self._process.ended and self.state in (LIVE, STOPPED)
 
     def await_rest(self, limit: float) -> None:
-        """Until it is READY again, or its process has ended."""
+        """Wait until it is READY again, or its process has ended."""
         until = clock.now() + limit
         while self._process is not None and not self._process.ended and self.state != READY and clock.now() < until:
             clock.pause(LOOK)
 
     def home(self, goal: Any, speed: float) -> None:
-        """Set out to a pose; `on_its_way` says when it is there."""
+        """Start driving to a pose; `on_its_way` says when it has arrived."""
         self.memory.begin()
         self._armed = clock.now()
         self._order("home", goal=parts_of(goal), speed=speed)
 
     def stopped_on_its_way(self) -> int:
-        """0, or a fault code if it was stopped on its way home or has fallen silent. Never waits."""
+        """Return a fault code if it was stopped on its way home or has fallen silent, else 0. Never waits."""
         if self._process is None or self._process.ended:
             return faults.DEVICE
         return self.look() if self.moves else int(self.memory.row["fault"])
 
     def on_its_way(self) -> bool:
-        """False when it is at rest again; an InputError if it was stopped on the way."""
+        """Whether it is still on its way; an InputError if it was stopped before it arrived."""
         found = self._order("tell")
         if not found["runs"] and found["said"]:
             raise InputError(f"robot {self.name}: {found['said']}")
         return bool(found["runs"])
 
     def tell(self) -> dict[str, Any]:
-        """Its counters and notes; those of before if it does not answer any more."""
+        """Return its counters and notes; the previous ones if it no longer answers."""
         try:
             self._last = self._order("tell")
         except InputError as error:
@@ -143,7 +143,7 @@ class SecondRobot:
         return self._last
 
     def close(self) -> None:
-        """Never raises, safe to call twice."""
+        """Stop it and end its process. Never raises, safe to call twice."""
         self.stop()
         if self._process is not None:
             self._process.end()

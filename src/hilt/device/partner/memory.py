@@ -1,6 +1,6 @@
-"""What the loop and the second robot's process share: set-points there, the measured motion back, and a stop.
+"""Memory shared by the loop and the second robot's process: set-points and a stop one way, the measured motion back.
 
-Both sides only write what is theirs and never wait for each other. Set-points are knots in a ring: the loop writes a knot, then
+Each side writes only its own part and never waits for the other. Set-points are knots in a ring: the loop writes a knot, then
 counts it. The motion is read whole or not at all (host/seqlock.py).
 """
 
@@ -17,7 +17,7 @@ KNOTS = 128  # of the loop's set-points; the second robot is half a second behin
 SEEN = record(t="f8", at="f8", X=POSE, V=TWIST, sent=POSE, cycles="i8", waited="i8")
 _MEMORY = record(
     knots="i8",
-    knot_t=("f8", (KNOTS,)),  # what each set-point is meant for [s, monotonic]
+    knot_t=("f8", (KNOTS,)),  # when each set-point applies [s, monotonic]
     knot_p=("f8", (KNOTS, 3)),
     knot_q=("f8", (KNOTS, 4)),
     **dict.fromkeys(("stop", "count", "state", "trouble", "fault"), "i8"),
@@ -27,7 +27,7 @@ SUFFIX = ".partner"
 
 
 class Memory:
-    """One side of it; the loop's side makes it and removes it."""
+    """One side of the memory; the loop's side creates and removes it."""
 
     def __init__(self, name: str, *, make: bool) -> None:
         size = _MEMORY.itemsize
@@ -39,13 +39,13 @@ class Memory:
             self._segment.publish()
 
     def begin(self) -> None:
-        """Before a run: no set-points, no stop, no fault."""
+        """Clear set-points, stop and fault before a run."""
         row = self.row
         row["knots"] = row["stop"] = row["fault"] = 0
         self.show(np.zeros(1, SEEN)[0])
 
     def push(self, t: float, pose: Any) -> None:
-        """One more set-point of the loop, meant for t."""
+        """Add a set-point of the loop that applies at t [s, monotonic]."""
         row, count = self.row, int(self.row["knots"])
         at = count % KNOTS
         row["knot_t"][at], row["knot_p"][at], row["knot_q"][at] = t, pose["p"], pose["q"]

@@ -79,8 +79,8 @@ class RsiRobot(DrivenRobot):
 
     def notes(self) -> list[str]:
         """What the user should know besides the counters."""
-        told, peer = self._line.told(), self._line.peer
-        found = [f"{told} arrived at the robot's port {self.port} and were ignored"] if told else []
+        strangers, peer = self._line.describe_strangers(), self._line.peer
+        found = [f"{strangers} arrived at the robot's port {self.port} and were ignored"] if strangers else []
         found += self.joints.notes() if self.joints is not None else []
         if peer is not None and not self.settings.peer:
             found.append(
@@ -166,8 +166,8 @@ class RsiRobot(DrivenRobot):
         return True
 
     def _nobody(self, time_limit: float) -> str:
-        told = self._line.told()
-        others = f"; {told} arrived, but robot.peer is {self.settings.peer}" if told else ""
+        strangers = self._line.describe_strangers()
+        others = f"; {strangers} arrived, but robot.peer is {self.settings.peer}" if strangers else ""
         advice = "start its RSI program and check the address in it"
         if self.joints is not None:
             advice += ", and that it sends AIPos"
@@ -323,7 +323,7 @@ class RsiRobot(DrivenRobot):
             return faults.ROBOT_LINE
         self._q_correction[:] = answer["joints"]
         np.add(origin, self._q_correction, out=joints.next)
-        joints.told(joints.next)
+        joints.record_sent(joints.next)
         joints.pose(joints.last, self._sent)
         self._moving = True
         return faults.NONE

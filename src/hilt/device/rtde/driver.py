@@ -334,7 +334,7 @@ class RtdeRobot(DrivenRobot):
             self._exchange()
             return faults.ROBOT_LINE
         if self.joints is not None:
-            self.joints.told(self._numbers)
+            self.joints.record_sent(self._numbers)
         return faults.NONE
 
     def _exchange(self) -> None:
