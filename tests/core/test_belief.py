@@ -71,7 +71,7 @@ BAD = {
     "belief.loop.period=1": "belief.loop cannot differ",
     "belief.belief.robot.delay=1": "belief.belief cannot differ",
     "belief.push.3.start=1": "belief.push.3 is not an entry",
-    "belief.robot.kind=ideal": "as the controller believes, robot.delay is",
+    "belief.robot.kind=ideal": "in the controller's beliefs, robot.delay is",
 }
 
 

@@ -156,7 +156,7 @@ def test_a_system_of_blocks_alone_has_runs_and_a_report(oscillator, tmp_path):
 
 
 def test_a_name_that_is_taken_and_what_is_no_system_are_refused(oscillator):
-    with pytest.raises(hilt.InputError, match="there is a system docking already"):
+    with pytest.raises(hilt.InputError, match="there is already a system docking"):
         hilt.register(replace(oscillator, name="docking"))
     with pytest.raises(hilt.InputError, match="a str cannot be registered"):
         hilt.register("docking")

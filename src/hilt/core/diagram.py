@@ -27,7 +27,7 @@ def {name}(row, {state}, p):
 BATCH = '''
 
 def go_on(row, x, w, p, log, first):
-    """Plant and tick in a compiled loop, from tick `first` on; returns the number of rows."""
+    """Plant and tick in a compiled loop, starting at tick `first`; returns the number of rows."""
     for k in range(len(log)):
         row[0].tick = first + k
         row[0].t = (first + k) * p[0].dt
@@ -51,7 +51,7 @@ def reset(row, x, w, p):
 
 
 def sweep(first, last, row, x, w, blank_row, blank_x, blank_w, p, ticks, m, each, q, ends):
-    """Run after run, each in the same memory; what is counted of it is all that is kept."""
+    """Run after run, all in the same memory; only the counts are kept."""
     for i in range(first, last):
         row[0] = blank_row[0]
         x[0] = blank_x[0]
@@ -90,7 +90,7 @@ def _function(name: str, state: str, blocks: Blocks) -> str:
 
 
 def source(name: str, tick: Blocks, plant: Blocks, observe: Blocks) -> str:
-    """The diagram as a module."""
+    """The source of a module with the functions of a diagram."""
     parts = (_function("tick", "x", tick), _function("plant", "w", plant), _function("observe", "w", observe))
     return HEAD.format(name=name) + "".join(parts) + BATCH
 
@@ -100,13 +100,15 @@ def _file(function: Any) -> Path:
 
 
 def _stamp(text: str, functions: dict[str, Any]) -> str | None:
-    """A hash of all the sources that the code is made of; None if some have no file, as in a notebook, or no module's name."""
+    """A hash of all sources of the code; None if one has no file, as in a notebook, or cannot be imported."""
     found = hashlib.sha256(text.encode())
     for name, function in functions.items():
         file, own = _file(function), plain(function)
         if not file.is_file() or not importable(function):
             return None
-        known = file.parent.name if file.name == SOURCE else reach.digest(file)  # a module of ours is called by its own stamp
+        known = (
+            file.parent.name if file.name == SOURCE else reach.digest(file)
+        )  # a generated module is named after its own stamp
         found.update(f"{name} {own.__module__} {own.__qualname__} {known}".encode())
     return found.hexdigest()[:16]
 
@@ -117,12 +119,12 @@ def build(name: str, tick: Blocks, plant: Blocks, observe: Blocks) -> Code:
     steps = {f"{block.name}_step": block.kind.step for block in blocks}
     made = _module(name, source(name, tick, plant, observe), steps)
     for each, compiled in (("tick", jit), ("plant", jit), ("observe", jit), ("go_on", jit_free), ("batch", jit_free)):
-        made[each] = compiled(made[each])  # what calls it finds the compiled one
+        made[each] = compiled(made[each])  # in place: the functions that call it find the compiled one
     return Code(*(made[each] for each in ("tick", "plant", "observe", "batch", "go_on")))
 
 
 def build_sweep(name: str, code: Code, tick: Blocks, world: Blocks, count_step: Callable[..., None]) -> Callable[..., None]:
-    """Many runs in a compiled loop: `tick` and `world` are the blocks in the order of their start."""
+    """Compile a loop over many runs; `tick` and `world` are the blocks in the order in which they start."""
     resets = [
         (block, state) for blocks, state in ((tick, "x"), (world, "w")) for block in blocks if block.kind.reset is not nothing
     ]
@@ -137,7 +139,7 @@ def build_sweep(name: str, code: Code, tick: Blocks, world: Blocks, count_step: 
 
 
 def _module(name: str, text: str, functions: dict[str, Any], made: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The names of a module with this source, in which the functions are known; `made` come from another such module."""
+    """The namespace of a module with this source and these functions; `made` come from another such module."""
     stamp = _stamp(text, {**functions, **(made or {})})
     short = hashlib.sha256(text.encode()).hexdigest()[:8]
     file = keep_source(f"diagram.{name}.{short}", stamp, text) if stamp else None

@@ -1,6 +1,6 @@
-"""The speeds of a flight, kept while it lasts: at which tick the speed is wanted is known only at its end.
+"""Keeps the speeds of a flight while it lasts, because the tick whose speed is needed is known only at its end.
 
-A record has room for a number of them; of a longer flight every second, fourth, … tick is kept.
+A record has room for a fixed number of speeds; of a longer flight every second, fourth, … tick is kept.
 """
 
 from typing import Any
@@ -24,13 +24,13 @@ def begin_flight(m):
 
 @jit
 def _falls_on(tick, every):
-    """Whether tick is a multiple of a power of two: a division costs as much as all other metrics of a tick."""
+    """Whether tick is a multiple of `every`, a power of two. A division would cost as much as all other metrics of a tick."""
     return tick & (every - 1) == 0
 
 
 @jit
 def fly(m, speed):
-    """One tick."""
+    """Add the speed of one tick."""
     if _falls_on(m.flight, m.every):
         if m.kept == len(m.speeds):
             for i in range(m.kept // 2):
@@ -45,7 +45,7 @@ def fly(m, speed):
 
 @jit
 def speed_at(m, tick):
-    """At a tick of the flight; between two that were kept, on the straight line."""
+    """Speed at a tick of the flight; linear between two ticks that were kept."""
     at = tick / m.every
     first = min(int(at), m.kept - 1)
     second = min(first + 1, m.kept - 1)
@@ -53,7 +53,7 @@ def speed_at(m, tick):
 
 
 def speeds_at(m: np.ndarray, runs: np.ndarray, ticks: np.ndarray) -> np.ndarray:
-    """The same for some of many runs."""
+    """The same for several runs at once."""
     where, last = ticks / np.maximum(m["every"][runs], 1), m["kept"][runs] - 1
     first = np.minimum(where.astype(np.int64), last)
     second = np.minimum(first + 1, last)

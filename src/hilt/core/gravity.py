@@ -1,3 +1,3 @@
-"""Gravity on the real load of a real sensor. Where a paper uses another value, its system defines it."""
+"""Gravity on the load of a real sensor. If a paper uses another value, its system defines it."""
 
 STANDARD_GRAVITY = 9.80665  # m/s²

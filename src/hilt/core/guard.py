@@ -3,7 +3,7 @@
 A fault stops the run before the command is sent. All limits come from the scenario. The first command is checked like any
 other: against the command's velocity at the start of the scenario, or against rest if the robot starts at rest.
 
-Without a fault the command is what is sent, X_WB_sent; a rig with devices overwrites it with what was really sent.
+Without a fault the command is copied to X_WB_sent; a rig with devices overwrites it with what was actually sent.
 """
 
 import math
@@ -36,18 +36,22 @@ NEVER = 1e150  # a limit that is never reached; its square is still finite
 
 
 class Limits(Section):
-    """What the hardware and the people around it can stand. A rig always gives its own; a simulation hurts nobody and, where
-    nothing is said, is stopped only when its loop has run away."""
+    """Limits that protect the hardware and the people around it. A rig always has its own; the defaults are for simulations,
+    which hurt nobody, and stop a run only when its loop has run away."""
 
-    force: Newton = Field(default=1e6, gt=0, description="that the sensor measures")
-    torque: NewtonMetre = Field(default=1e6, gt=0, description="that the sensor measures")
+    force: Newton = Field(default=1e6, gt=0, description="measured by the sensor")
+    torque: NewtonMetre = Field(default=1e6, gt=0, description="measured by the sensor")
     speed: MetrePerSecond = Field(default=100.0, gt=0, description="of commands")
     angular_speed: RadianPerSecond = Field(default=100.0, gt=0, description="of commands")
     acceleration: MetrePerSecond2 = Field(default=1e6, gt=0, description="of commands")
-    angular_acceleration: Positive[RadianPerSecond2] | None = Field(default=None, description="not limited if not given")
-    jerk: Positive[MetrePerSecondCubed] | None = Field(default=None, description="not limited if not given")
+    angular_acceleration: Positive[RadianPerSecond2] | None = Field(
+        default=None, description="of commands; unlimited if not given"
+    )
+    jerk: Positive[MetrePerSecondCubed] | None = Field(default=None, description="of commands; unlimited if not given")
     energy: Joule = Field(default=1e9, gt=0, description="kinetic energy of the simulated body")
-    workspace_min: Metre3 = Field(default=(-100.0, -100.0, -100.0), description="box of commanded positions, its lower corner")
+    workspace_min: Metre3 = Field(
+        default=(-100.0, -100.0, -100.0), description="lower corner of the box of commanded positions"
+    )
     workspace_max: Metre3 = Field(default=(100.0, 100.0, 100.0), description="its upper corner")
 
     @model_validator(mode="after")
@@ -78,7 +82,7 @@ UNLIMITED = Limits.model_construct(
 
 @jit
 def _check(sig, code, square, limit):
-    """Compare squares: the root is needed only for the sentence."""
+    """Trip if a value exceeds its limit. Squares are compared: the root is needed only for the fault's value."""
     if square > limit * limit:
         faults.trip(sig, code, -1, math.sqrt(square), limit)
 
@@ -145,7 +149,7 @@ def _pack(p: np.record, guarded: Guarded, loop: Cycle) -> None:
 
 @jit
 def start(x, position, q, v, w, blind):
-    """The next set-point is checked against this pose and twist; `blind` if the acceleration before it is unknown."""
+    """Check the next set-point against this pose and twist; `blind` if the acceleration before it is unknown."""
     vec.store(x.p, position)
     vec.store(x.v, v)
     vec.store(x.a, (0.0, 0.0, 0.0))

@@ -26,13 +26,13 @@ def book(port, effort, flow, dt):
 
 @jit
 def book_wrench(port, f, tau, dp, dtheta):
-    """W += f · dp + tau · dtheta: a wrench held over a displacement and a turn."""
+    """W += f · dp + tau · dtheta: the work of a constant wrench over a displacement and a rotation."""
     book(port, vec.dot(f, dp) + vec.dot(tau, dtheta), 1.0, 1.0)
 
 
 @jit
 def energy(port):
-    """The port's intake minus its output."""
+    """Net energy of a port: what entered minus what left [J]."""
     return port.into - port.out
 
 
@@ -44,7 +44,7 @@ def publish(out, port):
 
 
 def kinetic_energy(rows: np.ndarray) -> np.ndarray:
-    """What the simulated bodies store: they have no other energy."""
+    """Energy stored in the simulated bodies; they have no other energy than kinetic [J]."""
     energy: np.ndarray = rows["H"] + rows["H_rot"]
     return energy
 
@@ -70,8 +70,8 @@ def table(
 ) -> dict[str, Any]:
     """The ledger of a run: joules by cause, and whether they add up to the change of the stored energy.
 
-    `ports` maps the signal of each port to the words of the report; `stored(rows)` is the stored energy of each row.
-    Ports that are only watched are counted elsewhere or not at all: they are shown beside the balance.
+    `ports` maps the signal of each port to its text in the report; `stored(rows)` is the stored energy of each row.
+    Watched ports are not part of the balance (they are counted elsewhere or not at all) and are shown beside it.
     """
     lines = _lines(rows[-1], ports)
     energies = stored(rows[[0, -1]])

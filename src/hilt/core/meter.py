@@ -1,7 +1,7 @@
 """Meters: metrics of a run from its rows, chunk by chunk, in memory that does not grow with the run.
 
-A meter is fed rows in chunks of any size and asked for its result at the end. It sees them in blocks of one size, so the
-result is bit-identical however the rows were cut: a sweep, a run and a recording share one definition.
+A meter is fed rows in chunks of any size and gives its result at the end. It sees them in blocks of one size, so the result
+is bit-identical however the rows were split: a sweep, a run and a recording share one definition.
 """
 
 import math
@@ -16,24 +16,24 @@ NO_ROWS: np.ndarray = np.zeros(0)
 
 
 class Part(Protocol):
-    """Something that is fed: `take` gets blocks in order, all of BLOCK rows but the last."""
+    """Something that is fed rows: `take` gets blocks in order, all of BLOCK rows except the last."""
 
     def take(self, rows: np.ndarray) -> None: ...
 
 
 class Meter(Part, Protocol):
-    """What a system provides: `result` is called once, after the last block."""
+    """The meter of a system: `result` is called once, after the last block."""
 
     def result(self) -> dict[str, Any]: ...
 
 
 def joined(parts: list[np.ndarray]) -> np.ndarray:
-    """A copy of rows, one part after the other, as bytes: NumPy copies rows field by field, which takes longer than a tick."""
+    """Concatenate parts into one copy, as bytes: NumPy would copy rows field by field, which takes longer than a tick."""
     return np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in parts]).view(parts[0].dtype)
 
 
 class Feed:
-    """Cuts what it is fed into blocks for some meters."""
+    """Splits rows into blocks and feeds them to some meters."""
 
     def __init__(self, *meters: Part) -> None:
         self._meters = meters
@@ -42,7 +42,7 @@ class Feed:
         self.count = 0
 
     def feed(self, rows: np.ndarray) -> None:
-        """Rows in order, as many as there are."""
+        """Feed any number of rows, in order."""
         self.count += len(rows)
         if self._waiting + len(rows) < BLOCK:
             self._rest.append(joined([rows]))  # the caller may reuse its memory
@@ -58,12 +58,12 @@ class Feed:
         self._rest, self._waiting = [joined([rows[end:]])], len(rows) - end
 
     def _take(self, block: np.ndarray) -> None:
-        with np.errstate(all="ignore"):  # rows before a fault may hold anything; such a value is then missing, with a reason
+        with np.errstate(all="ignore"):  # rows before a fault may hold any value; metrics are then missing, with a reason
             for meter in self._meters:
                 meter.take(block)
 
     def end(self) -> None:
-        """The last block, which may be a short one."""
+        """Feed the last block, which may be short."""
         if self._waiting:
             self._take(self._rest[0] if len(self._rest) == 1 else joined(self._rest))
         self._rest, self._waiting = [], 0
@@ -72,19 +72,19 @@ class Feed:
 class _Whole:
     """A meter that keeps all rows."""
 
-    def __init__(self, figures: Callable[[np.ndarray, Any], dict[str, Any]], scenario: Any) -> None:
-        self._figures, self._scenario, self._parts = figures, scenario, list[np.ndarray]()
+    def __init__(self, metrics: Callable[[np.ndarray, Any], dict[str, Any]], scenario: Any) -> None:
+        self._metrics, self._scenario, self._parts = metrics, scenario, list[np.ndarray]()
 
     def take(self, rows: np.ndarray) -> None:
         self._parts.append(rows.copy())
 
     def result(self) -> dict[str, Any]:
-        return self._figures(np.concatenate(self._parts), self._scenario) if self._parts else {}
+        return self._metrics(np.concatenate(self._parts), self._scenario) if self._parts else {}
 
 
-def of_rows(figures: Callable[[np.ndarray, Any], dict[str, Any]]) -> Callable[[Any], Meter]:
-    """Metrics as one function of all rows and the scenario: the simple way, for runs whose rows fit in memory."""
-    return lambda scenario: _Whole(figures, scenario)
+def of_rows(metrics: Callable[[np.ndarray, Any], dict[str, Any]]) -> Callable[[Any], Meter]:
+    """A meter from one function of all rows and the scenario: the simple way, for runs whose rows fit in memory."""
+    return lambda scenario: _Whole(metrics, scenario)
 
 
 NO_METRICS = of_rows(lambda rows, scenario: {})
@@ -100,12 +100,12 @@ def measure(meter: Meter, rows: np.ndarray) -> dict[str, Any]:
 
 
 def highest(before: float, values: np.ndarray) -> float:
-    """The larger of the maximum so far and the new values; NaN if any of them is NaN."""
+    """The maximum of the highest value so far and the new values; NaN if any of them is NaN."""
     return float(np.max(values, initial=before))
 
 
 def lengths(vectors: np.ndarray) -> np.ndarray:
-    """Of vectors in rows: the bits of np.linalg.norm, which takes three times as long to sum over an axis of three."""
+    """Lengths of vectors in rows: bit-identical to np.linalg.norm, which takes three times as long over an axis of three."""
     x, y, z = vectors.T
     found: np.ndarray = np.sqrt(x * x + y * y + z * z)
     return found
@@ -116,10 +116,10 @@ def lowest(before: float, values: np.ndarray) -> float:
 
 
 class Tail:
-    """The last seconds of some columns: `take` them block by block; `last` gives the rows that a test on time selects."""
+    """The last seconds of some columns: `take` them block by block; `last` returns the rows that a test on time selects."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = 1.5 * seconds  # the caller decides about the border
+        self._seconds = 1.5 * seconds  # more than needed: the caller decides where exactly to cut
         self._parts: list[tuple[np.ndarray, ...]] = []
 
     def take(self, t: np.ndarray, *columns: np.ndarray) -> None:
@@ -133,7 +133,7 @@ class Tail:
 
 
 class Lag:
-    """A column delayed by a number of rows, beside the current rows."""
+    """A column delayed by a number of rows, paired with the current rows."""
 
     def __init__(self, rows: int) -> None:
         self._late, self._seen = rows, 0
@@ -151,7 +151,7 @@ class Lag:
 class Staircase:
     """When a signal was last above a level, for any level chosen afterwards: keeps the values that no later one reaches.
 
-    Beyond STEPS steps only every second one is kept: the time is then known to 1/30000 of the run.
+    If there are more than STEPS steps, only every second one is kept: the time is then known to 1/30000 of the run.
     """
 
     def __init__(self, sign: float) -> None:

@@ -1,4 +1,4 @@
-"""A scenario's keys as people read them: unit, default and meaning, a line each."""
+"""The keys of a scenario as a readable list: key, unit, default and meaning, one line each."""
 
 import typing
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from hilt.core import scenario
 class Line:
     key: str
     unit: str
-    default: str  # "needed" where there is none
+    default: str  # "needed" if there is no default
     meaning: str
 
 
@@ -56,13 +56,13 @@ def _meaning(info: FieldInfo) -> str:
 
 
 def commented(model: type[BaseModel], name: str) -> str:
-    """A file that says nothing but the system, with its keys in comments."""
+    """A scenario file that only names the system, with all keys in comments."""
     keys = [f"# {line.key}: {line.default} {line.unit}".rstrip() for line in lines(model) if line.key != "system"]
     return "\n".join([f'system = "{name}"', "", "# keys and their defaults:", *keys, ""])
 
 
 def columns(shown: Sequence[Line], width: int | None) -> Iterator[str]:
-    """A line of text for each key, cut where the screen ends."""
+    """A line of text for each key, cut to the width of the screen."""
     rows = [("key", "unit", "default", "meaning"), *((each.key, each.unit, each.default, each.meaning) for each in shown)]
     key, unit, default = (max(len(row[n]) for row in rows) for n in range(3))
     for row in rows:
@@ -71,7 +71,7 @@ def columns(shown: Sequence[Line], width: int | None) -> Iterator[str]:
 
 
 def chosen(every: Sequence[Line], tree: dict[str, Any]) -> list[Line]:
-    """Those of a tree, in its order."""
+    """The lines of the keys in a tree, in its order."""
     known = {line.key: line for line in every}
     return [known[key] for key in dict.fromkeys(_keys(tree)) if key in known and key not in ("system", "summary")]
 

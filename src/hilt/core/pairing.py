@@ -1,12 +1,12 @@
 """Two robots in one loop: which of them is the clock, and how much later than the loop each is commanded.
 
-One robot is the clock: it is answered in the loop's tick. The other one has a clock of its own, which drifts past the loop's;
-it is answered in its own cycles, on a smooth curve through the loop's set-points. It looks a cycle ahead, and the curve needs
-the loop's set-point half a tick further; `slack` is left for a loop that is late. That much later its commands are at least:
+One robot is the clock: it is answered in the loop's tick. The other one has its own clock, which drifts relative to the loop's;
+it is answered in its own cycles, on a smooth curve through the loop's set-points. Its command is for one cycle ahead, the curve
+needs the loop's set-point half a tick further, and `slack` allows for a late loop. Its commands are therefore later by at least
 
     least = cycle + T/2 + slack
 
-Either both make one relative motion (`Shared`), or each has a command of its own (`Joined`).
+Either both make one relative motion (`Shared`), or each has its own command (`Joined`).
 """
 
 from dataclasses import dataclass
@@ -17,22 +17,24 @@ from hilt.core.faults import Unfit
 from hilt.core.scenario import Section
 from hilt.core.units import Number, Second
 
-MOST_CYCLES = 100  # of the robot that is not the clock, a tick
+MOST_CYCLES = 100  # per tick, of the robot that is not the clock
 Pose = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 class OwnClock(Section):
-    """The clock of the robot that is not the loop's."""
+    """The clock of the robot that is not the loop's clock."""
 
-    cycle: Second = Field(default=0.004, gt=0, le=0.1, description="of the robot that is not the clock")
-    phase: Second = Field(default=0.0, ge=0, description="of its cycles at the start: when its first one begins")
-    drift: Number = Field(default=0.0, ge=-0.01, le=0.01, description="relative: how much longer its cycle really is")
+    cycle: Second = Field(default=0.004, gt=0, le=0.1, description="cycle of the robot that is not the clock")
+    phase: Second = Field(default=0.0, ge=0, description="time from the start to the beginning of its first cycle")
+    drift: Number = Field(
+        default=0.0, ge=-0.01, le=0.01, description="relative clock drift: how much longer its cycle really is"
+    )
     slack: Second = Field(
         default=0.002, ge=0, le=0.1, description="how late the loop may be before the robot that is not the clock has to wait"
     )
 
     def check(self, period: float) -> None:
-        """Every cycle is simulated: a tick has a bounded number of them."""
+        """Check the number of cycles per tick: every one of them is simulated."""
         if self.cycle * MOST_CYCLES < period:
             raise Unfit(
                 f"pair.cycle is {self.cycle:g} s; with loop.period = {period:g} s it must be at least "
@@ -44,7 +46,7 @@ class OwnClock(Section):
 
 @dataclass(frozen=True)
 class Pairing:
-    """What the loop has to know of its two robots. `moves` is the name of the one that carries B."""
+    """What the loop has to know about its two robots. `moves` is the name of the one that carries B."""
 
     moves: str
     meets: str
@@ -60,7 +62,7 @@ class Pairing:
 
     @property
     def least(self) -> float:
-        """The least time by which the other robot's commands are later [s]."""
+        """The least time by which the other robot's commands are later than the loop's [s]."""
         return self.cycle + 0.5 * self.period + self.slack
 
     def later(self, name: str) -> float:
@@ -72,20 +74,20 @@ class Pairing:
 class Shared(Pairing):
     """Both make one relative motion; `meets` carries W.
 
-    The relative motion is the sum of both robots' parts, each through its own response. With different delays it would not be
-    a delayed copy of the command, but a mixture that depends on the share. So the faster robot is commanded later, by the
-    difference: then both have the slower one's delay, and so has the relative motion, whatever the share.
+    The relative motion is the sum of both robots' motions, each after its own delay. With different delays it would not be a
+    delayed copy of the command, but a mixture that depends on the share. So the faster robot is commanded later, by the
+    difference: then both, and the relative motion, have the slower robot's delay, whatever the share.
 
         delay = max(lag_clock, lag_other + least)      later = delay - lag, for each
     """
 
     share: float  # of the relative motion, made by `meets`
     lags: dict[str, float]  # s, of each robot behind its set-points
-    X_WS: Pose  # of the sensor, as the scenario has it: on `meets`
+    X_WS: Pose  # of the sensor, as in the scenario: mounted on `meets`
 
     @property
     def delay(self) -> float:
-        """What both robots have in common [s]."""
+        """The common delay of both robots [s]."""
         return max(self.lags[self.clock], self.lags[self.other] + self.least)
 
     def later(self, name: str) -> float:
@@ -94,11 +96,11 @@ class Shared(Pairing):
 
 @dataclass(frozen=True)
 class Joined(Pairing):
-    """Each has a command and a force sensor of its own; what they carry holds on to each other. `moves` is the clock.
+    """Each has its own command and force sensor; the parts that they carry are connected. `moves` is the clock.
 
-    Signals of `meets`: its command, a pose; its motion as measured, position, attitude, velocity and rate of turn; its true
-    motion in the simulated world, a pose and a twist at the beginning of two rows of numbers. `sensors` are the measured
-    wrenches by the robots that carry the sensors.
+    Signals of `meets`: its command, a pose; its measured motion, position, attitude, velocity and angular velocity; its true
+    motion in the simulated world, a pose and a twist at the beginning of two rows of numbers. `sensors` maps the robots that
+    carry the sensors to the measured wrenches.
     """
 
     command: str

@@ -1,7 +1,7 @@
-"""Where in a TOML file a key stands: `robot.delay` on line 12, so that an error can be found.
+"""Line numbers of the keys in a TOML file, so that an error can say where it is: `robot.delay` on line 12.
 
-The parser of Python tells trees and no lines. This reads headers and keys at the beginning of lines; what stands inside an
-inline table or a list is where its key is.
+Python's parser returns no line numbers. This module reads headers and keys at the beginning of lines; anything inside an inline
+table or a list has the line of its key.
 """
 
 import re
@@ -47,7 +47,7 @@ def of(path: Path, changed: Iterable[str] = ()) -> Places:
 
 
 def place(key: str, places: Places) -> str:
-    """Of a key, or of the table that it is missing from; empty if it is not in the file."""
+    """The place of a key, or of the table that lacks it; empty if neither is in the file."""
     while key and key not in places:
         key = key.rpartition(".")[0]
     return places.get(key, "")

@@ -2,8 +2,8 @@
 
     HILT_PLUGINS=damper.py hilt compare docking --over compensate.method=pida,damper
 
-What cannot be loaded is reported in one sentence, and everything else works without it. Only the user can choose the files,
-never a scenario or a recording: a plugin runs with all of the user's rights.
+A plugin that cannot be loaded is reported in one sentence; everything else works without it. Only the user can choose the
+files, never a scenario or a recording: a plugin runs with all of the user's rights.
 """
 
 import importlib.util
@@ -27,14 +27,14 @@ class PluginWarning(UserWarning):
 
 
 def warn(error: InputError) -> None:
-    """Say once what is wrong."""
+    """Warn about an error, but only once."""
     if str(error) not in _warned:
         _warned.add(str(error))
         warnings.warn(str(error), PluginWarning, stacklevel=2)
 
 
 def load(entry: EntryPoint) -> Any:
-    """What a package offers."""
+    """Load an entry point of a package."""
     try:
         return entry.load()
     except Exception as error:
@@ -49,7 +49,7 @@ def run_files() -> None:
     for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         path = Path(text).absolute()
         if path not in _done:
-            _done.add(path)  # first: what it registers may ask for the others
+            _done.add(path)  # first, because what it registers may need the other files
             try:
                 _run(path)
             except InputError as error:

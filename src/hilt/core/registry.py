@@ -6,7 +6,7 @@
 A system is a `system.System`, a stage a `stage.StageKind`, a rig a callable `(system, bench) -> Rig`. Robots and sensors of
 rig files use `hilt.robots` and `hilt.sensors` (device/drivers.py), methods use `hilt.methods` (methods.py).
 
-A package that cannot be loaded is reported in one sentence: an error if it was asked for, a warning if it is one of many.
+A package that cannot be loaded is reported in one sentence: an error if it was named, a warning if all are loaded.
 """
 
 import functools
@@ -34,7 +34,7 @@ def add(system: System) -> None:
     if not isinstance(system, System):
         raise InputError(f"a {type(system).__name__} cannot be registered; give a hilt.System; see docs/extending.md")
     if system.name in {entry.name for entry in _entries("systems")}:
-        raise InputError(f"there is a system {system.name} already; choose another name")
+        raise InputError(f"there is already a system {system.name}; choose another name")
     _added[system.name] = system
 
 
@@ -70,7 +70,7 @@ def shipped(group: str, name: str) -> bool:
 
 
 def systems() -> dict[str, System]:
-    """All that can be loaded."""
+    """All systems that can be loaded, by name."""
     found = {}
     for name in names("systems"):
         try:

@@ -11,10 +11,10 @@ from hilt.core.system import Bench, System
 
 class Rig(Protocol):
     def read(self, row: np.ndarray) -> int:
-        """Fill in the measured signals; 0 or a fault code; may block if the device is the clock."""
+        """Fill in the measured signals; return 0 or a fault code. May block if the device is the clock."""
 
     def write(self, row: np.ndarray) -> int:
-        """Send the command, and write to `X_WB_sent` what was really sent; 0 or a fault code."""
+        """Send the command, and write to `X_WB_sent` what was actually sent; return 0 or a fault code."""
 
     def stop(self) -> None:
         """Stop the robot. Never raises, never waits, safe to call twice."""
@@ -38,7 +38,7 @@ class SimulatedRig:
 
 
 def _bytes_of(row: np.dtype, signals: Iterable[str]) -> np.ndarray:
-    """Which bytes of a row belong to these signals."""
+    """Mask of the bytes of a row that belong to these signals."""
     mask = np.zeros(row.itemsize, bool)
     for name in set(signals) & set(row.names or ()):
         assert row.fields is not None
@@ -51,14 +51,14 @@ class ReplayRig:
     """Feeds recorded inputs to the tick, which must then compute the same outputs again."""
 
     def __init__(self, system: System, chunks: Iterator[np.ndarray]) -> None:
-        # By bytes, all signals in one call: one by one they cost ten times as much as the tick.
+        # All signals are copied as bytes in one call: one by one they would take ten times as long as the tick.
         self._inputs = _bytes_of(system.row, system.inputs | {"lateness"})
-        self._sent = _bytes_of(system.row, {"X_WB_sent"})  # none if a system is only simulated and has no guard
+        self._sent = _bytes_of(system.row, {"X_WB_sent"})  # empty if a system is only simulated and has no guard
         self._chunks = chunks
         self.chunk: np.ndarray = np.zeros(0, system.row)  # contains the current row
         self._recorded = np.zeros((0, system.row.itemsize), np.uint8)  # the same as bytes
         self._next = 0
-        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # of the next command: the device's answer at the time
+        self.refusal = (faults.NONE, -1, 0.0, 0.0)  # fault with which the device refused the next command in the recording
 
     def read(self, row: np.ndarray) -> int:
         while self._next >= len(self.chunk):
@@ -69,7 +69,7 @@ class ReplayRig:
         return 0
 
     def write(self, row: np.ndarray) -> int:
-        # What a device was sent may differ.
+        # What was sent to a device may differ from the command.
         np.copyto(row.view(np.uint8), self._recorded[self._next - 1], where=self._sent)
         if self.refusal[0]:
             faults.trip(row[0], *self.refusal)

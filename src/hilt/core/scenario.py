@@ -21,7 +21,7 @@ from hilt.maths import noise
 
 LONGEST_SETTING = 4000  # characters of key=value
 MOST_SETTINGS = 1000
-MOST_ERRORS = 20  # that are listed
+MOST_ERRORS = 20  # listed in a message
 
 
 class Section(BaseModel):
@@ -41,10 +41,10 @@ class Scenario(Section):
     """What every scenario has. Its sections are the world and the settings of the controller; `belief` holds the values that
     the controller assumes where they differ from the world."""
 
-    WORLD: ClassVar[tuple[str, ...]] = ()  # sections that a controller can only have beliefs about
+    WORLD: ClassVar[tuple[str, ...]] = ()  # sections that the controller may believe to be different
 
     system: str
-    summary: str = Field(default="", description="one line about it")
+    summary: str = Field(default="", description="one line about the scenario")
     seed: Seed = Field(default=1, description="seed of all random numbers of the run")
     loop: Loop
     belief: dict[str, Any] = Field(
@@ -56,8 +56,8 @@ class Scenario(Section):
         """The scenario as the controller believes it to be."""
         if not self.belief:
             return self
-        told: Self = beliefs.applied(self, self.belief)
-        return told.model_copy(update={"belief": {}})
+        believed: Self = beliefs.applied(self, self.belief)
+        return believed.model_copy(update={"belief": {}})
 
     def noise_key(self, name: str) -> int:
         """Key of the generator for the noise called `name`."""
@@ -170,7 +170,7 @@ def _checked(model: type[S], tree: dict[str, Any], prefix: str, places: where.Pl
 
 
 def _refusal(model: type[BaseModel], problems: list[Any], prefix: str, places: where.Places) -> InputError:
-    """All that is wrong: one sentence for each, of several a list."""
+    """An error with one sentence per problem; several sentences become a list."""
     sentences: dict[str, list[str]] = {}
     for problem in problems:
         keys = [prefix + key for key in _keys_of(model, problem) if key]
@@ -185,7 +185,7 @@ def _refusal(model: type[BaseModel], problems: list[Any], prefix: str, places: w
 
 
 def _check_names(model: type[Scenario], belief: Any) -> None:
-    """Only the world can be believed to differ: how the controller and the loop work is set by the scenario itself."""
+    """Check that beliefs are only about the world: how controller and loop work is set by the scenario itself."""
     example = next((f"belief.{key}" for key, _ in keys(model) if key.partition(".")[0] in model.WORLD), "belief.robot.delay")
     if not isinstance(belief, dict):
         raise InputError(f"belief is {shortened(_text(belief))}; it must be a table with keys, such as {example}", key="belief")
@@ -244,15 +244,15 @@ def _sentence(model: type[BaseModel], first: Any, prefix: str = "") -> str:
         text = str(context["error"])
         if (key and text.startswith("it ")) or text.startswith("its "):
             return f"{key} is {shown}; {text}"
-        return f"as the controller believes, {text}" if prefix else text
+        return f"in the controller's beliefs, {text}" if prefix else text
     return f"{key} is {shown}; {first['msg'][0].lower()}{first['msg'][1:]}; change it"
 
 
 def _text(value: Any) -> str:
     try:
         return str(value)
-    except ValueError:  # a whole number of more digits than Python writes
-        return "a number of thousands of digits"
+    except ValueError:  # an integer with more digits than Python converts to text
+        return "a number with thousands of digits"
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -266,13 +266,13 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def unit_of(info: FieldInfo) -> str:
-    """Of a key; that of a list is the unit of its entries."""
+    """The unit of a key; for a list, that of its entries."""
     units = [m.symbol for m in info.metadata if isinstance(m, Unit)]
     return units[0] if units else _inner_unit(info.annotation)
 
 
 def section_of(annotation: Any) -> type[BaseModel] | None:
-    """The section that a key holds, also in a list or where it may be left out."""
+    """The section that a key holds, also if it is in a list or optional."""
     if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
         return annotation if issubclass(annotation, BaseModel) else None
     for argument in typing.get_args(annotation):

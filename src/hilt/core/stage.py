@@ -17,7 +17,7 @@ EMPTY = signals.record()
 
 
 def nothing(*_: Any) -> None:
-    """A stage without parameters or without anything to start from."""
+    """Do nothing: the pack or reset of a stage that needs none."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class StageKind:
     `writes` may name a part of a signal: `X_WBcm.q`.
 
     `config` is what the stage needs from a scenario and nothing else: a section, or a small dataclass defined beside the stage.
-    The system says where it comes from (`Block.section`). `loop` is a Cycle. What takes long to find is left to
-    `pack_late(p, late)`, which a sweep calls in its workers; `Block.late` has taken from the scenario what it needs.
+    The system says where it comes from (`Block.section`). `loop` is a Cycle. Parameters that take long to compute are left to
+    `pack_late(p, late)`, which a sweep calls in its workers with what `Block.late` took from the scenario.
     """
 
     name: str
@@ -52,7 +52,7 @@ class StageKind:
     pack: Callable[..., None] = nothing
     pack_late: Callable[..., None] = nothing
     reset: Callable[..., None] = nothing
-    looks_back: Callable[[np.ndarray], np.ndarray] | None = None  # of packed parameters: samples of its delay lines in use
+    looks_back: Callable[[np.ndarray], np.ndarray] | None = None  # of packed parameters: delay-line samples in use
     one_bench: bool = False  # its parameters belong to the bench that they were packed for: runs cannot share them
 
 
@@ -69,7 +69,7 @@ class Block:
     section: Callable[[Any], Any] = nothing  # of a scenario: what the stage is packed from
     when: Callable[[Any], bool] = always  # of a scenario: whether it has this block
     starts_first: bool = False  # the other blocks start from its start values
-    late: Callable[[Any], Any] = nothing  # of a scenario: what takes long to find is found from it
+    late: Callable[[Any], Any] = nothing  # of a scenario: the input of pack_late
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():

@@ -1,4 +1,4 @@
-"""Systems: a table of blocks for the tick (what runs in the lab), one for the plant (what the lab replaces).
+"""Systems: a table of blocks for the tick (which also runs in the lab) and one for the plant (which the lab replaces).
 
 The tables are the block diagram. Rows, states, parameters and compiled code are made from them for each scenario, with the
 blocks that it uses.
@@ -35,12 +35,12 @@ class Live:
     key: str
     places: tuple[str, ...]
     ramp: float = 0.0  # s
-    on_devices: bool = True  # False: only a simulated world does what it asks for
+    on_devices: bool = True  # False: has an effect only in a simulated world
 
 
 @dataclass(frozen=True)
 class Methods:
-    """Where a user-defined method plugs in: the key that names it, the block that it replaces, what it has to write."""
+    """Where a user-defined method plugs in: the key that names it, the block that it replaces, the signals it has to write."""
 
     key: str
     block: str
@@ -74,14 +74,14 @@ class Used:
 
     @property
     def believing(self) -> Blocks:
-        """Packed from beliefs. A block that plant and lab share belongs to the world in a simulation."""
+        """The blocks packed from beliefs. A block shared by plant and lab belongs to the world in a simulation."""
         world = {block.name for block in self.plant}
         return tuple(block for block in _once((*self.tick, *self.observe)) if block.name not in world)
 
 
 @dataclass(frozen=True)
 class Diagram:
-    """What a given choice of blocks is computed with."""
+    """Types and code for a given choice of blocks."""
 
     x: np.dtype
     w: np.dtype
@@ -101,13 +101,13 @@ class System:
     `tick` reads measurements and writes set-points, `plant` the reverse. `observe` is what remains of the plant when a lab
     replaces the rest: energy and events from measurements; a system without it cannot run on devices.
 
-    `package` is the system's package. What is drawn and computed beside a run is in it and is imported on demand (`part`);
-    each of these modules may be missing:
+    `package` is the system's package. It contains what is drawn and computed beside a run, imported on demand (`part`);
+    each of these modules is optional:
 
         views.report      headline, numbers, advice, details and pictures of a result (report/page.py says what each is);
                           comparison_sentence(results), comparison_picture(results)
         views.scene       draw(scenario) -> scene.Drawing
-        views.frames      frames(scenario) -> record.standard.Frames: frames and joints that the signals alone do not tell
+        views.frames      frames(scenario) -> record.standard.Frames: frames and joints that the signals do not contain
         views.presets     PRESETS: plots of the cockpit
         views.delays      table(scenario) -> seconds by name: where the loop loses time; measured(result) -> more rows, in words
         views.bound       bound(scenario): the limit that no method can beat, for `hilt bound`
@@ -161,7 +161,7 @@ class System:
 
     @property
     def template(self) -> str:
-        """A scenario to begin with: template.toml beside the folder of scenarios, the default scenario, or all defaults."""
+        """A scenario to start from: template.toml beside the folder of scenarios, the default scenario, or all defaults."""
         if self.scenario_folder is None:
             return outline.commented(self.scenario, self.name)
         own = self.scenario_folder.parent / "template.toml"
@@ -183,7 +183,7 @@ class System:
 
     @property
     def inputs(self) -> set[str]:
-        """Signals that the rig or the simulated world writes: what a replay has to feed in. Its faults are fed in apart."""
+        """Signals that the rig or the simulated world writes: the inputs of a replay. Faults are fed in separately."""
         return {signals.whole(name) for block in self.plant for name in block.kind.writes} - set(signals.FAULT)
 
     def kinds(self, scenario: Any) -> dict[str, StageKind]:
@@ -213,7 +213,7 @@ class System:
         return found, p
 
     def used_by(self, scenario: Any) -> Used:
-        """The blocks that a scenario uses: of the plant by the world, of all others by the beliefs."""
+        """The blocks that a scenario uses: the plant's chosen by the world, all others by the beliefs."""
         believed = scenario.believed
         return Used(self._tick_of(believed), used(self.plant, scenario), used(self.observe, believed))
 
@@ -289,7 +289,7 @@ class System:
 
 
 def ticks_of(scenario: Any) -> int:
-    """Of a run that nothing ends early."""
+    """Number of ticks of a run that does not end early."""
     return round(scenario.loop.duration / scenario.loop.period) + 1
 
 
@@ -298,13 +298,13 @@ def _itself(scenario: Any) -> Any:
 
 
 def sections_of(blocks: Blocks, scenario: Any) -> Sections:
-    """What blocks are packed from; a section that they share is made once."""
+    """The sections that blocks are packed from; a shared section is made once."""
     every = dict.fromkeys(section for block in blocks for section in (block.section, block.late))
     return {section: section(scenario) for section in every}
 
 
 def fill(blocks: Blocks, p: np.ndarray, given: Sections, loop: Cycle, before: Sections | None = None) -> None:
-    """Fill the parameters of blocks, each from its own section; those whose section is as `before` have theirs already."""
+    """Fill the parameters of blocks, each from its own section; skip those whose section is the same as `before`."""
     (params,) = filling(p)
     for block in _once(blocks):
         own = given[block.section]
@@ -323,10 +323,10 @@ def used(blocks: Blocks, scenario: Any) -> Blocks:
 
 
 def _starting(blocks: Iterable[Block]) -> Blocks:
-    """In the order in which they set their start values."""
+    """Return blocks in the order in which they set their start values."""
     return tuple(sorted(_once(blocks), key=lambda block: not block.starts_first))
 
 
 def _once(blocks: Iterable[Block]) -> Blocks:
-    """Each name once: plant and lab may have blocks in common, with one state and one set of parameters."""
+    """Return each block once: plant and lab may share blocks, with one state and one set of parameters."""
     return tuple({block.name: block for block in blocks}.values())

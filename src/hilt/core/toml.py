@@ -1,7 +1,7 @@
-"""TOML from untrusted sources: size, lines and nesting are bounded before and after parsing, and so are its time and memory.
+"""TOML from untrusted sources: size, line length and nesting are limited, which bounds the time and memory of the parser.
 
-The parser's time grows with the square of the parts of a dotted key, and it recurses into brackets: 64 kB of the worst
-lines allowed here take a fraction of a second.
+The parser's time grows with the square of the number of parts of a dotted key, and it recurses into brackets: 64 kB of the
+worst lines allowed here take a fraction of a second.
 """
 
 import tomllib
@@ -12,7 +12,7 @@ from hilt.core.faults import InputError, shortened
 
 MOST_BYTES = 1 << 16  # of a file
 LONGEST_LINE = 1000  # characters
-DEEPEST = 12  # tables and lists within each other
+DEEPEST = 12  # nesting of tables and lists
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def parse(text: str) -> dict[str, Any]:
     try:
         tree = tomllib.loads(text)
     except RecursionError:
-        raise ValueError(f"its tables and lists lie in each other more than {DEEPEST} deep; write it flatter") from None
+        raise ValueError(f"its tables and lists are nested more than {DEEPEST} deep; write it flatter") from None
     check_depth(tree)
     return tree
 
@@ -42,7 +42,7 @@ def check_depth(tree: Any) -> None:
         if not level:
             return
     if any(isinstance(node, dict | list) for node in level):
-        raise ValueError(f"its tables and lists lie in each other more than {DEEPEST} deep; write it flatter")
+        raise ValueError(f"its tables and lists are nested more than {DEEPEST} deep; write it flatter")
 
 
 def read(path: Path, kind: str = "scenario") -> dict[str, Any]:

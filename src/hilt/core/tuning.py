@@ -1,4 +1,4 @@
-"""Values that may be changed while the loop runs: each within its bounds, and along a ramp, so that nothing jumps.
+"""Live values, which may be changed while the loop runs: each within its bounds, and along a ramp, so that nothing jumps.
 
 A system names its live values (`System.live`); the limits of the guard are always live, but only downwards: a guard never
 allows more than the scenario does. Every change is kept with its tick, and a replay repeats it.
@@ -18,8 +18,8 @@ from hilt.core.scenario import Scenario
 from hilt.core.system import Bench, Live, System
 from hilt.core.units import Unit
 
-LONGEST = 60.0  # s of a ramp
-HAIR = 1e-9
+LONGEST = 60.0  # s, ramp
+HAIR = 1e-9  # distance kept from an open bound
 Change = dict[str, Any]  # tick, key, value, ramp
 
 
@@ -80,7 +80,7 @@ def _given(values: Any, key: str) -> float | None:
 
 
 def _bounds(field: Any) -> tuple[float, float]:
-    """Stay just inside an open bound."""
+    """Lowest and highest allowed value; just inside an open bound."""
     low, high = -math.inf, math.inf
     for rule in field.metadata:
         if hasattr(rule, "gt"):
@@ -94,7 +94,7 @@ def _bounds(field: Any) -> tuple[float, float]:
 def knobs(system: System, values: Scenario, bench: Bench, on_devices: bool = False) -> dict[str, Knob]:
     """The live values of a run. Plant parameters are not live on devices."""
     found: dict[str, Knob] = {}
-    guarded = any(block.kind is GUARD for block in system.tick)  # a system that is only simulated may do without
+    guarded = any(block.kind is GUARD for block in system.tick)  # a system that is only simulated may have no guard
     limits = [name for name in Limits.model_fields if guarded and not name.startswith("workspace")]
     for live in (*system.live, *(Live(f"limits.{name}", (f"guard.{name}",)) for name in limits)):
         given = _given(values, live.key)
@@ -123,7 +123,7 @@ class Tuning:
         """Start a change at this tick; returns whether that is allowed, and a sentence."""
         knob = self.knobs.get(key)
         if knob is None:
-            return False, f"{key} cannot be changed live; live are {', '.join(self.knobs)}"[:110]
+            return False, f"{key} cannot be changed live; live values are {', '.join(self.knobs)}"[:110]
         unit = f" {knob.unit}" if knob.unit not in ("", "1") else ""
         if not knob.low <= value <= knob.high:
             return (

@@ -1,6 +1,6 @@
-"""Units at the edge: a scenario may say "20 ms"; past this file everything is an SI float.
+"""Units at the boundary: a scenario may say "20 ms"; behind this file everything is an SI float.
 
-`Second`, `Metre` … are the types of scenario keys. A plain number is taken as SI. Every unit has bounds far beyond any machine
+`Second`, `Metre` … are the types of scenario keys. A plain number is in SI units. Every unit has bounds far beyond any machine
 or satellite: they keep powers and quotients of allowed values finite, so no formula has to handle 1e300 kg.
 """
 
@@ -20,7 +20,7 @@ NIL = 1e-30  # a magnitude below this is 0: its powers would vanish anyway
 
 @functools.cache
 def _registry() -> Any:
-    import pint  # imported here: it takes 0.2 s, which a program without a scenario need not spend
+    import pint  # imported here: it takes 0.2 s, which a program without a scenario can save
 
     return pint.UnitRegistry()
 
@@ -85,7 +85,7 @@ def to_si(value: Any, unit: str) -> float:
         return number * factor
     given = _known_unit(symbol)
     if given is None:
-        raise ValueError(f"its unit {symbol!r} is not known; write it in {unit}, for example {example}")
+        raise ValueError(f"its unit {symbol!r} is unknown; write it in {unit}, for example {example}")
     if unit == "1" or not given.is_compatible_with(_unit(unit)):
         wanted = "a plain number" if unit == "1" else f"a quantity in {unit}"
         raise ValueError(f"its unit does not fit; it must be {wanted}, such as {example}")
@@ -95,13 +95,13 @@ def to_si(value: Any, unit: str) -> float:
 def _float(value: int | float) -> float:
     try:
         return float(value)
-    except OverflowError:  # a whole number of more than 308 digits
+    except OverflowError:  # an integer of more than 308 digits
         return math.inf if value > 0 else -math.inf
 
 
 @functools.lru_cache(maxsize=512)
 def _known_unit(symbol: str) -> Any:
-    """The unit of a text, or None: whatever the parser raises for an odd text ("mm^0" is a KeyError), it is not a unit."""
+    """The unit of a text, or None if the parser raises anything at all: for "mm^0" it is a KeyError."""
     try:
         given = _unit(symbol)
         # A unit with an offset, such as degrees Celsius, cannot be part of a product, and fails only when converted.
@@ -113,7 +113,7 @@ def _known_unit(symbol: str) -> Any:
 
 @dataclass(frozen=True)
 class Unit:
-    """The SI unit of a key: converts what a scenario says, bounds it, and appears in the JSON schema.
+    """The SI unit of a key: converts and bounds the scenario's value, and appears in the JSON schema.
 
     `most` bounds the magnitude of every key, `least` that of a key that must be greater than 0; a key may narrow them.
     """
@@ -190,8 +190,8 @@ else:
     class Positive:
         """A quantity above 0 inside a union or a list: `Positive[Hertz] | None`.
 
-        A unit sees only a bound that stands before it: of `Annotated[Hertz, Field(gt=0)]`, or of a Field for the whole union,
-        it knows nothing, and its `least` would not hold.
+        A unit sees only a bound that precedes it. It does not see that of `Annotated[Hertz, Field(gt=0)]`, or of a Field for
+        the whole union, and its `least` would have no effect.
         """
 
         def __class_getitem__(cls, quantity: Any) -> Any:
@@ -200,7 +200,7 @@ else:
 
 @dataclass(frozen=True)
 class AtMost:
-    """The bound of a whole number whose field has none; a Field in its place would undo that of the field."""
+    """Upper bound of an integer whose field has none; a Field here would override the field's own bound."""
 
     most: int
 

@@ -1,7 +1,7 @@
-"""Verdicts: whether a run met its goal, in one word, one sentence and the values that were judged.
+"""Verdicts: whether a run met its goal, in one word, one sentence and the values that were compared with the goal.
 
 A system has its own rules (`System.judge`): only it knows what its goal means. Whether a run was stopped or cut short is
-the same for all systems and is judged here.
+the same for all systems and is decided here.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _STOPPED_BY = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One value of a run beside its goal; `words` give both, with units; `label` and `shown` are for tables."""
+    """One value of a run and its goal; `words` give both, with units; `label` and `shown` are for tables."""
 
     metric: str
     value: float
@@ -57,7 +57,7 @@ class Verdict:
 
 
 def percent(share: float) -> str:
-    """0.0136 is 1.36 %; three digits, at most two decimals."""
+    """A share as text: 0.0136 becomes "1.36 %"; three digits, at most two decimals."""
     value = 100.0 * share
     if 100.0 <= abs(value) < 1e6:
         return f"{value:.0f} %"
@@ -70,9 +70,9 @@ def at_most(metric: str, value: float, goal: float, words: str, label: str, show
 
 
 def against_goal(figures: Sequence[Figure], note: str = "") -> Verdict:
-    """Met if every value meets its goal; misses come first."""
+    """The verdict on values and their goals: met if all are met; missed ones are named first."""
     if not figures:
-        return Verdict("not judged", "Not judged: the run gave none of the values that its goal is about.")
+        return Verdict("not judged", "Not judged: the run has none of the values that its goal is about.")
     missed = [figure for figure in figures if not figure.met]
     ordered = [*missed, *(figure for figure in figures if figure.met)]
     said = "; ".join(figure.words for figure in ordered) + (f"; {note}" if note else "")
@@ -113,7 +113,7 @@ def _stopped(result: Any) -> str:
     begin = next((name for name in _STOPPED_BY if fault.name == name or fault.name.startswith(f"{name}-")), "")
     by = _STOPPED_BY[begin] if begin else f"its {fault.name} limit"
     what = fault.sentence.partition(": ")[2].partition("; ")[0]
-    if begin == "other-robot":  # what it has said itself, if it could
+    if begin == "other-robot":  # its own message, if there is one
         said = next((note for note in getattr(result, "notes", None) or () if note.startswith("robot ")), what)
         what = said.partition("; ")[0]
     return f"stopped by {by} at t = {fault.t:.4g} s" + (f": {what}" if what else "")
