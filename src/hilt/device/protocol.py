@@ -63,7 +63,7 @@ class JointedDriver(RobotDriver, Protocol):
 
 class SensorDriver(Protocol):
     """A sensor's driver. Both kinds of drivers may also have `notes()`: sentences for the report of a run. A sensor may count
-    its `samples`; its `read_until(wrench, t)` may write the newest wrench that arrived by t [s, monotonic], the robot's cycle."""
+    its `samples`; `read_until(wrench, t)` may write the newest wrench that arrived by t [s, monotonic], the robot's cycle."""
 
     def read(self, wrench: Any) -> int:
         """Write the newest wrench; 0 or a fault code."""

@@ -1,1 +1,1 @@
-"""What one does before a run on devices: check the host, drive home, calibrate, identify; and the emulated lab."""
+"""Preparation of a run on devices: check the host, calibrate the tool, identify the robot; and the emulated lab."""

@@ -3,11 +3,11 @@
 Each undisturbed stretch of the record may start in any state and with its own offset: both enter linearly, so they are
 solved for inside the cost, and the search is over dead time, natural frequency and damping only.
 
-With a dead time of a non-integer number of cycles the corners of the delayed set-point fall between the cycles. A robot follows
+If the dead time is not a whole number of cycles, the corners of the delayed set-point fall between the cycles. A robot follows
 them there (EXACT); the plant's delay line samples only at its own ticks and rounds them off (SAMPLED), which acts like inertia.
 
-Beyond that: a response of a higher order, a lag of 1/ω for each above two (ORDERS), and a mode that the encoders see (MODE):
-y + g s²/(s² + 2ζ_m ω_m s + ω_m²) y of the second order's answer y.
+Two further models: a response of higher order, with a lag of 1/ω for each order above two (ORDERS), and a mode that the
+encoders see (MODE): y + g s²/(s² + 2ζ_m ω_m s + ω_m²) y, where y is the second-order response.
 """
 
 import math
@@ -19,20 +19,20 @@ from hilt.lab.gentle import Track
 from hilt.plant.robot import second_order_matrices
 
 SHORTEST = 40  # cycles of a usable stretch
-FLOOR = 1e-6  # [m], of the residual: no robot's encoders are better, and rounding is not a disturbance
-LONGEST = 0.5  # [s], of delays
+FLOOR = 1e-6  # [m] of residual: no robot's encoders are better, and rounding is not a disturbance
+LONGEST = 0.5  # [s], longest delay
 DELAY, SAMPLED, EXACT = 0, 1, 2  # models
-ORDERS, MODE = (3, 4, 5, 6), 7  # of which a robot may be that the others do not explain
+ORDERS, MODE = (3, 4, 5, 6), 7  # for robots that the other models do not explain
 
 
 def delayed(u: np.ndarray, cycles: float) -> np.ndarray:
-    """u(t - τ) at each cycle, as the plant's delay line reads it."""
+    """Return u(t - τ) at each cycle, as the plant's delay line reads it."""
     k = np.arange(len(u))
     return np.interp(k - cycles, k, u)
 
 
 def _recursion(omega: float, zeta: float, period: float) -> tuple[list[np.ndarray], np.ndarray]:
-    """Numerators of position and velocity and their common denominator, for a set-point that is linear over a period."""
+    """Return the numerators of position and velocity and their denominator, for a set-point that is linear over a period."""
     phi, gamma = second_order_matrices(omega, zeta, period)
     (a, b), (c, d) = phi
     before, after = gamma.T
@@ -42,8 +42,8 @@ def _recursion(omega: float, zeta: float, period: float) -> tuple[list[np.ndarra
 
 
 def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions from rest for θ = [dead time in cycles, ln ω, ln ζ] (MODE: ln ω_m, ln ζ_m, g), and the denominator of free
-    motions."""
+    """Return the positions from rest for θ = [dead time in cycles, ln ω, ln ζ] (MODE also: ln ω_m, ln ζ_m, g), and the
+    denominator of free motions."""
     from scipy.signal import lfilter
 
     if model == DELAY:
@@ -67,7 +67,7 @@ def answer(u: np.ndarray, period: float, theta: np.ndarray, model: int) -> tuple
 
 
 def _further(theta: np.ndarray, period: float, model: int) -> list[tuple[Any, Any]]:
-    """Filters behind the second order, as numerators and denominators."""
+    """Return the filters after the second order, as numerators and denominators."""
     from scipy.signal import bilinear
 
     if model == MODE:
@@ -98,10 +98,10 @@ class Record:
         self.breaks = {int(k) + 1 for k in track.cycle[track.unheard]}  # the set-point differs from here
         self.unheard = len(self.breaks)
         self.sensor_period = track.sensor_period
-        self.outside = np.zeros(n, bool)  # inconsistent with the rest
+        self.outside = np.zeros(n, bool)  # cycles that do not fit the rest
 
     def stretches(self, margin: float) -> list[slice]:
-        """Undisturbed cycles; each stretch starts when the disturbance before it has passed the dead time."""
+        """Return the undisturbed stretches; each starts once the disturbance before it has passed the dead time."""
         bad = self.outside.copy()
         for k in self.breaks:
             bad[k : k + math.ceil(margin / self.period) + 1] = True
@@ -109,7 +109,7 @@ class Record:
         return [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a >= SHORTEST]
 
     def correlation_delay(self) -> float:
-        """Lag at which the velocities correlate best."""
+        """Return the lag at which the velocities correlate best [s]."""
         v_u, v_y = np.diff(self.u), np.diff(self.y)
         v_y[~np.isfinite(v_y)] = 0.0
         lags = min(round(LONGEST / self.period), len(v_u) // 2)
@@ -120,7 +120,7 @@ class Record:
         return best * self.period
 
     def residual(self, theta: np.ndarray, stretches: list[slice], model: int) -> np.ndarray:
-        """Measured minus model; each stretch with its best-fitting offset and free motion. NaN outside."""
+        """Return measured minus model, each stretch with its best-fitting offset and free motion; NaN outside of them."""
         from scipy.signal import lfilter
 
         places, denominator = answer(self.u, self.period, theta, model)
@@ -139,7 +139,8 @@ class Record:
 
 
 def fit(record: Record, stretches: list[slice], lag: float, model: int, start: np.ndarray | None = None) -> Any:
-    """The best of several starts, unless one is given: the cost has a valley from large dead time to large inertia."""
+    """Fit a model; the best of several starts unless one is given: the cost has a valley from large dead time to large
+    inertia."""
     from scipy.optimize import least_squares
 
     def cost(theta: np.ndarray) -> np.ndarray:

@@ -7,11 +7,11 @@ sensor's axes. With d_i = g_i - mean and noise σ_f, σ_τ of a mean over n samp
 
     σ_m = σ_f/√(n N)/g        σ_c = σ_τ/√(n ⅔N)/(m g)
 
-2 kg in 12 poses with 0.3 N and 0.015 N·m (0.3 N at 50 mm): one raw sample per pose gives 9 g and 0.27 mm (1 σ), which is not
-reliably 1 % (20 g); two give that at 3 σ. With 0.1 N·m one sample gives 1.8 mm, and it takes 30 for 1 mm at 3 σ. `run`
+Example: 2 kg in 12 poses with 0.3 N and 0.015 N·m (0.3 N at 50 mm). One raw sample per pose gives 9 g and 0.27 mm (1 σ), not
+reliably 1 % (20 g); two samples give that at 3 σ. With 0.1 N·m one sample gives 1.8 mm, and 1 mm at 3 σ takes 30. `run`
 averages SAMPLES = 250 per pose: 0.6 g, and 0.02 mm or 0.11 mm. With tilts only, gravity moves less: 12 tilts of up to 30°, as
-`run` uses, give m 2.7 times worse and c 3.3, 2.9 and 2.2 times along x, y and z; tilts of up to 20° 4 times, and 4.8, 4.3 and
-3.2 times. The inertia does not show in static poses; the rig file has to give it.
+`run` uses, make m 2.7 times worse and c 3.3, 2.9 and 2.2 times along x, y and z; tilts of up to 20° 4 times, and 4.8, 4.3 and
+3.2 times. Static poses do not show the inertia; the rig file has to give it.
 """
 
 import math
@@ -63,7 +63,7 @@ class Tool:
         )
 
     def words(self) -> list[str]:
-        """For the terminal."""
+        """Return lines for the terminal."""
         c, d = ([1e3 * part for part in each] for each in (self.centre_of_mass, self.centre_of_mass_deviation))
         force, torque = (", ".join(f"{part:.3g}" for part in each) for each in (self.force_bias, self.torque_bias))
         return [
@@ -76,7 +76,7 @@ class Tool:
 
 
 def identify_tool(poses: Any, wrenches: Any, gravity: Any = GRAVITY) -> Tool:
-    """The load from attitudes q_WS (n, 4) of the sensor and mean wrenches (n, 6) at its origin, in its axes."""
+    """Identify the load from attitudes q_WS (n, 4) of the sensor and mean wrenches (n, 6) at its origin, in its axes."""
     q, F = np.asarray(poses, float), np.asarray(wrenches, float)
     if len(q) < 4:
         raise InputError(f"{len(q)} poses are given; at least 4 are needed, and 12 are recommended; add some")
@@ -110,7 +110,7 @@ def identify_tool(poses: Any, wrenches: Any, gravity: Any = GRAVITY) -> Tool:
 
 
 def _excitation(g: np.ndarray) -> float:
-    """How gravity moves in the sensor's axes: refuse poses that leave a parameter undetermined, and say which."""
+    """Return the condition of the torques' equations; refuse poses that leave a parameter undetermined, and say which."""
     d = (g - g.mean(axis=0)) / np.linalg.norm(g[0])
     squares, axes = np.linalg.eigh(d.T @ d / len(g))
     spread, along = np.sqrt(np.maximum(squares[::-1], 0.0)), axes[:, -1]
@@ -131,7 +131,7 @@ def _excitation(g: np.ndarray) -> float:
 
 
 def _solve(design: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Least squares: solution, its covariance, rms of the residual."""
+    """Solve least squares; returns the solution, its covariance and the rms of the residual."""
     solution = np.linalg.lstsq(design, y, rcond=None)[0]
     r = y - design @ solution
     variance = r @ r / (len(y) - design.shape[1])
@@ -147,13 +147,13 @@ def _floats(values: Any) -> tuple[float, ...]:
 
 
 def tilts(poses: int, tilt: float) -> list[tuple[float, ...]]:
-    """Turns about horizontal axes of W, spread evenly over a disc by the golden angle."""
+    """Return turns about horizontal axes of W, spread evenly over a disc by the golden angle."""
     turns = [(tilt * math.sqrt((i + 1) / poses), _GOLDEN * i) for i in range(poses)]
     return [so3.exp((size * math.cos(angle), size * math.sin(angle), 0.0)) for size, angle in turns]
 
 
 def path_of(stops: list[tuple[float, ...]], period: float, limits: Limits, dwell: int) -> tuple[np.ndarray, list[int]]:
-    """Turn in place from pose to pose and back, with a rest at each; also returns the tick at which each rest begins."""
+    """Return a path that turns in place from pose to pose and back, resting at each, and the tick at which each rest begins."""
     q_now, pieces, rests, length = _UPRIGHT, [], [], 0
     speed = gentle.SHARE * limits.angular_speed
     for i, q_next in enumerate([*stops, _UPRIGHT]):
@@ -171,7 +171,7 @@ def path_of(stops: list[tuple[float, ...]], period: float, limits: Limits, dwell
 
 
 def means(track: Track, rests: list[int], settle: int, samples: int, q_BS: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Attitude of the sensor and mean wrench in each rest."""
+    """Return the sensor's attitude and the mean wrench of each rest."""
     begins = [rest + settle for rest in rests]
     spans = [np.flatnonzero((begin < track.progress) & (track.progress <= begin + samples)) for begin in begins]
     q = [so3.multiply(tuple(track.measured["q"][span[-1]]), tuple(q_BS)) for span in spans]
@@ -191,7 +191,7 @@ def run(
 ) -> Tool:
     """Turn the tool through static poses about the mock-up's origin, measure and identify; the robot returns to its start.
 
-    At half of limits.angular_speed. The tool needs free space to turn: limits.workspace checks only the origin.
+    It turns at half of limits.angular_speed. The tool needs free space to turn: limits.workspace checks only the origin.
     Armed like a run: with lab.arm = "ask" the robot is held until `ask` says yes.
     """
     attitude = rig.setting("sensor.attitude", _UPRIGHT, system)
@@ -203,7 +203,7 @@ def run(
 
 
 def write(tool: Tool, source: Path, target: Path) -> None:
-    """A copy of the rig file with the load in its table [tool]; an existing inertia is kept."""
+    """Write a copy of the rig file with the load in its table [tool]; an existing inertia is kept."""
     values = {
         "mass": f"{tool.mass:.6g} kg",
         "centre_of_mass": [f"{1e3 * part:.4f} mm" for part in tool.centre_of_mass],

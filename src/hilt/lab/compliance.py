@@ -1,16 +1,16 @@
-"""The tap test: how a robot bends that presses on a frame and leaves it again. `hilt identify compliance RIG.toml`.
+"""The tap test: identify how a robot bends by tapping a frame. `hilt identify compliance RIG.toml`.
 
-A slow press shows only how much robot and frame give way together. If the motors move so that the tip leaves the frame and
-meets it again, its swinging in the air and in contact distinguishes one from the other. The robot feels its way to the frame:
+A slow press shows only how much robot and frame yield together. If the motors move so that the tip leaves the frame and meets
+it again, its oscillation in the air and in contact separates the two. The robot feels its way to the frame:
 
     rest        bias and noise of the sensor
-    touch       slowly along the axis, until a force shows
-    press       a little back, then very slowly until the preload is reached
-    tap         a chirp of the motors about that place
-    return      to the start
+    touch       move slowly along the axis until a force is measured
+    press       back off a little, then press very slowly until the preload is reached
+    tap         chirp the motors about that position
+    return      go back to the start
 
-Each part is a path of the loop, with the rig's guard, watch and soft stop, and a limit of the force that is tighter than the
-rig's. What explains the force is found by the system whose contact it is (`analysis.compliance` of its package).
+Each part is a path of the loop, with the rig's guard, watch and soft stop, and a force limit tighter than the rig's. The system
+with this contact fits a model to the force (`analysis.compliance` of its package).
 """
 
 import math
@@ -38,9 +38,9 @@ AXES = tuple(f"{sign}{axis}" for axis in "xyz" for sign in ("", "-"))
 REST = 0.5  # [s]
 TOUCH_SPEED, PRESS_SPEED = 0.005, 0.0005  # [m/s]
 SPEEDING_UP = 0.2  # [s]
-BACK = 0.001  # [m], after the first touch
-DEEPEST = 0.003  # [m], of the press beyond that place
-FELT = 0.25  # of the preload: the first touch
+BACK = 0.001  # [m] to back off after the first touch
+DEEPEST = 0.003  # [m] that the press may go beyond the touch
+FELT = 0.25  # of the preload: force that counts as the first touch
 LOWEST, HIGHEST = 2.0, 15.0  # [Hz], of the chirp
 FADE = 0.1  # [s], at its ends
 SETTLE, RING = 0.7, 0.5  # [s] at the preload, before and after it
@@ -51,11 +51,11 @@ class Tapping:
     """How the frame is tapped."""
 
     axis: str = "x"  # towards the frame, such as -z
-    reach: float = math.inf  # [m], of the approach
+    reach: float = math.inf  # [m], longest approach
     preload: float = 8.0  # [N]
     amplitude: float = 0.15e-3  # [m], of the motors
     duration: float = 2.0  # [s], of the chirp
-    force: float = 300.0  # [N], a limit
+    force: float = 300.0  # [N], limit
 
     def __post_init__(self) -> None:
         if self.axis not in AXES:
@@ -81,26 +81,26 @@ class Tapping:
 
 @dataclass(frozen=True)
 class Tap:
-    """What was measured; positions along the axis, from the start."""
+    """The measured tap; positions along the axis, from the start."""
 
-    t: np.ndarray  # of the robot's own cycles
+    t: np.ndarray  # [s], of the robot's own cycles
     motor: np.ndarray
-    force: np.ndarray  # of the frame, without bias; NaN where its time is not known
-    when: np.ndarray
+    force: np.ndarray  # [N], of the frame, without bias; NaN where its time is not known
+    when: np.ndarray  # [s], when it acted
     noise: float
     series: float  # [N/m], robot and frame together, from the press
 
 
 def owner() -> Any:
-    """The system that can explain a tap test."""
+    """Return the system that can evaluate a tap test."""
     for system in registry.systems().values():
         if system.part(PART) is not None:
             return system
-    raise InputError("no system that is installed has a contact with a robot that bends; a tap test would show nothing")
+    raise InputError("no installed system models a contact with a robot that bends; a tap test cannot be evaluated")
 
 
 def run(rig: RigFile, tapping: Tapping, *, watch: Watch | None = None, ask: Ask | None = None) -> Any:
-    """Tap the frame and find how the robot bends; it returns to its start. Armed like a run."""
+    """Tap the frame and identify how the robot bends; it returns to its start. Armed like a run."""
     system = owner()
     tap = measure(rig, tapping, watch=watch, ask=ask, system=system.name)
     return system.part(PART).fit(tap.t, tap.motor, tap.force, tap.when, tap.noise, tap.series)
@@ -109,7 +109,7 @@ def run(rig: RigFile, tapping: Tapping, *, watch: Watch | None = None, ask: Ask 
 def measure(
     file: RigFile, tapping: Tapping, *, watch: Watch | None = None, ask: Ask | None = None, system: str | None = None
 ) -> Tap:
-    """The motion, from the start to the start."""
+    """Touch, press and tap the frame, and return to the start; returns what was measured."""
     delay = TypeAdapter(Second).validate_python(file.setting("sensor.delay", 0.0, system))
     with gentle.armed(file, ask) as rig:
         probe = Probe(rig, tapping, watch)
@@ -135,11 +135,11 @@ class Probe:
 
     @property
     def place(self) -> float:
-        """Of the set-point along the axis, from the start."""
+        """Position of the set-point along the axis, from the start [m]."""
         return float((self._rig.set_point["p"] - self.start) @ self.direction)
 
     def _follow(self, places: np.ndarray, above: float = math.inf) -> Track:
-        """Positions along the axis, from the present one; the robot stops early where the force is above a limit."""
+        """Follow positions along the axis, relative to the present one; stop early if the force exceeds `above` [N]."""
         offsets = np.zeros(len(places), POSE)
         offsets["p"], offsets["q"][:, 0] = np.outer(places, self.direction), 1.0
 
@@ -154,11 +154,11 @@ class Probe:
             raise
 
     def _felt(self, track: Track) -> np.ndarray:
-        """Size of the force, without bias."""
+        """Return the magnitude of the force without bias [N]."""
         return np.linalg.norm(track.wrench[:, :3] - self.bias, axis=1)
 
     def touch(self) -> None:
-        """Slowly forward until a force shows, and a little back."""
+        """Move slowly forward until a force is measured, and back off a little."""
         limits, start = self._rig.file.limits, float(self.start @ self.direction)
         corners = np.array([limits.workspace_min, limits.workspace_max]) @ self.direction
         reach = min(self._tapping.reach, float(corners.max()) - start - 1e-6)
@@ -172,13 +172,13 @@ class Probe:
         self._go(-BACK)
 
     def press(self) -> Track:
-        """Very slowly forward until the preload is reached."""
+        """Press very slowly until the preload is reached."""
         preload = self._tapping.preload
         track = self._follow(_ramp(BACK + DEEPEST, self._speed(PRESS_SPEED), self._rig.cycle), preload)
         if not (self._felt(track) > preload).any():
             raise InputError(
                 f"the force reached {self._felt(track).max():.3g} N within {1e3 * (BACK + DEEPEST):g} mm, not {preload:g} N; "
-                "robot or frame gives way too much; lower --preload"
+                "robot or frame is too soft; lower --preload"
             )
         return track
 
@@ -187,30 +187,30 @@ class Probe:
         return self._follow(chirp(cycle, tapping.amplitude, tapping.duration))
 
     def go_back(self) -> None:
-        """To the start; a robot that was stopped stays where it is until somebody has looked."""
+        """Return to the start; a robot that was stopped stays where it is until an operator has checked it."""
         if not self._stopped:
             self._go(-self.place)
 
     def _speed(self, speed: float) -> float:
         return min(speed, gentle.SHARE * self._rig.file.limits.speed)
 
-    def _go(self, way: float) -> None:
-        """A quintic."""
+    def _go(self, distance: float) -> None:
+        """Move by a distance along the axis [m], as a quintic."""
         limits, cycle = self._rig.file.limits, self._rig.cycle
-        duration = gentle.quintic_time(abs(way), gentle.SHARE * limits.speed, gentle.SHARE * min(limits.acceleration, 1.0))
+        duration = gentle.quintic_time(abs(distance), gentle.SHARE * limits.speed, gentle.SHARE * min(limits.acceleration, 1.0))
         ticks = math.ceil(duration / cycle) + 1
-        self._follow(way * quintic_ways(np.arange(1, ticks + 1) / ticks))
+        self._follow(distance * quintic_ways(np.arange(1, ticks + 1) / ticks))
 
 
-def _ramp(way: float, speed: float, cycle: float) -> np.ndarray:
-    """From rest to rest at a constant speed."""
-    t = np.arange(1, math.ceil((way / speed + SPEEDING_UP) / cycle) + 1) * cycle
+def _ramp(distance: float, speed: float, cycle: float) -> np.ndarray:
+    """Return positions over a distance at constant speed, from rest to rest."""
+    t = np.arange(1, math.ceil((distance / speed + SPEEDING_UP) / cycle) + 1) * cycle
     rate = np.clip(np.minimum(t, t[-1] - t) / SPEEDING_UP, 0.0, 1.0)
-    return np.asarray(way * np.cumsum(rate) / rate.sum())
+    return np.asarray(distance * np.cumsum(rate) / rate.sum())
 
 
 def chirp(cycle: float, amplitude: float, duration: float) -> np.ndarray:
-    """At rest, from 2 to 15 Hz, at rest."""
+    """Return the positions of a chirp from 2 to 15 Hz, with a rest before and after it."""
     t = np.arange(1, round(duration / cycle) + 1) * cycle
     phase = 2.0 * math.pi * (LOWEST + 0.5 * (HIGHEST - LOWEST) * t / duration) * t
     wave = amplitude * np.sin(phase) * quintic_ways(t / FADE) * quintic_ways((duration - t) / FADE)
@@ -218,20 +218,20 @@ def chirp(cycle: float, amplitude: float, duration: float) -> np.ndarray:
 
 
 def _measured(tapped: Track, press: Track, probe: Probe, delay: float) -> Tap:
-    """Force and motors along the axis; the push is where the force of the preload points."""
+    """Return force and motor position along the axis; the force is taken along the direction of the preload."""
     away = press.wrench[-1, :3] - probe.bias
     push = away / np.linalg.norm(away)
     t = tapped.cycle * probe.cycle
     age = tapped.age
     if not np.isfinite(age).any():
-        age = np.full(len(t), 0.5 * tapped.sensor_period)  # its clock is independent: any age up to a period is equally likely
+        age = np.full(len(t), 0.5 * tapped.sensor_period)  # independent clocks: any age up to a period is equally likely
     force = np.where(np.isfinite(age), (tapped.wrench[:, :3] - probe.bias) @ push, np.nan)
     motor = (tapped.measured["p"] - probe.start) @ probe.direction
     return Tap(t, motor, force, t - age - delay, probe.noise, _series(press, probe, push))
 
 
 def _series(press: Track, probe: Probe, push: np.ndarray) -> float:
-    """Slope of the press, in its upper part."""
+    """Return the slope of the press in its upper part [N/m]."""
     force = (press.wrench[:, :3] - probe.bias) @ push
     x = (press.measured["p"] - probe.start) @ probe.direction
     there = force > 0.3 * force.max()
@@ -242,13 +242,13 @@ def _series(press: Track, probe: Probe, push: np.ndarray) -> float:
 
 
 def write(found: Any, source: Path, target: Path) -> None:
-    """A copy of the rig file in which the controller believes what was found, with its uncertainty."""
+    """Write a copy of the rig file with the result, and its uncertainty, as the controller's beliefs."""
     text = set_table(source.read_text(encoding="utf-8"), f"scenario.{owner().name}", found.settings(), found.note())
     target.write_text(text, encoding="utf-8")
 
 
 def words(found: Any) -> list[str]:
-    """For the terminal."""
+    """Return lines for the terminal."""
     rows = found.table()
     wide, mid = (max(len(row[i]) for row in rows) for i in (0, 1))
     return [

@@ -1,7 +1,7 @@
-"""The doctor: can this host run a loop in real time, and what should be changed?
+"""The doctor: check whether this host can run a loop in real time, and what should be changed.
 
-It inspects the host, and it measures: a clean process waits for deadlines at the requested rate, as the loop does, and reports
-how late it was woken. The grade follows the worst lateness, since one late tick is enough to stop a robot. For comparison it
+It inspects the host and measures: a fresh process waits for deadlines at the requested rate, as the loop does, and reports how
+late it was woken. The grade depends on the worst lateness, since one late tick is enough to stop a robot. For comparison it
 runs cyclictest, the standard benchmark of real-time Linux, if installed: no program on that core can do better than that.
 """
 
@@ -39,7 +39,7 @@ def grade(worst_us: float) -> str:
 
 
 def check(rate: float, seconds: float) -> None:
-    """Refuse what cannot be measured, and refuse to measure beside a live session."""
+    """Refuse a rate or time that cannot be measured, and refuse to measure while a session is live."""
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(f"rate is {rate:g} Hz; it must be {RATES[0]:g} to {RATES[1]:g} Hz; choose a rate in this range")
     if not 1.0 / rate <= seconds <= 3600.0:
@@ -68,7 +68,7 @@ def examine(rate: float = 1000.0, seconds: float = 10.0) -> dict[str, Any]:
 
 
 def robots(worst_us: float) -> dict[str, dict[str, float]]:
-    """For each robot's driver of hilt: its fastest cycle [s], and the share of it that the worst lateness takes."""
+    """Return, for each of hilt's robot drivers, its fastest cycle [s] and the share of it that the worst lateness takes."""
     found = {}
     for name in registry.names("robots"):
         cycle = getattr(registry.load("robots", name), "FASTEST", None) if registry.shipped("robots", name) else None
@@ -81,7 +81,7 @@ def robots(worst_us: float) -> dict[str, dict[str, float]]:
 
 
 def measure(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
-    """Wait for deadlines, in this process."""
+    """Wait for deadlines in this process, and return how late it was woken."""
     count = max(1, round(rate * seconds))
     late = np.zeros(count + WARM_UP)
     rights = realtime.take_rights(core)
@@ -101,7 +101,7 @@ def measure(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
 
 
 def measure_apart(rate: float, seconds: float, core: int | None) -> dict[str, Any]:
-    """The same in a fresh process."""
+    """Measure in a fresh process."""
     command = child.command("hilt.lab.doctor", str(rate), str(seconds), "" if core is None else str(core))
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=seconds + 60.0)
     measured: dict[str, Any] = json.loads(answer.stdout)
@@ -109,7 +109,7 @@ def measure_apart(rate: float, seconds: float, core: int | None) -> dict[str, An
 
 
 def cyclictest(rate: float, seconds: float, core: int | None) -> dict[str, Any] | None:
-    """The same deadlines by cyclictest on the same core; None if it is not installed or not permitted to run."""
+    """Measure the same deadlines with cyclictest on the same core; None if it is not installed or not permitted to run."""
     program = shutil.which("cyclictest")
     if program is None:
         return None
@@ -121,7 +121,7 @@ def cyclictest(rate: float, seconds: float, core: int | None) -> dict[str, Any] 
 
 
 def read_histogram(text: str) -> tuple[dict[int, int], int]:
-    """What cyclictest prints: lines `000012 000345`, latency [µs] and how often, and a comment with the worst."""
+    """Parse the output of cyclictest: lines `000012 000345`, latency [µs] and count, and a comment with the worst."""
     counts, worst, beyond = {}, 0, 0
     for line in text.splitlines():
         parts = line.split()
@@ -137,7 +137,7 @@ def read_histogram(text: str) -> tuple[dict[int, int], int]:
 
 
 def histogram_percentiles(counts: dict[int, int], worst: int) -> dict[str, Any] | None:
-    """Percentiles of a histogram: latency [µs] -> how often."""
+    """Return the percentiles of a histogram of counts by latency [µs]."""
     if not counts:
         return None
     values = np.repeat(sorted(counts), [counts[latency] for latency in sorted(counts)])
@@ -155,7 +155,7 @@ def _text(path: Path) -> str:
 
 
 def preemption() -> str:
-    """The kernel's preemption model: a fast loop needs realtime."""
+    """Return the kernel's preemption model: a fast loop needs realtime."""
     if _text(Path("/sys/kernel/realtime")) == "1":
         return "realtime"
     now = _text(Path("/sys/kernel/debug/sched/preempt"))  # "none voluntary (full)"
@@ -169,7 +169,7 @@ def preemption() -> str:
 
 
 def look() -> dict[str, Any]:
-    """Properties and permissions of the host, without measuring."""
+    """Return properties and permissions of the host, without measuring."""
     rights = realtime.take_rights(None)
     rights.release()
     return {
@@ -191,7 +191,7 @@ def look() -> dict[str, Any]:
 
 
 def _throttling() -> float | None:
-    """Fraction of a second after which the kernel throttles a real-time process; None for never."""
+    """Return the fraction of a second after which the kernel throttles a real-time process; None for never."""
     runtime, period = _text(_KERNEL / "sched_rt_runtime_us"), _text(_KERNEL / "sched_rt_period_us")
     if not runtime or not period or int(runtime) < 0:
         return None
@@ -199,7 +199,7 @@ def _throttling() -> float | None:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """Network interfaces: whether a cable is connected, and the speed [Mbit/s]."""
+    """Return the network interfaces: whether a cable is connected, and the speed [Mbit/s]."""
     found = {}
     for folder in sorted(Path("/sys/class/net").glob("*")):
         speed = _text(folder / "speed")
@@ -212,7 +212,7 @@ def interfaces() -> dict[str, dict[str, Any]]:
 
 
 def advise(found: dict[str, Any]) -> list[str]:
-    """What to change, the most effective first."""
+    """Return what to change, the most effective first."""
     host, worst = found["host"], found["lateness_us"]["max"]
     advice = list(host["refused"].values())
     if host["preemption"] != "realtime":
@@ -240,20 +240,20 @@ def advise(found: dict[str, Any]) -> list[str]:
 
 
 def _robot(name: str, robot: dict[str, float]) -> str:
-    """A robot's driver in words: whether this host can answer its packets in time."""
+    """Say whether this host can answer the packets of a robot's driver in time."""
     fits = "fits" if robot["share"] <= ENOUGH else "too late"
     return f"{name} {1e3 * robot['cycle']:g} ms: {fits} ({robot['share']:.0%})"
 
 
 def words(found: dict[str, Any]) -> str:
-    """What was found, for the terminal."""
+    """Return the findings as text for the terminal."""
     host, late = found["host"], found["lateness_us"]
 
     def line(name: str, value: Any) -> str:
         return f"  {name:<14}{value}"
 
-    def spread(figures: dict[str, float]) -> str:
-        return " · ".join(f"{name} {figures[name]:g}" for name in ("p50", "p99", "p999", "max")) + " µs"
+    def spread(values: dict[str, float]) -> str:
+        return " · ".join(f"{name} {values[name]:g}" for name in ("p50", "p99", "p999", "max")) + " µs"
 
     nets = ", ".join(f"{name} ({net['state']})" for name, net in host["interfaces"].items())
     lines = [

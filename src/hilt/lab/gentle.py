@@ -1,8 +1,8 @@
 """Drive a robot gently along a known path, outside a run: to calibrate or identify. Nothing is simulated here.
 
-The path is known beforehand, so all of it is checked against the rig's limits before the robot moves. It is run by the loop, on
-the rig of a run: the same guard, watch and soft stop, and the same arming. Each tick is recorded with its cycle of the robot's
-own clock, with what was really sent, and whether the robot reports that it received the answer.
+The whole path is checked against the rig's limits before the robot moves. It is run by the loop, on the rig of a run: the same
+guard, watch and soft stop, and the same arming. Each tick is recorded with the cycle of the robot's own clock, with what was
+really sent, and with whether the robot reports that it received the answer.
 """
 
 import math
@@ -26,7 +26,7 @@ from hilt.live.overseer import Overseer
 from hilt.live.ready import Ask, check_ask, wait_for_yes, watch_ready
 from hilt.maths.quintic import PEAK_ACCELERATION, PEAK_SPEED
 
-SHARE = 0.5  # of the rig's limits that a calibration uses
+SHARE = 0.5  # of the rig's limits, used for calibration
 ANGULAR_ACCELERATION = 1.0  # [rad/s²]
 
 Watch = Callable[[int, int], None]  # ticks done, total ticks
@@ -46,7 +46,7 @@ class Track:
 
     cycle: np.ndarray  # of the robot's own clock, from 0; a step of 2 is a packet that was not answered
     unheard: np.ndarray  # the robot reports that this answer was too late
-    sent: np.ndarray  # POSE, the set-point; meant for one cycle later
+    sent: np.ndarray  # POSE, the set-point for the next cycle
     measured: np.ndarray  # POSE, of the mock-up at this cycle
     wrench: np.ndarray  # (n, 6) [N, N·m]
     progress: np.ndarray  # poses of the path sent so far; the path waits where the robot missed answers
@@ -54,13 +54,13 @@ class Track:
     sensor_period: float = 0.0  # [s] between two samples of the sensor, on average; 0 if they are not counted
 
 
-def quintic_time(way: float, speed: float, acceleration: float) -> float:
-    """Duration of the shortest quintic over `way` within speed and acceleration [s]."""
-    return max(PEAK_SPEED * way / speed, math.sqrt(PEAK_ACCELERATION * way / acceleration))
+def quintic_time(distance: float, speed: float, acceleration: float) -> float:
+    """Return the duration of the shortest quintic over a distance within speed and acceleration [s]."""
+    return max(PEAK_SPEED * distance / speed, math.sqrt(PEAK_ACCELERATION * distance / acceleration))
 
 
 def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
-    """The poses of a path given relative to its start: shifted in W, and turned before the start's own attitude."""
+    """Return the poses of a path given relative to its start: offsets in the axes of W."""
     path = offsets.copy()
     path["p"] += start["p"]
     path["q"] = _product(offsets["q"].T, start["q"])
@@ -68,7 +68,7 @@ def from_start(offsets: np.ndarray, start: Any) -> np.ndarray:
 
 
 def _product(first: Any, second: Any) -> np.ndarray:
-    """Products of quaternions, whose parts may be columns; one in each row."""
+    """Return products of quaternions, one per row; their parts may be columns."""
     (w, x, y, z), (a, b, c, d) = first, second
     return np.column_stack(
         [
@@ -81,13 +81,13 @@ def _product(first: Any, second: Any) -> np.ndarray:
 
 
 def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> None:
-    """Refuse a path (poses, beginning at `start`) that exceeds the limits anywhere."""
+    """Refuse a path (poses, beginning at `start`) that exceeds a limit anywhere."""
     p = np.vstack([start["p"], start["p"], path["p"]])
     for axis, low, high, column in zip("xyz", limits.workspace_min, limits.workspace_max, p.T, strict=True):
         if column.min() < low or column.max() > high:
             raise InputError(
                 f"the path goes from {column.min():.4g} m to {column.max():.4g} m along {axis}; limits.workspace allows "
-                f"{low:g} m to {high:g} m; move the robot to the middle of it or take a shorter path"
+                f"{low:g} m to {high:g} m; move the robot to its middle, or take a shorter path"
             )
     velocity = np.diff(p, axis=0, prepend=p[:1]) / period
     acceleration, q = np.diff(velocity, axis=0) / period, np.vstack([start["q"], start["q"], path["q"]])
@@ -145,11 +145,11 @@ def drive(file: RigFile, offsets: np.ndarray, watch: Watch | None = None, ask: A
 
 @contextmanager
 def armed(file: RigFile, ask: Ask | None = None) -> Iterator[LabRig]:
-    """Robot and sensor, connected and held until somebody has armed them like a run."""
+    """Connect robot and sensor, and hold the robot until it is armed like a run."""
     if file.other:
         raise InputError(
-            f"the rig file has the robots {file.clock} and {file.other}, and this moves one; "
-            "give each a rig file of its own, with [robot] and [sensor]"
+            f"the rig file has the robots {file.clock} and {file.other}, but this moves only one; "
+            "give each its own rig file, with [robot] and [sensor]"
         )
     ask = check_ask(file.lab.arm, ask)
     rig = LabRig(file)
@@ -173,7 +173,7 @@ def follow(
 ) -> Track:
     """Send a path (see `from_start`) to a READY robot. If anything ends it early, it ends in a soft stop and `Stopped`.
 
-    `force` [N] is a limit that is tighter than the rig's; where `until` becomes true the path ends, at rest.
+    `force` [N] is a limit tighter than the rig's; when `until` becomes true the path ends, at rest.
     """
     limits, count = path.packed(rig.file.limits, rig.cycle), len(offsets)
     limits["force"] = min(limits["force"], force)
@@ -185,13 +185,13 @@ def follow(
         check_path(poses, start, rig.cycle, rig.file.limits)
         return Path(poses, limits, progress=progress, until=until)
 
-    def tell(_: int) -> None:
+    def report(_: int) -> None:
         if watch is not None:
             watch(int(progress[0]), count)
 
     with interrupts.as_request(overseer.interrupt):
         began, samples = clock.now(), rig.samples
-        fault = rig.follow(plan, diary, tell, overseer)
+        fault = rig.follow(plan, diary, report, overseer)
         came = rig.samples - samples
     if fault is not None:
         raise Stopped(fault)

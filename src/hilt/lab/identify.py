@@ -1,21 +1,21 @@
-"""Response of a robot: dead time, natural frequency and damping, from a gentle excitation. `hilt identify robot RIG.toml`.
+"""Identify a robot's response (dead time, natural frequency, damping) by a gentle excitation: `hilt identify robot RIG.toml`.
 
 The convention is that of the loop and of plant/robot.py, so that a simulation with the identified parameters predicts the lab:
 
-    tick k reads y_k, then sends the set-point u_{k+1}, which is meant for (k+1) T
+    tick k reads y_k, then sends the set-point u_{k+1}, which applies at (k+1) T
     u(t) is linear from u_k at kT to u_{k+1} at (k+1)T;   y = G u(t - pure_delay),   G = ω²/(s² + 2ζω s + ω²)
 
-A robot with pure_delay = 0 and no G is at tick k where tick k-1 sent it. `delay` = pure_delay + 2ζ/ω is the total lag,
+At tick k, a robot with pure_delay = 0 and no G is where tick k-1 sent it. `delay` = pure_delay + 2ζ/ω is the total lag,
 `loop_delay` = delay + T the time from the tick that read a measurement to the robot's response to it. An RSI controller
 executes an answer in the cycle after it was received: its pure_delay is one cycle plus its dead time.
 
 These parameters are the robot's own. The simulated robot rounds off the corners of the set-point when the pure delay is not a
-whole number of ticks (lab/answer.py); the parameters for which it responds alike are fitted with its own arithmetic and written
-to the rig file.
+whole number of ticks (lab/answer.py); the parameters with which it responds like the robot are fitted with its own arithmetic
+and written to the rig file.
 
 Time is the robot's own: its cycles count, not the arrival of packets. A cycle without an answer holds the set-point; an answer
 that the robot reports late, or a stretch that does not fit the rest, splits the record: the next part starts with its own state
-and offset. So lost packets cost data, not accuracy.
+and offset. Lost packets thus cost data, not accuracy.
 """
 
 import math
@@ -34,7 +34,7 @@ from hilt.device.rigfile import RigFile
 from hilt.device.rigtext import set_table
 from hilt.lab import gentle
 from hilt.lab.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answer, fit
-from hilt.lab.beyond import Beyond, look
+from hilt.lab.beyond import ModelCheck, look
 from hilt.lab.gentle import Track, Watch
 from hilt.live.ready import Ask
 from hilt.maths.quintic import quintic_ways
@@ -45,7 +45,7 @@ _ROUNDS = 6
 
 
 def excitation(period: float, reach: float, speed: float, acceleration: float, chirp: float) -> np.ndarray:
-    """Positions along one axis [m], one per cycle, from rest to rest: steps to ± reach, then a chirp of `chirp` seconds.
+    """Return positions along one axis [m], one per cycle, from rest to rest: steps to ± reach, then a chirp of `chirp` seconds.
 
     The steps are quintics. The chirp goes from 0.5 Hz to a tenth of the robot's rate, as large as reach, speed and acceleration
     allow: 1/A² = 1/reach² + (ω/v)² + (ω²/a)².
@@ -68,8 +68,8 @@ def excitation(period: float, reach: float, speed: float, acceleration: float, c
 
 
 def within(rig: RigFile, reach: float, chirp: float) -> np.ndarray:
-    """The excitation at half of the rig's limits, and of the bounds of a driver that has some: what it bends shows the driver,
-    not the robot."""
+    """Return the excitation at half of the rig's limits, and of the driver's own bounds if it has some: set-points that it
+    limits would show the driver, not the robot."""
     robot, limits = rig.robot_section, rig.limits
     most = min(limits.acceleration, getattr(robot, "acceleration", math.inf))
     jerk = min(limits.jerk, getattr(robot, "jerk", math.inf))
@@ -92,14 +92,14 @@ class RobotFit:
     correlation_delay: float  # lag at which commanded and measured velocity correlate best
     bandwidth: float  # [Hz] at -3 dB, 0 for a pure delay
     deviations: dict[str, float]
-    simulation: dict[str, float]  # pure_delay, natural_frequency, damping_ratio with which plant/robot.py responds alike
+    simulation: dict[str, float]  # pure_delay, natural_frequency, damping_ratio with which plant/robot.py responds like it
     residual: float  # rms [m]
     residual_share: float  # of the rms of the motion
     cycles: int
     used: int
     lost: int  # cycles without an answer
-    unheard: int
-    beyond: Beyond = field(default_factory=Beyond)
+    unheard: int  # answers that the robot reports as late
+    beyond: ModelCheck = field(default_factory=ModelCheck)
     sensor_age: float = 0.0  # [s], mean, of the sensor's newest sample; 0 if its samples are not counted
     curves: dict[str, np.ndarray] = field(repr=False, compare=False, default_factory=dict)
 
@@ -113,7 +113,7 @@ class RobotFit:
         return pure + (2.0 * zeta / omega if omega else 0.0)
 
     def settings(self) -> dict[str, Any]:
-        """Keys of a scenario."""
+        """Return the scenario keys of the response."""
         pure, omega, zeta = self.simulation.values()
         keys: dict[str, Any] = {"robot.kind": self.kind, "robot.delay": _ms(self.simulated_delay)}
         if omega:
@@ -121,7 +121,7 @@ class RobotFit:
         return keys | ({"sensor.sample_age": _ms(self.sensor_age)} if self.sensor_age else {})
 
     def words(self) -> list[str]:
-        """For the terminal."""
+        """Return lines for the terminal."""
         d, of = self.deviations, self.deviations.get
         lines = [f"pure delay         {1e3 * self.pure_delay:.2f} ms ± {1e3 * d['pure_delay']:.2g} ms"]
         if self.natural_frequency > 0.0:
@@ -133,9 +133,9 @@ class RobotFit:
         return [
             *lines,
             f"total delay        {1e3 * self.delay:.2f} ms; by correlation {1e3 * self.correlation_delay:.2f} ms; "
-            f"with the loop's own tick {1e3 * self.loop_delay:.2f} ms",
+            f"including the loop's tick {1e3 * self.loop_delay:.2f} ms",
             f"residual           {1e6 * self.residual:.3g} µm rms, {100 * self.residual_share:.2g} % of the motion; "
-            f"{self.used} of {self.cycles} cycles used, {self.lost} not answered, {self.unheard} answers unheard",
+            f"{self.used} of {self.cycles} cycles used, {self.lost} not answered, {self.unheard} answers too late",
             *([f"model              {self.beyond.words()}"] if self.beyond.words() else []),
             *(
                 [f"sensor             its newest sample is {1e3 * self.sensor_age:.2f} ms old on average"]
@@ -149,7 +149,7 @@ def _ms(seconds: float) -> str:
 
 
 def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotFit:
-    """The robot's response from a track along one axis of W."""
+    """Identify the robot's response from a track along one axis of W."""
     record = Record(track, period, np.asarray(axis, float))
     lag, n = record.correlation_delay(), len(record.y)
     if np.nanstd(record.y) < 10 * FLOOR:
@@ -164,7 +164,7 @@ def identify(track: Track, period: float, axis: Any = (1.0, 0.0, 0.0)) -> RobotF
                 f"answers late), {100 * LEAST_SHARE:.0f} % are needed; run hilt doctor to check this machine, and try again"
             )
         fits = [fit(record, stretches, lag, model) for model in (DELAY, SAMPLED, EXACT)]
-        model = SAMPLED if fits[SAMPLED].cost < 0.8 * fits[EXACT].cost else EXACT  # clearly better, not just by noise
+        model = SAMPLED if fits[SAMPLED].cost < 0.8 * fits[EXACT].cost else EXACT  # clearly better, not only because of noise
         r = record.residual(fits[model].x, stretches, model)
         usual = 1.4826 * float(np.nanmedian(np.abs(r)))
         strange = np.abs(r) > 10.0 * max(usual, FLOOR)
@@ -185,10 +185,10 @@ def _result(record: Record, fits: list[Any], model: int, stretches: list[slice],
     known = np.isfinite(r)
     covariance = np.linalg.pinv(best.jac.T @ best.jac) * 2.0 * best.cost / max(int(known.sum()) - len(best.x), 1)
     names = ("pure_delay", "natural_frequency", "damping_ratio")
-    pure, omega, zeta = found = _figures(best.x, T)
+    pure, omega, zeta = found = _parameters(best.x, T)
     scales = np.array([T, omega, zeta])[: len(best.x)]
     deviations = dict(zip(names, (np.sqrt(np.diag(covariance)) * scales).tolist(), strict=False))
-    like = _figures(fits[SAMPLED].x, T) if model == EXACT else found
+    like = _parameters(fits[SAMPLED].x, T) if model == EXACT else found
     delay, sharp = pure + (2.0 * zeta / omega if omega else 0.0), 1.0 - 2.0 * zeta * zeta
     residual = float(np.sqrt(np.mean(r[known] ** 2)))
     places = answer(record.u, T, best.x, model)[0]
@@ -211,14 +211,13 @@ def _result(record: Record, fits: list[Any], model: int, stretches: list[slice],
         lost=record.lost,
         unheard=record.unheard,
         beyond=look(record, stretches, lag, best.x, r),
-        sensor_age=0.5
-        * record.sensor_period,  # its clock is independent: at a robot's cycle any age up to a period is equally likely
+        sensor_age=0.5 * record.sensor_period,  # independent clocks: any age up to a period is equally likely
         curves={"t": np.arange(n) * T, "commanded": record.u, "measured": record.y, "model": places, "residual": r},
     )
 
 
-def _figures(theta: np.ndarray, period: float) -> tuple[float, float, float]:
-    """Pure delay, natural frequency, damping ratio."""
+def _parameters(theta: np.ndarray, period: float) -> tuple[float, float, float]:
+    """Return pure delay [s], natural frequency [rad/s] and damping ratio."""
     return (max(float(theta[0]), 0.0) * period, *((math.exp(theta[1]), math.exp(theta[2])) if len(theta) > 1 else (0.0, 1.0)))
 
 
@@ -244,7 +243,7 @@ def run(
 
 
 def write(found: RobotFit, source: Path, target: Path) -> None:
-    """A copy of the rig file with the robot's response in its table [scenario]."""
+    """Write a copy of the rig file with the robot's response in its table [scenario]."""
     text = set_table(source.read_text(encoding="utf-8"), "scenario", found.settings())
     keys = toml.parse(text)["scenario"]
     for name, system in registry.systems().items():
@@ -267,7 +266,7 @@ def plot(found: RobotFit, path: Path) -> None:
 def _drawn(found: RobotFit, colours: Any, figure: Any) -> Any:
     c = found.curves
     drawing, (above, below) = figure.panels(2)
-    figure.line(above, c["t"], 1e3 * c["commanded"], "commanded, as meant", **colours.IDEAL)
+    figure.line(above, c["t"], 1e3 * c["commanded"], "commanded", **colours.IDEAL)
     figure.line(above, c["t"], 1e3 * c["measured"], "measured", color=colours.MEASURED)
     figure.line(above, c["t"], 1e3 * c["model"], "fitted", color=colours.CONTROLLER, linewidth=0.8)
     figure.line(below, c["t"], 1e6 * c["residual"], color=colours.MADE, linewidth=0.8)

@@ -1,7 +1,7 @@
-"""Can the arm of a rig follow a scenario? Where it starts, and from there to the edges of the workspace, without a robot.
+"""Check, without a robot, whether the arm of a rig reaches a scenario's start and, from there, the edges of the workspace.
 
-The attitude stays as at the start. The arm walks as it does in a run, in small steps from one posture to the next, so what is
-found is what a run would meet; a run that also turns the mock-up may meet more.
+The attitude stays as at the start. The arm moves as in a run, in small steps from one posture to the next, so a run meets the
+same singularities and joint limits; a run that also turns the mock-up may meet more.
 """
 
 import itertools
@@ -24,18 +24,18 @@ SHARES = (0.0, 0.5, 1.0)  # of the workspace, along each axis: its corners, edge
 
 
 class Walk:
-    """What an arm meets on its ways: the smallest singular value, and the least room before a joint's limit."""
+    """Moves an arm and keeps the smallest singular value and the least distance to a joint limit that it meets."""
 
     def __init__(self, joints: JointSpace, robot: PlacedRobot) -> None:
         self.joints = joints
         self.sigma, self.sigma_at = math.inf, np.zeros(3)
         self.room, self.joint, self.room_at = math.inf, 0, np.zeros(3)
-        self.lost: np.ndarray | None = None  # where the arm does not reach
+        self.lost: np.ndarray | None = None  # first place that the arm does not reach
         self._X_WR, self._X_TB = pose_of(robot.X_WR), pose_of(robot.X_TB)
         self._X_RT = np.zeros(1, POSE)[0]
 
     def to(self, X_WB: Any, near: Any = None) -> bool:
-        """Go to a pose of the mock-up from some angles, or from the rig file's posture; whether the arm reaches it."""
+        """Go to a pose of the mock-up from some angles, or from the rig file's posture; returns whether the arm reaches it."""
         frames.to_robot(self._X_WR, X_WB, self._X_TB, self._X_RT)
         if not self.joints.find(self._X_RT, near) <= EXACT:
             self.lost = np.array(X_WB["p"]) if self.lost is None else self.lost
@@ -50,7 +50,7 @@ class Walk:
 
 
 def check(rig: RigFile, bench: Bench) -> list[Remark]:
-    """Remarks on the arm of a rig that takes joint angles; none for other rigs."""
+    """Return remarks on the arm of a rig that takes joint angles; none for other rigs."""
     robot: Any = rig.robot_section
     settings = getattr(robot, "joints", None)
     if settings is None:
@@ -72,7 +72,7 @@ def check(rig: RigFile, bench: Bench) -> list[Remark]:
 
 
 def _go(walk: Walk, X_WB: Any, begin: Any, end: Any, start: Any) -> None:
-    """Straight from the start, in small steps, as far as the arm reaches."""
+    """Go straight from `begin` to `end` in small steps, as far as the arm reaches."""
     steps = max(1, math.ceil(float(np.linalg.norm(end - begin)) / STEP))
     angles = start
     for k in range(1, steps + 1):
@@ -89,9 +89,9 @@ def _remarks(walk: Walk, start: Any, at: Any, least: float) -> list[Remark]:
         sentence = f"The arm does not reach {_place(walk.lost)}, which is inside the workspace: move it, or tighten [limits]."
         found.append(Remark("reach", False, sentence, "limits.workspace_max"))
     fine, name = walk.sigma >= least, "robot.joints.singular"
-    told = f"allows {least:g}" if fine else f"is {least:g}: move the robot, change its posture, or tighten [limits]"
+    verdict = f"allows {least:g}" if fine else f"is {least:g}: move the robot, change its posture, or tighten [limits]"
     sentence = f"The smallest singular value from the start to the edges is {walk.sigma:.3g} m/rad at {_place(walk.sigma_at)}; "
-    found.append(Remark("singular", fine, f"{sentence}{name} {told}.", name, walk.sigma, least))
+    found.append(Remark("singular", fine, f"{sentence}{name} {verdict}.", name, walk.sigma, least))
     if walk.room < NEVER / 2:
         fine, where = walk.room >= 0.0, f"at {_place(walk.room_at)}"
         which = f"joint {walk.joint + 1}"

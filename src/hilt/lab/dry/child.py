@@ -20,7 +20,7 @@ from hilt.host import asked
 PRIORITY = 40
 
 Switch = Callable[[str], Any]
-Switches = dict[str, tuple[Switch, Any]]  # name: parser of its value; its value without faults, None if it is not a fault
+Switches = dict[str, tuple[Switch, Any]]  # name: parser of its value, and its fault-free value (None: not a fault)
 
 
 def boolean(text: str) -> bool:
@@ -82,13 +82,13 @@ def obey(line: str, device: Any, switches: Switches, actions: dict[str, Callable
 
 
 def _take_priority() -> None:
-    """Real-time priority like a device, if the host permits: below the kernel's interrupts (50) and hilt's loop. All threads,
-    since they share the interpreter's lock; not before everything is compiled."""
+    """Take real-time priority, as a device has, if the host permits: below the kernel's interrupts (50) and hilt's loop. For all
+    threads, since they share the interpreter's lock; and only once everything is compiled."""
     for thread in threading.enumerate():
         with suppress(OSError):
             os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(PRIORITY))
 
 
 def live(run: Callable[[dict[str, Any]], Any]) -> None:
-    """Main function of an emulator's process. `run(config)` is a context manager that yields a function from line to answer."""
+    """Run an emulator's process. `run(config)` is a context manager that yields a function from line to answer."""
     asked.converse(run, _take_priority)

@@ -2,9 +2,9 @@
 
     FacilityControl(rig).set("robot.drop", 0.1)          FacilityControl(rig).status()["robot"]["violations"]
 
-A facility is found by the sensor's address and port, which only one can have: a small segment of shared memory under that name
-says where its socket is. The socket is in the same private folder, under a name that is used once: a socket left behind by a
-killed facility is removed by whoever finds it (shared.py).
+A facility is found by its sensor's address and port, which are unique: a small segment of shared memory under that name says
+where its socket is. The socket is in the same private folder, under a name that is used once; a socket left behind by a killed
+facility is removed by the next process that finds it (shared.py).
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def _through(folder: Path, call: Callable[[str], None], name: str) -> None:
 
 
 class ControlServer:
-    """The facility's side: `answer(line)` is called for every line, in its own thread."""
+    """Server in the facility: `answer(line)` is called for every line, in its own thread."""
 
     def __init__(self, name: str, answer: Callable[[str], dict[str, Any]]) -> None:
         self._answer = answer
@@ -115,7 +115,7 @@ class FacilityControl:
             raise InputError(f"{self._name} is not running here; start it with hilt emulate") from None
 
     def send(self, line: str) -> dict[str, Any]:
-        """One line, such as `robot.drop=0.1`, `robot.next.drop=3`, `sensor.jump=50,0,0,0,0,0`, `clear`, `status`."""
+        """Send one line, such as `robot.drop=0.1`, `robot.next.drop=3`, `sensor.jump=50,0,0,0,0,0`, `clear`, `status`."""
         with self._lock:
             try:
                 self._socket.settimeout(_TIME_LIMIT)
@@ -130,12 +130,12 @@ class FacilityControl:
         return answer
 
     def set(self, key: str, value: Any) -> None:
-        """A switch of a device, such as `robot.drop`, `sensor.freeze`, `robot.live`."""
+        """Set a switch of a device, such as `robot.drop`, `sensor.freeze`, `robot.live`."""
         text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
         self.send(f"{key}={text}")
 
     def next(self, fault: str, count: int = 1) -> None:
-        """Give the next packets a fault for certain: `next("robot.drop", 3)`."""
+        """Give each of the next packets a fault: `next("robot.drop", 3)`."""
         device, _, kind = fault.partition(".")
         self.send(f"{device}.next.{kind}={count}")
 
@@ -144,7 +144,7 @@ class FacilityControl:
         self.send("clear")
 
     def live(self, live: bool) -> None:
-        """Whether the emulated robots allow set-points now."""
+        """Set whether the emulated robots allow set-points."""
         self.set("robots.live", live)
 
     def forget(self) -> None:
@@ -152,12 +152,12 @@ class FacilityControl:
         self.send("robots.forget")
 
     def restart(self) -> None:
-        """Make the operators drive stopped robots back and restart their programs without waiting."""
+        """Make the operators drive stopped robots back and restart their programs at once."""
         self.send("robots.restart")
 
     def status(self) -> dict[str, Any]:
-        """Counters of `robot`, `sensor` and a second robot by its name, and `trouble`: a sentence for each process that has
-        ended by itself."""
+        """Return the counters of `robot`, `sensor` and a second robot by its name, and `trouble`: a sentence for each process that
+        has ended by itself."""
         return self.send("status")
 
     def wait_for(self, condition: Callable[[dict[str, Any]], bool], seconds: float = 20.0) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class FacilityControl:
         until = clock.now() + seconds
         while not condition(status := self.status()):
             if clock.now() > until:
-                raise InputError(f"{self._name} did not reach the wanted status within {seconds:g} s: {status}")
+                raise InputError(f"{self._name} did not reach the expected status within {seconds:g} s: {status}")
             clock.pause(0.02)
         return status
 

@@ -31,12 +31,12 @@ Watch = Callable[[str], None]
 
 
 def robots_of(rig: RigFile) -> dict[str, RigFile]:
-    """The rig file of each robot alone. The clock is called robot, as a single one is; the other one by its name."""
+    """Return the rig file of each robot alone. The clock is called robot, like a single robot; the other one by its name."""
     return {"robot": rig.of(rig.clock), rig.other: rig.of(rig.other)} if rig.other else {"robot": rig}
 
 
 def sensors_of(rig: RigFile) -> dict[str, RigFile]:
-    """The rig file of each sensor alone. A single one is called sensor, and so is the clock's; the other one by its robot."""
+    """Return the rig file of each sensor alone. A single one or the clock's is called sensor; the other one by its robot."""
     return {"sensor": rig, **({f"sensor-{rig.second_carrier}": rig.with_second_sensor} if rig.second_carrier else {})}
 
 
@@ -76,7 +76,7 @@ class Facility:
             raise
 
     def _config(self, config: dict[str, Any], name: str) -> dict[str, Any]:
-        """Of one device; each of two robots is told which it is, and has a log of its own."""
+        """Return the configuration of one device; each of two robots gets its name and its own log."""
         if not self.rig.other or name == "sensor":
             return config
         if name not in self._robots:
@@ -94,7 +94,7 @@ class Facility:
         return [device.ended for device in self._devices.values() if device.ended]
 
     def obey(self, line: str) -> dict[str, Any]:
-        """A line from the control: for one device by its name, or for both."""
+        """Execute a line of the control: for one device by its name, or for all."""
         if line == "status":
             return self.status()
         if line == "clear":
@@ -132,7 +132,7 @@ class Facility:
 
 
 def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
-    """One status line."""
+    """Return one status line."""
     parts = []
     for name in (each for each in status if each != "trouble"):
         now, last = status[name], (before or {}).get(name, {})
@@ -155,9 +155,10 @@ def words(status: dict[str, Any], before: dict[str, Any] | None = None) -> str:
 
 
 def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: Path | None = None) -> int:
-    """Run a facility until SIGINT or SIGTERM; `watch` gets a status line every second. 0, or 1 if a process ended before."""
-    asked: list[int] = []
-    handlers = {number: signal.signal(number, lambda n, _: asked.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Run a facility until SIGINT or SIGTERM; `watch` gets a status line every second. Returns 0, or 1 if a
+    process ended by itself."""
+    signals: list[int] = []
+    handlers = {number: signal.signal(number, lambda n, _: signals.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
     say = watch or (lambda line: print(line, flush=True))
     facility = None
     try:
@@ -170,7 +171,7 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
         say(f"{robots}, {sensors}; processes {processes}; Ctrl-C ends them")
         before, due = None, clock.now() + REPORT
         known: list[str] = []
-        while not asked:
+        while not signals:
             clock.pause(LOOK)
             for sentence in facility.trouble:
                 if sentence not in known:
@@ -196,7 +197,8 @@ def running_facility(
     diary: Path | None = None,
     live: bool = False,
 ) -> Iterator[Facility]:
-    """A facility on free loopback ports, for tests and examples: `facility.rig` has the ports, `facility.control` faults."""
+    """Run a facility on free loopback ports, for tests and examples; `facility.rig` has the ports, `facility.control` injects
+    faults."""
     if isinstance(rig, Path):
         rig = rigfile.load(rig)
     elif isinstance(rig, dict):

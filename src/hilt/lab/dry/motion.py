@@ -1,8 +1,8 @@
-"""The true motion of the mock-up, for another process: not a pose that becomes stale, but the motion itself.
+"""Share the true motion of the mock-up with another process: not a pose that becomes stale, but the motion itself.
 
 The emulated robot follows its set-points in closed form (rsi/response.py). Once a cycle it writes the inputs of that form,
-state and pending set-points, to shared memory; the reader then knows the exact pose at any time, whichever process is late.
-A seqlock protects it.
+state and pending set-points, to shared memory, protected by a seqlock; the reader can then compute the exact pose at any time,
+whichever process is late.
 """
 
 from contextlib import suppress
@@ -54,7 +54,7 @@ class PublishedResponse(Response):
         self._segment.publish()
 
     def begin(self, t: float) -> None:
-        """hilt has started to answer."""
+        """Note that hilt has started to answer, at time t."""
         self._shared["began"][0] = t
         self._shared["session"][0] += 1
 
@@ -123,7 +123,7 @@ class FollowedResponse(Response):
 
 
 def follow(name: str) -> FollowedResponse:
-    """The motion of a robot that may not have started yet. The parent of this process decides when to give up."""
+    """Wait for the motion of a robot that may not have started yet. The parent of this process decides when to give up."""
     while True:
         with suppress(InputError):
             found = FollowedResponse(name)
@@ -154,7 +154,7 @@ class MockUp:
 
 
 class Met:
-    """The same as seen from what it meets, which another robot moves."""
+    """The same relative to what it meets, which another robot moves."""
 
     def __init__(self, moving: MockUp, met: MockUp) -> None:
         self._moving, self._met = moving, met

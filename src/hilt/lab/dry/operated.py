@@ -1,8 +1,8 @@
 """An emulated robot with an operator, whose motion other processes can follow.
 
-When the controller has stopped, for whatever reason, the operator waits until hilt has been silent for a while, drives the
-robot back to the start of the scenario and restarts its program. So a second run finds the robot ready.
-The log of answers is written to a file as it grows, if requested; only its totals are kept here.
+When the controller has stopped, for whatever reason, the operator waits for a while, drives the robot back to the start of the
+scenario and restarts its program, so that the next run finds the robot ready. If requested, the log of answers is written to a
+file as it grows; only its totals are kept here.
 """
 
 import csv
@@ -25,7 +25,7 @@ from hilt.maths import so3
 from hilt.maths.quintic import quintic
 
 QUIET = 1.0  # [s] after a stop before the operator acts
-AT_ONCE = 0.05  # [s], the same if asked not to wait: the current cycle is then over
+AT_ONCE = 0.05  # [s], the same if requested at once: the current cycle is then over
 RETURN_SPEED = 0.03  # [m/s], mean
 RETURN_RATE = 0.1  # [rad/s], mean
 RETURN_LEAST = 0.5  # [s]
@@ -59,7 +59,7 @@ SWITCHES: child.Switches = {
 
 
 class Operated(Arm):
-    """To be mixed in before the class of a controller; `attend` is called once that is made."""
+    """A mix-in that comes before the class of a controller; call `attend` after construction."""
 
     def attend(self, name: str, diary: Path | None) -> None:
         """Publish the motion under a name, log answers to a file, and let the operator watch."""
@@ -70,7 +70,7 @@ class Operated(Arm):
         self._home = np.zeros(1, POSE)[0]
         self._home["p"], self._home["q"] = settings.start_p, settings.start_q
         self._keeping = threading.Lock()
-        self._now = False  # the operator is asked not to wait
+        self._now = False  # whether the operator should act at once
         self._returning = False
         self._place: tuple[float, ...] = (*settings.start_p, *settings.start_q)
         self._published = PublishedResponse(
@@ -99,7 +99,7 @@ class Operated(Arm):
         return "stopped" if self.reason else "running" if self._last_stamp else "waiting"
 
     def start_again(self) -> None:
-        """The operator ends the program if it runs, and restarts it without waiting."""
+        """Make the operator end the program if it runs, and restart it at once."""
         if self.state == "running":
             self._halt("the operator stopped it")
         self._now = bool(self.reason)
@@ -179,14 +179,14 @@ class Operated(Arm):
         """Drive to the start of the scenario, without jerk at the ends; the program is stopped in the meantime."""
         self._returning = True
         p, q = self._set["p"].copy(), tuple(float(part) for part in self._set["q"])
-        way = self._home["p"] - p
+        displacement = self._home["p"] - p
         turn = so3.between(q, tuple(float(part) for part in self._home["q"]))
-        duration = max(float(np.linalg.norm(way)) / RETURN_SPEED, math.hypot(*turn) / RETURN_RATE, RETURN_LEAST)
+        duration = max(float(np.linalg.norm(displacement)) / RETURN_SPEED, math.hypot(*turn) / RETURN_RATE, RETURN_LEAST)
         cycle, begin = self.settings.cycle, clock.now()
         for k in itertools.count(1):
             t = min(k * cycle / duration, 1.0)
             share, _ = quintic(t)
-            self._set["p"] = p + share * way
+            self._set["p"] = p + share * displacement
             self._set["q"] = so3.multiply(so3.exp(tuple(share * part for part in turn)), q)
             self._published.settle(clock.now())
             self._published.command(self._set, begin + (k - 1) * cycle, begin + k * cycle)

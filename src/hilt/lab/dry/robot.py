@@ -23,11 +23,11 @@ from hilt.lab.dry import child, world
 from hilt.lab.dry.motion import KNOTS
 from hilt.lab.dry.operated import SWITCHES, Operated
 
-MARGIN = 0.1  # [m] beyond the rig's workspace that the robot itself allows
+MARGIN = 0.1  # [m] by which the robot's own workspace exceeds the rig's
 
 
 class Kind(NamedTuple):
-    """What is special about the emulated robot of a driver."""
+    """What distinguishes the emulated robot of one driver."""
 
     make: Callable[[Any, dict[str, Any]], Operated]  # from the section of the rig file and the settings of an arm
     switches: child.Switches
@@ -67,7 +67,7 @@ RSI = Kind(
 
 
 class OperatedUr(Operated, UrController):
-    """A controller of Universal Robots with its operator."""
+    """A Universal Robots controller with its operator."""
 
 
 def _rtde(section: RtdeRig, arm: dict[str, Any]) -> Operated:
@@ -121,7 +121,7 @@ def kind_of(rig: RigFile) -> Kind:
 
 
 def check(rig: RigFile) -> None:
-    """Refuse in one sentence what cannot be emulated."""
+    """Check that the rig can be emulated; an InputError says why not."""
     facility, robot, _ = world.facility_of(rig), world.robot_of(rig), world.netft_of(rig)
     longest = (KNOTS // 2 - 2) * robot.cycle
     if facility.dead_time > longest:
@@ -129,7 +129,7 @@ def check(rig: RigFile) -> None:
 
 
 def arm_settings(rig: RigFile, settings: list[str], name: str) -> dict[str, Any]:
-    """Settings of the emulated robot that every kind has (device/arm.py), from the rig file; `name` of two robots."""
+    """Return the settings that every kind of emulated robot has (device/arm.py), from the rig file; `name` is one of two robots."""
     facility, robot = world.facility_of(rig), world.robot_of(rig)
     start = world.tool_at(robot, world.start_of(rig, settings, name))
     low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)

@@ -17,14 +17,14 @@ from hilt.lab.dry.motion import Met, MockUp, follow
 def _six(text: str) -> tuple[float, ...]:
     parts = tuple(float(part) for part in text.split(","))
     if len(parts) != 6:
-        raise ValueError("six numbers with commas, N and N·m")
+        raise ValueError("six numbers separated by commas, N and N·m")
     return parts
 
 
 def _status_word(text: str) -> int:
     value = child.count(text)
     if not 0 <= value < 1 << 32:
-        raise ValueError("a number of 32 bits")
+        raise ValueError("a 32-bit number")
     return value
 
 
@@ -37,11 +37,11 @@ SWITCHES: child.Switches = {
     "silence": (child.boolean, False),
 }
 
-BEFORE = 1e6  # [s]
+BEFORE = 1e6  # [s], subtracted from the time before the first session
 
 
 class Contact:
-    """The wrench at each sample: where the robot really is, or where both are."""
+    """The wrench at each sample, computed from the true pose of the robot, or of both."""
 
     def __init__(self, rig: RigFile, settings: list[str], name: str, carrier: str) -> None:
         pairing = world.pairing_of(rig, settings)

@@ -2,7 +2,7 @@
 
 Only the plant's stages that the measured wrench depends on are run, in the plant's order, except those that move what a robot
 carries: the true motion comes from the robots' processes. The tick's commands stay as they were at the start, so fingers stay
-open or closed. Time starts at hilt's first answer to the robot, for pushes.
+open or closed. Time starts at hilt's first answer to the robot; timed pushes count from there.
 
 After a stall of this process the world catches up in steps of a few samples: a robot that bends swings in the meantime.
 """
@@ -28,7 +28,7 @@ from hilt.maths import pair, spatial
 MOTION = ("X_WB_true", "V_WB_true")
 MEASURED = "F_So_S"
 ROBOTS = {"rsi": RsiRig, "rtde": RtdeRig, "fci": FciRig}  # drivers with an emulator
-SHORTEST = 1e-6  # [s] between two samples that catch up
+SHORTEST = 1e-6  # [s] between two samples
 LONGEST = 4.0  # samples in one step
 MOST_STEPS = 1000  # after a stall
 
@@ -47,7 +47,7 @@ def facility_of(rig: RigFile) -> Facility:
 
 
 def robot_of(rig: RigFile) -> Any:
-    """The robot's section, of a driver whose robot can be emulated."""
+    """Return the robot's section; refuse a driver that has no emulator."""
     section = rig.robot_section
     if not isinstance(section, tuple(ROBOTS.values())):
         known = " or ".join(repr(name) for name in ROBOTS)
@@ -67,7 +67,7 @@ def netft_of(rig: RigFile) -> NetFTRig:
 
 
 def _found(rig: RigFile, settings: list[str]) -> tuple[System, Any]:
-    """The facility's system, and its scenario at the sensor's own rate and with the sensor's own noise."""
+    """Return the facility's system, and its scenario at the sensor's rate and with the sensor's noise."""
     facility = facility_of(rig)
     own = [("loop.period", 1.0 / facility.sensor_rate), ("sensor.noise", facility.sensor_noise), ("sensor.sample_age", 0.0)]
     system, values, _ = job.find(facility.system, facility.scenario, [*rig.settings(facility.system), *settings, *own])
@@ -75,13 +75,13 @@ def _found(rig: RigFile, settings: list[str]) -> tuple[System, Any]:
 
 
 def bench_of(rig: RigFile, settings: list[str]) -> tuple[Blocks, Bench]:
-    """The facility's scenario, and the blocks of its world."""
+    """Return the blocks of the plant, and the bench of the facility's scenario."""
     system, values = _found(rig, settings)
     return used(system.plant, values), system.set_up(values)
 
 
 def start_of(rig: RigFile, settings: list[str], name: str = "") -> Any:
-    """Pose of the mock-up in W at the start of the scenario; with two robots, of what the named one carries."""
+    """Return the pose of the mock-up in W at the start of the scenario; with two robots, of what the named one carries."""
     system, values = _found(rig, settings)
     row, pairing = system.set_up(values).row[0], system.pairing(values) if name else None
     start = row[pairing.command] if isinstance(pairing, Joined) and name == pairing.meets else row["X_WB_cmd"]
@@ -95,7 +95,7 @@ def start_of(rig: RigFile, settings: list[str], name: str = "") -> Any:
 
 
 def pairing_of(rig: RigFile, settings: list[str]) -> Pairing | None:
-    """Of the facility's scenario, and checked against the rig."""
+    """Return the pairing of the facility's scenario, checked against the rig."""
     system, values = _found(rig, settings)
     pairing = system.pairing(values)
     check_pairing(rig, pairing, system.name)
@@ -103,7 +103,7 @@ def pairing_of(rig: RigFile, settings: list[str]) -> Pairing | None:
 
 
 class Opposite:
-    """A sensor on the side of the mock-up: it feels what the scenario's sensor does, but from the other side."""
+    """A sensor on the mock-up's side: it measures the opposite of the scenario's sensor."""
 
     def __init__(self, rig: RigFile, settings: list[str]) -> None:
         pairing = pairing_of(rig, settings)
@@ -118,19 +118,19 @@ class Opposite:
 
 
 def motion_name(facility: str, robot: str) -> str:
-    """Under which a robot's motion is published."""
+    """Return the name under which a robot's motion is published."""
     return f"{facility}-{robot}" if robot else facility
 
 
 def tool_at(robot: PlacedRobot, X_WB: Any) -> Any:
-    """Pose of the robot's tool then, in its base."""
+    """Return the tool's pose in the robot's base for a pose of the mock-up."""
     X_RT = frames.identity()
     frames.to_robot(pose_of(robot.X_WR), X_WB, pose_of(robot.X_TB), X_RT)
     return X_RT
 
 
 def needed(blocks: Blocks, signal: str, motion: tuple[str, ...] = MOTION) -> Blocks:
-    """The blocks that a signal depends on, except those that move what the robots carry."""
+    """Return the blocks that a signal depends on, except those that move what the robots carry."""
     wanted, found = {signal}, list[Block]()
     for block in reversed(blocks):
         if wanted & set(block.kind.writes) and not set(motion) & set(block.kind.writes):
@@ -143,8 +143,8 @@ Motion = tuple[Any, Any]  # a POSE and a TWIST
 
 
 class World:
-    """`feel(t, X_WB, V_WB)` is the wrench that the sensor measures, including noise; with two robots that hold on to each
-    other the motion of the second one follows, and `carrier` is the robot with this sensor."""
+    """The world of the sensor: `feel(t, X_WB, V_WB)` returns the wrench that it measures, including noise. With two robots that
+    hold on to each other, the motion of the second is given as well, and `carrier` is the robot with this sensor."""
 
     def __init__(self, rig: RigFile, settings: list[str], pairing: Pairing | None = None, carrier: str = "") -> None:
         plant, self._bench = bench_of(rig, settings)
@@ -167,7 +167,7 @@ class World:
         self.begin()
 
     def begin(self) -> None:
-        """As at the start of the scenario."""
+        """Reset to the start of the scenario."""
         self._bench.row[...], self._bench.w[...] = self._first
         self._t, self._last = -self._dt, None
 
@@ -202,7 +202,7 @@ class World:
 
 
 def _between(p0: Any, v0: Any, p1: Any, v1: Any, dt: float, share: float) -> tuple[Any, Any]:
-    """Position and velocity on the cubic through both."""
-    way = p1 - p0
-    a, b = 3.0 * way - dt * (2.0 * v0 + v1), dt * (v0 + v1) - 2.0 * way
+    """Return position and velocity on the cubic through both."""
+    d = p1 - p0
+    a, b = 3.0 * d - dt * (2.0 * v0 + v1), dt * (v0 + v1) - 2.0 * d
     return p0 + share * (dt * v0 + share * (a + share * b)), v0 + share * (2.0 * a + 3.0 * share * b) / dt
