@@ -1,4 +1,4 @@
-"""He & Shen 2022: every number of its simulations and experiments beside ours."""
+"""He & Shen 2022: every number of its simulations and experiments next to ours."""
 
 from hilt.reproduce.claims import Claim, Reproduction
 from hilt.reproduce.tolerance import judged
@@ -31,7 +31,7 @@ def _beyond() -> list[Claim]:
             worst["absolute"][0] < 0.0055 and worst["absolute"][1] < 0.0014,
             beyond=True,
             reading="largest of ten seeds",
-            tolerance=judged("0.55 %, 0.0014", "criteria of ours, from a prototype that was run before"),
+            tolerance=judged("0.55 %, 0.0014", "our own criteria, from an earlier prototype"),
         ),
         Claim(
             "Sec. III-A",
@@ -41,7 +41,7 @@ def _beyond() -> list[Claim]:
             uneven["absolute"] < 0.0014,
             beyond=True,
             reading="largest of five collisions, clean",
-            tolerance=judged("0.0014", "a criterion of ours, as above"),
+            tolerance=judged("0.0014", "our own criterion, as above"),
         ),
     ]
 

@@ -22,7 +22,7 @@ from hilt.systems.docking.paper.he2022_runs import (
     untreated_speed,
 )
 
-NO_LAG = "the paper does not give the lag of its robot; we take 20 ms, second order, 2 ms of it in the sensor"
+NO_LAG = "the paper does not give the lag of its robot; we assume second order and 20 ms, of which 2 ms in the sensor"
 METHODS = ("pic", "dac", "pida")
 
 
@@ -46,7 +46,7 @@ def _contact() -> list[Claim]:
                 f"{name}: identified stiffness and damping",
                 f"{paper} N/mm, 0.13 N·s/mm",
                 f"{k:.2f} N/mm, {c:.4f} N·s/mm",
-                because="the simulated contact was given 76.9 N/mm and 0.13 N·s/mm, which are the paper's result: we identify its own number",
+                because="the simulated contact was given the paper's result, 76.9 N/mm and 0.13 N·s/mm, so we identify the paper's own number",
                 numbers=((paper, k), (0.13, c)),
                 reading="mean over the collisions, clean",
                 tolerance=within(0.04, "0.13 is printed with two digits, half a unit is 4 %"),
@@ -63,9 +63,9 @@ def _contact() -> list[Claim]:
             "0.4 % apart",
             f"{apart:.2%} apart; dampings {low_c:.3f} and {high_c:.3f} N·s/mm",
             apart <= 0.004,
-            "both simulated benches were given one contact, since the paper had found one",
+            "both simulated benches were given the same contact, as found in the paper",
             reading="means over four collisions with 279 and 522 kg",
-            tolerance=judged("0.4 %", "what the paper's two means differ by and are called almost the same"),
+            tolerance=judged("0.4 %", "the difference of the paper's two means, which it calls almost the same"),
             declared=FITTED,
         ),
     ]
@@ -80,7 +80,7 @@ def _speeds() -> list[Claim]:
     return [
         Claim(
             "Sec. V-B, Fig. 14",
-            "no control: growth per hit over the ideal at 1.93 and 2.64 Hz",
+            "no control: growth per hit relative to ideal at 1.93 and 2.64 Hz",
             "diverges",
             f"{none[0]:.3f}, {none[1]:.3f}",
             min(none) * min(per_hit) > 1.0,
@@ -89,16 +89,16 @@ def _speeds() -> list[Claim]:
         ),
         Claim(
             "Sec. V-B, Fig. 14, 15",
-            "PIC, DAC and PIDA: speed after four collisions over the first, 1.93 and 2.64 Hz",
+            "PIC, DAC and PIDA: speed after four collisions / initial speed, 1.93 and 2.64 Hz",
             "below 1, lower at 2.64 Hz",
             ", ".join(f"{method} {speeds[BENCHES[0], method]:.3f}/{speeds[BENCHES[1], method]:.3f}" for method in METHODS),
             all(speeds[BENCHES[1], method] < speeds[BENCHES[0], method] < 1 for method in METHODS),
             reading=NO_LAG,
-            tolerance=judged("the order", "figures are judged below where the paper gives them"),
+            tolerance=judged("the order", "numbers are checked below where the paper gives them"),
         ),
         Claim(
             "Sec. V-B, Fig. 14",
-            "PIC overshoots in velocity, DAC and PIDA do not (largest over the approach speed, both frequencies)",
+            "PIC overshoots in velocity, DAC and PIDA do not (largest speed / approach speed, both frequencies)",
             "only PIC",
             ", ".join(f"{method} {value:.3f}" for method, value in over.items()),
             over["pic"] > 1.01 and max(over["dac"], over["pida"]) <= 1.001,
@@ -107,21 +107,21 @@ def _speeds() -> list[Claim]:
         ),
         Claim(
             "Sec. V-B, Fig. 14b",
-            "PIDA, 2.64 Hz: speed after four collisions over the first",
+            "PIDA, 2.64 Hz: speed after four collisions / initial speed",
             "about 0.5",
             f"{speeds[BENCHES[1], 'pida']:.3f}",
-            because=f"the contact identified there gives back {per_hit[1]:.3f} of the speed a hit in closed form, {per_hit[1] ** hits:.2f} after four; half would need {math.exp(math.log(0.5) / hits):.2f} a hit. Most of that loss is not in the contact they identified; the paper does not say where it is",
+            because=f"in closed form the identified contact returns {per_hit[1]:.3f} of the speed per hit, {per_hit[1] ** hits:.2f} after four; one half would need {math.exp(math.log(0.5) / hits):.2f} per hit. Most of that loss is not in the identified contact; the paper does not say where it comes from",
             numbers=((0.5, speeds[BENCHES[1], "pida"]),),
             reading="“decreases by up to half of the initial velocity after four collisions”",
-            tolerance=near(0.05, "", "half is said, not 0.4 or 0.6"),
+            tolerance=near(0.05, "", "the paper says half, not 0.4 or 0.6"),
         ),
         Claim(
             "Sec. V-B, Fig. 14b",
-            "PIC, 2.64 Hz: speed after four collisions over the first",
+            "PIC, 2.64 Hz: speed after four collisions / initial speed",
             "about 0",
             f"{speeds[BENCHES[1], 'pic']:.3f}",
             speeds[BENCHES[1], "pic"] < 0.1,
-            f"as for Fig. 7: our PIC errs to the side of making energy. Also {NO_LAG}",
+            f"as for Fig. 7, our PIC makes energy rather than losing it. Also {NO_LAG}",
             reading="“approximately zero after four collisions”",
             tolerance=judged("below 0.1", "what can be called approximately zero"),
         ),
@@ -135,7 +135,7 @@ def _forces() -> list[Claim]:
     behind = {signal: behind_the_desired(pic, signal) for signal in ("F_mea_W", "F_hat_W")}
     cof = {method: [bench(name, method).metrics["mean_cof"] for name in BENCHES] for method in METHODS}
     late = {method: bench("bench-2.64", method).metrics["cof"][2:] for method in ("pic", "pida")}
-    lead = judged("9 ms", "half of the robot's lag that we assume; the paper gives no figure")
+    lead = judged("9 ms", "half of our assumed robot lag; the paper gives no figure")
     return [
         Claim(
             "Sec. V-C, Fig. 16a",
@@ -143,8 +143,8 @@ def _forces() -> list[Claim]:
             "obvious delay; close",
             f"{1e3 * behind['F_mea_W']:.1f} ms behind; {1e3 * behind['F_hat_W']:.1f} ms behind",
             behind["F_mea_W"] > 0.009 and abs(behind["F_hat_W"]) < 0.2 * behind["F_mea_W"],
-            reading="lag behind the contact force at the simulated rod's place; " + NO_LAG,
-            tolerance=judged("above 9 ms; below a fifth of it", "half of the lag that we assume; the paper gives no figure"),
+            reading="lag behind the contact force at the simulated rod's position; " + NO_LAG,
+            tolerance=judged("above 9 ms; below a fifth of it", "half of our assumed lag; the paper gives no figure"),
         ),
         Claim(
             "Sec. V-C, Fig. 16b",
@@ -152,8 +152,8 @@ def _forces() -> list[Claim]:
             "0",
             f"{into:.1%} of the peak",
             into == 0.0,
-            "our energy controller acts on the way out only",
-            reading="|F_α| over the largest measured force while the simulated rod moves in",
+            "our energy controller acts only on the way out",
+            reading="|F_α| / largest measured force while the simulated rod moves in",
             tolerance=judged("0", "“does not adjust”"),
             declared=BY_CONSTRUCTION,
         ),
@@ -190,7 +190,7 @@ def _forces() -> list[Claim]:
             "larger",
             f"PIDA {late['pida'][0]:.3f}, {late['pida'][1]:.3f}; PIC {late['pic'][0]:.3f}, {late['pic'][1]:.3f}",
             min(late["pida"]) > max(late["pic"]),
-            "in the paper PIC has lost most of its speed by then; ours has not",
+            "in the paper PIC has lost most of its speed by then; in our runs it has not",
             reading=NO_LAG,
             tolerance=judged("larger in both collisions", "the paper gives no figure"),
         ),
@@ -198,7 +198,7 @@ def _forces() -> list[Claim]:
             "Sec. V, Figs. 13-18",
             "curves of the experiments, and stiffness from collision to collision",
             "in the figures only",
-            "figures of ours below",
+            "our figures are below",
             because="a real bench whose lag, noise and stiffness by collision are not printed",
             declared=NOT_TESTABLE,
         ),
@@ -213,7 +213,7 @@ def _critical() -> Claim:
         "Sec. V",
         f"delay above which the bench diverges without control, {1e3 * limit:.2f} ms in closed form: speed after four hits at 0.9 and 1.1 of it",
         "no figure",
-        f"{below:.3f}, {above:.3f} of the first",
+        f"{below:.3f}, {above:.3f} of the initial speed",
         below < 1.0 < above,
         beyond=True,
         reading="m ẍ + c ẋ(t-h) + k x(t-h) = 0 with the contact that the paper identified",

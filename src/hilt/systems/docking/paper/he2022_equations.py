@@ -1,4 +1,4 @@
-"""He & Shen 2022: masses, frequencies, the untreated loop, and what the printed equations do."""
+"""He & Shen 2022: masses, frequencies, the untreated loop, and the printed equations."""
 
 import math
 
@@ -20,7 +20,7 @@ from hilt.systems.docking.paper.he2022_runs import (
     table1,
 )
 
-ARITHMETIC = "it is arithmetic on the paper's own masses and stiffness, without a run of ours"
+ARITHMETIC = "it is arithmetic with the paper's own masses and stiffness; nothing is simulated"
 FREQUENCIES = (("table1", 176.275e3, 4.0), ("bench-2.64", 76.9e3, 2.64), ("bench-1.93", 77.2e3, 1.93))  # N/m and Hz, as printed
 DELAYS = (4, 10, 20, 40)  # ms
 
@@ -74,7 +74,7 @@ def untreated() -> list[Claim]:
             "diverges",
             f"{words[0]} times on a pure delay, {words[1]} on second order; to first order exp(πωτ/2) = {words[2]}",
             min(*late, *slow) > 1.0 and all(each["diverged"] for found in runs.values() for each in found),
-            reading="Table 1; rebound over approach speed of the first hit. The paper says it of any delay and shows it on its bench",
+            reading="Table 1; rebound speed / approach speed of the first hit. The paper states it for any delay and shows it on its bench",
             tolerance=judged("above 1, and the run diverges", "the paper gives no figure"),
         )
     ]
@@ -92,23 +92,23 @@ def _lead_and_filter() -> list[Claim]:
     return [
         Claim(
             "eq. 6",
-            f"takes the sensor's {1e3 * tau:g} ms off the force",
+            f"removes the sensor's {1e3 * tau:g} ms from the force",
             "compensated",
             f"as printed {1e3 * behind['printed']:.2f} ms behind, measured {1e3 * behind['measured']:.2f} ms",
             abs(behind["printed"]) < 0.2 * tau,
-            f"it is printed the wrong way round, F_mea = F_act + τ_p F_act', which is a low-pass and adds lag; read as the lead F_act = F_mea + τ_p F_mea' it leaves {1e3 * behind['lead']:.2f} ms",
+            f"the printed form F_mea = F_act + τ_p F_act' has its sides swapped: it is a low-pass and adds lag. Read as the lead F_act = F_mea + τ_p F_mea' it leaves {1e3 * behind['lead']:.2f} ms",
             reading="F_mea = F_act + τ_p F_act', solved for F_act; lag behind the true force on the bench",
-            tolerance=judged("a fifth of the delay left", "a lead of first order cannot take off all of a pure delay"),
+            tolerance=judged("a fifth of the delay left", "a first-order lead cannot remove all of a pure delay"),
         ),
         Claim(
             "eq. 13",
             "as printed, R from the innovation: error of the stiffness after the first and third collision, 10 ms",
             "identified",
             f"clean {clean[True][0]:.2%}, {clean[True][2]:.3%}; 0.5 N, ten seeds {rough[True][0]:.2%}, {rough[True][2]:.2%}. With R from the "
-            f"residual, as in hilt, {clean[False][0]:.2%}, {clean[False][2]:.4%}; {rough[False][0]:.2%}, {rough[False][2]:.2%}",
+            f"residual, as in hilt: {clean[False][0]:.2%}, {clean[False][2]:.4%}; {rough[False][0]:.2%}, {rough[False][2]:.2%}",
             max(clean[True][2], rough[True][2]) < 0.0043,
-            reading="y, which the paper does not define, is the innovation; P, Q, R at the start and b, which it does not give, are ours. The increments of "
-            "hilt's own runs go through both forms",
+            reading="y is undefined in the paper and taken as the innovation; initial P, Q, R and b are not given and are ours. Both forms are fed "
+            "the increments of hilt's own runs",
             tolerance=judged("0.43 %", "the paper's own mean error at this delay"),
         ),
     ]
@@ -120,22 +120,22 @@ def _energy_controller() -> list[Claim]:
     return [
         Claim(
             "eq. 19",
-            "the energy controller keeps E_obs from falling below zero (Table 1, one axis, 10 ms: rebound over approach)",
+            "the energy controller keeps E_obs from falling below zero (Table 1, one axis, 10 ms: rebound speed / approach speed)",
             "1",
             f"as printed {plus:.0f}",
             abs(plus - 1.0) < 0.05,
-            f"a minus is missing: F_α then works with E_obs instead of against it, and what is missing doubles every tick; with the minus the rebound is {minus:.3f}",
+            f"a minus sign is missing: F_α then amplifies the deficit of E_obs, which doubles every tick; with the minus sign the rebound is {minus:.3f}",
             reading="eq. 15, 17 and 19 with the printed sign, in one axis",
-            tolerance=judged("± 5 %", "a tick of the rebound is worth 3 %"),
+            tolerance=judged("± 5 %", "one tick at the rebound changes it by 3 %"),
         ),
         Claim(
             "eq. 16-19",
-            "works for multi-DOF contact (oblique, off-centre, 20 ms: kinetic energy at the end over the ideal)",
+            "works for multi-DOF contact (oblique, off-centre, 20 ms: final kinetic energy / ideal)",
             "1",
             f"axis by axis as printed {literal:.2f}",
             abs(literal - 1.0) < 0.03,
-            f"E_obs is split by weights that do not sum to one, and each axis divides by its own velocity, which passes zero; along the force, as one scalar, the same contact ends at {ours:.4f}",
-            reading="axis by axis as printed, with the minus of eq. 19",
+            f"E_obs is split by weights that do not add up to one, and each axis divides by its own velocity, which passes through zero; as one scalar along the force the same contact ends at {ours:.4f}",
+            reading="axis by axis as printed, with the minus sign in eq. 19",
             tolerance=judged("± 3 %", "of energy, 1.5 % of speed: “very close to one”"),
         ),
     ]
@@ -150,8 +150,8 @@ def _moments() -> list[Claim]:
             "M_comp",
             f"that of F_comp at the simulated tip, to {identity:.0e}",
             identity < 1e-12,
-            "for a point contact eq. 27 and 28 add up to (p_des - p_s) × F_comp; hilt lets the force act there and needs no moment",
-            reading="M_act = (p - p_s) × F_act, as the paper assumes; any place of the sensor",
+            "for a point contact eq. 27 and 28 add up to (p_des - p_s) × F_comp; hilt applies the force there and needs no moment",
+            reading="M_act = (p - p_s) × F_act, as the paper assumes; the sensor may be anywhere",
             tolerance=judged("1e-12", "rounding"),
             declared=BY_CONSTRUCTION,
         ),
@@ -161,9 +161,9 @@ def _moments() -> list[Claim]:
             "M_α",
             f"{lever:.2%} of it",
             lever < 1e-9,
-            "eq. 20 takes the lever to the robot's tip, and all other equations act at the simulated one; what is between them is the delay "
-            "times the speed. hilt lets F_α act at the simulated tip, which keeps angular momentum to rounding",
-            reading="r_Osp from the sensor to the contact point as it is; the sensor 0.2 m from the tip, since the paper gives no place",
+            "eq. 20 uses the lever arm to the robot's tip, all other equations that to the simulated tip; the two differ by delay times "
+            "speed. hilt applies F_α at the simulated tip, which conserves angular momentum to rounding",
+            reading="r_Osp from the sensor to the actual contact point; the sensor is 0.2 m from the tip, since the paper gives no position",
             tolerance=judged("1e-9", "both moments belong to one contact point, so they should agree to rounding"),
         ),
     ]

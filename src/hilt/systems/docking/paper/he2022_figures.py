@@ -14,7 +14,7 @@ from hilt.systems.docking.paper.he2022_runs import BENCHES, NOISE, bench, ideal,
 from hilt.systems.docking.views.choices import COLOUR_OF_METHOD
 from hilt.systems.docking.views.contacts import along, scenario_of
 
-ASSUMED = "The paper gives no lag of its robot; ours is second order, 20 ms in all, 2 ms of it in the sensor."
+ASSUMED = "The paper gives no lag of its robot; ours is second order with 20 ms in total, of which 2 ms in the sensor."
 HERTZ_OF = {"bench-1.93": "1.93 Hz", "bench-2.64": "2.64 Hz"}
 METHODS = ("pic", "dac", "pida")
 
@@ -37,7 +37,7 @@ def pictures() -> list[Picture]:
 
 
 def _slot(name: str, delay: float) -> float:
-    """Half a period of the contact, the delay, and some room."""
+    """Length of a slot [s]: half a period of the contact, the delay, and a margin."""
     return 1.35 * (math.pi / omega(scenario(name)) + delay)
 
 
@@ -54,7 +54,7 @@ def _finish(axes: Axes, name: str, slot: float, words: str, last: bool = True) -
     axes.set(ylabel=words, xlim=(-0.11 * slot, (count - 0.11) * slot))
     axes.grid(visible=False, axis="x")
     if last:
-        axes.set_xlabel(f"collision (from the touch on, {1e3 * slot:.0f} ms each, flights left out)")
+        axes.set_xlabel(f"collision (each shows {1e3 * slot:.0f} ms after the touch, flights left out)")
 
 
 def _velocity(result: Result) -> np.ndarray:
@@ -66,12 +66,12 @@ def _known(result: Result, signal: str) -> np.ndarray:
 
 
 def _legend(axes: Axes) -> None:
-    """Above the panel, where no curve is."""
+    """Put the legend above the panel, clear of the curves."""
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize=8)
 
 
 def _identified(axes: list[Axes], runs: list[tuple[Result, str, str]], name: str, slot: float) -> None:
-    """Stiffness above, damping below, and limits that show the first estimates running in without being ruled by them."""
+    """Stiffness above, damping below; the axis limits show the first estimates without being dominated by them."""
     contact = scenario(name).contact
     for result, label, colour in runs:
         _strip(axes[0], result, _known(result, "k_hat"), slot, label, color=colour)
@@ -101,7 +101,7 @@ def _fig6() -> Picture:
     return Picture(
         "Fig. 6: PIC at 4 and 10 ms",
         "Identified stiffness and damping, velocity and compensated force, with 0.5 N of sensor noise. The damping also goes below "
-        "zero, as in the paper; the later loop compensates too much.",
+        "zero, as in the paper; with the longer delay the force is over-compensated.",
         fig,
     )
 
@@ -118,8 +118,8 @@ def _fig7() -> Picture:
     _legend(left)
     return Picture(
         "Fig. 7: PIC at 20 ms",
-        "The paper shows an overshoot of 1.6 and a rebound below one half. Ours overshoots by what the first 20 ms missed and loses "
-        "little; see the table for what would lose more.",
+        "The paper shows an overshoot of 1.6 and a rebound below one half. Ours overshoots because the force of the first 20 ms is missed, and loses "
+        "little; the table lists settings that would lose more.",
         fig,
     )
 
@@ -144,11 +144,11 @@ def _fig8() -> Picture:
     d.axhline(0.0, color="black", linewidth=0.8)
     d.set(xlabel="collision", ylabel="CoV - 1 (blue),\nCoF - 1 (orange) [%]", xticks=numbers)
     _legend(a)
-    return Picture("Fig. 8: DAC at 10 ms", "Speed and energy are kept; the force is too large in each collision.", fig)
+    return Picture("Fig. 8: DAC at 10 ms", "Speed and energy are correct; the force is too large in each collision.", fig)
 
 
 def _compare(words: str, pick: Any, ideal_pick: Any, methods: tuple[str, ...]) -> figure.Figure:
-    """Table 1 at 10 and 20 ms, one curve a method."""
+    """Table 1 at 10 and 20 ms, one curve per method."""
     fig, axes = panels(2, 2.1)
     for panel, delay in zip(axes, (10, 20), strict=True):
         slot = _slot("table1", 0.020)
@@ -180,7 +180,7 @@ def _fig10() -> Picture:
     _legend(axes[0])
     return Picture(
         "Fig. 10: energy without (pic) and with (pida) damping amendment",
-        "With it the energy of each flight is the first one's.",
+        "With it, every flight has the energy of the first.",
         fig,
     )
 
@@ -191,7 +191,7 @@ def _fig11() -> Picture:
 
     return Picture(
         "Fig. 11: contact forces at 10 and 20 ms",
-        "True forces. DAC pays for its speed with force, the more the later the robot; PIDA stays near the ideal.",
+        "True forces. DAC keeps the speed at the price of a larger force, which grows with the delay; PIDA stays near the ideal.",
         _compare("true force [N]", force, force, METHODS),
     )
 
@@ -207,14 +207,16 @@ def _fig13() -> Picture:
     _finish(axes[1], "bench-1.93", slot, "damping [N·s/mm]")
     _legend(axes[0])
     return Picture(
-        "Fig. 13: identification on the bench", f"PIDA with 0.5 N of noise: both masses find the same contact. {ASSUMED}", fig
+        "Fig. 13: identification on the bench",
+        f"PIDA with 0.5 N of noise: both masses identify the same contact. {ASSUMED}",
+        fig,
     )
 
 
 def _of_benches(
     words: str, signal: Any, methods: tuple[str, ...], most: float | None = None, with_ideal: bool = True
 ) -> figure.Figure:
-    """Both benches above each other, one curve a method; `most` cuts the axis where a method runs away."""
+    """Both benches, one above the other, one curve per method; `most` limits the axis where a method diverges."""
     fig, axes = figure.subplots(2, 1, figsize=(7.2, 4.8))  # each with its own slots
     for panel, name in zip(axes, BENCHES, strict=True):
         slot = _slot(name, 0.020)
@@ -233,7 +235,7 @@ def _of_benches(
 def _fig14() -> Picture:
     return Picture(
         "Fig. 14: velocities on the bench",
-        f"Without control the speed runs out of the picture; with it the rebounds get slower, as the damping asks. {ASSUMED}",
+        f"Without control the speed grows beyond the axis; with it the rebounds get slower because of the damping. {ASSUMED}",
         _of_benches("velocity [mm/s]", _velocity, ("none", *METHODS), most=50.0),
     )
 
@@ -249,7 +251,7 @@ def _fig15() -> Picture:
     axes[1].set_xlabel("time [s]")
     _legend(axes[0])
     return Picture(
-        "Fig. 15: energy on the bench", f"It grows out of the picture without control and falls with it. {ASSUMED}", fig
+        "Fig. 15: energy on the bench", f"Without control it grows beyond the axis, with control it decreases. {ASSUMED}", fig
     )
 
 
@@ -267,7 +269,7 @@ def _measured_and_compensated(cases: list[tuple[str, str, str]]) -> figure.Figur
 def _fig16() -> Picture:
     return Picture(
         "Fig. 16: measured and compensated force at 1.93 Hz, PIC and DAC",
-        f"PIC moves the force ahead; DAC leaves it on the way in and cuts it on the way out. {ASSUMED}",
+        f"PIC advances the force; DAC leaves it unchanged on the way in and reduces it on the way out. {ASSUMED}",
         _measured_and_compensated([("bench-1.93", "pic", "PIC"), ("bench-1.93", "dac", "DAC")]),
     )
 
@@ -275,7 +277,7 @@ def _fig16() -> Picture:
 def _fig17() -> Picture:
     return Picture(
         "Fig. 17: measured forces on the bench",
-        f"DAC hits hardest. Ours of PIC do not die away as the paper's do. {ASSUMED}",
+        f"DAC hits hardest. With PIC our forces do not die away as in the paper. {ASSUMED}",
         _of_benches("measured force [N]", lambda result: along(result, "F_mea_W"), METHODS, with_ideal=False),
     )
 

@@ -1,4 +1,4 @@
-"""He & Shen 2022: the runs behind the claims and figures, and what is read from them."""
+"""He & Shen 2022: the runs behind the claims and figures, and the values derived from them."""
 
 import functools
 import math
@@ -70,7 +70,7 @@ def stiffness_error(result: Result) -> float:
 
 
 def damping_error(result: Result) -> float:
-    """Mean of |ĉ - c| over the collisions, in parts of the critical damping: a share of a true zero has no meaning."""
+    """Mean of |ĉ - c| over the collisions, relative to critical damping, because the true damping may be zero."""
     values = scenario_of(result)
     critical = 2.0 * math.sqrt(values.contact.stiffness * values.reduced_mass)
     return float(np.mean([abs(value - values.contact.damping) for value in at_the_end(result, "c_hat")])) / critical
@@ -82,31 +82,31 @@ def off(values: list[float]) -> float:
 
 
 def growth(result: Result) -> float:
-    """Mean growth of the speed over the ideal, from hit to hit."""
+    """Mean growth per hit of speed / ideal speed."""
     cov = result.metrics["cov"]
     return float(cov[-1] ** (1.0 / len(cov)))
 
 
 def overshoot(result: Result) -> float:
-    """Largest speed of the first collision over the approach speed."""
+    """Largest speed in the first collision / approach speed."""
     v = np.abs(along(result, "v_C_des_W"))
     return float(v[result.rows["collision"] == 1].max() / v[0])
 
 
 def last_speed(result: Result) -> float:
-    """Speed after the last collision over the approach speed."""
+    """Speed after the last collision / approach speed."""
     return speeds_after(result.rows, result.scenario)[-1] / scenario_of(result).approach.speed
 
 
 def critical_delay(values: Docking) -> float:
-    """Above it m x'' + c x'(t-h) + k x(t-h) = 0 grows: ω² = (c² + √(c⁴ + 4m²k²))/(2m²), h = atan(cω/k)/ω."""
+    """Delay [s] above which m x'' + c x'(t-h) + k x(t-h) = 0 grows: ω² = (c² + √(c⁴ + 4m²k²))/(2m²), h = atan(cω/k)/ω."""
     k, c, m = values.contact.stiffness, values.contact.damping, values.reduced_mass
     w = math.sqrt((c * c + math.sqrt(c**4 + 4.0 * m * m * k * k)) / (2.0 * m * m))
     return math.atan(c * w / k) / w
 
 
 def untreated_speed(name: str, delay: float) -> float:
-    """Speed after the last collision over the approach speed, on a robot that is only late."""
+    """Speed after the last collision / approach speed, on a robot with a pure delay."""
     return last_speed(
         run(
             name,
@@ -121,19 +121,19 @@ def untreated_speed(name: str, delay: float) -> float:
 
 
 def delay_of_dac(force: float) -> float:
-    """Delay [s] at which DAC's mean CoF is so large, between runs one millisecond apart."""
+    """Delay [s] at which DAC's mean CoF equals `force`, interpolated between runs 1 ms apart."""
     delays = np.arange(8, 21)
     return float(np.interp(force, [table1("dac", float(ms)).metrics["mean_cof"] for ms in delays], 1e-3 * delays))
 
 
 def lag(late: np.ndarray, true: np.ndarray, period: float) -> float:
-    """By how much a curve is behind another, for lags that are short against both."""
+    """Lag [s] of one curve behind another, for lags short compared with both."""
     slope = np.gradient(true, period)
     return float(-np.dot(late - true, slope) / np.dot(slope, slope))
 
 
 def lags_of_eq_6(sensor_delay: float) -> dict[str, float]:
-    """How far behind the true force are the measured one, and eq. 6 read as a lead and as printed, as a low-pass."""
+    """Lags [s] behind the true force: measured, eq. 6 read as a lead, and eq. 6 as printed (a low-pass)."""
     result = bench("bench-2.64", "pida", f"sensor.delay={sensor_delay} s")
     period = scenario_of(result).loop.period
     true, measured = along(result, "F_C_true_W"), along(result, "F_mea_W")
@@ -145,7 +145,7 @@ def lags_of_eq_6(sensor_delay: float) -> dict[str, float]:
 
 
 def rebound_with_eq_19(sign: float, delay_ms: int = 10) -> float:
-    """Table 1 in one axis with the controller of eq. 15, eq. 17 and eq. 19: speed after the first contact over that before.
+    """Table 1 in one axis with the controller of eq. 15, eq. 17 and eq. 19: speed after the first contact / speed before it.
 
     The tick is 1 ms and the robot `delay_ms` late. `sign` is +1 as printed, -1 as it must be.
     """
@@ -169,7 +169,7 @@ def rebound_with_eq_19(sign: float, delay_ms: int = 10) -> float:
 
 
 def controller_share(result: Result) -> tuple[float, float]:
-    """Largest force of the energy controller on the way in and on the way out, over the largest measured force."""
+    """Largest force of the energy controller on the way in and on the way out / largest measured force."""
     measured, alpha = along(result, "F_mea_W"), along(result, "F_alpha_W")
     inwards = along(result, "v_C_des_W") * np.sign(measured) > 0
     share = np.abs(alpha) / np.abs(measured).max()
@@ -177,7 +177,7 @@ def controller_share(result: Result) -> tuple[float, float]:
 
 
 def slots(result: Result, values: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """Collision after collision in slots of equal length, from the touch of the simulated rod on; the flights are left out."""
+    """Collisions side by side in slots of equal length, each starting at the touch of the simulated rod; flights are left out."""
     x, y = [np.zeros(0)], [np.zeros(0)]
     t = result.rows["t"]
     for collision in collisions_of(result):
@@ -194,7 +194,7 @@ def error_by_collision(result: Result) -> np.ndarray:
 
 
 def increments(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Number of the collision, Δp·e, Δv·e and ΔF·e of the samples that the identification of `result` has used."""
+    """Collision number, Δp·e, Δv·e and ΔF·e of the samples used by the identification in `result`."""
     rows = result.rows
     force, position, speed = (along(result, name) for name in ("F_act_W", "p_C_W", "v_C_W"))
     used, samples, peak = [], 0, 0.0
@@ -209,9 +209,9 @@ def increments(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 
 
 def stiffness_by_eq_13(result: Result, printed: bool) -> np.ndarray:
-    """|k̂/k - 1| at the end of each collision, the same increments through eq. 12 and eq. 13.
+    """|k̂/k - 1| at the end of each collision, from the same increments with eq. 12 and eq. 13.
 
-    As printed R follows the innovation y and the prior P; hilt takes the residual after the update and the posterior P.
+    As printed, R follows the innovation y and the prior P; hilt uses the residual after the update and the posterior P.
     """
     number, dp, dv, dF = increments(result)
     P, x, R, found = np.diag([1e10, 1e6]), np.zeros(2), 1.0, np.zeros(len(dp))
@@ -236,7 +236,7 @@ def time_in_contact(result: Result) -> float:
 
 
 def behind_the_desired(result: Result, signal: str) -> float:
-    """How far a force is behind that of the contact where the simulated rod is [s]."""
+    """Lag [s] of a force signal behind the contact force at the simulated rod's position."""
     values, x = scenario_of(result), tip_position(result, "p_C_des_W")
     depth = np.where(np.abs(x) > free_travel(values), x - np.sign(x) * free_travel(values), 0.0)
     desired = values.contact.stiffness * depth + np.where(
@@ -248,12 +248,13 @@ def behind_the_desired(result: Result, signal: str) -> float:
 def moments_of_eq_27() -> tuple[float, float]:
     """Errors of eq. 27 and eq. 28 against F_comp at the simulated tip, and of eq. 20 and eq. 30 against F_α there; `oblique`.
 
-    The first in parts of the largest moment; the second, whose lever ends at the robot's tip, in parts of its angular impulse.
+    The first is relative to the largest moment; the second, whose lever arm ends at the robot's tip, relative to its angular
+    impulse.
     """
     rows = run("oblique", "pida", PAPER).rows
     tip, desired = rows["p_C_W"], rows["p_C_des_W"]
     act, comp, alpha = (rows[name] for name in ("F_act_W", "F_comp_W", "F_alpha_W"))
-    origin = np.array(scenario("oblique").start_of_tip) - (0.0, 0.0, 0.2)  # 0.2 m behind the tip: the paper gives no place
+    origin = np.array(scenario("oblique").start_of_tip) - (0.0, 0.0, 0.2)  # 0.2 m behind the tip: the paper gives no position
     moment = np.cross(tip - origin, act) + np.cross(desired - tip, comp) + np.cross(tip - origin, comp - act)
     right = np.cross(desired - origin, comp)
     levers = np.linalg.norm(np.cross(desired - tip, alpha), axis=1).sum()

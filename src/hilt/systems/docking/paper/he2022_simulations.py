@@ -23,13 +23,13 @@ from hilt.systems.docking.paper.he2022_runs import (
     time_in_contact,
 )
 
-ABOUT = near(0.01, "", "the paper says “about” with two decimals: one unit of the last, set from its digits alone")
+ABOUT = near(0.01, "", "the paper says “about” with two decimals: one unit of the last digit, set from its digits alone")
 LESS = below("the paper says “less than”")
 NO_NOISE = "the paper mentions noise of its force but not how much; 0.5 N is our assumption"
-MODELS = "robot late by a pure delay, and robot of second order with the same delay in all; the paper does not say which"
+MODELS = "a pure delay, and a second-order robot with the same total delay; the paper does not say which"
 ENERGY_SETS_SPEED = (
-    "the energy controller, as one scalar along the force, sets the speed of the rebound from the kinetic energy that the contact took: "
-    "in an elastic contact on a late robot it can only be that of the approach, whatever the force was"
+    "the energy controller, as one scalar along the force, sets the rebound speed from the kinetic energy that the contact absorbed: "
+    "in an elastic contact on a robot with delay this is always the approach speed, whatever the force was"
 )
 
 
@@ -57,17 +57,17 @@ def _identified() -> list[Claim]:
             + " % clean, "
             + ", ".join(f"{each[1]:.2f}" for each in k)
             + " % with 0.5 N of noise",
-            because=f"it is a matter of the noise, which is not given: {NO_NOISE}. A smaller error than the paper's reproduces nothing, and ours "
-            "does not grow with the delay: the filter compares measured force and measured position",
+            because=f"it depends on the noise: {NO_NOISE}. A smaller error than the paper's does not reproduce it, and ours "
+            "does not grow with the delay, because the filter compares measured force with measured position",
             declared=NOT_TESTABLE,
         ),
         Claim(
             "Sec. IV-A, Fig. 6a",
             "PIC: after three collisions the stiffness is nearly the true one, 4 and 10 ms",
             "almost approaches",
-            f"{quiet[0]:.4%}, {quiet[1]:.4%} clean; with 0.5 N {third[0]:.2%}, {third[1]:.2%}, after the first {first[0]:.2%}, {first[1]:.2%}",
+            f"{quiet[0]:.4%}, {quiet[1]:.4%} clean; with 0.5 N {third[0]:.2%}, {third[1]:.2%} (after the first {first[0]:.2%}, {first[1]:.2%})",
             max(quiet[0], third[0]) < 0.0023 and max(quiet[1], third[1]) < 0.0043,
-            reading="|k̂/k - 1| at the end of the third collision, clean and as a mean of ten seeds; the 0.5 N are ours",
+            reading="|k̂/k - 1| at the end of the third collision, clean and as a mean of ten seeds; the 0.5 N are our assumption",
             tolerance=judged("0.23 and 0.43 %", "the mean errors that the paper gives"),
         ),
         Claim(
@@ -75,7 +75,7 @@ def _identified() -> list[Claim]:
             "PIC, 4 and 10 ms: mean error of the damping",
             "0.30, 0.32 %",
             f"{c[0]:.4f}, {c[1]:.4f} % of critical clean, {noisy_c[0]:.3f}, {noisy_c[1]:.3f} % with 0.5 N of noise",
-            because="a share of a true damping of zero is undefined, and the paper does not say of what it is; ours is |ĉ|/(2√(k m))",
+            because="relative to a true damping of zero it is undefined, and the paper does not say what it is relative to; ours is |ĉ|/(2√(k m))",
             declared=NOT_TESTABLE,
         ),
         Claim(
@@ -84,7 +84,7 @@ def _identified() -> list[Claim]:
             "negative, by noise",
             f"{negative['noisy']} of {len(ends['noisy'])} with 0.5 N, {negative['clean']} of {len(ends['clean'])} without",
             negative["noisy"] > 0.2 * len(ends["noisy"]) and negative["clean"] == 0,
-            reading="sign of ĉ at the end of a collision; while a contact begins ĉ swings through zero without noise, too",
+            reading="sign of ĉ at the end of a collision; at the start of a contact ĉ swings through zero even without noise",
             tolerance=judged("a fifth of them with noise, none without", "noise about a true zero has both signs"),
         ),
     ]
@@ -127,14 +127,15 @@ def _pic_10() -> list[Claim]:
         ),
         Claim(
             "Sec. VI",
-            "PIC prevents divergence at delays of 10 ms and less (4 and 10 ms: speed after five collisions over the ideal)",
+            "PIC prevents divergence at delays of 10 ms and less (4 and 10 ms: speed after five collisions / ideal)",
             "prevents",
             f"{last[4][0]:.3f}, {last[10][0]:.3f} on a pure delay, {last[4][1]:.3f}, {last[10][1]:.3f} on second order; with 0.5 N {shaken[0]:.3f}, "
-            f"{shaken[1]:.3f}, which still grows by {shaken[1] ** 0.2 - 1.0:.1%} a hit",
+            f"{shaken[1]:.3f}, which still grows by {shaken[1] ** 0.2 - 1.0:.1%} per hit",
             not any(each["diverged"] for found in (*runs.values(), *rough.values()) for each in found),
-            reading=f"five collisions, clean and ten seeds with 0.5 N, which are ours; {MODELS}",
+            reading=f"five collisions, clean and ten seeds with our assumed 0.5 N; {MODELS}",
             tolerance=judged(
-                "below 1.25 of the ideal in every run", "what every report of hilt calls diverged; the paper gives no figure"
+                "below 1.25 of the ideal in every run",
+                "the limit above which hilt reports divergence; the paper gives no figure",
             ),
         ),
     ]
@@ -152,17 +153,17 @@ def _pic_20() -> list[Claim]:
             "PIC, 20 ms: overshoot of the velocity",
             "1.6",
             f"{over[0]:.2f} pure delay, {over[1]:.2f} second order",
-            because=f"the force of the first 20 ms is missed, which in closed form makes √(1 + (ωτ)²) = {math.hypot(1.0, 0.020 * w):.2f}; 1.6 would need a delay of {1e3 * math.sqrt(1.6**2 - 1.0) / w:.0f} ms",
+            because=f"the force of the first 20 ms is missed, which in closed form gives √(1 + (ωτ)²) = {math.hypot(1.0, 0.020 * w):.2f}; 1.6 would need a delay of {1e3 * math.sqrt(1.6**2 - 1.0) / w:.0f} ms",
             numbers=((1.6, over[0]), (1.6, over[1])),
-            reading=f"largest speed in the first contact over the approach speed; {MODELS}",
+            reading=f"largest speed in the first contact / approach speed; {MODELS}",
             tolerance=near(0.05, "", "half a unit of the last digit"),
         ),
         Claim(
             "Sec. IV-A, Fig. 7",
-            "PIC, 20 ms: speed after the first contact over that before",
+            "PIC, 20 ms: speed after the first contact / speed before it",
             "< 0.5",
             f"{back[0]:.3f} pure delay, {back[1]:.3f} second order",
-            because=f"our runs of the equations do not lose that much. Settings that the paper does not state would lose more: taking the 20 ms off twice, by the lead of eq. 6 too, gives {twice.metrics['cov'][0]:.2f}, and a poorly damped robot (ζ = 0.3) {soft.metrics['cov'][0]:.2f}",
+            because=f"our runs of the equations do not lose that much. Settings not stated in the paper would lose more: compensating the 20 ms twice, also by the lead of eq. 6, gives {twice.metrics['cov'][0]:.2f}, and a poorly damped robot (ζ = 0.3) {soft.metrics['cov'][0]:.2f}",
             numbers=((0.5, back[0]), (0.5, back[1])),
             reading=MODELS,
             tolerance=LESS,
@@ -187,8 +188,8 @@ def _speeds() -> list[Claim]:
                     f"{late['cov'][-1]:.4f} pure delay, {slow['cov'][-1]:.4f} second order",
                     max(off(late["cov"]), off(slow["cov"])) < 0.01,
                     ENERGY_SETS_SPEED,
-                    reading="rebound speed over that of the ideal sequence, the fifth shown and the worst judged",
-                    tolerance=judged("± 1 %", "“very close”; a tick at the exit is worth 0.3 %"),
+                    reading="rebound speed / that of the ideal sequence; the fifth is shown, the worst counts",
+                    tolerance=judged("± 1 %", "“very close”; one tick at the exit changes it by 0.3 %"),
                     declared=BY_CONSTRUCTION,
                 )
             )
@@ -205,10 +206,8 @@ def _forces() -> list[Claim]:
     needed = {1.28: delay_of_dac(1.28), **{force: math.sqrt(force**2 - 1.0) / w for force in (1.05, 1.16)}}
     words = ", ".join(f"{1e3 * delay:.1f} ms for {force}" for force, delay in needed.items())
     because = (
-        "the force grows with the delay. On a pure delay the paper's three forces would need "
-        + words
-        + ": each time about 3 ms "
-        "more than stated. The paper does not say what else was late in its co-simulation"
+        "the force grows with the delay. On a pure delay the paper's three forces would require " + words + ", each about 3 ms "
+        "more than stated. The paper does not say what else delayed its co-simulation"
     )
     claims = [
         Claim(
@@ -267,8 +266,8 @@ def _phase() -> list[Claim]:
             f"contact lasts {1e3 * lasts[0]:.0f} ms on a pure delay, {1e3 * lasts[1]:.0f} ms on second order; ideal {1e3 * half:.0f} ms",
             max(lasts) < half,
             "the first force arrives 10 ms late, so the rod goes deeper and turns later; the controller shortens the way out by less than "
-            "that. Our velocity is behind the ideal one at the exit",
-            reading="time of the simulated rod inside the frame, first collision",
+            "that. At the exit our velocity lags behind the ideal one",
+            reading="time that the simulated rod spends inside the frame, first collision",
             tolerance=judged("shorter than the ideal", "the paper gives no figure"),
         ),
     ]
@@ -281,7 +280,7 @@ def _energies() -> list[Claim]:
         for delay in (10, 20)
     }
     kept = [each for method in ("dac", "pida") for delay in (10, 20) for each in energy[method, delay]]
-    reading = f"kinetic energy after five collisions over the ideal, clean; {MODELS}"
+    reading = f"kinetic energy after five collisions / ideal, clean; {MODELS}"
     lost = "10 % lost in five collisions"
     return [
         Claim(
@@ -301,7 +300,7 @@ def _energies() -> list[Claim]:
             "quick convergence",
             f"{energy['pic', 10][0]:.3f} pure delay, {energy['pic', 10][1]:.3f} second order",
             max(energy["pic", 10]) < 0.9,
-            "our PIC errs to the side of making energy at 10 ms, as for Fig. 7",
+            "at 10 ms our PIC makes energy rather than losing it, as for Fig. 7",
             reading=reading,
             tolerance=judged(lost, "the least that would be called quick; the paper gives no figure"),
         ),
@@ -319,8 +318,8 @@ def _energies() -> list[Claim]:
             "Sec. IV, Figs. 6, 8, 9, 11",
             "curves of velocity, force and energy",
             "in the figures only",
-            "figures of ours below",
-            because="the paper prints them as pictures; what its text says of them is judged above",
+            "our figures are below",
+            because="the paper prints them as pictures; the statements in its text are checked above",
             declared=NOT_TESTABLE,
         ),
     ]

@@ -1,8 +1,8 @@
-"""Method twin on robots that bend: 144 of them, and what the controller is told wrong about each.
+"""Method twin on robots that bend: 144 robots, and the errors of the controller's assumptions about each.
 
 Dead time 0 to 30 ms, three servos of second order with a lag of 10 ms, 0.3 to 2 N/µm at the tip, a mode of 8 to 20 Hz with a
-damping ratio of 0.05; the sensor is 2 ms late. Told wrong, drawn anew for each seed: what twin_runs draws, stiffness and
-frequency of the bending by up to 10 %, its damping by up to 50 %.
+damping ratio of 0.05; the sensor is 2 ms late. Errors redrawn for each seed: those of twin_runs, stiffness and frequency
+of the bending by up to 10 %, its damping by up to 50 %.
 """
 
 import math
@@ -16,7 +16,7 @@ from hilt.systems.docking.paper.twin_six_runs import Geometry
 from hilt.systems.docking.paper.twin_six_runs import Runs as SixRuns
 
 SERVO_LAG, SENSOR = 10, 2  # ms
-OTHERS_SEED = 2028  # frozen before the last changes of the method, which were not tuned on them
+OTHERS_SEED = 2028  # fixed before the last changes of the method, which were not tuned on them
 
 
 def bending(dead: float, zeta: float, stiffness: float, mode: float) -> Robot:
@@ -42,8 +42,8 @@ ROBOTS = [
 
 
 # Wernholt & Gunnarsson, "Nonlinear identification of a physically parameterized robot model", SYSID 2006: an arm of three masses.
-# Modes with the motor held, their share of the compliance and their damping follow from the published figures; the stiffness at
-# the tip, dead time and servo are assumed. One mode is all that the controller has a model of.
+# Modes with the motor held, their share of the compliance and their damping follow from the published numbers; the stiffness at
+# the tip, dead time and servo are assumed. The controller models only one mode.
 THREE_MASS: Robot = (
     *bending(20, 0.7, 0.5, 4.2274),
     "robot.mode_damping_ratio=0.03725",
@@ -55,7 +55,7 @@ THREE_MASS: Robot = (
 
 
 def drawn(seed: int, count: int, stiffest: float) -> list[Robot]:
-    """Anywhere in the same ranges, the stiffness by its logarithm."""
+    """Draw robots uniformly from the same ranges, the stiffness on a logarithmic scale."""
     draw = np.random.default_rng(seed).uniform
     found = []
     for _ in range(count):
@@ -80,7 +80,7 @@ def prior_errors(seed: int) -> dict[str, float]:
 
 
 def run(every: int, seeds: range, mode: str, n: float = 5) -> Runs:
-    """Every so many of the robots."""
+    """Run every `every`-th robot."""
     return twin_runs.run(robots=ROBOTS[::every], seeds=seeds, mode=mode, n=n, errors=prior_errors)
 
 
@@ -89,5 +89,5 @@ def run_others(count: int, seeds: range, mode: str) -> Runs:
 
 
 def run_in_space(count: int, geometries: Sequence[Geometry], seeds: range) -> SixRuns:
-    """The first robots of those in six degrees of freedom, guarded, n = 5."""
+    """Run the first `count` robots in six degrees of freedom, guarded, n = 5."""
     return twin_six_runs.run(robots=IN_SPACE[:count], geometries=geometries, seeds=seeds, errors=prior_errors)

@@ -1,7 +1,8 @@
-"""Our own method twin: every figure that was asked of it beside what is computed, as for a paper.
+"""Our own method twin: every target beside the computed value, as for a paper.
 
-Told wrong in every run, drawn anew for each seed: dead time, natural frequency and damping ratio of the robot by up to 10 %,
-stiffness by up to 40 %, places of the frames by up to 1 mm. Five collisions, the first included; the worst of all counts.
+Errors in the controller's assumptions, redrawn for each seed: dead time, natural frequency and damping ratio of the robot by
+up to 10 %, stiffness by up to 40 %, positions of the frames by up to 1 mm. Five collisions, the first included; the worst
+counts.
 """
 
 import numpy as np
@@ -36,18 +37,18 @@ def _both(cov: float, cof: float) -> str:
 
 
 def _where_worst(runs: Runs, after: int = 0) -> str:
-    """The robot and the collision with the largest |CoF - 1|."""
+    """Name the robot and the collision with the largest |CoF - 1|."""
     cof = runs.cof[:, :, after:]
     robot, _, collision = np.unravel_index(int(np.argmax(np.abs(cof - 1))), cof.shape)
     return f"{twin_runs.NAMES[int(robot)]}, collision {int(collision) + 1 + after}"
 
 
 def _lightest(runs: six.Runs) -> str:
-    """In which geometry the worst run is; runs are counted robot by robot, geometry by geometry, seed by seed."""
+    """Name the geometry of the worst run; runs are ordered by robot, then geometry, then seed."""
     run = int(np.argmax(np.abs(runs.cof - 1).max(axis=1)))
     geometry = run // grid.SIZE.six_seeds % grid.SIZE.geometries
     mass = effective_mass(six.scenario(GEOMETRIES[geometry]))
-    return f"the worst is where the contact feels {mass:.0f} kg: the lighter, the larger is ωt_b"
+    return f"the worst case has an effective mass of {mass:.0f} kg; ωt_b grows as the mass decreases"
 
 
 def _grid(where: str, words: str, runs: Runs, cov: float, cof: float) -> Claim:
@@ -58,7 +59,7 @@ def _grid(where: str, words: str, runs: Runs, cov: float, cof: float) -> Claim:
         f"{cov:g}, {cof:g}",
         _both(*found),
         found[0] <= cov and found[1] <= cof and runs.faults == 0,
-        f"the worst is on {_where_worst(runs)}",
+        f"the worst case is {_where_worst(runs)}",
     )
 
 
@@ -73,11 +74,11 @@ def _guarded() -> list[Claim]:
         ),
         Claim(
             "guarded",
-            f"simulated time behind real time at the end, worst of these, {_size()}",
+            f"lag of simulated time behind real time at the end, worst of these, {_size()}",
             "≤ 0.25 s",
             f"{slip:.3f} s",
             slip <= 0.25,
-            "the clock that was rehearsed for two unseen frames is slower than that allows",
+            "the clock rehearsed for two unseen frames is too slow for this",
         ),
         _grid(
             "guarded",
@@ -92,17 +93,17 @@ def _guarded() -> list[Claim]:
 
 def _realtime() -> list[Claim]:
     claims = []
-    for n, asked in ((5, 1.131), (3, 1.197)):
+    for n, target in ((5, 1.131), (3, 1.197)):
         runs, bound = grid.touches(40, n), grid.bound_at(40, n)
         mean = float(runs.cof.mean())
         claims.append(
             Claim(
                 "real time",
                 f"pure delay of 40 ms, n = {n}: mean CoF of the first touch, {grid.SIZE.touches} of 20 seeds (bound just after a tick {bound:.4f})",
-                f"{asked} ± 0.01",
-                f"{mean:.4f} (least {runs.cof.min():.4f}, largest {runs.cof.max():.4f})",
-                abs(mean - asked) <= 0.01,
-                f"the mean is {mean - bound:+.3f} off the bound",
+                f"{target} ± 0.01",
+                f"{mean:.4f} (lowest {runs.cof.min():.4f}, highest {runs.cof.max():.4f})",
+                abs(mean - target) <= 0.01,
+                f"the mean differs from the bound by {mean - bound:+.3f}",
             )
         )
     for n in (5, 3):
@@ -111,11 +112,11 @@ def _realtime() -> list[Claim]:
         claims.append(
             Claim(
                 "real time",
-                f"n = {n}: mean CoF of the first touch over the bound, worst of {len(over)} of 24 robots with a servo, {runs.cof.shape[1]} seeds",
+                f"n = {n}: mean CoF of the first touch minus the bound, worst of {len(over)} of 24 robots with a servo, {runs.cof.shape[1]} seeds",
                 "≤ 0.01",
                 f"{over.max():.4f}",
                 bool(over.max() <= 0.01) and runs.faults == 0,
-                f"it does not brake as hard as it may on {twin_runs.NAMES[4 + int(np.argmax(over))]}",
+                f"the command does not brake as hard as allowed on {twin_runs.NAMES[4 + int(np.argmax(over))]}",
             )
         )
     for n in (5, 3):
@@ -128,7 +129,7 @@ def _realtime() -> list[Claim]:
                 "≤ 0.025",
                 f"{later:.4f} (|CoV - 1| {cov:.4f})",
                 later <= 0.025 and runs.faults == 0,
-                f"after one touch a frame is not known well enough on {_where_worst(runs, 2)}",
+                f"after one touch the frame is not known well enough: {_where_worst(runs, 2)}",
             )
         )
     return claims
@@ -148,11 +149,11 @@ def _bound() -> list[Claim]:
     return [
         Claim(
             "bound",
-            f"full braking and linear programme, {grid.SIZE.robots} robots, n = 3: largest difference",
+            f"full braking against linear programme, {grid.SIZE.robots} robots, n = 3: largest difference",
             "the same",
             f"{apart:.1e}; bounds from {braked.min():.3f} to {braked.max():.3f}, {(braked > 1).sum()} of them above 1",
             apart <= 2e-3,
-            "the programme's grid leaves an error of order h²",
+            "the grid of the linear programme leaves an error of order h²",
         ),
         *(_by_phase(n, noise) for n in (5, 3) for noise in twin_touches.NOISES_TRIED),
     ]
@@ -160,14 +161,14 @@ def _bound() -> list[Claim]:
 
 def _by_phase(n: float, noise: float) -> Claim:
     found = grid.touches_by_phase(n, noise)
-    seldom = f" that noise goes below once in {1 / twin_touches.SELDOM:.0f} touches" if noise > 0 else ""
+    seldom = f" (noise goes below it once in {1 / twin_touches.SELDOM:.0f} touches)" if noise > 0 else ""
     return Claim(
         "bound",
-        f"n = {n:g}, {noise:g} N: no first touch in real time on 40 ms is below the bound of its own phase of the tick{seldom}, {grid.SIZE.touches} touches",
+        f"n = {n:g}, {noise:g} N: no first touch in real time at 40 ms is below the bound for its own phase of the tick{seldom}, {grid.SIZE.touches} touches",
         "≤ 0.001 below",
-        f"{max(found.beaten, 0.0):.4f} below; in the mean {found.above:+.4f} over the bound of the same phases",
+        f"{max(found.beaten, 0.0):.4f} below; mean {found.above:+.4f} relative to the bounds for the same phases",
         found.beaten <= 1e-3,
-        "a method that knows of a surface before it touches it is not in real time",
+        "a method that knows a surface before touching it is not a real-time method",
     )
 
 
@@ -182,15 +183,15 @@ def _damped() -> list[Claim]:
             "≤ 0.01",
             f"{clean.errors.max():.4f}",
             bool(clean.errors.max() <= 0.01) and clean.faults == 0,
-            "a loss too small to be told from a wrong sensor delay is treated as zero",
+            "a loss too small to distinguish from a wrong sensor delay is treated as zero",
         ),
         Claim(
             "damped",
-            "the same, 0.5 N: |CoV - 1| ≤ 0.01 in so many of them",
+            "the same, 0.5 N: share of cases with |CoV - 1| ≤ 0.01",
             "≥ 90 %",
             f"{100 * share:.0f} % (worst {noisy.errors.max():.4f})",
             share >= 0.9 and noisy.faults == 0,
-            "the loss of a contact is of the size of what noise makes",
+            "the loss of a contact is as small as the error that noise causes",
         ),
         Claim(
             "damped",
@@ -198,43 +199,43 @@ def _damped() -> list[Claim]:
             "within 0.001",
             f"{noisy.bias:+.4f}",
             abs(noisy.bias) <= 1e-3,
-            "the mean of so few cases still has the noise of each",
+            "with so few cases, noise does not average out of the mean",
         ),
     ]
 
 
 def _bending() -> list[Claim]:
     claims = []
-    for mode, asked, share in (("guarded", 0.05, 0.98), ("realtime", 0.03, 1.0)):
+    for mode, target, share in (("guarded", 0.05, 0.98), ("realtime", 0.03, 1.0)):
         runs = grid.bending(mode)
         off = np.abs(runs.cof - 1)
-        later, first, good = off[:, :, 2:].max(), off[:, :, :2].max(), (off[:, :, 2:].max(axis=(1, 2)) <= asked).mean()
+        later, first, good = off[:, :, 2:].max(), off[:, :, :2].max(), (off[:, :, 2:].max(axis=(1, 2)) <= target).mean()
         size = f"{len(runs.cof)} of 144 robots x {runs.cof.shape[1]} of 5 seeds"
         claims.append(
             Claim(
                 "bending",
-                f"{'real time' if mode == 'realtime' else mode}, n = 5, 0.5 N: robots whose |CoF - 1| of collisions 3 to 5 is at most {asked:g}, {size}",
+                f"{'real time' if mode == 'realtime' else mode}, n = 5, 0.5 N: share of robots with |CoF - 1| ≤ {target:g} in collisions 3 to 5, {size}",
                 f"≥ {100 * share:.0f} %",
-                f"{100 * good:.1f} %; worst {later:.4f}, of the first two {first:.4f}",
+                f"{100 * good:.1f} %; worst {later:.4f}, collisions 1 and 2 {first:.4f}",
                 bool(good >= share) and runs.faults == 0,
-                "how stiff the robot and how stiff the frame is can hardly be told apart in so few contacts",
+                "a few contacts can hardly separate the stiffness of the robot from that of the frame",
             )
         )
         claims.append(
             Claim(
                 "bending",
-                f"{'real time' if mode == 'realtime' else mode}: worst |CoV - 1|, and largest simulated speed over that at the start, less 1",
+                f"{'real time' if mode == 'realtime' else mode}: worst |CoV - 1|, and largest relative gain of simulated speed over the start",
                 "≤ 0.01, ≤ 1e-9",
                 f"{np.abs(runs.cov - 1).max():.4f}, {runs.speed - 1:.1e}",
                 bool(np.abs(runs.cov - 1).max() <= 0.01) and runs.speed <= NO_ENERGY_MADE,
-                "bending that is not known yet looks like a damped frame",
+                "bending not yet identified looks like a damped frame",
             )
         )
     return [*claims, _bending_touches()]
 
 
 def _bending_touches() -> Claim:
-    """First touches beside their bound. Where the bound is 1 nothing forces an excess, and what is left is the method's own."""
+    """First touches compared with their bound. Where the bound is 1, any excess is due to the method itself."""
     bounds = grid.bending_bounds()
     first = grid.bending("realtime").cof[:, :, 0].mean(axis=1)
     forced = bounds > 1.0
@@ -247,7 +248,7 @@ def _bending_touches() -> Claim:
         (f"{over.min():+.4f} to {over.max():+.4f}, mean {over.mean():+.4f}; " if forced.any() else "")
         + f"at most {free.max():.4f}, mean {free.mean():.4f}; largest bound {bounds.max():.3f}",
         bool((over >= -TICK_PHASE).all()),
-        "a touch that falls late in a tick is detected up to ωT earlier than the bound assumes, and not more",
+        "a touch late in a tick is detected earlier than the bound assumes, by at most ωT",
     )
 
 
@@ -264,7 +265,7 @@ def _pida() -> list[Claim]:
                 f"ten times better ({paper})",
                 f"PIDA {_both(*theirs.worst)} (mean CoF {cof:.3f}); twin {_both(*ours.worst)}; {times:.0f} times",
                 times >= 10,
-                "so short a delay leaves little to gain above the noise",
+                "with such a short delay there is little to gain above the noise",
             )
         )
     theirs, ours = grid.pida(), grid.guarded()
@@ -276,7 +277,7 @@ def _pida() -> list[Claim]:
             "ten times better",
             f"PIDA {_both(*theirs.worst)}; twin {_both(*ours.worst)}; {times:.0f} times",
             times >= 10,
-            f"the twin's worst is on {_where_worst(ours)}",
+            f"the worst case of the twin is {_where_worst(ours)}",
         )
     )
     return claims
@@ -287,7 +288,7 @@ def _six() -> list[Claim]:
     claims = [
         Claim(
             "six degrees",
-            "mass that the contact feels in the four geometries",
+            "effective mass at the contact in the four geometries",
             "60 to 271 kg",
             ", ".join(f"{mass:.0f}" for mass in masses) + " kg",
             60 <= min(masses) <= 65 and 265 <= max(masses) <= 272,
@@ -296,9 +297,10 @@ def _six() -> list[Claim]:
     later, drift, energy = [], [], []
     for which, robots, cof in (("20 ms", 3, 0.05), ("40 ms", 3, 0.07), ("ζ 0.5", 1, 0.12), ("normal", 2, 0.06)):
         runs = grid.six(which)
-        words = {"normal": "20 and 40 ms, normal told wrong by up to 5° and found", "ζ 0.5": "40 ms, second order, ζ 0.5"}.get(
-            which, which
-        )
+        words = {
+            "normal": "20 and 40 ms, normal assumed wrong by up to 5° and identified",
+            "ζ 0.5": "40 ms, second order, ζ 0.5",
+        }.get(which, which)
         claims.append(
             Claim(
                 "six degrees",
@@ -323,7 +325,7 @@ def _six() -> list[Claim]:
             "≤ 0.05",
             f"{max(later):.4f}",
             max(later) <= 0.05,
-            "a known frame is met with a clock that the robot does not follow exactly",
+            "at a known frame the robot does not follow the clock exactly",
         ),
         Claim(
             "six degrees",
@@ -334,18 +336,18 @@ def _six() -> list[Claim]:
         ),
         Claim(
             "six degrees",
-            "the same: largest kinetic energy over that at the start, less 1",
+            "the same: largest relative gain of kinetic energy over the start",
             "≤ 1e-9",
             f"{max(energy) - 1:.1e}",
             max(energy) <= NO_ENERGY_MADE,
         ),
         Claim(
             "six degrees",
-            f"real time: mean CoF of the first touch less the bound with m_eff, 20 and 40 ms, {grid.SIZE.geometries} geometries, ten phases of the tick each",
+            f"real time: mean CoF of the first touch minus the bound for m_eff, 20 and 40 ms, {grid.SIZE.geometries} geometries, ten phases of the tick each",
             "-0.06 to 0.01",
             f"{min(off):.3f} to {max(off):.3f}",
             min(off) >= -0.06 and max(off) <= 0.01,
-            "the tip turns while it is pressed, which the bound leaves out",
+            "the tip turns while pressed, which the bound neglects",
         ),
     ]
 
@@ -354,22 +356,22 @@ def _energy() -> list[Claim]:
     runs = [grid.guarded(n, noise) for n in (5, 3) for noise in (0.5, 2.0)] + [grid.realtime(n) for n in (5, 3)]
     runs += [grid.guarded(5, 0.5, "bench-2.64"), grid.guarded(5, 0.5, "table1", "contact.kind=hertz")]
     speed = max(each.speed for each in runs)
-    asked = max(each.command_speed for each in runs)
-    pushed = max(grid.guarded(n, noise).command_acceleration / n for n in (5, 3) for noise in (0.5, 2.0))
+    fastest = max(each.command_speed for each in runs)
+    hardest = max(grid.guarded(n, noise).command_acceleration / n for n in (5, 3) for noise in (0.5, 2.0))
     return [
         Claim(
             "energy",
-            "largest simulated speed over that at the start, less 1, all grids in one degree of freedom",
+            "largest relative gain of simulated speed over the start, all grids in one degree of freedom",
             "≤ 1e-9",
             f"{speed - 1:.1e}",
             speed <= NO_ENERGY_MADE,
         ),
         Claim(
             "energy",
-            "largest speed of the command over v0, and its acceleration over n·v0·ω, second difference of the set-points",
+            "largest commanded speed / v0 and acceleration / (n·v0·ω), from differences of the set-points",
             "≤ 1.5, ≤ 1",
-            f"{asked:.6f}, {pushed:.6f}",
-            asked <= 1.5 * NO_ENERGY_MADE and pushed <= 1 + 1e-6,
+            f"{fastest:.6f}, {hardest:.6f}",
+            fastest <= 1.5 * NO_ENERGY_MADE and hardest <= 1 + 1e-6,
         ),
     ]
 
@@ -382,11 +384,11 @@ def _troubles() -> list[Claim]:
         claims.append(
             Claim(
                 "troubles",
-                f"{each.trouble.name}: cost in {'kinetic energy' if each.trouble.six else 'CoV'} and CoF, worst, {_troubled(each)}",
+                f"{each.trouble.name}: error of {'kinetic energy' if each.trouble.six else 'CoV'} and CoF, worst, {_troubled(each)}",
                 f"{speed:g}, {force:g}",
                 f"{_both(each.speed, each.force)} (collisions 3 to 5 {each.later:.4f})",
                 each.within,
-                f"{' and '.join(_exceeded(each))} beyond the limit" + (f": {each.trouble.why}" if each.trouble.why else ""),
+                f"{' and '.join(_exceeded(each))} above the limit" + (f": {each.trouble.why}" if each.trouble.why else ""),
             )
         )
     most = max(each.energy for each in found)
@@ -394,7 +396,7 @@ def _troubles() -> list[Claim]:
         *claims,
         Claim(
             "troubles",
-            f"in all {len(found)} of them: largest energy over that at the start, less 1; commands within their limits; runs with a fault",
+            f"in all {len(found)} of them: largest relative gain of energy over the start; commands within their limits; runs with a fault",
             "≤ 2e-9, yes, 0",
             f"{most:.0e}, {'yes' if all(each.commands_kept for each in found) else 'no'}, {sum(each.faults for each in found)}",
             all(not each.makes_energy and each.commands_kept and each.faults == 0 for each in found),
@@ -410,20 +412,20 @@ def _troubled(each: Cost) -> str:
 
 
 def _seeds(each: Cost) -> str:
-    """A worst of two seeds may be a tenth of that of twenty: whoever reads "yes" must see how many there were."""
+    """State the number of seeds: the worst of two may be a tenth of the worst of twenty, so a "yes" must say how many."""
     seeds = grid.SIZE.six_seeds if each.trouble.six else grid.SIZE.seeds
     return f"{seeds} seed{'s' if seeds > 1 else ''}"
 
 
 def _exceeded(each: Cost) -> list[str]:
-    """What is beyond its limit, in words."""
+    """Names of the quantities above their limits."""
     speed, force = each.limits
     words = [(each.speed > speed, "kinetic energy" if each.trouble.six else "speed"), (each.force > force, "force")]
     return [name for beyond, name in words if beyond] + ([f"{each.faults} faults"] if each.faults else [])
 
 
 def _table_of_troubles() -> Listing:
-    """Whether energy is made has a column of its own: a trouble may cost force and speed, and be safe all the same."""
+    """Energy has its own column: a trouble may cost accuracy in force and speed and still be safe."""
     found = grid.troubles()
     seeds = f"worst of {grid.SIZE.troubled} robots and {grid.SIZE.seeds} of 20 seeds ({grid.SIZE.six_seeds} of 10 in six degrees of freedom)"
     return Listing(

@@ -1,7 +1,7 @@
-"""Method twin: damped contacts drawn at random, the informative test of the energy that a contact gives back.
+"""Method twin: damped contacts drawn at random, a demanding test of the energy that a contact returns.
 
-Damping ratios up to 0.05, ticks of 0.5 to 2 ms, sensor delays up to 5 ms that are no multiple of the tick, 76.9 to
-176 N/mm, robots of all kinds with 15 to 40 ms in all; told wrong as everywhere. Guarded, n = 5.
+Damping ratios up to 0.05, ticks of 0.5 to 2 ms, sensor delays up to 5 ms that are not multiples of the tick, 76.9 to
+176 N/mm, robots of all kinds with a total delay of 15 to 40 ms; priors wrong as in all runs. Guarded, n = 5.
 """
 
 import math
@@ -45,7 +45,7 @@ def cases(seed: int = SEED, count: int = CASES) -> list[Case]:
 
 @dataclass(frozen=True)
 class Damped:
-    """CoV and CoF of each case and collision; the largest speed over that at the start."""
+    """CoV and CoF of each case and collision; largest speed relative to that at the start."""
 
     cov: np.ndarray
     cof: np.ndarray
@@ -65,7 +65,7 @@ class Damped:
 
 
 def run(drawn: Sequence[Case], noise: float = 0.5) -> Damped:
-    """Without noise of the sensor the encoder has none either."""
+    """Run all cases; if the sensor has no noise, the encoder has none either."""
     cov, cof, speeds, faults = [], [], [], 0
     log = np.zeros(ROWS, DOCKING.row)
     for i, case in enumerate(drawn):

@@ -1,4 +1,4 @@
-"""Method twin: its figures. `python -m hilt.systems.docking.paper.twin_figures docs` writes those of the page docs/twin.md."""
+"""Method twin: its figures. `python -m hilt.systems.docking.paper.twin_figures docs` writes those of docs/twin.md."""
 
 import sys
 from pathlib import Path
@@ -28,7 +28,7 @@ METHODS = {
     "twin realtime": ("twin", "realtime"),
     "twin guarded": ("twin", "guarded"),
 }
-ASKED, LEAST = 0.035, 1e-4
+TARGET, LEAST = 0.035, 1e-4
 SHOWN = (-30, 230)  # ms around the touch
 
 
@@ -37,7 +37,7 @@ def pictures() -> list[Picture]:
 
 
 def _legend(axes: Axes, columns: int = 5) -> None:
-    """Above the panel, where no curve is."""
+    """Put the legend above the panel, clear of the curves."""
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, fontsize=8)
 
 
@@ -64,8 +64,8 @@ def _touch() -> Picture:
     _legend(force)
     return Picture(
         "First touch at 40 ms",
-        "Pure delay of 40 ms, 0.5 N of noise, priors wrong. Without treatment the body leaves nearly four times as fast as it came. PIDA keeps the "
-        "speed and presses too hard; twin in real time presses as little as can be; guarded, with a slower clock, as in space, and a little longer.",
+        "Pure delay of 40 ms, 0.5 N of noise, priors wrong. Untreated, the body leaves nearly four times as fast as it came. PIDA keeps the "
+        "speed but presses too hard. The twin in real time reaches the lowest possible peak; guarded, with a slower clock, the peak is as in space and the contact a little longer.",
         fig,
     )
 
@@ -89,8 +89,8 @@ def _collisions() -> Picture:
     _legend(axes)
     return Picture(
         "CoF of each collision at 40 ms",
-        f"Pure delay of 40 ms, n = 5, 0.5 N, {grid.SIZE.seeds} seeds: mean, least and largest. The bound is for a surface that was never touched, so for "
-        "collisions 1 and 2; from then on the twin knows both.",
+        f"Pure delay of 40 ms, n = 5, 0.5 N, {grid.SIZE.seeds} seeds: mean, lowest and highest. The bound is for an untouched surface, i.e. for "
+        "collisions 1 and 2; afterwards the twin knows both frames.",
         fig,
     )
 
@@ -116,8 +116,8 @@ def _bound() -> Picture:
     _legend(axes, 3)
     return Picture(
         "The bound and what reaches it",
-        f"Pure delays of 10, 20, 30 and 40 ms at 4 Hz, real time, {grid.SIZE.touches} seeds: mean, least and largest. Below ωt_b = 1 - 1/(2n) nothing is "
-        "forced; above it no method in real time does better than the line.",
+        f"Pure delays of 10, 20, 30 and 40 ms at 4 Hz, real time, {grid.SIZE.touches} seeds: mean, lowest and highest. Below ωt_b = 1 - 1/(2n) no excess "
+        "force is unavoidable; above it no method in real time can be better than the line.",
         fig,
     )
 
@@ -132,10 +132,10 @@ def _robots() -> Picture:
             {"markersize": 8, "fillstyle": "none", "markeredgewidth": 1.3} if name == "twin realtime" else {"markersize": 4.5}
         )
         axes.plot(worst, range(count), "o", label=name, color=colour, **ring)
-    axes.axvline(ASKED, color="black", linewidth=1.0, linestyle=":", label=f"asked for: {ASKED}")
+    axes.axvline(TARGET, color="black", linewidth=1.0, linestyle=":", label=f"target: {TARGET}")
     axes.set(xscale="log", xlabel="worst |CoF - 1| of five collisions", ylim=(count - 0.5, -0.5))
     axes.set_yticks(range(count), twin_runs.NAMES[:count], fontsize=7.5)
-    axes.set_ylabel("robot: delay in all, damping ratio, pure part")
+    axes.set_ylabel("robot: total delay, damping ratio, pure delay")
     _legend(axes)
     return Picture("The robots", f"Each of {count} robots, worst of {grid.SIZE.seeds} seeds, n = 5, 0.5 N, ideal 0.", fig)
 
@@ -166,13 +166,13 @@ def _troubles() -> Picture:
     _legend(axes, 2)
     return Picture(
         "What each trouble costs",
-        f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst of all. Lines: the limits of both. {'Some make' if any(each.makes_energy for each in found) else 'None of them makes'} energy.",
+        f"Guarded, n = 5, 0.5 N, {grid.SIZE.troubled} robots, {grid.SIZE.seeds} seeds ({grid.SIZE.six_seeds} in six degrees of freedom): worst case. Lines: the two limits. {'Some make' if any(each.makes_energy for each in found) else 'None of them makes'} energy.",
         fig,
     )
 
 
 def write(folder: Path) -> None:
-    """Those of the page."""
+    """Write the figures of docs/twin.md."""
     for name, draw in (("touch", _touch), ("bound", _bound), ("troubles", _troubles)):
         draw().figure.savefig(folder / f"twin-{name}.svg", metadata={"Date": None})
 

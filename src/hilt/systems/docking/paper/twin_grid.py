@@ -1,6 +1,6 @@
 """Method twin: the grids of runs that claims and figures share; each is run once.
 
-HILT_SEEDS=20 gives every grid its twenty seeds, and six degrees of freedom ten, in some minutes; without it two and one.
+HILT_SEEDS=20 runs every grid with 20 seeds (10 in six degrees of freedom) in a few minutes; the default is 2 (1).
 """
 
 import functools
@@ -30,18 +30,18 @@ DELAYS = (10, 20, 30, 40)  # ms, of PURE
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run."""
+    """Size of the grids."""
 
     robots: int = 28
     seeds: int = int(os.environ.get("HILT_SEEDS", "2"))
     touches: int = 20  # seeds of first touches on one robot
     geometries: int = 4
     troubled: int = 5  # robots
-    bending: int = 12  # of 144 robots; all of them with five seeds
+    bending: int = 12  # of 144 robots; with five seeds or more, all of them
 
     @property
     def every_bending(self) -> int:
-        """Stride over the 144 robots; no divisor of 144, so that a sample of them has every stiffness and mode."""
+        """Stride over the 144 robots; not a divisor of 144, so that a sample covers every stiffness and mode."""
         return 1 if self.seeds >= 5 else 144 // self.bending + 1
 
     @property
@@ -90,7 +90,7 @@ def touches_by_phase(n: float, noise: float) -> twin_touches.Touches:
 
 @functools.cache
 def damped(noise: float) -> twin_damped.Damped:
-    """Random damped contacts; always all of them: the mean of fewer has too much noise."""
+    """Random damped contacts; always all of them, because the mean of fewer is too noisy."""
     return twin_damped.run(twin_damped.cases(), noise)
 
 
@@ -127,7 +127,7 @@ def bending_in_space() -> twin_six_runs.Runs:
 
 @functools.cache
 def effect(name: str) -> Cost:
-    """What a robot that bends does that it was not told of."""
+    """Cost of one effect that is unknown to the controller, on robots that bend."""
     (found,) = [each for each in twin_effects.EFFECTS if each.name == name]
     seeds = _first(SIZE.six_seeds if found.six else min(SIZE.seeds, 5))
     return twin_troubles.cost(found, twin_effects.ROBOTS[: SIZE.troubled], seeds, GEOMETRIES[: SIZE.geometries])
@@ -180,7 +180,7 @@ def trace(method: str, mode: str = "guarded") -> job.Result:
 
 
 def bound_of(robot: twin_runs.Robot, n: float) -> float:
-    """Least CoF of a first touch in real time, just after a tick."""
+    """Lowest possible CoF of a first touch in real time, just after a tick."""
     limit = f"limits.command_acceleration_ratio={n}"
     found = cof_just_after_tick(scenario("table1", "compensate.method=twin", "sensor.noise=0.5 N", limit, *robot))
     assert found is not None, "a linear contact has one"
@@ -205,7 +205,7 @@ def bound_at(delay: int, n: float) -> float:
 
 
 def forget() -> None:
-    """After SIZE was changed."""
+    """Clear all cached runs; needed after SIZE is changed."""
     for grid in (
         guarded,
         realtime,

@@ -1,4 +1,4 @@
-"""Method twin on robots that bend: other robots than those it was tuned on, and what is left open, with what it costs."""
+"""Method twin on robots that bend: robots it was not tuned on, and open problems with their cost."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from hilt.systems.docking.paper import twin_grid as grid
 from hilt.systems.docking.paper.twin_troubles import Cost
 
 OPEN = "bending, left open"
-DAMPED, HERTZ, SIX = 0.015, 0.05, 0.07  # asked of the speed of damped contacts, and of forces; SIX in six degrees of freedom
+DAMPED, HERTZ, SIX = 0.015, 0.05, 0.07  # targets: speed of damped contacts, forces, and forces in six degrees of freedom
 
 
 def _others() -> list[Claim]:
@@ -20,12 +20,12 @@ def _others() -> list[Claim]:
         claims.append(
             Claim(
                 "bending",
-                f"{'real time' if mode == 'realtime' else mode}: robots drawn after the last change whose |CoF - 1| of collisions 3 to 5 is at most 0.05, "
+                f"{'real time' if mode == 'realtime' else mode}: share of robots drawn after the last change with |CoF - 1| ≤ 0.05 in collisions 3 to 5, "
                 f"{len(runs.cof)} of 40 robots x {runs.cof.shape[1]} of 5 seeds",
                 "≥ 98 %",
                 f"{100 * share:.1f} %; worst {later.max():.4f}, |CoV - 1| {np.abs(runs.cov - 1).max():.4f}",
                 share >= 0.98 and runs.faults == 0,
-                "how stiff the robot and how stiff the frame is can hardly be told apart in so few contacts",
+                "a few contacts can hardly separate the stiffness of the robot from that of the frame",
             )
         )
     return claims
@@ -40,13 +40,13 @@ def _in_space() -> list[Claim]:
             "bending",
             f"six degrees of freedom, guarded, n = 5, 0.5 N, 0.3 to 1 N/µm, 8 to 20 Hz: worst |CoF - 1| of collisions 3 to 5, {size}",
             f"≤ {SIX:g}",
-            f"{off[:, 2:].max():.4f}; of the first two {off[:, :2].max():.4f}, kinetic energy {runs.energy_error:.4f}",
+            f"{off[:, 2:].max():.4f}; collisions 1 and 2 {off[:, :2].max():.4f}, kinetic energy {runs.energy_error:.4f}",
             bool(off[:, 2:].max() <= SIX) and runs.faults == 0,
-            "where little mass is felt, the contact is as fast as the robot's own mode",
+            "where the effective mass is small, the contact is as fast as the robot's own mode",
         ),
         Claim(
             "bending",
-            "the same: largest kinetic energy over that at the start, less 1; drift of momentum and angular momentum",
+            "the same: largest relative gain of kinetic energy over the start; drift of momentum and angular momentum",
             "≤ 1e-9, ≤ 1e-10",
             f"{runs.kept.energy - 1:.1e}, {runs.kept.drift:.1e}",
             runs.kept.energy <= 1 + 1e-9 and runs.kept.drift <= 1e-10,
@@ -61,7 +61,7 @@ def _size(found: Cost) -> str:
     return f"{robots} robots x {min(grid.SIZE.seeds, 5)} of 5 seeds"
 
 
-def _asked() -> list[Claim]:
+def _targets() -> list[Claim]:
     claims = []
     for each in twin_effects.EFFECTS:
         speed = DAMPED if each.name.startswith("damped") else None
@@ -69,14 +69,14 @@ def _asked() -> list[Claim]:
         if speed is None and force is None:
             continue
         found = grid.effect(each.name)
-        asked, value = (speed, found.speed) if speed is not None else (force, found.later)
+        target, value = (speed, found.speed) if speed is not None else (force, found.later)
         claims.append(
             Claim(
                 OPEN,
                 f"{each.name}: {'worst |CoV - 1|' if speed is not None else 'worst |CoF - 1| of collisions 3 to 5'}, {_size(found)}",
-                f"≤ {asked:g}",
+                f"≤ {target:g}",
                 f"{value:.4f}",
-                bool(value <= (asked or 0.0)) and found.faults == 0,
+                bool(value <= (target or 0.0)) and found.faults == 0,
                 each.why,
             )
         )
@@ -84,11 +84,11 @@ def _asked() -> list[Claim]:
 
 
 def claims() -> list[Claim]:
-    return [*_others(), *_in_space(), *_asked()]
+    return [*_others(), *_in_space(), *_targets()]
 
 
 def table_of_others() -> Listing:
-    """The same on robots and seeds on which nothing was tuned; green if all runs are within what was asked of damped contacts."""
+    """The same on robots and seeds not used for tuning; green if all runs meet the targets of damped contacts."""
     rows: list[tuple[str, ...]] = []
     good: list[bool] = []
     for each in twin_effects.EFFECTS:
@@ -116,10 +116,10 @@ def table_of_others() -> Listing:
 
 
 def table_of_effects() -> Listing:
-    """One row for each; green only if speed and force keep the limits of every run."""
+    """One row for each effect; green only if speed and force are within the limits of every run."""
     found = [grid.effect(each.name) for each in twin_effects.EFFECTS]
     return Listing(
-        f"Robots that bend: what each effect costs that is not told, worst of {_size(found[0])}",
+        f"Robots that bend: cost of each effect unknown to the controller, worst of {_size(found[0])}",
         ("effect", "|CoV - 1|, six: energy", "|CoF - 1|", "collisions 3 to 5", "energy made", "within limits"),
         [
             (

@@ -1,8 +1,8 @@
 """Method twin: the runs behind its claims and figures, in one degree of freedom.
 
-28 robots, 5 collisions. What the controller is told is wrong, drawn anew for each seed: dead time, natural frequency and
-damping ratio of the robot by up to 10 %, stiffness by up to 40 %, places of the frames by up to 1 mm. Encoder noise 2 µm and
-0.1 mm/s; commands are at most 1.5 times as fast as the approach and change their speed by at most A = n·v0·ω.
+28 robots, 5 collisions. Errors in the controller's assumptions, redrawn for each seed: dead time, natural frequency and
+damping ratio of the robot by up to 10 %, stiffness by up to 40 %, positions of the frames by up to 1 mm. Encoder noise 2 µm
+and 0.1 mm/s. Commands are at most 1.5 times as fast as the approach and accelerate by at most A = n·v0·ω.
 """
 
 import os
@@ -18,7 +18,7 @@ from hilt.systems.docking.metrics import ideal_of, peak_forces, speeds_after
 Robot = tuple[str, ...]
 
 ALL_SEEDS = range(1, 21)
-SEEDS = range(1, 1 + int(os.environ.get("HILT_SEEDS", "5")))  # 20 for the full grid everywhere: it takes some minutes
+SEEDS = range(1, 1 + int(os.environ.get("HILT_SEEDS", "5")))  # 20 runs the full grid, which takes a few minutes
 ROWS = 20_000
 
 
@@ -27,7 +27,7 @@ def pure(delay: int) -> Robot:
 
 
 def second_order(whole: int, pure: int, zeta: float) -> Robot:
-    """`whole` ms in all, 2 ms of it in the sensor, `pure` ms of it a pure delay."""
+    """Robot with a total delay of `whole` ms, of which 2 ms are in the sensor and `pure` ms are a pure delay."""
     return (
         f"robot.kind={'delay+second-order' if pure else 'second-order'}",
         f"robot.delay={whole} ms",
@@ -54,24 +54,24 @@ NOISES = ("encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s", "col
 
 @dataclass(frozen=True)
 class Runs:
-    """CoV and CoF of each robot, seed and collision, not a number where a run did not come so far; the largest of all else."""
+    """CoV and CoF of each robot, seed and collision, NaN where a run ended earlier; the other values are maxima over all runs."""
 
     cov: np.ndarray
     cof: np.ndarray
     slip: float
-    speed: float  # of the simulated body, over that at the start
-    command_speed: float  # over that of the approach
-    command_acceleration: float  # over v0·ω
+    speed: float  # of the simulated body, relative to that at the start
+    command_speed: float  # relative to that of the approach
+    command_acceleration: float  # relative to v0·ω
     faults: int
 
     @property
     def worst(self) -> tuple[float, float]:
-        """|CoV - 1|, |CoF - 1|"""
+        """Largest |CoV - 1| and |CoF - 1|."""
         return float(np.abs(self.cov - 1).max()), float(np.abs(self.cof - 1).max())
 
 
 def prior_errors(seed: int) -> dict[str, float]:
-    """What the controller is told, relative to the truth; uniform."""
+    """Draw the relative errors of the controller's assumptions for a seed, uniformly."""
     draw = np.random.default_rng(seed).uniform
     delay, frequency, damping = draw(-0.1, 0.1, 3)
     return {
@@ -90,13 +90,13 @@ def scenario(name: str, *settings: str) -> Docking:
 
 
 def rows_of(values: Docking, log: np.ndarray) -> np.ndarray:
-    """The compiled loop, into a log that is used again."""
+    """Run the compiled loop; the rows are written into `log`, which is reused."""
     bench = DOCKING.set_up(values)
     return log[: bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)]
 
 
 def padded(found: Sequence[float], wanted: Sequence[float]) -> np.ndarray:
-    """Over the ideal ones; as many."""
+    """Return found/ideal for each collision, NaN where a run ended earlier."""
     ratios = np.full(len(wanted), np.nan)
     count = min(len(found), len(wanted))
     ratios[:count] = np.array(found[:count]) / wanted[:count]
@@ -114,7 +114,7 @@ def run(
     noise: float = 0.5,
     errors: Callable[[int], dict[str, float]] = prior_errors,
 ) -> Runs:
-    """The compiled loop over all robots and seeds; of the figures of a run only those that are asked for here."""
+    """Run the compiled loop over all robots and seeds; only the metrics needed here are computed."""
     cov, cof, slips, speeds, ratios, faults = [], [], [], [], [], 0
     log = np.zeros(ROWS, DOCKING.row)
     for robot in robots:

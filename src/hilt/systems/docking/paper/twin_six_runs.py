@@ -1,7 +1,7 @@
 """Method twin: the runs behind its claims and figures, in six degrees of freedom.
 
-Oblique contact off the centres of mass. What the controller is told is wrong as in one degree of freedom; normals, levers and
-inertias are told exactly unless `told` says otherwise. Noise 0.5 N, 2 µm and 0.1 mm/s; A = 5·v0·ω, V = 1.5·v0.
+Oblique contact off the centres of mass. The controller's assumptions are wrong as in one degree of freedom; it knows normals,
+lever arms and inertias exactly unless `errors` says otherwise. Noise 0.5 N, 2 µm and 0.1 mm/s; A = 5·v0·ω, V = 1.5·v0.
 """
 
 import math
@@ -21,7 +21,7 @@ Geometry = tuple[str, str, str, str]
 
 SEEDS = range(1, 5)
 ROWS = 40_000
-# Normal, approach, lever of the servicer and of the target: the contact feels 62, 103, 170 and 271 kg.
+# Normal, approach, lever arm of the servicer and of the target; effective masses of 62, 103, 170 and 271 kg.
 GEOMETRIES: list[Geometry] = [
     ("[1, 0.3, -0.2]", "[1, 0.1, 0]", "[0.2, 0.95, 0.5]", "[-1.2, 0.2, 0.1]"),
     ("[1, 0.1, 0.3]", "[1, 0, 0.1]", "[0.3, -0.8, 0.25]", "[-1.2, 0.3, 0]"),
@@ -37,17 +37,17 @@ NOISES = ("sensor.noise=0.5 N", "encoder.position_noise=2 um", "encoder.velocity
 
 @dataclass(frozen=True)
 class Kept:
-    """What no run may break; the largest of all runs."""
+    """Quantities that every run must keep within limits; maxima over all runs."""
 
-    energy: float  # kinetic, over that at the start
+    energy: float  # kinetic, relative to that at the start
     drift: float  # of momentum and angular momentum, relative
-    command_speed: float  # of the tip, as a vector, over that of the approach
-    command_acceleration: float  # the same, over v0·ω
+    command_speed: float  # of the tip, as a vector, relative to that of the approach
+    command_acceleration: float  # the same, relative to v0·ω
 
 
 @dataclass(frozen=True)
 class Runs:
-    """CoF of each run and collision, kinetic energy at the end over the ideal one; and what no run may break."""
+    """CoF of each run and collision, final kinetic energy relative to ideal, and the quantities to keep within limits."""
 
     cof: np.ndarray
     energy: np.ndarray
@@ -57,7 +57,7 @@ class Runs:
 
     @property
     def worst(self) -> float:
-        """|CoF - 1|"""
+        """Largest |CoF - 1|."""
         return float(np.abs(self.cof - 1).max())
 
     @property
@@ -81,7 +81,7 @@ def scenario(geometry: Geometry, *changes: str, method: str = "twin", mode: str 
 
 
 def kept(rows: np.ndarray, values: Docking) -> tuple[float, float, float, float]:
-    """Energy, momentum, and the limits of the commanded tip, as vectors."""
+    """Return the values of `Kept` for one run; speed and acceleration of the commanded tip are taken as vectors."""
     energy = DOCKING.stored_energy(rows)
     scale = float(np.linalg.norm(rows["P_N"][0]))
     linear, angular = (np.abs(rows[name] - rows[name][0]).max() for name in ("P_N", "L_N"))
@@ -124,7 +124,7 @@ def run(
 
 
 def prior_errors_with_normal(seed: int) -> dict[str, float]:
-    """By up to 5° in any direction, both frames, by 5° for the first seed; the controller is told of 2.5° of doubt."""
+    """The same, with both normals off by up to 5° in any direction (5° for seed 1); the controller assumes 2.5° of uncertainty."""
     draw = np.random.default_rng(1000 + seed).uniform
     return {
         **prior_errors(seed),
@@ -136,7 +136,7 @@ def prior_errors_with_normal(seed: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class FirstTouches:
-    """CoF of first touches in real time, the bound with m_eff and the mean time until a touch is felt; largest of all else."""
+    """CoF of first touches in real time, and the bound for m_eff and the mean detection time; the rest are maxima over all runs."""
 
     cof: np.ndarray
     bound: float
@@ -146,7 +146,7 @@ class FirstTouches:
 
 
 def first_touches(robot: Robot, geometry: Geometry, seeds: Sequence[int] = range(1, 11)) -> FirstTouches:
-    """The surface is met at ten phases of the tick, so the force is above its threshold, in the mean, half a tick later."""
+    """Touch the surface at ten phases of the tick; on average the sample that exceeds the threshold comes half a tick later."""
     values = scenario(geometry, *robot, "collisions=1", mode="realtime")
     touch, ideal = touch_of(values), ideal_of(values)
     felt = touch.threshold / (touch.stiffness * touch.speed) + 0.5 * touch.period

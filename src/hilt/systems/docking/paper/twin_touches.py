@@ -1,4 +1,4 @@
-"""Method twin: first touches in real time, each beside the bound of its own phase of the tick and noise."""
+"""Method twin: first touches in real time, each compared with the bound for its own phase of the tick and noise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from hilt.systems.docking.metrics import ideal_of, peak_forces
 from hilt.systems.docking.paper.twin_runs import NOISES, ROWS, Robot, padded, prior_errors, rows_of, scenario
 
 NOISES_TRIED = (0.0, 0.5, 2.0)  # N
-SELDOM = 1e-3  # chance of a noise that lets a touch be felt so early
+SELDOM = 1e-3  # probability that noise triggers detection this early
 
 
 @dataclass(frozen=True)
 class Touches:
-    """CoF of each touch; of the bound of its own phase the mean over the noise, and the value that noise seldom goes below."""
+    """CoF of each touch; the bound for its phase, averaged over the noise, and the value that noise rarely goes below."""
 
     cof: np.ndarray
     mean: np.ndarray
@@ -26,17 +26,17 @@ class Touches:
 
     @property
     def beaten(self) -> float:
-        """By how much the touch that is lowest is below what is possible at its phase; negative: not at all."""
+        """Largest amount by which a touch is below the bound for its phase; negative if none is."""
         return float((self.least - self.cof).max())
 
     @property
     def above(self) -> float:
-        """Mean CoF over the mean bound."""
+        """Mean CoF minus the mean bound."""
         return float((self.cof - self.mean).mean())
 
 
 def touches(robot: Robot, n: float, noise: float, seeds: Sequence[int]) -> Touches:
-    """The frames are shifted from seed to seed by a part of what the tip moves in a tick."""
+    """Run one first touch per seed, with the frames shifted by a fraction of the travel per tick."""
     values = scenario(
         "table1",
         "compensate.method=twin",

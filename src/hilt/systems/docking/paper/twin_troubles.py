@@ -1,6 +1,6 @@
 """Method twin: what goes wrong in a laboratory, one trouble at a time, and what each costs.
 
-Guarded, n = 5, 0.5 N of noise, priors wrong as everywhere; five robots. Friction needs six degrees of freedom.
+Guarded, n = 5, 0.5 N of noise, priors wrong as in all runs; five robots. Friction needs six degrees of freedom.
 """
 
 import math
@@ -19,13 +19,13 @@ ROBOTS = [pure(20), pure(40), second_order(40, 0, 0.5), second_order(40, 0, 1.0)
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that is not as it should be."""
+    """One imperfection of the laboratory."""
 
     name: str
     settings: tuple[str, ...] = ()
     six: bool = False
     errors: Callable[[int], dict[str, float]] = prior_errors
-    why: str = ""  # what it is that costs speed or force
+    why: str = ""  # what causes the error in speed or force
 
 
 def _three_millimetres(seed: int) -> dict[str, float]:
@@ -36,10 +36,10 @@ def _three_times(seed: int) -> dict[str, float]:
     return {**prior_errors(seed), "stiffness_error": 2.0 if seed % 2 else 1.0 / 3.0 - 1.0}
 
 
-MOVED = "the first touch of a frame that has moved is met as if it were where it was"
-BENDS = "the robot gives way under the force, and the twin makes up for a part of that only"
-FIRST = "wrong by more than the rehearsal of the clock considers; first touches pay for it, later ones do not"
-LATE = "the force across the normal is passed on late, as it is measured"
+MOVED = "at the first touch of a moved frame the controller still assumes its old position"
+BENDS = "the robot yields under the force, and the twin corrects only part of that"
+FIRST = "the error is larger than the rehearsal of the clock covers; it affects first touches, not later ones"
+LATE = "the force across the normal is passed on as measured, hence late"
 UNKNOWN_COMPLIANCE = "prior.compliance_error=-1"
 TROUBLES = [
     Trouble("nothing"),
@@ -53,7 +53,9 @@ TROUBLES = [
     Trouble("frames move by -0.2 mm", ("frames.shift=-0.2 mm",), why=MOVED),
     Trouble("frames move by 1 mm", ("frames.shift=1 mm",), why=MOVED),
     Trouble(
-        "start from rest", ("robot.start_at_rest=true",), why="the robot still catches up with the motion when it touches first"
+        "start from rest",
+        ("robot.start_at_rest=true",),
+        why="the robot is still catching up with the motion at the first touch",
     ),
     Trouble("robot of 10 N/µm, known to the controller", ("robot.stiffness=10 N/um",), why=BENDS),
     Trouble("robot of 10 N/µm, not known", ("robot.stiffness=10 N/um", UNKNOWN_COMPLIANCE), why=BENDS),
@@ -62,7 +64,7 @@ TROUBLES = [
     Trouble(
         "sensor delay 2 ms, assumed 10 % too long",
         ("sensor.delay=2 ms", "compensate.sensor_delay=2.2 ms"),
-        why="it looks like damping and is taken for it",
+        why="it looks like damping and is taken for damping",
     ),
     Trouble("sensor delay 2 ms, assumed 10 % too short", ("sensor.delay=2 ms", "compensate.sensor_delay=1.8 ms")),
     Trouble("rear frame 1.8 times as stiff as assumed", ("contact.rear_stiffness_ratio=1.8",), why=FIRST),
@@ -77,32 +79,32 @@ TROUBLES = [
 
 @dataclass(frozen=True)
 class Cost:
-    """Worst of all robots, seeds and collisions."""
+    """Worst values over all robots, seeds and collisions."""
 
     trouble: Trouble
-    speed: float  # |CoV - 1|; in six degrees of freedom of the kinetic energy at the end
+    speed: float  # |CoV - 1|; in six degrees of freedom the error of the final kinetic energy
     force: float  # |CoF - 1|
-    later: float  # the same of collisions 3 to 5
+    later: float  # the same, collisions 3 to 5 only
     slip: float
-    fastest: float  # body over its start, ≤ 1 when no energy is made
+    fastest: float  # speed of the body relative to the start; ≤ 1 if no energy is made
     command_speed: float
     command_acceleration: float
     faults: int
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Of speed and force: what every run is judged by; in six degrees of freedom the energy that was asked for."""
+        """Limits of speed and force for every run; in six degrees of freedom the first one is for energy."""
         return 0.015 if self.trouble.six else Goal().cov, Goal().cof
 
     @property
     def within(self) -> bool:
-        """Whether speed and force both keep their limits, and no run was stopped."""
+        """Whether speed and force are within their limits and no run was stopped."""
         speed, force = self.limits
         return self.speed <= speed and self.force <= force and self.faults == 0
 
     @property
     def energy(self) -> float:
-        """Largest energy of the body above that at its start, over it."""
+        """Largest relative gain of energy over the start."""
         return self.fastest**2 - 1
 
     @property

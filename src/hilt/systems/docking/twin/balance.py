@@ -54,7 +54,7 @@ def weight_of(variance):
 
 
 @jit
-def least_told(weight, sensor_delay, omega):
+def least_detectable(weight, sensor_delay, omega):
     """Smallest λ that neither noise nor a wrong sensor delay explains."""
     from_delay = math.pi * omega * (0.03 * sensor_delay + 20e-6)
     return math.hypot(3.0 / math.sqrt(weight), min(from_delay, MOST_FROM_DELAY))
@@ -66,7 +66,7 @@ def pooled(pool, sensor_delay, omega):
     if pool.weight == 0.0:
         return 0.0
     share = pool.weighted / pool.weight
-    return min(share, 1.0) if share > least_told(pool.weight, sensor_delay, omega) else 0.0
+    return min(share, 1.0) if share > least_detectable(pool.weight, sensor_delay, omega) else 0.0
 
 
 @jit

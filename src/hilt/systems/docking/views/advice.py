@@ -1,4 +1,4 @@
-"""Which method a scenario of `docking` needs, by what each of them makes of it, and what none of them can do."""
+"""Which method a scenario of `docking` needs, based on simulating all of them, and what no method can achieve."""
 
 import html
 import math
@@ -12,17 +12,17 @@ from hilt.systems.docking.analysis.bound import touch_of
 from hilt.systems.docking.analysis.methods import Prediction, name_of
 from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import Ideal
-from hilt.systems.docking.twin.balance import least_told, weight_of
+from hilt.systems.docking.twin.balance import least_detectable, weight_of
 from hilt.systems.docking.views.bound import bound_of
 from hilt.systems.docking.views.contacts import scenario_of
 
 TURNED_BACK, TOO_LATE = 2.0, 2.2  # ω τ: for pida, for twin
 ROUGH = 0.1  # coefficient of friction
-NOISY = 0.01  # noise over largest force, for a damped contact
+NOISY = 0.01  # noise / largest force, for a damped contact
 
 
 def needed(found: Mapping[str, Prediction]) -> str | None:
-    """The simplest method that meets what is asked for; else the one that comes closest to it."""
+    """Return the simplest method that meets the goal; if none does, the one that comes closest."""
     for choice, prediction in found.items():
         if prediction.meets:
             return choice
@@ -31,23 +31,23 @@ def needed(found: Mapping[str, Prediction]) -> str | None:
 
 
 def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) -> str:
-    """One sentence."""
+    """One sentence that explains the choice."""
     goal = next(iter(found.values())).goal
-    asked = f"the speed within {100 * goal.cov:g} % and the force within {100 * goal.cof:g} %, the first touch included"
+    target = f"the speed within {100 * goal.cov:g} % and the force within {100 * goal.cof:g} %, the first touch included"
     if best is None:
-        return "None of them comes through this scenario without diverging or being stopped."
+        return "Every method diverges or is stopped on this scenario."
     forced = ""
     if bound is not None and bound > 1.0 + goal.cof:
-        forced = f"; in real time physics allows no less than {bound:.3g} times the force at a first touch just after a tick"
+        forced = f"; in real time no method can get below {bound:.3g} times the ideal force at a first touch just after a tick"
     if not found[best].meets:
         cost = f"CoV off by {_percent(found[best].cov)}, CoF by {100 * found[best].force_error:.2g} %"
-        return f"No method keeps {asked}; <b>{best}</b> comes closest ({cost}){forced}."
+        return f"No method keeps {target}; <b>{best}</b> comes closest ({cost}){forced}."
     simpler = list(found)[: list(found).index(best)]
     if not simpler:
-        return f"This scenario needs no compensation: even <b>{best}</b> keeps {asked}."
+        return f"This scenario needs no compensation: even <b>{best}</b> keeps {target}."
     close_ones = [choice for choice in simpler if found[choice].came_through]
     if not close_ones:
-        return f"This scenario needs <b>{best}</b>, the simplest that keeps {asked}: the simpler ones diverge{forced}."
+        return f"This scenario needs <b>{best}</b>, the simplest method that keeps {target}: the simpler ones diverge{forced}."
     next_best = min(close_ones, key=lambda choice: found[choice].cost)
     prediction = found[next_best]
     if abs(prediction.cov - 1.0) / goal.cov > prediction.force_error / goal.cof:
@@ -58,7 +58,7 @@ def why(found: Mapping[str, Prediction], best: str | None, bound: float | None) 
             if _hard(prediction)
             else (f"misses the force by {100 * prediction.force_error:.2g} %")
         )
-    return f"This scenario needs <b>{best}</b>, the simplest that keeps {asked}; {next_best} {fails}{forced}."
+    return f"This scenario needs <b>{best}</b>, the simplest method that keeps {target}; {next_best} {fails}{forced}."
 
 
 def _hard(prediction: Prediction) -> bool:
@@ -77,17 +77,17 @@ def _force(ratio: float) -> str:
 
 
 def section(result: Result, found: Mapping[str, Prediction]) -> str:
-    """Which method: a sentence and a table."""
+    """Section "Which method": a sentence and a table."""
     scenario = scenario_of(result)
     best, bound = needed(found), bound_of(scenario)
     runs = len(next(iter(found.values())).runs)
-    made = f"{'Predicted' if result.timing else 'Found'} by running each of them on this scenario"
+    made = f"{'Predicted' if result.timing else 'Found'} by running every method on this scenario"
     if result.timing:
         made += " in simulation, with the robot that the scenario describes"
     if runs > 1:
         made += f", {runs} seeds each"
     if best is not None and best.startswith("twin") and not any(scenario.prior.model_dump().values()):
-        made += "; here twin knows contact and robot exactly, so set prior.* to see what errors cost"
+        made += "; here twin knows contact and robot exactly: set prior.* to see the effect of errors"
     rows = []
     for choice, prediction in found.items():
         cells = (
@@ -101,7 +101,7 @@ def section(result: Result, found: Mapping[str, Prediction]) -> str:
     if bound is not None:
         rows.append(
             (
-                "<i>lowest of any method in real time, met just after a tick</i>",
+                "<i>lowest possible in real time, touch just after a tick</i>",
                 "",
                 f"<i>{off_one(max(bound, 1.0))}</i>",
                 "",
@@ -113,45 +113,45 @@ def section(result: Result, found: Mapping[str, Prediction]) -> str:
 
 
 def least_loss(scenario: Docking) -> float:
-    """Share of the kinetic energy that a contact must lose before twin can tell it from noise and a wrong sensor delay."""
+    """Smallest relative energy loss of a contact that twin can distinguish from noise and a wrong sensor delay."""
     touch = touch_of(scenario)
     energy = 0.5 * touch.mass * touch.speed**2
     # Over half a period of a contact: Σ Δx² = T ∫ v² dt, Σ ΔF² = T ∫ F'² dt
     steps = scenario.loop.period * touch.speed**2 * math.pi / (2.0 * touch.omega)
     k = touch.mass * touch.omega**2
     variance = (scenario.sensor.noise**2 + (k * scenario.encoder.position_noise) ** 2) * steps
-    return float(least_told(weight_of(variance / energy**2), scenario.assumed_sensor_delay, touch.omega))
+    return float(least_detectable(weight_of(variance / energy**2), scenario.assumed_sensor_delay, touch.omega))
 
 
 def warnings(scenario: Docking, wanted: Ideal) -> Iterator[str]:
     assumed, true = scenario.assumed_sensor_delay, scenario.force_delay
     if assumed > true:
         yield (
-            f"<b>Dangerous setting.</b> compensate.sensor_delay is {1e3 * assumed:.3g} ms but that of sensor and filter is "
-            f"{1e3 * true:.3g} ms: the lead runs ahead of the contact and the loop loses energy that space would keep. Too "
-            "short a delay is safe, too long a one is not; lower compensate.sensor_delay."
+            f"<b>Dangerous setting.</b> compensate.sensor_delay is {1e3 * assumed:.3g} ms, but the delay of sensor and filter "
+            f"is {1e3 * true:.3g} ms: the lead over-corrects and the loop loses energy that would be kept in space. Assuming "
+            "too short a delay is safe, too long is not; lower compensate.sensor_delay."
         )
-    yield from _gives_way(scenario)
+    yield from _yields(scenario)
     yield from _too_late(scenario)
-    yield from _loss_unseen(scenario, wanted)
+    yield from _undetected_loss(scenario, wanted)
     if scenario.contact.friction > ROUGH:
         yield (
-            f"<b>Friction.</b> contact.friction is {scenario.contact.friction:g}, beyond {ROUGH:g}: twin knows forces along "
-            "the normal, and what sliding takes is missing from its balance; expect speed and force to be off by a tenth."
+            f"<b>Friction.</b> contact.friction is {scenario.contact.friction:g}, above {ROUGH:g}: twin models only forces "
+            "along the normal, so sliding losses are missing from its balance; expect speed and force to be off by about 10 %."
         )
 
 
 def force_error(scenario: Docking, stiffness_error: float) -> float:
-    """How wrong a known frame's force is where the stiffness of the robot is: -½ (k/K_f) δK_f/K_f."""
+    """Relative force error at a known frame for a relative error of the robot's stiffness: -½ (k/K_f) δK_f/K_f."""
     touch = touch_of(scenario)
     return -0.5 * touch.mass * touch.omega**2 / scenario.robot.stiffness * stiffness_error
 
 
-def _gives_way(scenario: Docking) -> Iterator[str]:
+def _yields(scenario: Docking) -> Iterator[str]:
     if scenario.robot.stiffness > 0.0 and scenario.compensate.method == "twin":
-        first = "; a first touch, by about twice that" if scenario.robot.bends else ""
+        first = "; at a first touch by about twice that" if scenario.robot.bends else ""
         yield (
-            f"<b>Bending.</b> The robot's tip has a stiffness of {si(scenario.robot.stiffness, 'N/m', 3)}. If that is believed "
+            f"<b>Bending.</b> The robot's tip has a stiffness of {si(scenario.robot.stiffness, 'N/m', 3)}. If that is assumed "
             f"wrong by 10 %, the force is wrong by {100 * abs(force_error(scenario, 0.1)):.2g} %{first}; "
             "hilt identify compliance measures it."
         )
@@ -162,16 +162,16 @@ def _too_late(scenario: Docking) -> Iterator[str]:
     stiffer = max(1.0, scenario.contact.rear_stiffness_ratio) ** (0.4 if touch.hertz else 0.5)
     angle = touch.omega * stiffer * scenario.robot.delay
     if angle > TURNED_BACK:
-        twin = f", and beyond {TOO_LATE:g} twin is not to be trusted either" if angle > TOO_LATE else ""
+        twin = f", and above {TOO_LATE:g} twin is not reliable either" if angle > TOO_LATE else ""
         yield (
-            f"<b>Too slow a robot.</b> ω τ = {angle:.2g} is beyond {TURNED_BACK:g}: the simulated rod has turned back before "
-            f"the robot feels the frame, and even pida meets it with about √(1 + (ω τ)²) = {math.hypot(1.0, angle):.2g} times "
+            f"<b>Robot too slow.</b> ω τ = {angle:.2g} is above {TURNED_BACK:g}: the simulated rod has turned back before "
+            f"the robot touches the frame, and even pida hits it with about √(1 + (ω τ)²) = {math.hypot(1.0, angle):.2g} times "
             f"the ideal force{twin}. Make the contact softer, the bodies heavier or the robot faster."
         )
 
 
-def _loss_unseen(scenario: Docking, wanted: Ideal) -> Iterator[str]:
-    """The energy that the frame keeps is a small difference of works: a late or noisy force hides it."""
+def _undetected_loss(scenario: Docking, wanted: Ideal) -> Iterator[str]:
+    """The energy loss is a small difference between two amounts of work; a late or noisy force hides it."""
     least = least_loss(scenario)
     by = f"sensor delay {si(scenario.assumed_sensor_delay, 's', 3)}, noise {si(scenario.sensor.noise, 'N', 3)}"
     if scenario.contact.damping > 0.0:
@@ -180,17 +180,17 @@ def _loss_unseen(scenario: Docking, wanted: Ideal) -> Iterator[str]:
         noisy = scenario.sensor.noise > NOISY * wanted.peaks[0] if wanted.peaks else False
         if loss < least:
             yield (
-                f"<b>Loss not identifiable.</b> This contact takes {100 * loss:.2g} % of the energy, and twin cannot tell less "
-                f"than {100 * least:.2g} % from none ({by}): the bodies leave too fast. Lessen the sensor's delay or noise."
+                f"<b>Loss not identifiable.</b> This contact loses {100 * loss:.2g} % of the energy, and twin cannot detect "
+                f"losses below {100 * least:.2g} % ({by}): the bodies leave too fast. Reduce the sensor's delay or noise."
             )
         elif noisy:
             share = 100 * scenario.sensor.noise / wanted.peaks[0]
             yield (
                 f"<b>Loss uncertain.</b> The noise is {share:.2g} % of the largest force and the contact is damped: above "
-                f"{100 * NOISY:g} % the speed after it cannot be relied on to {100 * scenario.goal.cov:g} %."
+                f"{100 * NOISY:g} % the speed after it is not reliable to {100 * scenario.goal.cov:g} %."
             )
     elif least > scenario.goal.cof:
         yield (
-            f"<b>Loss hardly seen.</b> With this sensor, energy losses below {100 * least:.2g} % per contact cannot be seen; "
-            f"such contacts are treated as lossless ({by})."
+            f"<b>Loss hardly measurable.</b> With this sensor, energy losses below {100 * least:.2g} % per contact go "
+            f"undetected; such contacts are treated as lossless ({by})."
         )

@@ -1,4 +1,4 @@
-"""What physics allows at the first touch of a scenario of `docking`: the figures, and a sentence of what they mean."""
+"""What physics allows at the first touch of a scenario of `docking`: the numbers, and a sentence on what they mean."""
 
 import math
 from collections.abc import Iterator
@@ -19,17 +19,17 @@ QUANTILES = (0.01, 0.99)
 PARTS = {
     "robot_dead_time": "robot's dead time",
     "sensor": "sensor and filter",
-    "felt": "until the force is felt, just after a tick",
+    "felt": "until the force is detected, touch just after a tick",
 }
 
 
 @dataclass(frozen=True)
 class FirstTouch:
-    """The bound of a scenario; a clock is None where the method `twin` does not take the scenario."""
+    """The bound of a scenario; a clock is None if the method `twin` does not support the scenario."""
 
     touch: Touch
-    cof: float  # of a surface met just after a tick
-    spread: Spread | None  # over the phases of a tick, and noise
+    cof: float  # for a touch just after a tick
+    spread: Spread | None  # over phases of the tick and noise
     programme: float
     guarded_clock: float | None
     guarded_cof: float | None
@@ -39,12 +39,12 @@ class FirstTouch:
 
     @property
     def angle(self) -> float:
-        """ω τ, τ the whole delay."""
+        """ω τ, with τ the total delay."""
         return self.touch.omega * (self.touch.dead_time + self.touch.T1 + self.touch.sensor)
 
     @property
     def parts(self) -> dict[str, float]:
-        """Of t_b [s]."""
+        """The parts of t_b [s]."""
         touch = self.touch
         return {"robot_dead_time": touch.dead_time, "sensor": touch.sensor, "felt": touch.felt}
 
@@ -53,36 +53,36 @@ class FirstTouch:
         late = si(self.touch.t_b, "s", 3)
         if self.cof <= 1.0 and self.tip is not None:
             return (
-                f"Real time forces no excess: {late} after the first touch the robot can still keep its tip from "
+                f"Real time forces no excess: {late} after the first touch the robot can still prevent its tip from "
                 "pressing harder than in space."
             )
         if self.cof <= 1.0:
-            return f"Real time is enough: {late} after the first touch the robot can still keep the force at that of space."
+            return f"Real time is enough: {late} after the first touch the robot can still limit the force to that in space."
         words = (
-            f"A surface cannot be known before it is touched, and the robot answers {late} later: in real time the first "
-            f"touch, just after a tick, has at least {self.cof:.3g} times the force of space, whatever the method"
+            f"A surface is unknown until it is touched, and the robot responds {late} later: in real time a first touch "
+            f"just after a tick has at least {self.cof:.3g} times the force in space, whatever the method"
         )
         if self.spread is not None:
-            words += f" (over all phases of a tick {self.spread.mean:.3g} in the mean)"
+            words += f" (mean over all phases of a tick: {self.spread.mean:.3g})"
         if self.cof <= 1.0 + WITHIN:
             return words + f"; that is within {100 * WITHIN:g} %."
         if self.clock is not None:
-            words += f"; a clock at {self.clock:.3g} of real time could keep it within {100 * WITHIN:g} %"
+            words += f"; a clock at {self.clock:.3g} times real time could keep it within {100 * WITHIN:g} %"
         if self.guarded_clock is not None:
-            words += f", and twin in mode guarded takes {self.guarded_clock:.2g}"
+            words += f", and twin in mode guarded uses {self.guarded_clock:.2g}"
         return words + "."
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """The same for a table: what, and how much."""
+        """The same as table rows: quantity and value."""
         touch, unit, within = self.touch, stiffness_unit(self.touch), f"{100 * WITHIN:g} %"
-        yield "least CoF of the first touch, real time, just after a tick", f"{self.cof:.4f}"
+        yield "lowest CoF of the first touch, real time, just after a tick", f"{self.cof:.4f}"
         yield "  the same by the linear programme", f"{self.programme:.4f}"
         if self.spread is not None:
             low, high = (self.spread.quantile(share) for share in QUANTILES)
             words = "  over the phases of a tick" + (" and noise" if touch.noise > 0 else "") + ": mean, 1 % to 99 %"
             yield words, f"{self.spread.mean:.4f}, {low:.4f} to {high:.4f}"
         if self.guarded_clock is not None and self.guarded_cof is not None:
-            yield f"least CoF at the clock of guarded, β = {self.guarded_clock:.2f}", f"{self.guarded_cof:.4f}"
+            yield f"lowest CoF with the clock of guarded, β = {self.guarded_clock:.2f}", f"{self.guarded_cof:.4f}"
         if self.clock is not None:
             yield f"largest clock β that can meet {within}", f"{self.clock:.3f}"
         if self.stiffness is not None:
@@ -91,12 +91,12 @@ class FirstTouch:
         if self.tip is not None:
             yield "the robot bends: stiffness at the tip", si(self.tip.stiffness, "N/m")
             yield "  mode, damping ratio", f"{self.tip.omega / (2.0 * math.pi):.4g} Hz, {self.tip.damping_ratio:.3g}"
-        yield "from the touch to the first answer of the robot, t_b", si(touch.t_b, "s")
+        yield "from the touch to the first response of the robot, t_b", si(touch.t_b, "s")
         for part, seconds in self.parts.items():
             yield f"  {PARTS[part]}", si(seconds, "s")
-        yield "the robot's response 2ζ/ω_n, beside t_b", si(touch.T1, "s")
+        yield "lag of the robot's response 2ζ/ω_n, in addition to t_b", si(touch.T1, "s")
         yield "largest acceleration of the command, A", si(touch.acceleration, "m/s²")
-        yield "  in parts of v0 ω, n", f"{touch.acceleration / (touch.speed * touch.omega):.3g}"
+        yield "  relative to v0 ω, n", f"{touch.acceleration / (touch.speed * touch.omega):.3g}"
         yield "largest speed of the command, V", si(touch.fastest, "m/s")
         yield "speed along the normal, v0", si(touch.speed, "m/s")
         yield "mass along the normal", f"{touch.mass:.4g} kg"
@@ -135,14 +135,14 @@ def stiffness_unit(touch: Touch) -> str:
 
 
 def bound_of(scenario: Docking) -> float | None:
-    """Least CoF of a first touch just after a tick, in real time; None where there is no bound."""
+    """Lowest CoF of a first touch just after a tick, in real time; None if there is no bound."""
     touch, tip = touch_of(scenario), tip_of(scenario)
     found = least_cof_of(touch) if tip is None else None
     if found is not None or touch.hertz:
         return found
     try:
         return _either(touch, tip)
-    except InputError:  # beyond what can be solved: a report does without it
+    except InputError:  # cannot be solved: the report omits it
         return None
 
 
@@ -165,7 +165,7 @@ def bound(scenario: Docking) -> FirstTouch:
     return FirstTouch(
         touch=touch,
         cof=cof,
-        # What follows from full braking is known for a robot that does not bend.
+        # Full braking gives a solution only for a robot that does not bend.
         spread=spread_of(touch) if tip is None else None,
         programme=least_cof_lp(touch) if tip is None else cof,
         guarded_clock=clock,

@@ -1,4 +1,4 @@
-"""Colours of words that a scenario can choose from: a method has the same one in every picture."""
+"""Colours of scenario choices: a method has the same colour in every figure."""
 
 from hilt.report.colours import CONTROLLER, CYCLE, MADE, MEASURED
 

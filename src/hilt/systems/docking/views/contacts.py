@@ -1,4 +1,4 @@
-"""Collision by collision: what a report of `docking` shows of the contacts."""
+"""The contacts in a report of `docking`, collision by collision."""
 
 import itertools
 import math
@@ -16,8 +16,8 @@ from hilt.report.figure import Picture
 from hilt.report.words import off_one
 from hilt.systems.docking.docking import Docking
 
-SHOWN = 9  # collisions with a panel of their own
-CUT = 100.0  # % off the ideal: longer bars are cut
+SHOWN = 9  # collisions with their own panel
+CUT = 100.0  # % error: longer bars are cut
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ def scenario_of(result: Result) -> Docking:
 
 
 def along(result: Result, signal: str) -> np.ndarray:
-    """A vector's part along the frames' normal."""
+    """Component of a vector signal along the frames' normal."""
     part: np.ndarray = result.rows[signal] @ np.array(scenario_of(result).frames.n_W)
     return part
 
 
 def tip_position(result: Result, signal: str) -> np.ndarray:
-    """The tip along the normal, from the middle between the frames; it touches at ± free_travel."""
+    """Position of the tip along the normal [m], from midway between the frames; it touches at ± free_travel."""
     scenario = scenario_of(result)
     return along(result, signal) - float(np.dot(scenario.frames.n_W, scenario.start_of_tip))
 
@@ -66,7 +66,7 @@ def free_travel(scenario: Docking) -> float:
 
 
 def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """Small panels side by side; places that are not needed stay empty."""
+    """Small panels side by side; unused places stay empty."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     fig, axes = figure.subplots(rows, columns, figsize=(7.2, height * rows + 0.4), squeeze=False, sharey=sharey)
@@ -76,7 +76,7 @@ def grid(count: int, height: float, columns: int = 3, sharey: bool = False) -> t
 
 
 def error_bars(axes: Axes, names: Sequence[str], ratios: Sequence[float], colours: Sequence[str], goal: float) -> None:
-    """How far ratios are from 1, in percent, lying, each with its number; what is beyond the panel is cut and hatched."""
+    """Horizontal bars of |ratio - 1| in percent, each labelled; bars longer than the panel are cut and hatched."""
     errors = [100.0 * abs(ratio - 1.0) if math.isfinite(ratio) else 0.0 for ratio in ratios]
     inside = [error for error in errors if error <= CUT]
     end = 1.1 * max([1.3 * goal, *inside] if inside else [CUT])
@@ -84,7 +84,7 @@ def error_bars(axes: Axes, names: Sequence[str], ratios: Sequence[float], colour
         cut = error > CUT
         axes.barh(n, min(error, end), 0.65, color=colour, hatch="///" if cut else None, edgecolor="white", linewidth=0.0)
         text = off_one(ratio) if math.isfinite(ratio) else "no contact"
-        clear = max(min(error, end), goal)  # of the goal's line
+        clear = max(min(error, end), goal)  # of the line of the goal
         axes.annotate(text, (clear, n), (6, 0), textcoords="offset points", va="center", fontsize=8)
     axes.axvline(goal, **BOUND)
     axes.set_yticks(range(len(names)), list(names), fontsize=8)
@@ -94,7 +94,7 @@ def error_bars(axes: Axes, names: Sequence[str], ratios: Sequence[float], colour
 
 
 def bound_line(axes: Axes, bound: float | None) -> bool:
-    """Lowest CoF of a first touch in real time, by any method; whether it lies in the picture."""
+    """Draw the lowest possible CoF of a first touch in real time; return whether it is within the axis."""
     seen = bound is not None and 1.0 < bound < 1.0 + 0.01 * axes.get_xlim()[1]
     if seen:
         assert bound is not None
@@ -111,9 +111,9 @@ def coefficients(result: Result, bound: float | None) -> Picture:
         colours = [MADE if abs(v - 1.0) > goal else MEASURED for v in values]
         error_bars(axes, [f"collision {n + 1}" for n in range(len(values))], values, colours, 100.0 * goal)
     dotted = bound_line(panels[1], bound)
-    panels[0].set(xlabel="|CoV - 1|: speed off the ideal [%]")
-    panels[1].set(xlabel="|CoF - 1|: peak force off the ideal [%]")
-    caption = f"Dash-dotted: the goals, {100 * wanted.cov:g} % of speed and {100 * wanted.cof:g} % of force."
+    panels[0].set(xlabel="|CoV - 1|: speed error [%]")
+    panels[1].set(xlabel="|CoF - 1|: peak force error [%]")
+    caption = f"Dash-dotted: the goals, {100 * wanted.cov:g} % for speed and {100 * wanted.cof:g} % for force."
     if dotted and bound is not None:
         caption += f" Dotted: in real time no method keeps a first touch just after a tick within {off_one(bound)} of ideal."
     return Picture("CoV and CoF", caption, fig)
@@ -145,13 +145,13 @@ def forces(result: Result, ideal: Result | None) -> Picture:
 
 
 def ideal_begins(result: Result) -> str:
-    """Twin sends the robot ahead, so that it touches when the simulated rod does; with all others it touches later."""
+    """Say where the ideal begins: twin leads the robot, which touches with the simulated rod; otherwise it touches later."""
     late = "" if scenario_of(result).compensate.method == "twin" else ", so it is ahead by the robot's lag"
     return f"The ideal begins where the simulated rod touches{late}."
 
 
 def window(result: Result, collision: Collision) -> slice:
-    """A contact with some room around it."""
+    """Rows of a contact, with a margin on both sides."""
     margin = max(3, (collision.last - collision.first) // 5)
     return slice(max(0, collision.first - margin), min(len(result.rows), collision.last + 1 + margin))
 
@@ -169,7 +169,7 @@ def force_panel(axes: Axes, result: Result, collision: Collision) -> None:
 
 
 def simulated_touch(result: Result, collision: Collision) -> float:
-    """When the simulated rod reached the frame; the robot gets there later."""
+    """Time [s] at which the simulated rod reached the frame; the robot arrives later."""
     beyond = collision.side * tip_position(result, "p_C_des_W") > free_travel(scenario_of(result))
     k = collision.first
     while k > 0 and beyond[k - 1]:
@@ -178,7 +178,7 @@ def simulated_touch(result: Result, collision: Collision) -> float:
 
 
 def ideal_contact(result: Result, ideal: Result, collision: Collision) -> tuple[np.ndarray, slice]:
-    """Time [s] of the same collision of the ideal run, moved to where the simulated rod touches, and its rows."""
+    """Time [s] of the same collision in the ideal run, shifted to the touch of the simulated rod, and its rows."""
     same = [c for c in collisions_of(ideal) if c.number == collision.number]
     if not same:
         return np.zeros(0), slice(0, 0)
@@ -248,12 +248,12 @@ def identified(result: Result) -> Picture | None:
     low.set(ylabel="damping [N·s/m]", xlabel="time in contact [s], flights left out")
     top.legend(loc="lower right", ncols=3, fontsize=8)
     return Picture(
-        "Identified contact", "Stiffness and damping as they are identified, contact after contact, with their doubt.", fig
+        "Identified contact", "Identified stiffness and damping, contact after contact, with their uncertainty.", fig
     )
 
 
 def _true_stiffness(result: Result, collision: Collision) -> np.ndarray:
-    """Of the frame that is touched; of a Hertz contact its slope at the present depth."""
+    """True stiffness of the touched frame; for a Hertz contact its slope at the current depth."""
     contact = scenario_of(result).contact
     ratio = 1.0 if collision.side > 0 else contact.rear_stiffness_ratio
     depth: np.ndarray = result.rows["penetration"][collision.first : collision.last + 1]
@@ -263,7 +263,7 @@ def _true_stiffness(result: Result, collision: Collision) -> np.ndarray:
 
 
 def _frame(axes: Axes, values: np.ndarray, truth: np.ndarray, margin: float) -> None:
-    """Limits that keep the first doubts from hiding the rest."""
+    """Axis limits that keep the large initial uncertainty from hiding the rest."""
     low, high = np.percentile(values, [5, 95])
     axes.set_ylim(min(low, truth.min()) - margin, max(high, truth.max()) + margin)
 

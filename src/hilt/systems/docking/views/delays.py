@@ -1,6 +1,6 @@
-"""Where the loop of docking loses time: two bodies with Euler's symplectic step, set-points that do not lead.
+"""Where the loop of docking loses time: two bodies with symplectic Euler steps, set-points without a lead.
 
-With two robots both have the slower one's delay, and the robot that is not the clock gets its set-points in time.
+With two robots both have the delay of the slower one, and the robot that is not the clock gets its set-points in time.
 """
 
 from typing import Any
@@ -19,6 +19,6 @@ def table(scenario: Docking) -> dict[str, float]:
 
 
 def measured(result: Any) -> list[tuple[str, str]]:
-    """Of a run: the phase of the other robot's clock to the loop's, and how fast it drifts."""
+    """Measured phase of the other robot's clock relative to the loop, and its drift."""
     pairing = result.scenario.pairing
     return [] if pairing is None else delays.phase(result.rows, pairing)

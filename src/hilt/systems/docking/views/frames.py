@@ -1,4 +1,4 @@
-"""Frames of docking: the laboratory W stands on the target's mock-up, and the sensor under it."""
+"""Frames of docking: the laboratory frame W is at the target's mock-up, the sensor under it."""
 
 from hilt.record.standard import Couple, Fixed, Frames, Pose
 from hilt.systems.docking.docking import Docking

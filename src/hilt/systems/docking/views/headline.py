@@ -1,4 +1,4 @@
-"""The one figure of a docking report: speed over the run and force in the contacts, each against what space would give."""
+"""The headline figure of a docking report: speed over the run and force in the contacts, each with the ideal in space."""
 
 import math
 
@@ -21,8 +21,8 @@ from hilt.systems.docking.views.contacts import (
     window,
 )
 
-RUNAWAY = 10.0  # times the ideal: from here on a logarithmic axis
-TOLD = 6  # contacts whose errors have room above them
+RUNAWAY = 10.0  # times the ideal: above this the axis is logarithmic
+MOST_LABELLED = 6  # contacts: with more there is no room for labels
 
 
 def headline(result: Result) -> Picture:
@@ -40,7 +40,7 @@ def headline(result: Result) -> Picture:
 
 
 def speeds(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) -> None:
-    """Over the whole run, with one dashed level for each flight."""
+    """Speed over the whole run, with one dashed level for each flight."""
     t, v = result.rows["t"], 1e3 * along(result, "v_C_des_W")
     line(axes, t, v, "this run", color=MEASURED)
     signs = (-1.0 if v[0] < 0 else 1.0) * (-1.0) ** np.arange(len(wanted.speeds) + 1)
@@ -53,14 +53,14 @@ def speeds(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) ->
 
 
 def runaway(axes: Axes, largest: float, ideal: float) -> None:
-    """A logarithmic axis for what is far beyond its ideal."""
+    """Switch to a logarithmic axis for values far above the ideal."""
     if 0.0 < RUNAWAY * ideal < largest:
         axes.set_yscale("symlog", linthresh=ideal)
         axes.yaxis.get_major_locator().set_params(numticks=5)  # type: ignore[call-arg]
 
 
 def mark_collisions(axes: list[Axes], t: np.ndarray, found: list[Collision]) -> None:
-    """A grey stripe for each contact, its number above the first panel where there is room for it."""
+    """Draw a grey stripe for each contact, with its number above the first panel if there is room."""
     for collision in found:
         for panel in axes:
             panel.axvspan(t[collision.first], t[collision.last], color=colours.STRIPE, linewidth=0)
@@ -81,10 +81,10 @@ def ideal_levels(axes: Axes, t: np.ndarray, found: list[Collision], levels: list
 
 
 def _forces(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) -> None:
-    """Contact after contact, the flights left out; above each how far speed and force are off."""
+    """Force contact after contact, flights left out; the errors of speed and force are above each."""
     t, space, begin, largest = result.rows["t"], space_of(result), 0.0, 0.0
     place = axes.get_xaxis_transform()
-    signal = "F_C_true_W" if result.rows["F_C_true_W"].any() else "F_mea_W"  # devices know only what they measure
+    signal = "F_C_true_W" if result.rows["F_C_true_W"].any() else "F_mea_W"  # on devices only the measured force is known
     for collision in found:
         part = window(result, collision)
         s = 1e3 * (t[part] - t[part][0]) + begin
@@ -99,8 +99,8 @@ def _forces(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) -
         elif collision.number <= len(wanted.peaks):
             level = wanted.peaks[collision.number - 1]
             axes.plot([s[0], s[-1]], [level, level], label="ideal peak" if first else None, **IDEAL)
-        if len(found) <= TOLD:
-            axes.text(0.5 * (s[0] + s[-1]), 1.01, _told(result, collision), transform=place, ha="center", fontsize=8)
+        if len(found) <= MOST_LABELLED:
+            axes.text(0.5 * (s[0] + s[-1]), 1.01, _label(result, collision), transform=place, ha="center", fontsize=8)
         begin = s[-1] + 1e3 * (t[1] - t[0])
         if collision is not found[-1]:
             axes.axvline(begin, color="0.8", linewidth=0.8)
@@ -109,8 +109,8 @@ def _forces(axes: Axes, result: Result, found: list[Collision], wanted: Ideal) -
     runaway(axes, largest, max(wanted.peaks, default=0.0))
 
 
-def _told(result: Result, collision: Collision) -> str:
-    """Number, frame and both errors of a contact."""
+def _label(result: Result, collision: Collision) -> str:
+    """Label of a contact: number, frame and both errors."""
     lines = [f"{collision.number}, {'front' if collision.side > 0 else 'rear'} frame"]
     for name, word in (("cov", "speed"), ("cof", "force")):
         values = result.metrics[name]

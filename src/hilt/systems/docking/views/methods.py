@@ -1,4 +1,4 @@
-"""All methods on one scenario of `docking`, and one picture that shows how they differ."""
+"""All methods on one scenario of `docking`, and one figure that compares them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,17 +32,17 @@ def as_run(result: Result) -> Prediction:
 
 
 def colours_of(names: Mapping[str, Any]) -> dict[str, str]:
-    """A method has its own colour; other choices, such as delays, get those of a cycle."""
+    """Colours: each method has its own; other choices, such as delays, take them from a cycle."""
     return {name: COLOUR_OF_METHOD.get(name, colours.of(n)) for n, name in enumerate(names)}
 
 
-_BOUND = "Dotted: the lowest force of any method at a first touch just after a tick, in real time. "
+_BOUND = "Dotted: the lowest possible force at a first touch just after a tick, in real time. "
 
 
 def bars(cov: Axes, cof: Axes, found: Mapping[str, Prediction], bound: float | None) -> str:
-    """Worst speed of each method, and its force: of the first touch, and as a mark the worst of the later ones.
+    """Draw the worst speed error of each method and its force error: first touch as a bar, worst later touch as a mark.
 
-    Returns what the caption has to say of the bound, if that lies in the picture.
+    Returns the caption text on the bound, if the bound is within the axis.
     """
     colours, goal = list(colours_of(found).values()), next(iter(found.values())).goal
     error_bars(cov, list(found), [prediction.cov for prediction in found.values()], colours, 100.0 * goal.cov)
@@ -60,14 +60,14 @@ def methods_picture(scenario: Docking, found: Mapping[str, Prediction]) -> Pictu
     dotted = bars(left, right, found, bound_of(scenario))
     return Picture(
         "Methods on this scenario",
-        "How far each method is from ideal: left the speed, right the peak force of the first touch, as a mark the worst "
-        f"later one. Dash-dotted: the goals. {dotted}Hatched bars are cut.",
+        "Error of each method: speed on the left, peak force on the right (bar: first touch, mark: worst "
+        f"later touch). Dash-dotted: the goals. {dotted}Hatched bars are cut.",
         fig,
     )
 
 
 def comparison_picture(results: Mapping[str, Result]) -> Picture:
-    """At a glance: velocity over time, forces of the first two collisions, CoV and CoF of each method."""
+    """Velocity over time, forces of the first two collisions, and CoV and CoF of each method."""
     first = next(iter(results.values()))
     ideal = space_of(first)
     fig = figure.blank(10.0, 6.4)
@@ -87,9 +87,9 @@ def comparison_picture(results: Mapping[str, Result]) -> Picture:
     cof.tick_params(labelleft=False)
     delays = sorted({scenario_of(result).robot.delay for result in results.values()})
     caption = (
-        f"Whole delay {', '.join(si(delay, 's') for delay in delays)}. Above: speed of the simulated rod against the frames. "
-        "Below: force in the first two collisions; worst speed and peak force off the ideal, as a mark the worst force of the "
-        f"later touches. Dashed: what space would give. Dash-dotted: the goals. {dotted}Hatched bars are cut."
+        f"Total delay {', '.join(si(delay, 's') for delay in delays)}. Top: speed of the simulated rod relative to the frames. "
+        "Bottom: force in the first two collisions; worst errors of speed and peak force (mark: worst force of the "
+        f"later touches). Dashed: ideal, as in space. Dash-dotted: the goals. {dotted}Hatched bars are cut."
     )
     if len({_physics(result) for result in results.values()}) > 1:
         caption += f" The dashed lines belong to {next(iter(results))}."
@@ -97,7 +97,7 @@ def comparison_picture(results: Mapping[str, Result]) -> Picture:
 
 
 def _physics(result: Result) -> str:
-    """What the ideal depends on."""
+    """The settings that determine the ideal, as text."""
     scenario = scenario_of(result)
     return str((scenario.servicer, scenario.target, scenario.approach, scenario.frames, scenario.rod, scenario.contact))
 

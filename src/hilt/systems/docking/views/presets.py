@@ -1,4 +1,4 @@
-"""Plots that an engineer of docking wants to see first."""
+"""Plots that a docking engineer wants to see first."""
 
 from hilt.scene.presets import Presets, axes
 

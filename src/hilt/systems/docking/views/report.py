@@ -37,11 +37,11 @@ from hilt.systems.docking.views.still import side_view
 __all__ = ["advice", "comparison_picture", "comparison_sentence", "details", "headline", "numbers", "pictures"]
 
 
-SEEN = 5e-4  # of 1: less is 0.0 %
+SEEN = 5e-4  # relative: smaller errors show as 0.0 %
 
 
 def advice(result: Result) -> Iterator[str]:
-    """What to change."""
+    """What to change, as sentences."""
     methods = methods_of(result)
     if methods:
         yield f"<b>Method.</b> {_keep(result, methods)}{why(methods, needed(methods), bound_of(scenario_of(result)))}"
@@ -49,11 +49,11 @@ def advice(result: Result) -> Iterator[str]:
 
 
 def _keep(result: Result, methods: dict[str, Prediction]) -> str:
-    """Whether the method that was run is good enough; else the one to set."""
+    """Say whether the method of this run is good enough, or which one to set."""
     own = methods.get(name_of(scenario_of(result)))
     fine = result.verdict.kind == "met" and own is not None and own.meets
     if fine:
-        return "Nothing has to change: this run's method meets the goal. "
+        return "No change needed: the method of this run meets the goal. "
     best = needed(methods)
     if best is None or not methods[best].meets or best not in METHODS:
         return ""
@@ -63,26 +63,26 @@ def _keep(result: Result, methods: dict[str, Prediction]) -> str:
 
 
 def details(result: Result) -> Iterator[tuple[str, str]]:
-    """What every method makes of this scenario."""
+    """How every method performs on this scenario."""
     if methods_of(result):
         yield "Which method", section(result, methods_of(result))
 
 
 def numbers(result: Result) -> Iterator[tuple[str, str]]:
-    """Ten at most."""
+    """Key numbers, ten at most."""
     m, wanted = result.metrics, ideal_beside(result)
     if m["cov"]:
-        yield "speed after a collision, worst, against ideal", off_one(as_run(result).cov)
-        yield "peak force of the first touch, against ideal", off_one(as_run(result).first_cof)
+        yield "speed after a collision, worst, relative to ideal", off_one(as_run(result).cov)
+        yield "peak force of the first touch, relative to ideal", off_one(as_run(result).first_cof)
         if len(m["cof"]) > 1:
-            yield "peak force of the later ones, worst, against ideal", off_one(as_run(result).later_cof)
+            yield "peak force of later touches, worst, relative to ideal", off_one(as_run(result).later_cof)
         peak = f", ideal {si(max(wanted.peaks), 'N', 3)}" if wanted.peaks else ""
         yield "largest contact force", si(float(np.linalg.norm(result.rows["F_C_true_W"], axis=1).max()), "N", 3) + peak
-        yield "kinetic energy at the end, against ideal", off_one(m["kinetic_energy_ratio"])
+        yield "final kinetic energy, relative to ideal", off_one(m["kinetic_energy_ratio"])
     made = sum(row["net_J"] for row in result.ledger["rows"] if row["port"] != "environment")
     yield "energy made by the loop", _joules(result, made)
     if (bound := bound_of(scenario_of(result))) is not None:
-        yield "lowest first peak of any method in real time, met just after a tick, against ideal", off_one(max(bound, 1.0))
+        yield "lowest possible first peak in real time, touch just after a tick, relative to ideal", off_one(max(bound, 1.0))
     yield from named(result, "diverged_at_s", "time_slip_s")
     if m["robot_delay_s"] > scenario_of(result).loop.period:
         yield from named(result, "robot_delay_s")
@@ -94,7 +94,7 @@ def _joules(result: Result, made: float) -> str:
 
 def pictures(result: Result) -> Iterator[Picture]:
     t, scenario = result.rows["t"], scenario_of(result)
-    if len(t) < 3:  # stopped at once: nothing moved
+    if len(t) < 3:  # stopped at once, nothing moved
         return
     stop = result.fault.t if result.fault else None
     found, wanted, ideal = collisions_of(result), ideal_beside(result), space_of(result)
@@ -122,7 +122,9 @@ def _velocities(result: Result, ideal: Result | None) -> Picture:
     velocity_in_contact(axes, result, ideal)
     v = 1e3 * np.abs(along(result, "v_C_des_W"))
     runaway(axes, float(v.max()), float(v[0]))
-    return Picture("Speed in the contacts", "Of the simulated rod along the frames' normal; the contacts are numbered.", fig)
+    return Picture(
+        "Speed in the contacts", "Speed of the simulated rod along the frames' normal; the contacts are numbered.", fig
+    )
 
 
 def _phase_plane(result: Result, ideal: Result | None) -> Picture:
@@ -154,7 +156,7 @@ def _phase_plane(result: Result, ideal: Result | None) -> Picture:
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     return Picture(
         "Phase plane",
-        "One turn is two collisions. A loop that makes energy spirals out, one that loses it spirals in.",
+        "One turn is two collisions. A loop that generates energy spirals outwards, one that loses energy spirals inwards.",
         fig,
     )
 
@@ -178,14 +180,14 @@ def _energy(result: Result, found: list[Collision], wanted: Ideal, stop: float |
     mark_collisions(axes, t, found)
     axes[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     mark_fault(axes, stop)
-    caption = "Kinetic energy of both bodies with the ideal of each flight" + (
-        ", and the contact's energy as the observer counts it." if observed else "; this method observes no energy."
+    caption = "Kinetic energy of both bodies, with the ideal for each flight" + (
+        ", and the contact energy as observed by the controller." if observed else "; this method does not observe energy."
     )
     return Picture("Energy", caption, fig)
 
 
 def _ideal_energies(result: Result, wanted: Ideal) -> list[float]:
-    """Before the first collision and after each; the closed form where the contact is a line, else only where none is lost."""
+    """Ideal energies [J] before the first collision and after each: in one degree of freedom, else only without losses."""
     scenario, start = scenario_of(result), float(result.rows["H"][0] + result.rows["H_rot"][0])
     if scenario.dof == 1:
         first = scenario.approach.speed

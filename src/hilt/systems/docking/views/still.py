@@ -14,7 +14,7 @@ from hilt.systems.docking.docking import Docking
 from hilt.systems.docking.metrics import Ideal
 from hilt.systems.docking.views.contacts import SHOWN, Collision, collisions_of, grid, scenario_of
 
-FRAME, HEAD = 1.0, 0.28  # half the distance of the drawn frames, radius of the drawn head
+FRAME, HEAD = 1.0, 0.28  # half the distance between the drawn frames, radius of the drawn head
 LARGEST, AWAY = 2.2, 1.5  # side of the heavier body, from the middle to the bodies
 SERVICER, TARGET, STEEL = "#cfe0ef", "#e3ddd2", "#59636e"
 
@@ -34,8 +34,8 @@ def side_view(result: Result, wanted: Ideal) -> Picture:
         ideal = f", ideal {si(wanted.peaks[collision.number - 1], 'N', 3)}" if collision.number <= len(wanted.peaks) else ""
         axes.set_title(f"{collision.number}: {result.rows['t'][k]:.2f} s, {si(float(force[k]), 'N', 3)}{ideal}", fontsize=8.5)
     caption = (
-        "At the largest force of each collision, in the plane of the frames' normal and of the levers; arrow: force on the "
-        "target. Not to scale: bodies by the cube root of their mass, the free way widened."
+        "At the largest force of each collision, in the plane of the frames' normal and the lever arms; arrow: force on the "
+        "target. Not to scale: bodies by the cube root of their mass, the free travel enlarged."
     )
     if len(every) > SHOWN:
         caption += f" The first {SHOWN} of {len(every)} collisions."
@@ -43,7 +43,7 @@ def side_view(result: Result, wanted: Ideal) -> Picture:
 
 
 def _second_axis(scenario: Docking) -> np.ndarray:
-    """Across the normal, where the centres of mass are farthest off; upwards where they are on it."""
+    """Direction across the normal in which the centres of mass are farthest off; upwards if they are on it."""
     normal = np.array(scenario.frames.n_W)
     arm_A, _, at_B, _ = scenario.lever_arms()
     for lever in (at_B - np.array(scenario.start_of_tip), -arm_A, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])):
@@ -55,7 +55,7 @@ def _second_axis(scenario: Docking) -> np.ndarray:
 
 
 def _offsets(scenario: Docking, across: np.ndarray) -> tuple[float, float]:
-    """How far the centres of mass are off the tip, servicer and target, drawn with the larger one as 0.8."""
+    """Offsets of the centres of mass from the tip, servicer and target, scaled so that the larger is drawn as 0.8."""
     arm_A, _, at_B, _ = scenario.lever_arms()
     off = -float(np.dot(arm_A, across)), float(np.dot(at_B - np.array(scenario.start_of_tip), across))
     largest = max(abs(off[0]), abs(off[1]))
@@ -63,7 +63,7 @@ def _offsets(scenario: Docking, across: np.ndarray) -> tuple[float, float]:
 
 
 def _turn(result: Result, k: int, across: np.ndarray) -> float:
-    """Angle [rad] of the servicer against the target in the drawn plane."""
+    """Angle [rad] of the servicer relative to the target in the drawn plane."""
     q = result.rows["X_WB_cmd"]["q"][k]
     normal = np.array(scenario_of(result).frames.n_W)
     size = float(np.linalg.norm(q[1:]))
@@ -101,7 +101,7 @@ def _bodies(axes: Axes, result: Result, collision: Collision, k: int, across: np
     axes.add_patch(Circle((tip, 0.0), HEAD, facecolor="white", edgecolor="black", zorder=3))
     for centre, body, side in ((centre_A, scenario.servicer, side_A), (centre_B, scenario.target, side_B)):
         axes.plot(*centre, "+", color="black", markersize=5)
-        inside = side > 1.5  # else there is no room for the words
+        inside = side > 1.5  # else there is no room for the label
         foot = (centre[0], centre[1] if inside else centre[1] - 0.5 * side)
         axes.annotate(f"{body.mass:g} kg", foot, (0, -4), textcoords="offset points", ha="center", va="top", fontsize=7)
     if abs(turn) > 1e-4:
@@ -112,7 +112,7 @@ def _bodies(axes: Axes, result: Result, collision: Collision, k: int, across: np
 
 
 def _arrow(axes: Axes, collision: Collision, force: float, largest: float) -> None:
-    """On the target, from the head into the frame; as long as the force is large."""
+    """Arrow on the target, from the head into the frame; its length grows with the force."""
     start = collision.side * (FRAME - 2 * HEAD) * 0.9
     length = 0.5 + 1.0 * force / max(largest, 1e-12)
     axes.annotate(
