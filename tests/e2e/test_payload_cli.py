@@ -77,7 +77,7 @@ def test_a_run_prints_its_ledger_and_writes_its_report(tmp_path):
         ),
         ("hils-2", {"Link"}, ["link.jitter=0.2 s", "link.loss=0.1", "link.duplication=0.05"]),
         ("two-arms", {"Two hands"}, ["loop.duration=3 s"]),
-        ("bilateral", {"The link's books"}, ["link.outage_start=6 s", "link.outage_duration=3 s"]),
+        ("bilateral", {"The link's ledger"}, ["link.outage_start=6 s", "link.outage_duration=3 s"]),
         ("hils-1", {"Speed and force"}, ["virtual.step=explicit"]),
     ],
 )

@@ -48,14 +48,14 @@ E_0 = 0.4
 def loop(row, x, p, dt, swing, rate, payload, trace):
     """Plant, then tick. The books of the audit are kept here, on the true forces of the motors and the true motions."""
     sig, x, p = row[0], x[0], p[0]
-    normal, way = vec.load(p.arm.normal), vec.load(p.master.way)
+    normal, travel = vec.load(p.arm.normal), vec.load(p.master.travel)
     K, D = (GRIP_STIFFNESS, GRIP_DAMPING) if payload > 0.0 else (0.0, 0.0)
     x_g = v_g = grip = (0.0, 0.0, 0.0)
     book = 0.0
     for k in range(len(trace)):
         sig.tick, sig.t = k, k * dt
         # A hand that does not hold still: its goal swings.
-        vec.store(p.master.way, vec.add(way, vec.scale(swing * math.sin(rate * sig.t), normal)))
+        vec.store(p.master.travel, vec.add(travel, vec.scale(swing * math.sin(rate * sig.t), normal)))
         x_m, x_s = vec.load(x.master.x), vec.load(x.arm.x)
         master_step(sig, x.master, p.master, dt)
         force_arm_move(x.arm, p.arm, vec.load(sig.f_sc), vec.scale(-1.0, grip), K, D, dt)

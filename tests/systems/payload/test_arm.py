@@ -237,7 +237,7 @@ def test_the_second_arm_is_the_mirror_image_of_the_first():
 
 
 def test_a_posture_beyond_a_limit_is_refused():
-    with pytest.raises(ValidationError, match=r"joint 2 is at 2.5 rad; allowed are ± 2.1 rad"):
+    with pytest.raises(ValidationError, match=r"joint 2 is at 2.5 rad; the limit is ± 2.1 rad"):
         JointedArm(posture=(0.0, 2.5, 0.0, 1.0, 0.0, 0.0, 0.0))
 
 

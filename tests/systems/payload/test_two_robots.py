@@ -16,27 +16,27 @@ RIG = rigfile.load(rigfile.find("dry-lab-payload"))
 STIFFNESS = 20e3  # N/m, of the default grip
 
 
-def way_of_hand(speeds, *settings):
+def path_of_hand(speeds, *settings):
     """Of the arm alone, commanded so."""
     _, values, _ = job.find("payload", "hils-2", ["loop.period=4 ms", *settings])
     bench, kinds = PAYLOAD.set_up(values), PAYLOAD.kinds(values)
-    sig, way = bench.row[0], []
+    sig, path = bench.row[0], []
     for speed in speeds:
         kinds["arm"].step(sig, bench.w[0]["arm"], bench.p[0]["arm"], 0.004)
-        way.append(sig["x_s"].copy())
+        path.append(sig["x_s"].copy())
         sig["v_sc"] = speed, 0.5 * speed, 0.0
         if "hand_command" in kinds:
             kinds["hand_command"].step(sig, bench.x[0]["hand_command"], bench.p[0]["hand_command"], 0.004)
-    return np.array(way)
+    return np.array(path)
 
 
 def test_an_ideal_robot_is_a_point_arm_that_is_later():
     """By a cycle, half a tick and the slack: 8 ms. The curve lies between each set-point and the middle of its neighbours, a
-    quarter of the way: a T²/8 of it."""
+    quarter of the path: a T²/8 of it."""
     t = 0.004 * np.arange(500)
     speeds = 0.02 * np.sin(3.0 * t) ** 2
-    point = way_of_hand(speeds, "arm.delay=8 ms")
-    robot = way_of_hand(speeds, "arm.model=robot", "arm.robot.kind=ideal", "pair.cycle=4 ms", "pair.slack=2 ms")
+    point = path_of_hand(speeds, "arm.delay=8 ms")
+    robot = path_of_hand(speeds, "arm.model=robot", "arm.robot.kind=ideal", "pair.cycle=4 ms", "pair.slack=2 ms")
     acceleration = np.hypot(0.02 * 3.0, 0.5 * 0.02 * 3.0)
     apart = np.linalg.norm(robot - point, axis=1).max()
     assert 0.5 * acceleration * 0.004**2 / 8.0 < apart < 1.001 * acceleration * 0.004**2 / 8.0
@@ -99,7 +99,7 @@ def test_each_sensor_feels_the_grip_where_both_robots_are_and_its_own_load(carri
 REFUSED = {
     (
         "arm.model=point",
-    ): r"arm\.model is point, but on devices a robot of its own carries the hand; use a rig with table and arm",
+    ): r"arm\.model is point, but on devices a separate robot carries the hand; use a rig with table and arm",
     (
         "operator.close_at=2 s",
         "arm.start=['10 mm', '0 m', '0 m']",

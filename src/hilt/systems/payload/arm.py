@@ -3,7 +3,7 @@
 `point`    hands that follow the commanded twist after a dead time, with whatever force it takes
 `jointed`  arms of seven joints that follow commanded joint speeds through geared servos, and yield to the wrench a little
            (arm_model.py); the wrench of a tick is that at its start
-`robot`    one hand on a robot of the facility, which takes poses and has a clock of its own (robot_arm.py): as on devices
+`robot`    one hand on a robot of the facility, which takes poses and has its own clock (robot_arm.py): as on devices
 
 In bilateral mode the arm is driven by force, not by velocity: a mass that may meet a wall (force_arm.py).
 """
@@ -47,14 +47,14 @@ class Arm(Section):
     delay: Second = Field(default=0.0, ge=0, description="dead time of a point arm")
     jointed: JointedArm = JointedArm()
     robot: Robot = Field(default=Robot(), description="response of the robot that carries the hand, for model robot")
-    start: Metre3 = Field(default=(0.0, 0.0, 0.0), description="of the hand from its grip, for a hand that starts open")
+    start: Metre3 = Field(default=(0.0, 0.0, 0.0), description="initial offset of an open hand from its grip")
     force_noise: Newton = Field(default=0.0, ge=0, description="rms of each axis of a wrist sensor")
     force_bias: Newton3 = Field(default=(0.0, 0.0, 0.0), description="of all wrist sensors together")
 
 
 @jit
 def _point_arms(sig, x, p, dt):
-    """The twist commanded in the last tick, after the dead time; two hands move as one body."""
+    """Move the hands with the twist of the last tick, after the dead time; two hands move as one body."""
     delay.push_wrench(x.line, sig.v_sc, sig.w_sc)  # a line of six numbers
     v, w = delay.read(x.line, p.samples, 0), delay.read(x.line, p.samples, 3)
     place, q = vec.load(x.place), so3.load(x.q)
@@ -83,7 +83,7 @@ def _jointed_arms(sig, x, p, dt):
 
 @jit
 def _force_arm(sig, x, p, dt):
-    """One hand, driven by force; the grip's force on it starts as in the last tick, and falls with the grip's stiffness."""
+    """Move one hand by force; the grip's force on it starts as in the last tick, and falls with the grip's stiffness."""
     if x.started:
         f_grip, share = vec.scale(-1.0, vec.load(sig.hand_wrenches)), 1.0 - sig.grip_open
         held = share * p.k_grip, share * p.d_grip
@@ -95,7 +95,7 @@ def _force_arm(sig, x, p, dt):
 
 @jit
 def show_hand(sig, i, p, q, v, w):
-    """A hand's pose and twist as signals."""
+    """Write a hand's pose and twist to the signals."""
     vec.store(sig.hands[7 * i : 7 * i + 3], p)
     so3.store(sig.hands[7 * i + 3 : 7 * i + 7], q)
     vec.store(sig.hand_twists[6 * i : 6 * i + 3], v)
@@ -104,7 +104,7 @@ def show_hand(sig, i, p, q, v, w):
 
 @jit
 def measure_hands(sig, count):
-    """Pose between the hands, by the arms' encoders."""
+    """Pose and twist midway between the hands, from the arms' encoders."""
     share = 1.0 / count
     last = count - 1
     for i in range(3):

@@ -5,7 +5,7 @@
     v_c - v = J G⁻¹K_va⁻¹G⁻ᵀ (M q̈ + h - Jᵀ F)                               [Yang2018, eq. 17, eq. 18, eq. 19]
 
 One table of axes, origins and cylinders defines both the chain (hilt.maths.chain) and the MuJoCo model. The model is at the
-origin, unturned; the true pose of the base is a parameter, which without gravity makes no difference to the joints: all arms
+origin, unrotated; the true pose of the base is a parameter, which without gravity makes no difference to the joints: all arms
 with the same servos share one model. A rotor's inertia counts G² times at its joint. The servo is integrated implicitly, so
 it is stable at any stiffness; there are no end stops, since the command stays away from the limits.
 
@@ -75,13 +75,13 @@ class JointedArm(Section):
     def _within_limits(cls, posture: Vector) -> Vector:
         for i, (angle, link) in enumerate(zip(posture, LINKS, strict=True)):
             if abs(angle) > link.limit:
-                raise ValueError(f"its joint {i + 1} is at {angle:g} rad; allowed are ± {link.limit:g} rad; bend it less")
+                raise ValueError(f"its joint {i + 1} is at {angle:g} rad; the limit is ± {link.limit:g} rad; bend it less")
         return posture
 
 
 @dataclass(frozen=True)
 class Stand:
-    """Pose of an arm's base in W, its first posture, and the turn of the tool for which the hand starts unturned."""
+    """Pose of an arm's base in W, its initial posture, and the rotation of the tool for which the hand starts unrotated."""
 
     p: Vector
     q: Vector
@@ -102,7 +102,7 @@ ARM_PARAMS = record(
 
 
 def pack_arm_chain(p, section: JointedArm, tool_q: Vector = (1.0, 0.0, 0.0, 0.0)) -> None:
-    """The table as a chain."""
+    """Pack the table of links as a chain."""
     lengths = (BASE_HEIGHT, *(link.length for link in LINKS))
     chain.pack_chain(
         p,

@@ -95,7 +95,7 @@ def gains(bilateral: Bilateral, link) -> Gains:
 
 
 def most_damping(mass: float, motor_lag: float, speed_lag: float, period: float) -> float:
-    """The damping that a device of this mass can produce: m s (τ s + 1)(σ s + 1) + B is stable for B < m (1/τ + 1/σ).
+    """Largest damping that a device of this mass can produce: m s (τ s + 1)(σ s + 1) + B is stable for B < m (1/τ + 1/σ).
 
     σ is the lag of the measured speed plus half a tick. SAFE times the limit, since a real device has more lags than these two.
     """
@@ -155,14 +155,14 @@ def _force(x, p, place, v, other_place, other_v, f_measured, taken_there, age, d
 
 @jit
 def _book_virtual_arm(sig, x, dt):
-    """The step's own motion, V dt: a re-synchronisation of the virtual arm does no work."""
+    """Add the virtual arm's work over V dt, the motion of the step: a re-synchronisation does no work."""
     moved, turned = vec.scale(dt, vec.load(sig.v_vir)), vec.scale(dt, vec.load(sig.w_vir))
     ledger.book_wrench(x.port, vec.load(sig.f_vir), vec.load(sig.tau_vir), moved, turned)
 
 
 @jit
 def _book_slave_arm(sig, x):
-    """The mean wrench of the tick on the measured motion; the link delivers what the payload receives."""
+    """Add the slave arm's work, mean wrench of the tick times measured motion. The link delivers what the payload receives."""
     f, tau, place, q = vec.load(sig.f_s), vec.load(sig.tau_s), vec.load(sig.x_s), so3.load(sig.q_s)
     if x.started:
         f_mean, tau_mean = vec.scale(-0.5, vec.add(f, vec.load(x.f))), vec.scale(-0.5, vec.add(tau, vec.load(x.tau)))

@@ -21,8 +21,8 @@ METRIC_WORDS = {
 }
 
 
-def books(rows: np.ndarray) -> np.ndarray:
-    """Energy that both ends together have put into the link and not taken out again."""
+def link_ledger(rows: np.ndarray) -> np.ndarray:
+    """Energy [J] that both ends together have put into the link and not taken out again."""
     total: np.ndarray = sum(rows[port]["into"] - rows[port]["out"] for port in ("W_master", "W_slave"))
     return total
 
@@ -38,7 +38,7 @@ class BilateralMeter:
         self._stairs = [(Staircase(1.0), Staircase(-1.0)) for _ in range(2)]  # of the felt and of the applied force
         self._now: list[float] = []
         self._t = 0.0
-        self._books, self._guarded, self._count = math.inf, 0, 0
+        self._ledger, self._guarded, self._count = math.inf, 0, 0
 
     def take(self, rows: np.ndarray) -> None:
         forces = [rows["f_m"] @ self._direction, rows["f_s"] @ self._direction]
@@ -47,7 +47,7 @@ class BilateralMeter:
             for each in stairs:
                 each.take(rows["t"], force)
         self._now, self._t = [float(force[-1]) for force in forces], float(rows["t"][-1])
-        self._books = lowest(self._books, books(rows))
+        self._ledger = lowest(self._ledger, link_ledger(rows))
         self._guarded += int(np.count_nonzero((rows["master_guard"] > 0) | (rows["slave_guard"] > 0)))
         self._count += len(rows)
 
@@ -58,7 +58,7 @@ class BilateralMeter:
             "applied_N": finals[1],
             "felt_minus_applied_N": finals[0] - finals[1],
             "settling_time_s": self._settling_time(finals),
-            "books_min_J": self._books,
+            "books_min_J": self._ledger,
             "guard_share": self._guarded / self._count,
         }
 

@@ -2,7 +2,7 @@
 
     k(t) = share(t) K,   d(t) = share(t) D        share: a quintic from 0, open, to 1, closed, in `grip.closing`
 
-The spring's rest position is the grip's middle, as it is for a hand that is closed from the start: fingers that close on a
+The spring's rest position is the grip's middle, as for a hand that is closed from the start: fingers that close on a
 grip beside the middle pull it in, smoothly, since the stiffness rises from 0 without a step in its rate. The same law opens
 them. A changing stiffness makes energy, ½ K e² per unit of share, at the stretch e: grip_ledger.py counts it.
 
@@ -14,7 +14,7 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths.quintic import quintic
 
-HALF = 0.5  # of a command to open: more is open
+HALF = 0.5  # a command above this opens the hand
 FINGERS = record(open="f8", closing="i8", holds="i8")
 FINGERS_PARAMS = record(open_first="i8", rate="f8", reach="f8")
 
@@ -30,17 +30,17 @@ def reset(x, p):
 
 
 @jit
-def move(x, p, asked_open, distance, dt):
-    """Towards what is asked for; returns how far the fingers are open, as the grip feels it: 0 closed, 1 open.
+def move(x, p, command_open, distance, dt):
+    """Move the fingers towards the command; return how far they are open, as the grip feels it: 0 closed, 1 open.
 
     `distance`: from the hand to its grip, the largest of all hands.
     """
-    if asked_open:
+    if command_open:
         x.closing = x.holds = 0
     elif not x.closing:
         x.closing = 1
         x.holds = 1 if distance <= p.reach else 0
     x.open += -p.rate * dt if x.holds else p.rate * dt
     x.open = min(max(x.open, 0.0), 1.0)
-    way, _ = quintic(x.open)
-    return way
+    opened, _ = quintic(x.open)
+    return opened

@@ -9,7 +9,7 @@ from hilt.core.scenario import Section
 from hilt.core.units import Metre, Newton, Second, Share
 from hilt.core.verdict import DIVERGED_ENERGY, Figure, Verdict, against_goal, at_most, percent
 
-BOOKED = 1e-6  # J: less in the link's ledger is rounding
+LEDGER_ROUNDING = 1e-6  # J in the link's ledger: less than this is rounding
 
 
 class Goal(Section):
@@ -22,9 +22,7 @@ class Goal(Section):
     """
 
     following: Metre = Field(default=0.005, gt=0, description="largest distance between virtual and slave hand")
-    travel: Metre = Field(
-        default=0.1, gt=0, description="distance that the payload travels after the link was lost, by when it must have stopped"
-    )
+    travel: Metre = Field(default=0.1, gt=0, description="distance within which the payload must stop after the link is lost")
     felt: Share = Field(default=0.1, gt=0, le=0.5, description="difference between felt and applied force / applied force")
     felt_least: Newton = Field(default=0.05, gt=0, description="a difference below this is not felt")
     settling: Second = Field(default=5.0, gt=0, description="time until both forces have settled")
@@ -34,21 +32,21 @@ class Goal(Section):
 
 
 def judge(result: Any) -> Verdict:
-    return _two_ways(result) if result.scenario.bilateral_mode else _one_way(result)
+    return _bilateral(result) if result.scenario.bilateral_mode else _unilateral(result)
 
 
-def _two_ways(result: Any) -> Verdict:
+def _bilateral(result: Any) -> Verdict:
     metrics, goal = result.metrics, result.scenario.goal
-    if metrics["books_min_J"] < -BOOKED:
+    if metrics["books_min_J"] < -LEDGER_ROUNDING:
         return Verdict(
-            "diverged", f"Diverged: the link made energy, {-metrics['books_min_J']:.3g} J more came out than went in."
+            "diverged", f"Diverged: the link made energy; {-metrics['books_min_J']:.3g} J more came out than went in."
         )
     applied, off, settling = abs(metrics["applied_N"]), abs(metrics["felt_minus_applied_N"]), metrics["settling_time_s"]
     if not applied:
         return Verdict("no contact", "No contact: the slave arm applied no force at the end.")
     allowed = max(goal.felt * applied, goal.felt_least)
     settled = f"the forces settled in {settling:.3g} s" if math.isfinite(settling) else "the forces did not settle"
-    feels = f"the hand feels {off:.2f} N off the {applied:.3g} N applied (goal {allowed:.2g} N)"
+    feels = f"the force felt differs by {off:.2f} N from the {applied:.3g} N applied (goal {allowed:.2g} N)"
     until = f"{settled} (goal {goal.settling:.3g} s)"
     return against_goal(
         (
@@ -58,11 +56,11 @@ def _two_ways(result: Any) -> Verdict:
     )
 
 
-def _one_way(result: Any) -> Verdict:
+def _unilateral(result: Any) -> Verdict:
     metrics, scenario = result.metrics, result.scenario
     distance = metrics["position_error_m"]
     if math.isinf(metrics["virtual_peak_force_N"]) or math.isnan(metrics["virtual_peak_force_N"]):
-        return Verdict("diverged", "Diverged: the virtual arm's equations came apart; shorten loop.period or soften the grip.")
+        return Verdict("diverged", "Diverged: the virtual arm's equations diverged; shorten loop.period or soften the grip.")
     made = _made(result.ledger)
     if made > DIVERGED_ENERGY:
         return Verdict("diverged", f"Diverged: the table's loop made {percent(made)} of the energy of the pull.")
@@ -93,8 +91,8 @@ def _energy(made: float, goal: float) -> Figure:
 
 def _outage(metrics: dict[str, Any], goal: float) -> Figure:
     travel = metrics["travel_after_outage_m"]
-    words = f"the payload went {1e3 * travel:.3g} mm after the link was lost (goal {1e3 * goal:.3g} mm)"
+    words = f"the payload travelled {1e3 * travel:.3g} mm after the link was lost (goal {1e3 * goal:.3g} mm)"
     if not metrics["stopped"]:
-        moved = f"the payload still moved at the end of the outage, {words}"
+        moved = f"the payload was still moving at the end of the outage, {words}"
         return Figure("stopped", travel, goal, False, moved, "travel", f"{1e3 * travel:.3g} mm, moving")
     return at_most("travel_after_outage_m", travel, goal, words, "travel", f"{1e3 * travel:.3g} mm")

@@ -1,10 +1,10 @@
-"""Metrics of a hand that closes or opens: its largest force then, beside the closed form of the grip's spring.
+"""Metrics of a hand that closes or opens: its largest force then, compared with the closed form of the grip's spring.
 
 A hand that moves as commanded, whatever the force, and a payload of effective mass m on a spring k without damping swing with
 
     F = √((k e)² + k m v²)        at the distance e and the speed v of the hand from its grip when the fingers begin to move
 
-A hand that yields to the force and a grip that damps stay below it; fingers that take their time let e grow meanwhile.
+A hand that yields to the force and a grip that damps stay below it; fingers that move slowly let e grow meanwhile.
 """
 
 import math
@@ -31,7 +31,7 @@ METRIC_WORDS = {
 
 @dataclass
 class Event:
-    """The fingers begin to move."""
+    """A moment at which the fingers begin to move."""
 
     kind: str
     t: float
@@ -42,7 +42,7 @@ class Event:
 
 
 def effective_mass(scenario: Any, direction: np.ndarray) -> float:
-    """Of the payload at its grip, along a direction of any length; with a force-controlled arm, its mass in series."""
+    """Effective mass at the grip along a direction of any length [kg]; with a force-controlled arm, its mass in series."""
     payload, size = scenario.payload, float(np.linalg.norm(direction))
     inverse = 1.0 / payload.mass
     if scenario.rotates and size > 0.0:
@@ -85,7 +85,7 @@ def grip_residual(first: Any, last: Any) -> float:
 
 
 class GraspMeter:
-    """Closings and releases of a run; no figures for a hand that never moves its fingers."""
+    """Metrics of closings and releases in a run; none for a hand that never moves its fingers."""
 
     def __init__(self, scenario: Any) -> None:
         self._scenario = scenario

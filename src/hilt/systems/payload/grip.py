@@ -5,7 +5,7 @@ f = K (x_s - x_g) + D (v_s - v_g)        on the payload, at its grip; within ± 
 
 Both are scaled by how far the fingers are closed (fingers.py).
 
-With two hands the grips lie on both sides of the nominal grip; the slave law uses the sum at that point. A wrist also
+With two hands the grips are on both sides of the nominal grip; the slave law uses the sum at that point. A wrist also
 measures a wall that its hand pushes against.
 """
 
@@ -33,7 +33,7 @@ class Grip(Section):
     rotational_damping: NewtonMetreSecond = Field(default=0.0, ge=0)
     play: Metre = Field(default=0.0, ge=0)
     closing: Second = Field(
-        default=0.1, gt=0, description="time in which the fingers build up the grip's stiffness, or take it away"
+        default=0.1, gt=0, description="time in which the fingers build up the grip's stiffness, or release it"
     )
     reach: Metre = Field(default=0.02, gt=0, description="of the fingers: a grip further from the hand is missed")
     position: Metre3 = Field(
@@ -44,7 +44,7 @@ class Grip(Section):
 
 @jit
 def stretched(p, x_s, x_g):
-    """Of the spring, from grip to hand: within the play there is none."""
+    """Stretch of the spring from grip to hand [m]; 0 within the play."""
     stretch = vec.sub(x_s, x_g)
     if p.play > 0.0:
         size = math.sqrt(vec.dot(stretch, stretch))
@@ -62,7 +62,7 @@ def hold(p, x_s, q_s, v_s, w_s, x_g, q_g, v_g, w_g):
 
 @jit
 def _close(sig, x, p, dt):
-    """Share of the grip that acts: how far the fingers are closed."""
+    """Move the fingers; return the fraction of the grip that acts: how far they are closed."""
     q, far = so3.load(sig.X_WB_true.q), 0.0
     for i in range(p.hands):
         x_g = vec.add(vec.load(sig.X_WB_true.p), so3.rotate(q, vec.load(p.grips_B[i])))

@@ -2,12 +2,12 @@
 
     hands + fingers = payload + damping + change of the stored energy U,    U = ½ s (K e² + K_r θ²),  s = share of closing
 
-Over a tick forces act with their mean, as in the books of the world. For the spring, with s⁻ and e⁻ one tick ago,
+Over a tick forces act with their mean, as in the world's ledger. For the spring, with s⁻ and e⁻ one tick ago,
 
     ½ K (s⁻ e⁻ + s e)·(e - e⁻) = U - U⁻ - ½ K (s - s⁻) e⁻·e
 
 exactly, so the last term is what a changing stiffness makes. The play of a grip and large turns add errors of second order.
-Damping is the rest: the wrench less its spring.
+Damping is the rest: the wrench minus the spring's part.
 """
 
 import numpy as np

@@ -116,7 +116,7 @@ def crank_angle(p, i, position, q):
     c = (square + p.crank * p.crank - p.rod * p.rod) / (2.0 * p.crank)
     margin = u * u + v * v - c * c
     root = math.sqrt(margin) if margin > 0.0 else 0.0
-    # The direction is measured from upwards, so that it jumps only where the plate would be under the base.
+    # The direction is measured from the upward vertical, so that it jumps only where the plate would be under the base.
     return 0.5 * math.pi + math.atan2(-u, v) - math.atan2(root, c), margin
 
 

@@ -39,7 +39,7 @@ BIAS_WALK = 0.05  # N/√s
 MOST_BIAS = 2.0  # N
 EXCITED, EXCITED_MEAN, EXCITED_HOLD = 1.5, 0.2, 2.0  # N over s; how long excitation still counts, s
 GUARD, RELEASE, GUARD_TIME = 4.0, 2.0, 0.2  # normalised innovation squared that freezes, that releases; low-pass before it, s
-KEPT = 1.0  # s between two copies of the estimate (a freeze goes back to the older of two), and of fitting before a release
+KEPT = 1.0  # s between two copies of the estimate (a freeze goes back to the older of two), and of good fit before a release
 LEAST_KAPPA = 1e-7  # m/N, a grip of 10 MN/m
 
 
@@ -58,7 +58,7 @@ class IdentifyPayload(Section):
         default=True, description="push before the transport; without the push only the transport itself excites"
     )
     push_distance: Metre = Field(default=6e-3, ge=0)
-    push_time: Second = Field(default=4.6, gt=0, description="time out; the way back takes as long")
+    push_time: Second = Field(default=4.6, gt=0, description="time of the outward move; the return takes as long")
     push_rest: Second = Field(default=3.0, ge=0, description="rest before the push")
     push_settle: Second = Field(default=6.0, ge=0, description="rest after the push")
 
@@ -78,13 +78,13 @@ def push_reference(t, p):
     if share > 1.0:
         share, size, start = share - 1.0, -size, size
     rate = 1.0 / p.push_time
-    way, slope = quintic(share)
-    return start + size * way, size * rate * slope, size * rate * rate * quintic_bend(share)
+    moved, slope = quintic(share)
+    return start + size * moved, size * rate * slope, size * rate * rate * quintic_bend(share)
 
 
 @jit
-def _hang_on(x, p):
-    """The payload is attached to the hand, with the grip stretched according to the force; its speed is uncertain."""
+def _attach(x, p):
+    """Start with the payload attached to the hand, with the grip stretched according to the force; its speed is uncertain."""
     z, P = x.z, x.P
     z[X] = x.y - z[KAPPA] * x.f1
     for i in range(6):
@@ -168,7 +168,7 @@ def _guard(x, p, dt):
             grown = x.P[BETA, BETA]
             _copy(x.z, x.P_older, x.z_old, x.P)
             x.P[BETA, BETA] = max(grown, x.P[BETA, BETA])
-            _hang_on(x, p)
+            _attach(x, p)
             _copy(x.z, x.P, x.z_old, x.P_old)
         _copy(x.z_old, x.P_old, x.z_older, x.P_older)
         _copy(x.z, x.P, x.z_old, x.P_old)
@@ -188,7 +188,7 @@ def payload_identify_step(sig, x, p, dt):
         if not x.started:
             x.started, x.origin = 1, y
             x.f, x.f1, x.v = f, f, v_s
-            _hang_on(x, p)
+            _attach(x, p)
         # The same filter on all three, so the model holds for them as for the measurements.
         f = x.f + p.smooth_share * (f - x.f)
         v_s = x.v + p.smooth_share * (v_s - x.v)
@@ -223,16 +223,16 @@ class PayloadBelief:
 
 
 def _pack(p: np.record, config: PayloadBelief, loop: Cycle) -> None:
-    told, mass, dt = config.section, config.mass, loop.period
+    section, mass, dt = config.section, config.mass, loop.period
     size = math.hypot(*config.direction)
     p.direction = [part / size for part in config.direction]
     p.enabled = config.enabled
-    p.theta0, p.kappa0 = 1.0 / mass, 1.0 / told.grip_stiffness
-    p.P0[V], p.P0[KAPPA] = told.speed_deviation**2, told.kappa_deviation**2
-    p.P0[THETA:KAPPA] = [(part / mass) ** 2 for part in (told.mass_error, told.bias_deviation, told.drag_deviation)]
-    p.force_noise = told.force_noise
+    p.theta0, p.kappa0 = 1.0 / mass, 1.0 / section.grip_stiffness
+    p.P0[V], p.P0[KAPPA] = section.speed_deviation**2, section.kappa_deviation**2
+    p.P0[THETA:KAPPA] = [(part / mass) ** 2 for part in (section.mass_error, section.bias_deviation, section.drag_deviation)]
+    p.force_noise = section.force_noise
     p.Q_beta = (BIAS_WALK / mass) ** 2
-    p.R = MODEL_ERROR**2 + told.position_noise**2 + (GRIP_DOUBT * told.force_noise) ** 2
+    p.R = MODEL_ERROR**2 + section.position_noise**2 + (GRIP_DOUBT * section.force_noise) ** 2
     # Exact low-pass of a force that is linear between samples.
     p.keep = math.exp(-dt / GRIP_TIME)
     slope = GRIP_TIME / dt * (1.0 - p.keep)
@@ -241,8 +241,8 @@ def _pack(p: np.record, config: PayloadBelief, loop: Cycle) -> None:
     p.R_guard = MODEL_ERROR**2 + 0.5 * p.guard_share * (p.R - MODEL_ERROR**2)  # noise averages out, a wrong model does not
     p.push_share = 1.0 - math.exp(-dt / EXCITED_MEAN)
     p.smooth_share = 1.0 - math.exp(-dt / SMOOTH)
-    p.push_distance, p.push_time, p.push_rest = told.push_distance, told.push_time, told.push_rest
-    p.push_end = told.push_end
+    p.push_distance, p.push_time, p.push_rest = section.push_distance, section.push_time, section.push_rest
+    p.push_end = section.push_end
 
 
 @jit

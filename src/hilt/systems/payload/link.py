@@ -122,7 +122,7 @@ def downlink_step(sig, x, p, dt):
 
 
 def playout_ticks(scenario: Any) -> int:
-    """From the ground until a packet is used on orbit, in whole ticks; the same in the other direction."""
+    """Ticks from sending a packet on the ground until orbit uses it; the same in the other direction."""
     return channel.playout_ticks(scenario.link, scenario.loop.period)
 
 
@@ -137,7 +137,7 @@ class LinkedHands:
 
     link: Link
     start: tuple[float, ...]  # m, in W
-    open_first: bool  # the same for the hand: open
+    open_first: bool  # whether both ends assume an open hand before it
 
 
 def _pack(p: np.record, config: LinkedHands, loop: Cycle) -> None:
@@ -264,7 +264,7 @@ DOWNLINK = StageKind(
 
 
 def link_blocks(name: str, kind: StageKind, numbers: int, section: Callable[[Any], Any]) -> Blocks:
-    """A link with the smallest sufficient memory for its delay: one of these blocks."""
+    """One block per memory size; a scenario uses the smallest that is sufficient for its delay."""
 
     def fits(size: int) -> Callable[[Any], bool]:
         return lambda scenario: channel.size_for(scenario.link, scenario.loop.period) == size

@@ -50,11 +50,11 @@ def _rounded(a, step):
 @jit
 def master_step(sig, x, p, dt):
     if p.held and x.started:
-        way, slope = quintic((sig.t - p.start) / p.time)
+        share, slope = quintic((sig.t - p.start) / p.time)
         h = dt
         for i in range(3):
-            target = p.x0[i] + p.way[i] * way
-            rate = p.way[i] * slope / p.time
+            target = p.x0[i] + p.travel[i] * share
+            rate = p.travel[i] * slope / p.time
             x.f[i] += p.motor_share * (sig.f_mc[i] - x.f[i])
             hand = p.K * (target - x.x[i]) + p.B * rate
             x.v[i] = (p.mass * x.v[i] + h * (hand - x.f[i])) / (p.mass + h * (p.friction + p.B) + h * h * p.K)
@@ -83,7 +83,7 @@ def _pack(p: np.record, master: HeldMaster, loop: Cycle) -> None:
     hand, device, dt = master.hand, master.device, loop.period
     size = math.hypot(*master.direction)
     p.K, p.B = hand.stiffness, hand.damping
-    p.way = [hand.distance * part / size for part in master.direction]
+    p.travel = [hand.distance * part / size for part in master.direction]
     p.start, p.time = master.start, hand.time
     p.mass, p.friction, p.resolution = device.mass, device.friction, device.resolution
     p.motor_share = 1.0 - math.exp(-dt / device.motor_lag) if device.motor_lag > 0.0 else 1.0
@@ -107,7 +107,7 @@ MASTER = StageKind(
         held="i8",
         K="f8",
         B="f8",
-        way=3,
+        travel=3,
         start="f8",
         time="f8",
         mass="f8",

@@ -12,11 +12,11 @@ from hilt.systems.payload.grasp_metrics import GraspMeter
 from hilt.systems.payload.link import playout_delay
 
 IMPULSE_TIME = 9.5  # s from the step, as in the paper
-STANDS = 0.02  # of the operator's speed: slower counts as stopped
+AT_REST = 0.02  # fraction of the operator's speed: slower counts as stopped
 
 NOT_FOLLOWED = "the run ended before the slave arm had anything to follow"
 
-CAME_APART = "the virtual arm's equations diverged, as virtual.step = 'explicit' does with these grips and this period"
+DIVERGED = "the virtual arm's equations diverged, as virtual.step = 'explicit' does with these grips and this period"
 
 METRIC_WORDS = {
     "time_constant_s": "time constant of the virtual payload",
@@ -28,8 +28,8 @@ METRIC_WORDS = {
     "position_error_m": "largest distance between virtual and slave hand",
     "final_position_error_m": "the same at the end",
     "attitude_error_rad": "largest angle between virtual and slave hand",
-    "mass_error": "mass as identified, relative error",
-    "grip_error": "grip as identified, relative error",
+    "mass_error": "relative error of the identified mass",
+    "grip_error": "relative error of the identified grip stiffness",
     "push_force_N": "largest force of the identification push",
     "push_duration_s": "time it takes",
     "link_loss": "fraction of packets lost, ground to orbit",
@@ -75,11 +75,11 @@ def position_errors(rows: np.ndarray, scenario: Any) -> np.ndarray:
 
 def meter(scenario: Any) -> Meter:
     """The meter for a run."""
-    return Together(TwoWays(scenario) if scenario.bilateral_mode else OneWay(scenario), GraspMeter(scenario))
+    return Combined(BilateralRun(scenario) if scenario.bilateral_mode else UnilateralRun(scenario), GraspMeter(scenario))
 
 
-class Together:
-    """The figures of several meters."""
+class Combined:
+    """The metrics of several meters, combined."""
 
     def __init__(self, *meters: Meter) -> None:
         self._meters = meters
@@ -92,7 +92,7 @@ class Together:
         return {name: value for each in self._meters for name, value in each.result().items()}
 
 
-class TwoWays:
+class BilateralRun:
     """The metrics of a run in which the hand feels the slave arm."""
 
     def __init__(self, scenario: Any) -> None:
@@ -109,7 +109,7 @@ class TwoWays:
         return {**self._bilateral.result(), "peak_force_N": self._peak, **_link(self._last[0], self._scenario.link)}
 
 
-class OneWay:
+class UnilateralRun:
     """The metrics of a run in which the operator moves the virtual payload."""
 
     def __init__(self, scenario: Any) -> None:
@@ -158,28 +158,28 @@ class OneWay:
         scenario, last = self._scenario, self._last[0]
         final = _speed(last)
         then = final if self._speed_then is None else self._speed_then
-        figures: dict[str, Any] = {
+        metrics: dict[str, Any] = {
             "impulse_Ns": self._impulse * scenario.loop.period,
             "final_speed_m_s": final,
             "peak_force_N": self._peak,
             "mean_square_force_N2": self._squares / self._count,
-            "virtual_peak_force_N": finite(self._virtual_peak, CAME_APART),
-            "position_error_m": _came_apart(self._hands.largest),
-            "final_position_error_m": _came_apart(self._hands.last),
+            "virtual_peak_force_N": finite(self._virtual_peak, DIVERGED),
+            "position_error_m": _unless_diverged(self._hands.largest),
+            "final_position_error_m": _unless_diverged(self._hands.last),
             **self._identified(),
             **_link(last, scenario.link),
-            "stopped": bool(then < STANDS * scenario.operator.speed),
+            "stopped": bool(then < AT_REST * scenario.operator.speed),
         }
         if scenario.rotates:
-            figures["attitude_error_rad"] = self._turned if self._turned >= 0.0 else Missing(NOT_FOLLOWED)
+            metrics["attitude_error_rad"] = self._turned if self._turned >= 0.0 else Missing(NOT_FOLLOWED)
         if scenario.operator.kind == "step":
             # v_tvir of a row is that at the end of its tick.
             reached = self._rise.time()
             moved = reached + scenario.loop.period - float(scenario.transport_start)
-            figures["time_constant_s"] = reached if isinstance(reached, Missing) else moved
+            metrics["time_constant_s"] = reached if isinstance(reached, Missing) else moved
         if scenario.link.outage_duration > 0:
-            figures["travel_after_outage_m"] = float(np.linalg.norm(self._path[-1] - self._path[0])) if self._path else 0.0
-        return figures
+            metrics["travel_after_outage_m"] = float(np.linalg.norm(self._path[-1] - self._path[0])) if self._path else 0.0
+        return metrics
 
     def _identified(self) -> dict[str, float]:
         """Errors of the values that orbit has reported to the ground, and the force needed to identify them."""
@@ -195,8 +195,8 @@ class OneWay:
         return found
 
 
-def _came_apart(value: float) -> float:
-    return value if isinstance(value, Missing) else finite(value, CAME_APART)
+def _unless_diverged(value: float) -> float:
+    return value if isinstance(value, Missing) else finite(value, DIVERGED)
 
 
 def _speed(row: Any) -> float:
@@ -204,7 +204,7 @@ def _speed(row: Any) -> float:
 
 
 class _Rise:
-    """When a signal first reaches a level, between two rows."""
+    """Time at which a signal first reaches a level, interpolated between two rows."""
 
     def __init__(self, level: float) -> None:
         self._level = level
@@ -255,7 +255,7 @@ class _Following:
 
 
 def _link(last: Any, link: Any) -> dict[str, float]:
-    """Statistics of both directions; for a clean link only that nothing was lost."""
+    """Statistics of both directions; for a clean link only the loss, which is 0."""
     found = {}
     for name in ("link", "down"):
         sent = max(int(last[f"{name}_sent"]), 1)

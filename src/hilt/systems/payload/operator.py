@@ -135,15 +135,15 @@ def _profile(x, p, t):
 
 @jit
 def _shape(x, p):
-    """x.asked becomes its mean over the shaper's length, weighted with the bell."""
+    """Replace x.command by its mean over the shaper's length, weighted with the bell."""
     x.newest = (x.newest + 1) & (TAPS - 1)
     for i in range(6):
-        x.past[x.newest, i] = x.asked[i]
-        x.asked[i] = 0.0
+        x.past[x.newest, i] = x.command[i]
+        x.command[i] = 0.0
     for k in range(p.taps):
         age = (x.newest - k) & (TAPS - 1)
         for i in range(6):
-            x.asked[i] += p.bell[k] * x.past[age, i]
+            x.command[i] += p.bell[k] * x.past[age, i]
 
 
 @jit
@@ -157,13 +157,13 @@ def operator_step(sig, x, p, dt):
     elif p.kind == PROFILE:
         speed = _profile(x, p, sig.t - p.start)
     for i in range(3):
-        x.asked[i], x.asked[3 + i] = speed * p.direction[i], turn * p.turn_axis[i]
+        x.command[i], x.command[3 + i] = speed * p.direction[i], turn * p.turn_axis[i]
         if p.kind == LIVE and sig.t >= p.start:
-            x.asked[i], x.asked[3 + i] = p.speed * sig.joystick[i], p.turn_rate * sig.joystick[3 + i]
+            x.command[i], x.command[3 + i] = p.speed * sig.joystick[i], p.turn_rate * sig.joystick[3 + i]
     if p.taps > 0:
         _shape(x, p)
     for i in range(3):  # [Yang2018, eq. 1, eq. 4], K_s G f_m already one number
-        sig.v_r[i], sig.w_r[i] = x.asked[i], x.asked[3 + i]
+        sig.v_r[i], sig.w_r[i] = x.command[i], x.command[3 + i]
     is_open = p.hand_open > HALF or sig.t < p.close_at or sig.t >= p.release_at
     sig.hand_open_r = 1.0 if is_open else 0.0
 
@@ -227,7 +227,7 @@ OPERATOR = StageKind(
         rate="f8",
         noise=noise.NOISE,
         point="i8",
-        asked=6,
+        command=6,
         past=("f8", (TAPS, 6)),
         newest="i8",
     ),

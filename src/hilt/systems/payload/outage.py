@@ -23,7 +23,7 @@ HOLD, SOFT_STOP, FREEZE, BRAKE = range(4)
 POLICIES = {"hold": HOLD, "soft-stop": SOFT_STOP, "freeze": FREEZE, "brake": BRAKE}
 SILENCE = 0.05  # s beyond the play-out delay that counts as an outage
 RAMP = 0.5  # s of a soft stop
-BLEND = 2.0  # s of coming back
+BLEND = 2.0  # s of blending back to the law
 BRAKE_FORCE = 20.0  # N
 BRAKE_RISE = 0.4  # s in which the braking force rises and falls
 
@@ -31,8 +31,8 @@ BRAKE_RISE = 0.4  # s in which the braking force rises and falls
 @jit
 def smooth(share):
     """The position along a quintic."""
-    way, _ = quintic(share)
-    return way
+    position, _ = quintic(share)
+    return position
 
 
 @jit

@@ -88,7 +88,7 @@ class Payload(Scenario):
     identify: IdentifyPayload = IdentifyPayload()
     slave: Slave = Slave()
     arm: Arm = Arm()
-    pair: OwnClock = Field(default=OwnClock(), description="clock of the arm beside the table's, for arm.model = robot")
+    pair: OwnClock = Field(default=OwnClock(), description="the arm's own clock, beside the table's, for arm.model = robot")
     wrist: Wrist = Wrist()
     wrist_tool: ToolLoad | None = Field(
         default=None, description="load subtracted from the wrist sensor's readings on devices; none if not given"
@@ -153,25 +153,25 @@ class Payload(Scenario):
 
     @property
     def joystick(self) -> str | None:
-        """Name of the shared memory of a live joystick; empty for other operators."""
+        """Name of a live joystick's shared memory; None for other operators."""
         return self.operator.joystick if self.operator.kind == "live" else None
 
     @property
     def transport_start(self) -> float:
-        """When the operator starts: after the identification push and its report, if there is one."""
+        """When the operator starts [s]: after the identification push and its report, if there is one."""
         pushes = self.virtual.identify and self.identify.push
         first = self.identify.push_end + playout_delay(self) + 0.5 if pushes else 0.0
         return self.operator.start + first
 
     @property
     def start_of_grip(self) -> tuple[float, ...]:
-        """In W; the payload starts unturned."""
+        """Initial position of the grip in W [m]; the payload starts unrotated."""
         at = zip(self.payload.position, self.payload.centre_of_mass, self.grip.position, strict=True)
         return tuple(p - c + g for p, c, g in at)
 
     @property
     def start_of_hand(self) -> tuple[float, ...]:
-        """In W; at the grip unless the hand starts open, away from it."""
+        """Initial position of the hand in W [m]: at the grip, or away from it if the hand starts open."""
         return tuple(grip + away for grip, away in zip(self.start_of_grip, self.arm.start, strict=True))
 
     @property
@@ -183,7 +183,7 @@ class Payload(Scenario):
 
     @property
     def bilateral_mode(self) -> bool:
-        """A hand on a master device, instead of a joystick."""
+        """Whether the operator has a hand on a master device instead of a joystick."""
         return self.operator.kind == "hand"
 
     @property
@@ -193,13 +193,13 @@ class Payload(Scenario):
 
     @property
     def on_robots(self) -> Joined:
-        """The same, for devices; refused if the scenario has a part that no device of the facility has."""
+        """The same for devices; refuses a scenario with parts that no device of the facility provides."""
         wrong = (
             (
                 "arm.model",
                 self.arm.model,
                 self.arm.model != "robot",
-                "a robot of its own carries the hand; use a rig with table and arm (see rigs/dry-lab-payload.toml)",
+                "a separate robot carries the hand; use a rig with table and arm (see rigs/dry-lab-payload.toml)",
             ),
             ("operator.kind", self.operator.kind, self.bilateral_mode, "there is no master device; choose another operator"),
             ("operator.close_at", self.operator.close_at, self.operator.begins_open, "the hand stays closed; leave it out"),
@@ -217,7 +217,7 @@ class Payload(Scenario):
         return self.pairing
 
     def _check_jolts(self) -> None:
-        """A joystick jumps from end to end on all axes, a step from rest: no robot takes either unless it is smoothed."""
+        """Refuse jumps that no robot can follow: a joystick may jump from end to end on all axes, a step starts from rest."""
         operator, most = self.operator, self.limits.acceleration
         jump = {"live": 2.0 * math.sqrt(3.0), "step": 1.0}.get(operator.kind, 0.0) * operator.speed
         least = PEAK_SPEED * jump / most
@@ -255,7 +255,7 @@ class Payload(Scenario):
         self._check_hand()
         if any(self.payload.attitude[1:]):
             raise Unfit(
-                "payload.attitude must be 1, 0, 0, 0: the hand grips an unturned payload; leave it out", "payload.attitude"
+                "payload.attitude must be 1, 0, 0, 0: the hand grips an unrotated payload; leave it out", "payload.attitude"
             )
         return self
 
@@ -447,7 +447,7 @@ PAYLOAD = System(
     live=(
         Live("operator.speed", ("operator.speed",), ramp=0.5),
         Live("operator.turn_rate", ("operator.turn_rate",), ramp=0.5),
-        Live("operator.hand_open", ("operator.hand_open",), on_devices=False),  # the fingers are no device
+        Live("operator.hand_open", ("operator.hand_open",), on_devices=False),  # the fingers are not a device
         Live("hindrance.drag", ("hindrance.drag",), ramp=0.5),
     ),
     watched_ports={

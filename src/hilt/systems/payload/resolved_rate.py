@@ -54,10 +54,10 @@ def _pressing(sig, i, arms):
 
 
 @jit
-def _watch(sig, x, i, p, asked, dt):
-    """A fault when joint limits have blocked too much of the commanded speed of hand i for too long."""
-    lost, allowed = x.work.missing * asked, p.missing * asked
-    x.stuck[i] = x.stuck[i] + dt if x.work.limited >= 0 and lost > allowed and asked > p.least else 0.0
+def _watch(sig, x, i, p, commanded, dt):
+    """Trip a fault when joint limits have blocked too much of the commanded speed of hand i for too long."""
+    lost, allowed = x.work.missing * commanded, p.missing * commanded
+    x.stuck[i] = x.stuck[i] + dt if x.work.limited >= 0 and lost > allowed and commanded > p.least else 0.0
     if x.stuck[i] > p.patience:
         faults.trip(sig, faults.ARM_JOINT, JOINTS * i + x.work.limited, lost, allowed)
 
@@ -76,14 +76,14 @@ def resolved_rate_step(sig, x, p, dt):
             v_i = vec.sub(vec.add(v, vec.cross(w, r)), vec.scale(p.relief, _pressing(sig, i, p.arms)))
             chain.solve(work, own, q, v_i, w, dt)
             sig.arm_damping = max(sig.arm_damping, work.damping)
-            asked = work.slowed * math.sqrt(vec.dot(v_i, v_i) + p.lever * p.lever * vec.dot(w, w))
-            _watch(sig, x, i, p, asked, dt)
+            commanded = work.slowed * math.sqrt(vec.dot(v_i, v_i) + p.lever * p.lever * vec.dot(w, w))
+            _watch(sig, x, i, p, commanded, dt)
         for j in range(JOINTS):
             sig.qd_arm_c[first + j] = x.work.qd[j] if i < p.arms else 0.0
 
 
 def pack_rates(p, section: ResolvedRate) -> None:
-    """Into a chain's parameters."""
+    """Fill a chain's parameters."""
     p.weight[:3], p.weight[3:] = 1.0, section.lever
     p.near, p.damping, p.band, p.centring = section.near**2, section.damping, section.band, section.centring
 
@@ -93,7 +93,7 @@ class RatesOfArms:
     """The mapping, and the arms that it applies to."""
 
     section: ResolvedRate
-    jointed: JointedArm | None  # None: a point arm takes the twist as it is
+    jointed: JointedArm | None  # None: a point arm takes the twist unchanged
     grips: tuple[tuple[float, ...], ...]  # m, one for each hand, in the payload's frame
     middle: tuple[float, ...]  # m, between them, in the same frame
     start: tuple[float, ...]  # m, of the middle in W

@@ -2,8 +2,8 @@
 
     X_Ws_cmd(t + T) = X_Ws_cmd(t) moved by the twist commanded from t to t + T
 
-The table is the clock of the loop. The hand's robot has cycles of its own (plant/own_clock.py) and its own response
-(plant/robot.py); its commands are later by what it needs for that (core/pairing.py).
+The table's clock drives the loop. The hand's robot has its own cycle (plant/own_clock.py) and its own response
+(plant/robot.py); its commands are delayed accordingly (core/pairing.py).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _MOTION = record(X_WB_cmd=POSE, V_WB_cmd=TWIST, X_WB_true=POSE, V_WB_true=TWIST)
 
 
 def joined(cycle: float, period: float, slack: float) -> Joined:
-    """The table, and the arm that holds on to its payload."""
+    """Pairing of the table and the arm that holds its payload."""
     return Joined(
         *(TABLE, ARM, TABLE, cycle, period, slack),
         command="X_Ws_cmd",
@@ -44,7 +44,7 @@ def hand_command_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class HandCommand:
-    """Where the hand begins."""
+    """Initial position of the hand."""
 
     start: tuple[float, ...]  # m, in W
 
@@ -92,7 +92,7 @@ def _show(sig, motion):
 
 @dataclass(frozen=True)
 class RobotArm:
-    """The robot, its clock, and where the hand begins."""
+    """The robot, its clock, and the initial position of the hand."""
 
     robot: Robot
     pairing: Joined

@@ -130,7 +130,7 @@ class SlaveTask:
 
 
 def _pack(p: np.record, task: SlaveTask, loop: Cycle) -> None:
-    slave, told = task.slave, task.identify
+    slave, section = task.slave, task.identify
     size = math.hypot(*task.direction)
     p.direction = [part / size for part in task.direction]
     if slave.force_feedback:
@@ -140,8 +140,8 @@ def _pack(p: np.record, task: SlaveTask, loop: Cycle) -> None:
     p.policy = POLICIES[task.outage_policy]
     p.identify, p.feed_forward = task.identifies, slave.feed_forward
     p.mass = task.mass
-    p.push_distance, p.push_time, p.push_rest = told.push_distance, told.push_time, told.push_rest
-    p.push_end = told.push_end
+    p.push_distance, p.push_time, p.push_rest = section.push_distance, section.push_time, section.push_rest
+    p.push_end = section.push_end
     p.x0, p.force_limit = task.start, task.force_limit
 
 

@@ -11,7 +11,7 @@ the step, with the D term lagged and Y the mobility of the payload at its grip:
 
 The paper's B(φ) converts rates of Euler angles into rates of turn; quaternions do not need it, and X - X_t is the rotation
 vector between them. A hand that closes or opens scales K_t and D_t as the real fingers do (fingers.py), at once when the
-operator asks for it; the real ones follow when the command reaches orbit. After an outage the hand on orbit has an offset; when
+operator commands it; the real ones follow when the command reaches orbit. After an outage the hand on orbit has an offset; when
 everything has come to rest the virtual arm is moved to the hand's reported position. Orbit does not see this: what it is sent
 excludes the shift, so nothing moves there.
 """
@@ -131,7 +131,7 @@ def _move_payload(x, p, r, dt):
 
 @jit
 def _put(x, p, place):
-    """Hand and payload at rest at a given position of the hand."""
+    """Put hand and payload at rest, the hand at a given position."""
     r, _, _ = _grip(x, p)
     vec.store(x.x, place)
     vec.store(x.c, vec.sub(place, r))
@@ -156,9 +156,9 @@ def _learn(sig, x, p, dt):
 @jit
 def _resynchronise(sig, x, p, dt):
     """At rest, and when orbit must be at rest too: show the offset that orbit has kept since an outage."""
-    asked = abs(sig.v_r[0]) + abs(sig.v_r[1]) + abs(sig.v_r[2])
+    commanded = abs(sig.v_r[0]) + abs(sig.v_r[1]) + abs(sig.v_r[2])
     moves = abs(x.V1[0]) + abs(x.V1[1]) + abs(x.V1[2])
-    x.rest = 0.0 if asked > 0.0 or moves > STILL else x.rest + dt
+    x.rest = 0.0 if commanded > 0.0 or moves > STILL else x.rest + dt
     if x.rest < p.rest:
         return
     for i in range(3):

@@ -1,4 +1,4 @@
-"""The force sensor at the wrist of a hand that a robot carries: what it shows, and what the hand does to the payload.
+"""The force sensor at the wrist of a hand that a robot carries: its reading, and the wrench of the hand on the payload.
 
 It feels the payload's wrench on the hand, at its own origin Q and in its own axes, and the load of the hand itself:
 

@@ -1,1 +1,1 @@
-"""Offline: what a report of the payload shows beside its run."""
+"""Offline: what a report of `payload` shows besides its run."""

@@ -1,4 +1,4 @@
-"""What a report of `payload` shows beside a run: other outage policies, re-synchronised hands, force feedback, delays."""
+"""What a report of `payload` shows besides a run: other outage policies, re-synchronised hands, force feedback, delays."""
 
 from hilt.analysis.beside import slim
 from hilt.job import Beside, Result
@@ -45,5 +45,5 @@ def policies(result: Result) -> dict[str, Result]:
 
 
 def settling(result: Result) -> dict[float, float]:
-    """By delay; empty if it was not computed."""
+    """Settling time by delay [s]; empty if it was not computed."""
     return {delay: time for delay, time in result.beside.numbers["settling"]} if result.beside else {}  # noqa: C416

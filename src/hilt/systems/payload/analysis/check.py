@@ -1,11 +1,11 @@
-"""Can a payload scenario work at all? The operator's speed compared with the limits of the table."""
+"""Whether a payload scenario can work: the operator's speed compared with the limits of the table."""
 
 from hilt.analysis.check import Remark, limit
 from hilt.systems.payload.payload import Payload
 
 
 def check(scenario: Payload) -> list[Remark]:
-    """A payload that follows a step reaches its speed; with a wall, or a person, the speed is not known beforehand."""
+    """A payload that follows a step reaches its speed; with a wall or a person the speed is not known in advance."""
     if scenario.operator.kind != "step":
         return []
     speed, limits = scenario.operator.speed, scenario.limits

@@ -1,18 +1,18 @@
-"""The edges of `payload`: how far the slave hand may be from the virtual one, and when a link gives back more than it took.
+"""The edges of `payload`: how far the slave hand may be from the virtual one, and when a link returns more than it received.
 
 There is no closed form: the loop through the table is led and filtered, and that through the link is closed by a human.
 """
 
 from hilt.sweeps.beyond import Limit
 from hilt.sweeps.edges import Vital, around
-from hilt.systems.payload.goal import BOOKED
+from hilt.systems.payload.goal import LEDGER_ROUNDING
 from hilt.systems.payload.payload import Payload
 
 
 def limits(scenario: Payload) -> tuple[Limit, ...]:
     """With a hand on the master: energy made by the link, or forces that settle too late; otherwise the hands too far apart."""
     if scenario.bilateral_mode:
-        made = Limit("books_min_J", -BOOKED, below=True, words="the link makes energy")
+        made = Limit("books_min_J", -LEDGER_ROUNDING, below=True, words="the link makes energy")
         return made, Limit("settling_time_s", scenario.goal.settling)
     if scenario.link.outage_duration > 0.0:
         return (Limit("travel_after_outage_m", scenario.goal.travel),)

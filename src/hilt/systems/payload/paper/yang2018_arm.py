@@ -1,6 +1,6 @@
-"""Yang et al. 2018, Appendix A: when the hand of a geared arm moves as it is told, v ≈ v_c, and when it does not.
+"""Yang et al. 2018, Appendix A: when the hand of a geared arm moves as commanded, v ≈ v_c, and when it does not.
 
-v_c - v = J G⁻¹K_va⁻¹G⁻ᵀ M G⁻¹ q̈_a + J G⁻¹K_va⁻¹G⁻ᵀ (h + JᵀF)        (19); the arm is ours, the paper gives no table of its own
+v_c - v = J G⁻¹K_va⁻¹G⁻ᵀ M G⁻¹ q̈_a + J G⁻¹K_va⁻¹G⁻ᵀ (h + JᵀF)        (19); the arm is ours; the paper gives no data of its own
 """
 
 import functools
@@ -25,13 +25,13 @@ REARRANGED = "eq. 19 is eq. 12 to 16 rearranged, and the simulated arm obeys tho
 
 @dataclass(frozen=True)
 class Followed:
-    """How HILS 1 with an arm of seven joints went."""
+    """Results of HILS 1 with an arm of seven joints."""
 
     most: float  # largest |v_c - v|, m/s
     expected: float  # the same by the second term of (19)
     unexplained: float  # what that term leaves, rms over rms
-    give: float  # |v_c - v| for a newton, m/(s·N)
-    share: float  # largest |v_c - v| over the speed asked for
+    give: float  # |v_c - v| per newton, m/(s·N)
+    share: float  # largest |v_c - v| over the operator's speed
     apart: float  # largest distance between the hands, m
 
 
@@ -52,7 +52,7 @@ def follow(gear: float, feedback: bool = True) -> Followed:
 
 
 def lag(gear: float, rotor: str) -> float:
-    """Seconds by which the hand is late in a smooth start: what the force does not explain, over the acceleration."""
+    """Lag of the hand in a smooth start [s]: the part of v_c - v that the force does not explain, over the acceleration."""
     result = run(
         "hils-1",
         "arm.model=jointed",
@@ -69,7 +69,7 @@ def lag(gear: float, rotor: str) -> float:
 
 
 def least_gear() -> float:
-    """The gear from which v ≈ v_c holds with force feedback, between two that were run."""
+    """Smallest gear at which v ≈ v_c holds with force feedback, interpolated between two that were run."""
     shares = [follow(gear).share for gear in GEARS]
     return float(np.exp(np.interp(np.log(HOLDS), np.log(shares[::-1]), np.log(GEARS[::-1]))))
 
@@ -94,7 +94,7 @@ def arm_claims() -> list[Claim]:
             unexplained < 0.01,
             REARRANGED,
             reading="the second term of (19) alone against the simulation of (12) to (16)",
-            tolerance=judged("1 % rms unexplained", "what the first term, which is left out, may be worth"),
+            tolerance=judged("1 % rms unexplained", "what the omitted first term may contribute"),
             declared=BY_CONSTRUCTION,
         ),
         Claim(
@@ -115,13 +115,13 @@ def arm_claims() -> list[Claim]:
             f"{lags[0]:.3f} and {lags[1]:.3f} ms; with rotors of no inertia {bare[0]:.3f} and {bare[1]:.3f} ms",
             lags[1] < 0.1 * lags[0],
             "a rotor's inertia counts G² times in M, and q̈_a is G q̈: for a given motion of the hand the links' part falls with G⁻², "
-            "and the rotors' part, K_va⁻¹ I_a of delay, does not fall at all. It is small, not vanishing",
+            "and the rotors' part, K_va⁻¹ I_a of delay, does not fall at all. It is small but does not vanish",
             reading="v_c - v that the force does not explain, over the acceleration of the hand",
             tolerance=judged("a tenth for four times the gear", "G⁻³ would be a sixty-fourth"),
         ),
         Claim(
             "App. A",
-            f"v ≈ v_c when the force is controlled by feedback: |v_c - v| over the speed asked for, gear {RATED}",
+            f"v ≈ v_c when the force is controlled by feedback: |v_c - v| over the operator's speed, gear {RATED}",
             "holds",
             f"{on[rated].share:.1%} with feedback, {off[rated].share:.0%} without",
             because="the paper gives neither gear nor servo gain nor how close “≈” is; gear and servo here are ours, and at smaller gears it does not hold",
@@ -129,24 +129,24 @@ def arm_claims() -> list[Claim]:
         ),
         Claim(
             "App. A",
-            f"when it breaks: the same with gears of {gears}",
+            f"when it fails: the same with gears of {gears}",
             "not if the ratio is large enough",
             f"{', '.join(f'{f.share:.0%}' for f in on)} with feedback, {', '.join(f'{f.share:.0%}' for f in off)} without: "
-            f"below a gear of about {least_gear():.0f} more than {HOLDS:.0%} also with feedback, without it at every gear here",
+            f"more than {HOLDS:.0%} below a gear of about {least_gear():.0f} even with feedback, and at every gear here without it",
             all(a.share < b.share for a, b in zip(on, off, strict=True)),
             beyond=True,
-            reading=f"largest |v_c - v| over the speed asked for; {HOLDS:.0%} taken for ≈",
-            tolerance=judged("smaller with feedback at every gear", "a criterion of ours"),
+            reading=f"largest |v_c - v| over the operator's speed; {HOLDS:.0%} counts as ≈",
+            tolerance=judged("smaller with feedback at every gear", "our criterion"),
         ),
         Claim(
             "App. A",
             f"HILS 1, distance between the hands with gears of {gears}",
-            "no figure",
-            f"{', '.join(f'{e:.3g}' for e in errors)} mm; {point:.2f} mm with a hand that does as it is told",
+            "no number",
+            f"{', '.join(f'{e:.3g}' for e in errors)} mm; {point:.2f} mm with a hand that moves exactly as commanded",
             errors == sorted(errors, reverse=True),
             beyond=True,
             reading="largest distance",
-            tolerance=judged("falls with the gear", "a criterion of ours"),
+            tolerance=judged("falls with the gear", "our criterion"),
         ),
     ]
 
@@ -160,12 +160,12 @@ def arm_picture() -> Picture:
         axes[0].loglog(GEARS, [1e3 * each.expected for each in runs], label="by eq. 19", **style)
         axes[1].loglog(GEARS, [1e3 * each.apart for each in runs], "o-", color=colour, label=words)
     most = 1e3 * HOLDS * scenario_of(run("hils-1")).operator.speed
-    axes[0].axhline(most, color=CONTROLLER, linewidth=1.0, label=f"{HOLDS:.0%} of the\nspeed asked for")
+    axes[0].axhline(most, color=CONTROLLER, linewidth=1.0, label=f"{HOLDS:.0%} of the\noperator's speed")
     axes[0].set(ylabel="largest |v_c - v| [mm/s]")
     axes[1].set(ylabel="largest distance of\nthe hands [mm]", xlabel="gear ratio G")
     axes[1].set_xticks(GEARS, [str(gear) for gear in GEARS])
     axes[1].minorticks_off()
     for panel in axes:
         legend(panel)
-    caption = "HILS 1 with seven joints: the hand's speed against what it is told, and what comes of it; the virtual arm keeps its feedback."
+    caption = "HILS 1 with seven joints: how far the hand's speed is from its command, and the effect of that; the virtual arm keeps its feedback."
     return Picture("Appendix A", caption, fig)

@@ -1,4 +1,4 @@
-"""Yang et al. 2018, what surrounds its main figures: other masses, other axes, oscillation, timing, the table, the views."""
+"""Yang et al. 2018, what surrounds its main results: other masses, other axes, oscillation, timing, the table, the views."""
 
 import math
 
@@ -12,13 +12,13 @@ from hilt.systems.payload.views.traces import part, scenario_of, virtual
 
 LIGHT, HEAVY = 3000, 6000  # kg
 FRAME = 0.033  # s
-LATE = 0.020  # s, of a table that is late enough to show what its compensation does
+LATE = 0.020  # s, delay of a table that is late enough to show what its compensation does
 WIDE = ("limits.force=1 MN", "limits.speed=1 km/s", "limits.acceleration=1e6 m/s^2", "limits.energy=1 GJ")
 JOINTED = ("hils-1", "arm.model=jointed")
 
 
 def mean_force_ratio(name: str, *settings: str) -> float:
-    """Mean size of the slave arm's force over that of the virtual arm's, the latter as late as orbit gets it."""
+    """Mean size of the slave arm's force over that of the virtual arm's, the latter delayed as orbit receives it."""
     result = run(name, *settings)
     _, shown = virtual(result, "f_vir")
     return float(np.abs(part(result, "f_s")[-len(shown) :]).mean() / np.abs(shown).mean())
@@ -38,12 +38,12 @@ def _mass_claims() -> list[Claim]:
         claims.append(
             Claim(
                 "Sec. Scenario of experiments",
-                f"HILS 1 and 2 with {mass} kg instead of 4500 kg, the virtual payload alike",
+                f"HILS 1 and 2 with {mass} kg instead of 4500 kg, the virtual payload likewise",
                 "carried out, not shown",
                 "; ".join(said),
                 holds,
                 beyond=True,
-                reading="the same operator and gains; without turning, the inertia does not count, which for 6000 kg is not printed",
+                reading="the same operator and gains; without rotation the inertia, which is not printed for 6000 kg, plays no role",
                 tolerance=judged("mean force ± 2 %, hands within 2 mm", "what the paper says of 4500 kg"),
             )
         )
@@ -64,9 +64,9 @@ def _axis_claims() -> list[Claim]:
             f"an arm of seven joints moves by {1e3 * moved[1]:.2f} and {1e3 * moved[2]:.2f} mm across, {1e3 * moved[0]:.0f} mm along x; "
             f"the virtual hand by {1e3 * shown:.2g} mm",
             max(*moved[1:], shown) < 0.01 * moved[0],
-            "nothing is asked for across, so that a point arm and the virtual hand cannot leave their axis, and the arm that could is ours",
+            "nothing is commanded across, so a point arm and the virtual hand cannot leave their axis, and the arm that could is ours",
             reading="range of the slave hand's position; our arm with joints, since a point arm cannot leave its axis",
-            tolerance=judged("1 % of the way along x", "“almost constant” beside 200 mm"),
+            tolerance=judged("1 % of the travel along x", "“almost constant” compared with 200 mm"),
             declared=BY_CONSTRUCTION,
         ),
         Claim(
@@ -93,9 +93,9 @@ def _oscillation_claims() -> list[Claim]:
             "HILS 1, Fig. 12; HILS 2, Fig. 16",
             "oscillation of the measured force, which the virtual arm does not show",
             "in the figures only",
-            f"an arm of seven joints: {float(np.sqrt((left**2).mean())):.2f} N rms of difference, mean force {mean - 1:+.2%}; our grip swings "
-            f"with {swing:.2f} Hz",
-            because="size and frequency are printed as curves only, and they are those of the paper's hardware, which it does not describe",
+            f"an arm of seven joints: {float(np.sqrt((left**2).mean())):.2f} N rms of difference, mean force {mean - 1:+.2%}; our grip oscillates "
+            f"at {swing:.2f} Hz",
+            because="size and frequency are printed as curves only, and they belong to the paper's hardware, which it does not describe",
             declared=NOT_TESTABLE,
         ),
     ]
@@ -111,10 +111,10 @@ def _timing_claims() -> list[Claim]:
             "Sec. Virtual environment",
             "one loop of the virtual environment, 1 ms, is short against a video frame of 33 ms",
             "small enough",
-            f"{frame} loops a frame; in HILS 1 the virtual hand moves by at most {1e3 * in_frame:.2f} mm in a frame, {1e6 * in_loop:.0f} µm in a loop",
+            f"{frame} loops per frame; in HILS 1 the virtual hand moves by at most {1e3 * in_frame:.2f} mm in a frame, {1e6 * in_loop:.0f} µm in a loop",
             in_frame < 0.002,
             "both times are inputs: we run with the 1 ms, and the frame is the paper's",
-            reading="largest way of the virtual hand in either time",
+            reading="largest travel of the virtual hand in either time",
             tolerance=judged("below 2 mm in a frame", "what the paper calls a small error"),
             declared=BY_CONSTRUCTION,
         ),
@@ -140,13 +140,13 @@ def _table_claims() -> list[Claim]:
             "Sec. Introduction, Sec. HIL simulator",
             "a motion table that is late may make the HILS unstable; its delay is compensated",
             "unstable; compensated",
-            f"table of {1e3 * LATE:g} ms: the force of 500 kg, held without feedback, goes from {plain[0]:.0f} to {plain[1]:.0f} N in 30 s, "
+            f"table with {1e3 * LATE:g} ms of delay: the force of 500 kg, held without feedback, goes from {plain[0]:.0f} to {plain[1]:.0f} N in 30 s, "
             f"compensated from {led[0]:.0f} to {led[1]:.2f} N",
             plain[1] > plain[0] and led[1] < 0.01 * led[0],
-            f"a delay takes k τ off the grip's damping, so with our grip it grows above d/k = {1e3 * limit:.0f} ms; the {1e3 * LATE:g} ms, and that there is "
-            "no force feedback, were chosen so that this shows, and the compensation is told the true delay",
+            f"a delay takes k τ off the grip's damping, so with our grip the force grows above d/k = {1e3 * limit:.0f} ms; the {1e3 * LATE:g} ms and the "
+            "missing force feedback were chosen to show this, and the compensation knows the true delay",
             reading="[13] read as a command x + τ v + ½ τ² a",
-            tolerance=judged("grows without, dies out with it", "the paper's two statements; it gives no figure"),
+            tolerance=judged("grows without, dies out with it", "the paper's two statements; it gives no number"),
             declared=FITTED,
         ),
     ]
@@ -162,9 +162,9 @@ def _view_claims() -> list[Claim]:
             "four; solid, wire frame",
             f"{len(scene.views)} ({', '.join(view['name'] for view in scene.views)}); virtual arm {styles['virtual']}, slave arm {styles['slave']}",
             numbers=((4.0, float(len(scene.views))),),
-            because="the scene was drawn after the paper's description",
+            because="the scene was drawn from the paper's description",
             reading="views of the scene in the cockpit",
-            tolerance=near(0.0, "", "a number of views"),
+            tolerance=near(0.0, "", "a count of views"),
             declared=BY_CONSTRUCTION,
         ),
     ]
@@ -178,9 +178,9 @@ def _scaling_claims() -> list[Claim]:
             "eq. 1, eq. 4",
             "G, which scales the operator's force f_m, and f_m itself",
             "neither printed",
-            f"0.01 m/s are K_s · {needed:.0f} N, so G f_m = {needed:.0f} N: G = {needed:.0f} for a hand that presses with 1 N, {needed / 5:.1f} with 5 N",
-            because="the law has only their product, v_r = K_s G f_m; one number for it, operator.speed, is what hilt has, and the paper gives "
-            "neither of the two",
+            f"0.01 m/s is K_s · {needed:.0f} N, so G f_m = {needed:.0f} N: G = {needed:.0f} for a hand that presses with 1 N, {needed / 5:.1f} with 5 N",
+            because="only their product enters the law, v_r = K_s G f_m; hilt has one number for it, operator.speed, and the paper gives "
+            "neither factor",
             declared=NOT_TESTABLE,
         ),
     ]
@@ -193,14 +193,14 @@ def _grasp_claims() -> list[Claim]:
     return [
         Claim(
             "Sec. Slave system",
-            "the hand closes on a free payload and lets go of it: largest force, beside √((k e)² + k m v²) of its grip",
-            "grasped; no figure",
+            "the hand closes on a free payload and lets go of it: largest force, compared with √((k e)² + k m v²) of its grip",
+            "grasped; no number",
             f"closing {m['closing_force_N']:.2f} N of {m['closing_form_N']:.1f} N, release {m['release_force_N']:.2f} N of "
             f"{m['release_form_N']:.2f} N; the fingers made {1e3 * m['fingers_J']:.2f} mJ of {ledger['exchanged_J']:.2f} J exchanged",
             max(closing, release) <= 1.2 and abs(m["grip_residual_J"]) < 1e-9 and abs(ledger["residual_J"]) < 1e-9,
             beyond=True,
             reading="`grasp`, 4500 kg, 2 s of delay; e and v as the fingers begin to move",
-            tolerance=judged("1.2 times the closed form, ledgers closed to 1 nJ", "a criterion of ours"),
+            tolerance=judged("1.2 times the closed form, ledgers closed to 1 nJ", "our criterion"),
         ),
     ]
 

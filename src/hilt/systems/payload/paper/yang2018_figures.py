@@ -36,9 +36,9 @@ def pictures() -> list[Picture]:
         _forces(
             "Fig. 12",
             "hils-1",
-            "HILS 1, 4500 kg for 20 s: the harder virtual grip has the sharper peak; our slave arm is ideal and lacks the oscillation of the real one.",
+            "HILS 1, 4500 kg for 20 s: the stiffer virtual grip has the sharper peak; our slave arm is ideal and lacks the oscillation of the real one.",
         ),
-        _positions("Fig. 13", "hils-1", "HILS 1: ways of both hands, and the distance between them."),
+        _positions("Fig. 13", "hils-1", "HILS 1: travel of both hands, and the distance between them."),
         _fig14(),
         _fig15(),
         _forces(
@@ -47,7 +47,7 @@ def pictures() -> list[Picture]:
         _positions(
             "Fig. 17",
             "hils-2",
-            "HILS 2: ways of both hands, the virtual one shifted by the delay, and the distance between them.",
+            "HILS 2: travel of both hands, the virtual one shifted by the delay, and the distance between them.",
         ),
     ]
 
@@ -103,7 +103,7 @@ def _positions(name: str, scenario: str, caption: str) -> Picture:
     line(axes[0], t, distance(result, "x_s"), "slave hand", color=MEASURED)
     line(axes[0], *virtual(result, "x_vir"), "virtual hand", **IDEAL)
     line(axes[1], t[-len(errors) :], 1e3 * errors, color=MADE)
-    axes[0].set(ylabel="way, x [m]")
+    axes[0].set(ylabel="travel, x [m]")
     axes[1].set(ylabel="distance [mm]", xlabel="time [s]")
     legend(axes[0])
     return Picture(name, caption, fig)
@@ -117,10 +117,12 @@ def _fig14() -> Picture:
         line(axes[0], t, result.rows["f_s"][:, i], axis, color=AXES[i])
     line(axes[1], t, distance(result, "x_s"), color=MEASURED)
     axes[0].set(ylabel="force of the\nslave arm [N]")
-    axes[1].set(ylabel="way of its\nhand, x [m]", xlabel="time [s]")
+    axes[1].set(ylabel="travel of its\nhand, x [m]", xlabel="time [s]")
     legend(axes[0])
     return Picture(
-        "Fig. 14", "HILS 2: force of the slave arm on all axes and its way; the operator asks for nothing along y and z.", fig
+        "Fig. 14",
+        "HILS 2: force of the slave arm on all axes and its travel; the operator commands nothing along y and z.",
+        fig,
     )
 
 
@@ -133,5 +135,5 @@ def _fig15() -> Picture:
     axes[0].set(ylabel="reference v_s,r [m/s]", xlabel="time [s]")
     legend(axes[0])
     return Picture(
-        "Fig. 15", "HILS 2: what our operator asks for; the paper prints its operator's profile only as a picture.", fig
+        "Fig. 15", "HILS 2: what our operator commands; the paper prints its operator's profile only as a plot.", fig
     )

@@ -18,8 +18,8 @@ from hilt.systems.payload.views.traces import outside, scenario_of
 
 SAMPLES = 400  # rows at which eq. 19 is evaluated
 AFTER_STEP = 0.1  # s after which a step of the reference no longer counts as an error of the arm
-HOLDS = 0.1  # of the commanded speed: below that v ≈ v_c
-TURNS = 1e-6  # rad: less is no turn
+HOLDS = 0.1  # fraction of the operator's speed: below this v ≈ v_c
+TURNS = 1e-6  # rad: a smaller angle is not a turn
 
 
 def turned(result: Result, signal: str, axis: np.ndarray) -> np.ndarray:
@@ -38,7 +38,7 @@ def turns(result: Result) -> bool:
 
 
 def _axis(result: Result) -> np.ndarray:
-    """The operator's, if he turns; else the one about which the slave hand turned most."""
+    """Axis of rotation: the operator's if one is commanded, else that about which the slave hand turned most."""
     operator = scenario_of(result).operator
     if operator.turn_rate != 0.0:
         axis = np.array(operator.turn_axis)
@@ -68,7 +68,7 @@ def turn_picture(result: Result, stop: float | None) -> Picture:
 
 
 def two_hands_picture(result: Result, stop: float | None) -> Picture:
-    """Force of each hand, and what they press on each other with."""
+    """Force of each hand, and the force with which they press on each other."""
     rows, t = result.rows, result.rows["t"]
     first, second = rows["f_hands"][:, :3], rows["f_hands"][:, 3:]
     pressing = 0.5 * (second - first)
@@ -84,7 +84,7 @@ def two_hands_picture(result: Result, stop: float | None) -> Picture:
     mark_fault(axes, stop)
     size, both = np.linalg.norm(pressing, axis=1), np.linalg.norm(rows["f_s"], axis=1)
     caption = (
-        f"Half the difference of the hands' forces moves nothing and only presses: at most {si(float(size.max()), 'N', 3)}, "
+        f"Half the difference of the hands' forces only squeezes the payload: at most {si(float(size.max()), 'N', 3)}, "
         f"{si(float(size[-1]), 'N', 3)} at the end; together the hands push with up to {si(float(both.max()), 'N', 3)}."
     )
     return Picture("Two hands", caption, fig)
@@ -117,14 +117,14 @@ def joints_picture(result: Result, stop: float | None) -> Picture:
     mark_fault(axes, stop)
     nearest = int(np.argmax(np.abs(used).max(axis=0)))
     caption = (
-        f"Joint {nearest % JOINTS + 1} of arm {nearest // JOINTS + 1} comes nearest to its limit, {np.abs(used).max():.0%} of "
-        f"it. {'Singular posture: 0 % undamped, 100 % in it.' if singular else 'No posture is near a singular one.'}"
+        f"Joint {nearest % JOINTS + 1} of arm {nearest // JOINTS + 1} comes closest to its limit, {np.abs(used).max():.0%} of "
+        f"it. {'Singular posture: 0 % is undamped, 100 % is singular.' if singular else 'No posture is close to singular.'}"
     )
     return Picture("Joints", caption, fig)
 
 
 def _compliances(result: Result, picked: np.ndarray) -> Iterator[np.ndarray]:
-    """Of each picked row: J (G K_va G)⁻¹ Jᵀ of each arm, 6 × 6, stacked."""
+    """For each picked row: J (G K_va G)⁻¹ Jᵀ of each arm, 6 × 6, stacked."""
     scenario = scenario_of(result)
     section, middle = scenario.arm.jointed, np.array(scenario.start_of_hand)
     hands = [tuple(middle + grip - scenario.grip.position) for grip in np.array(scenario.grips)]
@@ -162,7 +162,7 @@ def velocity_error(result: Result) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def follows(result: Result) -> float:
-    """Largest |v_c - v| against the speed that the operator asks for."""
+    """Largest |v_c - v| relative to the operator's speed."""
     _, measured, _ = velocity_error(result)
     return float(np.linalg.norm(measured, axis=1).max() / scenario_of(result).operator.speed)
 
@@ -170,26 +170,26 @@ def follows(result: Result) -> float:
 def approximation_words(scenario: Payload, share: float) -> str:
     gear = scenario.arm.jointed.gear
     if share < HOLDS:
-        return f"v ≈ v_c holds with a gear of {gear:g}: |v_c - v| is at most {share:.1%} of the speed asked for."
+        return f"v ≈ v_c holds with a gear of {gear:g}: |v_c - v| is at most {share:.1%} of the operator's speed."
     return (
-        f"v ≈ v_c does not hold: |v_c - v| is up to {share:.0%} of the speed asked for. It falls with the force and with the "
+        f"v ≈ v_c does not hold: |v_c - v| is up to {share:.0%} of the operator's speed. It falls with the force and with the "
         f"square of the gear, {gear:g} here: raise arm.jointed.gear or arm.jointed.servo_gain; keep slave.force_feedback on."
     )
 
 
 def approximation_picture(result: Result, stop: float | None) -> Picture:
-    """v_c - v beside eq. 19."""
+    """v_c - v compared with eq. 19."""
     t, measured, expected = velocity_error(result)
     fig, axes = panels(1, 2.6)
     line(axes[0], t, 1e3 * np.linalg.norm(measured, axis=1), "as run", color=MEASURED)
     line(axes[0], t, 1e3 * np.linalg.norm(expected, axis=1), "by its force,\neq. 19", **IDEAL)
     axes[0].axhline(
         1e3 * HOLDS * scenario_of(result).operator.speed,
-        label=f"{HOLDS:.0%} of the\nspeed asked for",
+        label=f"{HOLDS:.0%} of the\noperator's speed",
         **BOUND,
     )
     axes[0].set(ylabel="|v_c - v| of the hand [mm/s]", xlabel="time [s]", ylim=(0.0, None))
     legend(axes[0])
     mark_fault(axes, stop)
     share = float(np.linalg.norm(measured, axis=1).max() / scenario_of(result).operator.speed) if len(t) else 0.0
-    return Picture("Does the arm follow", approximation_words(scenario_of(result), share), fig)
+    return Picture("Does the arm follow?", approximation_words(scenario_of(result), share), fig)

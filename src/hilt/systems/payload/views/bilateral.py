@@ -1,5 +1,5 @@
-"""What a report of a bilateral run shows: hand and slave arm, felt and applied force, the link's books, and how much delay is
-too much."""
+"""What a report of a bilateral run shows: hand and slave arm, felt and applied force, the link's ledger, and how much delay
+is too much."""
 
 import math
 from collections.abc import Iterator
@@ -17,23 +17,23 @@ from hilt.report.pictures import lateness
 from hilt.report.words import percent, si
 from hilt.systems.payload.analysis.beside import settling
 from hilt.systems.payload.bilateral import gains
-from hilt.systems.payload.bilateral_metrics import books
+from hilt.systems.payload.bilateral_metrics import link_ledger
 from hilt.systems.payload.payload import Payload
 from hilt.systems.payload.views.link import statistics_table
 from hilt.systems.payload.views.traces import distance, opened, part, scenario_of, shade
 
-USABLE = 5.0  # s: who waits longer for a force to settle does not feel it any more
+USABLE = 5.0  # s: a force that takes longer to settle is no longer useful as feedback
 
 
 def goal(result: Result) -> np.ndarray:
-    """Where the hand wants to be, from the start."""
+    """Intended position of the hand, from its start [m]."""
     scenario, t = scenario_of(result), result.rows["t"]
-    way = [quintic((each - scenario.operator.start) / scenario.hand.time)[0] for each in t]
-    return scenario.hand.distance * np.array(way)
+    share = [quintic((each - scenario.operator.start) / scenario.hand.time)[0] for each in t]
+    return scenario.hand.distance * np.array(share)
 
 
 def ideal_force(result: Result) -> np.ndarray:
-    """Of hand, coupling and wall as three springs in a row, with no delay and nothing to damp."""
+    """Force [N] of hand, coupling and wall as three springs in series, without delay or damping."""
     scenario = scenario_of(result)
     arm, K = scenario.force_arm, gains(scenario.bilateral, scenario.link).K
     springs = 1.0 / scenario.hand.stiffness + 1.0 / K + 1.0 / arm.wall_stiffness
@@ -45,7 +45,7 @@ def has_wall(scenario: Payload) -> bool:
 
 
 def longest_usable(times: dict[float, float]) -> float:
-    """The delay at which settling begins to take longer than is usable, between two that were run; infinite if none does."""
+    """Delay [s] above which settling takes longer than is usable, interpolated between two runs; infinite if it never does."""
     before = (0.0, 0.0)
     for delay, time in times.items():
         if time > USABLE:
@@ -56,19 +56,19 @@ def longest_usable(times: dict[float, float]) -> float:
 
 
 def advice(result: Result) -> Iterator[str]:
-    """What to change."""
+    """Say what to change."""
     m, scenario = result.metrics, scenario_of(result)
     if times := settling(result):
         yield f"<b>Delay.</b> {_limit(times, scenario.link.delay)} {_damped(scenario)}"
     if scenario.bilateral.books != "measured":
         yield (
-            f"<b>Not certified.</b> bilateral.books = {scenario.bilateral.books}: no guard, or one that a motor with a lag "
-            "deceives. Set bilateral.books = measured."
+            f"<b>Not certified.</b> bilateral.books = {scenario.bilateral.books}: there is no guard, or one that a motor "
+            "with a lag deceives. Set bilateral.books = measured."
         )
     if m["books_min_J"] < -scenario.bilateral.energy:
         yield (
-            f"<b>Not passive.</b> The link gave {si(-m['books_min_J'], 'J', 3)} more than it had taken; allowed are "
-            f"{si(scenario.bilateral.energy, 'J', 3)}."
+            f"<b>Not passive.</b> The link returned {si(-m['books_min_J'], 'J', 3)} more than it had received; "
+            f"{si(scenario.bilateral.energy, 'J', 3)} is allowed."
         )
 
 
@@ -77,7 +77,7 @@ def details(result: Result) -> Iterator[tuple[str, str]]:
     if times:
         own = scenario.link.delay
         head = ("delay, one way", *(_bold(si(delay, "s", 3), delay == own) for delay in times))
-        row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in the run" for time in times.values()))
+        row = ("settles in", *(si(time, "s", 3) if math.isfinite(time) else "not in this run" for time in times.values()))
         yield "Other delays", table(head, [row])
     yield "Link", f"<p>Both directions, {si(scenario.link.jitter, 's', 3)} of jitter.</p>{statistics_table(result)}"
 
@@ -106,8 +106,8 @@ def headline(result: Result) -> Picture:
 def _damped(scenario: Payload) -> str:
     law = scenario.bilateral
     if law.master_damping is None and law.slave_damping is None:
-        return "The damping K (delay + jitter) grows with the delay, so more of it costs time, not stability."
-    return "The damping was set by hand and does not grow with the delay; leave bilateral.*_damping out to have it grow."
+        return "The damping K (delay + jitter) grows with the delay, so a longer delay costs time, not stability."
+    return "The damping was set by hand and does not grow with the delay; leave out bilateral.*_damping to let it grow."
 
 
 def _bold(text: str, own: bool) -> str:
@@ -121,13 +121,13 @@ def _seen(result: Result) -> str:
         f"felt minus applied {_newtons(m['felt_minus_applied_N'])}"
     )
     if has_wall(scenario):
-        words += f" (three springs in a row without a link: {si(float(ideal_force(result)[-1]), 'N', 3)})"
+        words += f" (three springs in series without a link: {si(float(ideal_force(result)[-1]), 'N', 3)})"
     settled = m["settling_time_s"]
-    when = f"settled {si(settled, 's', 3)} after the hand stood" if math.isfinite(settled) else "had not settled"
+    when = f"settled {si(settled, 's', 3)} after the hand stopped" if math.isfinite(settled) else "had not settled"
     words += f"; both forces {when}. "
     acts = m["guard_share"]
     if acts > 0:
-        words += f"The guard held a force back for {acts:.1%} of the time; then felt is not applied."
+        words += f"The guard limited a force for {acts:.1%} of the time; meanwhile the force felt is not the one applied."
     return words.strip()
 
 
@@ -139,12 +139,12 @@ def _limit(times: dict[float, float], own: float) -> str:
     limit = longest_usable(times)
     longest = max(times, default=own)
     if times and min(times.values()) > USABLE:
-        return f"Even at {si(min(times), 's', 3)} the forces take more than {USABLE:g} s to settle after the hand stands."
+        return f"Even at {si(min(times), 's', 3)} the forces take more than {USABLE:g} s to settle after the hand stops."
     if math.isinf(limit):
-        return f"Settles within {USABLE:g} s up to {longest:g} s of delay, the longest that was run."
-    side = "is beyond that" if own > limit else "is within that"
+        return f"The forces settle within {USABLE:g} s at all delays up to {longest:g} s, the longest that was run."
+    side = "is above that" if own > limit else "is below that"
     return (
-        f"Above about {si(limit, 's', 2)} one way, with this hand and what it touches, the forces take more than "
+        f"Above about {si(limit, 's', 2)} one way, with this hand and this contact, the forces take more than "
         f"{USABLE:g} s to settle, and feedback is no longer useful; this run's {si(own, 's', 3)} {side}."
     )
 
@@ -155,7 +155,7 @@ def pictures(result: Result) -> Iterator[Picture]:
         return
     stop = result.fault.t if result.fault else None
     yield _difference(result, stop)
-    yield _books(result, stop)
+    yield _ledger(result, stop)
     yield _link(result, stop)
     if settling(result):
         yield _delays(result)
@@ -193,27 +193,27 @@ def _difference(result: Result, stop: float | None) -> Picture:
     return Picture("Felt and applied force", caption, fig)
 
 
-def _books(result: Result, stop: float | None) -> Picture:
+def _ledger(result: Result, stop: float | None) -> Picture:
     rows, t, scenario = result.rows, result.rows["t"], scenario_of(result)
     acts = (rows["master_guard"] > 0) | (rows["slave_guard"] > 0)
     fig, axes = panels(2)
     for port, words, colour in (("W_master", "ground", CONTROLLER), ("W_slave", "orbit", MEASURED)):
         line(axes[0], t, rows[port]["into"] - rows[port]["out"], words, color=colour)
-    line(axes[1], t, books(rows), "both ends", color="black")
+    line(axes[1], t, link_ledger(rows), "both ends", color="black")
     axes[1].axhline(-scenario.bilateral.energy, label="bound, -E_0", **BOUND)
     for panel in axes:
         shade(panel, t, acts, ACTS, "guard acts" if panel is axes[0] else None)
-    axes[0].set(ylabel="in less out,\neach end [J]")
-    axes[1].set(ylabel="in less out [J]", xlabel="time [s]")
+    axes[0].set(ylabel="in minus out,\neach end [J]")
+    axes[1].set(ylabel="in minus out [J]", xlabel="time [s]")
     for panel in axes:
         legend(panel)
     mark_fault(axes, stop)
     share = float(np.mean(acts))
-    said = "it had nothing to do here" if share == 0 else f"it acted {share:.1%} of the time"
+    said = "it did not act here" if share == 0 else f"it acted {share:.1%} of the time"
     caption = (
-        f"Joules that the link has taken and not given back. The guard holds a force back before the sum passes -E_0; {said}."
+        f"Energy that the link has received and not returned. The guard limits a force before the sum falls below -E_0; {said}."
     )
-    return Picture("The link's books", caption, fig)
+    return Picture("The link's ledger", caption, fig)
 
 
 def _link(result: Result, stop: float | None) -> Picture:
@@ -222,7 +222,7 @@ def _link(result: Result, stop: float | None) -> Picture:
     for signal, words, colour in (("link_age", "on orbit", MEASURED), ("down_age", "on the ground", CONTROLLER)):
         line(axes[0], t, 1e3 * rows[signal], words, color=colour, linewidth=0.8)
     axes[0].axhline(1e3 * link.delay, label="delay", **IDEAL)
-    axes[0].axhline(1e3 * (link.delay + link.jitter), color="0.5", linewidth=1.0, label="and jitter")
+    axes[0].axhline(1e3 * (link.delay + link.jitter), color="0.5", linewidth=1.0, label="delay + jitter")
     for signal, words, colour in (("slave_fade", "slave arm", MEASURED), ("master_fade", "master device", CONTROLLER)):
         line(axes[1], t, 100.0 * rows[signal], words, color=colour)
     axes[0].set(ylabel="age of the\nnewest packet [ms]")
@@ -230,8 +230,8 @@ def _link(result: Result, stop: float | None) -> Picture:
     for panel in axes:
         legend(panel)
     mark_fault(axes, stop)
-    lost = [rows[f"{way}_lost"][-1] / max(rows[f"{way}_sent"][-1], 1) for way in ("link", "down")]
-    caption = f"Lost: {lost[0]:.1%} up, {lost[1]:.1%} down. When packets stay out for long the law fades to damping."
+    lost = [rows[f"{name}_lost"][-1] / max(rows[f"{name}_sent"][-1], 1) for name in ("link", "down")]
+    caption = f"Lost: {lost[0]:.1%} up, {lost[1]:.1%} down. When no packet arrives for a while, the law fades to damping."
     return Picture("Link", caption, fig)
 
 
@@ -246,6 +246,6 @@ def _delays(result: Result) -> Picture:
         axes[0].plot(
             [scenario.link.delay], [shown[scenario.link.delay]], "o", color=CONTROLLER, markersize=9, label="this run's\ndelay"
         )
-    axes[0].set(xlabel="delay, one way [s]", ylabel="settling time after\nthe hand stands [s]", ylim=(0, None), xlim=(0, None))
+    axes[0].set(xlabel="delay, one way [s]", ylabel="settling time after\nthe hand stops [s]", ylim=(0, None), xlim=(0, None))
     legend(axes[0])
-    return Picture("How much delay", "The same scenario at other delays, each run to its end.", fig)
+    return Picture("Effect of the delay", "The same scenario at other delays, each run to its end.", fig)

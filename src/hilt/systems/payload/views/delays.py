@@ -1,4 +1,4 @@
-"""Where the loop of payload loses time."""
+"""Delays in the loop of `payload`."""
 
 from typing import Any
 
@@ -13,6 +13,6 @@ def table(scenario: Payload) -> dict[str, float]:
 
 
 def measured(result: Any) -> list[tuple[str, str]]:
-    """Of a run with the hand on a robot: the phase of the arm's clock to the table's, and how fast it drifts."""
+    """Phase of the arm's clock relative to the table's and its drift, for a run with the hand on a robot."""
     scenario = result.scenario
     return delays.phase(result.rows, scenario.pairing) if scenario.arm.model == "robot" else []

@@ -1,4 +1,4 @@
-"""Frames of payload: hands and payloads that are kept as plain numbers, and the joints of the slave arms."""
+"""Frames of payload: hands and payloads whose poses are logged as plain numbers, and the joints of the slave arms."""
 
 from hilt.record.standard import Couple, Fixed, Frames, Joints, Pose
 from hilt.systems.payload.arm_model import JOINTS

@@ -69,7 +69,7 @@ def grasp_table(result: Result, found: list[Event]) -> str:
 
 
 def grasp_picture(result: Result, found: list[Event]) -> Picture:
-    """Force and fingers around the first events, the virtual arm's one play-out delay later."""
+    """Force and fingers around the first events; the virtual arm is shifted by one play-out delay."""
     rows, scenario, shown = result.rows, scenario_of(result), found[:2]
     fig, spread = figure.subplots(2, len(shown), figsize=(7.2, 4.0), sharex="col", squeeze=False)
     for column, event in enumerate(shown):

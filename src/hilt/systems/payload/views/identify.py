@@ -1,4 +1,4 @@
-"""What orbit finds out about the payload, beside the truth, and what hinders the payload, which the wrist does not feel."""
+"""What orbit identifies about the payload, compared with the true values, and forces on it that the wrist does not feel."""
 
 import numpy as np
 
@@ -11,32 +11,32 @@ from hilt.systems.payload.views.traces import part, projected, scenario_of, shad
 
 
 def true_bias(scenario: Payload) -> float:
-    """Of the wrist sensor, along the operator's direction."""
+    """Bias of the wrist sensor along the operator's direction [N]."""
     direction = np.array(scenario.operator.direction)
     return float(np.array(scenario.arm.force_bias) @ direction / np.linalg.norm(direction))
 
 
 def true_grip(scenario: Payload) -> float:
-    """Grips of several hands side by side."""
+    """Stiffness of the grips of all hands together [N/m]."""
     return float(scenario.arm.count * scenario.grip.stiffness)
 
 
 def identified_words(result: Result) -> str:
-    """Where the estimates stand at the end."""
+    """The estimates at the end, in words."""
     rows, scenario = result.rows, scenario_of(result)
     mass, doubt = float(rows["m_hat"][-1]), float(rows["m_var"][-1]) ** 0.5
     off = mass / scenario.payload.mass - 1.0
     grip, grip_true = 1e-3 * rows["k_grip_hat"][-1], 1e-3 * true_grip(scenario)
     words = (
-        f"At the end orbit believes in {mass:.0f} ± {doubt:.0f} kg (true {scenario.payload.mass:g} kg, {off:+.2%}), a bias of "
+        f"At the end orbit estimates {mass:.0f} ± {doubt:.0f} kg (true {scenario.payload.mass:g} kg, {off:+.2%}), a bias of "
         f"the wrist sensor of {rows['b_hat'][-1]:+.2f} N (true {true_bias(scenario):+.2f} N) and a grip of {grip:.3g} kN/m "
-        f"(true {grip_true:.3g} kN/m); the ground moves a virtual payload of {rows['m_vir'][-1]:.0f} kg."
+        f"(true {grip_true:.3g} kN/m); the virtual payload on the ground has {rows['m_vir'][-1]:.0f} kg."
     )
     frozen = float(np.mean(rows["identify_frozen"] > 0)) * len(rows) * scenario.loop.period
     if frozen > 0:
-        words += f" For {frozen:.3g} s something else than the arm moved the payload, and the estimate was frozen."
+        words += f" For {frozen:.3g} s something other than the arm moved the payload, and the estimate was frozen."
     if not scenario.identify.push:
-        words += " There was no push before: only the transport itself told."
+        words += " There was no push beforehand: the estimates come from the transport alone."
     return words
 
 
@@ -79,17 +79,17 @@ def hindrance_words(result: Result) -> str:
         kinds.append(f"a drag of {hindrance.drag:g} N·s/m")
     if hindrance.obstacle_distance is not None:
         kinds.append(f"an obstacle {si(hindrance.obstacle_distance, 'm', 3)} from the start")
-    return f"On the payload act {' and '.join(kinds)}, at most {most}; the wrist of the slave arm does not feel it directly."
+    return f"The payload is hindered by {' and '.join(kinds)}, at most {most}; the slave arm's wrist does not feel it directly."
 
 
 def hindrance_picture(result: Result, stop: float | None) -> Picture:
-    """What hinders, against what the arm does and how the payload moves."""
+    """Hindering force, force of the arm, and motion of the payload."""
     t = result.rows["t"]
     fig, axes = panels(2)
     line(axes[0], t, part(result, "f_s"), "slave arm", color=MEASURED)
     line(axes[0], t, projected(result, result.rows["hindrance_W"]), "hindrance", color=MADE)
     line(axes[1], t, 1e3 * projected(result, result.rows["V_WBcm"]["v"]), "payload", color=MEASURED)
-    line(axes[1], t, 1e3 * part(result, "v_r_orbit"), "asked for", **IDEAL)
+    line(axes[1], t, 1e3 * part(result, "v_r_orbit"), "reference", **IDEAL)
     axes[0].set(ylabel="force on the\npayload [N]")
     axes[1].set(ylabel="velocity [mm/s]", xlabel="time [s]")
     for panel in axes:

@@ -29,7 +29,7 @@ POLICY_COLOURS = (*AXES, CONTROLLER)
 
 
 def statistics_table(result: Result) -> str:
-    """What each direction did with its packets."""
+    """Table of packets sent, lost, reordered and duplicated, and their delays, for each direction."""
     last, head = result.rows[-1], ("", "sent", "lost", "reordered", "duplicated", "mean delay", "longest delay")
     lines = []
     for words, name in (("ground to orbit", "link"), ("orbit to ground", "down")):
@@ -41,7 +41,7 @@ def statistics_table(result: Result) -> str:
 
 
 def ports_picture(result: Result, stop: float | None) -> Picture:
-    """Joules into the link on the ground and out of it on orbit."""
+    """Energy into the link on the ground and out of it on orbit."""
     rows, t = result.rows, result.rows["t"]
     late = shift(scenario_of(result))
     ground = drawable(rows["W_master"]["into"] - rows["W_master"]["out"])
@@ -60,7 +60,7 @@ def ports_picture(result: Result, stop: float | None) -> Picture:
 
 
 def policy_rows(runs: dict[str, Result], scenario: Payload) -> list[tuple[str, ...]]:
-    """Of each policy: way, speed at the end of the silence, largest force since it began, distance at the end."""
+    """For each policy: travel, speed at the end of the silence, largest force since it began, distance at the end."""
     table: list[tuple[str, ...]] = []
     own = scenario.link.outage_policy
     for policy, run in runs.items():
@@ -92,11 +92,11 @@ def link_picture(result: Result, stop: float | None) -> Picture:
     rows, t, scenario = result.rows, result.rows["t"], scenario_of(result)
     fig, axes = panels(2, 1.6)
     shares = []
-    for way, words, colour in (("link", "up, to orbit", MEASURED), ("down", "down, to the\nground", CONTROLLER)):
-        line(axes[0], t, rows[f"{way}_silence"], words, color=colour)
-        shares.append(100.0 * rows[f"{way}_lost"] / np.maximum(rows[f"{way}_sent"], 1))
+    for name, words, colour in (("link", "up, to orbit", MEASURED), ("down", "down, to the\nground", CONTROLLER)):
+        line(axes[0], t, rows[f"{name}_silence"], words, color=colour)
+        shares.append(100.0 * rows[f"{name}_lost"] / np.maximum(rows[f"{name}_sent"], 1))
         line(axes[1], t, shares[-1], words, color=colour)
-    axes[1].axhline(100.0 * scenario.link.loss, label="asked for", **IDEAL)
+    axes[1].axhline(100.0 * scenario.link.loss, label="link.loss", **IDEAL)
     longest = float(rows["link_silence"].max())
     most = max(float(share[len(share) // 20 :].max()) for share in shares)
     axes[0].set(ylabel="age of the newest\npacket, beyond\nplay-out [s]", ylim=(0.0, max(0.1, 1.1 * longest)))
@@ -118,11 +118,11 @@ def link_picture(result: Result, stop: float | None) -> Picture:
         if longest < 0.9 * (silent - 0.1):
             words += f" in one or more outages (the age is counted up to {longest:.3g} s)"
         return Picture("Link", f"{words}.", fig)
-    return Picture("Link", f"{words}, and the slave never found the link silent.", fig)
+    return Picture("Link", f"{words}; the slave never lost the link.", fig)
 
 
 def policies_picture(runs: dict[str, Result], scenario: Payload) -> Picture:
-    """Payload's speed and way with each policy."""
+    """Speed of the payload and travel of the hand with each policy."""
     fig, axes = panels(3, 1.6)
     for colour, (policy, run) in zip(POLICY_COLOURS, runs.items(), strict=True):
         t, own = run.rows["t"], policy == scenario.link.outage_policy
@@ -138,38 +138,38 @@ def policies_picture(runs: dict[str, Result], scenario: Payload) -> Picture:
     axes[1].set(ylabel="slave hand [m]")
     axes[2].set(ylabel="force [N]", xlabel="time [s]")
     legend(axes[0])
-    caption = "The same outage with each policy: speed of the payload, way of the slave hand, force of the arm."
+    caption = "The same outage with each policy: speed of the payload, travel of the slave hand, force of the arm."
     return Picture("Outage policies", caption, fig)
 
 
 def resync_words(run: Result, when: float | None) -> str:
     if when is None:
-        return "The virtual arm was not put where the slave arm is: nothing came to rest for long enough."
+        return "The virtual arm was not re-synchronised to the slave arm: nothing stayed at rest for long enough."
     apart = position_errors(run.rows, run.scenario)
     return (
-        f"When all has come to rest, at {when:.3g} s, the virtual arm is put where the slave arm is: "
-        f"{si(float(apart[-1]), 'm', 3)} from each other then, {si(float(apart.max()), 'm', 3)} before."
+        f"When everything is at rest, at {when:.3g} s, the virtual arm is moved to the slave arm's position: the hands are "
+        f"{si(float(apart[-1]), 'm', 3)} apart afterwards, {si(float(apart.max()), 'm', 3)} before."
     )
 
 
 def resync_picture(run: Result, when: float | None) -> Picture:
-    """Ways of both hands until they are one again."""
+    """Travel of both hands until they are re-synchronised."""
     t, errors = run.rows["t"], drawable(1e3 * position_errors(run.rows, run.scenario))
     fig, axes = panels(2)
     line(axes[0], t, distance(run, "x_s"), "slave hand", color=MEASURED)
     line(axes[0], *virtual(run, "x_vir"), "virtual hand", **IDEAL)
     line(axes[1], t[-len(errors) :], errors, color=MADE)
-    axes[0].set(ylabel="way along the\ndirection [m]")
+    axes[0].set(ylabel="travel along the\ndirection [m]")
     axes[1].set(ylabel="slave from\nvirtual hand [mm]", xlabel="time [s]")
     for n, panel in enumerate(axes):
         outside(panel, t, run, labels=n == 0)
         if when is not None:
             shown = when + playout_delay(run.scenario)
-            panel.axvline(shown, color=CONTROLLER, linewidth=1.2, label="put together" if n == 0 else None)
+            panel.axvline(shown, color=CONTROLLER, linewidth=1.2, label="re-synchronised" if n == 0 else None)
     legend(axes[0])
     mark_fault(axes, run.fault.t if run.fault else None)
     return Picture(
         "Re-synchronisation",
-        f"The same scenario, run on if need be, the virtual hand one play-out delay later. {resync_words(run, when)}",
+        f"The same scenario, run longer if needed; virtual hand shifted by the play-out delay. {resync_words(run, when)}",
         fig,
     )

@@ -1,12 +1,12 @@
-"""Plots that an engineer of payload wants to see first."""
+"""Plots that a user of payload wants to see first."""
 
 from hilt.scene.presets import Presets, axes
 
 PRESETS: Presets = {
     "operator": [
         ("velocity along x", "m/s", {"v_r.0": "operator", "v_vir.0": "virtual arm", "v_s.0": "slave arm"}),
-        ("position along x, by the time on orbit", "m", {"x_vir_orbit.0": "virtual, delayed", "x_s.0": "slave"}),
-        ("position along x, by the time on the ground", "m", {"x_vir.0": "virtual", "x_s_ground.0": "slave, as reported"}),
+        ("position along x, in orbit time", "m", {"x_vir_orbit.0": "virtual, delayed", "x_s.0": "slave"}),
+        ("position along x, in ground time", "m", {"x_vir.0": "virtual", "x_s_ground.0": "slave, as reported"}),
         ("force along x", "N", {"f_vir.0": "virtual arm", "f_s.0": "slave arm", "f_vir_orbit.0": "virtual, delayed"}),
         ("mass", "kg", {"m_hat": "identified on orbit", "m_vir": "virtual payload"}),
         ("link: age of the newest packet", "s", {"link_age": "on orbit", "down_age": "on the ground"}),
@@ -14,11 +14,11 @@ PRESETS: Presets = {
     "grasp": [
         ("fingers open", "1", {"grip_open_vir": "virtual hand", "grip_open": "slave hand"}),
         ("velocity along x", "m/s", {"v_vir.0": "virtual arm", "v_s.0": "slave arm"}),
-        ("position along x, by the time on orbit", "m", {"x_vir_orbit.0": "virtual, delayed", "x_s.0": "slave"}),
+        ("position along x, in orbit time", "m", {"x_vir_orbit.0": "virtual, delayed", "x_s.0": "slave"}),
         ("force along x", "N", {"f_vir.0": "virtual arm", "f_s.0": "slave arm"}),
     ],
     "three axes": [
-        ("velocity the operator asks for", "m/s", axes("v_r", "v_r")),
+        ("velocity commanded by the operator", "m/s", axes("v_r", "v_r")),
         ("velocity of the virtual arm", "m/s", axes("v_vir", "v_vir")),
         ("velocity of the slave arm", "m/s", axes("v_s", "v_s")),
         ("force of the slave arm", "N", axes("f_s", "f_s")),

@@ -53,16 +53,16 @@ from hilt.systems.payload.views.traces import (
     zoom,
 )
 
-ACROSS = 0.02  # of the force along the operator's direction: less across it is not drawn
+ACROSS = 0.02  # fraction of the force along the operator's direction: less across it is not drawn
 
 
 def explicit_sum(compliance: float, stiffness: float, grip_damping: float, damping: float, period: float) -> float:
-    """K_s D_t + 2 D + K_s K_t T/2 of an arm that answers the force of the tick before; from one on it diverges."""
+    """K_s D_t + 2 D + K_s K_t T/2 of an arm that responds to the force of the previous tick; it diverges at 1 and above."""
     return compliance * grip_damping + 2.0 * damping + 0.5 * compliance * stiffness * period
 
 
 def advice(result: Result) -> Iterator[str]:
-    """What to change."""
+    """Say what to change."""
     scenario = scenario_of(result)
     if scenario.gripped and (distance := missed(result)) is not None:
         yield missed_words(result, distance)
@@ -79,7 +79,7 @@ def advice(result: Result) -> Iterator[str]:
 
 
 def details(result: Result) -> Iterator[tuple[str, str]]:
-    """What was found beside it."""
+    """Tables and texts that explain the run."""
     scenario = scenario_of(result)
     if scenario.gripped and (found := events(result)):
         yield "Grasp", grasp_table(result, found)
@@ -87,13 +87,19 @@ def details(result: Result) -> Iterator[tuple[str, str]]:
         yield from payload_bilateral.details(result)
         return
     if result.beside is not None and policies(result):
-        head = ("policy", "net way in the silence", "speed at its end", "largest force from then on", "hands apart at the end")
+        head = (
+            "policy",
+            "net travel in the silence",
+            "speed at its end",
+            "largest force since its start",
+            "hands apart at the end",
+        )
         again = result.beside.runs["resynchronised"], result.beside.numbers["resynchronised_s"]
         yield (
             "Outage policies",
-            f"<p>All policies were run on this scenario; way and speed are the payload's. "
-            f"<b>{scenario.link.outage_policy}</b> was run.</p>{table(head, policy_rows(policies(result), scenario))}"
-            "<p>After a stop the slave keeps the distance it fell behind; it does not catch up by itself. "
+            f"<p>All policies were run on this scenario; travel and speed are the payload's. "
+            f"This run used <b>{scenario.link.outage_policy}</b>.</p>{table(head, policy_rows(policies(result), scenario))}"
+            "<p>After a stop the slave stays behind by the lost distance; it does not catch up on its own. "
             f"{resync_words(*again)}</p>",
         )
     if rough(scenario):
@@ -143,7 +149,7 @@ def headline(result: Result) -> Picture:
 
 
 def rough(scenario: Payload) -> bool:
-    """A link with something to tell."""
+    """Whether the link loses, duplicates or delays packets unevenly, or has an outage."""
     link = scenario.link
     return max(link.jitter, link.loss, link.duplication, link.outage_duration) > 0
 
@@ -160,11 +166,11 @@ def _seen(result: Result) -> str:
     if result.fault is not None:
         words += f". The guard stopped the run at {result.fault.t:.4g} s, with the payload at {end}"
     elif end_of_silence(result) is None or "travel_after_outage_m" not in m:
-        words += f". The payload {'stands' if m['stopped'] else 'still moves'} at the end ({end})"
+        words += f". The payload {'is at rest' if m['stopped'] else 'is still moving'} at the end ({end})"
     else:
         words += (
-            f". After the link was lost the payload went {si(m['travel_after_outage_m'], 'm', 3)} and "
-            f"{'stood' if m['stopped'] else 'still moved'} at the end of the outage; at the end of the run it has {end}"
+            f". After the link was lost the payload travelled {si(m['travel_after_outage_m'], 'm', 3)} and "
+            f"{'was at rest' if m['stopped'] else 'was still moving'} at the end of the outage; its final speed is {end}"
         )
     return words + "."
 
@@ -179,7 +185,7 @@ def _warnings(scenario: Payload) -> Iterator[str]:
         else:
             which, when = f"K_s D_t + 2 D + K_s K_t T/2 = {whole:.3f}", f"this period of {si(period, 's', 3)}"
         yield (
-            f"<b>Diverges.</b> {which} is not below 1: the printed, explicit step of the virtual arm diverges at {when}. "
+            f"<b>Diverges.</b> {which} is not below 1: the explicit step of the virtual arm, as printed, diverges at {when}. "
             "Set virtual.step = implicit."
         )
     compliance = slave.compliance if slave.force_feedback else 0.0
@@ -187,10 +193,10 @@ def _warnings(scenario: Payload) -> Iterator[str]:
     real = explicit_sum(compliance, hands * grip.stiffness, hands * grip.damping, slave.damping, period)
     if real >= 1.0:
         yield (
-            f"<b>Grip too hard.</b> With the real {'grip' if hands == 1 else 'grips'} "
+            f"<b>Grip too stiff.</b> With the real {'grip' if hands == 1 else 'grips'} "
             f"K_s D_t + 2 D + K_s K_t T/2 = {real:.3f} is not below 1: the slave arm, "
-            "which answers the force of the tick before, starts to swing by itself. Lower grip.damping, grip.stiffness or "
-            "slave.damping."
+            "which responds to the force of the previous tick, starts to oscillate by itself. Lower grip.damping, "
+            "grip.stiffness or slave.damping."
         )
 
 
@@ -241,8 +247,8 @@ def _speed_curves(axes: Axes, result: Result) -> None:
     line(axes, t, 1e3 * part(result, "v_sc"), "commanded v_sc", color=CONTROLLER, linewidth=1.0, alpha=0.7)
     line(axes, t, 1e3 * projected(result, rows["V_WBcm"]["v"]), "payload", color=MEASURED)
     if delayed:
-        line(axes, t, 1e3 * part(result, "v_r"), "asked for, ground", color="0.6", linewidth=1.1)
-    line(axes, t, 1e3 * part(result, "v_r_orbit"), "asked for, orbit" if delayed else "asked for", **IDEAL)
+        line(axes, t, 1e3 * part(result, "v_r"), "reference, ground", color="0.6", linewidth=1.1)
+    line(axes, t, 1e3 * part(result, "v_r_orbit"), "reference, orbit" if delayed else "reference", **IDEAL)
     outside(axes, t, result, labels=True)
     axes.set(ylabel="velocity [mm/s]")
     legend(axes)
@@ -286,7 +292,7 @@ def _positions(result: Result, stop: float | None) -> Picture:
     line(axes[0], *virtual(result, "x_vir"), "virtual hand", **IDEAL)
     if len(errors):
         line(axes[1], t[-len(errors) :], errors, color=MADE)
-    axes[0].set(ylabel="way along the\ndirection [m]")
+    axes[0].set(ylabel="travel along the\ndirection [m]")
     axes[1].set(ylabel="slave from\nvirtual hand [mm]", xlabel="time [s]")
     for panel in axes:
         outside(panel, t, result)
@@ -294,12 +300,12 @@ def _positions(result: Result, stop: float | None) -> Picture:
     legend(axes[0])
     zoom(axes, result)
     mark_fault(axes, stop)
-    caption = "Ways from the start, the virtual hand shifted by the play-out delay, and the distance between the hands."
+    caption = "Travel from the start, the virtual hand shifted by the play-out delay, and the distance between the hands."
     return Picture("Position", caption, fig)
 
 
 def feedback_picture(result: Result, other: Result) -> Picture:
-    """Force and way, without and with force feedback."""
+    """Force and travel, without and with force feedback."""
     own = scenario_of(result).slave.force_feedback
     fig, spread = figure.subplots(2, 2, figsize=(7.2, 4.2), sharex=True, sharey="row")
     said = []
@@ -311,8 +317,8 @@ def feedback_picture(result: Result, other: Result) -> Picture:
         axes[0].set_title(name, fontsize=9)
         axes[1].set(xlabel="time [s]")
         mark_fault(axes, run.fault.t if run.fault else None)
-        said.append(f"{name} {m['peak_force_N']:.4g} N at most and {m['mean_square_force_N2']:.4g} N² in the mean square")
+        said.append(f"{name} {m['peak_force_N']:.4g} N at most, mean square {m['mean_square_force_N2']:.4g} N²")
     spread[0][0].set(ylabel="force of the slave arm [N]")
-    spread[1][0].set(ylabel="way of its hand [mm]")
+    spread[1][0].set(ylabel="travel of its hand [mm]")
     runaway([panel for row in spread for panel in row])
-    return Picture("Force feedback", f"The same run {', '.join(said)}.", fig)
+    return Picture("Force feedback", f"The same run {'; '.join(said)}.", fig)

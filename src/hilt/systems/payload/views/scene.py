@@ -1,10 +1,10 @@
 """payload: what the operator sees. Solid: the virtual arm and payload, at once. Wire: the slave arm, the payload's mock-up and
-the motion table, as they are. Ghost: the slave arm as the ground hears of it, twice the delay after the command; the link
-carries its place only, so its attitude is that of the start; its payload is drawn while the hand holds it. A clasp round each
-hand shows closed fingers.
+the motion table, as they are. Ghost: the slave arm as reported to the ground, twice the delay after the command; the link
+carries only its position, so it is drawn with its initial attitude; its payload is drawn while the hand holds it. A clasp round
+each hand shows closed fingers.
 
 Where table and hand are on a robot each (`arm.model = "robot"`), a robot holds the mock-up in place of the HEXA table, and both
-are drawn by their encoders.
+are drawn from their encoders.
 
 With a hand on a master device there is no virtual arm: the device is solid, where the hand holds it, and the slave hand wire.
 """
@@ -67,7 +67,7 @@ PARAMS = record(
 
 @jit_apart
 def _put_arms(out, nodes, x, p, place, q):
-    """All arms with their hands round a common place."""
+    """All arms with their hands around a common position."""
     for i in range(p.arms):
         hand = vec.add(place, so3.rotate(q, vec.load(p.offsets[i])))
         put_reaching(out, int(nodes[i]), x, p.arm[i], hand, q)
@@ -149,8 +149,8 @@ def _module(values: Payload, size: np.ndarray) -> list[Part]:
     return parts
 
 
-def _way(values: Payload) -> np.ndarray:
-    """How far the payload is to go."""
+def _travel(values: Payload) -> np.ndarray:
+    """Displacement that the payload is to make [m]."""
     operator = values.operator
     far = operator.speed * operator.duration
     if operator.kind == "profile":
@@ -165,7 +165,7 @@ def _way(values: Payload) -> np.ndarray:
 
 
 def _add_wall(scene: Scene, p, values: Payload, start: np.ndarray, size: np.ndarray) -> None:
-    """What is in the way, if something is: a wall for the hand, an obstacle for the payload."""
+    """Add what blocks the motion, if anything: a wall for the hand, an obstacle for the payload."""
     direction = np.array(values.operator.direction) / math.hypot(*values.operator.direction)
     p.wall = -1
     if values.bilateral_mode and values.force_arm.wall_stiffness > 0.0:
@@ -202,50 +202,50 @@ def _add_clasps(scene: Scene, p, values: Payload) -> None:
 
 def draw(values: Payload) -> Drawing:
     scene, p = Scene(scale_bar=0.1), np.zeros(1, PARAMS)
-    figures, arm = p[0], values.arm
+    params, arm = p[0], values.arm
     start, size = np.array(values.start_of_grip), cuboid(values.payload.mass, values.payload.inertia)
-    figures.arms, figures.grip_B = arm.count, values.grip.position
-    figures.bilateral = values.bilateral_mode
-    figures.jointed = arm.model == "jointed" and not values.bilateral_mode
-    figures.offsets[: arm.count] = np.array(values.grips) - values.grip.position
-    hands = [tuple(np.array(values.start_of_hand) + offset) for offset in figures.offsets[: arm.count]]
-    figures.on_robots = on_robots = arm.model == "robot" and values.gripped
+    params.arms, params.grip_B = arm.count, values.grip.position
+    params.bilateral = values.bilateral_mode
+    params.jointed = arm.model == "jointed" and not values.bilateral_mode
+    params.offsets[: arm.count] = np.array(values.grips) - values.grip.position
+    hands = [tuple(np.array(values.start_of_hand) + offset) for offset in params.offsets[: arm.count]]
+    params.on_robots = on_robots = arm.model == "robot" and values.gripped
     table = values.hexa if values.gripped and not on_robots else None
     floor = start[2] - GROUND if table is None else table.centre[2] - table.height - FLOOR
     behind = np.array((-0.5 * size[0], 0.0, 0.0))  # where the table's robot holds the mock-up
     flange = start - values.grip.position + behind
     if on_robots:
         floor = flange[2] - BELOW
-    figures.floor_p = (start[0], start[1], floor)
+    params.floor_p = (start[0], start[1], floor)
     room = (4.4, -0.5) if on_robots else (3.4, 0.0)  # the table's robot stands further back
-    figures.floor = scene.node("floor", "floor", "static", "ground", box((room[0], 3.0, 0.02), (room[1], 0.0, -0.01)))
+    params.floor = scene.node("floor", "floor", "static", "ground", box((room[0], 3.0, 0.02), (room[1], 0.0, -0.01)))
     for i, stand in enumerate(stands(arm.jointed, hands)):
-        pack_slave_arm(figures.arm[i], arm.jointed, stand)
+        pack_slave_arm(params.arm[i], arm.jointed, stand)
         name = f" {i + 1}" if arm.count == 2 else ""
         high = stand.p[2] - floor
-        figures.slave[i] = add_slave_arm(scene, f"slave{name.strip()}", f"slave arm{name}", "wire", "slave", high)
+        params.slave[i] = add_slave_arm(scene, f"slave{name.strip()}", f"slave arm{name}", "wire", "slave", high)
         if not values.bilateral_mode:
-            figures.virtual[i] = add_slave_arm(scene, f"virtual{name.strip()}", f"virtual arm{name}", "solid", "virtual", 0.0)
-            figures.late[i] = add_slave_arm(scene, f"late{name.strip()}", f"slave arm{name}, as seen", "ghost", "slave", 0.0)
+            params.virtual[i] = add_slave_arm(scene, f"virtual{name.strip()}", f"virtual arm{name}", "solid", "virtual", 0.0)
+            params.late[i] = add_slave_arm(scene, f"late{name.strip()}", f"slave arm{name}, as seen", "ghost", "slave", 0.0)
     label, module = f"payload, {values.payload.mass:g} kg", _module(values, size)
-    figures.payload = -1
+    params.payload = -1
     if values.gripped:
-        figures.payload = scene.node("payload", label, "wire", "slave", *module)
+        params.payload = scene.node("payload", label, "wire", "slave", *module)
     if not values.bilateral_mode:
-        figures.virtual_payload = scene.node("virtual-payload", f"virtual {label}", "solid", "body", *module)
-        figures.late_payload = scene.node("late-payload", f"{label}, as seen", "ghost", "slave", *module)
+        params.virtual_payload = scene.node("virtual-payload", f"virtual {label}", "solid", "body", *module)
+        params.late_payload = scene.node("late-payload", f"{label}, as seen", "ghost", "slave", *module)
     else:
-        _add_master(scene, figures)
+        _add_master(scene, params)
     if values.gripped:
-        _add_clasps(scene, figures, values)
-    _add_wall(scene, figures, values, start, size)
-    figures.table = table is not None
+        _add_clasps(scene, params, values)
+    _add_wall(scene, params, values, start, size)
+    params.table = table is not None
     if table is not None:
-        add_table(scene, figures.hexa, table, values.xy_stage)
+        add_table(scene, params.hexa, table, values.xy_stage)
     if on_robots:
-        add_robot(scene, figures.robot, flange, np.array(X), behind, UPRIGHT, "robot of the table")
-    _arrows(scene, figures, values)
-    figures.nodes = len(scene.nodes)
+        add_robot(scene, params.robot, flange, np.array(X), behind, UPRIGHT, "robot of the table")
+    _arrows(scene, params, values)
+    params.nodes = len(scene.nodes)
     scene.workspace(values.limits.workspace_min, values.limits.workspace_max, 4.0)
     _views(scene, values, start, floor)
     return Drawing(scene, pose, np.zeros(1, MEMORY), p)
@@ -265,7 +265,7 @@ def _arrows(scene: Scene, p, values: Payload) -> None:
         scene.trail("finger", "slave")
         scene.trail("master", "virtual")
         return
-    p.speed_arrow = scene.arrow("speed", "speed that the operator asks for", "m/s", 0.4 / operator.speed, "command")
+    p.speed_arrow = scene.arrow("speed", "speed commanded by the operator", "m/s", 0.4 / operator.speed, "command")
     p.virtual_arrow = scene.arrow("virtual", "force of the virtual hand", "N", 0.5 / force, "virtual")
     scene.trail("payload", "slave")
     scene.trail("virtual-payload", "virtual")
@@ -273,15 +273,15 @@ def _arrows(scene: Scene, p, values: Payload) -> None:
 
 def _views(scene: Scene, values: Payload, start: np.ndarray, floor: float) -> None:
     """Arms of 1.5 m stand about 1 m beside the payload, at smaller y, and at larger y if there are two."""
-    way = _way(values)
-    middle = start + 0.5 * way
+    travel = _travel(values)
+    middle = start + 0.5 * travel
     two = values.arm.count == 2
     beside = middle + np.array((0.0, 0.0 if two else -0.4, 0.0))
-    span = (3.0 if two else 2.4) + float(np.abs(way).max())
+    span = (3.0 if two else 2.4) + float(np.abs(travel).max())
     if values.arm.model == "robot" and not values.bilateral_mode:
         middle, beside, span = middle - (0.6, 0.0, 0.0), beside - (0.6, 0.0, 0.0), span + 0.4
     low = 0.5 * (start[2] + 0.6 + floor)
-    if values.bilateral_mode:  # a hand's way is short
+    if values.bilateral_mode:  # a hand moves only a short distance
         scene.look("top", middle, (0.0, 0.0, 1.0), 0.9, (0.0, 1.0, 0.0))
         scene.look("side", middle - 0.1 * np.array(Z), (0.1, 1.0, 0.15), 0.9)
     else:

@@ -1,8 +1,8 @@
-"""The arm of seven joints, drawn from the table that its model is made of (hilt.plant.arm_model).
+"""The arm of seven joints, drawn from the table that its model is made of (arm_model.py).
 
 A hand whose joints the row does not have (the virtual one, a point arm, the picture that the ground gets) is given a posture by
 the chain's inverse kinematics. It starts from the first posture each time, so a picture depends on its row alone: scrubbing
-backwards shows the same. Out of reach, the arm points where it can.
+backwards shows the same. Out of reach, the arm gets as close as it can.
 """
 
 from hilt.compiled import jit_apart
@@ -61,7 +61,7 @@ def put_angles(out, first, p, q):
 
 @jit_apart
 def put_reaching(out, first, x, p, hand_p, hand_q):
-    """The arm with its hand at a pose; returns what it misses it by [m, rad]."""
+    """The arm with its hand at a pose; returns the remaining error [m, rad]."""
     base_p, base_q = vec.load(p.stand), so3.load(p.stand[3:])
     for i in range(JOINTS):
         x.q[i] = p.posture[i]

@@ -13,7 +13,7 @@ from hilt.systems.payload.outage import BACK, SILENT
 from hilt.systems.payload.payload import Payload
 
 BANDS = {SILENT: (colours.SILENT, "link silent"), BACK: (colours.RETURNING, "coming back")}
-RUNAWAY = 1e4  # times the usual size (median): from here on a logarithmic axis
+RUNAWAY = 1e4  # times the usual size (median): above this the axis is logarithmic
 LARGEST = 1e30  # a diverged virtual arm grows beyond what can be drawn
 
 
@@ -31,7 +31,7 @@ def projected(result: Result, vectors: np.ndarray) -> np.ndarray:
 
 
 def drawable(value: np.ndarray) -> np.ndarray:
-    """What cannot be drawn becomes a gap."""
+    """Replace what cannot be drawn by a gap."""
     return np.where(np.abs(value) < LARGEST, value, np.nan)
 
 
@@ -40,16 +40,16 @@ def part(result: Result, signal: str) -> np.ndarray:
 
 
 def distance(result: Result, signal: str) -> np.ndarray:
-    """The way from the start."""
+    """Distance from the start along the operator's direction [m]."""
     value = part(result, signal)
-    way: np.ndarray = value - value[0]
-    return way
+    moved: np.ndarray = value - value[0]
+    return moved
 
 
 def virtual(result: Result, signal: str) -> tuple[np.ndarray, np.ndarray]:
     """A signal of the ground against the time at which orbit gets it; positions from the start.
 
-    Rows of the virtual arm tell the end of their tick.
+    Rows of the virtual arm hold the values at the end of their tick.
     """
     late = shift(scenario_of(result)) + 1
     value = distance(result, signal) if signal.startswith("x_") else part(result, signal)
