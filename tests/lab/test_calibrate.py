@@ -22,7 +22,7 @@ from hilt.device.rigtext import set_table
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.lab import calibrate, gentle
 from hilt.lab.calibrate import SAMPLES, identify_tool
-from hilt.maths.quintic import quintic_ways
+from hilt.maths.quintic import quintic_positions
 from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, ToolLoad, pack_load, unload
 
 needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
@@ -157,7 +157,7 @@ def test_the_path_keeps_half_the_limits_and_comes_back():
 def test_a_path_beyond_the_limits_is_refused_before_anything_moves():
     start, path = np.zeros(1, POSE)[0], np.zeros(100, POSE)
     start["q"][0] = path["q"][:, 0] = 1.0
-    path["p"][:, 1] = 0.06 * quintic_ways(np.arange(100) / 99)
+    path["p"][:, 1] = 0.06 * quintic_positions(np.arange(100) / 99)
     with pytest.raises(InputError, match=r"along y.*workspace"):
         gentle.check_path(path, start, 0.1, LIMITS)
     with pytest.raises(InputError, match="speed"):

@@ -26,7 +26,7 @@ from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rtde.emulator import UrController
 from hilt.lab import gentle
 from hilt.live import ready
-from hilt.maths.quintic import quintic_ways
+from hilt.maths.quintic import quintic_positions
 from hilt.record.letters import READY
 
 T, SPEED = 0.004, 0.09
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 def way(length=0.09, turn=0.0, cycle=T):
     """Along x and about z from rest to rest, at SPEED in the middle."""
     ticks = math.ceil(1.875 * length / SPEED / cycle)
-    share = quintic_ways(np.arange(1, ticks + 3) / ticks)
+    share = quintic_positions(np.arange(1, ticks + 3) / ticks)
     offsets = np.zeros(ticks + 2, POSE)
     offsets["p"][:, 0] = length * share
     offsets["q"][:, 0], offsets["q"][:, 3] = np.cos(0.5 * turn * share), np.sin(0.5 * turn * share)

@@ -1,1 +1,1 @@
-"""Blocks between a simulated body and the robot: set-points and their lead."""
+"""Blocks between the simulated body and the robot: set-points and their lead."""

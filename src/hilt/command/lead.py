@@ -1,6 +1,6 @@
 """The command: the pose of the simulated body, or a pose ahead of it.
 
-A robot with a lag of τ is where the body is now if it is sent to where the body will be in τ:
+To be where the body is now, a robot with a lag of τ must be sent to where the body will be in τ:
 
     x + τ v + ½ τ² a
 """
@@ -35,7 +35,7 @@ def _command(sig, position, v):
 
 @dataclass(frozen=True)
 class Lead:
-    """How far the command is ahead of the body, and the mass that the force accelerates meanwhile."""
+    """How far ahead of the body the command is, and the mass that the force accelerates meanwhile."""
 
     time: float  # s, 0 for no lead
     mass: float  # kg

@@ -1,10 +1,10 @@
-"""The compiler's one door: `jit`, with a cache that cannot be stale and that nobody else can write to.
+"""Access to the compiler: `jit`, with a cache that cannot be stale and that nobody else can write to.
 
 Numba's own cache looks at one file at a time: after an edit in a callee of another module the old machine code still runs.
 Here the code of a module is kept under a hash of all sources that the module can reach (reach.py), so it is found again as
-long as those are unchanged, and an edit elsewhere compiles nothing.
+long as those are unchanged, and an edit elsewhere causes no compiling.
 
-Cached code is unpickled, so it is taken from a folder of our own only (private.py). Without one nothing is kept.
+Cached code is unpickled, so it is read only from a folder that only we can write to (private.py). Without one nothing is kept.
 """
 
 import ctypes
@@ -28,23 +28,23 @@ from hilt.compiled import inner, private, reach, turns
 from hilt.compiled.interpreted import interpreted as interpreted
 from hilt.compiled.interpreted import reaches_c as reaches_c
 
-# Two records that begin alike, met by one process: the same fields at the same places, so no harm.
+# One process may use two records that begin alike: the same fields at the same offsets, so this is harmless.
 warnings.filterwarnings("ignore", r"[\s\S]*has been considered a subtype", NumbaExperimentalFeatureWarning)
 
 _KEPT = 4  # versions of a module
 _KEPT_SECONDS = 7 * 24 * 3600.0
-SOURCE = "source.py"  # what a program wrote
-_SAID = "HILT_NO_CACHE"  # in the environment, so that children do not say it again
+SOURCE = "source.py"  # name of generated source files
+_SAID = "HILT_NO_CACHE"  # in the environment, so that child processes do not repeat the message
 
 
 def _root() -> Path | None:
-    """The folder of compiled code, or None with a sentence."""
+    """The folder of compiled code; None, with a message, if there is none."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):  # a relative one is to be ignored: it would lie in whatever folder we are called from
+    if not os.path.isabs(cache):  # ignore a relative one: it would depend on the working folder
         cache = os.path.expanduser("~/.cache")
     folder = Path(chosen) if chosen else Path(cache) / "hilt"
-    # What Numba itself and the processor's bounds checks change in the machine code, but not in Numba's key.
+    # Numba's version and bounds checks change the machine code, but not Numba's key.
     folder /= f"numba-{version('numba')}{'-bounds' if os.environ.get('NUMBA_BOUNDSCHECK') == '1' else ''}"
     homeless = not chosen and not os.path.isabs(cache)  # no HOME, and no entry in the list of users
     objection = "there is no home folder" if homeless else private.make(folder.parent) or private.make(folder)
@@ -67,7 +67,7 @@ ROOT = _root()
 def _folder_of(path: Path) -> Path:
     """Where the code of a module is kept."""
     assert ROOT is not None
-    if path.parent.parent == ROOT:  # written there by us: see keep_source
+    if path.parent.parent == ROOT:  # generated source: see keep_source
         return path.parent
     name = ".".join(path.relative_to(reach.PACKAGE).parts) if path.is_relative_to(reach.PACKAGE) else path.name
     folder = ROOT / f"{name}-{reach.digest(path)}"
@@ -77,18 +77,18 @@ def _folder_of(path: Path) -> Path:
 
 
 def _make(folder: Path) -> None:
-    """A folder for the code of a module, and away with those that have not been used for long."""
+    """Make a folder for the code of a module, and remove those that have not been used for long."""
     folder.mkdir(mode=private.MODE, exist_ok=True)
     name = folder.name.rpartition("-")[0]
     used = sorted(folder.parent.glob(f"{name}-*"), key=lambda path: -path.stat().st_mtime)
     newest = used[0].stat().st_mtime
-    for old in used[_KEPT:]:  # another version of hilt may be running from its own
+    for old in used[_KEPT:]:  # some are kept, because another version of hilt may be running from its own
         if newest - old.stat().st_mtime > _KEPT_SECONDS:
             shutil.rmtree(old, ignore_errors=True)
 
 
 def keep_source(name: str, stamp: str, text: str) -> Path | None:
-    """Write source that was made by a program to where its compiled code will be; None if nothing is kept.
+    """Write generated source to the folder of its compiled code; None if nothing is kept.
 
     `stamp` is a hash of everything that the code depends on, the text included.
     """
@@ -97,7 +97,7 @@ def keep_source(name: str, stamp: str, text: str) -> Path | None:
     file = ROOT / f"{name}-{stamp}" / SOURCE
     if not file.is_file():
         _make(file.parent)
-        # Another process or thread may be writing the same.
+        # Another process or thread may be writing the same file.
         draft = file.with_name(f"{os.getpid()}-{threading.get_ident()}.draft")
         draft.write_text(text, encoding="utf-8")
         draft.replace(file)
@@ -107,7 +107,7 @@ def keep_source(name: str, stamp: str, text: str) -> Path | None:
 
 
 class _Place(caching._CacheLocator):
-    """Tells Numba where a function's code lies and which sources it was made from."""
+    """Tells Numba where a function's code is kept and which sources it was made from."""
 
     def __init__(self, function: Any, file: str) -> None:
         self._py_file, self._line, self._module = file, function.__code__.co_firstlineno, function.__module__
@@ -129,7 +129,7 @@ class _Place(caching._CacheLocator):
         return self._path.name
 
     def get_disambiguator(self) -> str:
-        return f"{self._line}-{self._module}"  # kept code looks for its module by name
+        return f"{self._line}-{self._module}"  # cached code looks up its module by name
 
 
 class _InnerPlace(_Place):
@@ -165,7 +165,7 @@ class _Cache(caching.FunctionCache):
     def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except ImportError:  # of a module that it calls into, which was loaded under a name that means nothing here
+        except ImportError:  # it calls into a module that was loaded under a name unknown here
             return None
 
 
@@ -174,13 +174,13 @@ class _InnerCache(_Cache):
 
 
 def importable(function: Any) -> bool:
-    """Whether its module is known by its name, so that kept code can find it again."""
+    """Whether its module can be found by name, as cached code has to."""
     module = sys.modules.get(plain(function).__module__)
     return module is not None and vars(module) is plain(function).__globals__
 
 
 def _kept(dispatcher: Any, cache: type) -> Any:
-    """Have the code of a function kept, if it has a source file and a module, and there is a folder."""
+    """Enable the cache for a function, if it has a source file and a module, and there is a folder."""
     if ROOT is not None and os.path.exists(dispatcher.py_func.__code__.co_filename) and importable(dispatcher):
         dispatcher._cache = cache(dispatcher.py_func)
         dispatcher.compile = turns.taken(dispatcher.compile, dispatcher._cache.turns)
@@ -188,8 +188,8 @@ def _kept(dispatcher: Any, cache: type) -> Any:
 
 
 def _compiled(function: Any, **options: Any) -> Any:
-    """Two entries to a function: one for Python, and one for compiled code, which needs neither a wrapper nor machine code
-    of its own (inner.py)."""
+    """Make two entries to a function: one for Python, and one for compiled code, which needs neither a wrapper nor its own
+    machine code (inner.py)."""
     njit: Any = functools.partial(numba.njit, error_model="numpy", no_cfunc_wrapper=True, **options)
     outer = njit(pipeline_class=inner.TopCompiler)(function)
     if not hasattr(outer, "py_func"):  # NUMBA_DISABLE_JIT
@@ -204,19 +204,19 @@ def _compiled(function: Any, **options: Any) -> Any:
 def jit(function: Any) -> Any:
     """Compile a function of the loop.
 
-    error_model="numpy": a division by zero is inf, which the guard sees, and not an exception inside a tick.
-    forceinline: left alone, LLVM stops inlining half-way through a tick, which costs a third of its speed.
+    error_model="numpy": a division by zero gives inf, which the guard sees, instead of an exception inside a tick.
+    forceinline: otherwise LLVM stops inlining half-way through a tick, which costs a third of its speed.
     """
     return _compiled(function, forceinline=True)
 
 
 def jit_apart(function: Any) -> Any:
-    """For a big function that is called from several places: copied into each of them it would cost seconds of compiling."""
-    return _compiled(function, forceinline=False)  # said, since otherwise the caller's is inherited
+    """Compile a big function that is called from several places; inlining it in each would cost seconds of compiling."""
+    return _compiled(function, forceinline=False)  # explicit, since otherwise the caller's setting is inherited
 
 
 def jit_free(function: Any) -> Any:
-    """For a loop that runs long: other threads of Python go on meanwhile."""
+    """Compile a long-running loop: it releases the GIL, so that other Python threads can run meanwhile."""
     return _compiled(function, forceinline=True, nogil=True)
 
 
@@ -226,9 +226,9 @@ def plain(function: Any) -> Any:
 
 
 def external(name: str, result: Any, *arguments: Any, library: Path | None = None) -> Any:
-    """A C function, called alike from compiled code and without the compiler; addresses are whole numbers (intp).
+    """A C function that can be called from compiled code and without the compiler alike; addresses are integers (intp).
 
-    It enters compiled code as an external symbol: a pointer would forbid the cache.
+    It enters compiled code as an external symbol: a pointer would prevent caching.
     """
     if not vars(numba.config)["DISABLE_JIT"]:
         if library is not None:

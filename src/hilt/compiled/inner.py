@@ -1,8 +1,8 @@
-"""What only compiled code calls never becomes machine code of its own.
+"""Functions called only by compiled code are not translated to machine code separately.
 
 Numba optimises every function and translates it to machine code, and then links it into each caller, where all of it is
-optimised and translated again, level by level. Of a tick's few hundred functions one is ever called from Python. The others are
-kept here as intermediate code, and the one at the top links each of them once: the same code, in half of the time.
+optimised and translated again, level by level. Of a tick's few hundred functions only one is called from Python. The others
+are kept here as intermediate code, and the one at the top links each of them once: the same code, in half the time.
 """
 
 from collections.abc import Iterator
@@ -16,27 +16,27 @@ from numba.core.compiler import CompileResult as _CompileResult
 from numba.core.environment import lookup_environment
 
 CompileResult: Any = _CompileResult  # its fields are not in its type
-_ENVIRONMENT = "_ZN08NumbaEnv"  # how names of a function's environment begin, as Numba mangles them
+_ENVIRONMENT = "_ZN08NumbaEnv"  # prefix of the mangled names of a function's environment
 
 
 class _NoEngine:
-    """Takes the place of the compiler's back end where there is no machine code."""
+    """Stands in for the compiler's back end where there is no machine code."""
 
     @staticmethod
     def set_env(name: str, environment: Any) -> None:
-        """The function at the top does so, for all that it links."""
+        """Do nothing: the function at the top sets the environments of all functions that it links."""
 
 
 class InnerLibrary(JITCodeLibrary):
-    """Intermediate code of one function; those that it calls are remembered, not copied."""
+    """Intermediate code of one function; its callees are remembered, not copied."""
 
     codegen = _NoEngine()
-    apart = False  # copied into its callers it would cost seconds of compiling
+    apart = False  # True: not inlined, because that would cost seconds of compiling
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == binding.Linkage.external:
-                function.linkage = "linkonce_odr"  # may be linked twice, and goes when it is inlined everywhere
+                function.linkage = "linkonce_odr"  # may be linked twice, and is dropped when it is inlined everywhere
                 if self.apart:
                     function.add_function_attribute("noinline")
         self._finalize_dynamic_globals()
@@ -51,7 +51,7 @@ class InnerLibrary(JITCodeLibrary):
         return self._final_module
 
     def _get_module_for_linking(self) -> Any:
-        """For whoever links one library without its callees: all in one."""
+        """One module with all callees, for a caller that links only this library."""
         if self._shared_module is None:
             whole = self.own.clone()
             for each in callees(self):
@@ -75,7 +75,7 @@ def _module(library: Any) -> Any:
 
 
 def callees(library: Any) -> Iterator[Any]:
-    """Every library that it needs, each once."""
+    """Every library that a library needs, each once."""
     seen, waiting = {library}, list(library._linking_libraries)
     while waiting:
         each = waiting.pop(0)
@@ -87,7 +87,7 @@ def callees(library: Any) -> Iterator[Any]:
 
 
 class TopLibrary(JITCodeLibrary):
-    """Machine code of a function that Python calls, with all that it calls inside."""
+    """Machine code of a function that Python calls, including all its callees."""
 
     def finalize(self) -> None:
         for each in callees(self):
@@ -105,7 +105,7 @@ class TopLibrary(JITCodeLibrary):
 
 
 class _Into(Compiler):
-    """Numba's compiler, which puts a function into a library of ours."""
+    """Numba's compiler, with a function compiled into one of our libraries."""
 
     kind: type[JITCodeLibrary]
 

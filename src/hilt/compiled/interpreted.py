@@ -1,7 +1,7 @@
-"""Compiled functions, run without the compiler: for what happens once, such as setting start values.
+"""Run compiled functions without the compiler, for what happens only once, such as setting start values.
 
-To compile a function for a single call takes longer than ten thousand calls of it in plain Python. It must compute the same, so
-it is the same code: a function's callees are replaced by theirs, down to the last one.
+Compiling a function for a single call takes longer than ten thousand calls of it in plain Python. The results must be the same,
+so it is the same code: a function's callees are replaced by their Python functions, down to the last one.
 """
 
 import functools
@@ -17,11 +17,11 @@ OFTEN = 20  # calls of some milliseconds, against seconds of compiling
 
 
 class _Foreign(Exception):
-    """A C function is reached, which only compiled code can call."""
+    """Raised at a C function, which only compiled code can call."""
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Every name that a function looks up, those inside it included."""
+    """Every name that a function and its inner functions look up."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -29,7 +29,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _replaced(value: Any, names: set[str]) -> Any:
-    """What stands for a value in a function that uses these names: of a module only what they can mean."""
+    """The replacement of a value in a function that uses these names; of a module only the members with these names."""
     if isinstance(value, Dispatcher):
         return _rebuilt(value.py_func)
     if isinstance(value, ExternalFunction | _Intrinsic):
@@ -51,7 +51,7 @@ def _rebuilt(function: FunctionType) -> FunctionType:
 
 
 def interpreted(function: Any) -> Any:
-    """The function without the compiler; as it is if it calls C, or is not compiled anyway."""
+    """The function without the compiler; unchanged if it calls C or is not compiled anyway."""
     if not isinstance(function, Dispatcher):
         return function
     try:
@@ -66,7 +66,7 @@ def reaches_c(function: Any) -> bool:
 
 
 class _Sparing:
-    """Without the compiler for the first calls, compiled when it turns out to be called often, as by a sweep."""
+    """Runs the first calls without the compiler, and compiles the function if it is called often, as by a sweep."""
 
     def __init__(self, function: Any) -> None:
         self._plain, self._compiled, self._calls = interpreted(function), function, 0
@@ -78,7 +78,7 @@ class _Sparing:
 
 @functools.cache
 def sparing(function: Any) -> Any:
-    """The function, compiled once that pays."""
+    """The function, compiled as soon as that pays off."""
     return _Sparing(function) if isinstance(function, Dispatcher) else function
 
 

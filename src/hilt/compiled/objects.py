@@ -1,7 +1,7 @@
-"""Object code of a compiled function: for a library that runs where there is neither Python nor hilt.
+"""Object code of a compiled function, for a library that runs without Python and hilt.
 
-It is made from the same intermediate code as the function that runs here, for the plainest processor of this family, so that
-it works on other machines, too. Nothing is contracted or reordered on the way, so it computes the same bits.
+It is made from the same intermediate code as the function that runs here, for the baseline processor of this family, so that
+it also works on other machines. No operations are contracted or reordered, so the results are bit-identical.
 """
 
 from typing import Any
@@ -15,16 +15,16 @@ from hilt.compiled import inner, progress
 
 
 def foreign(function: Any) -> set[str]:
-    """Names of the C functions that a compiled function calls, itself or through others."""
+    """Names of the C functions that a compiled function calls, directly or indirectly."""
     found = (value for each in progress.reachable([function]) for value in progress._values(each.py_func))
     names: dict[Any, str] = {ExternalFunction: "symbol", _Intrinsic: "_name"}  # by name (external), by address (pointers.py)
     return {getattr(value, names[type(value)]) for value in found if type(value) in names}
 
 
 def object_code(function: Any, signature: Any, name: str) -> bytes:
-    """Machine code of a function under this name, to be linked with the mathematical library only.
+    """Machine code of a function under this name, to be linked only with the C maths library.
 
-    It is called as Numba calls: a place for the result, one for an exception, then the arguments; it returns a status.
+    It has Numba's calling convention: a place for the result, one for an exception, then the arguments; it returns a status.
     """
     njit: Any = numba.njit
     made = njit(
@@ -38,13 +38,13 @@ def object_code(function: Any, signature: Any, name: str) -> bytes:
     found = made.overloads[signature.args]
     module = found.library._final_module.clone()
     entry = module.get_function(found.fndesc.llvm_func_name)
-    entry.name, entry.visibility = name, "hidden"  # for the library itself, not for who loads it
+    entry.name, entry.visibility = name, "hidden"  # visible inside the library, not to programs that load it
     for each in (*module.functions, *module.global_variables):
         if not each.is_declaration and each.name != name:
             each.linkage = "internal"
     machine = _plain_machine()
     passes = binding.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()  # what only a caller in Python needs
+    passes.add_global_dead_code_eliminate_pass()  # removes what only a Python caller needs
     passes.run(module, binding.create_pass_builder(machine, binding.PipelineTuningOptions(speed_level=2)))
     code: bytes = machine.emit_object(module)
     return code

@@ -1,7 +1,7 @@
-"""C functions called by their address: for libraries that are known only when a run begins, several at once.
+"""C functions called by their address, for libraries that are known only when a run begins; several can be in use at once.
 
-`external` finds a function by its name, of which there is one in a process. Here the address is a number in the parameters of a
-block, so code that calls it is kept in the cache like any other.
+`external` finds a function by its name, which is unique in a process. Here the address is a number in the parameters of a
+block, so code that calls it can be cached like any other.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ _NATIVE: dict[Any, Any] = {
 
 
 def by_address(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """`call(address, …)`: a C function of these types, under a name to show; pointers are whole numbers (intp)."""
+    """Return `call(address, …)` for a C function of these types; `name` is for display; pointers are integers (intp)."""
     if vars(numba.config)["DISABLE_JIT"]:
         prototype = ctypes.CFUNCTYPE(_NATIVE[result], *(_NATIVE[kind] for kind in arguments))
         return lambda address, *given: prototype(int(address))(*given)

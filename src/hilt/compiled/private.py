@@ -1,8 +1,8 @@
 """Folders that belong to one user alone.
 
 What hilt keeps between runs (compiled code, which is unpickled) and between processes (shared memory) is in folders that
-nobody else can write to. On a machine with other users a predictable name in a world-writable place is a risk: whoever creates
-it first decides what is in it.
+nobody else can write to. On a machine with other users a predictable name in a world-writable place is a risk: the user who
+creates it first controls its content.
 """
 
 import functools
@@ -17,7 +17,7 @@ MODE = 0o700
 
 @functools.cache
 def _alone_in(group: int) -> bool:
-    """Whether a group is our own, named like us and with nobody else in it, as many systems give one to every user."""
+    """Whether a group is the user's own, with the same name and no other members, as many systems create for every user."""
     try:
         entry, us = grp.getgrgid(group), pwd.getpwuid(os.geteuid())
     except KeyError:
@@ -34,7 +34,7 @@ def _others_write(info: os.stat_result) -> bool:
 def objection(place: Path, *, file: bool = False, roots: bool = False) -> str:
     """Why a folder (or a file) must not be trusted; empty if only we (and root) can change it.
 
-    `roots`: it may also belong to root, as what an administrator has installed does.
+    `roots`: it may also belong to root, like files that an administrator has installed.
     """
     path = Path(os.path.realpath(place))
     owners = (os.geteuid(), 0) if roots else (os.geteuid(),)
@@ -46,7 +46,7 @@ def objection(place: Path, *, file: bool = False, roots: bool = False) -> str:
             return f"{place} belongs to another user"
         if _others_write(own) if roots else own.st_mode & 0o022:
             return f"{place} can be written to by others"
-        for parent in path.parents:  # whoever can rename a parent can replace the folder
+        for parent in path.parents:  # a user who can rename a parent can replace the folder
             info = os.stat(parent)
             if info.st_uid not in (0, os.geteuid()):
                 return f"{parent} belongs to another user"
@@ -58,7 +58,7 @@ def objection(place: Path, *, file: bool = False, roots: bool = False) -> str:
 
 
 def make(folder: Path) -> str:
-    """Create a folder that only we can enter, if it does not exist; returns the objection to it, or nothing."""
+    """Create a folder that only we can enter, if it does not exist; return the objection to it, or an empty text."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         os.mkdir(folder, MODE)

@@ -31,7 +31,7 @@ class Step:
 
 
 def _values(function: Any) -> Iterator[Any]:
-    """What a function may call: its globals, attributes of hilt's own modules, and what it closes over."""
+    """What a function may call: its globals, attributes of hilt's own modules, and its closure."""
     looked_up = set(_names(function.__code__))
     for name in looked_up & function.__globals__.keys():
         value = function.__globals__[name]
@@ -42,7 +42,7 @@ def _values(function: Any) -> Iterator[Any]:
 
 
 def reachable(functions: Iterable[Dispatcher]) -> list[Dispatcher]:
-    """These compiled functions, and all that they can call."""
+    """These compiled functions, and all functions that they can call."""
     found = {id(each): each for each in functions}
     waiting = list(found.values())
     while waiting:
@@ -54,7 +54,7 @@ def reachable(functions: Iterable[Dispatcher]) -> list[Dispatcher]:
 
 
 def _kept(function: Dispatcher) -> bool:
-    """Whether there is code of it in the cache, so that it will be read and not compiled."""
+    """Whether the cache has its code, so that it will be read instead of compiled."""
     file = getattr(function._cache, "_cache_file", None)  # type: ignore[attr-defined]
     return file is not None and os.path.exists(file._index_path)
 
@@ -79,7 +79,7 @@ class _Listener(event.Listener):
             self._tell(None)
 
     def _begin(self, dispatcher: Dispatcher) -> None:
-        """Of a diagram the whole is counted: its functions are called one after the other."""
+        """Start counting. A diagram is counted as a whole: its functions are called one after the other."""
         around = dispatcher.py_func.__globals__
         self._what = around.get(DIAGRAM, dispatcher.py_func.__name__)
         roots = [around[name] for name in _ROOTS if DIAGRAM in around and isinstance(around.get(name), Dispatcher)]

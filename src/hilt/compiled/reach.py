@@ -1,7 +1,7 @@
 """Which sources a module can reach: itself, and what it imports, transitively.
 
-Compiled code is right as long as these are unchanged. Imports are read from the source and not from a running program, so
-the answer does not depend on what happened to be imported.
+Compiled code is valid as long as these are unchanged. Imports are read from the source and not from a running program, so
+the answer does not depend on what happens to be imported.
 """
 
 import functools
@@ -17,7 +17,7 @@ _COMMENT = re.compile(r"#.*")
 
 
 def _file_of(name: str, beside: Path) -> Path | None:
-    """The source of a module: ours, or one that lies in the folder `beside` (a user's own file and its neighbours)."""
+    """The source of a module: one of hilt, or one in the folder `beside` (a user's own file and its neighbours)."""
     parts = name.split(".")
     root = PACKAGE.parent if parts[0] == PACKAGE.name else beside
     stem = root.joinpath(*parts)
@@ -25,7 +25,7 @@ def _file_of(name: str, beside: Path) -> Path | None:
 
 
 def imports(source: str) -> Iterator[tuple[str, str | None]]:
-    """Pairs of a module and a name taken from it. By pattern: parsing every source would cost each start half a second."""
+    """Pairs of a module and a name imported from it. By pattern: parsing every source would add half a second to each start."""
     for module, inside, line in _FROM.findall(source):
         for entry in _COMMENT.sub("", inside or line).split(","):
             if name := entry.split(" as ")[0].strip():
@@ -37,10 +37,10 @@ def imports(source: str) -> Iterator[tuple[str, str | None]]:
 
 @functools.cache
 def neighbours(path: Path, beside: Path) -> tuple[Path, ...]:
-    """The sources that a module imports itself."""
+    """The sources that a module imports directly."""
     found = set()
     for module, name in imports(path.read_text(encoding="utf-8")):
-        # `from hilt import job` is the module hilt.job; only another name would come out of the package's own file.
+        # `from hilt import job` means the module hilt.job; any other name comes from the package's own file.
         inner = _file_of(f"{module}.{name}", beside) if name else None
         source = inner or _file_of(module, beside)
         if source is not None:

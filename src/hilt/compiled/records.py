@@ -9,7 +9,7 @@ Fields = list[tuple[Any, ...]]
 
 
 def record(**fields: Any) -> np.dtype:
-    """A record type: `record(p=3, q=4, energy="f8", port=PORT)`; a whole number is that many floats."""
+    """A record type: `record(p=3, q=4, energy="f8", port=PORT)`; an integer n means n floats."""
     columns: Fields = [("_", "i8")] if not fields else []
     for name, kind in fields.items():
         columns.append(
@@ -20,7 +20,7 @@ def record(**fields: Any) -> np.dtype:
 
 
 def shortened(kind: np.dtype, length: int, longest: int) -> np.dtype:
-    """The same record with shorter delay lines: fields called `buffer` of `longest` samples get `length` of them."""
+    """The same record with shorter delay lines: fields called `buffer` of `longest` samples are cut to `length`."""
     if kind.subdtype is not None:
         inner, shape = kind.subdtype
         return np.dtype((shortened(inner, length, longest), shape))

@@ -1,4 +1,4 @@
-"""What two processes need compiled at once, one of them compiles; the others wait and take it from the cache.
+"""If several processes need the same function compiled, one compiles it; the others wait and read it from the cache.
 
 A station, a sweep's workers and a run beside them all start with the same functions, which take seconds each.
 """
@@ -10,21 +10,21 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-_PAUSE, _PATIENCE = 0.05, 120.0  # s; a compiling process that was stopped is not waited for any longer
-_NEVER = threading.Event()  # waited for, it is a sleep
+_PAUSE, _PATIENCE = 0.05, 120.0  # s; give up waiting after this, since the compiling process may have been stopped
+_NEVER = threading.Event()  # never set: waiting for it is a sleep
 
 
 class Turns:
-    """Turns at compiling a function, held from the moment that the cache does not have it until it is saved."""
+    """Turns at compiling a function: held from the moment it is missing in the cache until it has been saved."""
 
     def __init__(self) -> None:
         self._held: list[int] = []
 
     def wait(self, path: str) -> bool:
-        """Take the turn; returns whether somebody else had it, who may have saved what we need."""
+        """Take the turn; return whether another process had it, which may have saved what we need."""
         try:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError:  # a folder that is gone or full: everybody compiles for himself
+        except OSError:  # the folder is gone or full: every process compiles for itself
             return False
         self._held.append(lock)
         for waited in range(int(_PATIENCE / _PAUSE)):
@@ -40,7 +40,7 @@ class Turns:
 
 
 def taken(compile: Callable[[Any], Any], turns: Turns) -> Callable[[Any], Any]:
-    """A dispatcher's `compile`, after which the turn is given back whatever happened."""
+    """A dispatcher's `compile` that always gives the turn back afterwards."""
 
     def compile_in_turn(signature: Any) -> Any:
         try:

@@ -1,1 +1,1 @@
-"""Bodies that move: integrators of translation and rotation, and MuJoCo for what has joints."""
+"""Moving bodies: integrators of translation and rotation, and MuJoCo for bodies with joints."""

@@ -79,9 +79,9 @@ class Body(Section):
 class Integrator(Section):
     """The rule that advances the body from tick to tick.
 
-    kind             position moves with          rotation
-    euler            v(k+1)   [eq. 5]             Euler, attitude with the new rate
-    explicit         v(k)                         Euler, attitude with the old rate
+    kind             velocity of the position     rotation
+    euler            v(k+1)   [eq. 5]             Euler, attitude with the new angular velocity
+    explicit         v(k)                         Euler, attitude with the old angular velocity
     passive          v(k+1) - v_pc, held force    momentum
     passive-literal  v(k+1) - v_pc, as printed    momentum
     trapezoid        the mean of both             momentum
@@ -94,7 +94,7 @@ class Integrator(Section):
 
 @dataclass(frozen=True)
 class SimulatedBody:
-    """A body and how its motion is computed."""
+    """A body and the rule that computes its motion."""
 
     body: Body
     integrator: Integrator

@@ -1,7 +1,7 @@
-"""Laws of a contact between two surfaces: what pushes them apart, and what resists their sliding.
+"""Laws of a contact between two surfaces: the force that pushes them apart, and the friction that resists sliding.
 
     spring    k δ^n                                    n = 1 linear, n = 1.5 Hertz
-    damper    c δ'           a force of its own        pulls at the end of a contact, unless it is cut
+    damper    c δ'           a separate force          pulls at the end of a contact, unless it is cut
     damper    (1 + λ δ')     Hunt and Crossley         fades with the spring, so nothing jumps when a contact begins or ends
 
 δ is the depth of the contact, δ' its rate. Surfaces only push: a negative force is zero. How much of the speed v survives a
@@ -32,17 +32,17 @@ def stored(stiffness, exponent, depth):
 
 @jit
 def mean_spring(stiffness, exponent, before, after):
-    """The spring's mean force between two depths: what it stores, over the way, so that no step makes energy."""
-    way = after - before
-    if abs(way) > 1e-6 * (abs(before) + abs(after)):
-        return (stored(stiffness, exponent, after) - stored(stiffness, exponent, before)) / way
+    """Mean force of the spring between two depths: stored energy over distance, so that no step generates energy."""
+    distance = after - before
+    if abs(distance) > 1e-6 * (abs(before) + abs(after)):
+        return (stored(stiffness, exponent, after) - stored(stiffness, exponent, before)) / distance
     middle = 0.5 * (before + after)
     return stiffness * middle**exponent if middle > 0.0 else 0.0
 
 
 @jit
 def friction_per_speed(friction, normal, speed_square):
-    """Coulomb's friction over the speed of the sliding, smooth at rest; a factor ≥ 0, so the force always opposes the sliding.
+    """Coulomb friction divided by the sliding speed, smooth at rest; a factor ≥ 0, so the force always opposes the sliding.
 
     µ F / √(v² + v_s²)
     """

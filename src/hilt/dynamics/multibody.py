@@ -82,7 +82,7 @@ class Multibody:
     joints: dict[str, int]
     actuators: dict[str, int]
     addresses: dict[str, int]
-    start: tuple[float, ...]  # the state of the model's own start posture
+    start: tuple[float, ...]  # state of the model in its initial posture
     model: Any = field(repr=False)
     data: Any = field(repr=False)
 
@@ -94,9 +94,9 @@ class Multibody:
 
 
 def load(xml: str) -> Multibody:
-    """Compile MJCF. The same text gives a thread the same model, to whose memory compiled code holds the address.
+    """Compile MJCF. Within a thread the same text gives the same model; compiled code holds the address of its memory.
 
-    A model in use must not be freed, and a sweep over masses must not fill the memory: the last ones of each thread are kept.
+    A model in use must not be freed, and a sweep over masses must not fill the memory: each thread keeps its last ones.
     """
     return _loaded(xml, threading.get_ident())
 
@@ -170,7 +170,7 @@ def set_ctrl(p, actuator, value):
 
 @jit
 def _read(address):
-    """The sum of a single number is that number."""
+    """Read one number, as a sum over a single element."""
     return mju_sum(address, 1)
 
 
@@ -181,7 +181,7 @@ def _read_vector(address):
 
 @jit
 def push_body(p, body, f, tau):
-    """Force and torque in W on a body, at its centre of mass; it is held until the next `set_state`."""
+    """Apply force and torque in W to a body, at its centre of mass, until the next `set_state`."""
     at = p.xfrc_applied + 6 * NUMBER * body
     for i in range(3):
         mju_fill(at + NUMBER * i, f[i], 1)
@@ -190,7 +190,7 @@ def push_body(p, body, f, tau):
 
 @jit
 def push_joint(p, index, torque):
-    """Torque (or force) on a degree of freedom, in addition to its actuator's; it too is held until the next `set_state`."""
+    """Apply a torque (or force) to a degree of freedom, in addition to its actuator's, until the next `set_state`."""
     mju_fill(p.qfrc_applied + NUMBER * index, torque, 1)
 
 
@@ -247,6 +247,6 @@ def velocity(p, kind, index, six):
 
 @jit
 def site_jacobian(p, site, jacobian):
-    """6 × nv, velocity over angular velocity, row by row into `jacobian`, which has room for it."""
+    """Write the 6 × nv Jacobian, velocity above angular velocity, row by row into `jacobian`."""
     at = jacobian.ctypes.data
     mj_jacSite(p.model, p.scratch, at, at + 3 * NUMBER * p.nv, site)

@@ -4,9 +4,9 @@ The state is the angular momentum in the world frame and the attitude, so `momen
 
     L⁺ = L + T τ        L_B = Rᵀ(L + ½T τ),  ω_B = I⁻¹ L_B        q⁺ = q exp(T I⁻¹(L_B - ½T ω_B × L_B))
 
-A body on which nothing acts has its own rule, `free_rule`, which also conserves the energy, at any rate of turn.
+A body on which nothing acts has its own rule, `free_rule`, which also conserves the energy, at any angular velocity.
 
-Euler's rule, which gains energy without any torque and which no controller at the port can repair:
+Euler's rule, which gains energy even without a torque, so that no controller at the port can correct it:
 
     a = I⁻¹ (τ - ω × I ω)        ω⁺ = ω + T a        q⁺ = q exp(T ω) (`explicit`) or q exp(T ω⁺) (`euler`)       (in B)
 
@@ -36,7 +36,7 @@ def angular_velocity(q, L_W, inverse_inertia):
 
 @jit
 def momentum_rule(q, L_W, w_before, tau_W, p, dt):
-    """Next attitude, momentum and rate, the turn of the tick in B, and the work of body and torque over the tick."""
+    """Next attitude, momentum and angular velocity, the turn of the tick in B, and the work of body and torque in the tick."""
     L_B = so3.rotate_back(q, vec.add(L_W, vec.scale(0.5 * dt, tau_W)))
     w_B = vec.matvec(p.inverse_inertia, L_B)
     # Seen from the body the momentum turns backwards: half a tick later it is L - ½T ω × L.
@@ -53,10 +53,10 @@ def momentum_rule(q, L_W, w_before, tau_W, p, dt):
 def free_turn(L_B, inverse_inertia, dt):
     """Turn of a free body over a tick, in B, and its quaternion: θ = T I⁻¹ ½(L_B + exp(-θ) L_B).
 
-    Momentum seen from the body changes across θ and the mean momentum, L_B⁺ - L_B ∝ θ × ½(L_B + L_B⁺), and the energy by
-    (L_B⁺ - L_B)·I⁻¹ ½(L_B + L_B⁺): zero if θ is parallel to that rate, whatever its length. The half step of `momentum_rule`
-    is the first iterate. A turn too fast for the tick is replaced by one about the momentum, at its mean rate, which also
-    conserves both.
+    The momentum seen from the body changes perpendicular to θ and to the mean momentum, L_B⁺ - L_B ∝ θ × ½(L_B + L_B⁺), and
+    the energy by (L_B⁺ - L_B)·I⁻¹ ½(L_B + L_B⁺): zero if θ is parallel to that rate, whatever its length. The half step of
+    `momentum_rule` is the first iterate. A turn too fast for the tick is replaced by one about the momentum, at its mean rate,
+    which also conserves both.
     """
     w_B = vec.matvec(inverse_inertia, L_B)
     turn = vec.scale(dt, vec.matvec(inverse_inertia, vec.sub(L_B, vec.scale(0.5 * dt, vec.cross(w_B, L_B)))))
@@ -74,7 +74,7 @@ def free_turn(L_B, inverse_inertia, dt):
 
 @jit
 def free_rule(q, L_W, w_before, inverse_inertia, dt):
-    """Next attitude and rate of a body on which nothing acts, and the energy error due to rounding."""
+    """Next attitude and angular velocity of a body on which nothing acts, and the energy error due to rounding."""
     _, q_turn = free_turn(so3.rotate_back(q, L_W), inverse_inertia, dt)
     q_next = so3.renormalise(so3.multiply(q, q_turn))
     w_after = angular_velocity(q_next, L_W, inverse_inertia)
@@ -115,7 +115,7 @@ def rotation_step(sig, x, p, dt):
             q, L_W, w_W, turn_B, gain = euler_rule(q, L_W, tau_W, p, dt)
         else:
             q, L_W, w_W, turn_B, gain = momentum_rule(q, L_W, w_W, tau_W, p, dt)
-        # The port sees only attitudes: it cannot know whole turns within a tick.
+        # The port sees only attitudes: it cannot see whole turns within a tick.
         ledger.book(x.made, gain - vec.dot(tau_B, so3.shortest(turn_B)), 1.0, 1.0)
         so3.store(x.q, q)
         vec.store(x.L_W, L_W)

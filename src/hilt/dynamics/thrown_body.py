@@ -7,9 +7,9 @@ mean rate in the body, θ = T I⁻¹ ½(L_B + L_B⁺), as a free body turns (rot
 
     Δx = T (v̄ + ω̄ × a),    a = (tan ½|θ| / ½|θ|) ½(R r + R⁺ r)
 
-so forces with the arms a change the energy by exactly Σ f·Δx. The spring's force is the energy that it stores over the way
-that it moves; the damper and the friction oppose Δx itself. Hence no step makes energy, however long, except for what the
-iteration of the forces leaves; a step that does is iterated further.
+so forces with the arms a change the energy by exactly Σ f·Δx. The spring's force is the energy that it stores divided by the
+distance that it moves; the damper and the friction oppose Δx itself. Hence no step generates energy, however long, except for
+the remaining error of the iterated forces; a step that does generate energy is iterated further.
 """
 
 import math
@@ -26,43 +26,43 @@ from hilt.dynamics.body import check_inertia
 from hilt.dynamics.rotation import angular_velocity, free_turn
 from hilt.maths import so3, vec
 
-MOST_SWEEPS = 40  # over the points; two or three are needed for one point, tens for a body that lies flat
+MOST_SWEEPS = 40  # over the points; one point needs two or three, a body lying flat needs tens
 MOST_TURNS = 20
-MARGIN = 4.0  # points are looked at that would touch if they came this much faster than now
-MOST_STEPS = 30  # of Newton's, for the force on one point
-ITERATED = 1e-7  # change of the forces within a sweep, of their size
-FAR, FURTHER, FURTHER_SWEEPS, MOST_PARTS = 1e4, 1e-12, 2000, 512  # for a step that would make energy
+MARGIN = 4.0  # points count as near if they would touch at this many times the current speed
+MOST_STEPS = 30  # of Newton's method, for the force on one point
+ITERATED = 1e-7  # relative change of the forces within a sweep
+FAR, FURTHER, FURTHER_SWEEPS, MOST_PARTS = 1e4, 1e-12, 2000, 512  # for a step that would generate energy
 ROUNDING = 1e-13  # of the energy
 
 
 @jit
 def _push(b, before, free, give, dt):
-    """Force of the table on a point: depth `before`, and the way `free` that it would go deeper without this force.
+    """Force of the table on a point at depth `before`, which would go deeper by `free` without this force.
 
-    The force shortens the way by `give` a newton and grows with the way, ever faster: Newton's steps come from one side.
+    The force reduces the travel by `give` per newton and grows progressively with it: Newton's method converges from one side.
     """
     if before + free <= 0.0 and before <= 0.0:
         return 0.0
     stored = contact_laws.stored(b.stiffness, b.exponent, before)
-    way, force = free, 0.0
+    travel, force = free, 0.0
     for _ in range(MOST_STEPS):
-        after = before + way
+        after = before + travel
         spring = contact_laws.mean_spring(b.stiffness, b.exponent, before, after)
-        force = contact_laws.hunt_crossley(spring, b.dissipation, way / dt)
-        off = way + give * force - free
+        force = contact_laws.hunt_crossley(spring, b.dissipation, travel / dt)
+        off = travel + give * force - free
         if force == 0.0 or off <= 1e-14 * abs(free):
             break
-        end = (b.exponent + 1.0) * (stored + spring * way) / after if after > 0.0 else 0.0
-        stiffer = (end - spring) / way if abs(way) > 1e-6 * abs(before) else 0.5 * b.exponent * spring / before
-        slope = stiffer * (1.0 + b.dissipation * way / dt) + spring * b.dissipation / dt
-        way -= off / (1.0 + give * slope)
+        end = (b.exponent + 1.0) * (stored + spring * travel) / after if after > 0.0 else 0.0
+        stiffer = (end - spring) / travel if abs(travel) > 1e-6 * abs(before) else 0.5 * b.exponent * spring / before
+        slope = stiffer * (1.0 + b.dissipation * travel / dt) + spring * b.dissipation / dt
+        travel -= off / (1.0 + give * slope)
     return force
 
 
 @jit
 def _hold(bx, by, axx, axy, ayy, most):
-    """Friction on a point that would slip by b, where a friction f changes the slip by A f: none is left, if that takes no more
-    than `most`; else as much as that, against the slip. (A + σ) f = -b with the σ ≥ 0 that makes |f| = `most`."""
+    """Friction on a point that would slip by b, where a friction f changes the slip by A f. It prevents the slip if that takes
+    at most `most`; otherwise it is `most`, against the slip: (A + σ) f = -b with the σ ≥ 0 that makes |f| = `most`."""
     if most <= 0.0:
         return 0.0, 0.0
     mean, half = 0.5 * (axx + ayy), 0.5 * (axx - ayy)
@@ -86,7 +86,7 @@ def _hold(bx, by, axx, axy, ayy, most):
 
 @jit
 def _arm(q, q_next, r, lengthening, radius):
-    """The lever arm of the point of a ball at r that touches the table, mean over the turn."""
+    """Mean lever arm, over the turn, of the point where a ball at r touches the table."""
     mean = vec.scale(0.5 * lengthening, vec.add(so3.rotate(q, r), so3.rotate(q_next, r)))
     return (mean[0], mean[1], mean[2] - radius)
 
@@ -113,7 +113,7 @@ def _lengthening(turn):
 
 @jit
 def _weigh(b, contacts, inverse_W, q, dt):
-    """How far a force at a point moves that point within the step, in metres for a newton."""
+    """Compute how far a force at a point moves that point within the step [m/N]."""
     for k in range(3):
         axis = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         column = angular_velocity(q, axis, b.inverse_inertia)
@@ -130,7 +130,7 @@ def _weigh(b, contacts, inverse_W, q, dt):
 
 @jit
 def _sweep(b, contacts, inverse_W, v_mean, w_mean, dt):
-    """Solve the contact of every near point once, with the forces at the others as they are; the change of the forces."""
+    """Solve the contact of every near point once, with the other points' forces fixed; return also the change of the forces."""
     changed, size = 0.0, 0.0
     for c in contacts:
         if not c.near:
@@ -167,7 +167,7 @@ def _energy(b, contacts, p, q, v, L):
 
 @jit
 def _look(b, contacts, p, q, reach):
-    """Depth of every point, and whether any is near enough to touch within the step."""
+    """Compute the depth of every point; return whether any is near enough to touch within the step."""
     any_near = False
     for c in contacts:
         c.depth = _depth(b, vec.load(c.r), p, q)
@@ -191,7 +191,7 @@ def _sums(contacts):
 
 @jit
 def _step(b, contacts, inverse_W, p, q, v, L, dt, margin, iterated, most):
-    """The state one step later, with forces iterated to a fraction of their size in at most so many sweeps."""
+    """The state one step later; forces are iterated to a relative change of `iterated`, in at most `most` sweeps."""
     v_free = (v[0], v[1], v[2] - dt * b.gravity)
     p_next = vec.add(p, vec.scale(0.5 * dt, vec.add(v, v_free)))
     turn, q_turn = free_turn(so3.rotate_back(q, L), b.inverse_inertia, dt)
@@ -213,7 +213,7 @@ def _step(b, contacts, inverse_W, p, q, v, L, dt, margin, iterated, most):
         w_mean = vec.scale(1.0 / dt, so3.rotate(q, turn))
         v_mean, w_mean, first, size = _sweep(b, contacts, inverse_W, v_mean, w_mean, dt)
         changed, inner = first, 1
-        while changed > iterated * size and inner < most // 4:  # the arms must be found anew a few times, too
+        while changed > iterated * size and inner < most // 4:  # the arms must be recomputed a few times, too
             v_mean, w_mean, changed, size = _sweep(b, contacts, inverse_W, v_mean, w_mean, dt)
             inner += 1
         sweeps += inner
@@ -230,7 +230,7 @@ def _step(b, contacts, inverse_W, p, q, v, L, dt, margin, iterated, most):
 
 @jit
 def _advance(b, contacts, inverse_W, p, q, v, L, dt, before):
-    """A step and the energy after it; if that is more than before, the forces are iterated further, in ever shorter steps."""
+    """Make a step and return the energy after it; if it has grown, iterate the forces further, in ever shorter steps."""
     p_next, q_next, v_next, L_next = _step(b, contacts, inverse_W, p, q, v, L, dt, MARGIN, ITERATED, MOST_SWEEPS)
     after = _energy(b, contacts, p_next, q_next, v_next, L_next)
     parts = 1
@@ -247,7 +247,7 @@ def _advance(b, contacts, inverse_W, p, q, v, L, dt, before):
 
 @jit
 def _fly(b, contacts, inverse_W, start, dt, every, out):
-    """Fill `out` with p, q, v, w (in B), energy, and the most energy that a step made so far; a row every so many steps."""
+    """Fill `out` with p, q, v, w (in B), energy, and the most energy generated by a step so far; one row per `every` steps."""
     p, q, v = vec.load(start[0:3]), so3.load(start[3:7]), vec.load(start[7:10])
     L = so3.rotate(q, vec.matvec(b.inertia, vec.load(start[10:13])))
     made = 0.0
@@ -300,7 +300,7 @@ class ThrownBody:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A level plane, and the law of contact with it: k δ^n (1 + λ δ'), and Coulomb's friction."""
+    """A level plane and its contact law: k δ^n (1 + λ δ') and Coulomb friction."""
 
     stiffness: float  # N/m^n, of one point
     exponent: float = 1.5  # n
@@ -323,20 +323,20 @@ def check(holds: bool, what: str, value: float, allowed: str) -> None:
 
 @dataclass(frozen=True)
 class Flight:
-    """Motion of a thrown body; one row a sample."""
+    """Motion of a thrown body, one row per sample."""
 
     position: NDArray[np.float64]  # m, of the centre of mass, in W
     attitude: NDArray[np.float64]  # q_WB, w x y z
     velocity: NDArray[np.float64]  # m/s, in W
     angular_velocity: NDArray[np.float64]  # rad/s, in the body frame
-    energy: NDArray[np.float64]  # J: kinetic, gravity's and the springs'
+    energy: NDArray[np.float64]  # J: kinetic, potential and in the springs
     energy_made: float  # J, the largest rise of the energy within a step
 
 
 def throw(body: ThrownBody, table: Table, start: ArrayLike, samples: int, period: float, steps: int = 16) -> Flight:
     """Motion from `start` (position, q_WB, velocity in W, angular velocity in the body: 13 numbers), every `period` seconds.
 
-    Each period is made of so many `steps`: ten or more within a contact make it right to a percent. No step makes energy.
+    Each period has `steps` steps: ten or more within a contact are accurate to one per cent. No step generates energy.
     """
     b = np.zeros(1, _BODY).view(np.recarray)[0]
     b.mass, b.inertia, b.inverse_inertia, b.radius = body.mass, body.inertia, np.linalg.inv(body.inertia), body.radius

@@ -36,7 +36,7 @@ def controller_velocity(kind, energy, force, mass, threshold, dt):
 
 @jit
 def moving_velocity(kind, v_before, v_after):
-    """The velocity with which the position moves, before any correction."""
+    """The velocity at which the position moves, before any correction."""
     if kind == EXPLICIT:
         return v_before
     if kind in (TRAPEZOID, MOMENTUM):

@@ -30,7 +30,7 @@ from hilt.lab import gentle
 from hilt.lab.gentle import Track, Watch
 from hilt.live.ready import Ask
 from hilt.maths import so3
-from hilt.maths.quintic import quintic_ways
+from hilt.maths.quintic import quintic_positions
 from hilt.sense.tool_load import GRAVITY, ToolLoad
 
 SAMPLES = 250  # averaged in each pose
@@ -161,7 +161,7 @@ def path_of(stops: list[tuple[float, ...]], period: float, limits: Limits, dwell
         ticks = math.ceil(gentle.quintic_time(angle, speed, gentle.ANGULAR_ACCELERATION) / period) + 1
         piece = np.zeros(ticks + (dwell if i < len(stops) else 0), POSE)
         piece["q"] = q_next
-        moving = quintic_ways(np.arange(1, ticks + 1) / ticks)
+        moving = quintic_positions(np.arange(1, ticks + 1) / ticks)
         piece["q"][:ticks] = [so3.interpolate(q_now, q_next, float(share)) for share in moving]
         rests.append(length + ticks)
         length += len(piece)

@@ -31,7 +31,7 @@ from hilt.device.rigtext import set_table
 from hilt.lab import gentle
 from hilt.lab.gentle import Track, Watch
 from hilt.live.ready import Ask
-from hilt.maths.quintic import quintic_ways
+from hilt.maths.quintic import quintic_positions
 
 PART = "analysis.compliance"
 AXES = tuple(f"{sign}{axis}" for axis in "xyz" for sign in ("", "-"))
@@ -199,7 +199,7 @@ class Probe:
         limits, cycle = self._rig.file.limits, self._rig.cycle
         duration = gentle.quintic_time(abs(distance), gentle.SHARE * limits.speed, gentle.SHARE * min(limits.acceleration, 1.0))
         ticks = math.ceil(duration / cycle) + 1
-        self._follow(distance * quintic_ways(np.arange(1, ticks + 1) / ticks))
+        self._follow(distance * quintic_positions(np.arange(1, ticks + 1) / ticks))
 
 
 def _ramp(distance: float, speed: float, cycle: float) -> np.ndarray:
@@ -213,7 +213,7 @@ def chirp(cycle: float, amplitude: float, duration: float) -> np.ndarray:
     """Return the positions of a chirp from 2 to 15 Hz, with a rest before and after it."""
     t = np.arange(1, round(duration / cycle) + 1) * cycle
     phase = 2.0 * math.pi * (LOWEST + 0.5 * (HIGHEST - LOWEST) * t / duration) * t
-    wave = amplitude * np.sin(phase) * quintic_ways(t / FADE) * quintic_ways((duration - t) / FADE)
+    wave = amplitude * np.sin(phase) * quintic_positions(t / FADE) * quintic_positions((duration - t) / FADE)
     return np.concatenate([np.zeros(round(SETTLE / cycle)), wave, np.zeros(round(RING / cycle))])
 
 

@@ -37,7 +37,7 @@ from hilt.lab.answer import DELAY, EXACT, FLOOR, SAMPLED, SHORTEST, Record, answ
 from hilt.lab.beyond import ModelCheck, look
 from hilt.lab.gentle import Track, Watch
 from hilt.live.ready import Ask
-from hilt.maths.quintic import quintic_ways
+from hilt.maths.quintic import quintic_positions
 
 LOWEST = 0.5  # [Hz], where the chirp begins
 LEAST_SHARE = 0.5  # of the record that must be usable
@@ -54,14 +54,14 @@ def excitation(period: float, reach: float, speed: float, acceleration: float, c
     pieces, now = [np.zeros(rest)], 0.0
     for place in (reach, -reach, 0.0):
         ticks = math.ceil(gentle.quintic_time(abs(place - now), speed, acceleration) / period) + 1
-        pieces += [now + (place - now) * quintic_ways(np.arange(1, ticks + 1) / ticks), np.full(rest, place)]
+        pieces += [now + (place - now) * quintic_positions(np.arange(1, ticks + 1) / ticks), np.full(rest, place)]
         now = place
     t = np.arange(1, round(chirp / period) + 1) * period
     ratio = 0.1 / period / LOWEST
     omega = 2.0 * math.pi * LOWEST * ratio ** (t / chirp)
     phase = (omega - 2.0 * math.pi * LOWEST) * chirp / math.log(ratio)
     size = 1.0 / np.sqrt(1.0 / reach**2 + (omega / speed) ** 2 + (omega**2 / acceleration) ** 2)
-    wave = size * np.sin(phase) * quintic_ways(t / 0.5) * quintic_ways((chirp - t) / 0.5)
+    wave = size * np.sin(phase) * quintic_positions(t / 0.5) * quintic_positions((chirp - t) / 0.5)
     rate = np.diff(np.concatenate([[0.0, 0.0], wave, [0.0]])) / period
     wave *= min(1.0, speed / np.abs(rate).max(), acceleration / (np.abs(np.diff(rate)).max() / period))
     return np.concatenate([*pieces, wave, np.zeros(2 * rest)])

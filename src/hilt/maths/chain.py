@@ -1,7 +1,7 @@
 """A serial chain of up to seven revolute joints: forward kinematics, Jacobian, and joint speeds for a given twist.
 
-The chain is a table. At zero angles all frames are parallel; joint i lies at `origin[i]` from joint i-1 and turns about the
-unit vector `axis[i]`; the tool is `tool`, `tool_q` from the last joint. The base pose comes with each call: a base may fly.
+The chain is a table. At zero angles all frames are parallel; joint i is at `origin[i]` from joint i-1 and turns about the
+unit vector `axis[i]`; the tool is at `tool`, `tool_q` from the last joint. The base pose is given in each call: a base may fly.
 
     J = [aᵢ × (p - oᵢ); aᵢ]                                          geometric Jacobian in the base's world
     q̇ = z + W Jᵀ(J W Jᵀ + λ² 1)⁻¹ (ẋ - J z)                          rows of J, ẋ scaled by `weight`
@@ -55,7 +55,7 @@ CHAIN_WORK = record(
 
 
 def pack_chain(p, axis, origin, tool, limits, speeds, tool_q=(1.0, 0.0, 0.0, 0.0)):
-    """Tables of a chain and usual parameters for `solve`: positions in metres, damping starts at σ = 0.05 of J."""
+    """Fill the tables of a chain and the usual parameters for `solve`: positions in metres, damping from σ = 0.05 of J."""
     n = len(axis)
     p.joints = n
     for i in range(n):
@@ -87,7 +87,7 @@ def forward(x, p, q, base_p, base_q):
 
 @jit_apart
 def jacobian(x, p):
-    """Velocity over angular velocity of the hand, per joint, into x.J; `forward` comes before."""
+    """Compute the Jacobian into x.J: velocity above angular velocity of the hand, per joint. Call `forward` first."""
     hand = vec.load(x.p)
     for i in range(p.joints):
         axis = vec.load(x.a[i])
@@ -98,7 +98,7 @@ def jacobian(x, p):
 
 @jit
 def twist(x, p, qd):
-    """v and w of the hand for joint speeds qd; `jacobian` comes before."""
+    """v and w of the hand for joint speeds qd. Call `jacobian` first."""
     v, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(p.joints):
         v = vec.add(v, vec.scale(qd[i], (x.J[0, i], x.J[1, i], x.J[2, i])))
@@ -143,9 +143,9 @@ def _factor(x):
 
 @jit
 def _distance(x):
-    """1/tr A⁻¹ from the factors, A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹: between a sixth of the smallest eigenvalue and all of it.
+    """1/tr A⁻¹ from the factors, A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹: between one sixth of the smallest eigenvalue and that eigenvalue.
 
-    The smallest pivot would not do: one small eigenvalue can hide in six medium pivots.
+    The smallest pivot is no substitute: one small eigenvalue can hide in six medium pivots.
     """
     trace = 0.0
     for i in range(6):
@@ -234,10 +234,10 @@ def _slow_down(x, p):
 
 @jit_apart
 def solve(x, p, q, v, w, dt):
-    """Joint speeds x.qd for the twist v, w of the hand; `forward` and `jacobian` come before.
+    """Compute joint speeds x.qd for the twist v, w of the hand. Call `forward` and `jacobian` first.
 
-    x.damping: 0 far from singular postures to 1 in one; x.slowed: what the twist was scaled by for the joints' speeds;
-    x.missing: share of that twist which is not met; x.limited: the joint held first at its limit, -1 for none.
+    x.damping: from 0 far from singular postures to 1 in one; x.slowed: factor on the twist due to the joints' speed limits;
+    x.missing: share of that twist which is not reached; x.limited: the joint first held at its limit, -1 for none.
     """
     x.damping, x.limited = 0.0, -1
     for i in range(p.joints):
@@ -252,22 +252,22 @@ def solve(x, p, q, v, w, dt):
             break
     _slow_down(x, p)  # the others may now exceed their speeds
     done_v, done_w = twist(x, p, x.qd)
-    asked, missing = 0.0, 0.0
+    wanted, missing = 0.0, 0.0
     for k in range(3):
-        asked += (p.weight[k] * v[k]) ** 2 + (p.weight[3 + k] * w[k]) ** 2
+        wanted += (p.weight[k] * v[k]) ** 2 + (p.weight[3 + k] * w[k]) ** 2
         missing += (p.weight[k] * (v[k] - done_v[k])) ** 2 + (p.weight[3 + k] * (w[k] - done_w[k])) ** 2
-    x.missing = math.sqrt(missing / asked) if asked > 0.0 else 0.0
+    x.missing = math.sqrt(missing / wanted) if wanted > 0.0 else 0.0
 
 
 @jit
 def pose_error(x, p_des, q_des):
-    """From the hand to the wanted pose: metres and rotation vector, in the world of the base."""
+    """Error from the hand to the desired pose: displacement [m] and rotation vector, in the world of the base."""
     return vec.sub(p_des, vec.load(x.p)), so3.between(so3.load(x.q), q_des)
 
 
 @jit_apart
 def ik_step(x, p, q, p_des, q_des, base_p, base_q, dt):
-    """Move the angles q (in place) towards those of a pose, at most as far as the joints' speeds go in dt."""
+    """Move the angles q (in place) towards those of a pose, at most as far as the joints' speeds allow in dt."""
     forward(x, p, q, base_p, base_q)
     jacobian(x, p)
     error_p, error_q = pose_error(x, p_des, q_des)
@@ -278,7 +278,7 @@ def ik_step(x, p, q, p_des, q_des, base_p, base_q, dt):
 
 @jit_apart
 def ik(x, p, q, p_des, q_des, base_p, base_q, dt, iterations):
-    """`ik_step` several times; returns the remaining error, in metres and radians. x.p, x.q are then those of the angles q."""
+    """Repeat `ik_step`; return the remaining error in metres and radians. x.p, x.q are then those of the angles q."""
     for _ in range(iterations):
         ik_step(x, p, q, p_des, q_des, base_p, base_q, dt)
     forward(x, p, q, base_p, base_q)

@@ -4,11 +4,11 @@ A packet arrives after the delay plus up to the jitter, or not at all; jitter lo
 a second time, later: a duplicate has the time stamp of a known packet, and changes only the statistics. There are two read
 modes:
 
-`play_out`  everything one delay and one jitter after it was sent: late enough for every packet that arrives at all. What is
-            missing in between is interpolated from its neighbours by time; what is missing at the end counts as silence.
+`play_out`  each packet one delay plus one jitter after it was sent: late enough for every packet that arrives at all. Packets
+            missing in between are interpolated in time from their neighbours; packets missing at the end count as silence.
 `newest`    the packet with the newest time stamp that has arrived so far: as fresh as possible, but uneven.
 
-Arrivals wait in lists, one per future tick, so the cost of a read is that of the arrivals in the tick, however long the jitter.
+Arrivals wait in lists, one per future tick, so a read costs as much as the arrivals of its tick, however long the jitter.
 """
 
 import math
@@ -19,11 +19,11 @@ from hilt.compiled import jit
 from hilt.compiled.records import record
 from hilt.maths import noise, so3
 
-SIZES = (1024, 4096, 8192, 32768)  # packets and ticks to come, powers of two
+SIZES = (1024, 4096, 8192, 32768)  # packets and future ticks, powers of two
 CAPACITY = SIZES[-1]
 _NEVER = 1e300
 _SEARCH = 4096  # packets that may be missing in a row before it counts as silence, if the memory holds as many
-_SPARE = 256  # packets more than a link needs while nothing is lost
+_SPARE = 256  # packets in addition to those a link needs while nothing is lost
 _ROUNDING = 1e-9  # s: rounding must not make a packet late
 
 PARAMS = record(
@@ -45,7 +45,7 @@ def memory(numbers: int, size: int = CAPACITY) -> np.dtype:
     return record(
         packets=("f8", (size, numbers)),
         arrival=("f8", (size,)),
-        due=("i8", (size,)),  # one plus the first entry that arrives in a tick; 0 for nobody
+        due=("i8", (size,)),  # one plus the first entry that arrives in a tick; 0 for none
         behind=("i8", (2 * size,)),  # the same for the next entry; the upper half is for second copies
         noise=noise.NOISE,
         repeats=noise.NOISE,  # separate, so that duplicates do not change the delays
@@ -82,7 +82,7 @@ def size_for(link, period: float) -> int:
 
 
 def playout_ticks(link, period: float) -> int:
-    """From sending to play-out of a packet, in whole ticks."""
+    """Time from sending to play-out of a packet, in whole ticks."""
     return math.ceil((link.delay + link.jitter) / period - 1e-9)
 
 
@@ -184,10 +184,10 @@ def play_out(x, p, tick, t, dt):
     """Find the two packets around the time that is due; False while nothing new can be played out."""
     wanted = tick - p.playout
     if wanted < 0:
-        return False  # nothing was sent so early
+        return False  # nothing had been sent by then
     now = t + _ROUNDING
     older = wanted
-    last = max(0, older - _SEARCH, tick - len(x.arrival) + 1)  # what is older has been written over
+    last = max(0, older - _SEARCH, tick - len(x.arrival) + 1)  # older packets have been overwritten
     while older > last and x.arrival[_slot(x, older)] > now:
         older -= 1
     if x.arrival[_slot(x, older)] > now:

@@ -7,14 +7,14 @@ from hilt.compiled import jit
 from hilt.compiled.records import record
 from hilt.maths import so3, vec
 
-CAPACITY = 512  # a power of two: places are counted with a mask
+CAPACITY = 512  # a power of two: indices wrap by a mask
 
 # One sample of a wrench is force and torque; one of a motion is position, velocity, attitude and angular velocity.
 WRENCH_LINE = record(buffer=("f8", (CAPACITY, 6)), newest="i8")
 MOTION_LINE = record(buffer=("f8", (CAPACITY, 13)), newest="i8")
 
 
-# Functions return places in a buffer and not views of it: a GPU cannot pass those. A line may be shorter than CAPACITY.
+# Functions return indices into a buffer, not views of it, which a GPU cannot pass. A line may be shorter than CAPACITY.
 @jit
 def _advance(line):
     line.newest = (line.newest + 1) & (len(line.buffer) - 1)
@@ -47,7 +47,7 @@ def push_motion(line, p, v, q, w):
 
 @jit
 def _neighbours(line, samples):
-    """The samples on both sides of `samples` ago, and the position of that time between them, towards the older one."""
+    """The two samples around `samples` ago, and the fraction between them, from the newer to the older one."""
     whole, mask = int(samples), len(line.buffer) - 1
     return (line.newest - whole) & mask, (line.newest - whole - 1) & mask, samples - whole
 
@@ -60,7 +60,7 @@ def _between(line, newer, older, share, place):
 
 @jit
 def read(line, samples, first):
-    """Three numbers of the sample `samples` ago, from place `first` on."""
+    """Three numbers of the sample `samples` ago, starting at index `first`."""
     newer, older, share = _neighbours(line, samples)
     return (
         _between(line, newer, older, share, first),

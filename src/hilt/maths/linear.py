@@ -27,7 +27,7 @@ def eliminate(a, n, columns):
 
 @jit
 def solve(a, n):
-    """The n × (n + 1) matrix a; its last column becomes the solution."""
+    """Solve the n × (n + 1) matrix a in place; its last column becomes the solution."""
     eliminate(a, n, n + 1)
     for k in range(n - 1, -1, -1):
         for j in range(k + 1, n):

@@ -1,4 +1,4 @@
-"""The same functions without the compiler, for what is computed once: where a scenario starts, a posture, a check.
+"""The same functions without the compiler, for what is computed only once: the start of a scenario, a posture, a check.
 
 Compiling a function for a single call takes longer than the call. In a tick or a loop use the modules themselves.
 """

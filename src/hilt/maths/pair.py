@@ -1,6 +1,6 @@
 """A relative motion made by two robots: the pose of B in W, shared between a robot that moves B and one that moves W.
 
-    q_GW = exp(-s φ)   with φ = log q_WB                   the robots turn about one axis, by shares that add up to the whole
+    q_GW = exp(-s φ)   with φ = log q_WB                   the robots turn about one axis, by shares that add up to 1
     p_GB = (1 - s) R_GW p_WB,   p_GW = -s R_GW p_WB
 
 s is the share of the robot that moves W. Whatever it is, X_GW⁻¹ X_GB = X_WB: nothing is approximated.
@@ -12,7 +12,7 @@ from hilt.maths import so3, spatial, vec
 
 @jit
 def shares(X_WB, s):
-    """(X_GB, X_GW)."""
+    """Return (X_GB, X_GW)."""
     phi = so3.log(X_WB[1])
     q_GW = so3.exp(vec.scale(-s, phi))
     p = so3.rotate(q_GW, X_WB[0])
@@ -21,7 +21,7 @@ def shares(X_WB, s):
 
 @jit
 def store(out, X_GB, X_GW):
-    """Both poses one after the other, as in the signal `hall_poses`."""
+    """Write both poses one after the other, as in the signal `hall_poses`."""
     for i in range(3):
         out[i], out[7 + i] = X_GB[0][i], X_GW[0][i]
     for i in range(4):
@@ -44,7 +44,7 @@ def relative_twist(X_GB, V_GB, X_GW, V_GW):
 
 @jit
 def reaction(X_WS, X_WQ, f, tau):
-    """What a sensor at Q feels when one at S, on the other side of the contact, feels (f, tau): the opposite, about Q, in Q."""
+    """Wrench at a sensor Q if a sensor S on the other side of the contact measures (f, tau): the opposite, about Q, in Q."""
     f, tau = spatial.transform_wrench(X_WS, f, tau)
     return spatial.transform_wrench(spatial.inverse(X_WQ), vec.scale(-1.0, f), vec.scale(-1.0, tau))
 
@@ -58,10 +58,11 @@ def between(a, b, share):
 
 @jit
 def smooth(before, here, after, share):
-    """Through the middles of two neighbouring steps, with their speeds: share 0 is the middle of the first, 1 of the second.
+    """A curve through the middles of two neighbouring steps, at their speeds: share 0 is the middle of the first, 1 of the
+    second.
 
-    A quadratic spline: it is exact for uniform motion, and where set-points of one clock are read by another, faster one, the
-    speed changes over a whole step instead of within one cycle.
+    A quadratic spline: it is exact for uniform motion, and if a faster clock reads the set-points of a slower one, the speed
+    changes over a whole step instead of within one cycle.
     """
     first, second = between(before, here, 0.5), between(here, after, 0.5)
     return between(between(first, here, share), between(here, second, share), share)

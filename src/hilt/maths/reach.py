@@ -1,4 +1,4 @@
-"""The angles of a chain for one pose, exactly, and how far the posture is from a singular one."""
+"""Exact joint angles of a chain for one pose, and how far the posture is from a singular one."""
 
 import math
 
@@ -9,9 +9,9 @@ from hilt.maths.chain import forward, jacobian, pose_error, solve
 
 @jit_apart
 def reach(x, p, q, p_des, q_des, base_p, base_q, tolerance, iterations):
-    """Newton's method from the angles q, in place, until the hand is within a tolerance (metres and radians); the error left.
+    """Newton's method from the angles q, in place, until the hand is within a tolerance [m, rad]; return the remaining error.
 
-    x.p, x.q and x.J are then those of the angles q. Steps are `solve`'s, so the limits in `p` hold for each of them.
+    x.p, x.q and x.J are then those of the angles q. The steps come from `solve`, so each keeps within the limits in `p`.
     """
     for k in range(iterations + 1):
         forward(x, p, q, base_p, base_q)
@@ -28,8 +28,8 @@ def reach(x, p, q, p_des, q_des, base_p, base_q, tolerance, iterations):
 
 @jit_apart
 def smallest_singular(x, p):
-    """The smallest singular value of J in SI: what the hand moves at least, in metres and radians, when all joints together
-    move by 1 rad. By Jacobi rotations of J Jᵀ in x.A; `jacobian` comes before."""
+    """The smallest singular value of J in SI: the least motion of the hand, in metres and radians, when the joints together
+    move by 1 rad. By Jacobi rotations of J Jᵀ in x.A. Call `jacobian` first."""
     A = x.A
     for i in range(6):
         for j in range(6):
@@ -55,7 +55,7 @@ def smallest_singular(x, p):
 
 @jit
 def _rotate_away(A, i, j):
-    """One Jacobi rotation: A stays similar to itself, and A[i, j] becomes 0."""
+    """One Jacobi rotation (a similarity transform of A), after which A[i, j] is 0."""
     if A[i, j] == 0.0:
         return
     half = 0.5 * (A[j, j] - A[i, i]) / A[i, j]

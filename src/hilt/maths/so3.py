@@ -72,7 +72,7 @@ def exp(phi):
     """The rotation by |phi| about phi."""
     square = vec.dot(phi, phi)
     if square < SMALL:
-        # The series are exact to rounding here, and much cheaper: the turn of one tick is small.
+        # The series are exact to rounding here and much cheaper; the turn of one tick is small.
         s = 0.5 - square * (1.0 / 48.0 - square / 3840.0)
         return (1.0 - square * (0.125 - square * (1.0 / 384.0)), s * phi[0], s * phi[1], s * phi[2])
     angle = math.sqrt(square)

@@ -1,7 +1,7 @@
 """Poses, twists and wrenches of rigid bodies, as tuples.
 
-A pose X_AB is a pair (p, q): where the origin of B is in A, and the attitude of B. A wrench (f, τ) is taken about a point, a
-twist (v, ω) has the velocity of the point of the body there. From B's origin, expressed in B, to A's origin, expressed in A:
+A pose X_AB is a pair (p, q): the origin of B in A, and the attitude of B. A wrench (f, τ) is about a point; the v of a twist
+(v, ω) is the velocity of the body's point there. From B's origin, expressed in B, to A's origin, expressed in A:
 
     [f; τ]_A = [R 0; S(p)R R] [f; τ]_B          Ad⁻ᵀ
     [v; ω]_A = [R S(p)R; 0 R] [v; ω]_B          Ad
@@ -29,7 +29,7 @@ def store(out, X):
 
 @jit
 def place(X_AB, p_B):
-    """A point given in B, in A."""
+    """Express in A a point given in B."""
     return vec.add(X_AB[0], so3.rotate(X_AB[1], p_B))
 
 
@@ -47,19 +47,19 @@ def inverse(X_AB):
 
 @jit
 def express(q_AB, a, b):
-    """Both parts of a wrench or a twist, given in B, in A; about the same point."""
+    """Express in A both parts of a wrench or twist given in B, about the same point."""
     return so3.rotate(q_AB, a), so3.rotate(q_AB, b)
 
 
 @jit
 def shift_wrench(f, tau, r):
-    """The same wrench about the point that lies r away."""
+    """The same wrench about the point at a distance r."""
     return f, vec.sub(tau, vec.cross(r, f))
 
 
 @jit
 def shift_twist(v, w, r):
-    """The same motion, of the point of the body that lies r away."""
+    """The same motion, for the point of the body at a distance r."""
     return vec.add(v, vec.cross(w, r)), w
 
 

@@ -41,7 +41,7 @@ def dot(a, b):
 
 @jit
 def shortened(a, most):
-    """`a`, no longer than `most`."""
+    """`a`, shortened to length `most` if it is longer."""
     length = math.sqrt(dot(a, a))
     return scale(most / length, a) if length > most else a
 

@@ -1,1 +1,1 @@
-"""What the real world does, for simulation: robots that lag, sensors, encoders, joysticks."""
+"""Models of the real world for simulation: robots that lag, sensors, encoders, joysticks."""

@@ -67,13 +67,13 @@ def joystick_step(sig, x, p, dt):
         x.beat, x.quiet = x.read[BEAT], 0.0
         for i in range(6):
             sig.joystick[i] = x.read[AXES + i]
-    if x.quiet > PATIENCE >= x.quiet - dt:  # once: the mailbox may have moved the stick since
+    if x.quiet > PATIENCE >= x.quiet - dt:  # only once: the mailbox may have moved the stick since
         for i in range(6):
             sig.joystick[i] = 0.0
 
 
 def _pack(p: np.record, name: str | None, loop: Cycle) -> None:
-    """`name` is that of the shared memory, empty for a stick that only the mailbox moves, None without a stick."""
+    """`name` is that of the shared memory, empty for a stick moved only by the mailbox, None without a stick."""
     p.present = name is not None
     if name:
         numbers = _memory(name)

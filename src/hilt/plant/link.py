@@ -8,7 +8,7 @@ from hilt.core.units import Number, Second
 
 
 class Link(Section):
-    """The same in both directions."""
+    """Delay and losses of the link, the same in both directions."""
 
     delay: Second = Field(default=0.0, ge=0, description="one way")
     jitter: Second = Field(default=0.0, ge=0, description="a packet may take up to this much longer")
@@ -18,11 +18,11 @@ class Link(Section):
     outage_duration: Second = Field(default=0.0, ge=0, description="packets sent during this time are lost; 0 for no outage")
 
     def check(self, period: float, packets: int) -> None:
-        """The packets in flight must fit into the memory of a channel."""
-        longest, asked = packets * period, self.delay + self.jitter
-        if asked > longest:
+        """Check that the packets in flight fit into the memory of a channel."""
+        longest, needed = packets * period, self.delay + self.jitter
+        if needed > longest:
             raise Unfit(
-                f"link.delay and link.jitter are {asked:g} s together; at loop.period = {period:g} s the link holds at most "
+                f"link.delay and link.jitter are {needed:g} s together; at loop.period = {period:g} s the link holds at most "
                 f"{longest:g} s; shorten them or lengthen loop.period",
                 "link.delay",
                 "link.jitter",

@@ -1,4 +1,4 @@
-"""What a lab knows of the truth: its measurements. The ledger and the counts of the simulated world use these instead."""
+"""In a lab, measurements take the place of the truth: ledger and counters of the simulated world use them instead."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from hilt.sense.tool_load import MOTION, TOOL_LOAD, Mounting, take_off
 
 @jit
 def motion_observed_step(sig, x, p, dt):
-    """The mock-up is where the encoders say."""
+    """Take the encoders' motion of the mock-up as the true one."""
     vec.store(sig.X_WB_true.p, vec.load(sig.X_WB_meas.p))
     so3.store(sig.X_WB_true.q, so3.load(sig.X_WB_meas.q))
     vec.store(sig.V_WB_true.v, vec.load(sig.V_WB_meas.v))
@@ -20,7 +20,7 @@ def motion_observed_step(sig, x, p, dt):
 
 @jit
 def wrench_observed_step(sig, x, p, dt):
-    """The wrench at the centre of mass is what a sensor moving with the mock-up measures, without the weight of its tool."""
+    """Take the measured wrench, minus the load of the tool and shifted to the centre of mass, as the true one."""
     f_S, tau_S = vec.load(sig.F_So_S.f), vec.load(sig.F_So_S.tau)
     if p.tool.present:
         f_S, tau_S = take_off(sig, x, p.tool, f_S, tau_S, dt)

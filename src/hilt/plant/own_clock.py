@@ -1,6 +1,6 @@
-"""A robot that is not the clock of the loop: it has its own cycle, whose phase to the tick drifts.
+"""A robot that is not the clock of the loop: it has its own cycle, whose phase relative to the tick drifts.
 
-At its n-th cycle, at time s_n, it is given the command for s_n + cycle, `later` ago, on the smooth curve through the loop's
+At its n-th cycle, at time s_n, it gets the command for s_n + cycle - `later`, read from the smooth curve through the loop's
 set-points, and moves to it within the cycle.
 """
 
@@ -26,7 +26,7 @@ def _knot(line, age):
 
 @jit
 def _cycle(x, p, dt):
-    """One cycle: its next set-point."""
+    """Begin a cycle: compute its next set-point."""
     spatial.store(x.before, spatial.load(x.next))
     spatial.store(x.next, _knot(x.line, (x.t - x.due - p.cycle + p.later) / dt))
     x.began = x.due
@@ -44,7 +44,7 @@ def mean_twist(before, after, dt):
 
 @jit
 def held(x, p, X, V, dt):
-    """What the robot is commanded at x.t, and how it moves there, given the loop's newest command."""
+    """Pose and twist commanded to the robot at x.t, given the loop's newest command."""
     delay.push_motion(x.line, X[0], V[0], X[1], V[1])
     while x.due <= x.t:
         _cycle(x, p, dt)
@@ -54,7 +54,7 @@ def held(x, p, X, V, dt):
 
 @jit
 def begin(x, p, X, V, dt):
-    """What it is commanded at the start; it has had its cycles for a while, and its line ends with the last command before."""
+    """Its command at the start: its cycles have been running for a while, and its line ends with the last command before."""
     back = vec.sub(X[0], vec.scale(dt, V[0])), so3.multiply(so3.exp(vec.scale(-dt, V[1])), X[1])
     delay.fill_motion(x.line, back[0], V[0], back[1], V[1], dt)
     x.t = -dt

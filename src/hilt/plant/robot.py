@@ -1,8 +1,8 @@
-"""Response of the robot: ideal, delayed, second-order, or both in series, within its limits of speed and acceleration.
+"""Response of the robot: ideal, delayed, second-order, or both in series, with limits on speed and acceleration.
 
 `delay` is the total lag: pure delay plus 2ζ/ω_n. The second-order part is x'' + 2ζω_n x' + ω_n² x = ω_n² u with u linear
-between the samples, solved exactly, so the model adds no delay of its own; attitudes go through the same filter in the
-tangent space of the present attitude.
+between the samples, solved exactly, so discretisation adds no delay; attitudes go through the same filter in the tangent
+space of the current attitude.
 """
 
 import math
@@ -55,12 +55,12 @@ class Robot(Section):
 
     def natural_frequency(self, own: float) -> float:
         """ω_n [rad/s] of the second-order part, 0 without one."""
-        # A response too quick to change the sum with the pure delay is treated as absent.
+        # A response so quick that its lag vanishes in the sum with the pure delay is treated as absent.
         lag = own - self.pure(own) if "second-order" in self.kind else 0.0
         return 2.0 * self.damping_ratio / lag if lag > 0.0 else 0.0
 
     def check(self, own: float, period: float, name: str = "robot") -> None:
-        """`own` is the robot's own lag, which may be less than the scenario's, part of which is the sensor's."""
+        """Check the robot's own lag `own` [s]. It may be less than the scenario's delay, part of which is the sensor's."""
         if "second-order" in self.kind and own <= self.pure(own):
             raise Unfit(
                 f"{name}.delay leaves {own:g} s for a {self.kind} robot, which needs more than its pure delay of "
@@ -71,7 +71,7 @@ class Robot(Section):
 
 
 def check_fits(seconds: float, period: float, key: str, name: str = "") -> None:
-    """A delay must fit into the delay line; it has a name of its own if it is not the value of the key."""
+    """Check that a delay fits into the delay line; `name` is given if the delay is not simply the value of the key."""
     name = name or key
     longest = (delay.CAPACITY - 2) * period
     if seconds > longest:
@@ -99,7 +99,7 @@ def response_row(p, row, position, rate, u_before, u_after):
 
 @jit
 def _limit(x, p, u, u_v, dt):
-    """Follow u within the limits: approach it no faster than it can still brake."""
+    """Follow u within the limits: approach it no faster than the robot can still brake."""
     error = vec.sub(u, vec.add(vec.load(x.limited), vec.scale(dt, u_v)))
     distance = math.sqrt(vec.dot(error, error))
     v = vec.load(x.limited_v)
@@ -188,7 +188,7 @@ def _pack(p: np.record, response: RobotResponse, loop: Cycle) -> None:
 
 @jit
 def robot_reset(sig, x, p):
-    """Already moving at the set-point's first velocity, with its steady lag; or at rest."""
+    """Start already moving at the set-point's first velocity, with the steady lag; or at rest."""
     position, q = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q)
     v, w = vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w)
     if p.at_rest:

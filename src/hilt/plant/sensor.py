@@ -1,5 +1,5 @@
-"""The force/torque sensor: the true wrench, moved to the sensor, delayed, low-passed, biased, noisy, clipped and rounded;
-some of its samples may be lost, and the last one is then held.
+"""The force/torque sensor: the true wrench, shifted to the sensor, delayed, low-passed, biased, noisy, clipped and rounded.
+Samples may be lost; the last one is then held.
 
 `sensor` sits between robot and mock-up and moves with them, and may carry a load whose weight and inertia forces it measures;
 `target-sensor` sits under the mock-up that does not move.
@@ -63,11 +63,11 @@ class Sensor(Section):
         return self.delay + self.sample_age
 
     def share(self, period: float) -> float:
-        """Exact step of the low-pass for a held input."""
+        """Share of the input in one exact step of the low-pass, for an input held over the tick."""
         return 1.0 - math.exp(-2.0 * math.pi * self.bandwidth * period) if self.bandwidth > 0 else 1.0
 
     def lag(self, period: float) -> float:
-        """Delay of the low-pass at low frequency [s], as it is sampled."""
+        """Low-frequency delay of the sampled low-pass [s]."""
         share = self.share(period)
         if share == 0.0:  # a cutoff so low that a tick has no effect
             return 1.0 / (2.0 * math.pi * self.bandwidth)
@@ -137,7 +137,7 @@ def sensor_step(sig, x, p, dt):
 @jit
 def target_sensor_step(sig, x, p, dt):
     """The contact force acts on the target at the tip; the sensor's frame is fixed in W."""
-    if not p.rotates:  # one axis, one number
+    if not p.rotates:  # one axis: a single number
         measure(sig, x, p, vec.load(sig.F_C_true_W), (0.0, 0.0, 0.0), dt)
         return
     q_WS = so3.load(p.q_BS)

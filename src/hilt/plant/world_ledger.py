@@ -27,21 +27,21 @@ def world_ledger_step(sig, x, p, dt):
 
 
 @jit
-def book_world(sig, x, p, asked_pose, felt):
-    """Record the world's side of a tick: the motion of the centre of mass that it commanded and the wrench that it used."""
+def book_world(sig, x, p, commanded_pose, used_wrench):
+    """Record the world's side of a tick, given the commanded pose of the centre of mass and the wrench that the tick used."""
     p_true, q_true = _com(sig.X_WB_true, p.p_BoBcm_B), so3.load(sig.X_WB_true.q)
-    p_des, q_des = asked_pose
+    p_des, q_des = commanded_pose
     f, tau = vec.load(sig.F_Bcm_true_W.f), vec.load(sig.F_Bcm_true_W.tau)
     if x.started:
         moved, turned = vec.sub(p_true, vec.load(x.p_true)), so3.between(so3.load(x.q_true), q_true)
-        asked, asked_turn = vec.sub(p_des, vec.load(x.p_des)), so3.between(so3.load(x.q_des), q_des)
+        step, step_turn = vec.sub(p_des, vec.load(x.p_des)), so3.between(so3.load(x.q_des), q_des)
         f_held, tau_held = vec.load(x.f), vec.load(x.tau)
         f_mean, tau_mean = vec.scale(0.5, vec.add(f_held, f)), vec.scale(0.5, vec.add(tau_held, tau))
-        f_error, tau_error = vec.sub(felt[0], f_held), vec.sub(felt[1], tau_held)
+        f_error, tau_error = vec.sub(used_wrench[0], f_held), vec.sub(used_wrench[1], tau_held)
         ledger.book_wrench(x.environment, f_mean, tau_mean, moved, turned)
         ledger.book_wrench(x.sampling, vec.sub(f_held, f_mean), vec.sub(tau_held, tau_mean), moved, turned)
-        ledger.book_wrench(x.delay, f_held, tau_held, vec.sub(asked, moved), vec.sub(asked_turn, turned))
-        ledger.book_wrench(x.sensor, f_error, tau_error, asked, asked_turn)
+        ledger.book_wrench(x.delay, f_held, tau_held, vec.sub(step, moved), vec.sub(step_turn, turned))
+        ledger.book_wrench(x.sensor, f_error, tau_error, step, step_turn)
     vec.store(x.p_true, p_true)
     so3.store(x.q_true, q_true)
     vec.store(x.p_des, p_des)

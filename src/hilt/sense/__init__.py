@@ -1,1 +1,1 @@
-"""Blocks between the sensor and what uses its wrench: filters, tool load, the wrench at the centre of mass."""
+"""Blocks between the sensor and the users of its wrench: filters, tool load, the wrench at the centre of mass."""

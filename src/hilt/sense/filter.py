@@ -4,7 +4,7 @@
     butterworth    H = 1/(1 + √2 s/ω_c + (s/ω_c)²)        √2/ω_c
 
 discretised by s = 2/T (z - 1)/(z + 1), not pre-warped: the delay at low frequency, which matters to the loop, is exactly
-that of the continuous filter for any T, and -3 dB lies at (2/T) atan(ω_c T/2), a little below ω_c. The filter starts
+that of the continuous filter for any T, and -3 dB is at (2/T) atan(ω_c T/2), a little below ω_c. The filter starts
 settled on its first sample: a weight that is already there is not a step. After a force that falls with slope S and ends, the
 Butterworth filter's output is S d e^(-θ) cos θ with d its delay and θ = ω_c t/√2: it undershoots to -S d e^(-3π/4)/√2.
 """
@@ -49,7 +49,7 @@ class LowPass(Section):
 
     @property
     def delay(self) -> float:
-        """At low frequency [s]."""
+        """Delay at low frequency [s]."""
         if self.cutoff is None:
             return 0.0
         return {1: 1.0, 2: math.sqrt(2.0)}[ORDER[self.kind]] / (2.0 * math.pi * self.cutoff)
@@ -60,7 +60,7 @@ class LowPass(Section):
         return self.delay * math.exp(-0.75 * math.pi) / math.sqrt(2.0) if self.kind == "butterworth" else 0.0
 
     def check(self, period: float) -> None:
-        """The cutoff must lie below the Nyquist frequency."""
+        """Check that the cutoff is below the Nyquist frequency."""
         if self.cutoff is not None and self.cutoff >= 0.5 / period:
             raise Unfit(
                 f"force_filter.cutoff is {self.cutoff:g} Hz; at loop.period = {period:g} s it must be below "

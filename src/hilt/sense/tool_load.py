@@ -66,7 +66,7 @@ MOTION = record(v=3, w=3, a=3, alpha=3, started="i8")
 
 @jit
 def accelerations(x, q_WB, v, w, position, share, dt):
-    """Low-passed differences of the velocity at the sensor and of the rate, into x.a and x.alpha, in W; x is a MOTION."""
+    """Low-passed differences of velocity (at the sensor) and angular velocity, into x.a and x.alpha, in W; x is a MOTION."""
     v = vec.add(v, vec.cross(w, so3.rotate(q_WB, position)))
     if x.started:
         a = vec.scale(1.0 / dt, vec.sub(v, vec.load(x.v)))
@@ -83,16 +83,16 @@ def load_wrench(q_WS, a, w, alpha, p):
     """Force and torque of the load at the sensor's origin, in its axes; a of that origin, w and alpha in W; p has a LOAD."""
     c = vec.load(p.centre_of_mass)
     w_S, alpha_S = so3.rotate_back(q_WS, w), so3.rotate_back(q_WS, alpha)
-    felt = so3.rotate_back(q_WS, vec.sub(vec.load(p.gravity), a))  # g - a
-    felt = vec.sub(felt, vec.add(vec.cross(alpha_S, c), vec.cross(w_S, vec.cross(w_S, c))))  # g - a_c
-    f = vec.scale(p.mass, felt)
+    apparent = so3.rotate_back(q_WS, vec.sub(vec.load(p.gravity), a))  # g - a
+    apparent = vec.sub(apparent, vec.add(vec.cross(alpha_S, c), vec.cross(w_S, vec.cross(w_S, c))))  # g - a_c
+    f = vec.scale(p.mass, apparent)
     turn = vec.add(vec.matvec(p.inertia, alpha_S), vec.cross(w_S, vec.matvec(p.inertia, w_S)))
     return f, vec.sub(vec.cross(c, f), turn)
 
 
 @jit
 def unload(f, tau, q_WS, a, w, alpha, p):
-    """A measured wrench at the sensor's origin in its axes, without bias, weight and inertia forces."""
+    """A measured wrench at the sensor's origin in its axes, minus bias, weight and inertia forces."""
     load_f, load_tau = load_wrench(q_WS, a, w, alpha, p)
     f = vec.sub(vec.sub(f, vec.load(p.force_bias)), load_f)
     tau = vec.sub(vec.sub(tau, vec.load(p.torque_bias)), load_tau)
@@ -132,7 +132,7 @@ class Mounting:
 
 
 def pack_load(p, load: ToolLoad) -> None:
-    """The part of the parameters that `unload` needs."""
+    """Fill the parameters that `unload` needs."""
     for name in ("mass", "centre_of_mass", "inertia", "gravity", "force_bias", "torque_bias"):
         p[name] = getattr(load, name)
 
