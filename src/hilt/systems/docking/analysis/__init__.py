@@ -1,1 +1,1 @@
-"""Offline: the bound on what any method can reach, and the rehearsal of a first contact."""
+"""Offline analysis: the bound on what any method can reach, and the rehearsal of a first contact."""

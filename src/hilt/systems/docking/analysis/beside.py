@@ -1,4 +1,4 @@
-"""What a report of `docking` shows beside a run: the contact in space, and what every method would have made of it."""
+"""Results shown beside a run in a report of `docking`: the contact in space, and every method on the same scenario."""
 
 from dataclasses import asdict, replace
 
@@ -15,7 +15,7 @@ DRAWN = ("p_C_des_W", "v_C_des_W", "F_C_true_W", "contact", "collision")
 def beside(result: Result) -> Beside:
     scenario = result.scenario
     assert isinstance(scenario, Docking)
-    space = replace(slim(ideal_run(scenario), DRAWN), scenario=scenario)  # drawn in the frames of the run
+    space = replace(slim(ideal_run(scenario), DRAWN), scenario=scenario)  # drawn in the coordinate frames of the run
     methods = {name: list(prediction.runs) for name, prediction in all_methods(scenario).items()}
     return Beside({"space": space}, {"methods": methods, "ideal": asdict(ideal_of(scenario))})
 
@@ -26,13 +26,13 @@ def space_of(result: Result) -> Result | None:
 
 
 def methods_of(result: Result) -> dict[str, Prediction]:
-    """Every method on this scenario; none if they were not run."""
+    """Every method on this scenario; empty if they were not run."""
     found = result.beside.numbers["methods"] if result.beside else {}
     return {name: Prediction(tuple(runs), result.scenario) for name, runs in found.items()}  # type: ignore[arg-type]
 
 
 def ideal_beside(result: Result) -> Ideal:
-    """Speeds and forces in space; none where they have no closed form and were not computed."""
+    """Speeds and forces in space; empty if they have no closed form and were not computed."""
     if closed_form(result.scenario):
         return ideal_of(result.scenario)
     return Ideal(**result.beside.numbers["ideal"]) if result.beside else Ideal([], [], float("nan"))

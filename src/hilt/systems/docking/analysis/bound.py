@@ -1,16 +1,16 @@
-"""The lowest CoF of the first touch of an unknown surface, for every method that detects it by the threshold in use.
+"""The lowest CoF of the first touch of an unknown surface, for any method that detects it with the threshold in use.
 
-Nothing is known about a surface before it is touched: until then the robot follows the bodies, so the tip meets it with βv0 and
+Nothing is known about a surface before it is touched: until then the robot follows the bodies, so the tip meets it at βv0 and
 continues for another t_b; then the command w may change, with |ẅ| ≤ A and |ẇ| ≤ V. For a pure delay and a linear spring:
     CoF_min = max(1, ω (β t_b + β² v0/(2A)))  =  max(1, β ω t_b + β²/(2n))         A = n·v0·ω
-t_b: the dead times of robot and sensor, and the time until a sample exceeds the threshold. Here that is counted for a surface
-met just after a tick, in whole ticks. Where in a tick it is met decides over up to a tick, worth ωT of CoF, and noise over
-more: bound_phase.py has the bound of each phase and its distribution. A lower threshold could detect a touch earlier.
+t_b: the dead times of robot and sensor, and the time until a sample exceeds the threshold. Here the latter is counted in whole
+ticks, for a touch just after a tick. The phase of the touch within a tick changes it by up to a tick (ωT of CoF), noise by
+more: bound_phase.py computes the bound for each phase and its distribution. A lower threshold could detect a touch earlier.
 
 For any robot T2 ẍ + T1 ẋ + x = w the force is F(t) = ∫ (k S(τ) + c g(τ)) ẇ(t - τ) dτ, S its step response and g its impulse
 response. Where k S + c g ≥ 0 the force is lowest at every instant if ẇ is lowest at every instant: brake with A until ẇ = -V,
 then hold. S ≥ 0 for every ζ > 0, so without damping full braking is the best command for all of these robots. With damping
-the sign is checked; where the check fails, the linear programme of bound_lp.py gives the answer.
+the sign is checked; if the check fails, the linear programme of bound_lp.py is used.
 """
 
 import math
@@ -23,17 +23,17 @@ import numpy as np
 from hilt.systems.docking.twin.prior import limits_of
 
 WITHIN = 0.05  # goal for CoF - 1
-POINTS = 1000  # of the curve of a touch
+POINTS = 1000  # per curve of a touch
 HALVINGS = 40
 
 
 def least_cof(omega: float, late: float, ratio: float, clock: float = 1.0) -> float:
-    """CoF_min of a contact of frequency ω [rad/s], `late` = t_b [s], n = `ratio`, at the clock β."""
+    """CoF_min of a contact of frequency ω [rad/s], `late` = t_b [s], n = `ratio`, with clock β."""
     return max(1.0, clock * omega * late + clock**2 / (2.0 * ratio))
 
 
 def critical_stiffness(mass: float, late: float, acceleration: float, speed: float, within: float = WITHIN) -> float:
-    """Stiffness [N/m] above which real time cannot keep CoF within 1 + `within`, with a robot that brakes with A."""
+    """Stiffness [N/m] above which real time cannot keep CoF below 1 + `within`, for a robot that brakes with A."""
     omega = (1.0 + within) / (late + speed / (2.0 * acceleration))
     return mass * omega**2
 
@@ -46,7 +46,7 @@ def clock_needed(omega: float, late: float, ratio: float, within: float = 0.0) -
 
 @dataclass(frozen=True)
 class Touch:
-    """The first touch of an unknown surface, along its normal; SI."""
+    """The first touch of an unknown surface, along its normal; SI units."""
 
     speed: float  # v0 of the bodies
     mass: float  # effective, along the normal
@@ -61,7 +61,7 @@ class Touch:
     period: float
     acceleration: float  # A
     fastest: float  # V
-    noise: float = 0.0  # of the force; the bound of one phase has none
+    noise: float = 0.0  # of the force; 0 for the bound at one phase
     clock: float = 1.0  # β
 
     @property
@@ -79,7 +79,7 @@ class Touch:
 
     @property
     def felt(self) -> float:
-        """The same in whole ticks, at least one: of a surface met just after a tick; the command responds in that tick."""
+        """The same rounded up to whole ticks, at least one: a touch just after a tick; the command responds in that tick."""
         return max(1, math.ceil(self.unfelt / self.period - 1e-9)) * self.period
 
     @property
@@ -88,12 +88,12 @@ class Touch:
 
     @property
     def omega(self) -> float:
-        """For a Hertz contact, that of the spring with the same peak force."""
+        """Contact frequency [rad/s]; for a Hertz contact that of the linear spring with the same peak force."""
         return self.ideal / (self.speed * self.mass) if self.hertz else math.sqrt(self.stiffness / self.mass)
 
     @property
     def braking(self) -> float:
-        """From +βv0 to -V."""
+        """Braking time [s] from +βv0 to -V."""
         return (self.tip_speed + self.fastest) / self.acceleration
 
     @property
@@ -112,7 +112,7 @@ def _ideal(k: float, c: float, mass: float, speed: float, hertz: bool) -> float:
     if c == 0.0:
         return speed * math.sqrt(k * mass)
     a, b = np.roots([mass, c, k]).astype(complex)
-    if abs(a - b) < 1e-6 * abs(a):  # critical: the two poles are one
+    if abs(a - b) < 1e-6 * abs(a):  # critical damping: double pole
         b = a * (1.0 - 1e-6)
     t = np.linspace(0.0, math.pi / math.sqrt(k / mass), 4 * POINTS)
     depth, rate = (np.exp(a * t) - np.exp(b * t)) / (a - b), (a * np.exp(a * t) - b * np.exp(b * t)) / (a - b)
@@ -120,12 +120,12 @@ def _ideal(k: float, c: float, mass: float, speed: float, hertz: bool) -> float:
 
 
 def _transients(T1: float, T2: float, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The transient part of the response to an impulse, a step, a ramp and s²/2."""
+    """Transient parts of the responses to an impulse, a step, a ramp and s²/2."""
     nothing = np.zeros(len(s))
     if T2 == 0.0:
         return nothing, nothing, nothing, nothing
     a, b = np.roots([T2, T1, 1.0]).astype(complex)
-    if abs(a - b) < 1e-4 * abs(a):  # ζ = 1: the two poles are one; apart by so little that the error is below 1e-8
+    if abs(a - b) < 1e-4 * abs(a):  # ζ = 1: double pole; separated so little that the error is below 1e-8
         middle = -0.5 * T1 / T2
         a, b = middle * (1.0 + 1e-4), middle / (1.0 + 1e-4)
     one, two = np.exp(a * s) / (T2 * (a - b)), np.exp(b * s) / (T2 * (b - a))
@@ -135,7 +135,7 @@ def _transients(T1: float, T2: float, s: np.ndarray) -> tuple[np.ndarray, np.nda
 
 @dataclass(frozen=True)
 class Braked:
-    """A touch with full braking from t_b on."""
+    """A touch with full braking starting at t_b."""
 
     t: np.ndarray  # from the touch
     depth: np.ndarray
@@ -149,7 +149,7 @@ def full_brake(touch: Touch) -> Braked:
     s = np.linspace(0.0, touch.braking + 4.0 * (T1 + math.sqrt(T2)), POINTS)
     impulse, step, *_ = _transients(T1, T2, s)
     kernel = touch.stiffness * (1.0 + step) + touch.damping * impulse
-    best = T2 == 0.0 or bool(kernel.min() >= -1e-9 * touch.stiffness)  # it begins at 0; the tolerance allows for rounding
+    best = T2 == 0.0 or bool(kernel.min() >= -1e-9 * touch.stiffness)  # it starts at 0; the tolerance allows for rounding
 
     def answers(since: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Distance and speed removed by ẅ = -A; with T1 and T2 the response to s²/2 and its rate."""
@@ -164,7 +164,7 @@ def full_brake(touch: Touch) -> Braked:
 
 
 def _top(values: np.ndarray) -> float:
-    """Maximum of a smooth curve, also between its points."""
+    """Maximum of a smooth curve, interpolated between its points."""
     at = int(np.argmax(values))
     if at in (0, len(values) - 1):
         return float(values[at])
@@ -175,7 +175,7 @@ def _top(values: np.ndarray) -> float:
 
 @lru_cache(maxsize=1024)
 def least_peak(touch: Touch) -> float | None:
-    """Lowest possible peak force [N]; None where full braking is not known to be optimal."""
+    """Lowest possible peak force [N]; None if full braking is not known to be optimal."""
     if touch.damping == 0.0 and touch.T2 == 0.0:
         return touch.spring(touch.tip_speed * touch.t_b + touch.tip_speed**2 / (2.0 * touch.acceleration))
     if touch.damping > 0.0 and touch.hertz:
@@ -192,7 +192,7 @@ def least_cof_of(touch: Touch) -> float | None:
 
 
 def stiffness_for(touch: Touch, within: float = WITHIN) -> float | None:
-    """Stiffness [N/m, N/m^1.5] above which CoF_min is beyond 1 + `within`; the robot, its limits and t_b stay as they are."""
+    """Stiffness [N/m, N/m^1.5] above which CoF_min exceeds 1 + `within`, for the same robot, limits and t_b."""
     felt = replace(touch, sensor=touch.sensor + touch.felt - touch.period, threshold=0.0)
 
     def meets(factor: float) -> bool:
@@ -251,7 +251,7 @@ def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
         speed=abs(along),
         mass=effective_mass(scenario),
         stiffness=k * (1.0 if along > 0 else contact.rear_stiffness_ratio),
-        damping=contact.damping or contact.dissipation,  # with a Hertz spring, all that counts is whether there is any
+        damping=contact.damping or contact.dissipation,  # for a Hertz contact only whether it is zero matters
         hertz=hertz,
         dead_time=robot.pure(own),
         T1=own - robot.pure(own) if omega > 0 else 0.0,
@@ -267,7 +267,7 @@ def touch_of(scenario: Any, clock: float = 1.0) -> Touch:
 
 
 def cof_just_after_tick(scenario: Any) -> float | None:
-    """Lowest CoF of a first touch just after a tick, in real time; None where full braking may not be optimal, as on a robot
+    """Lowest CoF of a first touch just after a tick, in real time; None if full braking may not be optimal, as on a robot
     whose tip swings (bound_bending.py)."""
     if scenario.robot.mode_frequency > 0.0:
         return None

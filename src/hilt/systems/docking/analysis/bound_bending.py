@@ -3,11 +3,10 @@
     motor   T2 ẍm + T1 ẋm + xm = w
     tip     m_t ẍt = K_f (xm - xt) + C_f (ẋm - ẋt) - F,   m_t = K_f/ω_f²,   F = k xt + c ẋt
 
-Motor and tip move at βv0 until the touch, and the command cannot react before t_b. From then on its rates ẇ_i at the nodes of a
-grid are chosen, |ẇ_i| ≤ V and |ẇ_{i+1} - ẇ_i| ≤ A h, so that the largest force is as low as possible. F is the force on a tip
-that stays in contact: no command can lift it off before a peak above that of space (test_bound_bending.py), and what happens
-after it has left is not counted. On a stiff robot (bound_lp.py) the contact does not move the tip; here it does, and the tip
-swings.
+Motor and tip move at βv0 until the touch, and the command cannot react before t_b. Then its rates ẇ_i at the nodes of a grid
+are chosen, with |ẇ_i| ≤ V and |ẇ_{i+1} - ẇ_i| ≤ A h, to minimise the largest force. F is the force on a tip that stays in
+contact: no command can lift it off before a peak higher than in space (test_bound_bending.py), and the time after it has left
+is not counted. On a stiff robot (bound_lp.py) the contact does not move the tip; here it does, and the tip swings.
 """
 
 import math
@@ -20,7 +19,7 @@ from scipy.optimize import linprog
 
 from hilt.core.faults import InputError
 from hilt.systems.docking.analysis.bound import Touch
-from hilt.systems.docking.analysis.bound_lp import BEYOND
+from hilt.systems.docking.analysis.bound_lp import TOO_FAR_APART
 
 STEPS = 200
 _XM, _VM, _XT, _VT, _W, _RATE, _CHANGE = range(7)  # w, ẇ and ẅ are those that reach the motor, after the dead time
@@ -28,7 +27,7 @@ _XM, _VM, _XT, _VT, _W, _RATE, _CHANGE = range(7)  # w, ẇ and ẅ are those th
 
 @dataclass(frozen=True)
 class Tip:
-    """How the robot bends; SI."""
+    """Bending of the robot; SI units."""
 
     stiffness: float  # K_f
     omega: float  # ω_f
@@ -48,7 +47,7 @@ def tip_of(values: Any) -> Tip | None:
 
 
 def _system(touch: Touch, tip: Tip) -> np.ndarray:
-    """ż = A z of motor, tip and command in contact."""
+    """Matrix A of ż = A z for motor, tip and command in contact."""
     A = np.zeros((7, 7))
     A[_XT, _VT] = A[_W, _RATE] = A[_RATE, _CHANGE] = 1.0
     if touch.T2 == 0.0:  # xm = w
@@ -64,17 +63,17 @@ def _system(touch: Touch, tip: Tip) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Least:
-    """The touch whose peak is lowest."""
+    """The touch with the lowest peak."""
 
     peak: float  # N
     t: np.ndarray  # s after the touch
     force: np.ndarray  # N
-    rates: np.ndarray  # ẇ from t_b on, at the last nodes of t
+    rates: np.ndarray  # ẇ after t_b, at the last nodes of t
 
 
 @dataclass(frozen=True)
 class Forces:
-    """The force of a tip in contact: until t_b as it is, then `given + caused @ rates` at the nodes."""
+    """The force of a tip in contact: fixed until t_b, then `given + caused @ rates` at the nodes."""
 
     t: np.ndarray  # s after the touch, up to t_b
     early: np.ndarray  # N
@@ -99,7 +98,7 @@ def forces(touch: Touch, tip: Tip, steps: int = STEPS) -> Forces:
     begun = [z]
     for _ in range(before):
         begun.append(early @ begun[-1])
-    # A column of the state for each rate, and one for what is given; the rate is linear over a step.
+    # One column of the state for each rate, and one for the given part; the rate is linear over a step.
     state = np.zeros((7, steps + 2))
     state[:, -1] = begun[-1]
     state[[_RATE, _CHANGE]] = 0.0
@@ -117,13 +116,13 @@ def forces(touch: Touch, tip: Tip, steps: int = STEPS) -> Forces:
 
 
 def least_touch(touch: Touch, tip: Tip, steps: int = STEPS) -> Least:
-    """The command that keeps the peak lowest; a linear contact only."""
+    """Find the command with the lowest peak; linear contacts only."""
     try:
         found = forces(touch, tip, steps)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-        raise InputError(BEYOND) from None
+        raise InputError(TOO_FAR_APART) from None
     if not (np.isfinite(found.caused).all() and np.isfinite(found.given).all()):
-        raise InputError(BEYOND)
+        raise InputError(TOO_FAR_APART)
     rates = _best(touch, found, len(found.given))
     left = found.late(rates) < 0.0
     if left.any():
@@ -135,7 +134,7 @@ def least_touch(touch: Touch, tip: Tip, steps: int = STEPS) -> Least:
 
 
 def _best(touch: Touch, found: Forces, nodes: int) -> np.ndarray:
-    """The rates whose largest force at the first nodes is lowest. Scaled to numbers near 1 for the solver."""
+    """Rates that minimise the largest force at the first nodes; scaled to values near 1 for the solver."""
     v, count = touch.tip_speed, len(found.given)
     A, b = limits(touch, found.step, count)
     judged = np.column_stack([found.caused[:nodes] * v / touch.ideal, -np.ones(nodes)])
@@ -148,7 +147,7 @@ def _best(touch: Touch, found: Forces, nodes: int) -> np.ndarray:
         method="highs",
     )
     if solved.x is None:
-        raise InputError(BEYOND)
+        raise InputError(TOO_FAR_APART)
     return v * np.asarray(solved.x[:-1])
 
 

@@ -2,8 +2,8 @@
 
 Unknown are the rates ẇ_i of the command at the nodes of a grid that starts at t_b, linear in between, and the peak s:
     minimise s   subject to   k x_i + c ẋ_i ≤ s,   |ẇ_i| ≤ V,   |ẇ_{i+1} - ẇ_i| ≤ A h,   ẇ_0 = βv0,   T2 ẍ + T1 ẋ + x = w
-x_i and ẋ_i are exact at the nodes for such a command. The error of the grid is of order h²: the peak, and the corners of the
-best command, may lie between two nodes.
+x_i and ẋ_i are exact at the nodes for such a command. The error of the grid is of order h²: the peak and the corners of the
+best command may be between two nodes.
 """
 
 import math
@@ -16,9 +16,9 @@ from hilt.core.faults import InputError
 from hilt.systems.docking.analysis.bound import Touch
 
 STEPS = 160
-BEYOND = (
-    "the bound of the contact force cannot be computed: robot, limits and contact of this scenario are too far apart in time; "
-    "choose robot.delay, limits.command_acceleration_ratio and contact.stiffness closer to each other in time scale"
+TOO_FAR_APART = (
+    "the bound of the contact force cannot be computed: the time scales of robot, limits and contact are too far apart; "
+    "choose robot.delay, limits.command_acceleration_ratio and contact.stiffness so that their time scales are closer"
 )
 
 
@@ -62,8 +62,8 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     try:
         depth, rate, to_depth, to_rate = _response(touch, step, count)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-        raise InputError(BEYOND) from None
-    # Scaled by βv0 and the spring's force: numbers near 1 for the solver. For a Hertz contact the depth is minimised.
+        raise InputError(TOO_FAR_APART) from None
+    # Scaled by βv0 and the spring's force: values near 1 for the solver. For a Hertz contact the depth is minimised.
     v, c = touch.tip_speed, 0.0 if touch.hertz else touch.damping / touch.stiffness
     force = np.column_stack([to_depth + c * to_rate, -np.full(count, horizon)])
     change = np.zeros((steps, count + 1))
@@ -71,7 +71,7 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
     most = np.full(steps, touch.acceleration * step / v)
     limit = touch.fastest / v
     if not all(np.isfinite(part).all() for part in (force, depth, rate, most)):
-        raise InputError(BEYOND)
+        raise InputError(TOO_FAR_APART)
     found = linprog(
         np.append(np.zeros(count), 1.0),
         A_ub=np.vstack([force / horizon, change, -change]),
@@ -80,7 +80,7 @@ def least_peak_lp(touch: Touch, steps: int = STEPS) -> tuple[float, np.ndarray, 
         method="highs",
     )
     if found.x is None:
-        raise InputError(BEYOND)
+        raise InputError(TOO_FAR_APART)
     deepest = float(found.x[-1]) * v * horizon
     touched = touch.damping * v + touch.stiffness * v * touch.t_b  # at t_b, before any command can have an effect
     peak = touch.spring(deepest) if touch.hertz else max(touch.stiffness * deepest, touched)

@@ -1,8 +1,8 @@
-"""The bound of a first touch by where in a tick the surface is met, and with noise as a distribution.
+"""The bound of a first touch for each phase within a tick, and as a distribution if there is noise.
 
-A surface is met `phase` ticks before the next sample, 0 < phase ≤ 1. Its force exceeds the threshold at the first sample that
-is at least w = F_th/(k v T) ticks after the touch, so a touch is felt between w and w + 1 ticks after it, w + ½ in the mean.
-With noise σ a sample at the force F exceeds the threshold with the chance Φ((F - F_th)/σ), each sample anew.
+The surface is touched `phase` ticks before the next sample, 0 < phase ≤ 1. Its force exceeds the threshold at the first sample
+that is at least w = F_th/(k v T) ticks after the touch, so a touch is detected w to w + 1 ticks later, w + ½ on average.
+With noise σ a sample at the force F exceeds the threshold with probability Φ((F - F_th)/σ), independently for each sample.
 """
 
 import math
@@ -14,14 +14,14 @@ import numpy as np
 from hilt.systems.docking.analysis.bound import Touch, least_peak
 
 PHASES = 40
-GRID = 9  # times at which the bound itself is computed; in between it is smooth
-SURE = 1e-9  # chance that a touch is felt later than all that is counted
+GRID = 9  # times at which the bound is computed; it is smooth in between
+SURE = 1e-9  # probability of a detection later than all those counted
 MOST_TICKS = 2000
 
 
 @dataclass(frozen=True)
 class Spread:
-    """CoF_min of a first touch with its chances, in ascending order."""
+    """CoF_min of a first touch and its probabilities, in ascending order."""
 
     cof: np.ndarray
     chance: np.ndarray
@@ -40,7 +40,7 @@ def felt_after(touch: Touch, phase: float) -> float:
 
 
 def chances(touch: Touch, phase: float) -> Iterator[tuple[float, float]]:
-    """(time from the touch to the first sample above the threshold, its chance)"""
+    """Yield (time from the touch to the first sample above the threshold [s], its probability)."""
     if touch.noise == 0.0:
         yield felt_after(touch, phase), 1.0
         return
@@ -56,7 +56,7 @@ def chances(touch: Touch, phase: float) -> Iterator[tuple[float, float]]:
 
 
 def least_cofs(touch: Touch, felt: np.ndarray) -> np.ndarray | None:
-    """CoF_min of touches that are felt so long after the touch; None where full braking is not known to be optimal."""
+    """CoF_min for each detection time [s] after the touch; None if full braking is not known to be optimal."""
     grid = np.linspace(felt.min(), felt.max() + 1e-9, GRID)
     peaks = [least_peak(replace(touch, sensor=touch.sensor + float(time) - touch.felt)) for time in grid]
     if any(peak is None for peak in peaks):
@@ -66,7 +66,7 @@ def least_cofs(touch: Touch, felt: np.ndarray) -> np.ndarray | None:
 
 
 def spread_of(touch: Touch, phase: float | None = None) -> Spread | None:
-    """Over all phases, each as likely as any other, or of one."""
+    """Distribution of CoF_min over all phases, equally likely, or at one phase."""
     phases = [(i + 0.5) / PHASES for i in range(PHASES)] if phase is None else [phase]
     times, shares = np.array([pair for each in phases for pair in chances(touch, each)]).T
     cof = least_cofs(touch, times)

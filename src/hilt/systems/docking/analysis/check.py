@@ -18,8 +18,8 @@ from hilt.systems.docking.docking import Docking
 TICKS = {"twin": 5.0}  # least ticks per contact; for the other methods:
 OTHER_TICKS = 7.0
 GUARDED_LATE = 1.5  # largest ω τ at which the twin works with a slowed clock
-UNFELT_MARGIN = 2.0 / 3.0  # of the allowed undetected part of a contact: noise uses some of the goal, too
-PIDA_COST = 2.0 / 3.0  # CoF - 1 per threshold over ideal peak: k is estimated from the rest, and the lead is filtered
+UNFELT_MARGIN = 2.0 / 3.0  # of the allowed undetected part of a contact: noise also uses part of the goal
+PIDA_COST = 2.0 / 3.0  # CoF - 1 per threshold / ideal peak: k is estimated from the rest, and the lead is filtered
 STEPS = 50.0  # of the sensor in an ideal peak
 HALVINGS = 40
 
@@ -60,7 +60,7 @@ def check(scenario: Docking) -> list[Remark]:
 
 
 def _detection(contact: _Contact) -> Iterator[Remark]:
-    """Nothing is detected below the threshold: the peak grows to √(peak² + threshold²), and noise affects all that follows."""
+    """Nothing is detected below the threshold: the peak grows to √(peak² + threshold²), and noise affects the rest."""
     scenario, peak, threshold = contact.scenario, contact.peak, contact.scenario.force_threshold
     goal = scenario.goal.cof
     share = goal / PIDA_COST if contact.method != "twin" else UNFELT_MARGIN * math.sqrt((1.0 + goal) ** 2 - 1.0)
@@ -154,7 +154,7 @@ def _bisected(touch: Touch, within: float) -> float:
 
 
 def _limits(contact: _Contact) -> Iterator[Remark]:
-    """The robot has to do at least what the bodies do in space."""
+    """Check that the limits allow the robot at least the motion of the bodies in space."""
     scenario, limits, touch = contact.scenario, contact.scenario.limits, contact.touch
     speed = scenario.approach.speed
     acceleration = touch.speed * contact.omega * (1.0 + scenario.goal.cof)
@@ -197,7 +197,7 @@ def _range(contact: _Contact) -> Iterator[Remark]:
 
 
 def _duration(contact: _Contact) -> Remark:
-    """Free flights at the approach speed between contacts of half an oscillation each; damping makes it longer."""
+    """Check loop.duration: free flights at the approach speed and half an oscillation per contact; damping takes longer."""
     scenario, speed = contact.scenario, contact.touch.speed
     free = scenario.frames.gap - scenario.rod.radius
     needed = (2 * scenario.collisions - 1) * free / speed + scenario.collisions * contact.time

@@ -1,12 +1,12 @@
-"""How a robot bends, from a tap test: the tip leaves a frame and meets it again while the motors move.
+"""Identify how a robot bends from a tap test: the tip leaves a frame and hits it again while the motors move.
 
     m_t ẍ = K_f (x_m - x) + C_f (ẋ_m - ẋ) - F        m_t = K_f/ω_f²,  C_f = 2ζ_f ω_f m_t; x_m by the encoders
     F = k (x - s) + c ẋ,  or (q (x - s))^(3/2)        pushing only
 
-A slow press shows only 1/k + 1/K_f. In the air the tip swings with ω_f, in contact with ω_f √(1 + k/K_f): both together tell
-K_f from k. The tip and the force are those of the twin's own model (twin/bending/chain.py), so that what is found is what the
-twin needs; the model itself decides when it touches. Several starts, since the contacts of a model with another frequency fall
-at other times, and the cost has several minima. The time of the force is fitted too: an error of it looks like damping.
+A slow press shows only 1/k + 1/K_f. In the air the tip swings with ω_f, in contact with ω_f √(1 + k/K_f): together they
+separate K_f from k. Tip and force are those of the twin's own model (twin/bending/chain.py), so the results are what the twin
+needs; the model itself decides when it touches. The search uses several starts: a model with another frequency touches at other
+times, so the cost has several minima. The time of the force is fitted too, because an error in it looks like damping.
 """
 
 import math
@@ -21,37 +21,37 @@ from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.bending.chain import Tip, move_tip
 
 STEP, ROUGH = 0.00025, 0.001  # s, of the model; of the search for a start
-LEAST_AIR = 0.05  # share of the record that the tip must have been in the air
+LEAST_AIR = 0.05  # share of the record during which the tip must be in the air
 LEAST_TOUCHES = 4
 FREQUENCIES = 2.0 * math.pi * np.array([6.0, 8.0, 10.0, 12.5, 15.5, 19.0, 24.0, 30.0])  # where the search starts
-RATIOS = (1.3, 2.0, 4.0, 10.0)  # K_f over the stiffness of both in series
+RATIOS = (1.3, 2.0, 4.0, 10.0)  # K_f / stiffness of both in series
 DAMPING = 0.05
-PASSES = 12  # of the search from a start, before the best ones go on
+PASSES = 12  # of the search from each start, before only the best ones continue
 BEST = 4
-CLEARLY = 0.9  # of the cost: a further parameter must explain more than this leaves
-MOST_DOUBT = 0.3  # of the stiffness, relative
-MISFIT = 0.05  # of the force's rms: more than this is not noise of a timing that jitters
-LATE_DOUBT = 0.5e-3  # s, of the force's time
+CLEARLY = 0.9  # a further parameter must reduce the cost below this share
+MOST_DOUBT = 0.3  # relative deviation of the stiffness
+MISFIT = 0.05  # of the force's rms: more than this is not timing jitter
+LATE_DOUBT = 0.5e-3  # s, deviation of the force's time
 K, W, Z, STIFF, PLACE, AT, SPEED, LATE, DAMPED = range(9)
 
 
 @dataclass(frozen=True)
 class Bending:
-    """What a tap test shows; SI, each deviation is 1 σ."""
+    """Result of a tap test; SI units, each deviation is 1 σ."""
 
     stiffness: float
     mode_frequency: float  # Hz
     mode_damping_ratio: float
     contact_kind: str  # linear or hertz
-    contact_stiffness: float  # of a Hertz contact, the secant at the largest force
+    contact_stiffness: float  # for a Hertz contact the secant at the largest force
     contact_damping: float  # N·s/m
-    surface: float  # along the axis, from where the robot started
-    lateness: float  # s, of the force, more than was known
+    surface: float  # along the axis, from the start of the robot
+    lateness: float  # s, additional delay of the force
     deviations: dict[str, float]
     residual: float  # rms, N
     residual_share: float  # of the force's rms
     noise: float  # rms of the sensor at rest, N
-    worst_frequency: float  # Hz, of most of the residual
+    worst_frequency: float  # Hz, at which the residual is largest
     air: float  # share of the time in the air
     touches: int
     largest_force: float
@@ -65,11 +65,11 @@ class Bending:
 
     @property
     def refusal(self) -> str:
-        """Why these figures must not be used, in one sentence; empty if they may be."""
+        """One sentence on why these values must not be used; empty if they may be."""
         if self.fits and self.deviations["stiffness"] > MOST_DOUBT * self.stiffness:
             return (
-                f"the robot bends too little beside the frame's {1e-3 * self.contact_stiffness:.3g} N/mm to be measured: "
-                f"{1e-6 * self.stiffness:.3g} N/µm ± {1e-6 * self.deviations['stiffness']:.2g} N/µm; treat it as rigid"
+                f"the robot bends too little compared with the frame's {1e-3 * self.contact_stiffness:.3g} N/mm to be "
+                f"measured: {1e-6 * self.stiffness:.3g} N/µm ± {1e-6 * self.deviations['stiffness']:.2g} N/µm; treat it as rigid"
             )
         if self.fits:
             return ""
@@ -84,7 +84,7 @@ class Bending:
         return {**kept, "fits": self.fits, "refusal": self.refusal}
 
     def settings(self) -> dict[str, Any]:
-        """Keys of a scenario: what the controller is to believe."""
+        """Scenario keys with the values that the controller should believe."""
         return {
             "belief.robot.stiffness": f"{1e-6 * self.stiffness:.5g} N/um",
             "belief.robot.mode_frequency": f"{self.mode_frequency:.5g} Hz",
@@ -92,7 +92,7 @@ class Bending:
         }
 
     def note(self) -> str:
-        """The uncertainty, for a comment beside the settings."""
+        """The uncertainty, for a comment next to the settings."""
         d = self.deviations
         return (
             f"tap test: stiffness ± {1e-6 * d['stiffness']:.2g} N/um, mode ± {d['mode_frequency']:.2g} Hz, "
@@ -124,7 +124,7 @@ class Bending:
 
 @jit
 def _tap(tip, frame, at, v, x_m, v_m, dt, force):
-    """The frame's force at every step; motor as means over the steps."""
+    """Compute the frame's force at every step; the motor values are means over the steps."""
     force[0] = model.force(frame, at, v)
     for i in range(len(x_m)):
         at, v = move_tip(tip, frame, at, v, x_m[i], v_m[i], dt)
@@ -132,7 +132,7 @@ def _tap(tip, frame, at, v, x_m, v_m, dt, force):
 
 
 class Record:
-    """A tap test on a fine grid, and the model's residual."""
+    """A tap test on a fine time grid, and the residual of the model."""
 
     def __init__(
         self, t: np.ndarray, motor: np.ndarray, force: np.ndarray, when: np.ndarray, noise: float, step: float
@@ -156,7 +156,7 @@ class Record:
         return model.Frame(1.0, model.KNOWN, law, k, c, k, theta[PLACE])
 
     def force(self, theta: np.ndarray, law: int) -> np.ndarray:
-        """The model's force when the sensor measured."""
+        """The model's force at the times of the measurements."""
         tip = Tip(math.exp(theta[K]), math.exp(theta[W]), math.exp(theta[Z]))
         _tap(tip, self.frame(theta, law), theta[AT], theta[SPEED], self.x_m, self.v_m, self.dt, self._force)
         return np.interp(self.when - theta[LATE], self._grid, self._force)
@@ -167,10 +167,10 @@ class Record:
 
 
 def fit(t: Any, motor: Any, force: Any, when: Any, noise: float, series: float) -> Bending:
-    """The bending that explains a tap test.
+    """Fit the bending of the robot to a tap test.
 
     `t`, `motor`: encoders along the axis towards the frame; `force`: of the frame on the tip, without the sensor's bias, NaN
-    where it is not to be used; `when`: time of each force; `noise`: rms of the sensor at rest; `series`: stiffness of robot and
+    where it must not be used; `when`: time of each force; `noise`: rms of the sensor at rest; `series`: stiffness of robot and
     frame in series, from a slow press.
     """
     t, motor, force, when = (np.asarray(each, float) for each in (t, motor, force, when))
@@ -179,8 +179,8 @@ def fit(t: Any, motor: Any, force: Any, when: Any, noise: float, series: float) 
     air, touches = _left(record.felt, threshold)
     if air < LEAST_AIR or touches < LEAST_TOUCHES:
         raise InputError(
-            f"the tip was in the air for {100 * air:.0f} % of the tap test and met the frame {touches} times; without "
-            f"{100 * LEAST_AIR:.0f} % and {LEAST_TOUCHES} times the stiffness of the robot cannot be distinguished from the "
+            f"the tip was in the air for {100 * air:.0f} % of the tap test and hit the frame {touches} times; with less than "
+            f"{100 * LEAST_AIR:.0f} % or {LEAST_TOUCHES} times the stiffness of the robot cannot be distinguished from the "
             "frame's; use a larger --amplitude or a smaller --preload"
         )
     preload = float(np.median(record.felt[: max(5, len(record.felt) // 20)]))
@@ -198,7 +198,7 @@ def fit(t: Any, motor: Any, force: Any, when: Any, noise: float, series: float) 
 
 
 def _left(force: np.ndarray, threshold: float) -> tuple[float, int]:
-    """Share of the time in the air, and how often the frame was met again."""
+    """Share of the time in the air, and how often the frame was hit again."""
     touching = force > threshold
     return float(np.mean(~touching)), int(np.sum(np.diff(touching.astype(int)) > 0))
 
@@ -208,7 +208,7 @@ def _rms(values: np.ndarray) -> float:
 
 
 def _start(record: Record, series: float, preload: float, ratio: float, frequency: float) -> np.ndarray:
-    """At rest under the preload."""
+    """Initial parameters: at rest under the preload."""
     stiff = ratio * series
     k = 1.0 / (1.0 / series - 1.0 / stiff)
     at = record.first - preload / stiff
@@ -216,7 +216,7 @@ def _start(record: Record, series: float, preload: float, ratio: float, frequenc
 
 
 def _as_damped(theta: np.ndarray) -> np.ndarray:
-    """A damped contact with the force's time as assumed: both look alike."""
+    """Start for a damped contact with the assumed time of the force, since the two effects look alike."""
     k, lateness = math.exp(theta[STIFF]), theta[LATE]
     start = np.append(theta, k * max(-lateness, 1e-5))
     start[LATE] = 0.0
@@ -224,7 +224,7 @@ def _as_damped(theta: np.ndarray) -> np.ndarray:
 
 
 def _as_hertz(theta: np.ndarray, record: Record) -> np.ndarray:
-    """A Hertz contact that is as deep at the largest force as the linear one."""
+    """Start for a Hertz contact with the same depth at the largest force as the linear one."""
     peak, k = float(record.felt.max()), math.exp(theta[STIFF])
     start = theta.copy()
     start[STIFF] = math.log(k * peak ** (-1.0 / 3.0))
@@ -233,14 +233,14 @@ def _as_hertz(theta: np.ndarray, record: Record) -> np.ndarray:
 
 
 SCALES = np.array([0.1, 0.1, 0.3, 0.1, 1e-5, 1e-5, 1e-3, 1e-4, 10.0])
-ORIGIN = 1000.0  # of the scaled parameters: a difference is taken relative to their size
-REACH = np.array([3.0, 1.5, 3.5, 3.0, 1e-3, 1e-3, 0.05, 2e-3, np.inf])  # of a search, from where it starts
+ORIGIN = 1000.0  # of the scaled parameters: differences are taken relative to their size
+REACH = np.array([3.0, 1.5, 3.5, 3.0, 1e-3, 1e-3, 0.05, 2e-3, np.inf])  # largest distance of a search from its start
 
 
 def _descend(record: Record, start: np.ndarray, law: int, passes: int = 100, punctual: bool = False) -> Any:
-    """Least squares; `punctual` keeps the time of the force as it is.
+    """Least-squares fit; `punctual` keeps the time of the force fixed.
 
-    The derivatives are differences over 1 % of a scale: the force is not smooth where a touch moves from one step to the next.
+    The derivatives are differences over 1 % of a scale: the force is not smooth when a touch moves from one step to the next.
     """
     from scipy.optimize import least_squares
 
@@ -312,7 +312,7 @@ def _result(record: Record, best: Any, law: int, noise: float, air: float, touch
 
 
 def _correlated(r: np.ndarray) -> float:
-    """How much larger the variance of a mean is than if the residual were white: neighbours that err alike say less."""
+    """Factor by which correlation of the residual increases the variance of a mean, compared with white noise."""
     r = r - r.mean()
     power = float(r @ r)
     if power == 0.0:
@@ -324,7 +324,7 @@ def _correlated(r: np.ndarray) -> float:
 
 
 def _strongest(t: np.ndarray, r: np.ndarray) -> float:
-    """Frequency at which the residual has most of its power [Hz]."""
+    """Frequency [Hz] at which the residual has most of its power."""
     grid = np.linspace(t[0], t[-1], len(t))
     spectrum = np.abs(np.fft.rfft(np.interp(grid, t, r - r.mean())))
     return float(np.argmax(spectrum[1:]) + 1) / float(t[-1] - t[0]) if len(spectrum) > 1 else 0.0

@@ -1,26 +1,27 @@
-"""The edges of `docking`: from which delay on an untreated contact makes energy, and what no method can hold.
+"""The edges of `docking`: the delay above which an untreated contact makes energy, and what no method can achieve.
 
-Untreated, without damping. A spring that is felt τ late is m x'' + k x(t - τ) = 0, whose root s = jω exp(-sτ/2) has the real
-part ω²τ/2 to first order. A contact lasts π/ω, so each one makes the bodies faster by
+Untreated, without damping. A spring whose force arrives τ late is m x'' + k x(t - τ) = 0, whose root s = jω exp(-sτ/2) has
+the real part ω²τ/2 to first order. A contact lasts π/ω, so each one makes the bodies faster by
 
     exp(πωτ/2)                    relative error 0.23 (ωτ)², measured: 5e-4 at the edge of `diverged`, 0.06 at ωτ = 0.5
 
-and n contacts are beyond a limit L of CoV - 1 when n π ω τ/2 > ln(1 + L). With damping the same holds for CoV, whose ideal
-has the damping in it.
+and n contacts exceed a limit L of CoV - 1 when n π ω τ/2 > ln(1 + L). With damping the same holds for CoV, whose ideal
+includes the damping.
 
 Untreated, with damping. m x'' + c x'(t - h) + k x(t - h) = 0 is at its edge when its force is in phase with x'':
 
     ω² = (c² + √(c⁴ + 4 m² k²))/(2 m²),   h = atan(c ω/k)/ω
 
-It oscillates without end, while a contact begins: the robot touches when the body is v h further, so the work of the spring
-over that way, ½ k (v h)², is missing on the way in and not on the way out. That is a gain of speed of (ωh)²/2 for each contact,
-as much as a further delay of ωh²/π: the edge of a contact lies at h (1 - ωh/π), 0.9 % lower for the bench of He & Shen.
+This is for an endless oscillation, but a contact has a beginning: the robot touches when the body is already v h further, so
+the work of the spring over that distance, ½ k (v h)², is missing on the way in but not on the way out. Each contact thus gains
+(ωh)²/2 of speed, as much as from a further delay of ωh²/π: the edge of a contact is at h (1 - ωh/π), 0.9 % lower for the bench
+of He & Shen.
 
-What the tick adds. τ and h are those of the whole loop: sensor, filter, robot, and the force held over a tick. The bodies move
+Effect of the tick. τ and h are those of the whole loop: sensor, filter, robot, and the force held over a tick. The bodies move
 by Euler's symplectic step: the force of t_k changes the speed that leads from t_k to t_k + T, so it acts half a tick late and
 for half a tick in advance, and holding it adds nothing (metrics/delays.py: integrator 0; the passive integrator of freefloat
-adds T/2). Two terms of second order are left: where in a tick a contact begins changes its speed by at most (ωT)²/8, and the
-jump c v of a damper by c T/(2 m); both change sign from contact to contact.
+adds T/2). Two second-order terms remain: the phase of the tick at which a contact begins changes its speed by at most
+(ωT)²/8, and the jump c v of a damper by c T/(2 m); both change sign from contact to contact.
 """
 
 import math
@@ -34,14 +35,14 @@ from hilt.systems.docking.analysis.bound import cof_just_after_tick, touch_of
 from hilt.systems.docking.analysis.methods import all_methods
 from hilt.systems.docking.docking import DOCKING, Docking
 
-GAIN = 1e-4  # of speed, above which a damped contact makes energy; without noise
+GAIN = 1e-4  # relative gain of speed above which a damped contact makes energy; without noise
 NOISY_GAIN = 0.02
 MOST_NOISE = 0.5  # of the ideal peak force
 
 
 def limits(scenario: Docking) -> tuple[Limit, ...]:
-    """A damped contact on a loop that holds never gets faster than it came, whatever the number of contacts. Without damping
-    every delay makes energy, and the edge is that of the metric: 25 % too fast within the contacts of the run."""
+    """Limits that mark a loop as unstable. In a stable loop a damped contact never leaves faster than it came, whatever the
+    number of contacts. Without damping every delay makes energy, and the edge is 25 % excess speed within the run."""
     if scenario.contact.damping == 0.0 or scenario.dof == 6:
         return (Limit("diverged"),)
     chance = scenario.sensor.noise + scenario.encoder.position_noise + scenario.robot.jitter
@@ -51,7 +52,7 @@ def limits(scenario: Docking) -> tuple[Limit, ...]:
 
 
 def goals(scenario: Docking) -> tuple[Limit, ...]:
-    """What the scenario itself asks for."""
+    """The goals of the scenario itself."""
     return Limit("cov", scenario.goal.cov), Limit("cof", scenario.goal.cof)
 
 
@@ -67,7 +68,7 @@ def oscillation(k: float, c: float, mass: float) -> tuple[float, float]:
 
 
 def critical_delay(scenario: Docking, gain: float = 1.0) -> float:
-    """Delay of the whole loop [s] at which a damped contact is left `gain` times as fast after all contacts of the run."""
+    """Delay of the whole loop [s] at which the speed after all damped contacts of the run is `gain` times the initial one."""
     omega, h = oscillation(scenario.contact.stiffness, scenario.contact.damping, scenario.reduced_mass)
     return h * (1.0 - omega * h / math.pi) + 2.0 * math.log(gain) / (scenario.collisions * math.pi * omega)
 
@@ -87,7 +88,7 @@ def _stiffnesses(scenario: Docking) -> tuple[float, float]:
 
 
 def _plain(scenario: Docking) -> bool:
-    """One axis, a spring with or without a damper, a robot that does not yield, and nothing done about the delay."""
+    """Whether the scenario has one axis, a spring with or without a damper, a rigid robot and no compensation."""
     rigid = scenario.robot.stiffness == 0.0 and scenario.contact.kind == "linear"
     return scenario.dof == 1 and rigid and scenario.compensate.method == "none"
 
@@ -110,7 +111,7 @@ def _untreated(beyond: float) -> Form:
     return Form(
         "untreated contact",
         "n π ω τ/2 = ln(1 + limit)",
-        "terms of (ωτ)², where in a tick a contact begins, and the guard's limits",
+        "terms of (ωτ)², the phase of the tick at which a contact begins, and the guard's limits",
         lambda scenario: growth(scenario) - math.log1p(beyond),
     )
 
@@ -119,7 +120,7 @@ def _damped(gain: float) -> Form:
     return Form(
         "damped contact, untreated",
         "h (1 - ωh/π), h = atan(cω/k)/ω",
-        "terms of (ωh)², where in a tick a contact begins, and the guard's limits",
+        "terms of (ωh)², the phase of the tick at which a contact begins, and the guard's limits",
         lambda scenario: whole_delay(scenario) - critical_delay(scenario, gain),
     )
 
@@ -130,9 +131,9 @@ def _bound(beyond: float) -> Form:
         return math.nan if least is None else least - 1.0 - beyond
 
     return Form(
-        "bound of a first touch just after a tick: no method in real time",
+        "bound of a first touch just after a tick, any method in real time",
         "CoF ≥ ω t_b + 1/(2n)",
-        "a slowed clock, up to a tick less by where in a tick the surface is met, and everything after the first touch",
+        "a slowed clock, a gain of up to a tick from the phase of the touch, and everything after the first touch",
         height,
         bound=True,
     )
@@ -149,7 +150,7 @@ def vital(scenario: Docking) -> list[Vital]:
         around("servicer.mass", scenario.servicer.mass),
         around("loop.period", scenario.loop.period, chosen=True),
     ]
-    if scenario.compensate.method != "none":  # an untreated loop decides nothing by the force: noise only shakes it
+    if scenario.compensate.method != "none":  # without compensation nothing is decided by the force, so noise has little effect
         found.append(around("sensor.noise", scenario.sensor.noise, most=MOST_NOISE * peak))
     return found
 
@@ -159,7 +160,7 @@ def metrics(scenario: Docking) -> list[str]:
 
 
 def advice(scenario: Docking) -> str:
-    """The simplest method that meets the goal, found by running all of them; with what physics forbids."""
+    """The simplest method that meets the goal, found by running all of them, with the bound set by physics."""
     from hilt.systems.docking.views.advice import needed, why
     from hilt.systems.docking.views.bound import bound_of
 

@@ -1,4 +1,4 @@
-"""Every method on one scenario of `docking`, simulated: what each would make of it."""
+"""Simulate every method on one scenario of `docking`."""
 
 import json
 import math
@@ -21,12 +21,12 @@ METHODS = {
     "pida": ("pida", "guarded"),
     "twin realtime": ("twin", "realtime"),
     "twin guarded": ("twin", "guarded"),
-}  # the simpler first
-SEEDS = 3  # where there is chance
+}  # simplest first
+SEEDS = 3  # if the scenario has randomness
 
 
 def with_method(scenario: Docking, method: str, mode: str = "guarded") -> Docking | None:
-    """The scenario with another method; None where that method does not take it."""
+    """The scenario with another method; None if that method does not support it."""
     changed = scenario.compensate.model_copy(update={"method": method, "mode": mode})
     try:
         return Docking.model_validate(scenario.model_copy(update={"compensate": changed}).model_dump())
@@ -55,12 +55,12 @@ class Prediction:
 
     @property
     def cov(self) -> float:
-        """The farthest from 1, of all collisions; not a number without a completed one."""
+        """CoV farthest from 1 over all collisions; NaN if none was completed."""
         return self._worst("cov", slice(None))
 
     @property
     def first_cof(self) -> float:
-        """Of the first touch."""
+        """CoF of the first touch."""
         return self._worst("cof", slice(1))
 
     @property
@@ -77,7 +77,7 @@ class Prediction:
 
     @property
     def cost(self) -> float:
-        """Errors of speed and force, in parts of what is asked for."""
+        """Errors of speed and force relative to the goals."""
         return abs(self.cov - 1.0) / self.goal.cov + self.force_error / self.goal.cof
 
 
@@ -87,7 +87,7 @@ def name_of(scenario: Docking) -> str:
 
 
 def all_methods(scenario: Docking) -> dict[str, Prediction]:
-    """Every method that takes the scenario, and the one it names; simulated, with the robot as the scenario has it."""
+    """Simulate every method that supports the scenario, and the scenario's own, with the robot of the scenario."""
     return dict(_all_methods(scenario.model_dump_json()))
 
 

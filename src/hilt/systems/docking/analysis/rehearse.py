@@ -1,12 +1,13 @@
-"""The rehearsal at set-up: the first contact as the controller believes it to be, with the same controller and slower clocks.
+"""The rehearsal at set-up: simulate the first contact as the controller believes it to be, with slower and slower clocks.
 
 The contact may be softer, stiffer or of another kind than believed, and the robot slower. The chosen β is the largest whose
 worst |CoF - 1| over these cases is within 0.02 of that of the best β. Nothing is random, and the only true values used are
 the masses and speeds, which the simulated bodies have by definition, and the robot's limits.
 
-In space the contact feels m_eff along the believed normal, so ω = √(k/m_eff) may be much larger: slower clocks are tried.
+In six degrees of freedom the contact has the effective mass m_eff along the believed normal, so ω = √(k/m_eff) may be much
+larger: slower clocks are tried.
 
-The cases are packed and run when their clock is asked for, which in a sweep its workers do.
+The cases are packed and run when their clock is first needed; in a sweep the workers do that.
 """
 
 import math
@@ -27,21 +28,21 @@ from hilt.maths import vec
 from hilt.systems.docking.analysis.bound import effective_mass
 from hilt.systems.docking.twin.prior import RobotFigures
 
-# Contact, factors of its stiffness and of the robot's delays; of a Hertz contact the secant stiffness at its peak.
+# Kind of contact, factors of its stiffness (for Hertz the secant at the peak) and of the robot's delays.
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
-UNKNOWN = {"order": 2, "interpolation": 0.0, "motor_stiffness": 0.0}  # of the robot: no controller has a model of it
+UNKNOWN = {"order": 2, "interpolation": 0.0, "motor_stiffness": 0.0}  # of the robot: not modelled by any controller
 GOOD_ENOUGH = 0.02
-REHEARSED = "rehearsed"  # the guarded mode, with a clock that is given
-LOOKS = 32  # ticks from one look at the force to the next
-MOST_TICKS = 50_000  # of one case: more would delay the start of a run too much
+REHEARSED = "rehearsed"  # the guarded mode with a given clock
+LOOKS = 32  # ticks between two checks of the force
+MOST_TICKS = 50_000  # per case: more would delay the start of a run too much
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a first touch is rehearsed."""
+    """Settings of a rehearsal."""
 
-    clocks: tuple[float, ...]  # to try, starting with real time
-    flight: float  # s before the contact: the lead is engaged, the clock slows
+    clocks: tuple[float, ...]  # to try, real time first
+    flight: float  # s before the contact: the lead becomes active, the clock slows down
     past_peak: float  # a contact is over when its force is below this share of the peak
     speed: float  # of the tip along the believed normal
 
@@ -54,14 +55,14 @@ def plan_of(system: Any, scenario: Any) -> Plan:
 
 
 def closing_speed(system: Any, scenario: Any) -> float:
-    """Of the tip along the believed normal, at the start; both bodies may turn."""
+    """Initial speed of the tip along the believed normal [m/s]; both bodies may turn."""
     realtime = scenario.compensate.model_copy(update={"mode": "realtime"})
     still = scenario.model_copy(update={"compensate": realtime, "seed": 1})
     start = system.set_up(still).row[0].V_WB_sim
     speed = abs(float(np.dot(scenario.prior.normal(scenario), start.v + np.cross(start.w, scenario.rod.tip))))
     if not speed > 1e-6 * scenario.approach.speed:
         raise InputError(
-            "compensate.mode is 'guarded', but with the normal that the controller assumes the rod never meets the frames; "
+            "compensate.mode is 'guarded', but with the normal assumed by the controller the rod never reaches the frames; "
             "change prior.normal_error or approach.direction, or set compensate.mode = 'realtime'"
         )
     return speed
@@ -75,7 +76,7 @@ class Believed:
     stiffness: float
     normal: tuple[float, ...]
     first_mass: float  # effective, along that normal
-    bending: dict[str, float | None]  # what is believed of a robot whose tip has a motion of its own
+    bending: dict[str, float | None]  # believed bending of a robot whose tip swings
 
 
 def believed_of(scenario: Any) -> Believed:
@@ -101,18 +102,18 @@ def _bending_as_believed(scenario: Any) -> dict[str, float | None]:
 
 
 def peak_depth(kind: str, k: float, mass: float, speed: float) -> float:
-    """δ where the tip comes to rest in space: ½ m v² = ½ F δ for a linear contact, 0.4 F δ for a Hertz contact, F = k δ."""
+    """Depth [m] at which the tip comes to rest in space: ½ m v² = ½ F δ for a linear contact, 0.4 F δ for Hertz, F = k δ."""
     return float(speed * math.sqrt(mass / k / (0.8 if kind == "hertz" else 1.0)))
 
 
 def gap_of(scenario: Any, plan: Plan, own: float) -> float:
-    """As wide as the flight before the contact needs with a robot that is late by `own`, or as the scenario's."""
+    """Gap [m] wide enough for the flight before the contact with a robot delay of `own`, but not wider than the scenario's."""
     late = own + scenario.sensor.delay if scenario.rotates else own
     return float(min(scenario.frames.gap, scenario.rod.radius + plan.speed * (plan.flight + late)))
 
 
 def believed_world(scenario: Any, plan: Plan, believed: Believed, kind: str, stiffness: float, slower: float) -> Any:
-    """A world in which the beliefs are true except for the factors."""
+    """Scenario of a world in which the beliefs are true except for the factors."""
     robot = believed.robot
     k = believed.stiffness * stiffness
     own = robot.lag * slower
@@ -149,7 +150,7 @@ def believed_world(scenario: Any, plan: Plan, believed: Believed, kind: str, sti
 
 
 def believing(scenario: Any, world: Any) -> Any:
-    """What the controller is told: the scenario, with the frames where they are in the believed world."""
+    """Scenario from which the controller is packed: the original, with the frames of the believed world."""
     return scenario.model_copy(
         update={
             "frames": scenario.frames.model_copy(update={"gap": world.frames.gap}),
@@ -178,7 +179,7 @@ ENDS = record(ticks="i8", fault="i8")
 
 @jit
 def _rehearse_step(sig, m, each, q):
-    """Largest force; the run is over when it has passed, which is looked at now and then: it may still swing."""
+    """Track the largest force; the run ends after the peak, checked only every LOOKS ticks, as the force may still swing."""
     force = math.sqrt(vec.dot(sig.F_C_true_W, sig.F_C_true_W))
     m.peak = max(m.peak, force)
     m.ticks += 1
@@ -188,17 +189,17 @@ def _rehearse_step(sig, m, each, q):
 
 @dataclass(frozen=True)
 class Case:
-    """One contact, ready to be packed."""
+    """One contact case, ready to be packed."""
 
-    controller: Sections  # what the controller is packed from
-    met: Sections  # and what the world is
+    controller: Sections  # from which the controller is packed
+    world: Sections  # from which the simulated world is packed
     ticks: int
-    ideal: float  # N, the largest force in space
+    ideal: float  # N, peak force in space
 
 
 def cases_of(scenario: Any, plan: Plan, worlds: list[Any], used: Used, mass: float) -> list[Case]:
     cases: list[Case] = []
-    controllers: dict[float, Sections] = {}  # the controller is the same in all worlds that have the same frames
+    controllers: dict[float, Sections] = {}  # the controller is the same in all worlds with the same frames
     for (kind, _, _), world in zip(CASES, worlds, strict=True):
         gap, k = world.frames.gap, world.contact.stiffness
         if gap not in controllers:
@@ -209,15 +210,15 @@ def cases_of(scenario: Any, plan: Plan, worlds: list[Any], used: Used, mass: flo
 
 
 def packed(cases: list[Case], used: Used, kind: np.dtype, period: float) -> list[np.ndarray]:
-    """Their parameters: without noise, but with the uncertainty that it causes. What is as in the case before is kept."""
+    """Parameters of each case: no noise, but the uncertainty it causes. Parts equal to those of the previous case are kept."""
     p, loop, found = np.zeros(1, kind), Cycle(period), []
     p["dt"] = period
-    controller = met = None
+    controller = world = None
     for case in cases:
         if case.controller is not controller:
             fill(used.tick, p, case.controller, loop, controller)
-        fill(used.plant, p, case.met, loop, met)
-        controller, met = case.controller, case.met
+        fill(used.plant, p, case.world, loop, world)
+        controller, world = case.controller, case.world
         own = raw(p).copy().view(kind)
         own["sensor"]["noise"] = own["encoder"]["position_noise"] = own["encoder"]["velocity_noise"] = 0.0
         found.append(own)
@@ -225,7 +226,7 @@ def packed(cases: list[Case], used: Used, kind: np.dtype, period: float) -> list
 
 
 class _Memories(threading.local):
-    """What the runs of a thread compute in, for each choice of blocks."""
+    """Memory for the runs of one thread, for each choice of blocks."""
 
     def __init__(self) -> None:
         self._known: dict[int, list[np.ndarray]] = {}
@@ -241,7 +242,7 @@ MEMORIES = _Memories()
 
 @dataclass
 class Rehearsal:
-    """Of the first contact, ready to run."""
+    """The rehearsal of the first contact, ready to run."""
 
     cases: list[Case]
     best: Callable[[list[Case]], float]
@@ -249,7 +250,7 @@ class Rehearsal:
     _clock: float | None = None
 
     def clock(self) -> float:
-        """β_G. Whoever asks first computes it, in any thread; nothing else is kept then."""
+        """β_G. The first call computes it, in any thread, and then drops everything else."""
         with self._lock:
             if self._clock is None:
                 self._clock = self.best(self.cases)
@@ -258,7 +259,7 @@ class Rehearsal:
 
 
 class _Trials:
-    """The cases with one clock after the other."""
+    """Runs the cases with one clock after the other."""
 
     def __init__(self, system: Any, used: Used, plan: Plan, period: float, cases: list[Case]) -> None:
         made = system.diagram(used)
@@ -267,23 +268,23 @@ class _Trials:
         self._ticks = [np.full(1, case.ticks) for case in cases]
         self._q = np.full(1, plan.past_peak).view(CONSTANTS)
         self._sweep, self._memory = system.many(used, _rehearse_step), MEMORIES.of(system.row, made)
-        self._worst: dict[float, tuple[int, float]] = {}  # of each clock: cases that were run, and the largest error in them
+        self._worst: dict[float, tuple[int, float]] = {}  # per clock: number of cases run, and their largest error
 
     def best(self) -> float:
         return next(clock for clock in self._clocks if self._good(clock))
 
     def _good(self, clock: float) -> bool:
-        """Whether none is better by more than what is good enough: of most of the others one case or none tells."""
+        """Whether no other clock is better by more than the tolerance; for most of them one case or none decides."""
         known = [worst for run, worst in self._worst.values() if run == len(self._p)]
         least = min(known, default=math.inf)
         own = self._error(clock, lambda worst: worst > least + GOOD_ENOUGH)
         if own > least + GOOD_ENOUGH:
             return False
-        others = reversed(self._clocks)  # the slowest are likely to be the best
+        others = reversed(self._clocks)  # the slowest are probably the best
         return all(own <= self._error(other, lambda worst: own <= worst + GOOD_ENOUGH) + GOOD_ENOUGH for other in others)
 
     def _error(self, clock: float, enough: Callable[[float], bool]) -> float:
-        """The largest |CoF - 1| of the cases, or of the first of them if that is enough."""
+        """Largest |CoF - 1| over the cases, or over the first ones if `enough` is satisfied."""
         run, worst = self._worst.get(clock, (0, 0.0))
         while run < len(self._p) and not enough(worst):
             worst = max(worst, self._run(run, clock))
@@ -300,14 +301,14 @@ class _Trials:
 
 
 def _slow(scenario: Any) -> bool:
-    """Whether a contact is so long compared with all delays that real time is enough; a rehearsal would take too many ticks."""
+    """Whether a contact is so long compared with all delays that real time is enough and a rehearsal would take too long."""
     omega = math.sqrt(scenario.prior.stiffness(scenario) / scenario.reduced_mass)
     late = scenario.prior.robot(scenario).lag + scenario.assumed_sensor_delay
     return omega * late < 0.01 and 4.0 / omega > 0.5 * MOST_TICKS * scenario.loop.period
 
 
 def rehearsal_of(system: Any, scenario: Any) -> Rehearsal | None:
-    """None where the clock must not run slower."""
+    """Prepare the rehearsal; None if the clock must not run slower or real time is clearly enough."""
     if scenario.compensate.method != "twin" or scenario.compensate.mode != "guarded":
         return None
     if not scenario.rotates and _slow(scenario):

@@ -1,4 +1,4 @@
-"""The contact of a scenario of `docking` as it would be in space, without robot and sensor in between."""
+"""The contact of a scenario of `docking` as it would be in space, without robot and sensor."""
 
 from hilt import job
 from hilt.job import Result
