@@ -65,7 +65,7 @@ def test_what_is_not_better_is_not_written(tmp_path):
     [
         (("--vary", "robot.delya=1..2 ms", "--objective", "cof"), "did you mean robot.delay?"),
         (("--vary", "robot.delay=2..1 ms", "--objective", "cof"), "write the smaller end first"),
-        (("--vary", "robot.delay=1..2 ms", "--objective", "cow"), "known are cov, cof"),
+        (("--vary", "robot.delay=1..2 ms", "--objective", "cow"), "choose one of cov, cof"),
         ((*VARY, "--trials", "0"), "--trials is 0"),
         ((*VARY, "--processes", "1000"), "--processes is 1000"),
         ((*VARY, "--unseen", "0"), "--unseen is 0"),

@@ -47,5 +47,5 @@ def test_bad_limits_are_refused_in_one_sentence(text):
 
 
 def test_a_metric_that_no_run_has_is_refused_with_those_there_are():
-    with pytest.raises(InputError, match="known are cov_1, cov_2, cov_error, mean_cof, diverged;"):
+    with pytest.raises(InputError, match="choose one of cov_1, cov_2, cov_error, mean_cof, diverged"):
         Limit("time_slip_s", 1.0).beyond(DOCKING, COLUMNS)

@@ -90,7 +90,7 @@ def test_indices_of_a_sum_are_the_shares_of_its_variance():
     assert each.first == pytest.approx({DELAY: 0.2, STIFFNESS: 0.8}, abs=0.02)
     assert each.total == pytest.approx({DELAY: 0.2, STIFFNESS: 0.8}, abs=0.02)
     assert each.middle == pytest.approx((5.474, 7.526), abs=0.03)  # of a trapezoid from 5 to 8
-    assert found.sentence.startswith("To know more beforehand, measure contact.stiffness (80 %")
+    assert found.sentence.startswith("For a better prediction, measure contact.stiffness (80 %")
 
 
 def test_a_product_acts_together():

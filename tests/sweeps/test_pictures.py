@@ -81,7 +81,7 @@ def test_two_axes_are_a_map_with_a_panel_for_each_word_and_a_cross_in_the_scenar
     assert np.ma.getdata(mesh)[3] == pytest.approx(np.arange(2, 41, 2))  # x is the delay
     assert not none.lines
     assert [line.get_xydata()[0].tolist() for line in pida.lines] == [[pytest.approx(20.0), pytest.approx(176.275)]] * 2
-    assert "Violet: beyond it the loop diverges. Cross: the scenario." in picture.caption
+    assert "Beyond the violet line the loop diverges. Cross: the scenario." in picture.caption
 
 
 def test_three_axes_are_small_multiples_of_the_shortest(swept):

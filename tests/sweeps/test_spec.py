@@ -147,7 +147,7 @@ def _shipped(system, name):
         (["contact.stiffness=loguniform(0,2) N/mm:3"], {}, "needs two ends above 0"),
         (["contact.stiffness=normal(1,0) N/mm:3"], {}, "has no spread"),
         (["contact.stiffness=uniform(2,1) N/mm:3"], {}, "is empty"),
-        (["contact.stiffness=beta(2,1) N/mm:3"], {}, "beta is not a distribution; known are normal, uniform, loguniform"),
+        (["contact.stiffness=beta(2,1) N/mm:3"], {}, "beta is not a distribution; choose one of normal, uniform, loguniform"),
         (["contact.stiffness=normal(1,9) N/mm:50"], {}, "(drawn from normal(1,9) N/mm:50"),
         (["contact.stiffness=normal(176,9) N/mm"], {}, "does not say how many draws"),
         (["robot.delay=1..2 ms:3"], {"draws": 4}, "--draws is 4, and no key is drawn"),

@@ -184,7 +184,7 @@ def test_another_sweep_does_not_go_on_in_a_folder(copy, other):
 
 
 def test_numbers_of_a_gpu_and_of_a_cpu_are_not_mixed(tmp_path):
-    with pytest.raises(InputError, match="was begun on a GPU"):
+    with pytest.raises(InputError, match="was started on a GPU"):
         sweep.run(replace(plan(), arithmetic="gpu"), Plain(), tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
@@ -275,7 +275,9 @@ def test_a_full_disk_keeps_what_is_written(made, tmp_path):
     there = len(list(tmp_path.glob("a/table/*")))
     assert 1 <= there < 5
     assert not list(tmp_path.glob("a/table/.*"))
-    assert f"the disk is full; make room or choose another folder with --out; {there} of 5 chunks are written and whole" in said
+    assert (
+        f"the disk is full; make room or choose another folder with --out; {there} of 5 chunks are written and complete" in said
+    )
     assert len(Table.open(tmp_path / "a").columns()["fault"]) == 3 * there
     assert here(tmp_path, "sweep", "--resume", "a", "--engine", "plain", "--json").returncode == 0
     assert bytes_of(Table.open(tmp_path / "a")) == bytes_of(made)

@@ -38,7 +38,7 @@ def search_of(formula, *vary, seeds=2, objective="mean_cof"):
 def tuned(search, trials=60, unseen=10, storage=None, name="test"):
     study = studies.opened(search, studies.storage_of(storage), name)
     search.run(study, trials)
-    return tune.judge(search, study, unseen)
+    return tune.evaluate(search, study, unseen)
 
 
 def bowl(values):
@@ -67,10 +67,10 @@ def test_the_largest_if_asked_for():
 def test_luck_on_the_seeds_of_the_search_is_not_called_better():
     """Values that are better only with seeds 1 and 2: seen and said."""
     found = tuned(search_of(lambda values: values.robot.delay * (1 if values.seed <= 2 else -1), "robot.delay=5..20 ms"))
-    assert found.judged.seen[1] < found.judged.seen[0]
+    assert found.comparison.seen[1] < found.comparison.seen[0]
     assert not found.better
     assert found.sentence.startswith("Not better")
-    assert found.judged.seeds == (3, 12)
+    assert found.comparison.seeds == (3, 12)
 
 
 def test_a_winner_that_fails_on_an_unseen_seed_is_not_better():
@@ -80,13 +80,13 @@ def test_a_winner_that_fails_on_an_unseen_seed_is_not_better():
             "robot.delay=5..20 ms",
         )
     )
-    assert np.isnan(found.judged.means[1])
+    assert np.isnan(found.comparison.means[1])
     assert not found.better
     assert "ended with a fault" in found.sentence
 
 
 def test_what_chance_does_not_touch_is_said():
-    assert "nothing in this scenario is left to chance" in tuned(search_of(bowl, "robot.delay=5..80 ms"), trials=10).sentence
+    assert "nothing in this scenario is random" in tuned(search_of(bowl, "robot.delay=5..80 ms"), trials=10).sentence
 
 
 def test_the_scenario_as_it_is_comes_first():

@@ -27,7 +27,7 @@ def bound(
     if own is None:
         able = [each for each, other in registry.systems().items() if other.part("views.bound")]
         raise InputError(
-            f"{system.name} has no bound on its contact force; give a system that has one ({', '.join(able)}) or one of its files"
+            f"{system.name} has no bound on its contact force; give one that has ({', '.join(able)}), or one of its files"
         )
     found = own.bound(values)
     if as_json:

@@ -85,7 +85,7 @@ def _searched(search: "Search", order: dict[str, Any], trials: int, processes: i
         search.run(study, shares[0])
         for sentence in helpers.wait():
             status.print(f"hilt: a process ended before its trials were done: {sentence}", highlight=False, soft_wrap=True)
-    return tuning.judge(search, study, unseen)
+    return tuning.evaluate(search, study, unseen)
 
 
 def _check_seeds(search: "Search", seeds: int, unseen: int) -> None:
@@ -117,7 +117,7 @@ def _print(search: "Search", found: "Tuned", path: Path | None) -> None:
     from hilt.sweeps.margin_page import quantity
     from hilt.sweeps.space import value_of
 
-    table = Table("key", "as it was", "tuned", title=f"{found.trials} trials, {found.given_up} given up", title_justify="left")
+    table = Table("key", "before", "tuned", title=f"{found.trials} trials, {found.given_up} pruned", title_justify="left")
     for key, value in found.best.items():
         unit = maps.shown_unit(search.batch.system, key)
         shown = [
@@ -125,7 +125,7 @@ def _print(search: "Search", found: "Tuned", path: Path | None) -> None:
             for each in (value_of(search.batch.base, key), value)
         ]
         table.add_row(key, *shown)
-    for name, (before, after) in found.judged.others.items():
+    for name, (before, after) in found.comparison.others.items():
         table.add_row(f"{name}, mean", f"{before:.4g}", f"{after:.4g}", style="dim")
     console.print(table)
     console.print(found.sentence, highlight=False)

@@ -1,4 +1,4 @@
-"""What `hilt map` and `hilt margin` are asked for, as people write it: axes, limits, metrics and uncertainties."""
+"""Reads the options of `hilt map` and `hilt margin`: axes, limits, metrics and uncertainties."""
 
 import re
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ _SHARE = re.compile(r"\s*(?:±|\+-)?\s*([0-9.]+)\s*%\s*")
 
 
 def batch(found: Found, seeds: int, engine: str) -> Batch:
-    """A scenario, its seeds and an engine, checked before anything runs."""
+    """Return a batch of a scenario with its seeds and an engine, all checked before anything runs."""
     system, values, name = found
     many.check(system, values, seeds)
     return Batch(system, name, values, engines.named(engine), seeds)
 
 
 def side(batch: Batch, option: str, text: str) -> Side:
-    """A key alone, or with a range as `hilt sweep` takes them; the number of points may be left out."""
+    """Read an axis of a map: a key alone, or with a range as in `hilt sweep`; the number of points may be left out."""
     key, equals, values = (part.strip() for part in text.partition("="))
     if not key or (equals and not values):
         raise InputError(
@@ -61,7 +61,7 @@ def metrics(system: System, text: str) -> tuple[str, ...]:
 
 
 def uncertain(batch: Batch, text: str) -> tuple[str, Uncertain]:
-    """`KEY=5%`, or a distribution as `hilt sweep` takes them."""
+    """Read `KEY=5%`, or a distribution as in `hilt sweep`."""
     key, equals, values = (part.strip() for part in text.partition("="))
     example = "--uncertain robot.delay=5% or --uncertain contact.stiffness='normal(176,9) N/mm'"
     if not equals or not key or not values:
@@ -70,7 +70,7 @@ def uncertain(batch: Batch, text: str) -> tuple[str, Uncertain]:
     if found := _SHARE.fullmatch(values):
         if not value > 0.0 or not 0.0 < float(found[1]) < 100.0:
             raise InputError(
-                f"--uncertain {shortened(text)!r}: {key} is {value:g}, of which this is no range; write it like {example}"
+                f"--uncertain {shortened(text)!r}: {key} is {value:g}, so this is not a range; write it like {example}"
             )
         return key, sensitivity.within(value, float(found[1]) / 100.0)
     spec = read(key, values)

@@ -1,4 +1,4 @@
-"""Points of a scenario in batches: what maps, margins and tuning ask of an engine."""
+"""Runs a scenario at many points in batches, for maps, margins and tuning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from hilt.sweeps.columns import Columns
 from hilt.sweeps.engines import Engine
 from hilt.sweeps.space import Axis, Space
 
-CHUNK = 256  # scenarios that an engine is given at once
+CHUNK = 256  # scenarios given to an engine at once
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Batch:
         self._tree = tree_of(self.base)
 
     def columns(self, keys: Sequence[str], points: Sequence[Sequence[Any]]) -> Columns:
-        """Results of every point; those of one point with several seeds follow each other."""
+        """Return the results of every point; the seeds of one point are consecutive."""
         values = tuple(tuple(_plain(value) for value in point) for point in points)
         axes = [Axis(tuple(keys), values)]
         if self.seeds > 1:
@@ -46,17 +46,17 @@ class Batch:
         return _joined(list(self.engine.run(space, chunks)), space.count)
 
     def beyond(self, keys: Sequence[str], points: Sequence[Sequence[Any]], limits: tuple[Limit, ...]) -> np.ndarray:
-        """For each point whether it is beyond a limit, with any of the seeds."""
+        """Return for each point whether any of its seeds is beyond a limit."""
         if not len(points):
             return np.zeros(0, bool)
         return self.any_seed(limits, self.columns(keys, points))
 
     def any_seed(self, limits: tuple[Limit, ...], columns: Columns) -> np.ndarray:
-        """The same of results that are there already."""
+        """The same for results that exist already."""
         return np.asarray(limiting.beyond(self.system, limits, columns).reshape(-1, self.seeds).any(axis=1))
 
     def scenario(self, keys: Sequence[str], point: Sequence[Any]) -> Scenario:
-        """One point, checked; with the scenario's own seed."""
+        """Return the checked scenario of one point, with the scenario's own seed."""
         space = Space(self.system, self.name, self._tree, self.base, (Axis(tuple(keys), (tuple(map(_plain, point)),)),))
         return space.scenario(0)
 
@@ -69,7 +69,7 @@ class Batch:
 
 
 def tree_of(base: Scenario) -> dict[str, Any]:
-    """A scenario as a file would have it: what was not said stays unsaid."""
+    """Return a scenario as its file would have it: keys that were not set stay unset."""
     found: dict[str, Any] = base.model_dump(mode="json", exclude_unset=True)
     return found
 
@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 
 def _joined(parts: list[tuple[np.ndarray, Columns]], count: int) -> Columns:
-    """Chunks in any order; a column that some of them do not have is empty there."""
+    """Join chunks, in any order; a column that a chunk does not have is NaN there."""
     names = dict.fromkeys(name for _, columns in parts for name in columns)
     found: Columns = {}
     for name in names:

@@ -1,7 +1,6 @@
-"""Limits: what counts as beyond the edge in a map or a margin, such as `diverged`, `cof=0.05` or `tank_min_J<0`.
+"""Limits of a map or a margin, such as `diverged`, `cof=0.05` or `tank_min_J<0`: a run beyond one of them has failed.
 
-A run that ended with a fault is beyond every limit: a facility that stops is not a facility that holds. So is a run without the
-value that is asked for.
+A run that ended with a fault is beyond every limit, because a facility that stops has failed. So is a run without the metric.
 """
 
 import re
@@ -22,16 +21,16 @@ EXAMPLES = "diverged, cof=5% or tank_min_J<0"
 
 @dataclass(frozen=True)
 class Limit:
-    """A metric and the value beyond which a run is over the edge; the metric of a yes or no needs no value."""
+    """A metric and the value beyond which a run has failed; a yes-or-no metric needs no value."""
 
     metric: str
-    value: float = 0.5  # of a yes or no, which is 0 or 1
-    below: bool = False  # beyond the limit is what lies below it
-    words: str = ""  # what that means
+    value: float = 0.5  # for a yes-or-no metric, which is 0 or 1
+    below: bool = False  # whether a value below the limit is beyond it
+    words: str = ""  # what being beyond it means
 
     @property
     def meaning(self) -> str:
-        """For people: what it means, and how it is told."""
+        """The limit for people: what it means, and how it is measured."""
         return f"{self.words}: {self.text}" if self.words else self.text
 
     @property
@@ -48,7 +47,7 @@ class Limit:
 
 
 def worst(system: System, metric: str, columns: Columns, lowest: bool = False) -> np.ndarray:
-    """The values of a metric: of a list its largest entry or its lowest; where the ideal is 1, the largest distance from it."""
+    """Return the values of a metric: for a list its largest or lowest entry, for a ratio the largest distance from 1."""
     name = f"{metric}_error" if metric in system.ratios and f"{metric}_error" in columns else metric
     if name in columns:
         return np.asarray(columns[name], float)
@@ -60,12 +59,12 @@ def worst(system: System, metric: str, columns: Columns, lowest: bool = False) -
 
 def unknown(system: System, name: str, known: Any) -> InputError:
     return InputError(
-        f"{shortened(name)!r} is not a metric of {system.name} in this scenario; known are {', '.join(known)}; choose one"
+        f"{shortened(name)!r} is not a metric of {system.name} in this scenario; choose one of {', '.join(known)}"
     )
 
 
 def read(system: System, text: str) -> Limit:
-    """A limit as typed; that its metric exists is checked before anything runs."""
+    """Read a limit as typed; whether its metric exists is checked before anything runs."""
     found = _FORM.fullmatch(text)
     if found is None:
         raise InputError(f"--limit {shortened(text)!r} is not a limit; write it like {EXAMPLES}")
@@ -89,6 +88,6 @@ def check(system: System, name: str) -> None:
 
 
 def beyond(system: System, limits: tuple[Limit, ...], columns: Columns) -> np.ndarray:
-    """Beyond any of several limits."""
+    """Return for each run whether it is beyond any of several limits."""
     found: np.ndarray = np.logical_or.reduce([limit.beyond(system, columns) for limit in limits])
     return found

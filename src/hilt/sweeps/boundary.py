@@ -1,6 +1,6 @@
 """The boundary of a region of the unit square: a coarse grid, then bisection along the edges of cells that it crosses.
 
-A finer grid would cost its square; bisection costs a few points for each crossing. What is smaller than a cell may be missed.
+A finer grid would cost its square; bisection costs a few points for each crossing. Anything smaller than a cell may be missed.
 """
 
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Inside = Callable[[np.ndarray], np.ndarray]  # of n points (n, 2): n times yes or no
+Inside = Callable[[np.ndarray], np.ndarray]  # n points (n, 2) -> n booleans
 HALVINGS = 10  # of a cell's edge: a thousandth of a cell
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """Lines of points on the boundary, the grid that was tried, and how many points that took."""
+    """Lines of points on the boundary, the coarse grid, and the number of points evaluated."""
 
     lines: tuple[np.ndarray, ...]
-    patches: tuple[np.ndarray, ...]  # polygons, at most two for each cell, that together are the region inside
+    patches: tuple[np.ndarray, ...]  # polygons, at most two per cell, that together cover the region inside
     grid: np.ndarray  # yes or no at [i, j], i along x
     tried: int
 
@@ -27,7 +27,7 @@ class Boundary:
 
 
 def find(inside: Inside, columns: int, rows: int, halvings: int = HALVINGS) -> Boundary:
-    """The boundary between yes and no; every batch of points is one call of `inside`."""
+    """Find the boundary between inside and outside; every batch of points is one call of `inside`."""
     across, up = np.meshgrid(np.linspace(0.0, 1.0, columns), np.linspace(0.0, 1.0, rows), indexing="ij")
     corners = np.stack([across, up], axis=-1)
     grid = np.asarray(inside(corners.reshape(-1, 2)), bool).reshape(columns, rows)
@@ -56,14 +56,14 @@ Edge = tuple[Corner, Corner]
 
 
 def _crossed(grid: np.ndarray) -> list[Edge]:
-    """Edges between neighbours, of which one is inside and one is not."""
+    """Return the edges between neighbours of which one is inside and one is not."""
     flat = [((int(i), int(j)), (int(i) + 1, int(j))) for i, j in np.argwhere(grid[:-1] != grid[1:])]
     upright = [((int(i), int(j)), (int(i), int(j) + 1)) for i, j in np.argwhere(grid[:, :-1] != grid[:, 1:])]
     return flat + upright
 
 
 def _bisected(inside: Inside, ends: np.ndarray, first: np.ndarray, halvings: int) -> tuple[np.ndarray, int]:
-    """All edges at once; `first` tells whether their first ends are inside."""
+    """Bisect all edges at once; `first` tells whether their first ends are inside."""
     low, high = ends[:, 0].copy(), ends[:, 1].copy()
     for _ in range(halvings):
         middle = 0.5 * (low + high)
@@ -83,13 +83,13 @@ def _around(i: int, j: int) -> list[Edge]:
 
 
 def _saddles(grid: np.ndarray) -> list[Corner]:
-    """Cells whose opposite corners agree and whose neighbours do not: only their middles tell which are connected."""
+    """Return cells whose opposite corners agree and whose adjacent ones differ: their middles decide which are connected."""
     a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
     return [(int(i), int(j)) for i, j in np.argwhere((a == c) & (b == d) & (a != b))]
 
 
 def _links(grid: np.ndarray, cell: Corner, centres: dict[Corner, bool]) -> list[tuple[Edge, Edge]]:
-    """Which crossings of a cell the boundary connects."""
+    """Return the pairs of crossings that the boundary connects in a cell."""
     below, right, above, left = _around(*cell)
     crossed = [edge for edge in (below, right, above, left) if grid[edge[0]] != grid[edge[1]]]
     if len(crossed) == 2:
@@ -103,11 +103,11 @@ def _links(grid: np.ndarray, cell: Corner, centres: dict[Corner, bool]) -> list[
 def _patches(
     grid: np.ndarray, cell: Corner, centres: dict[Corner, bool], corners: np.ndarray, at: dict[Edge, np.ndarray]
 ) -> list[np.ndarray]:
-    """The part of a cell that is inside: once around it, corners that are inside and crossings."""
+    """Return the part of a cell that is inside as polygons of its inside corners and crossings."""
     i, j = cell
     below, right, above, left = _around(i, j)
     around = [((i, j), below), ((i + 1, j), right), ((i + 1, j + 1), above), ((i, j + 1), left)]
-    if cell in centres and not centres[cell]:  # two corners, each by itself
+    if cell in centres and not centres[cell]:  # two separate corners
         before = {corner: around[n - 1][1] for n, (corner, _) in enumerate(around)}
         return [np.array([at[before[corner]], corners[corner], at[edge]]) for corner, edge in around if grid[corner]]
     outline = []
@@ -120,7 +120,7 @@ def _patches(
 
 
 def _chained(count: int, links: list[tuple[int, int]]) -> list[list[int]]:
-    """Lines from pairs of neighbours: open ones from their ends, then rings, which end where they began."""
+    """Join pairs of neighbours into lines: open ones from their ends, then rings, which end where they began."""
     neighbours: list[list[int]] = [[] for _ in range(count)]
     for a, b in links:
         neighbours[a].append(b)

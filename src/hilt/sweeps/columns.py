@@ -18,7 +18,7 @@ Columns = dict[str, np.ndarray]
 
 
 def flat(system: System, metrics: dict[str, Any]) -> dict[str, Any]:
-    """The metrics of one run without lists."""
+    """Return the metrics of one run with every list split into its entries."""
     found: dict[str, Any] = {}
     for name, value in metrics.items():
         if not isinstance(value, list):
@@ -40,7 +40,7 @@ class End:
 
 
 def of_results(system: System, results: Sequence[Result]) -> Columns:
-    """Of runs whose rows are there."""
+    """Return the columns of runs whose rows were kept."""
     return of_ends(system, [End(each.metrics, int(each.rows["tick"][-1]) + 1, int(each.rows["fault"][-1])) for each in results])
 
 
@@ -60,7 +60,7 @@ def _column(values: list[Any]) -> np.ndarray:
 
 
 def of_counted(system: System, counter: Counter, packed: Sequence[Any], count: int) -> Columns:
-    """Of runs whose metrics were counted, group by group, in the order of their chunk."""
+    """Return the columns of runs whose metrics were counted while they ran, in the order of their chunk."""
     found: Columns = {}
     for group in packed:
         with np.errstate(all="ignore"):

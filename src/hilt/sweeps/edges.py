@@ -1,12 +1,12 @@
-"""What a system knows of its own edges: keys that matter, limits that count, closed forms, and advice.
+"""What a system knows about its own edges: keys that matter, limits that count, closed forms, and advice.
 
-It lies in the system's `analysis.edges`; each of these functions may be missing:
+A system defines it in `analysis.edges`; each of these functions may be missing:
 
-    limits(scenario)        -> tuple[Limit, ...]     what counts as beyond the edge if nobody says anything
-    goals(scenario)         -> tuple[Limit, ...]     the goal of the scenario as limits, if that is something else
-    vital(scenario)         -> list[Vital]           the keys whose critical values one wants to know
-    forms(scenario, limit)  -> list[Form]            closed forms of that limit, where there are any
-    metrics(scenario)       -> list[str]             the columns that sensitivity is about
+    limits(scenario)        -> tuple[Limit, ...]     limits to use if the user gives none
+    goals(scenario)         -> tuple[Limit, ...]     the goal of the scenario as limits, if they differ
+    vital(scenario)         -> list[Vital]           the keys whose critical values matter
+    forms(scenario, limit)  -> list[Form]            closed forms of that limit, if any
+    metrics(scenario)       -> list[str]             the columns of the sensitivity analysis
     advice(scenario)        -> str                   the method advised, and why
 """
 
@@ -21,27 +21,27 @@ from hilt.sweeps.beyond import Limit
 
 @dataclass(frozen=True)
 class Form:
-    """A closed form of an edge: beyond it where `height` of a scenario is above 0."""
+    """A closed form of an edge: a scenario is beyond it if its `height` is above 0."""
 
     name: str
     formula: str
     leaves_out: str
     height: Callable[[Any], float]
-    bound: bool = False  # not where the loop leaves a limit, but what no method can hold
+    bound: bool = False  # not where this loop crosses the limit, but beyond which no method can keep it
 
 
 @dataclass(frozen=True)
 class Vital:
-    """A key that matters, and where its critical value is searched for [SI]."""
+    """A key that matters, and the range in which its critical value is searched for [SI]."""
 
     key: str
     low: float
     high: float
-    chosen: bool = False  # set by the user and known exactly; what is not chosen has to be measured
+    chosen: bool = False  # set by the user and known exactly; the others have to be measured
 
 
 def around(key: str, value: float, span: float = 20.0, most: float = 0.0, chosen: bool = False) -> Vital:
-    """From a fraction to a multiple of a value; of 0 up to `most`."""
+    """Return a key to search from a fraction to a multiple of its value, or from 0 to `most` if it is 0."""
     return Vital(key, value / span, value * span, chosen) if value > 0.0 else Vital(key, 0.0, most, chosen)
 
 

@@ -1,6 +1,6 @@
-"""What a sweep will take, said before it starts: scenarios, time and bytes; a refusal of what no machine can do.
+"""Estimates what a sweep will take before it starts: scenarios, time and bytes; refuses what no machine can do.
 
-Cautious guesses, one row for each kind of engine; the bar of a running sweep shows the rate that was measured.
+The paces are cautious guesses for each kind of engine; the progress bar of a running sweep shows the measured rate.
 """
 
 import math
@@ -35,7 +35,7 @@ class Estimate:
 
 
 def estimate(system: System, base: Scenario, count: int, keys: int, engine: str = "threads") -> Estimate:
-    """Of runs that go on to their end; one that ends by itself takes less."""
+    """Estimate runs of full duration; a run that ends early takes less."""
     each, tick = PACES.get(engine, PACE)
     ticks = base.loop.duration / base.loop.period + 1.0
     columns = keys + 3 + 3 * len(system.metric_words)  # a metric may be a list: a column for each entry
@@ -51,7 +51,7 @@ def check(found: Estimate, folder: Path | None = None) -> None:
         )
     if folder is not None and found.disk > ROOM * (left := free_disk(folder)):
         raise InputError(
-            f"this would take {_size(found.disk)} of disk, and {_size(left)} are free at {folder}; {advice}, "
+            f"this would take {_size(found.disk)} of disk, but only {_size(left)} are free at {folder}; {advice}, "
             "or choose another folder with --out"
         )
 

@@ -1,4 +1,4 @@
-"""A space of scenarios from what somebody asks for: a scenario, found as `hilt run` finds it, and the texts of its axes."""
+"""Makes a space of scenarios from a scenario, found as `hilt run` finds it, and the texts of its axes."""
 
 import copy
 import difflib
@@ -23,7 +23,7 @@ from hilt.sweeps.spec import Drawn, Range, Spec, Words
 
 CHECKED = 100  # numbers of an axis that are checked one by one
 DRAW_SEED = 1
-_FIXED = ("system", "summary")  # what a scenario is, and not what it does
+_FIXED = ("system", "summary")  # they name a scenario and do not change what it does
 MOST_CHOICES = 100  # of a comparison
 Over = tuple[str, Any]  # a key with its text, or with a list of values
 Found = tuple[System, Scenario, str]
@@ -41,7 +41,7 @@ class Request:
 
 
 def over_of(texts: Iterable[str]) -> tuple[Over, ...]:
-    """`KEY=SPEC` as `--over` has it."""
+    """Read texts of the form `KEY=SPEC`, as given to `--over`."""
     found = []
     for text in texts:
         key, equals, values = text.partition("=")
@@ -52,12 +52,12 @@ def over_of(texts: Iterable[str]) -> tuple[Over, ...]:
 
 
 def find(target: str, scenario_name: str | None, settings: Sequence[Setting], request: Request) -> Space:
-    """A space of a system's scenario, or of a scenario file, with settings applied as in `hilt run`."""
+    """Return the space of a system's scenario, or of a scenario file, with settings applied as in `hilt run`."""
     return make(job.source(target, scenario_name, settings), request)
 
 
 def choices(target: str, scenario_name: str | None, settings: Sequence[Setting], over: str) -> dict[str, Found]:
-    """The scenarios of a sweep over one axis, for those who run them one by one: by the values as they were written."""
+    """Return the scenarios of a sweep over one axis, to be run one by one, by their values as written."""
     key, text = over_of([over])[0]
     (each,) = _specs([(key, text)]).values()
     if not 2 <= (each.count or 0) <= MOST_CHOICES:
@@ -72,7 +72,7 @@ def choices(target: str, scenario_name: str | None, settings: Sequence[Setting],
 
 
 def _written(system: System, axis: Axis) -> list[str]:
-    """Numbers of a range, as people write them."""
+    """Return the numbers of a range as people write them."""
     (key,) = axis.keys
     unit = unit_of(system, key)
     plain = unit in ("", "1")
@@ -80,7 +80,7 @@ def _written(system: System, axis: Axis) -> list[str]:
 
 
 def make(source: Source, request: Request) -> Space:
-    """Read and check all axes; what is far too large is refused before there is any value of it."""
+    """Read and check all axes; a space that is far too large is refused before its values are made."""
     specs = _specs(request.over)
     for key in specs:
         _check_known(source.system, key)
@@ -92,13 +92,13 @@ def make(source: Source, request: Request) -> Space:
     for axis in axes:
         _check(whole, axis, specs)
     space = Space(source.system, source.name, source.tree, base, tuple(axes))
-    for number in _corners(space):  # where values of different axes do not go together
+    for number in _corners(space):  # values of different axes may not go together
         space.scenario(number)
     return space
 
 
 def _corners(space: Space) -> Iterator[int]:
-    """Scenarios with every axis at one of its ends; of words all."""
+    """Yield scenarios with every axis at one of its ends, or at each of its words."""
     ends = []
     for axis in space.axes:
         column = axis.column(axis.keys[0])
@@ -118,7 +118,7 @@ def _specs(over: Iterable[Over]) -> dict[str, Spec]:
 
 
 def _completed(source: Source, specs: Mapping[str, Spec]) -> Source:
-    """A scenario that is only complete with a value of each axis gets the first of each; any other stays as it is."""
+    """If a scenario is valid only with values of its axes, return it with the first of each; otherwise unchanged."""
     try:
         source.checked()
         return source
@@ -142,7 +142,7 @@ def _check_known(system: System, key: str) -> None:
     if inside:
         raise InputError(f"{shortened(key)} is a table; vary one of its keys, such as {inside[0]}", key=key)
     near = difflib.get_close_matches(plain, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(list(known)[:8])} …"
+    hint = f"did you mean {near[0]}?" if near else f"its keys are {', '.join(list(known)[:8])} …"
     raise InputError(f"{shortened(key)} is not a key of this scenario; {hint}", key=key)
 
 
@@ -168,7 +168,7 @@ def _count(specs: Mapping[str, Spec], request: Request) -> int:
 
 
 def _axes(source: Source, specs: Mapping[str, Spec], request: Request) -> list[Axis]:
-    """One for each key with a count, then one of all keys that are drawn jointly."""
+    """Return one axis for each key with a count, then one for all keys that are drawn jointly."""
     axes, jointly = [], {}
     for number, (key, each) in enumerate(specs.items()):
         unit = unit_of(source.system, key)
@@ -199,7 +199,7 @@ def _seeds(base: Scenario, request: Request, specs: Mapping[str, Any]) -> list[A
 
 
 def _whole(source: Source, key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Of a key without a unit, numbers that are whole are counts."""
+    """Turn whole numbers of a key without a unit into integers: they are counts."""
     if unit_of(source.system, key):
         return values
     found = tuple(int(value) if isinstance(value, float) and value.is_integer() else value for value in values)
@@ -210,7 +210,7 @@ def _whole(source: Source, key: str, values: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def _alike(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Numbers, words, or yes and no: not some of each, and none twice."""
+    """Check that all values are of one kind (numbers, words, or yes and no) and that none appears twice."""
     kinds = {"yes or no" if isinstance(each, bool) else "word" if isinstance(each, str) else "number" for each in values}
     if len(kinds) > 1:
         raise InputError(f"{key} has a {' and a '.join(sorted(kinds))} on one axis; give values of one kind", key=key)
@@ -223,7 +223,7 @@ def _alike(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _check(source: Source, axis: Axis, specs: Mapping[str, Spec]) -> None:
-    """Each value, with all the rest as it is."""
+    """Check each value, with everything else unchanged."""
     for key in axis.keys:
         column, at = axis.column(key), axis.keys.index(key)
         drawn = specs[key].text if axis.drawn else ""
@@ -232,7 +232,7 @@ def _check(source: Source, axis: Axis, specs: Mapping[str, Spec]) -> None:
 
 
 def _to_check(column: np.ndarray) -> Iterable[int]:
-    """Of many numbers the ends and some between: what a number may be is one interval. Of words and counts all."""
+    """Return what to check: of many numbers the ends and some between, since the valid ones are one interval; else all."""
     if len(column) <= CHECKED or column.dtype.kind not in "if":
         return range(len(column))
     ends = (int(column.argmin()), int(column.argmax()))

@@ -17,11 +17,11 @@ from hilt.report.words import si
 from hilt.sweeps.batch import Batch
 from hilt.sweeps.maps import Map, Side
 
-BEYOND = "#fbe3e0"  # the region beyond
+BEYOND = "#fbe3e0"  # colour of the region beyond the limits
 
 
 def panel(axes: Axes, found: Map) -> None:
-    """One map: the region beyond, its boundary, closed forms, and a cross where the scenario stands."""
+    """Draw one map: the region beyond the limits, its boundary, closed forms, and a cross at the scenario."""
     scales = set_up(axes, found)
     region(axes, found, scales, BEYOND, f"boundary of {named(found)}", color=MADE)
     forms(axes, found, scales)
@@ -29,7 +29,7 @@ def panel(axes: Axes, found: Map) -> None:
 
 
 def set_up(axes: Axes, found: Map) -> tuple[float, float]:
-    """Axes of a map; what its SI values are multiplied by."""
+    """Set up the axes of a map; return the factors from SI to the units shown."""
     axes.grid(visible=False)
     return _scale(axes, found.x, "x"), _scale(axes, found.y, "y")
 
@@ -61,7 +61,7 @@ def named(found: Map) -> str:
 
 
 def _scale(axes: Axes, side: Side, which: str) -> float:
-    """Set one axis up; returns what its SI values are multiplied by."""
+    """Set up one axis; return the factor from SI to the unit shown."""
     typical = math.sqrt(side.low * side.high) if side.log else side.high
     factor, unit = figure.prefixed(typical, side.unit) if side.unit and not side.unit.startswith("kg") else (1.0, side.unit)
     one = axes.xaxis if which == "x" else axes.yaxis
@@ -89,13 +89,13 @@ def title(batch: Batch, found: Map) -> str:
 
 
 def sentences(found: Map) -> Iterator[str]:
-    """What the map says about the scenario."""
+    """Yield what the map says about the scenario."""
     over = f"{100 * found.share_beyond:.0f} %"
     if not found.lines:
         all_of = "the whole map" if found.grid.all() else "no point of the map"
-        yield f"No boundary: {all_of} is beyond {named(found)}."
+        yield f"No boundary: {all_of} is beyond the limit ({named(found)})."
         return
-    yield f"Beyond {named(found)}: {over} of the map (shaded)."
+    yield f"Beyond the limit ({named(found)}): {over} of the map (shaded)."
     across, up = found.crossings()
     for n, (side, other, values) in enumerate(((found.x, found.y, across), (found.y, found.x, up))):
         if not values:
@@ -109,14 +109,14 @@ def sentences(found: Map) -> Iterator[str]:
 
 
 def _beside(found: Map, n: int) -> str:
-    """The same by each closed form."""
+    """Return the boundary according to each closed form."""
     side = (found.x, found.y)[n]
-    told = []
+    texts = []
     for curve in found.curves:
         values = found.crossings(curve.lines)[n]
         if values and not curve.form.bound:
-            told.append(", ".join(si(value, side.unit) if side.unit else f"{value:.4g}" for value in values))
-    return f" (closed form {'; '.join(told)})" if told else ""
+            texts.append(", ".join(si(value, side.unit) if side.unit else f"{value:.4g}" for value in values))
+    return f" (closed form {'; '.join(texts)})" if texts else ""
 
 
 def render(found: Map, heading: str, sub: str) -> str:
@@ -133,8 +133,8 @@ def render(found: Map, heading: str, sub: str) -> str:
             ]
             body += "<h2>Closed forms</h2>" + table(("form", "edge", "leaves out"), rows, numbers=3)
         body += (
-            f"<p class='sub'>{found.runs} runs by the engine {html.escape(found.engine)}: a grid of {found.x.points} × "
+            f"<p class='sub'>{found.runs} runs with the engine {html.escape(found.engine)}: a grid of {found.x.points} × "
             f"{found.y.points}, then bisection along the edges of the cells that the boundary crosses. An island smaller than "
-            "a cell is not seen. Runs that ended with a fault count as beyond.</p>"
+            "a cell may be missed. Runs that ended with a fault count as beyond the limit.</p>"
         )
         return page.document(heading, body)

@@ -16,7 +16,7 @@ from hilt.sweeps.space import given_value_of, unit_of
 
 POINTS = 25  # along an axis of the coarse grid
 FORM_POINTS = 33  # the same for closed forms, which cost no simulation
-SPAN = 4.0  # of a range that nobody gave
+SPAN = 4.0  # of the default range, up and down
 MOST_POINTS = 1000
 
 
@@ -48,7 +48,7 @@ class Side:
         return np.asarray(self.low + (self.high - self.low) * shares)
 
     def shares(self, values: np.ndarray) -> np.ndarray:
-        """The other way round."""
+        """From the axis to 0..1."""
         if self.log:
             return np.asarray(np.log(np.asarray(values) / self.low) / np.log(self.high / self.low))
         return np.asarray((np.asarray(values) - self.low) / (self.high - self.low))
@@ -60,7 +60,7 @@ def shown_unit(system: System, key: str) -> str:
 
 
 def side(batch: Batch, key: str) -> Side:
-    """A quarter to four times the scenario's value, logarithmic: the range of a key that has none."""
+    """Return the default range of a key: a quarter to four times the scenario's value, logarithmic."""
     value, unit = number_of(batch.base, key), shown_unit(batch.system, key)
     if not value > 0.0:
         raise InputError(
@@ -92,10 +92,10 @@ class Map:
     y: Side
     limits: tuple[Limit, ...]
     lines: tuple[np.ndarray, ...]
-    patches: tuple[np.ndarray, ...]  # polygons that together are the region beyond
+    patches: tuple[np.ndarray, ...]  # polygons that together cover the region beyond the limits
     grid: np.ndarray
     curves: tuple[Curve, ...]
-    here: tuple[float, float]  # where the scenario stands
+    here: tuple[float, float]  # the scenario's own values
     engine: str
     runs: int
     title: str = ""
@@ -106,7 +106,7 @@ class Map:
 
     @property
     def share_beyond(self) -> float:
-        """Of the area, as it is drawn."""
+        """Share of the map beyond the limits, by area as drawn."""
         return sum(_area(np.column_stack([self.x.shares(p[:, 0]), self.y.shares(p[:, 1])])) for p in self.patches)
 
     def crossings(self, lines: tuple[np.ndarray, ...] | None = None) -> tuple[list[float], list[float]]:
@@ -144,10 +144,10 @@ def _area(polygon: np.ndarray) -> float:
 
 
 def _crossings(lines: tuple[np.ndarray, ...], x: Side, y: Side, here: tuple[float, float]) -> tuple[list[float], list[float]]:
-    """By interpolation between neighbouring points, on the axes as they are drawn."""
+    """Interpolate between neighbouring points, on the axes as drawn."""
     found: tuple[list[float], list[float]] = ([], [])
     scaled = [np.column_stack([x.shares(line[:, 0]), y.shares(line[:, 1])]) for line in lines]
-    with np.errstate(divide="ignore", invalid="ignore"):  # a scenario at 0 on a logarithmic axis lies on no line
+    with np.errstate(divide="ignore", invalid="ignore"):  # a scenario at 0 on a logarithmic axis is on no line
         at = float(x.shares(np.array(here[0]))), float(y.shares(np.array(here[1])))
     for n, side in enumerate((x, y)):
         other = 1 - n
@@ -165,7 +165,7 @@ def _axis(one: Side) -> dict[str, Any]:
 
 
 def draw(batch: Batch, x: Side, y: Side, limits: tuple[Limit, ...], halvings: int = boundary.HALVINGS) -> Map:
-    """Run the coarse grid and the bisection, and lay the closed forms over them."""
+    """Run the coarse grid and the bisection, and add the closed forms."""
     if x.key == y.key:
         raise InputError(f"both axes are {x.key}; a map needs two different keys", key=x.key)
     here = number_of(batch.base, x.key), number_of(batch.base, y.key)
@@ -186,7 +186,7 @@ def _scaled(shares: np.ndarray, x: Side, y: Side) -> np.ndarray:
 
 
 def _form_lines(batch: Batch, form: Form, x: Side, y: Side) -> tuple[np.ndarray, ...]:
-    """The same refinement, of a formula: where it says nothing, as where a scenario is invalid, it is not beyond."""
+    """The same refinement for a formula; where it has no value, as for an invalid scenario, it counts as not beyond."""
 
     def beyond(shares: np.ndarray) -> np.ndarray:
         return np.array([_height(batch, form, (x.key, y.key), point) > 0.0 for point in _scaled(shares, x, y)], bool)

@@ -1,4 +1,4 @@
-"""The page before a run: how far a scenario is from its edges, what its metrics depend on, and which method is advised."""
+"""Margins before a run: how far a scenario is from its edges, what its metrics depend on, and which method is advised."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from hilt.sweeps.sensitivity import Sensitivity, Uncertain
 
 @dataclass(frozen=True)
 class Margin:
-    """`edge` is where the loop fails, `goal` where it misses what the scenario asks for."""
+    """`edge` is where the loop fails, `goal` where it misses the goal of the scenario."""
 
     edge: Found
     goal: Found | None
@@ -29,17 +29,17 @@ class Margin:
 
     @property
     def sentence(self) -> str:
-        """The nearest edge."""
+        """The nearest edge, in words."""
         if self.edge.beyond:
             return f"This scenario is beyond its edge ({named(self.edge)})."
         near = [each for each in self.edge.keys if each.margin is not None]
         if not near:
             from_zero = [f"{each.key} = {si(each.value, each.unit)}" for each in self.edge.keys if each.value is not None]
-            if from_zero:  # no factor says how near it is
+            if from_zero:  # the distance cannot be given as a factor
                 return f"The only edge ({named(self.edge)}) is at {' or '.join(from_zero)}, which is 0 now."
             return f"No edge ({named(self.edge)}) within the ranges that were searched."
         nearest = min(near, key=_ratio)
-        return f"The nearest edge ({named(self.edge)}) is {nearest.key}: {_way(nearest)}."
+        return f"The nearest edge ({named(self.edge)}) is {nearest.key}: {_distance(nearest)}."
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -68,19 +68,19 @@ def named(found: Found) -> str:
 
 
 def _ratio(each: Critical) -> float:
-    """How near: by the factor that is left, up or down."""
+    """Return the factor, up or down, that is left to the edge."""
     assert each.value is not None
     return max(each.value / each.now, each.now / each.value) if each.value > 0.0 else float("inf")
 
 
-def _way(each: Critical) -> str:
+def _distance(each: Critical) -> str:
     assert each.margin is not None
     return f"{100 * abs(each.margin):.0f} % {'above' if each.margin > 0 else 'below'} its value"
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked; what is left empty is the system's own choice."""
+    """What to compute; a field left empty is the system's own choice."""
 
     limits: tuple[Limit, ...] = ()
     keys: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def _vital(batch: Batch, keys: tuple[str, ...]) -> list[Vital]:
     own = {each.key: each for each in edges.vital(batch.system, batch.base)}
     if not keys:
         if not own:
-            raise InputError(f"{batch.system.name} names no keys that matter; give some with --key, such as --key loop.period")
+            raise InputError(f"{batch.system.name} lists no keys to vary; give some with --key, such as --key loop.period")
         return list(own.values())
     return [own[key] if key in own else _around(batch, key) for key in keys]
 
@@ -120,7 +120,7 @@ def _around(batch: Batch, key: str) -> Vital:
     value = number_of(batch.base, key)
     if not value > 0.0:
         raise InputError(
-            f"{key} is {value:g}; a critical value is searched for by ratios and needs one above 0; set it", key=key
+            f"{key} is {value:g}; critical values are searched for by ratios, which need a value above 0; set one", key=key
         )
     return edges.around(key, value)
 

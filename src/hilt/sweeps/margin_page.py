@@ -16,8 +16,8 @@ from hilt.sweeps.margin import Margin, named
 from hilt.sweeps.sensitivity import Indices, Sensitivity
 
 SIGN = (
-    "Margin is (critical - now)/now: positive if the limit lies above the value, negative if it lies below it. Each critical "
-    "value is the nearest one, with everything else as it is."
+    "Margin is (critical - now)/now: positive if the limit is above the value, negative if it is below. Each critical "
+    "value is the nearest one, with everything else unchanged."
 )
 
 
@@ -58,7 +58,7 @@ def verdict(found: Margin) -> Iterator[str]:
     yield found.sentence
     if found.goal is not None:
         missed = "It misses" if found.goal.beyond else "It meets"
-        yield f"{missed} its goal (beyond it: {named(found.goal)})."
+        yield f"{missed} its goal (missed if {named(found.goal)})."
     if found.advice:
         yield found.advice
     if found.sobol is not None and found.sobol.sentence:
@@ -102,18 +102,19 @@ def picture(sobol: Sensitivity) -> Picture | None:
             _bars(axes, each)
         panels[0][-1].legend(loc="lower right", fontsize=8)
     caption = (
-        "Sobol indices: the share of each metric's variance by key. Thin: by that key alone; wide: with what it does together "
-        "with others; the whisker is the 95 % interval of the wide one."
+        "Sobol indices: the share of each metric's variance due to each key. Thin: the key alone; wide: including its "
+        "interactions with other keys; the whisker is the 95 % interval of the wide bar."
     )
     return Picture("Sensitivity", caption, drawn)
 
 
 def render(found: Margin, heading: str, sub: str) -> str:
-    said = list(verdict(found))
+    sentences = list(verdict(found))
     good = not found.edge.beyond and not (found.goal is not None and found.goal.beyond)
     kind = "bad" if found.edge.beyond else "good" if good else ""
     body = f"<h1>{html.escape(heading)}</h1><p class='sub'>{html.escape(sub)}</p>"
-    body += f"<div class='verdict {kind}'>{html.escape(said[0])}" + "".join(f"<p>{html.escape(each)}</p>" for each in said[1:])
+    body += f"<div class='verdict {kind}'>{html.escape(sentences[0])}"
+    body += "".join(f"<p>{html.escape(each)}</p>" for each in sentences[1:])
     body += "</div><h2>Critical values</h2>"
     body += table(head(found), [tuple(map(html.escape, row)) for row in rows(found)])
     body += f"<p class='sub'>{_legend(found.edge)} {SIGN}</p>"
@@ -121,9 +122,9 @@ def render(found: Margin, heading: str, sub: str) -> str:
         drawn = picture(found.sobol)
         body += "<h2>What the metrics depend on</h2>" + (summary.figure(drawn) if drawn is not None else "")
         body += table(index_head(found.sobol), [tuple(map(html.escape, row)) for row in index_rows(found.sobol)])
-        told = ", ".join(f"{key} {text}" for key, text in found.sobol.uncertain.items())
-        body += f"<p class='sub'>Total indices over {html.escape(told)}; {found.sobol.samples} samples of each.</p>"
-    body += f"<p class='sub'>{found.runs} runs by the engine {html.escape(found.engine)}.</p>"
+        ranges = ", ".join(f"{key} {text}" for key, text in found.sobol.uncertain.items())
+        body += f"<p class='sub'>Total indices over {html.escape(ranges)}; {found.sobol.samples} samples of each.</p>"
+    body += f"<p class='sub'>{found.runs} runs with the engine {html.escape(found.engine)}.</p>"
     with figure.styled():
         return page.document(heading, body)
 

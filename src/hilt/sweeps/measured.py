@@ -1,4 +1,4 @@
-"""One run of a space whose metrics are measured from rows: they are kept only until the meter has seen them."""
+"""One run of a space whose metrics are measured from rows, which are kept only until the meter has read them."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def run(space: Space, number: int) -> End:
 
 
 def tallied(space: Space, number: int) -> tuple[Scenario, Tally]:
-    """One scenario, and the tally of its run."""
+    """Return one scenario and the tally of its run."""
     system, values = space.system, space.scenario(number)
     bench, tally = system.set_up(values), Tally(system, values)
     log = np.zeros(min(ROWS, bench.ticks), system.row)

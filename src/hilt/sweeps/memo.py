@@ -1,4 +1,4 @@
-"""A function of a scenario over a whole space: computed once for all scenarios that agree in what it reads."""
+"""A function of a scenario over a whole space: computed once for all scenarios that agree in the keys it reads."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +14,8 @@ MOST = 20_000  # results that are kept from chunk to chunk
 class Memo:
     """`values` are the distinct results; `of(places)` says which of them belongs to each scenario.
 
-    Which axes the function reads is found out while it is computed: as soon as it reads another one, it is computed anew for
-    each of that axis' values. What it does not read cannot change what it returns.
+    Which axes the function reads is found out while it runs: as soon as it reads another one, it is computed again for each
+    value of that axis. Keys that it does not read cannot change its result.
     """
 
     def __init__(self, space: Space, function: Callable[[Any], Any], trace: Trace) -> None:
@@ -24,10 +24,10 @@ class Memo:
         self.axes: list[int] = []
         self.values: list[Any] = []
         self._known: dict[int, int] = {}
-        self.generation = 0  # of `values`: what was said about places in them before no longer holds
+        self.generation = 0  # of `values`: when it changes, earlier indices into them are invalid
 
     def forget(self) -> None:
-        """Begin anew, if there are many results: those of the chunks before are hardly needed again."""
+        """Drop the results if there are many: those of earlier chunks are hardly needed again."""
         if len(self.values) > MOST:
             self._begin()
 
@@ -45,8 +45,8 @@ class Memo:
                 return np.array([self._known[code] for code in distinct.tolist()], np.int64)[which]
 
     def column(self, places: np.ndarray, dtype: Any) -> np.ndarray:
-        """The result of each scenario, where it is a number."""
-        which = self.of(places)  # before `values`, which it may change
+        """Return the result of each scenario, for a function that returns a number."""
+        which = self.of(places)  # first, since it may change `values`
         return np.array(self.values, dtype)[which]
 
     def _values(self, place: tuple[int, ...]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Many scenarios as arrays of parameters, gathered from parts that are packed once for all scenarios that agree in them.
+"""Many scenarios as arrays of parameters, gathered from parts that are packed once for all scenarios that share them.
 
-A grid of 100 delays, 100 stiffnesses and 20 seeds has 200 000 scenarios and a few hundred different parts. Nobody has to
-declare which part depends on which key: it is what the code that makes the part reads (memo.py).
+A grid of 100 delays, 100 stiffnesses and 20 seeds has 200 000 scenarios and a few hundred different parts. Which part depends
+on which key need not be declared: it follows from what the code that makes the part reads (memo.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ ENDS = record(ticks="i8", fault="i8")
 class Packed:
     """Scenarios with the same blocks, ready to run; `m`, `each` and `ends` are filled by an engine."""
 
-    at: np.ndarray  # where they are in the chunk
+    at: np.ndarray  # their places in the chunk
     used: Used
     diagram: Diagram
     p: np.ndarray
@@ -40,17 +40,17 @@ class Packed:
     late: tuple["_Late", ...] = ()
 
     def complete(self, first: int = 0, last: int | None = None) -> None:
-        """Fill in the parameters of some of them that take long to find: for a worker, just before it runs these."""
+        """Fill in the parameters that take long to compute: a worker does so for some scenarios just before it runs them."""
         for late in self.late:
             late.fill(self.p[first:last], slice(first, last))
 
 
 @dataclass(frozen=True)
 class _Late:
-    """Of one block, the parameters that take long to find."""
+    """The parameters of one block that take long to compute."""
 
     block: Block
-    distinct: list[Any]  # what they are found from
+    distinct: list[Any]  # what they are computed from
     which: np.ndarray
 
     def fill(self, p: np.ndarray, own: slice) -> None:
@@ -63,14 +63,14 @@ class _Late:
 
 
 def packs(space: Space) -> bool:
-    """Whether its scenarios can be packed; otherwise each needs a bench: for its rows, or for a model of its own."""
+    """Whether the scenarios of a space can be packed; otherwise each needs its own bench, for its rows or for its own model."""
     found = space.system.used_by(space.scenario(0))
     alone = any(block.kind.one_bench for block in (*found.tick, *found.plant))
     return isinstance(space.system.metrics, Counter) and not alone
 
 
 class _Noted(Cycle):
-    """What a stage knows about the loop, and which of it it used."""
+    """What a stage knows about the loop; notes which of the values it uses."""
 
     def __init__(self, period: float, seed: int, read: set[str]) -> None:
         object.__setattr__(self, "_known", (period, seed))
@@ -94,7 +94,7 @@ class _Part:
         self._generations: list[int] = []
 
     def of(self, places: np.ndarray) -> np.ndarray:
-        """The parameters of each scenario, as plain bytes."""
+        """Return the parameters of each scenario, as plain bytes."""
         at = {"config": self._config.of(places), **{name: memo.of(places) for name, memo in self._loop.items()}}
         generations = [self._config.generation, *(memo.generation for memo in self._loop.values())]
         if generations != self._generations or len(self._known) > MOST:
@@ -126,7 +126,7 @@ class _Part:
 
 
 def _distinct(keys: np.ndarray) -> tuple[list[tuple[int, ...]], np.ndarray, np.ndarray]:
-    """Rows that differ, where each is first, and which of them every row is."""
+    """Return the distinct rows, where each appears first, and which of them each row is."""
     code = keys[:, 0].copy()
     for column in keys.T[1:]:
         code = code * (int(column.max(initial=0)) + 1) + column
@@ -158,7 +158,7 @@ class Packing:
         return self._memos[-1]
 
     def _structure_of(self, scenario: Any) -> int:
-        """A number for the blocks that a scenario uses."""
+        """Return a number for the blocks that a scenario uses."""
         found = self._space.system.used_by(scenario)
         if found not in self._structures:
             self._structures.append(found)
@@ -170,7 +170,7 @@ class Packing:
         return q.tobytes()
 
     def pack(self, numbers: np.ndarray) -> list[Packed]:
-        """The scenarios with these numbers, by the blocks that they use."""
+        """Pack the scenarios with these numbers, grouped by the blocks that they use."""
         places = self._space.places(numbers)
         self._trace.forget()
         for memo in self._memos:
@@ -180,7 +180,7 @@ class Packing:
         return [self._group(np.flatnonzero(kinds == kind), places, int(kind)) for kind in np.unique(kinds)]
 
     def _check(self, numbers: np.ndarray, places: np.ndarray) -> None:
-        """Values that do not fit together are refused as `hilt run` refuses them."""
+        """Refuse values that do not fit together, as `hilt run` does."""
         for check in self._checks:
             fits = check.column(places, bool)
             if not fits.all():
@@ -219,13 +219,13 @@ class Packing:
 
 
 def _needed(memo: Memo, which: np.ndarray) -> tuple[list[Any], np.ndarray]:
-    """The values that these scenarios have, and which of them belongs to each."""
+    """Return the distinct values of these scenarios, and which of them belongs to each."""
     needed, which = np.unique(which, return_inverse=True)
     return [memo.values[i] for i in needed.tolist()], which
 
 
 def _checks(base: Any, path: tuple[Any, ...] = ()) -> Iterator[Callable[[Any], bool]]:
-    """Every check of several values of a scenario or of one of its sections, as a function of the scenario."""
+    """Yield every check across several values of a scenario or of one of its sections, as a function of the scenario."""
     if isinstance(base, tuple):
         for index, each in enumerate(base):
             yield from _checks(each, (*path, index))

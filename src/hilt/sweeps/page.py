@@ -15,19 +15,19 @@ from hilt.sweeps.space import Axis, unit_of
 from hilt.sweeps.sweep import Done
 from hilt.sweeps.table import Table
 
-FIRST, MORE = 2, 4  # pictures in sight, and folded
+FIRST, MORE = 2, 4  # pictures shown, and folded away
 FILE = "report.html"
-NIL = 1e-3  # of its size: a metric that varies by less is not worth a picture
+NIL = 1e-3  # relative: a metric that varies by less is not worth a picture
 
 
 def write(done: Done, path: Path | None = None) -> Path:
-    """Into the folder of the table, or elsewhere."""
+    """Write the report into the folder of the table, or to `path`; return where it is."""
     path, text = path or done.table.folder / FILE, render(done)
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(
-            f"the report {path} cannot be written: {error.strerror}; the table in {done.table.chunks} is whole"
+            f"the report {path} cannot be written: {error.strerror}; the table in {done.table.chunks} is complete"
         ) from None
     return path
 
@@ -55,7 +55,7 @@ def _render(done: Done) -> str:
 
 
 def worth(table: Table) -> list[str]:
-    """Columns that are worth a picture, the most telling first: errors against the ideal, whether it diverged, the rest."""
+    """Return the columns worth a picture, the most telling first: errors against the ideal, whether it diverged, the rest."""
     errors, others = [], []
     for name, values in summaries.telling(table).items():
         there = values[np.isfinite(values)] if values.dtype.kind == "f" else values

@@ -27,12 +27,12 @@ LINES = 7  # in one panel
 PANELS = 12
 RASTER = 4000  # cells of a map, above which it is stored as an image
 POINTS = 2000  # of draws in one panel, and of a curve
-FLOOR = 1e-4  # of an error: less is drawn as this
+FLOOR = 1e-4  # smaller errors are drawn as this
 
 
 @dataclass(frozen=True)
 class Heights:
-    """A metric as it is drawn, its axes in the order numbers, words, and what is averaged over."""
+    """A metric as drawn; its axes are numbers, then words, then those averaged over."""
 
     name: str
     label: str
@@ -42,16 +42,15 @@ class Heights:
 
 
 def picture(table: Table, name: str) -> Picture:
-    """The picture of one column of a table."""
+    """Draw one column of a table."""
     if name not in table.names():
-        known = ", ".join(table.names())
-        raise InputError(f"{shortened(name)!r} is not a column of this sweep; there are {known}; choose one")
+        raise InputError(f"{shortened(name)!r} is not a column of this sweep; choose one of {', '.join(table.names())}")
     with figure.styled():
         return _Drawing(table, name).picture()
 
 
 class _Drawing:
-    """One metric of one table, its axes sorted by what they are for."""
+    """One metric of one table, its axes sorted by their role."""
 
     def __init__(self, table: Table, name: str) -> None:
         self.table, self.name, self.space = table, name, table.space
@@ -64,7 +63,7 @@ class _Drawing:
         self.heights = self._heights(name)
 
     def _cube(self, name: str) -> np.ndarray:
-        """Axes in the order of drawing; all that is averaged over is the last one."""
+        """Return the values with their axes in drawing order; everything averaged over is the last axis."""
         column = self.table.columns([name])[name].astype(float)
         cube = column.reshape(self.space.shape).transpose(self._order)
         for n, side in enumerate(self.sides):
@@ -117,7 +116,7 @@ class _Drawing:
         return drawn, f"{self._over()}{self._missing()}"
 
     def _colour(self, n: int, place: tuple[int, ...]) -> str:
-        """Of one of several lines: that of its word, such as a method, if only one word varies; else the nth."""
+        """Return the colour of a line: that of its word, such as a method, if only one word varies; else the nth."""
         own = sides.colours_of(self.space.system, self.words[0])[place[0]] if len(self.words) == 1 and place else None
         return own or colours.of(n)
 
@@ -135,7 +134,7 @@ class _Drawing:
         x, y = (self.sides[n] for n in sides)
         choices = _choices(self.words)
         panels_of = [
-            ((n,) if n >= 0 else (), at, ", ".join(filter(None, (told, label)))) for n, told in third for at, label in choices
+            ((n,) if n >= 0 else (), at, ", ".join(filter(None, (value, label)))) for n, value in third for at, label in choices
         ]
         left = len(panels_of) - PANELS
         panels_of = panels_of[:PANELS]
@@ -159,7 +158,7 @@ class _Drawing:
         return drawn, f"{self._over()}{self._legend()}{crossed}{self._missing()}{more}".strip()
 
     def _slab(self, cube: np.ndarray, sides: tuple[int, int], slab: tuple[int, ...], at: tuple[int, ...]) -> np.ndarray:
-        """The mean over seeds and draws, y before x."""
+        """Return the mean over seeds and draws, y before x."""
         numeric = len(self.sides)
         picked: list[Any] = [slice(None) if n in sides else 0 for n in range(numeric)]
         others = [n for n in range(numeric) if n not in sides]
@@ -189,7 +188,7 @@ class _Drawing:
         return mesh
 
     def _norm(self) -> Any:
-        """One scale of colours for all panels; a handful of runs that blew up must not take all of it."""
+        """Return one colour scale for all panels; a handful of runs that blew up must not take all of it."""
         means = _mean(self.heights.values)
         finite = means[np.isfinite(means)]
         if not finite.size:
@@ -202,7 +201,7 @@ class _Drawing:
         return LogNorm(low, high) if self.heights.log and low > 0.0 else Normalize(low, high)
 
     def _diverged(self, panel: Axes, pair: tuple[Side, Side], sides: tuple[int, int], slab: Any, at: Any) -> None:
-        """Where half of the runs diverge, over the map of anything else."""
+        """Draw the line at which half of the runs diverge, on the map of any other metric."""
         if self.name == DIVERGED or DIVERGED not in self.table.names():
             return
         share = self._slab(self._cube(DIVERGED), sides, slab, at)
@@ -215,10 +214,10 @@ class _Drawing:
         if self.name == DIVERGED or DIVERGED not in self.table.names():
             return ""
         share = self._cube(DIVERGED)
-        return " Violet: beyond it the loop diverges." if np.nanmin(share) < 0.5 < np.nanmax(share) else ""
+        return " Beyond the violet line the loop diverges." if np.nanmin(share) < 0.5 < np.nanmax(share) else ""
 
     def _own(self, at: tuple[int, ...], slab: tuple[int, ...], sides: tuple[int, int]) -> bool:
-        """Whether a panel is the one in which the scenario stands."""
+        """Whether a panel is the one that contains the scenario."""
         words = (axis.points[n][0] == value_of(self.space.base, axis.keys[0]) for axis, n in zip(self.words, at, strict=True))
         others = [side for n, side in enumerate(self.sides) if n not in sides]
         numbers = (side.here == side.values[n] for side, n in zip(others, (*slab, *[0] * len(others)), strict=False))
@@ -227,21 +226,21 @@ class _Drawing:
     # -- three axes ----------------------------------------------------------------------------------------------------
 
     def _multiples(self) -> tuple[Figure, str]:
-        """The axis with the fewest values is the one whose values have panels; of any more axes the first value is drawn."""
+        """Draw a panel for each value of the axis with the fewest values; of any further axes only the first value."""
         lengths = [len(side.values) for side in self.sides]
         third = min(range(len(lengths)), key=lambda n: (lengths[n], -n))
         first, second = [n for n in range(len(lengths)) if n != third][:2]
         most = max(1, PANELS // len(_choices(self.words)))
         at = np.unique(np.linspace(0, lengths[third] - 1, min(most, lengths[third])).round().astype(int))
         left = [n for n in range(len(lengths)) if n not in (first, second, third)]
-        slabs = [(int(n), self.sides[third].said(int(n))) for n in at]
+        slabs = [(int(n), self.sides[third].text(int(n))) for n in at]
         # `_slab` fills the axes that are not drawn in their order: those after the third are left at their first value.
         order = [n for n in range(len(lengths)) if n not in (first, second)]
         if order[0] != third:
             self._swap(order[0], third)
             third = order[0]
         drawn, caption = self._maps((first, second), slabs)
-        rest = "".join(f" Only {self.sides[n].said(0)} is drawn." for n in left)
+        rest = "".join(f" Only {self.sides[n].text(0)} is drawn." for n in left)
         return drawn, caption + rest
 
     def _swap(self, one: int, other: int) -> None:
@@ -252,7 +251,7 @@ class _Drawing:
     # -- no axis of numbers --------------------------------------------------------------------------------------------
 
     def _strips(self) -> tuple[Figure, str]:
-        """A line for each choice of words, with the mean and the range over seeds; without words a histogram of the seeds."""
+        """Draw a line for each choice of words, with mean and range over the seeds; without words a histogram of the seeds."""
         choices = _choices(self.words)
         if not self.words:
             drawn, panel = figure.subplots(figsize=(7.2, 2.8))
@@ -274,7 +273,7 @@ class _Drawing:
         return drawn, f"{self._over()}{self._missing()}"
 
     def _scatter(self) -> tuple[Figure, str]:
-        """Draws: the metric over each key."""
+        """Draw the metric over each drawn key."""
         axis = self.averaged[0]
         drawn, panels = _panels(len(axis.keys), (7.2, 3.4))
         some = _evenly(len(axis))
@@ -297,30 +296,30 @@ class _Drawing:
     # -- words ---------------------------------------------------------------------------------------------------------
 
     def _over(self) -> str:
-        """What is averaged over."""
+        """Say what is averaged over."""
         if not self.averaged:
             return ""
-        told = " and ".join(f"{len(axis)} {'draws' if axis.drawn else 'seeds'}" for axis in self.averaged)
-        return f"Mean of {told}" + ("; the band goes from the smallest to the largest." if len(self.sides) < 2 else ".")
+        runs = " and ".join(f"{len(axis)} {'draws' if axis.drawn else 'seeds'}" for axis in self.averaged)
+        return f"Mean of {runs}" + ("; the band spans the smallest to the largest." if len(self.sides) < 2 else ".")
 
     def _missing(self) -> str:
         values = self.heights.values
         missing = int(np.count_nonzero(~np.isfinite(values)))
-        told = f" {missing:,} of {values.size:,} runs have no such value." if missing else ""
+        text = f" {missing:,} of {values.size:,} runs have no such value." if missing else ""
         if self.heights.clipped:
-            told += f" Errors below {100.0 * FLOOR:g} % are drawn as {100.0 * FLOOR:g} %."
-        return told
+            text += f" Errors below {100.0 * FLOOR:g} % are drawn as {100.0 * FLOOR:g} %."
+        return text
 
 
 def _cross(panel: Axes, x: Side, y: Side) -> None:
-    """Black on white: seen on every colour."""
+    """Draw a cross, black on white so that it is visible on every colour."""
     if x.here is not None and y.here is not None:
         panel.plot(x.here, y.here, "x", color="white", ms=10, mew=4)
         panel.plot(x.here, y.here, "x", color="black", ms=8, mew=2, label="the scenario")
 
 
 def _choices(axes: list[Axis]) -> list[tuple[tuple[int, ...], str]]:
-    """Each combination of words: its place, and what it is called."""
+    """Return each combination of words with its place and its label."""
     return [
         (places, ", ".join(_word(axis.keys[0], axis.points[at][0]) for axis, at in zip(axes, places, strict=True)))
         for places in itertools.product(*(range(len(axis)) for axis in axes))
@@ -337,7 +336,7 @@ def _split(axes: list[Axis]) -> tuple[list[tuple[tuple[int, ...], str]], list[tu
 
 
 def _panels(count: int, size: tuple[float, float], shared: bool = False) -> tuple[Figure, list[Axes]]:
-    """Up to three beside each other."""
+    """Create panels, up to three in a row."""
     across = min(count, 3) if count != 4 else 2
     rows = -(-count // across)
     width, height = size
@@ -352,19 +351,19 @@ def _panels(count: int, size: tuple[float, float], shared: bool = False) -> tupl
 
 
 def _evenly(count: int) -> np.ndarray:
-    """Places of at most POINTS values: more than that nobody sees, and a page of a million points does not open."""
+    """Return at most POINTS evenly spread indices: more cannot be seen, and a page of a million points does not open."""
     return np.arange(count) if count <= POINTS else np.linspace(0, count - 1, POINTS).round().astype(int)
 
 
 def _ticks(norm: Any) -> dict[str, Any]:
-    """Of a scale of colours: numbers written out, and an arrow where some are beyond."""
+    """Return options of a colour bar: numbers written out, and an arrow where values exceed it."""
     from matplotlib.ticker import FuncFormatter
 
     return {"extend": "max", "format": FuncFormatter(lambda value, _: f"{value:g}")} if isinstance(norm, LogNorm) else {}
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Over the last axis; NaN where there is no value at all."""
+    """Average over the last axis; NaN where there is no value at all."""
     there = np.isfinite(values)
     count = there.sum(axis=-1)
     return np.where(count, np.where(there, values, 0.0).sum(axis=-1) / np.maximum(count, 1), np.nan)

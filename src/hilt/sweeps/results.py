@@ -1,4 +1,4 @@
-"""Results of many scenarios, as of single runs: metrics, ledger, fault and verdict, of rows only the first and the last.
+"""Results of many scenarios, as for single runs: metrics, ledger, fault and verdict, but only the first and the last row.
 
 Where a system counts its metrics, scenarios are packed and run as a sweep runs them, one at a time in the memory of a worker,
 whose row is then the last one of the run. The others are measured row by row.
@@ -19,13 +19,13 @@ from hilt.sweeps import measured
 from hilt.sweeps.packing import ENDS, Packed, Packing, packs
 from hilt.sweeps.space import Space
 
-CHUNK = 256  # scenarios that are begun together
+CHUNK = 256  # scenarios started together
 Ends = np.ndarray  # the first and the last row of a run
 Begin = Callable[[ThreadPoolExecutor, np.ndarray], Callable[[], Iterator[Result]]]
 
 
 def run(space: Space, workers: int | None = None) -> Iterator[Result]:
-    """All scenarios of a space, in the order of their numbers."""
+    """Run all scenarios of a space; yield their results in the order of their numbers."""
     begin = _counted(space) if packs(space) else _measured(space)
     with ThreadPoolExecutor(workers or len(os.sched_getaffinity(0))) as pool:
         for first in range(0, space.count, CHUNK):

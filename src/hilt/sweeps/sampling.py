@@ -1,4 +1,4 @@
-"""Random and low-discrepancy draws: points of the unit cube, bent by the inverse of each key's distribution.
+"""Random and low-discrepancy draws: points of the unit cube, mapped by the quantile function of each key's distribution.
 
 The same seed, sampler, count and keys give the same values on every machine.
 """
@@ -16,7 +16,7 @@ _EDGE = 2.0**-53  # the ends of a normal distribution are infinite
 
 
 def cube(sampler: str, count: int, dimensions: int, seed: int) -> np.ndarray:
-    """`count` points of the unit cube."""
+    """Return `count` points of the unit cube."""
     from scipy.stats import qmc
 
     if sampler not in SAMPLERS:
@@ -33,7 +33,7 @@ def cube(sampler: str, count: int, dimensions: int, seed: int) -> np.ndarray:
 def draw(
     specs: Mapping[str, Drawn], units: Mapping[str, str], count: int, sampler: str, seed: int
 ) -> tuple[tuple[float, ...], ...]:
-    """`count` points with a value for each key, in SI."""
-    bends = [spec.quantiles(key, units[key]) for key, spec in specs.items()]
-    shares = np.clip(cube(sampler, count, len(bends), seed), _EDGE, 1.0 - _EDGE)
-    return tuple(zip(*(bend(shares[:, n]).tolist() for n, bend in enumerate(bends)), strict=True))
+    """Return `count` points with a value for each key, in SI."""
+    quantiles = [spec.quantiles(key, units[key]) for key, spec in specs.items()]
+    shares = np.clip(cube(sampler, count, len(quantiles), seed), _EDGE, 1.0 - _EDGE)
+    return tuple(zip(*(quantile(shares[:, n]).tolist() for n, quantile in enumerate(quantiles)), strict=True))

@@ -1,4 +1,4 @@
-"""Axes of pictures in what people read: ms, mm, N/mm, percent."""
+"""Axes of pictures in units that people read: ms, mm, N/mm, percent."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,11 +8,11 @@ from hilt.report import figure
 from hilt.report.words import UNITS
 
 _SPOKEN = {"N/m": (1e4, 1e-3, "N/mm"), "m/s²": (0.0, 1.0, "m/s²"), "rad": (0.0, 180.0 / np.pi, "°"), "1": (0.0, 1.0, "")}
-_PLAIN = ("kg", "°", "Hz")  # said without a prefix
+_PLAIN = ("kg", "°", "Hz")  # used without a prefix
 
 
 def readable(largest: float, unit: str) -> tuple[float, str]:
-    """By what an SI value is multiplied, and the unit then: 0.02 s are drawn as 20 ms, 176 000 N/m as 176 N/mm."""
+    """Return the factor from SI and the unit shown: 0.02 s is drawn as 20 ms, 176 000 N/m as 176 N/mm."""
     least, factor, spoken = _SPOKEN.get(unit, (np.inf, 1.0, unit))
     if abs(largest) >= least:
         return factor, spoken
@@ -22,7 +22,7 @@ def readable(largest: float, unit: str) -> tuple[float, str]:
 
 
 def unit_of_metric(name: str) -> str:
-    """By the ending of its name; empty where it has none."""
+    """Return the unit of a metric, by the ending of its name; empty if it has none."""
     return next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
 
 
@@ -31,7 +31,7 @@ def labelled(name: str, unit: str) -> str:
 
 
 def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
-    """A logarithmic axis whose numbers are written out."""
+    """Make an axis logarithmic, with its numbers written out."""
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     one = axes.xaxis if which == "x" else axes.yaxis
     one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
@@ -40,7 +40,7 @@ def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
 
 
 def edges(values: np.ndarray, log: bool) -> np.ndarray:
-    """The borders of cells around values, for a map; halfway between neighbours on the axis's own scale."""
+    """Return the borders of cells around values, for a map: halfway between neighbours on the axis's own scale."""
     at = np.log(values) if log else values.astype(float)
     if len(at) == 1:
         between = np.array([at[0] - 0.5, at[0] + 0.5])

@@ -24,7 +24,7 @@ MOST = 100_000
 
 @dataclass(frozen=True)
 class Summary:
-    """Many runs of one scenario; every figure is of all of them. `first` is the run with the scenario's own seed."""
+    """Many runs of one scenario; every number is over all of them. `first` is the run with the scenario's own seed."""
 
     first: Result
     seeds: int
@@ -67,7 +67,7 @@ def check(system: System, values: Scenario, count: int) -> None:
 
 
 def run(system: System, values: Scenario, name: str, count: int) -> Summary:
-    """Run `count` seeds, starting at the scenario's: a sweep over seeds, of which each run has its own books and verdict."""
+    """Run `count` seeds, starting at the scenario's: a sweep over seeds in which each run has its own ledger and verdict."""
     check(system, values, count)
     first = job.simulate(system, values, name)
     found, ledgers, faults, verdicts = [], [], {}, {}
@@ -84,14 +84,14 @@ def run(system: System, values: Scenario, name: str, count: int) -> Summary:
 
 
 def _others(system: System, values: Scenario, name: str, count: int) -> Iterator[Result]:
-    """Those after the first, without their rows, which would fill any memory."""
+    """Run the seeds after the first, without keeping their rows, which would fill any memory."""
     later = tuple((seed,) for seed in range(values.seed + 1, values.seed + count))
     if later:
         yield from results.run(Space(system, name, tree_of(values), values, (Axis(("seed",), later),)))
 
 
 def _mean_ledger(ledgers: list[Any]) -> Any:
-    """Entry by entry; a mean of balances is a balance."""
+    """Average entry by entry; a mean of balances is a balance."""
     first = ledgers[0]
     if isinstance(first, dict):
         return {key: _mean_ledger([each[key] for each in ledgers]) for key in first}
@@ -101,7 +101,7 @@ def _mean_ledger(ledgers: list[Any]) -> Any:
 
 
 def _mean(values: list[Any]) -> Any:
-    """Entry by entry for lists, as far as all runs have them; for a yes or no: whether it happened at all."""
+    """Average, for lists entry by entry as far as all runs have them; for a yes or no: whether it happened at all."""
     if isinstance(values[0], bool):
         return any(values)
     if isinstance(values[0], list):
@@ -111,7 +111,7 @@ def _mean(values: list[Any]) -> Any:
 
 
 def _worst(values: list[Any], ratio: bool) -> Any:
-    """The largest value; for ratios the largest distance from 1."""
+    """Return the largest value; for ratios the largest distance from 1."""
     if isinstance(values[0], bool):
         return any(values)
     flat = [number for each in values for number in (each if isinstance(each, list) else [each])]
@@ -121,7 +121,7 @@ def _worst(values: list[Any], ratio: bool) -> Any:
 
 
 def _missing(values: list[Any]) -> Missing | None:
-    """A value that some of the runs do not have: mean and worst of the others would be misleading."""
+    """Say so if some runs lack a value: mean and worst of the others would be misleading."""
     without = [value for value in values if isinstance(value, Missing)]
     if not without:
         return None

@@ -1,7 +1,7 @@
 """Sobol indices: which uncertain value makes a metric vary, over stated uncertainties.
 
-The first-order index of a key is the share of a metric's variance that goes away when that key is known exactly, the total
-index the share that stays as long as only that key is unknown; their difference is what it does together with others.
+The first-order index of a key is the share of a metric's variance that disappears when that key is known exactly, the total
+index the share that remains as long as only that key is unknown; their difference is due to interactions with other keys.
 """
 
 import contextlib
@@ -24,26 +24,26 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Uncertain:
-    """What is known of a value: as a text, and as the values below which given shares of it lie."""
+    """What is known about a value: as a text, and as its quantile function."""
 
     text: str
     ppf: Callable[[np.ndarray], np.ndarray]
 
 
 def within(value: float, share: float = 0.1) -> Uncertain:
-    """Somewhere within ± a share of a value."""
+    """Return a value that is uniformly distributed within ± a share."""
     return Uncertain(f"± {100 * share:g} %", lambda q: value * (1.0 - share + 2.0 * share * np.asarray(q)))
 
 
 @dataclass(frozen=True)
 class Indices:
-    """Of one metric. `why` says why there are none."""
+    """The indices of one metric; `why` gives the reason if there are none."""
 
     metric: str
     first: dict[str, float]
     total: dict[str, float]
     error: dict[str, float]  # of the total index: half of its 95 % interval
-    middle: tuple[float, float]  # 5 % and 95 % of the runs lie below
+    middle: tuple[float, float]  # 5 % and 95 % quantiles of the runs
     why: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Indices:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Over which uncertainties, and the indices of each metric."""
+    """The uncertainties, and the indices of each metric."""
 
     uncertain: dict[str, str]
     samples: int
@@ -69,14 +69,14 @@ class Sensitivity:
 
     @property
     def sentence(self) -> str:
-        """What would have to be measured better: the key with the largest total index."""
+        """What to measure more accurately: the key with the largest total index."""
         shares: dict[str, list[str]] = {}
         for each in self.metrics:
             if each.total:
                 key, share = max(each.total.items(), key=lambda item: item[1])
                 shares.setdefault(key, []).append(f"{100 * min(share, 1.0):.0f} % of the variance of {each.metric}")
-        told = [f"{key} ({', '.join(parts)})" for key, parts in shares.items()]
-        return f"To know more beforehand, measure {' and '.join(told)} better." if told else ""
+        keys = [f"{key} ({', '.join(parts)})" for key, parts in shares.items()]
+        return f"For a better prediction, measure {' and '.join(keys)} more accurately." if keys else ""
 
 
 def check(samples: int) -> None:
@@ -85,11 +85,11 @@ def check(samples: int) -> None:
 
 
 def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str], samples: int = SAMPLES) -> Sensitivity:
-    """Run the scenario at the points of a Sobol design; with one seed, so that chance is no part of the variance."""
+    """Run the scenario at the points of a Sobol design; with one seed, so that the variance has no random part."""
     from scipy.stats import sobol_indices
 
     check(samples)
-    keys, told = tuple(uncertain), {key: each.text for key, each in uncertain.items()}
+    keys, texts = tuple(uncertain), {key: each.text for key, each in uncertain.items()}
     seen: list[np.ndarray] = []
 
     def results(x: np.ndarray) -> np.ndarray:
@@ -98,10 +98,10 @@ def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str]
             if name not in columns:
                 raise unknown(batch.system, name, [each for each in columns if each not in ("ticks", "fault")])
         seen.append(np.array([columns[name][:: batch.seeds] for name in metrics], float))
-        # Metrics with such values are left out below. Twice, since scipy takes one metric of one key for a number.
+        # Metrics with NaN or Inf are left out below. Tiled twice, since scipy treats one metric of one key as a scalar.
         return np.tile(np.nan_to_num(seen[-1], nan=0.0, posinf=0.0, neginf=0.0), (2, 1))
 
-    with warnings.catch_warnings():  # a metric that does not vary at all: said below
+    with warnings.catch_warnings():  # a metric that does not vary at all is reported below
         warnings.simplefilter("ignore")
         found = sobol_indices(func=results, n=samples, dists=list(uncertain.values()), rng=np.random.default_rng(SEED))
         with _seeded():
@@ -116,12 +116,12 @@ def indices(batch: Batch, uncertain: Mapping[str, Uncertain], metrics: list[str]
         first, total, error = (dict(zip(keys, np.reshape(each, (-1, len(keys)))[n].tolist(), strict=True)) for each in tables)
         low, high = np.percentile(plain[n], [5.0, 95.0])
         made.append(Indices(name, first, total, error, (float(low), float(high))))
-    return Sensitivity(told, samples, tuple(made))
+    return Sensitivity(texts, samples, tuple(made))
 
 
 @contextlib.contextmanager
 def _seeded() -> Iterator[None]:
-    """The same draws in every run: the bootstrap of SciPy's indices takes no generator, but NumPy's common one."""
+    """Make every run use the same draws: SciPy's bootstrap of the indices takes no generator and uses NumPy's global one."""
     kept = np.random.get_state()
     np.random.seed(SEED)
     try:

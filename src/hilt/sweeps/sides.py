@@ -1,4 +1,4 @@
-"""An axis of a sweep as it is shown, and a metric in words: what the pictures of reports and of the cockpit share."""
+"""Axes of a sweep as shown, and metrics in words; shared by the pictures of reports and of the cockpit."""
 
 from dataclasses import dataclass
 
@@ -14,20 +14,20 @@ DIVERGED = "diverged"
 
 @dataclass(frozen=True)
 class Side:
-    """One numeric axis as it is drawn."""
+    """One numeric axis as drawn."""
 
     key: str
-    values: np.ndarray  # in what people read
+    values: np.ndarray  # in the unit shown
     unit: str
     log: bool
-    here: float | None  # where the scenario stands, if that lies inside
-    order: np.ndarray  # of the axis's places: a list may be given in any
+    here: float | None  # the scenario's own value, if it is inside the range
+    order: np.ndarray  # sorts the axis's places: a list may be given in any order
 
     @property
     def label(self) -> str:
         return scales.labelled(self.key, self.unit)
 
-    def said(self, n: int) -> str:
+    def text(self, n: int) -> str:
         return f"{self.key} = {self.values[n]:.4g} {self.unit}".rstrip()
 
 
@@ -53,11 +53,11 @@ def of(space: Space, n: int) -> Side:
 def title(system: System, name: str) -> str:
     known = system.metric_words
     base = name if name in known else base_name(name)
-    told = known.get(base, base)
+    words = known.get(base, base)
     if base == name:
-        return told
+        return words
     tail = name.removeprefix(f"{base}_")
-    return f"{told}: {'largest error' if tail == 'error' else f'number {tail}'}"
+    return f"{words}: {'largest error' if tail == 'error' else f'number {tail}'}"
 
 
 def is_error(system: System, name: str) -> bool:
@@ -66,7 +66,7 @@ def is_error(system: System, name: str) -> bool:
 
 
 def shown_as(system: System, name: str, largest: float) -> tuple[float, str]:
-    """By what a metric is multiplied, and its unit then: errors in percent, the rest as people read it."""
+    """Return the factor and the unit in which a metric is shown: errors in percent, the rest in a readable unit."""
     if is_error(system, name):
         return 100.0, "%"
     if name == DIVERGED:
@@ -75,6 +75,6 @@ def shown_as(system: System, name: str, largest: float) -> tuple[float, str]:
 
 
 def colours_of(system: System, axis: Axis) -> list[str | None]:
-    """The colours that the values of an axis of words have in all pictures of a system; None for one that has none."""
+    """Return the colours that the values of an axis of words have in all pictures of a system; None for one without."""
     known = getattr(system.part("views.choices"), "COLOURS", {}).get(axis.keys[0], {})
     return [known.get(point[0]) for point in axis.points]

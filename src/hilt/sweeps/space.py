@@ -22,7 +22,7 @@ class Axis:
     points: tuple[tuple[Any, ...], ...]  # checked: numbers in SI units, or words
     log: bool = False  # to be drawn on a logarithmic scale
     drawn: bool = False  # random or low-discrepancy values, not a grid
-    _columns: dict[str, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)  # asked for before
+    _columns: dict[str, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)  # made so far
 
     def __len__(self) -> int:
         return len(self.points)
@@ -40,7 +40,7 @@ class Space:
 
     system: System
     name: str
-    tree: dict[str, Any]  # the scenario as it was read, with its settings: what every point begins with
+    tree: dict[str, Any]  # the scenario as it was read, with its settings: every point starts from it
     base: Scenario  # the same, checked
     axes: tuple[Axis, ...]
 
@@ -57,18 +57,18 @@ class Space:
         return tuple(key for axis in self.axes for key in axis.keys)
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
-        """For each scenario its place on each axis."""
+        """Return for each scenario its place on each axis."""
         if not self.axes:
             return np.zeros((len(numbers), 0), np.int64)
         return np.stack(np.unravel_index(numbers, self.shape), axis=1)
 
     def columns(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """For each scenario its value of each key."""
+        """Return for each scenario its value of each key."""
         places = self.places(numbers)
         return {key: axis.column(key)[places[:, a]] for a, axis in enumerate(self.axes) for key in axis.keys}
 
     def part(self, numbers: np.ndarray) -> tuple["Space", np.ndarray]:
-        """A smaller space with these scenarios in it, and their numbers there: what another process has to know of them."""
+        """Return a smaller space that contains these scenarios, and their numbers there: all that another process needs."""
         axes, places = [], []
         for axis, at in zip(self.axes, self.places(numbers).T, strict=True):
             used, there = np.unique(at, return_inverse=True)
@@ -78,21 +78,21 @@ class Space:
         return smaller, np.ravel_multi_index(tuple(places), smaller.shape) if places else np.zeros(len(numbers), np.int64)
 
     def settings(self, number: int) -> list[tuple[str, Any]]:
-        """What one scenario differs in from the space's own."""
+        """Return the settings in which one scenario differs from the space's own."""
         places = np.unravel_index(number, self.shape)
         return [
             pair for axis, at in zip(self.axes, places, strict=True) for pair in zip(axis.keys, axis.points[at], strict=True)
         ]
 
     def scenario(self, number: int) -> Scenario:
-        """One scenario, checked as `hilt run` would."""
+        """Return one scenario, checked as in `hilt run`."""
         tree = copy.deepcopy(self.tree)
         scenario.apply_settings(tree, self.settings(number))
         return scenario.build(self.system.scenario, tree)
 
 
 def restored(system: System, name: str, tree: dict[str, Any], axes: tuple[Axis, ...]) -> Space:
-    """A space from what was written of it. A scenario that is complete only with its axes gets their first values."""
+    """Rebuild a space from its stored parts. A scenario that is valid only with its axes gets their first values."""
     try:
         base: Scenario = scenario.build(system.scenario, tree)
     except InputError:
@@ -104,12 +104,12 @@ def restored(system: System, name: str, tree: dict[str, Any], axes: tuple[Axis, 
 
 
 def unit_of(system: System, key: str) -> str:
-    """The SI unit of a key; empty for words and whole numbers. Entries of lists and beliefs have the unit of what they are."""
+    """The SI unit of a key; empty for words and whole numbers. Entries of lists and beliefs have its unit."""
     return dict(scenario.keys(system.scenario)).get(key_of(key), "")
 
 
 def key_of(key: str) -> str:
-    """A key as the model of a scenario has it: without list indices, and of the world also where it is a belief."""
+    """Return a key as in the model of a scenario: without list indices and without the prefix of a belief."""
     return ".".join(part for part in key.removeprefix("belief.").split(".") if not part.isdigit())
 
 
@@ -117,13 +117,13 @@ _NOTHING = object()
 
 
 def value_of(base: Scenario, key: str) -> Any:
-    """What a key is in a checked scenario, in SI; a belief that is not given is the world's value, and None is nothing."""
+    """Return the value of a key in a checked scenario, in SI, or None; a belief that is not given is the true value."""
     found = _found(base, key)
     return None if found is _NOTHING else found
 
 
 def given_value_of(base: Scenario, key: str) -> Any:
-    """The same for somebody who named the key: one that the scenario does not have is refused."""
+    """The same for a key that a user named: one that the scenario does not have is refused."""
     found = _found(base, key)
     if found is _NOTHING:
         near = difflib.get_close_matches(key, dict(scenario.keys(type(base))), n=1)

@@ -1,7 +1,7 @@
-"""What an axis is, as people write it: `2..40 ms:39`, `10..300 N/mm:60 log`, `none,pida,twin`, `normal(176,9) N/mm:500`.
+"""Reads an axis as people write it: `2..40 ms:39`, `10..300 N/mm:60 log`, `none,pida,twin`, `normal(176,9) N/mm:500`.
 
 A text is read in two steps: its form, which tells how many values there are, and then the values in SI, for which the unit of
-its key must be known. A grid of 10^12 scenarios is so refused before any of its values exists.
+its key must be known. So a grid of 10^12 scenarios is refused before any of its values exists.
 """
 
 import re
@@ -16,7 +16,7 @@ from hilt.core.faults import InputError, shortened
 from hilt.core.units import to_si
 
 LONGEST = 20_000  # characters of a text
-DIGITS = 12  # of a value on a range, so that 0.3 on an axis is the 0.3 that somebody types
+DIGITS = 12  # of a value on a range, so that 0.3 on an axis is the 0.3 that a user types
 FORMS = "2..40 ms:39, '10..300 N/mm:60 log', 1,2,5 ms, none,pida or 'normal(176,9) N/mm:500'"
 
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
@@ -33,7 +33,7 @@ _DRAWN = re.compile(
 
 
 def read(key: str, text: str) -> "Spec":
-    """Understand a text, or say what is wrong with it."""
+    """Read the form of an axis, or refuse it with the reason."""
     if len(text) > LONGEST:
         raise InputError(
             f"{key} has {len(text)} characters of values; at most {LONGEST} are read; give a range such as 2..40 ms:39", key=key
@@ -60,7 +60,7 @@ class Range:
     log: bool
 
     def values(self, key: str, unit: str) -> tuple[float, ...]:
-        """Spaced in the unit of the text, then converted: what reads 20 ms is what `--set` makes of '20 ms'."""
+        """Space the values in the unit of the text, then convert: 20 ms on an axis is what `--set` makes of '20 ms'."""
         convert = _converter(key, self.text, self.unit, unit)
         low = self.low
         if self.low_unit != self.unit:
@@ -100,7 +100,7 @@ def _range(key: str, text: str, found: re.Match[str]) -> Range:
 
 @dataclass(frozen=True)
 class Words:
-    """Values one by one: words, or numbers, where the last unit is that of all before it without one."""
+    """Listed values: words, or numbers; those without a unit take that of the last."""
 
     text: str
     entries: tuple[Any, ...]
@@ -123,7 +123,7 @@ class Words:
         return [f"{part} {self.unit}" if self.unit and _bare(n) else part for part, n in zip(parts, self.entries, strict=True)]
 
     def _quantity(self, key: str, entry: Any, unit: str) -> Any:
-        """In SI; what is no quantity at all stays as it is, for the scenario to judge."""
+        """Convert an entry to SI; one that is not a quantity is left unchanged, for the scenario to check."""
         bare = _bare(entry)
         if not bare and not _QUANTITY.fullmatch(str(entry)):
             return entry
@@ -176,7 +176,7 @@ class Drawn:
     log: bool = False
 
     def quantiles(self, key: str, unit: str) -> Callable[[np.ndarray], np.ndarray]:
-        """The values in SI below which the given shares of all draws lie."""
+        """Return the quantile function in SI: the value below which a given share of all draws is."""
         a, b = (
             float(_converter(key, self.text, each, unit)(np.array([number]))[0])
             for number, each in ((self.a, self.a_unit), (self.b, self.b_unit))
@@ -214,7 +214,7 @@ def _drawn(key: str, text: str, found: re.Match[str]) -> Drawn:
     kind, unit = found["kind"], (found["unit"] or "").strip()
     if kind not in _DISTRIBUTIONS:
         raise InputError(
-            f"{key}={shortened(text)!r}: {kind} is not a distribution; known are {', '.join(_DISTRIBUTIONS)}; choose one",
+            f"{key}={shortened(text)!r}: {kind} is not a distribution; choose one of {', '.join(_DISTRIBUTIONS)}",
             key=key,
         )
     count = None if found["count"] is None else int(found["count"])
@@ -225,9 +225,9 @@ def _drawn(key: str, text: str, found: re.Match[str]) -> Drawn:
 
 
 def _converter(key: str, text: str, given: str, unit: str) -> Callable[[np.ndarray], np.ndarray]:
-    """From the unit of a text to the SI unit of its key."""
+    """Return the conversion from the unit of a text to the SI unit of its key."""
     if given and not unit:
-        raise InputError(f"{key}={shortened(text)!r} has the unit {given}, and {key} has none; leave it out", key=key)
+        raise InputError(f"{key}={shortened(text)!r} has the unit {given}, but {key} has none; leave it out", key=key)
     if not given:
         return lambda numbers: numbers
     try:

@@ -17,7 +17,7 @@ EXAMPLES = "tuning.log, sqlite:///tuning.db, postgresql://user@host/base, redis:
 
 
 def quiet_optuna() -> Any:
-    """The package, without its own log lines."""
+    """Return the package, with its own log lines switched off."""
     try:
         import optuna
     except ModuleNotFoundError:
@@ -28,8 +28,8 @@ def quiet_optuna() -> Any:
 
 
 def storage_of(url: str | None) -> Any:
-    """A path is a journal, which several processes on one machine or a network drive can share; any other scheme but these is a
-    database that SQLAlchemy knows."""
+    """Open a storage. A path is a journal, which several processes on one machine or a network drive can share; any scheme not
+    named here is a database of SQLAlchemy."""
     optuna = quiet_optuna()
     if url is None:
         return optuna.storages.InMemoryStorage()
@@ -44,7 +44,7 @@ def storage_of(url: str | None) -> Any:
         return optuna.storages.RDBStorage(url)
     except InputError:
         raise
-    except Exception as error:  # drivers that are missing, servers that do not answer: each has errors of its own
+    except Exception as error:  # missing drivers, servers that do not answer: each raises its own errors
         why = shortened(" ".join(str(error).split()) or type(error).__name__)
         raise InputError(f"the storage {shortened(url)!r} cannot be used: {why}; give one such as {EXAMPLES}") from None
 
@@ -56,9 +56,9 @@ def _journal(optuna: Any, path: Path) -> Any:
 
 
 def opened(search: Search, storage: Any, name: str, number: int = 0) -> "Study":
-    """A new study, or one to continue, if it was made for the same scenario, keys, objective and seeds.
+    """Create a study, or continue one that was made for the same scenario, keys, objective and seeds.
 
-    The first trial of a new one is the scenario as it is, as far as it lies in the ranges.
+    The first trial of a new one is the unchanged scenario, if it is within the ranges.
     """
     optuna = quiet_optuna()
     sampler = optuna.samplers.TPESampler(seed=SEED + number)
@@ -90,6 +90,6 @@ def _check_same(search: Search, study: "Study") -> None:
             study.enqueue_trial(first)
     elif found != wanted:
         raise InputError(
-            f"the study {study.study_name!r} on this storage is of another scenario, other keys, seeds or another objective; "
+            f"the study {study.study_name!r} on this storage is for another scenario, other keys, seeds or another objective; "
             "give another name with --study"
         )

@@ -1,4 +1,4 @@
-"""A table in a few lines: of each metric its smallest, middle and largest value."""
+"""A table in a few lines: the smallest, median and largest value of each metric."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ NIL = 1e-9  # less is rounding
 
 
 def telling(table: Table) -> dict[str, np.ndarray]:
-    """Columns that say something: not the entries of lists, and none that is 0 everywhere."""
+    """Return the columns worth showing: not the entries of lists, and none that is 0 everywhere."""
     known = table.space.system.metric_words
     found = {}
     for name in table.names():
@@ -28,7 +28,7 @@ def telling(table: Table) -> dict[str, np.ndarray]:
 
 
 def lines(table: Table) -> Iterator[tuple[str, str, str, str, str]]:
-    """A metric in words, three values, and how many runs have one; of a list of ratios the largest error."""
+    """Yield a metric in words, three values, and how many runs have one; for a list of ratios the largest error."""
     known = table.space.system.metric_words
     for name, values in telling(table).items():
         base = name if name in known else base_name(name)

@@ -20,12 +20,12 @@ LEAST_CHUNK, MOST_CHUNK = 16, 10_000
 MOST_ASKED = 10**6
 CHUNKS = 100  # of a sweep of medium size
 
-Watch = Callable[[int], None]  # the scenarios of a chunk that is written
+Watch = Callable[[int], None]  # called with the number of scenarios in each written chunk
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a sweep amounts to; `failed` counts the runs of the whole table that ended with a fault."""
+    """The outcome of a sweep; `failed` counts the runs of the whole table that ended with a fault."""
 
     table: Table
     engine: str
@@ -44,7 +44,7 @@ class Done:
 
 
 def chunk_size(count: int) -> int:
-    """So that a sweep that is ended loses little, and the engine is not asked for too little at a time."""
+    """Return the scenarios per chunk: few enough that an interrupted sweep loses little, enough to keep the engine busy."""
     return min(max(-(-count // CHUNKS), LEAST_CHUNK), MOST_CHUNK)
 
 
@@ -57,17 +57,17 @@ def checked_chunk(asked: int | None, count: int) -> int:
 
 
 def arithmetic(engine: Engine) -> str:
-    """Engines with the same word give the same bytes."""
+    """Return the kind of arithmetic; engines of the same kind give the same bytes."""
     return "gpu" if engine.name == "cuda" else "cpu"
 
 
 def metrics_of(system: System, names: Iterable[str]) -> tuple[str, ...] | None:
-    """Metrics that were asked for; None is all of them."""
+    """Return the requested metrics; None is all of them."""
     asked = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     for name in asked:
         if name not in system.metric_words:
             raise InputError(
-                f"{shortened(name)!r} is not a metric of {system.name}; known are {', '.join(system.metric_words)}; choose some"
+                f"{shortened(name)!r} is not a metric of {system.name}; choose from {', '.join(system.metric_words)}"
             )
     return asked or None
 
@@ -80,15 +80,15 @@ def run(
     watch: Watch = lambda *_: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Done:
-    """Compute what is missing of a table; a chunk is on disk before the next one is waited for.
+    """Compute what is missing in a table; a chunk is on disk before the next one is awaited.
 
-    `watch` is called for each chunk, those that are there already included; `say` with a sentence about damaged ones.
+    `watch` is called for each chunk, including those already on disk; `say` with a sentence about damaged ones.
     """
     space = plan.space
     if plan.arithmetic != arithmetic(engine):
         raise InputError(
-            f"{folder} was begun on a {plan.arithmetic.upper()}, whose last digits differ from --engine {engine.name}; "
-            "continue it with the engine that began it"
+            f"{folder} was started on a {plan.arithmetic.upper()}, whose last digits differ from --engine {engine.name}; "
+            "continue it with the engine that started it"
         )
     limits.check(limits.estimate(space.system, space.base, space.count, len(space.keys), engine.name), folder)
     table, started = Table(folder, plan), clock.now()
@@ -114,7 +114,7 @@ def run(
 
 
 def _failed_before(table: Table, watch: Watch, say: Callable[[str], None]) -> int:
-    """Runs with a fault in the chunks that are there; a damaged chunk is removed, to be computed again."""
+    """Count the runs with a fault in the chunks already on disk; a damaged chunk is removed, to be computed again."""
     failed = 0
     for k in table.written():
         try:

@@ -3,8 +3,8 @@
     sweep.json                    system, scenario, axes, metrics, versions, chunk size, and the hash of all that
     table/chunk-000000.parquet    scenario number, a column for each key of the axes, a column for each metric
 
-A chunk is written whole or not at all, so a sweep that was killed goes on with the chunks that are missing. `table/` holds
-nothing but Parquet files of one schema: pandas, polars and DuckDB read it as it is.
+A chunk is written completely or not at all, so a sweep that was killed continues with the missing chunks. `table/` holds
+nothing but Parquet files of one schema: pandas, polars and DuckDB read it directly.
 """
 
 import errno
@@ -32,13 +32,13 @@ from hilt.sweeps.space import Axis, Space, restored, unit_of
 FORMAT = 1
 NUMBER = "scenario"  # the first column
 FILE, CHUNKS = "sweep.json", "table"
-_HASH, _NAMES, _VALUES = b"hilt.sweep", b"hilt.names", b"hilt.values"  # what a file says of itself, beside its numbers
+_HASH, _NAMES, _VALUES = b"hilt.sweep", b"hilt.names", b"hilt.values"  # metadata of a file
 _ENDING = ("ticks", "fault")  # how a run ended: in every table
-_LAST = 10**9  # the error of a list stands after its entries
+_LAST = 10**9  # the error of a list comes after its entries
 
 
 def library(name: str, extra: str = "sweep") -> Any:
-    """A library that not everybody has; a missing one is one sentence."""
+    """Import an optional library; a missing one gives one sentence."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -50,7 +50,7 @@ def library(name: str, extra: str = "sweep") -> Any:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a table is of. Two plans with the same hash give the same bytes."""
+    """What a table contains. Two plans with the same hash give the same bytes."""
 
     space: Space
     metrics: tuple[str, ...] | None  # None: all
@@ -59,7 +59,7 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """Of chunks."""
+        """Number of chunks."""
         return -(-self.space.count // self.chunk)
 
     def numbers(self, k: int) -> np.ndarray:
@@ -67,9 +67,9 @@ class Plan:
 
     @functools.cached_property
     def as_json(self) -> dict[str, Any]:
-        """All of it, with its hash; what `sweep.json` holds."""
+        """The whole plan with its hash: the content of `sweep.json`."""
         space = self.space
-        said = {
+        content = {
             "format": FORMAT,
             "system": space.system.name,
             "scenario": space.name,
@@ -83,31 +83,32 @@ class Plan:
             "arithmetic": self.arithmetic,
             "versions": {"hilt": hilt.__version__, "numpy": np.__version__, "python": platform.python_version()},
         }
-        return {**said, "hash": _hash(said)}
+        return {**content, "hash": _hash(content)}
 
 
-def _hash(said: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:16]
+def _hash(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def read_plan(folder: Path, system: System | None = None) -> tuple[Plan, str]:
-    """The plan of a folder, and its hash as it is written there. A system of one's own has to be given."""
+    """Read the plan of a folder and the hash stored with it. A system that is not registered has to be given."""
     path = folder / FILE
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
         axes = tuple(
-            Axis(tuple(each["keys"]), tuple(map(tuple, each["points"])), each["log"], each["drawn"]) for each in said["axes"]
+            Axis(tuple(each["keys"]), tuple(map(tuple, each["points"])), each["log"], each["drawn"]) for each in content["axes"]
         )
-        metrics, chunk = said["metrics"], int(said["chunk"])
-        name, tree, arithmetic, written = said["scenario"], dict(said["tree"]), str(said["arithmetic"]), str(said["hash"])
-        fine = _hash({key: value for key, value in said.items() if key != "hash"}) == written and chunk > 0
+        metrics, chunk = content["metrics"], int(content["chunk"])
+        name, tree = content["scenario"], dict(content["tree"])
+        arithmetic, written = str(content["arithmetic"]), str(content["hash"])
+        fine = _hash({key: value for key, value in content.items() if key != "hash"}) == written and chunk > 0
     except OSError as error:
         raise InputError(f"{folder} holds no sweep: {path} cannot be read: {error.strerror}; choose another folder") from None
     except (ValueError, KeyError, TypeError):
         fine = False
     if not fine:
         raise InputError(f"{path} is damaged; its sweep cannot be continued: start it again in another folder")
-    found = system or registry.system(str(said["system"]))
+    found = system or registry.system(str(content["system"]))
     space = restored(found, name, tree, axes)
     return Plan(space, tuple(metrics) if metrics else None, chunk, arithmetic), written
 
@@ -121,7 +122,7 @@ class Table:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], system: System | None = None) -> "Table":
-        """A table that somebody wrote.
+        """Open an existing table.
 
         >>> Table.open("runs/docking-table1-sweep-20260101-120000").frame()
         """
@@ -141,7 +142,7 @@ class Table:
         return (self.folder / FILE).exists()
 
     def begin(self, resume: bool) -> None:
-        """Make the folder, or see that it holds this sweep."""
+        """Make the folder, or check that it holds this sweep."""
         path = self.folder / FILE
         self.check(resume)
         if not self.exists():
@@ -152,7 +153,7 @@ class Table:
             draft.unlink(missing_ok=True)
 
     def undo(self) -> None:
-        """Leave nothing behind of a sweep that never computed anything; what others put into the folder stays."""
+        """Remove the files of a sweep that never computed anything; other files in the folder stay."""
         (self.folder / FILE).unlink(missing_ok=True)
         with suppress(OSError):
             self.chunks.rmdir()
@@ -181,7 +182,7 @@ class Table:
         return [k for k in range(self.plan.count) if self.path(k).exists()]
 
     def write(self, numbers: np.ndarray, results: Columns) -> None:
-        """A chunk with its results, whole or not at all."""
+        """Write a chunk with its results, completely or not at all."""
         k = int(numbers[0]) // self.plan.chunk
         assert np.array_equal(numbers, self.plan.numbers(k))
         wanted = {name: each for name, each in results.items() if chosen(name, self.plan.metrics)}
@@ -193,8 +194,8 @@ class Table:
         parquet = library("pyarrow.parquet")
         pyarrow = library("pyarrow")
         sink = pyarrow.BufferOutputStream()
-        told = {_HASH: self.hash.encode(), _NAMES: _names_digest(table.schema), _VALUES: _values_digest(table)}
-        table = table.replace_schema_metadata(told)
+        metadata = {_HASH: self.hash.encode(), _NAMES: _names_digest(table.schema), _VALUES: _values_digest(table)}
+        table = table.replace_schema_metadata(metadata)
         parquet.write_table(table, sink, write_page_checksum=True)
         with self._writing(self.path(k)):
             _write_whole(self.path(k), sink.getvalue())
@@ -207,32 +208,32 @@ class Table:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
             why = "the disk is full" if full else str(error.strerror)
             kept = len(self.written())
-            rest = f"; {kept} of {self.plan.count} chunks are written and whole; {resume_words(self.folder)}" if kept else ""
+            rest = f"; {kept} of {self.plan.count} chunks are written and complete; {resume_words(self.folder)}" if kept else ""
             raise InputError(f"cannot write {path}: {why}; make room or choose another folder with --out{rest}") from None
 
     def read(self, k: int, names: Sequence[str] | None = None) -> Any:
-        """A chunk as a table of Arrow, or only some of its columns."""
+        """Read a chunk as an Arrow table, or only some of its columns."""
         pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
         path = self.path(k)
         try:
             wanted = None if names is None else [NUMBER, *names]
             found = parquet.read_table(path, columns=wanted, page_checksum_verification=True, partitioning=None)
-            told = found.schema.metadata or {}
+            metadata = found.schema.metadata or {}
             whole = found.schema if names is None else parquet.read_schema(path)
-            fine = told.get(_HASH) == self.hash.encode() and told.get(_NAMES) == _names_digest(whole)
+            fine = metadata.get(_HASH) == self.hash.encode() and metadata.get(_NAMES) == _names_digest(whole)
             fine = fine and np.array_equal(found[NUMBER].to_numpy(), self.plan.numbers(k))
-            fine = fine and (names is not None or told.get(_VALUES) == _values_digest(found))
+            fine = fine and (names is not None or metadata.get(_VALUES) == _values_digest(found))
         except (OSError, pyarrow.ArrowException, KeyError, ValueError):
             fine = False
         if not fine:
             raise InputError(
-                f"{path} is damaged, or of another sweep; {resume_words(self.folder)}: "
-                "it computes that chunk again, and no other"
+                f"{path} is damaged or belongs to another sweep; {resume_words(self.folder)}, "
+                "which computes only that chunk again"
             )
         return found
 
     def finish(self) -> None:
-        """Give all chunks the same columns: a reader takes those of the first file for all."""
+        """Give all chunks the same columns, since a reader assumes those of the first file for all."""
         parquet = library("pyarrow.parquet")
         schemas = {k: parquet.read_schema(self.path(k)).remove_metadata() for k in self.written()}
         if len(set(map(str, schemas.values()))) < 2:
@@ -243,7 +244,7 @@ class Table:
                 self._store(k, _fitted(self.read(k), whole))
 
     def arrow(self, names: Sequence[str] | None = None) -> Any:
-        """All chunks, in the order of the scenarios' numbers; with `names` only these columns."""
+        """Return all chunks in the order of the scenarios' numbers; with `names` only these columns."""
         pyarrow = library("pyarrow")
         parts = [self.read(k, names) for k in self.written()]
         if not parts:
@@ -252,25 +253,25 @@ class Table:
         return pyarrow.concat_tables([_fitted(part, whole) for part in parts])
 
     def columns(self, names: Sequence[str] | None = None) -> Columns:
-        """The table as arrays by name; NaN where a run has no value."""
+        """Return the table as arrays by name; NaN where a run has no value."""
         found = self.arrow(names)
         return {name: as_numpy(column) for name, column in zip(found.column_names, found.columns, strict=True)}
 
     def names(self, chunks: Sequence[int] | None = None) -> list[str]:
-        """Of the columns of results, in all chunks or in some."""
+        """Return the names of the result columns, in all chunks or in some."""
         parquet = library("pyarrow.parquet")
         schemas = [parquet.read_schema(self.path(k)).remove_metadata() for k in (self.written() if chunks is None else chunks)]
         return [name for name in _united(self.space, schemas).names if name not in (NUMBER, *self.space.keys)]
 
     def frame(self) -> Any:
-        """A pandas table: a line for each scenario. Values are in SI; `attrs["units"]` has the units of the keys."""
+        """Return a pandas table with a line for each scenario. Values are in SI; `attrs["units"]` has the units of the keys."""
         library("pandas", "data")
         found = self.arrow().to_pandas()
         found.attrs["units"] = {key: unit_of(self.space.system, key) for key in self.space.keys}
         return found.set_index(NUMBER)
 
     def array(self) -> Any:
-        """An xarray dataset: a variable for each result, a dimension for each axis."""
+        """Return an xarray dataset: a variable for each result, a dimension for each axis."""
         xarray = library("xarray", "data")
         if len(self.written()) < self.plan.count:
             raise InputError(
@@ -292,18 +293,18 @@ def resume_words(folder: Path) -> str:
 
 
 def chosen(name: str, metrics: Sequence[str] | None) -> bool:
-    """Whether a column belongs to the metrics that were asked for; how a run ended is always in the table."""
+    """Whether a column belongs to the requested metrics; how a run ended is always in the table."""
     return metrics is None or name in _ENDING or name in metrics or base_name(name) in metrics
 
 
 def base_name(name: str) -> str:
-    """The metric of a column: cov of cov_3 and of cov_error."""
+    """Return the metric of a column: cov for cov_3 and for cov_error."""
     head, _, tail = name.rpartition("_")
     return head if head and (tail.isdigit() or tail == "error") else name
 
 
 def place(system: System, name: str) -> tuple[Any, ...]:
-    """Where a column stands: in the order of the system's metrics, entry by entry, whatever chunk it comes from."""
+    """Return where a column is sorted: by the order of the system's metrics, then by entry, in every chunk alike."""
     words = [*system.metric_words, *_ENDING]
     base = name if name in words else base_name(name)
     tail = name.removeprefix(f"{base}_")
@@ -312,7 +313,7 @@ def place(system: System, name: str) -> tuple[Any, ...]:
 
 
 def _united(space: Space, schemas: Any) -> Any:
-    """All columns of all chunks; one that is a number in some and yes or no in others is a number."""
+    """Return the columns of all chunks; one that is a number in some and yes or no in others is a number."""
     pyarrow = library("pyarrow")
     types: dict[str, Any] = {}
     for schema in schemas:
@@ -352,7 +353,7 @@ def _names_digest(schema: Any) -> bytes:
 
 
 def _values_digest(table: Any) -> bytes:
-    """The checksums of Parquet are of its pages only, and not of what says which page belongs to which column."""
+    """Digest the values: Parquet's own checksums cover its pages, but not which page belongs to which column."""
     found = hashlib.sha256()
     for column in table.columns:
         found.update(np.ascontiguousarray(as_numpy(column)).tobytes())
@@ -369,7 +370,7 @@ def as_numpy(column: Any) -> np.ndarray:
 
 
 def _write_whole(path: Path, data: Any) -> None:
-    """Through a draft that is on the disk before it gets its name: after a power cut there is the whole file, or none."""
+    """Write through a draft that is on disk before it gets its name: a power cut leaves the complete file, or none."""
     draft = path.with_name(f".{path.name}.draft")
     try:
         with draft.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Which keys of a scenario a piece of code reads: what it computes is the same for all scenarios that agree in those.
+"""Finds which keys of a scenario a piece of code reads: its result is the same for all scenarios that agree in those.
 
 The sections that hold the watched keys get a class that notes every access. Code that copies a section, hashes it or looks at
 all its values has read all of them; a value that replaced a watched one in a copy is no longer watched.
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 Keys = Mapping[str, Any]
 Place = tuple[int, ...]  # on each axis
-PLAIN = frozenset({float, int, bool, str, type(None), np.ndarray})  # most values are, and hold no section
+PLAIN = frozenset({float, int, bool, str, type(None), np.ndarray})  # types of most values; they hold no section
 
 
 def _child(node: Any, name: str) -> Any:
@@ -25,7 +25,7 @@ def _child(node: Any, name: str) -> Any:
 
 
 class Trace:
-    """Notes which of some keys are read from the scenarios that it made of one that has them all."""
+    """Makes scenarios from one that has all the keys, and notes which of the keys are read from them."""
 
     def __init__(self, base: BaseModel, keys: Iterable[str]) -> None:
         self._base, self._keys = base, tuple(keys)
@@ -35,18 +35,18 @@ class Trace:
         self._thread = get_ident()  # what other threads read later was inside a value that they were given
 
     def scenario(self, place: Place, values_at: Callable[[Place], Keys]) -> Any:
-        """A scenario with other values for the watched keys, which are taken as they are: nothing is checked."""
+        """Return a scenario with other values for the watched keys; the values are not checked."""
         if place not in self._made_before:
             values = values_at(place)
             self._made_before[place] = self._placed(self._base, [(key.split("."), key, values[key]) for key in self._keys])
         return self._made_before[place]
 
     def forget(self) -> None:
-        """The scenarios that were made: most functions ask for the same few of a chunk."""
+        """Drop the scenarios made so far; within a chunk most functions use the same few."""
         self._made_before.clear()
 
     def _placed(self, node: Any, changes: list[tuple[list[str], str, Any]]) -> Any:
-        """A copy of a section, list or table with the values in it, watched."""
+        """Return a copy of a section, list or table with the new values in it, watched."""
         children: dict[str, list[tuple[list[str], str, Any]]] = {}
         whole: dict[str, tuple[str, Any]] = {}
         for path, key, value in changes:
@@ -59,7 +59,7 @@ class Trace:
         for name, inner in children.items():
             child = _child(node, name)
             found[name] = self._placed(child, inner)
-            if not isinstance(found[name], BaseModel):  # nobody can watch inside it
+            if not isinstance(found[name], BaseModel):  # reading inside it cannot be watched
                 watched[name] = inner[0][1]
                 for _, key, _ in inner[1:]:
                     watched[f"{name} {key}"] = key
@@ -108,7 +108,7 @@ class Trace:
                 object.__setattr__(made, slot, value)
             return trace._watched(made, {name: key for name, key in watched if name.partition(" ")[0] not in (update or {})})
 
-        # The plain constructor of types: pydantic's own would build a schema for a class that nothing is read into.
+        # type.__new__ itself: pydantic's metaclass would build a schema that this class never needs.
         body = {
             "__slots__": (),
             "__getattribute__": __getattribute__,
@@ -121,7 +121,7 @@ class Trace:
         return made
 
     def inside(self, value: Any) -> set[str]:
-        """The watched keys of the sections that a value holds: whoever keeps it may read them later."""
+        """The watched keys of the sections that a value holds: code that keeps it may read them later."""
         watched = {made: [key for _, key in keys] for (_, keys), made in self._classes.items()}
         found: set[str] = set()
         seen: set[int] = set()
@@ -149,5 +149,5 @@ def _parts(value: Any, kind: Any) -> Iterable[Any]:
 
 @cache
 def _fields(kind: Any) -> tuple[str, ...]:
-    """Of a dataclass."""
+    """Return the names of a dataclass's fields; none for other types."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

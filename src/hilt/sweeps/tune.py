@@ -1,8 +1,8 @@
-"""Tuning: Optuna varies keys of a scenario; the winner is judged on seeds that it has not seen, beside the scenario as it was.
+"""Tuning: Optuna varies keys of a scenario; the winner is compared with the original on unseen seeds.
 
 A trial is one choice of values, run with every seed; its value is the mean of the objective. Trials with a fault or without a
-value are given up, so that the sampler keeps away from them. What is best on the seeds of the search is better than it
-deserves: only the unseen seeds say what was gained.
+value are pruned, so that the sampler avoids them. On the seeds of the search the winner looks better than it is: only the
+unseen seeds show what was gained.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from hilt.sweeps.spec import Range, Words, read
 if TYPE_CHECKING:
     import optuna
 
-TOGETHER = 8  # trials that are asked for at once and run in one batch
+TOGETHER = 8  # trials run in one batch
 MOST_TRIALS = 100_000
 
 
@@ -48,11 +48,11 @@ class Varied:
         return trial.suggest_float(self.key, self.low, self.high, log=self.log)
 
     def of(self, params: dict[str, Any]) -> Any:
-        """The value that stands in a trial."""
+        """Return the value of this key in a trial."""
         return self.values[params[self.key]] if self.values else params[self.key]
 
     def placed(self, value: Any) -> dict[str, Any]:
-        """The scenario's own value as a trial has it; nothing if it is outside."""
+        """Return the scenario's own value as a parameter of a trial; empty if it is outside the range."""
         if self.values:
             return {self.key: self.values.index(value)} if value in self.values else {}
         number = isinstance(value, int | float) and self.low <= value <= self.high
@@ -60,7 +60,7 @@ class Varied:
 
 
 def varied(system: System, base: Scenario, text: str) -> Varied:
-    """`KEY=SPEC` as `--vary` has it: a range without a count is continuous."""
+    """Read `KEY=SPEC` as given to `--vary`; a range without a count is continuous."""
     key, equals, values = (part.strip() for part in text.partition("="))
     example = "--vary robot.delay='2..40 ms' or --vary compensate.method=pida,twin"
     if not equals or not key or not values:
@@ -81,7 +81,7 @@ def varied(system: System, base: Scenario, text: str) -> Varied:
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric, and whether more of it is better; of a list the worst entry, where the ideal is 1 the largest error."""
+    """A metric, and whether more of it is better; for a list the worst entry, for a ratio the largest error."""
 
     metric: str
     largest: bool = False
@@ -91,7 +91,7 @@ class Objective:
         return f"{self.metric}:{'max' if self.largest else 'min'}"
 
     def values(self, system: System, columns: Columns) -> np.ndarray:
-        """One for each run; NaN for a run that ended with a fault."""
+        """Return one value for each run; NaN for a run that ended with a fault."""
         found = beyond.worst(system, self.metric, columns, lowest=self.largest)
         return np.where((columns["fault"] == 0) & np.isfinite(found), found, np.nan)
 
@@ -100,11 +100,11 @@ class Objective:
 
 
 def objective(system: System, text: str) -> Objective:
-    name, colon, way = (part.strip() for part in text.partition(":"))
-    if colon and way not in ("min", "max"):
+    name, colon, direction = (part.strip() for part in text.partition(":"))
+    if colon and direction not in ("min", "max"):
         raise InputError(f"--objective {shortened(text)!r} is not METRIC:min or METRIC:max; write it like --objective cof:min")
     beyond.check(system, name)
-    return Objective(name, way == "max")
+    return Objective(name, direction == "max")
 
 
 @dataclass(frozen=True)
@@ -121,18 +121,18 @@ class Search:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What a study on a storage must have been made for to be continued."""
-        told = [each.text for each in self.varied]
+        """What has to agree for a stored study to be continued."""
+        vary = [each.text for each in self.varied]
         seeds = [self.batch.base.seed, self.batch.seeds]
-        return {"scenario": self.batch.base.hash(), "vary": told, "objective": self.objective.text, "seeds": seeds}
+        return {"scenario": self.batch.base.hash(), "vary": vary, "objective": self.objective.text, "seeds": seeds}
 
     def means(self, points: Sequence[Sequence[Any]]) -> np.ndarray:
-        """The objective of each point, over the seeds; NaN if one of them has none."""
+        """Return the mean objective of each point over the seeds; NaN if one of them has none."""
         columns = self.batch.columns(self.keys, points)
         return self.objective.values(self.batch.system, columns).reshape(len(points), -1).mean(axis=1)
 
     def run(self, study: "optuna.Study", trials: int) -> None:
-        """Ask for some trials at once, run them in one batch, and tell the study."""
+        """Ask the study for some trials at once, run them in one batch, and report their values to it."""
         from optuna.trial import TrialState
 
         for first in range(0, trials, TOGETHER):
@@ -148,8 +148,8 @@ class Search:
                 else:
                     study.tell(trial, state=TrialState.PRUNED)
 
-    def judged(self, winner: Scenario, unseen: int) -> "Judged":
-        """A winner and the scenario as it was, on the same unseen seeds and on those of the search."""
+    def compare(self, winner: Scenario, unseen: int) -> "Comparison":
+        """Compare a winner with the original scenario, on the same unseen seeds and on those of the search."""
         base, seen = self.batch.base, self.batch.seeds
         runs = [self._over_seeds(each, seen + unseen) for each in (base, winner)]
         before, after = (self.objective.values(self.batch.system, columns) for columns in runs)
@@ -159,7 +159,7 @@ class Search:
             for name in edges.metrics(self.batch.system, base)
             if all(name in columns for columns in runs)
         }
-        return Judged(means, before[seen:], after[seen:], (base.seed + seen, base.seed + seen + unseen - 1), others)
+        return Comparison(means, before[seen:], after[seen:], (base.seed + seen, base.seed + seen + unseen - 1), others)
 
     def _over_seeds(self, scenario: Scenario, count: int) -> Columns:
         batch = Batch(self.batch.system, self.batch.name, scenario, self.batch.engine)
@@ -167,7 +167,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Comparison:
     """The objective before and after: its mean on the seeds of the search, and each value on the unseen ones."""
 
     seen: tuple[float, ...]
@@ -189,55 +189,59 @@ class Judged:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of it."""
+    """The result of tuning."""
 
     objective: Objective
     best: dict[str, Any]
     scenario: Scenario
-    judged: Judged
+    comparison: Comparison
     trials: int
     given_up: int
 
     @property
     def better(self) -> bool:
-        """On unseen seeds; a scenario that fails there itself is worse than a winner that does not."""
-        before, after = self.judged.means
+        """Whether the winner is better on unseen seeds; an original that fails there is worse than a winner that does not."""
+        before, after = self.comparison.means
         if not np.isfinite(after):
             return False
         return not np.isfinite(before) or self.objective.better(after, before)
 
     @property
     def sentence(self) -> str:
-        (before, after), (first, last) = self.judged.means, self.judged.seeds
-        name, count = self.objective.metric, len(self.judged.after)
+        (before, after), (first, last) = self.comparison.means, self.comparison.seeds
+        name, count = self.objective.metric, len(self.comparison.after)
         wins = sum(
             self.objective.better(b, a) or (np.isnan(a) and not np.isnan(b))
-            for a, b in zip(self.judged.before, self.judged.after, strict=True)
+            for a, b in zip(self.comparison.before, self.comparison.after, strict=True)
         )
         where = f"on {count} unseen seeds ({first} to {last})"
-        if not self.judged.by_chance:
-            where = "with every seed, for nothing in this scenario is left to chance"
-        told = f"{name} {_number(after)} instead of {_number(before)} {where}"
+        if not self.comparison.by_chance:
+            where = "with every seed, because nothing in this scenario is random"
+        result = f"{name} {_number(after)} instead of {_number(before)} {where}"
         if self.better:
-            won = f"; better with {wins} of them" if self.judged.by_chance else ""
-            return f"Better: {told}{won}."
-        return f"Not better: {told}; what was best on the seeds of the search does not hold."
+            won = f"; better with {wins} of them" if self.comparison.by_chance else ""
+            return f"Better: {result}{won}."
+        return f"Not better: {result}; the gain on the seeds of the search does not hold on others."
 
     def as_json(self) -> dict[str, Any]:
         return {
             "objective": self.objective.text,
             "best": self.best,
             "better": self.better,
-            "seen": {"before": self.judged.seen[0], "after": self.judged.seen[1]},
-            "unseen": {"before": self.judged.means[0], "after": self.judged.means[1], "seeds": list(self.judged.seeds)},
-            "metrics": {name: {"before": a, "after": b} for name, (a, b) in self.judged.others.items()},
+            "seen": {"before": self.comparison.seen[0], "after": self.comparison.seen[1]},
+            "unseen": {
+                "before": self.comparison.means[0],
+                "after": self.comparison.means[1],
+                "seeds": list(self.comparison.seeds),
+            },
+            "metrics": {name: {"before": a, "after": b} for name, (a, b) in self.comparison.others.items()},
             "trials": self.trials,
             "given_up": self.given_up,
             "sentence": self.sentence,
         }
 
     def text(self, study: str) -> str:
-        """A scenario file that runs, with what was gained as its first lines."""
+        """Return a scenario file that runs, with the gain in its first lines."""
         changed = ", ".join(f"{key} = {toml_value(value)}" for key, value in self.best.items())
         lines = [
             f"# Tuned by hilt tune, study {study}, {self.trials} trials of {self.objective.text}: {changed}.",
@@ -254,21 +258,21 @@ def _number(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "none (a run ended with a fault)"
 
 
-def judge(search: Search, study: "optuna.Study", unseen: int) -> Tuned:
-    """The best trial of a study, judged."""
+def evaluate(search: Search, study: "optuna.Study", unseen: int) -> Tuned:
+    """Return the best trial of a study, compared with the original scenario on unseen seeds."""
     from optuna.trial import TrialState
 
     trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
     given_up = sum(trial.state == TrialState.PRUNED for trial in trials)
     if given_up == len(trials):
         raise InputError(
-            f"none of {len(trials)} trials has a value of {search.objective.metric}: each is no valid scenario or has a run "
+            f"none of {len(trials)} trials has a value of {search.objective.metric}: each is an invalid scenario or has a run "
             "that ended with a fault; narrow --vary or start from another scenario"
         )
     point = [each.of(study.best_trial.params) for each in search.varied]
     best = dict(zip(search.keys, point, strict=True))
     scenario = search.batch.scenario(search.keys, point)
-    return Tuned(search.objective, best, scenario, search.judged(scenario, unseen), len(trials), given_up)
+    return Tuned(search.objective, best, scenario, search.compare(scenario, unseen), len(trials), given_up)
 
 
 def check_trials(trials: int) -> None:

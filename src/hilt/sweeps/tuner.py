@@ -1,4 +1,4 @@
-"""A process that runs trials of a study: what to tune comes as JSON on stdin; a sentence on stderr says why it could not."""
+"""A process that runs trials of a study: what to tune comes as JSON on stdin; if it fails, a sentence on stderr says why."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ BAD_INPUT = 2
 
 
 class Helpers:
-    """Further processes on one storage; they end with the command that started them."""
+    """Further processes that share one storage; they end with the command that started them."""
 
     def __init__(self, orders: list[dict[str, Any]]) -> None:
         self._running: list[subprocess.Popen[str]] = []
@@ -34,11 +34,11 @@ class Helpers:
         return self
 
     def wait(self) -> list[str]:
-        """What those say that failed; the trials that they finished are on the storage."""
-        said = [(process, process.communicate()[1].strip()) for process in self._running]
+        """Wait for all of them; return what the failed ones say. The trials that they finished are on the storage."""
+        outputs = [(process, process.communicate()[1].strip()) for process in self._running]
         return [
             text.splitlines()[-1] if text else f"it ended with code {process.returncode}"
-            for process, text in said
+            for process, text in outputs
             if process.returncode
         ]
 
@@ -50,7 +50,7 @@ class Helpers:
 
 
 def search_of(order: dict[str, Any]) -> Any:
-    """What a process needs to know, as plain JSON, into a search."""
+    """Return the search that plain JSON describes."""
     from hilt import job
     from hilt.sweeps import engines, tune
     from hilt.sweeps.batch import Batch

@@ -18,12 +18,12 @@ class Engine(Protocol):
     name: str
 
     def run(self, space: Space, chunks: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, Columns]]:
-        """Each chunk of scenario numbers with its results, as they are ready, in any order."""
+        """Yield each chunk of scenario numbers with its results as soon as they are ready, in any order."""
         ...
 
 
 def named(name: str, **options: Any) -> Engine:
-    """An engine by its name; its module is imported only now, since it may need packages that not everybody has."""
+    """Return an engine by its name; its module is imported only now, since it may need optional packages."""
     if name not in NAMES:
         raise InputError(f"--engine is {shortened(name)!r}; it must be one of {', '.join(NAMES)}; choose one")
     engine: Engine = getattr(importlib.import_module(f"hilt.sweeps.engines.{name}"), NAMES[name])(**options)

@@ -1,4 +1,4 @@
-"""A GPU of NVIDIA: the same tick, one thread a scenario. The last bits differ from those of a processor (docs/maps.md)."""
+"""NVIDIA GPUs: the same tick, one thread per scenario. The last bits differ from those of a CPU (docs/maps.md)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -32,7 +32,7 @@ class Cuda:
 
 
 def check_gpu() -> None:
-    """Say in one sentence that there is no GPU to run on."""
+    """Refuse in one sentence if there is no GPU to run on."""
     try:
         import cupy
 
@@ -41,16 +41,16 @@ def check_gpu() -> None:
         raise InputError(
             "--engine cuda needs CuPy; install it with: pip install 'hilt[cuda]', or use --engine threads"
         ) from None
-    except Exception as error:  # of CuPy's own kinds, which differ from version to version
+    except Exception as error:  # CuPy's own types, which differ from version to version
         raise InputError(
-            f"--engine cuda finds no GPU of NVIDIA: {str(error).partition(chr(10))[0]}; use --engine threads"
+            f"--engine cuda finds no NVIDIA GPU: {str(error).partition(chr(10))[0]}; use --engine threads"
         ) from None
     if found < 1:
-        raise InputError("--engine cuda finds no GPU of NVIDIA on this machine; use --engine threads")
+        raise InputError("--engine cuda finds no NVIDIA GPU on this machine; use --engine threads")
 
 
 class _Loaded:
-    """The kernel of each choice of blocks and each length of delay lines, on the GPU."""
+    """The kernels on the GPU, one for each choice of blocks and each length of delay lines."""
 
     def __init__(self, system: System) -> None:
         self._system = system

@@ -1,7 +1,7 @@
-"""Chunks as tasks of a Dask cluster: any that has an address, or processes on this machine.
+"""Chunks as tasks of a Dask cluster: one with an address, or processes on this machine.
 
-A task knows its scenarios and nothing else, so a worker that dies costs the chunk that it had, which runs again elsewhere. What
-was computed is on disk before the next task is waited for; a scheduler that dies costs nothing that is there.
+A task contains its scenarios and nothing else, so a worker that dies costs only its current chunk, which runs again elsewhere.
+Results are on disk before the next task is awaited, so they survive if the scheduler dies.
 """
 
 import importlib
@@ -20,7 +20,7 @@ from hilt.sweeps.columns import Columns
 from hilt.sweeps.space import Axis, Space, restored
 
 ANSWER, FIRST_WORKER = 5, 20  # s until a scheduler answers, and until it has a worker
-AHEAD = 3  # tasks for each core of the cluster that wait there: enough to keep it busy
+AHEAD = 3  # tasks queued per core of the cluster: enough to keep it busy
 
 
 class Cluster:
@@ -74,7 +74,7 @@ class Cluster:
         return client
 
     def _results(self, client: Any, space: Space, chunks: Iterator[np.ndarray]) -> Iterator[tuple[np.ndarray, Columns]]:
-        """As they are ready; only some tasks are with the cluster at a time, however many chunks there are."""
+        """Yield results as they are ready; only a few tasks are submitted at a time, however many chunks there are."""
         running: dict[str, np.ndarray] = {}
         ready = self._distributed.as_completed(loop=client.loop)
 
@@ -100,12 +100,12 @@ class Cluster:
         except (OSError, TimeoutError, self._distributed.CancelledError, self._distributed.scheduler.KilledWorker) as error:
             why = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
             raise InputError(
-                f"the cluster was lost ({why}); the chunks that are written are whole: continue the sweep with --resume"
+                f"the cluster was lost ({why}); the chunks written so far are complete; continue the sweep with --resume"
             ) from None
 
 
 def _be_quiet() -> None:
-    """A worker that dies is no news, and what went wrong is said once, by us."""
+    """Silence Dask's log: a worker that dies is not news, and we report a failure once ourselves."""
     for name in list(logging.root.manager.loggerDict):
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -117,7 +117,7 @@ def _close(client: Any) -> None:
 
 
 def _check_known(space: Space) -> None:
-    """A worker finds a system by its name."""
+    """Refuse a system that workers cannot find by its name."""
     try:
         known = registry.system(space.system.name) is space.system
     except InputError:
@@ -130,17 +130,18 @@ def _check_known(space: Space) -> None:
 
 
 def described(space: Space) -> dict[str, Any]:
-    """A space as plain data, for another process."""
+    """Return a space as plain data, for another process."""
     axes = [(axis.keys, axis.points, axis.log, axis.drawn) for axis in space.axes]
     return {"system": space.system.name, "name": space.name, "tree": space.tree, "axes": axes}
 
 
-def compute(said: dict[str, Any], numbers: np.ndarray, version: str) -> Columns:
-    """What a worker does: the scenarios of one chunk, with one thread."""
+def compute(description: dict[str, Any], numbers: np.ndarray, version: str) -> Columns:
+    """Run the scenarios of one chunk with one thread, on a worker."""
     from hilt.sweeps import engines
 
     if version != hilt.__version__:
         raise InputError(f"a worker has hilt {hilt.__version__} and this program {version}; install the same version")
-    space = restored(registry.system(said["system"]), said["name"], said["tree"], tuple(Axis(*each) for each in said["axes"]))
+    axes = tuple(Axis(*each) for each in description["axes"])
+    space = restored(registry.system(description["system"]), description["name"], description["tree"], axes)
     ((_, results),) = engines.named("threads", workers=1).run(space, [numbers])
     return results

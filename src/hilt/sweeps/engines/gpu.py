@@ -1,4 +1,4 @@
-"""Launch a compiled sweep on a GPU, through CuPy. It knows arrays and PTX only, nothing of hilt: it runs wherever CuPy does."""
+"""Launches a compiled sweep on a GPU through CuPy. It uses only arrays and PTX, nothing of hilt: it runs wherever CuPy does."""
 
 import tempfile
 from pathlib import Path
@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-THREADS = 64  # of a block: each has much local memory, and more of them would wait for it
+THREADS = 64  # per block: each has much local memory, and more of them would wait for it
 Arrays = dict[str, np.ndarray]
 
 
 def _argument(array: Any, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """An array as compiled code expects it: two empty owners, count, item size, address, shape and strides."""
+    """Return an array as compiled code expects it: two empty owners, count, item size, address, shape and strides."""
     strides = [itemsize * int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape))]
     return (0, 0, int(np.prod(shape, dtype=np.int64)), itemsize, int(array.data.ptr), *shape, *strides)
 
 
 class Gpu:
-    """One kernel, loaded."""
+    """One loaded kernel."""
 
     def __init__(self, ptx: str, entry: str) -> None:
         import cupy
@@ -29,7 +29,7 @@ class Gpu:
             self._function = cupy.RawModule(path=str(path)).get_function(entry)
 
     def run(self, blanks: list[np.ndarray], given: Arrays) -> tuple[Arrays, float]:
-        """`p`, `ticks`, `m`, `each`, `q` and `ends` of many scenarios; what was counted, and the seconds on the GPU."""
+        """Run scenarios given by `p`, `ticks`, `m`, `each`, `q`, `ends`; return what was counted and the seconds on the GPU."""
         cupy = self._cupy
         names = ("p", "ticks", "m", "each", "q", "ends")
         arrays = [*blanks, *(given[name] for name in names)]

@@ -1,6 +1,6 @@
-"""The compiled loop of a sweep as PTX, the assembly of NVIDIA's GPUs: one thread a scenario, made from the same functions.
+"""The compiled loop of a sweep as PTX, the assembly of NVIDIA's GPUs: one thread per scenario, made from the same functions.
 
-Compiling needs no GPU. Row, states, parameters and what is counted are local to a thread, which the hardware interleaves; the
+Compiling needs no GPU. Row, states, parameters and counters are local to a thread, which the hardware interleaves; the
 delay lines are as short as the scenarios allow.
 """
 
@@ -23,7 +23,7 @@ from hilt.sweeps.packing import ENDS, Packed
 
 ARCHITECTURE = (9, 0)  # a newer GPU runs it as well
 PTX_VERSION = "9.0"  # what drivers of CUDA 13.0 read; nothing newer is used
-REGISTERS = 128  # of a thread: of 64 to 255 this was the fastest on an H200; fewer are spilled, more leave cores idle
+REGISTERS = 128  # per thread: the fastest of 64 to 255 on an H200; fewer are spilled, more leave cores idle
 SHORTEST = 16  # samples of a delay line
 SOURCE = """
 def kernel(blank_row, blank_x, blank_w, p, ticks, m, each, q, ends):
@@ -78,7 +78,7 @@ def check(system: System, used: Used) -> None:
 
 
 def length(group: Packed) -> int:
-    """Samples that the delay lines of these scenarios need: a power of two."""
+    """Return the samples that the delay lines of these scenarios need: a power of two."""
     most = 0.0
     for block in (*group.used.believing, *group.used.plant):
         if block.kind.looks_back is not None:
@@ -89,7 +89,7 @@ def length(group: Packed) -> int:
 
 
 def build(system: System, used: Used, samples: int) -> Kernel:
-    """Compile the loop for delay lines of so many samples."""
+    """Compile the loop for delay lines of this many samples."""
     check(system, used)
     cuda, numba, types = _compiler()
     counter, made = system.metrics, system.diagram(used)
@@ -127,12 +127,12 @@ def _compiler() -> tuple[Any, Any, Any]:
 
 @contextmanager
 def _pretended_gpu() -> Iterator[None]:
-    """The compiler asks for the GPU of this machine, though it is told what to compile for."""
+    """Pretend there is a GPU: the compiler looks for one on this machine, though the target is given."""
     from numba.cuda import dispatcher
 
-    asked = dispatcher.get_current_device
+    original = dispatcher.get_current_device
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=ARCHITECTURE)
     try:
         yield
     finally:
-        dispatcher.get_current_device = asked
+        dispatcher.get_current_device = original

@@ -1,4 +1,4 @@
-"""One scenario after the other, exactly as `hilt run` would compute it: slow, and the check of the other engines."""
+"""One scenario after the other, exactly as `hilt run` would compute it: slow, and the reference for the other engines."""
 
 from collections.abc import Iterable, Iterator
 

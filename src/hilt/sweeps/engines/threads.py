@@ -1,4 +1,4 @@
-"""All cores of this machine: compiled runs with the GIL released, in memory that every worker uses again and again."""
+"""All cores of this machine: compiled runs with the GIL released, in memory that every worker reuses."""
 
 import os
 import threading
@@ -28,7 +28,7 @@ class Threads:
         with ThreadPoolExecutor(self._workers) as pool:
             before: Callable[[], tuple[np.ndarray, Columns]] | None = None
             for numbers in chunks:
-                after = begin(pool, numbers)  # the workers go on with the chunk before
+                after = begin(pool, numbers)  # the workers continue with the previous chunk
                 if before is not None:
                     yield before()
                 before = after
@@ -36,7 +36,7 @@ class Threads:
                 yield before()
 
     def _counted(self, space: Space) -> Begin:
-        """Packed scenarios, of which everything happens in compiled code."""
+        """Run packed scenarios, entirely in compiled code."""
         counter = space.system.metrics
         assert isinstance(counter, Counter)
         packing, memories = Packing(space, counter), _Memories(space, counter)
@@ -55,7 +55,7 @@ class Threads:
         return begin
 
     def _measured(self, space: Space) -> Begin:
-        """Scenarios one by one, of which a meter sees the rows, block by block."""
+        """Run scenarios one by one; a meter reads their rows block by block."""
 
         def begin(pool: ThreadPoolExecutor, numbers: np.ndarray) -> Callable[[], tuple[np.ndarray, Columns]]:
             running = [pool.submit(measured.run, space, int(number)) for number in numbers]
