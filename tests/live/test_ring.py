@@ -162,7 +162,7 @@ def test_a_reader_that_is_forgotten_gives_its_file_back(writer, name):
 
 def test_one_name_has_one_writer(writer, name):
     assert name in rings()
-    with pytest.raises(InputError, match="running already"):
+    with pytest.raises(InputError, match="already running"):
         RingWriter(name, ROW, CAPACITY)
     append(writer, 1)
     assert len(RingReader(name).read(9)[0]) == 1  # the first one is not disturbed

@@ -1,1 +1,1 @@
-"""What hilt asks of the operating system: private folders, shared memory, child processes, signals, real-time rights."""
+"""What hilt uses of the operating system: private folders, shared memory, child processes, signals, real-time rights."""

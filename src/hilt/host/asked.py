@@ -1,4 +1,4 @@
-"""A process of hilt's own that is asked line by line: the handle of its parent, and the conversation inside it.
+"""A child process that answers line by line: the parent's handle, and the conversation inside the child.
 
     1 {"rig": …}   the first line configures it; it answers {"number": 1, "pid": …} or {"number": 1, "error": "one sentence"}
     2 status       every other line is numbered too, and the number is repeated in the answer, as JSON
@@ -27,7 +27,7 @@ END_LIMIT = 5.0  # [s]
 
 
 class Asked:
-    """Handle of such a process; `name` is what it is called in sentences, `advice` what to do when it has ended by itself."""
+    """Handle of such a process; `name` is its name in messages, `advice` says what to do if it ended by itself."""
 
     def __init__(self, name: str, module: str, advice: str) -> None:
         self.name, self._advice = name, advice
@@ -54,7 +54,7 @@ class Asked:
         return f"the {self.name}'s process has ended {how}; {self._advice}"
 
     def ask(self, line: str, seconds: float = ANSWER_LIMIT) -> dict[str, Any]:
-        """The answer to a line; an InputError if it is refused or there is no answer."""
+        """Return the answer to a line; an InputError if it is refused or there is no answer."""
         with self._lock:
             return self.hear(self.tell(line), seconds)
 
@@ -69,7 +69,7 @@ class Asked:
         return self._number
 
     def hear(self, number: int, seconds: float) -> dict[str, Any]:
-        """The answer to a line by its number; answers that nobody waits for are skipped."""
+        """Wait for the answer to a line, by its number; other answers are skipped."""
         until = clock.now() + seconds
         while (answer := self._next(until))["number"] != number:
             pass
@@ -91,13 +91,13 @@ class Asked:
         return answer
 
     def _why(self) -> str:
-        """Its pipes are closed: it has ended or is about to end."""
+        """Say how it ended; its pipes are closed, so it has ended or is about to."""
         with suppress(subprocess.TimeoutExpired):
             self._child.wait(END_LIMIT)
         return self.ended or f"the {self.name}'s process is ending"
 
     def end(self) -> None:
-        """End it, by end of input if it reacts soon. Safe to call twice."""
+        """End it: by end of input, or by a signal if it does not react. Safe to call twice."""
         with suppress(OSError):
             self._in.close()
         with suppress(ProcessLookupError):
@@ -121,8 +121,8 @@ def _end(*_: Any) -> None:
 
 
 def converse(run: Callable[[dict[str, Any]], Any], ready: Callable[[], None] = lambda: None) -> None:
-    """Main function of the process. `run(config)` is a context manager that yields a function from line to answer; `ready` is
-    called once it is configured, before it says so."""
+    """Run the process. `run(config)` is a context manager that yields a function from line to answer; `ready` is called once it
+    is configured, before it says so."""
     signal.signal(signal.SIGTERM, _end)
     sys.setswitchinterval(2e-4)  # [s]: the device must not wait for a thread that writes a file
     number, _, line = sys.stdin.readline().partition(" ")

@@ -1,8 +1,8 @@
-"""What only one process may have at a time, such as the core of a live loop.
+"""Claims: things that only one process may have at a time, such as the core of a live loop.
 
 A claim is a lock that the kernel holds for its owner and frees when the owner ends, however it ends. It is on one byte of
-shared memory that all our processes use; the claim's name determines the byte. So nothing is left behind to clean up, and a
-process that only asks does not block one that takes.
+shared memory that all our processes use; the claim's name determines the byte. Nothing is left behind to clean up, and a
+process that only checks a claim does not block one that takes it.
 
 Other users have their own memory: their claims are not visible here. For cores, see cores.py.
 """
@@ -37,14 +37,14 @@ class Claims:
         return True
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Release all claims. Safe to call twice."""
         if self._meeting is not None:
             self._meeting.close()
         self._meeting, self.names = None, []
 
 
 def taken(names: Iterable[str]) -> list[str]:
-    """The claims that some process holds at this moment; asking takes nothing."""
+    """Return those of the claims that some process holds now, without taking any."""
     meeting = Segment.join(_MEETING, 1)
     try:
         return [name for name in names if meeting.claimed(_place(name))]

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-CODE = 130  # of a command that was ended before or after a run; a run that is ended has a fault
+CODE = 130  # exit code of a command that was interrupted before or after a run; an interrupted run has a fault
 Ask = Callable[[int, FrameType | None], None]
 
 
 class Interrupted(SystemExit):
-    """A signal has ended the command; `sentence` says with what result."""
+    """A signal has ended the command; `sentence` is the message for the user."""
 
     def __init__(self, number: int) -> None:
         super().__init__(CODE)
@@ -29,14 +29,14 @@ _came: list[int] = []  # signals received in the meantime
 
 
 def _raise(number: int, _: FrameType | None) -> None:
-    """Only once: a command that is already ending is not interrupted again."""
+    """Raise Interrupted, but only once: a command that is already ending is not interrupted again."""
     _came.append(number)
     if not _holds and len(_came) == 1:
         raise Interrupted(number)
 
 
 def came() -> bool:
-    """Whether a signal has come. Python drops an exception that is raised in a destructor, so whoever waits for long asks."""
+    """Whether a signal has come. Python drops an exception raised in a destructor, so long waits must check this."""
     return bool(_came)
 
 
@@ -48,7 +48,7 @@ def check() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """A signal that arrives inside is raised at the end."""
+    """Delay a signal that arrives inside; it is raised at the end."""
     before = len(_came)
     _holds.append(None)
     try:
@@ -61,7 +61,8 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def _handled(handler: Ask) -> Iterator[None]:
-    """In the main thread, which is where Python handles signals. A SIGHUP that is already ignored (nohup) stays ignored."""
+    """Install a handler, if in the main thread, where Python handles signals. A SIGHUP that is already ignored (nohup) stays
+    ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -76,7 +77,7 @@ def _handled(handler: Ask) -> Iterator[None]:
 
 @contextmanager
 def raising() -> Iterator[None]:
-    """For a whole command."""
+    """Raise Interrupted on a signal; used around a whole command."""
     _came.clear()
     with _handled(_raise):
         yield
@@ -84,6 +85,6 @@ def raising() -> Iterator[None]:
 
 @contextmanager
 def as_request(ask: Callable[[int], None]) -> Iterator[None]:
-    """While something moves: `ask` is called with the signal's number, and must only record it."""
+    """Call `ask` with the signal's number, while something moves; it must only record it."""
     with _handled(lambda number, _: ask(number)):
         yield

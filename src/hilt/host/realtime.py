@@ -1,7 +1,7 @@
 """What makes a process real-time: a core, a priority, locked memory, no garbage collector.
 
-Each right is taken as far as the host permits; what was refused is explained, with what to do about it, and goes into the
-report of the run. Nothing here fails: a loop without rights is a late loop, and its lateness is recorded.
+Each right is taken as far as the host permits; a refusal is explained, with what to do about it, and goes into the report of
+the run. Nothing here fails: a loop without rights may be late, and its lateness is recorded.
 """
 
 import ctypes
@@ -33,7 +33,7 @@ class Rights:
     _undo: list[Callable[[], Any]] = field(default_factory=list, repr=False)
 
     def release(self) -> None:
-        """Back to an ordinary process. Never raises; safe to call twice."""
+        """Become an ordinary process again. Never raises; safe to call twice."""
         while self._undo:
             with suppress(OSError):
                 self._undo.pop()()
@@ -43,13 +43,13 @@ class Rights:
 
 
 def percentiles(values: np.ndarray) -> dict[str, float]:
-    """p50, p99, p999 and max. A percentile is a value that was seen, not one between two."""
+    """Return p50, p99, p999 and max. A percentile is a measured value, not interpolated between two."""
     found = np.percentile(values, [50, 99, 99.9, 100], method="inverted_cdf")
     return {name: round(float(value), 1) for name, value in zip(("p50", "p99", "p999", "max"), found, strict=True)}
 
 
 def stolen() -> float:
-    """Seconds, over all cores since boot, in which a hypervisor ran something else instead of us."""
+    """Return the time that a hypervisor ran something else instead of us, over all cores since boot [s]."""
     try:
         first = _STAT.read_text().split("\n", 1)[0].split()
         return float(first[_STEAL]) / os.sysconf("SC_CLK_TCK")
@@ -58,7 +58,7 @@ def stolen() -> float:
 
 
 def isolated_cores() -> set[int]:
-    """Cores that the scheduler leaves alone (isolcpus=...)."""
+    """Return the cores that the scheduler leaves alone (isolcpus=...)."""
     try:
         return cores_in(_ISOLATED.read_text())
     except OSError:
@@ -66,7 +66,7 @@ def isolated_cores() -> set[int]:
 
 
 def cores_in(text: str) -> set[int]:
-    """`0-2,5` as the kernel writes it."""
+    """Parse a list of cores as the kernel writes it, such as `0-2,5`."""
     found: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
@@ -86,7 +86,7 @@ def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
 
 
 def stay_ordinary(cores: set[int]) -> Rights:
-    """For a loop in wall time without devices: off the cores of loops with devices, and without rights that disturb them."""
+    """Keep a loop without devices off the cores of loops with devices, and without rights that would disturb them."""
     rights = Rights(None, refused={"all": "not requested: a simulation leaves priority, locked memory and cores to devices"})
     before = os.sched_getaffinity(0)
     with suppress(OSError):
@@ -101,7 +101,7 @@ def _pin(rights: Rights, core: int) -> None:
     try:
         os.sched_setaffinity(0, {core})
     except (OSError, ValueError) as error:
-        rights.refused["core"] = f"core {core} was refused ({_why(error)}); there are cores {_listed(before)}"
+        rights.refused["core"] = f"core {core} was refused ({_why(error)}); available are cores {_listed(before)}"
         rights.core = None
     else:
         rights.granted["core"] = f"on core {core}" + (", isolated" if core in isolated_cores() else "")
@@ -131,7 +131,8 @@ def _lower_priority(policy: int, parameters: os.sched_param) -> None:
 
 
 def _may_lock_everything() -> bool:
-    """No limit, or exempt from it (CAP_IPC_LOCK). Otherwise locking future memory could make an allocation fail in the loop."""
+    """Whether there is no limit, or we are exempt (CAP_IPC_LOCK). Otherwise locking future memory could make an allocation
+    fail in the loop."""
     if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY:
         return True
     for line in Path("/proc/self/status").read_text().splitlines():

@@ -1,7 +1,7 @@
 """Our folder in memory: shared by the processes of one user, private to that user.
 
-Shared memory has to be on a tmpfs, and a session must be found by its name alone. In a world-writable place a name belongs to
-whoever creates it first, so a folder is looked up, and its owner and mode are checked each time:
+Shared memory has to be on a tmpfs, and a session must be found by its name alone. In a world-writable place any user can create
+a name first, so the folder is looked up, and its owner and mode are checked each time:
 
     1. XDG_RUNTIME_DIR/hilt, or /run/user/UID/hilt for a process without that variable (cron, sudo), if it is ours and in memory
     2. /dev/shm/hilt-UID; if another user has taken that name, /dev/shm/hilt-UID-RANDOM, which is then found by its owner
@@ -34,7 +34,7 @@ def _closed(folder: Path) -> bool:
 
 
 def _in_memory(folder: Path) -> bool:
-    """Whether a folder lies on a tmpfs."""
+    """Whether a folder is on a tmpfs."""
     try:
         device = os.stat(folder).st_dev
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -45,13 +45,13 @@ def _in_memory(folder: Path) -> bool:
 
 
 def _session_folders() -> list[Path]:
-    """Of the login session, as far as they are ours and in memory."""
+    """Return the folders of the login session that are ours and in memory."""
     places = [Path(place) for place in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.geteuid()}")]
     return [each for each in dict.fromkeys(places) if each.is_absolute() and _closed(each) and _in_memory(each)]
 
 
 def _may_be_ours(entry: os.DirEntry[str], beginning: str) -> bool:
-    """A quick look: another user may have made a hundred thousand such names."""
+    """Check a name quickly: another user may have created a hundred thousand like it."""
     if not entry.name.startswith(beginning) or not entry.is_dir(follow_symlinks=False):
         return False
     try:
@@ -61,7 +61,7 @@ def _may_be_ours(entry: os.DirEntry[str], beginning: str) -> bool:
 
 
 def _in_shared() -> Path | None:
-    """Our folder in SHARED. A new one is made only if none is found, so there is only one."""
+    """Return our folder in SHARED, if there is one; `_make_in_shared` creates one only then, so there is never a second."""
     plain = SHARED / f"{NAME}-{os.geteuid()}"
     for known in (plain, *_last):
         if _closed(known):
@@ -74,14 +74,14 @@ def _in_shared() -> Path | None:
 
 
 def folders() -> list[Path]:
-    """The existing folders; none is created."""
+    """Return the existing folders; none is created."""
     shared = _in_shared()
     found = [each / NAME for each in _session_folders() if _closed(each / NAME)]
     return [*found, shared] if shared else found
 
 
 def usable() -> Iterator[Path]:
-    """Folders to write to, created if necessary."""
+    """Yield folders to write to, created if necessary."""
     for session in _session_folders()[:1]:
         if not private.make(session / NAME) and _closed(session / NAME):
             yield session / NAME

@@ -1,7 +1,7 @@
-"""Shared memory with one writer and readers that never make it wait: a counter that is odd during a write.
+"""A lock for shared memory with one writer, which never waits for its readers: a counter that is odd during a write.
 
 A reader copies, and reads the counter before and after: the copy is valid only if the counter was even and unchanged.
-A writer stopped half-way leaves it odd, and its readers keep their last copy.
+A writer stopped half-way leaves it odd, and the readers keep their last copy.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SeqLock:
-    """Around one number of the shared memory, given as an array of length 1."""
+    """The lock; its counter is in the shared memory, given as an array of length 1."""
 
     def __init__(self, count: np.ndarray) -> None:
         self._count = count
@@ -31,7 +31,7 @@ class SeqLock:
         self._count[0] += 1
 
     def read(self, copy: Callable[[], T]) -> tuple[int, T] | None:
-        """The counter and a consistent copy; None if the writer was stopped half-way."""
+        """Return the counter and a consistent copy; None if the writer was stopped half-way."""
         for _ in range(TRIES):
             before = self.count
             found = copy()

@@ -1,8 +1,8 @@
 """Memory shared by the processes of one user: a mapped file in a private folder (runtime.py), with one owner.
 
-The owner holds a lock on it that the kernel releases when the owner ends, however it ends: so others can distinguish a dead
-owner from a slow one, and a name left behind by a killed run is free again. A segment gets its name only once it is filled in:
-nobody sees a partial one. Every command first removes what dead processes have left in the folder (`sweep`).
+The owner holds a lock on it that the kernel releases when the owner ends, however it ends: others can distinguish a dead owner
+from a slow one, and a name left behind by a killed run is free again. A segment gets its name only once it is filled in: no
+other process sees a partial one. Every command first removes what dead processes have left in the folder (`sweep`).
 
 Files are opened without following links and without waiting, and owner, kind and size are checked before mapping. A file that
 shrinks while mapped would still crash its readers; only their own user can do that.
@@ -26,8 +26,8 @@ from hilt.core.faults import InputError
 from hilt.host import runtime
 
 PAGE = 4096
-SOCKET = ".socket"  # how names of sockets end; nothing else is a socket here
-MEETING = ".meeting"  # and of memory without an owner
+SOCKET = ".socket"  # suffix of sockets; nothing else is a socket here
+MEETING = ".meeting"  # suffix of memory without an owner
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _CAREFULLY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TRIES = 100
@@ -40,13 +40,13 @@ def check_name(name: str) -> str:
 
 
 def find(name: str) -> Path | None:
-    """The path of a name, if it exists."""
+    """Return the path of a name, if it exists."""
     check_name(name)
     return next((folder / name for folder in runtime.folders() if os.path.lexists(folder / name)), None)
 
 
 def _open(path: Path, flags: int) -> int:
-    """A descriptor of a file of ours; an OSError for everything else. Never waits."""
+    """Open a file of ours; an OSError for everything else. Never waits."""
     descriptor = os.open(path, flags | _CAREFULLY)
     info = os.fstat(descriptor)
     if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
@@ -70,7 +70,7 @@ def _byte_lock(kind: int, first: int, count: int) -> bytes:
 
 
 def _new(folder: Path, size: int, lock: int) -> int:
-    """A file of zeros without a name, locked. Its space is allocated now, to avoid a bus error later."""
+    """Create a locked file of zeros without a name. Its space is allocated now, to avoid a bus error later."""
     descriptor = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
@@ -82,10 +82,10 @@ def _new(folder: Path, size: int, lock: int) -> int:
 
 
 def _make(name: str, size: int, lock: int) -> tuple[Path, int]:
-    """The same in the first of our folders with enough room, and its future path."""
+    """Create such a file in the first of our folders with enough room; returns its future path and its descriptor."""
     check_name(name)
     if sys.platform != "linux":
-        raise InputError(f"run {name} needs Linux shared memory, and this is {sys.platform}; use Linux")
+        raise InputError(f"run {name} needs Linux shared memory, but this is {sys.platform}; use Linux")
     why = f"no folder can be created in {runtime.SHARED}; set XDG_RUNTIME_DIR to your own folder on a tmpfs, with mode 0700"
     for folder in runtime.usable():
         try:
@@ -96,9 +96,9 @@ def _make(name: str, size: int, lock: int) -> tuple[Path, int]:
 
 
 def _link(descriptor: int, path: Path) -> None:
-    """Give a file its name; FileExistsError if that is taken."""
+    """Give a file its name; FileExistsError if it is taken."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:  # with a folder's descriptor Python follows the link to the file that has no name yet
+    try:  # with a folder's descriptor Python follows the link to the nameless file
         os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder)
     finally:
         os.close(folder)
@@ -121,7 +121,7 @@ class Segment:
 
     @classmethod
     def create(cls, name: str, size: int) -> "Segment":
-        """New memory, all zero, without a name yet: fill it in, then `publish`."""
+        """Create memory, all zero, without a name yet: fill it in, then `publish`."""
         path, descriptor = _make(name, size, fcntl.LOCK_EX)
         # Pre-faulted: the first access to a page costs thirty times more, which the loop must not pay.
         memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
@@ -135,7 +135,7 @@ class Segment:
                 break
             with suppress(FileExistsError):
                 return _link(self.descriptor, self.path)
-        raise InputError(f"{name} is running already in another process; wait for its end or choose another name")
+        raise InputError(f"{name} is already running in another process; wait until it ends, or choose another name")
 
     @classmethod
     def open(cls, name: str, size: int = 1, *, writable: bool = False) -> "Segment":
@@ -150,13 +150,13 @@ class Segment:
         length = os.fstat(descriptor).st_size
         if length < size:
             os.close(descriptor)
-            raise InputError(f"{path} is {length} bytes long and not memory of hilt, which has {size}; give the name of a run")
+            raise InputError(f"{path} is {length} bytes long, but memory of hilt has {size}; give the name of a run")
         memory = mmap.mmap(descriptor, length, access=mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ)
         return cls(path, descriptor, memory, owner=False)
 
     @classmethod
     def join(cls, name: str, size: int) -> "Segment":
-        """Memory created by the first process that joins; it stays while any of them is alive."""
+        """Open memory that the first process creates; it stays while any of them is alive."""
         name += MEETING
         for _ in range(_TRIES):
             path, descriptor = find(name), -1
@@ -182,7 +182,7 @@ class Segment:
         return self._owner or _owned(self.descriptor)
 
     def claim(self, place: int) -> bool:
-        """Take a numbered place for this opening of the segment, unless it is taken; a dead process holds none."""
+        """Take a numbered place, unless it is taken; returns whether it is ours now. A process that ends loses its places."""
         try:
             fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
         except OSError:
@@ -190,7 +190,7 @@ class Segment:
         return True
 
     def claimed(self, place: int) -> bool:
-        """Whether another process has a place; asking takes nothing."""
+        """Whether another process has a place; checking takes nothing."""
         answer = fcntl.fcntl(self.descriptor, fcntl.F_OFD_GETLK, _byte_lock(fcntl.F_WRLCK, place, 1))
         return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
 
@@ -200,7 +200,7 @@ class Segment:
             return
         if self._owner and _is_at(self.descriptor, self.path):
             self.path.unlink()
-        # By hand, since the mapped memory keeps the file open.
+        # Explicitly, since the mapped memory keeps the file open.
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, _byte_lock(fcntl.F_UNLCK, 0, 0))
         with suppress(BufferError):  # arrays still use it: the memory is freed with the last of them
@@ -248,7 +248,7 @@ def _in_use(path: Path, clear: bool = False) -> bool:
         return used
     except FileNotFoundError:
         return False
-    except OSError:  # such as too many open files: nothing is known, so nothing is removed
+    except OSError:  # such as too many open files: its state is unknown, so nothing is removed
         return True
 
 
@@ -264,7 +264,7 @@ def _paths() -> Iterator[Path]:
 
 
 def running(suffix: str) -> list[str]:
-    """Names with a running owner. Reading changes nothing."""
+    """Return the names with this suffix and a running owner. Changes nothing."""
     wanted = (path for path in _paths() if path.name.endswith(suffix) and _NAME.fullmatch(path.name))
     return sorted(path.name for path in wanted if _in_use(path))
 
@@ -283,5 +283,5 @@ def forget(name: str) -> None:
 
 
 def left(pattern: str) -> list[Path]:
-    """Files of our folders, in use or not, by a pattern."""
+    """Return the files of our folders that match a pattern, in use or not."""
     return sorted(path for folder in runtime.folders() for path in folder.glob(pattern))

@@ -19,7 +19,7 @@ from hilt.live import mailbox
 
 _PROC = Path("/proc")
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD
-_FLAGS = 6  # place in /proc/PID/stat, counted from behind the name
+_FLAGS = 6  # index in /proc/PID/stat, counted after the name
 _REAL_TIME = (os.SCHED_FIFO, os.SCHED_RR)
 
 
@@ -28,7 +28,7 @@ def _claim(core: int) -> str:
 
 
 def usable() -> list[int]:
-    """Cores for live loops, best first: isolated ones, then from the last down (the first has most interrupts)."""
+    """Return the cores for live loops, best first: isolated ones, then from the last down (the first has most interrupts)."""
     present = set(range(os.cpu_count() or 1))
     isolated = realtime.isolated_cores() & present
     ordinary = sorted(os.sched_getaffinity(0) - isolated, reverse=True)
@@ -36,7 +36,7 @@ def usable() -> list[int]:
 
 
 def _bound_to(process: Path) -> int | None:
-    """The only core that a process with a real-time priority may run on."""
+    """Return the only core that a process with a real-time priority may run on; None for other processes."""
     with suppress(OSError, ValueError, IndexError):
         number = int(process.name)
         if os.sched_getscheduler(number) & ~os.SCHED_RESET_ON_FORK in _REAL_TIME:
@@ -48,7 +48,7 @@ def _bound_to(process: Path) -> int | None:
 
 
 def _bound() -> dict[int, int]:
-    """Core -> process that has it by its priority, whoever started it; not ourselves."""
+    """Return the real-time process bound to each core, of any user; not ourselves."""
     found = {}
     for process in _PROC.glob("[0-9]*"):
         core = _bound_to(process)
@@ -58,14 +58,14 @@ def _bound() -> dict[int, int]:
 
 
 def live() -> dict[int, str]:
-    """Core -> who has it."""
+    """Return the owner of each live core, in words."""
     found = {core: f"process {number}" for core, number in _bound().items()}
     names = {_claim(core): core for core in range(os.cpu_count() or 1)}
     return found | {names[claim]: _owner(claim) for claim in claims.taken(names)}
 
 
 def _owner(claim: str) -> str:
-    """Who has claimed a core, in words."""
+    """Return who has claimed a core, in words."""
     for name in mailbox.sessions():
         with suppress(InputError):
             watcher = mailbox.Watcher(name)
@@ -77,26 +77,26 @@ def _owner(claim: str) -> str:
 
 
 def take(ours: Claims) -> int | None:
-    """A core for this process alone, or an InputError that says what uses it; None if there is only one core."""
+    """Take a core for this process alone; None if there is only one. If none is free, an InputError says what uses them."""
     bound, allowed = _bound(), os.sched_getaffinity(0)
     for core in usable():
         if core not in bound and ours.take(_claim(core)):
             return core if allowed != {core} else None
     who = ", ".join(f"core {core}: {name}" for core, name in sorted(live().items()))
     raise InputError(
-        f"no core is free for another loop on devices ({who}; one is left to everything else); wait for its end "
+        f"no core is free for another loop on devices ({who}; one is left to everything else); wait until one ends "
         "(hilt sessions, hilt ask), or set lab.realtime = false in the rig file"
     )
 
 
 def others() -> set[int]:
-    """Where a process that drives no device may run: not on a live core, nor on the one that the next live loop takes."""
+    """Return the cores for a process without devices: not a live one, nor the one that the next live loop takes."""
     allowed = os.sched_getaffinity(0)
     return allowed - set(live()) - set(usable()[:1]) or allowed - set(live()) or allowed
 
 
 def free() -> set[int]:
-    """Where a process may run that is stopped before the next live loop starts: not on a live core."""
+    """Return the cores for a process that is stopped before the next live loop starts: all that are not live."""
     allowed = os.sched_getaffinity(0)
     return allowed - set(live()) or allowed
 
@@ -108,7 +108,7 @@ def step_aside() -> None:
 
 
 def check_nobody_live() -> None:
-    """Refuse to measure beside a live loop: the measurement has the same priority and would use its core."""
+    """Refuse to measure next to a live loop: the measurement has the same priority and would use its core."""
     if found := live():
         core, who = min(found.items())
-        raise InputError(f"{who} is live on core {core}, and measuring would disturb it; wait for its end (hilt sessions)")
+        raise InputError(f"{who} is live on core {core}, and measuring would disturb it; wait until it ends (hilt sessions)")

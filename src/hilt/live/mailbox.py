@@ -1,15 +1,16 @@
 """The mailbox: requests into the loop's process, through shared memory.
 
 Any number of processes may send requests; the loop looks once a tick, which costs one comparison while there are none. Each
-sender has its own lane, a small ring with one writer: so no sender waits for another, and one that is stopped or killed in the
-middle of a letter blocks nothing, since a letter counts only when complete. The kernel frees the lane of a dead sender.
+sender has its own lane, a small ring with one writer: no sender waits for another, and one that is stopped or killed while it
+writes a message blocks nothing, since a message counts only when complete. The kernel frees the lane of a dead sender.
 
-A letter is posted, taken by the loop, and answered in the same place: accepted, or refused with a reason.
+A message is posted, taken by the loop, and answered in the same place: accepted, or refused with a reason.
 
 The front of the box shows the loop's state, the ring of its run and its last sentence. Every process of the user may read it.
 
-Bounded are the letters waiting in a lane (LETTERS_A_LANE), the letters taken in a tick (LETTERS_A_POLL), and their age: an old
-letter is refused, since "arm" must not take effect long after the person who sent it has left. "stop" is never too old.
+There are limits on the messages waiting in a lane (LETTERS_A_LANE), on those taken in a tick (LETTERS_A_POLL) and on their age:
+an old message is refused, since "arm" must not take effect long after the person who sent it has left. "stop" is never too
+old.
 """
 
 import json
@@ -91,7 +92,7 @@ def _map(segment: Segment) -> np.ndarray:
 
 
 class Mailbox:
-    """The loop's side. Every request that `poll` returns is to be answered with `answer`."""
+    """The loop's side. Every request that `poll` returns must be answered with `answer`."""
 
     def __init__(self, name: str, info: dict[str, Any] | None = None) -> None:
         self.name = name
@@ -99,7 +100,7 @@ class Mailbox:
         box = _map(self._segment)
         box["magic"], box["version"], box["pid"] = MAGIC, VERSION, os.getpid()
         box["info"] = json.dumps(info or {}).encode()
-        self.bell, self.heard = box["bell"], 0  # letters are waiting if these differ: a tick compares them and goes on
+        self.bell, self.served = box["bell"], 0  # messages are waiting if these differ: a tick compares them and goes on
         self._lanes, self._front = box["lanes"][0], box["front"][0]
         self._lock, self.front = SeqLock(box["front"]["turn"]), Front()
         self.deeds = Deeds()
@@ -108,16 +109,16 @@ class Mailbox:
         self._segment.publish()
 
     def poll(self) -> Sequence[Request]:
-        """The next few requests, one of each lane in turn; usually none."""
-        if self.bell[0] == self.heard:
+        """Return the next few requests, one of each lane in turn; usually none."""
+        if self.bell[0] == self.served:
             return ()
-        bell = int(self.bell[0])  # read before the lanes: a letter posted in the meantime rings again
+        bell = int(self.bell[0])  # read before the lanes: a message posted in the meantime rings again
         found: list[Request] = []
         for _ in range(LETTERS_A_POLL):
             waiting = [(self._next_lane + i) % LANES for i in range(LANES)]
             lane = next((i for i in waiting if self._posted[i] > self._taken[i]), None)
             if lane is None:
-                self.heard = bell
+                self.served = bell
                 break
             self._next_lane = (lane + 1) % LANES
             request = self._take(lane)
@@ -164,13 +165,13 @@ class Mailbox:
 
 
 def _fault_of(request: Request, age: float) -> str:
-    """Why a letter is not passed to the loop; other processes can write to this memory."""
+    """Return why a message is not passed to the loop, or nothing; other processes can write to this memory."""
     if request.kind not in KINDS:
         return f"no such request: {request.kind}"
     if request.kind != STOP and not 0.0 <= age <= OLDEST:
-        return f"too old: sent {age:.1f} s ago, {OLDEST:g} s are allowed; ask again"
+        return f"too old: sent {age:.1f} s ago, {OLDEST:g} s are allowed; send it again"
     if not all(map(math.isfinite, (request.value, request.ramp, *request.axes))) or request.ramp < 0.0:
-        return "not a finite number, or a ramp shorter than 0 s"
+        return "not a finite number, or a negative ramp"
     return ""
 
 
@@ -179,7 +180,7 @@ def _cut(text: str, size: int) -> bytes:
 
 
 def sessions() -> list[str]:
-    """Names of the sessions that can be watched now."""
+    """Return the names of the sessions that can be watched now."""
     return [name.removesuffix(SUFFIX) for name in running(SUFFIX)]
 
 
@@ -203,13 +204,13 @@ class Watcher:
     def _info(self) -> dict[str, Any]:
         path = self._segment.path
         if (self._box["magic"][0], self._box["version"][0]) != (MAGIC, VERSION):
-            raise InputError(f"{path} is not a mailbox of version {VERSION}; use the hilt that made it")
+            raise InputError(f"{path} is not a mailbox of version {VERSION}; use the hilt that created it")
         try:
             found = json.loads(bytes(self._box["info"][0]))
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise InputError(f"{path} does not name its session; end the process that made it")
+            raise InputError(f"{path} does not describe its session; end the process that created it")
         return found
 
     @property
@@ -271,13 +272,13 @@ class Sender(Watcher):
         return self._post(QUIT)
 
     def set(self, key: str, value: float, ramp: float = 0.0) -> int:
-        """Change a parameter, along a ramp of some seconds."""
+        """Change a parameter, along a ramp [s]."""
         if len(key.encode()) > KEY_BYTES:
-            raise InputError(f"{key!r} is longer than the {KEY_BYTES} bytes of a parameter's name; give the dotted name of one")
+            raise InputError(f"{key!r} is longer than the {KEY_BYTES} bytes of a parameter's name; give a dotted name")
         return self._post(SET, key.encode(), value, ramp)
 
     def steer(self, axes: Sequence[float], held: bool = True) -> int:
-        """The operator's input: six numbers, and whether the dead man's switch is held."""
+        """Send the operator's input: six numbers, and whether the dead man's switch is held."""
         if len(axes) != 6:
             raise InputError(f"operator input has {len(axes)} numbers; it needs 6")
         return self._post(STEER, value=float(held), axes=axes)
@@ -294,7 +295,7 @@ class Sender(Watcher):
         place = number % LETTERS_A_LANE
         self._lane["letters"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key, _cut(self.who, WHO_BYTES))
         self._posted = number + 1
-        self._lane["posted"] = number + 1  # the letter counts from here
+        self._lane["posted"] = number + 1  # the message counts from here
         self._bell[0] = clock.nanoseconds()  # a new number, even if others ring at the same time
         return number
 
@@ -305,7 +306,7 @@ class Sender(Watcher):
         return Answer(bool(place["accepted"]), place["text"].decode(errors="replace"))
 
     def wait(self, number: int, seconds: float) -> Answer:
-        """The answer, or a refusal if there was none in time."""
+        """Wait for the answer [s]; a refusal if there was none in time."""
         until = clock.now() + seconds
         while (found := self.answer(number)) is None:
             if not self._segment.owner_alive:

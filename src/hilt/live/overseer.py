@@ -1,6 +1,6 @@
 """Supervision of a live loop from outside its tick: signals, requests from the mailbox, dead man's switch, recorder.
 
-stop    ends the run softly              set    changes a live value, in a ramp (tuning.py)
+stop    ends the run softly              set    changes a live value, along a ramp (tuning.py)
 steer   moves the operator's joystick; while the switch is held it must be repeated
 
 A path has no live values and no recorder; outside a session it has no mailbox.
@@ -22,7 +22,7 @@ DEAD_MAN = 0.3  # s without a signal while the switch is held
 
 
 class Overseer:
-    """Called before every tick. It never waits."""
+    """Supervises a run: `look` is called before every tick, and never waits."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class Overseer:
         self._steered = steered  # whether the operator has a joystick
         self.notes: list[str] = []
         self.interrupted = 0  # by this signal
-        self._told = ""
+        self._reported = ""
         self._held = self._must_hold
-        self._heard = clock.now()
+        self._last_signal = clock.now()
 
     @property
     def changes(self) -> list[Change]:
@@ -47,7 +47,7 @@ class Overseer:
         return self._tuning.changes if self._tuning is not None else []
 
     def interrupt(self, number: int) -> None:
-        """A signal came; the next tick sees it."""
+        """Note a signal; the next tick sees it."""
         self.interrupted = number
 
     def look(self, row: np.ndarray) -> int:
@@ -56,7 +56,7 @@ class Overseer:
             self._tuning.step(int(row["tick"][0]))
         if code:
             return code
-        silence = clock.now() - self._heard
+        silence = clock.now() - self._last_signal
         if self._steered and self._held and silence > RELEASED:
             row["joystick"][0] = 0.0
         if self._held and silence > DEAD_MAN:
@@ -65,11 +65,11 @@ class Overseer:
         return self._look_at_recorder(row) if row["tick"][0] % LOOK_EVERY == 0 else faults.NONE
 
     def _hear(self, row: np.ndarray) -> int:
-        """Signals and requests."""
+        """Handle signals and requests."""
         if self.interrupted:
             return self._end(row, f"interrupted by {signal.Signals(self.interrupted).name}", faults.REQUESTED)
         box = self._box
-        if box is None or box.bell[0] == box.heard:
+        if box is None or box.bell[0] == box.served:
             return faults.NONE
         for request in box.poll():
             if request.kind == STOP:
@@ -96,20 +96,20 @@ class Overseer:
         )
 
     def _steer(self, request: Request, row: np.ndarray) -> tuple[bool, str]:
-        """A release is signalled, and the stick returns to its centre; silence while holding is a fault."""
+        """Move the joystick. A release is signalled and centres the stick; silence while the switch is held is a fault."""
         held = request.value > 0.5
         if not (self._steered or self._must_hold):
             return False, "steering is not possible: operator.kind is not live"
         self._held = held or self._must_hold
         if held:
-            self._heard = clock.now()
+            self._last_signal = clock.now()
         if self._steered:
             row["joystick"][0] = np.clip(request.axes, -1.0, 1.0) if held else 0.0
-        return True, "held" if held else "let go"
+        return True, "held" if held else "released"
 
     def _look_at_recorder(self, row: np.ndarray) -> int:
         trouble = self._scribe.recorder.trouble() if self._scribe is not None else ""
-        if trouble and trouble != self._told:
-            self._told = trouble
+        if trouble and trouble != self._reported:
+            self._reported = trouble
             self.notes.append(f"at t = {row['t'][0]:.4g} s: {trouble}")
         return faults.RECORDER if trouble and self._stops else faults.NONE

@@ -1,4 +1,4 @@
-"""Before a robot is armed: the rig is watched while it is held, and the user confirms."""
+"""Before a robot is armed: watch the rig while it is held, and ask the user."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Ask = Callable[[], bool | None]  # polled while the robot is held: yes, no, or n
 
 
 def watch_ready(rig: LiveRig, seconds: float, until: Callable[[], bool] = lambda: True, most: float = math.inf) -> None:
-    """Watch for a time and until a condition holds, at most for `most` seconds; trouble here prevents arming."""
+    """Watch the rig for `seconds`, and until a condition holds, at most for `most` [s]; trouble here prevents arming."""
     begin = clock.now()
     while clock.now() < begin + seconds or (not until() and clock.now() < begin + most):
         clock.pause(LOOK)
@@ -21,7 +21,7 @@ def watch_ready(rig: LiveRig, seconds: float, until: Callable[[], bool] = lambda
 
 
 def check_ask(arm: str, ask: Ask | None) -> Ask | None:
-    """Whom to ask under `lab.arm`: nobody if the command itself is the consent; refused if a question cannot be answered."""
+    """Return the question to ask under `lab.arm`: none if the command itself is the consent; refused if it cannot be asked."""
     if arm == "ask" and ask is None:
         raise InputError("lab.arm is 'ask' but there is no terminal to ask at; run this in a terminal, or set lab.arm = 'run'")
     return ask if arm == "ask" else None

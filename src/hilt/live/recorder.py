@@ -7,7 +7,7 @@ recorder costs the loop nothing. It shares no interpreter lock, no terminal and 
       ▲                  │                        rows of the run = rows read + rows lost in the ring
       └──── status ──────┘
 
-It ends when the ring has ended and everything is written, or when the ring's writer is dead: the file is then whole either way.
+It ends when the ring has ended and everything is written, or when the ring's writer is dead: either way the file is complete.
 """
 
 import json
@@ -32,7 +32,7 @@ SUFFIX = ".recorder"
 STARTING, RECORDING, WRITTEN, DONE, FAILED = range(5)
 STATES = ("starting", "recording", "written", "done", "failed")
 ROWS_A_READ = 512
-IDLE = 0.005  # [s] between two looks at an empty ring
+IDLE = 0.005  # [s] between two checks of an empty ring
 RESULT_WAIT = 30.0  # [s] for the result of a run whose rows are written
 NICENESS = 10
 _ERROR_BYTES = 240
@@ -70,7 +70,7 @@ class RecorderStatus:
 
     @property
     def restored(self) -> bool:
-        """The file was deleted while being written, and has been restored."""
+        """Whether the file was deleted while being written, and has been restored."""
         return bool(self._restored[0])
 
     @property
@@ -79,15 +79,15 @@ class RecorderStatus:
 
     @property
     def beat_age(self) -> float:
-        """Seconds since its last sign of life."""
+        """Time since its last sign of life [s]."""
         return (clock.nanoseconds() - int(self._beat[0])) * 1e-9
 
     def behind(self, count: int) -> int:
-        """Rows of the run that it has not even read yet."""
+        """Return how many rows of the run it has not read yet."""
         return count - int(self._read[0])
 
     def trouble(self, silence: float = 2.0) -> str:
-        """What is wrong with it, in words; empty while it is alive and keeps up."""
+        """Return what is wrong with it, in words; empty while it is alive and keeps up."""
         if self._state[0] == FAILED:
             return self.error
         if self._lost[0]:
@@ -106,7 +106,7 @@ class RecorderStatus:
         self._error[0] = error.encode()[:_ERROR_BYTES]
         self._state[0] = FAILED
 
-    def tell_restored(self) -> None:
+    def note_restored(self) -> None:
         self._restored[0] = 1
 
     def sign_on(self) -> None:
@@ -141,18 +141,18 @@ class RecorderProcess:
             self._pipe.flush()
 
     def trouble(self) -> str:
-        """What is wrong with it, in words: its own, or that it is dead. Never waits."""
+        """Return what is wrong with it, in words, or that it is dead. Never waits."""
         if self._child.poll() is not None and self.status.state < WRITTEN:
             return f"the recorder's process has ended (exit code {self._child.returncode})"
         return self.status.trouble()
 
     @property
     def alive(self) -> bool:
-        """Its process has not ended. Never waits."""
+        """Whether its process has not ended. Never waits."""
         return self._child.poll() is None
 
     def wait_for(self, state: int, seconds: float) -> bool:
-        """Whether the recorder reaches a state in time. Before the run: RECORDING; after it: WRITTEN."""
+        """Wait until the recorder reaches a state: RECORDING before the run, WRITTEN after it; returns whether it did."""
         until = clock.now() + seconds
         while self.status.state < state:
             if self._child.poll() is not None or clock.now() > until:
@@ -161,7 +161,7 @@ class RecorderProcess:
         return state <= self.status.state < FAILED
 
     def finish(self, result: dict[str, Any] | None = None, seconds: float = 10.0) -> str:
-        """After the ring's end: give it the result of the run and wait for its end; what went wrong, or nothing."""
+        """Pass it the result of the run, after the ring's end, and wait for it to end; returns what went wrong, or nothing."""
         if result is not None:
             self._tell({"result": result})
         with suppress(OSError):
@@ -172,11 +172,11 @@ class RecorderProcess:
             self._child.kill()
             self._child.wait()
         if self.status.state < DONE:
-            self.status.fail(f"the recorder ended too early (exit code {self._child.returncode}); the file is cut there")
+            self.status.fail(f"the recorder ended too early (exit code {self._child.returncode}); the file ends there")
         return self.status.trouble()
 
     def close(self) -> None:
-        """Release the status. Safe to call twice."""
+        """End the process and release the status. Safe to call twice."""
         if self._child.poll() is None:
             self._child.kill()
             self._child.wait()
@@ -186,7 +186,7 @@ class RecorderProcess:
 
 
 def _step_aside(loop_core: int | None) -> None:
-    """Off the loop's core and at the lowest priority: the loop may already have been real-time when it started us."""
+    """Leave the loop's core and real-time priority: the loop may already have been real-time when it started us."""
     with suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     with suppress(OSError):
@@ -197,11 +197,11 @@ def _step_aside(loop_core: int | None) -> None:
             os.sched_setaffinity(0, cores)
 
 
-def _find_again(chunks: Chunks, status: RecorderStatus) -> None:
+def _restore_name(chunks: Chunks, status: RecorderStatus) -> None:
     """Restore the name of a file that was deleted while being written."""
     with suppress(OSError):
         if chunks.restore():
-            status.tell_restored()
+            status.note_restored()
 
 
 def record(ring: RingReader, path: Path, origin: dict[str, str], status: RecorderStatus) -> Chunks | None:
@@ -220,7 +220,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
     except OSError as error:
         status.fail(disk_trouble(path, error))
     while True:
-        over = ring.ended or not ring.writer_alive  # asked before reading: what came before the end is still read
+        over = ring.ended or not ring.writer_alive  # checked before reading: rows from before the end are still read
         rows, _ = ring.read(ROWS_A_READ)
         read = ring.next
         if len(rows):
@@ -243,7 +243,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
                 given_up += count
             waiting, flushed = [], clock.now()
         if last and chunks is not None:
-            _find_again(chunks, status)
+            _restore_name(chunks, status)
         state = status.state if chunks is None else WRITTEN if last else RECORDING
         status.beat(state, read, written, ring.lost + given_up)
         if last:
@@ -253,7 +253,7 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
 
 
 def _listen(seconds: float) -> dict[str, Any]:
-    """The next line from the loop's process; nothing if it has ended."""
+    """Return the next line from the loop's process; nothing if it has ended."""
     ready, _, _ = select.select([sys.stdin], [], [], seconds)
     line = sys.stdin.readline() if ready else ""
     with suppress(ValueError):
@@ -275,14 +275,14 @@ def main(ring_name: str, path: Path, loop_core: int | None) -> None:
         whole = chunks.size
         try:
             result = _listen(RESULT_WAIT).get("result")
-            _find_again(chunks, status)
+            _restore_name(chunks, status)
             chunks.finish(result)
             status.beat(DONE, ring.next, status.rows_written, status.rows_lost)
         except OSError as error:  # the rows are there, the end of the file is not
             status.fail(disk_trouble(path, error))
             chunks.abandon()
             keep_readable(path, whole)
-    for suffix in (RING, SUFFIX):  # of a loop that was killed
+    for suffix in (RING, SUFFIX):  # left by a loop that was killed
         forget(ring_name + suffix)
 
 

@@ -1,9 +1,9 @@
 """The ring: every row of a run, in shared memory, for any reader.
 
-One process writes, any number read, and no one waits. The writer copies a row into the next place and then increments the
+One process writes, any number read, and none waits. The writer copies a row into the next place and then increments the
 count, which is all that readers need:
 
-    row i lies in place i mod capacity and is whole while   count - capacity < i < count
+    row i is in place i mod capacity and is complete while   count - capacity < i < count
 
 since place `count` may be incomplete. A reader copies first and reads the count again afterwards: rows that the writer has
 lapped in the meantime are discarded and counted as lost. A reader that is stopped or killed has no effect.
@@ -33,12 +33,12 @@ _HEAD = np.dtype(
 
 
 def rings() -> list[str]:
-    """Runs whose rows can be read now."""
+    """Return the runs whose rows can be read now."""
     return [name.removesuffix(SUFFIX) for name in running(SUFFIX)]
 
 
 class RingWriter:
-    """The one writer, a sink of the loop. `append` copies a row and returns; it neither waits nor allocates."""
+    """The only writer, a sink of the loop. `append` copies a row and returns; it neither waits nor allocates."""
 
     def __init__(self, name: str, dtype: np.dtype, capacity: int) -> None:
         if capacity < 2:
@@ -59,16 +59,16 @@ class RingWriter:
         self._segment.publish()
 
     def begin(self) -> None:
-        """The run begins now: wall time of its first row, for recorder and streams alike."""
+        """Note the start of the run: the wall time of its first row, for recorder and streams alike."""
         self._began[0] = clock.wall_nanoseconds()
 
     @property
     def began(self) -> int:
-        """Nanoseconds; 0 before the run."""
+        """Wall time of the run's start [ns]; 0 before it."""
         return int(self._began[0])
 
     def append(self, row: np.ndarray) -> None:
-        if row is not self._row:  # the loop's row is always the same one: its view is made once
+        if row is not self._row:  # the loop always passes the same row: its view is created once
             self._row, self._bytes = row, row.view(np.uint8)
         count = self.count
         self._places[count % self._capacity] = self._bytes
@@ -77,7 +77,7 @@ class RingWriter:
         self._beat[0] = clock.nanoseconds()
 
     def rows(self) -> np.ndarray:
-        """Copies of the rows that it still holds, for when the run is over."""
+        """Return copies of the rows that it still holds, for use after the run."""
         held = np.arange(max(self.count - self._capacity, 0), self.count) % self._capacity
         return self._places[held].reshape(-1).view(self._row.dtype)
 
@@ -96,7 +96,7 @@ class RingWriter:
 
 
 class RingReader:
-    """One of the readers: `read` gives copies of the rows that came since the last call."""
+    """A reader: `read` returns copies of the rows that were written since the last call."""
 
     def __init__(self, name: str) -> None:
         self._segment = Segment.open(name + SUFFIX, _HEAD.itemsize)
@@ -107,10 +107,10 @@ class RingReader:
             raise InputError(f"{self._segment.path} is not a ring of version {VERSION}; use the hilt that writes it") from None
         self.name = name
         self.next = 0  # number of the next row to read
-        self.lost = 0  # rows that the writer had overwritten before they were read, in all
+        self.lost = 0  # rows overwritten before they were read, in total
 
     def _map(self, segment: Segment) -> None:
-        """The head, checked against the size of this memory."""
+        """Read the head, and check it against the size of this memory."""
         memory = segment.memory
         head = np.frombuffer(memory, _HEAD, 1)
         magic, version, row_size, capacity, start, text = (
@@ -132,12 +132,12 @@ class RingReader:
 
     @property
     def began(self) -> int:
-        """Wall time of the run's beginning in nanoseconds; 0 before it."""
+        """Wall time of the run's start [ns]; 0 before it."""
         return int(self._began[0])
 
     @property
     def ended(self) -> bool:
-        """The writer has said that no more rows will come."""
+        """Whether the writer has said that no more rows will come."""
         return bool(self._ended[0])
 
     @property
@@ -147,11 +147,11 @@ class RingReader:
 
     @property
     def beat_age(self) -> float:
-        """Seconds since the writer's last sign of life."""
+        """Time since the writer's last sign of life [s]."""
         return (clock.nanoseconds() - int(self._beat[0])) * 1e-9
 
     def read(self, most: int) -> tuple[np.ndarray, int]:
-        """Copies of a limited number of new rows, oldest first, and how many before them were lost."""
+        """Return copies of at most `most` new rows, oldest first, and how many before them were lost."""
         before = self.next
         first = max(before, self.count - self.capacity + 1)
         last = min(first + most, self.count)

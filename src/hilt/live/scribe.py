@@ -1,7 +1,7 @@
 """Recording of a live run: its ring and its recorder, from before the robot is armed until the result is in the file.
 
-The robot is not armed before the recorder records. A run that was not armed leaves nothing; one that was armed leaves whatever
-there is: if the recorder has written nothing, the rows that are still in the ring.
+The robot is not armed before the recorder records. A run that was not armed leaves no file. One that was armed always does: if
+the recorder has written nothing, the rows that are still in the ring are written.
 """
 
 from contextlib import suppress
@@ -20,11 +20,11 @@ from hilt.record.recording import Chunks, Recording
 
 START = 20.0  # s until the recorder records
 END = 30.0  # s until it has written everything
-HUNG = 5.0  # s, when it is known to be in trouble
+HUNG = 5.0  # s, if it is known to be in trouble
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder; returns the parts that did not exist before, innermost first."""
+    """Create a folder; returns the parts that did not exist before, innermost first."""
     fresh = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,14 +55,14 @@ class Scribe:
         return self.recorder.alive and self.recorder.status.state < RECORDING
 
     def check(self) -> None:
-        """Whether a robot may be armed: everything that happens from now on is recorded."""
+        """Check that a robot may be armed: everything from now on is recorded."""
         if self.recorder.alive and self.recorder.status.state == RECORDING:
             return
         late = f"the recorder did not start within {START:g} s; check the machine's load"
         raise InputError(f"the robot was not armed: {self.recorder.trouble() or late}")
 
     def withdraw(self) -> None:
-        """The robot was not armed: no file and no folder is left."""
+        """Remove file and folders: the robot was not armed."""
         self.close()
         with suppress(OSError):
             if self.path is not None:
@@ -71,7 +71,7 @@ class Scribe:
                 each.rmdir()
 
     def recorded(self, notes: list[str]) -> Recording:
-        """A finished run, as in its recording; its rows stay there."""
+        """Return the finished run from its recording; its rows stay on disk."""
         self.recorder.wait_for(WRITTEN, self._patience)
         if self.recorder.status.restored:
             notes.append(f"{self.path} was deleted during the run; it was restored and is complete")
@@ -84,7 +84,7 @@ class Scribe:
         return Recording(path, self._origin, self._from_ring(notes), None)
 
     def _from_ring(self, notes: list[str]) -> np.ndarray:
-        """The recorder has written nothing that can be read. The robot is at rest: what the ring holds is written here."""
+        """Write the rows that the ring still holds: the recorder has written nothing readable, and the robot is at rest."""
         rows, path = self.ring.rows(), self.path
         self.recorder.close()
         assert path is not None
@@ -106,7 +106,7 @@ class Scribe:
         return HUNG if self.recorder.trouble() else END
 
     def finish(self, result: dict[str, Any]) -> None:
-        """The result, into the file."""
+        """Write the result into the file."""
         if self._chunks is None:
             self.recorder.finish(result, self._patience)
             return

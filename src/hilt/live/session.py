@@ -1,4 +1,4 @@
-"""A run in wall time, on devices or in simulation: connect, watch, arm, go, stop softly, and report.
+"""A run in wall time, on devices or in simulation: connect, watch, arm, run, stop softly, and report.
 
 The loop is alone in its process with the devices. Rows leave it through a ring in shared memory, which the recorder, another
 process, reads; requests arrive through a mailbox, which also shows the state of the session. Nothing outside can make the loop
@@ -49,7 +49,7 @@ IN_WALL_TIME = "simulation in wall time, no devices"
 
 
 def _devices(file: RigFile) -> str:
-    """What robot and sensor of a rig are, for the report: real, or emulated on this machine."""
+    """Describe robot and sensor of a rig for the report: real, or emulated on this machine."""
     tables = (*(file.robots.values() or [file.robot]), *(file.sensors.values() or [file.sensor]))
     places = [str(table[key]) for table in tables for key in ("peer", "address") if table.get(key)]
     here = bool(places) and all(place.startswith("127.") or place in ("localhost", "::1") for place in places)
@@ -83,7 +83,7 @@ def _rig_of(system: System, values: Scenario, file: RigFile) -> LiveRig:
 
 
 class Session:
-    """One scenario on one rig, or simulated: `open`, then `go` as often as needed, armed anew each time, then `close`."""
+    """One scenario on one rig, or simulated: `open`, then `go` as often as needed, armed again each time, then `close`."""
 
     def __init__(self, system: System, values: Scenario, name: str, folder: Path, file: RigFile | None = None) -> None:
         job.check_folder(folder)
@@ -98,7 +98,7 @@ class Session:
         self._rights: realtime.Rights | None = None
         self._claims = Claims()
         try:
-            if self.lab.realtime:  # before anything is compiled or connected that the session on that core could feel
+            if self.lab.realtime:  # before compiling or connecting anything that could disturb the session on that core
                 self._core = cores.take(self._claims)
             self._set_up(file)
         except BaseException:
@@ -126,7 +126,7 @@ class Session:
         shared.sweep()
         with interrupts.held():
             self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
-            atexit.register(self.close)  # whatever happens before somebody else sees to it
+            atexit.register(self.close)  # until the caller takes over closing it
 
     def _tuning(self, bench: Bench) -> Tuning:
         return Tuning(knobs(self.system, self.values, bench, self._on_devices), self.values.loop.period)
@@ -149,17 +149,17 @@ class Session:
         self.box.show(state=READY)
 
     def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
-        """Arm, run, stop softly; afterwards the rig is READY again, wherever the robot is."""
+        """Arm, run, stop softly; afterwards the rig is READY again, at the robot's present pose."""
         if (ask := check_ask(self.lab.arm, ask)) is not None:
             wait_for_yes(self.rig, ask)
         return self.run(watch)
 
     def check_start(self) -> None:
-        """Whether the rig may be armed; an InputError says why not."""
+        """Check that the rig may be armed; an InputError says why not."""
         self.rig.check_start(self.system.set_up(self.values))
 
     def run(self, watch: Callable[[int], None] | None = None) -> Result:
-        """The run itself, for a caller that has explicitly armed it."""
+        """Run the scenario, for a caller that has explicitly armed it."""
         self.check_start()
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         with ExitStack() as stack:
@@ -180,7 +180,7 @@ class Session:
                 unless_armed.pop_all()
                 fault = self._live(bench, scribe.ring, overseer, watch)
             with interrupts.held():
-                result = self._tell(scribe, overseer, fault, realtime.stolen() - before)
+                result = self._report(scribe, overseer, fault, realtime.stolen() - before)
                 scribe.finish(result.as_json())
                 self.box.show(recording=str(scribe.path or ""))
             return result
@@ -190,7 +190,7 @@ class Session:
         return Overseer(self.lab, self.box, self._tuning(bench), scribe, operator is not None and operator.kind == "live")
 
     def _live(self, bench: Bench, ring: RingWriter, overseer: Overseer, watch: Callable[[int], None] | None) -> Fault | None:
-        """From armed to at rest."""
+        """Run the loop from armed to at rest."""
         fault = None
         self.box.show(state=LIVE, armed=False, runs=self.box.front.runs + 1, ring=ring.name, sentence="")
         ring.begin()
@@ -212,9 +212,9 @@ class Session:
                 self.rig.home(self.system.set_up(self.values), speed, overseer)
         finally:
             if overseer.interrupted:
-                raise Interrupted(overseer.interrupted)  # the robot stands; the command ends as at any other time
+                raise Interrupted(overseer.interrupted)  # the robot is at rest; the command ends as usual
 
-    def _tell(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
+    def _report(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
         recorded, counted, ring = scribe.recorded(overseer.notes), Timing(), scribe.ring
         found = replace(job.finish_recorded(self.system, self.values, self.name, recorded, counted), recording=scribe.path)
         timing = {
@@ -228,7 +228,7 @@ class Session:
         }
         changes, notes = overseer.changes, [*overseer.notes, *self.rig.notes()]
         who = self.box.deeds.take()
-        return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be cut
+        return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be incomplete
 
     def close(self) -> None:
         """Release the devices and all rights; safe to call twice."""

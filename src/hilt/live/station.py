@@ -1,9 +1,9 @@
-"""A station: a session in its own process that executes requests from its mailbox, until it is told to quit.
+"""A station: a session in its own process that executes requests from its mailbox, until it receives `quit`.
 
     READY ── arm ──► READY, armed ── start ──► LIVE ── end, stop or fault ──► STOPPED ── reset ──► READY
 
 The process that started it may die: the station continues, and can be found by its name. `home` drives the robot of an armed
-station back to the start of the scenario. Arming expires if the station is not started, and a station without requests ends.
+station back to the start of the scenario. Arming expires if no start follows, and a station without requests ends.
 """
 
 import json
@@ -28,7 +28,7 @@ from hilt.live.session import Session
 LOOK = 0.01  # s between two checks of the mailbox
 ARMED = 60.0  # s after which arming expires
 IDLE = 1800.0  # s without a request after which it ends
-_started: list[subprocess.Popen[bytes]] = []  # by this process, to be reaped when they have ended
+_started: list[subprocess.Popen[bytes]] = []  # started by this process, to be reaped when they have ended
 START_LIMIT = 180.0  # s until it answers: it may have to compile
 
 
@@ -118,7 +118,7 @@ class Station:
 
 
 def open_session(config: dict[str, Any]) -> Session:
-    """An open session from the arguments of `launch`."""
+    """Return an open session from the arguments of `launch`."""
     rig, target, name = config.get("rig"), config["system"], config.get("scenario")
     own.allow(*config.get("drivers", ()))
     file = None if rig is None else rigfile.load(Path(rig))
@@ -130,7 +130,7 @@ def open_session(config: dict[str, Any]) -> Session:
 
 
 def launch(config: dict[str, Any]) -> str:
-    """Start a station; its name, or an InputError with its sentence. Keys: system, scenario, settings, rig, out, go."""
+    """Start a station; returns its name, or raises its InputError. Keys: system, scenario, settings, rig, out, go."""
     child = subprocess.Popen(
         child_command("hilt.live.station"),
         stdin=subprocess.PIPE,
@@ -160,8 +160,8 @@ def main() -> None:
             config = json.loads(sys.stdin.readline())
             session = open_session(config)
         except (InputError, Interrupted) as error:
-            told = {"error": getattr(error, "sentence", str(error)), "keys": getattr(error, "keys", ())}
-            print(json.dumps(told), flush=True)
+            answer = {"error": getattr(error, "sentence", str(error)), "keys": getattr(error, "keys", ())}
+            print(json.dumps(answer), flush=True)
             raise SystemExit(2) from None
         try:
             print(json.dumps({"name": session.box.name}), flush=True)

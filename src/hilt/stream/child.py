@@ -1,6 +1,6 @@
-"""A stream is a child process: it is told what to do on its input, says when it is ready, and ends when that input ends.
+"""A stream is a child process: it reads its task from its input, says when it is ready, and ends when that input ends.
 
-    parent ── {"session": …, "place": …} ──► child          a line, then nothing until the end
+    parent ── {"session": …, "place": …} ──► child          one line, then nothing until the end
     parent ◄── {"ready": …} or {"error": …}, {"account": …} ── child
 
 The parent never waits for it while a run goes on. A child that hangs at the end is killed.
@@ -41,7 +41,7 @@ class Line:
     @classmethod
     @contextmanager
     def open(cls) -> Iterator["Line"]:
-        """Away from live loops and at low priority; bad input is one sentence to the parent."""
+        """Run away from live loops and at low priority; bad input is reported to the parent in one sentence."""
         with suppress(OSError):
             os.nice(NICENESS)
         cores.step_aside()
@@ -54,7 +54,7 @@ class Line:
 
     @property
     def over(self) -> bool:
-        """The parent has closed its end, or is dead."""
+        """Whether the parent has closed its end, or is dead."""
         if not self._over and select.select([0], [], [], 0.0)[0]:
             self._over = not os.read(0, 1024)
         return self._over
@@ -65,15 +65,15 @@ class Line:
 
 
 class Child:
-    """The parent's end. `ready` before a run, `end` after it; in between nothing is asked of it."""
+    """The parent's end. Call `ready` before a run and `end` after it; nothing in between."""
 
     def __init__(self, module: str, config: dict[str, Any]) -> None:
-        # In its own session: the terminal's interrupt goes to the loop. Its sentences go to the terminal as they come.
+        # In its own session: the terminal's interrupt goes to the loop. Its messages go straight to the terminal.
         self._process = subprocess.Popen(
             command(module), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
         )
         self._name = module.rpartition(".")[2]
-        self._heard = b""
+        self._received = b""
         with suppress(OSError):
             self._pipe.write(json.dumps(config).encode() + b"\n")
 
@@ -86,7 +86,7 @@ class Child:
         return self._process.stdin
 
     def ready(self) -> str:
-        """Where it can be reached, in words; an InputError if it could not begin."""
+        """Return where it can be reached, in words; an InputError if it could not start."""
         message = self._hear(START)
         if "ready" in message:
             return str(message["ready"])
@@ -96,21 +96,21 @@ class Child:
         raise InputError(message.get("error") or f"the stream {self._name} {why}")
 
     def _hear(self, seconds: float) -> dict[str, Any]:
-        """Its next line; nothing if it has ended or is silent."""
+        """Return its next line; nothing if it has ended or is silent."""
         output: Any = self._process.stdout
         until = clock.now() + seconds
-        while b"\n" not in self._heard:
+        while b"\n" not in self._received:
             if not select.select([output], [], [], max(0.0, until - clock.now()))[0] or not (more := output.read(4096)):
                 return {}
-            self._heard += more
-        line, _, self._heard = self._heard.partition(b"\n")
+            self._received += more
+        line, _, self._received = self._received.partition(b"\n")
         with suppress(ValueError):
             message: dict[str, Any] = json.loads(line)
             return message
         return {}
 
     def end(self) -> str:
-        """Close its input and take its account, in words. Safe to call twice."""
+        """Close its input and return its account, in words. Safe to call twice."""
         code = self._process.poll()
         with suppress(OSError):
             self._pipe.close()

@@ -1,8 +1,8 @@
 """A Foxglove WebSocket server: viewers subscribe to the rows and the standard messages of a session.
 
-It speaks the protocol's subprotocol foxglove.sdk.v1, and the older name of the same messages. It only sends: a viewer can
-neither steer nor change anything. Each viewer has a queue of limited size; from one that does not read, the oldest messages are
-dropped and counted, and it is told when it reads again.
+It speaks the subprotocol foxglove.sdk.v1, and the same messages under their older name. It only sends: a viewer can neither
+steer nor change anything. Each viewer has a queue of limited size; for one that does not read, the oldest messages are dropped
+and counted, and it gets a warning when it reads again.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from hilt.stream.source import ROWS_A_READ, Source
 
 SUBPROTOCOLS = [Subprotocol("foxglove.sdk.v1"), Subprotocol("foxglove.websocket.v1")]
 VIEWERS = 16
-QUEUE_BYTES = 8 << 20  # of a viewer: two seconds of the longest rows at 1 kHz
-ASKED_BYTES = 1 << 16  # of a message from a viewer
-SUBSCRIPTIONS = 1024  # of a viewer
-LOOK = 0.01  # s between two looks at the ring
+QUEUE_BYTES = 8 << 20  # per viewer: two seconds of the longest rows at 1 kHz
+ASKED_BYTES = 1 << 16  # longest message from a viewer
+SUBSCRIPTIONS = 1024  # per viewer
+LOOK = 0.01  # s between two checks of the ring
 GOODBYE = 2.0  # s for viewers to get what is left in their queues at the end
 _DATA = struct.Struct("<BIQ")  # opcode, subscription, time
 _MESSAGE_DATA, _WARNING, _ERROR = 1, 1, 2
@@ -39,13 +39,13 @@ class Viewer:
         self.connection = connection
         self.wanted: dict[int, int] = {}  # subscription -> channel
         self.dropped = 0
-        self._told = 0
+        self._reported = 0
         self._waiting: deque[bytes | str] = deque()
         self._bytes = 0
         self._some = asyncio.Event()
 
     def offer(self, message: bytes | str) -> None:
-        """Never waits: what does not fit pushes out the oldest."""
+        """Queue a message without waiting; if the queue is full, the oldest ones are dropped."""
         self._waiting.append(message)
         self._bytes += len(message)
         while self._bytes > QUEUE_BYTES:
@@ -57,7 +57,7 @@ class Viewer:
         self.offer(json.dumps({"op": "status", "level": level, "message": sentence}))
 
     async def send(self) -> None:
-        """Send what waits, for as long as the connection lasts."""
+        """Send queued messages for as long as the connection lasts."""
         while True:
             await self._some.wait()
             while self._waiting:
@@ -65,9 +65,9 @@ class Viewer:
                 self._bytes -= len(message)
                 await self.connection.send(message)
             self._some.clear()
-            if self.dropped > self._told:
-                self._told = self.dropped
-                self.say(_WARNING, f"this viewer reads too slowly: {self.dropped} messages were left out so far")
+            if self.dropped > self._reported:
+                self._reported = self.dropped
+                self.say(_WARNING, f"this viewer reads too slowly: {self.dropped} messages were dropped so far")
 
     @property
     def done(self) -> bool:
@@ -97,7 +97,7 @@ class Viewer:
 
 
 class Studio:
-    """The server: viewers come and go, and all see the same source."""
+    """The server: viewers come and go, and all of them see the same source."""
 
     def __init__(self, source: Source) -> None:
         self._source, self._viewers = source, set[Viewer]()
@@ -138,7 +138,7 @@ class Studio:
             )
         except OSError as error:
             raise InputError(
-                f"the Foxglove server cannot listen at {place.address}: {error.strerror}; end what uses it, "
+                f"the Foxglove server cannot listen at {place.address}: {error.strerror}; end the program that uses it, "
                 f"or choose another port: --stream foxglove@{place.host}:{place.port + 1}"
             ) from None
 
@@ -164,7 +164,7 @@ class Studio:
             self.dropped += viewer.dropped
 
     def pump(self) -> int:
-        """Pass new rows on to whoever wants them; how many rows there were."""
+        """Send new rows to the viewers that subscribed; returns how many rows there were."""
         batch = self._source.read()
         if not len(batch.rows):
             return 0
@@ -184,7 +184,7 @@ class Studio:
         return len(batch.rows)
 
     async def say_goodbye(self) -> None:
-        """What waits is still sent, within a limit."""
+        """Wait until the queues are sent, within a time limit."""
         for _ in range(round(GOODBYE / LOOK)):
             if all(viewer.done for viewer in self._viewers):
                 break
@@ -193,8 +193,8 @@ class Studio:
     @property
     def account(self) -> str:
         dropped = self.dropped + sum(viewer.dropped for viewer in self._viewers)
-        late = f"; {self._source.lost} rows came and went while this process stood still" if self._source.lost else ""
-        return f"Foxglove: {self.sent} messages, {dropped} of them left out for slow viewers{late}"
+        late = f"; {self._source.lost} rows were lost while this process stalled" if self._source.lost else ""
+        return f"Foxglove: {self.sent} messages, {dropped} of them dropped for slow viewers{late}"
 
 
 async def _serve(line: Line, source: Source, place: Place) -> None:
@@ -204,7 +204,7 @@ async def _serve(line: Line, source: Source, place: Place) -> None:
     try:
         over = False
         while not over:
-            over = line.over or source.over  # asked before reading: what came before the end is still passed on
+            over = line.over or source.over  # checked before reading: rows from before the end are still sent
             while studio.pump() == ROWS_A_READ:
                 await asyncio.sleep(0.0)
             await asyncio.sleep(LOOK)

@@ -1,7 +1,7 @@
-"""A session of Zenoh as the nodes of rmw_zenoh have one: connected to a router, and to nothing that was not named.
+"""A Zenoh session like that of an rmw_zenoh node: connected to a router, and to nothing that was not named.
 
-The router of ROS 2 (`ros2 run rmw_zenoh_cpp rmw_zenohd`) listens at 127.0.0.1:7447. Where none is running, hilt listens
-there itself and routes: then ROS 2 finds it in the same place, and nothing of ROS has to be installed.
+The router of ROS 2 (`ros2 run rmw_zenoh_cpp rmw_zenohd`) listens at 127.0.0.1:7447. If none is running, hilt itself listens
+there and routes: ROS 2 finds it at the same address, and hilt needs no ROS installation.
 """
 
 import itertools
@@ -17,8 +17,8 @@ from hilt.stream.places import LOOPBACK, Place
 from hilt.stream.rmw import Endpoint, Node
 
 KNOCK = 1.0  # s for a router to answer
-BATCHES = 16  # of 64 kB, kept for a connection
-WAIT = 250_000  # µs for one of them to become free; then messages are left out at once until the connection moves again
+BATCHES = 16  # of 64 kB, per connection
+WAIT = 250_000  # µs for one of them to become free; then messages are dropped at once until the connection recovers
 
 
 def _zenoh() -> Any:
@@ -55,9 +55,8 @@ class Link:
             ) from None
         self._node = Node(self.domain, str(self._session.zid()), name)
         self._entities = itertools.count(1)
-        self._kept: list[Any] = [
-            self._session.liveliness().declare_token(self._node.token)
-        ]  # they last as long as their objects
+        # Declarations last as long as their objects.
+        self._kept: list[Any] = [self._session.liveliness().declare_token(self._node.token)]
 
     def _config(self, place: Place) -> Any:
         config = self._zenoh.Config()
@@ -66,7 +65,7 @@ class Link:
             "mode": "router" if self.routes else "peer",
             "listen/endpoints": [there if self.routes else f"tcp/{LOOPBACK}:0"],
             "connect/endpoints": [] if self.routes else [there],
-            "scouting/multicast/enabled": False,  # nobody is looked for in the network
+            "scouting/multicast/enabled": False,  # no search in the network
             "transport/link/tx/queue/size/data": BATCHES,
             "transport/link/tx/queue/congestion_control/drop/wait_before_drop": WAIT,
         }.items():
@@ -83,7 +82,7 @@ class Link:
         return found
 
     def subscriber(self, endpoint: Endpoint, hear: Any) -> None:
-        """`hear(bytes)` is called for each message, in a thread of Zenoh."""
+        """Subscribe to a topic: `hear(bytes)` is called for each message, in one of Zenoh's threads."""
         self._kept.append(self._session.declare_subscriber(endpoint.key, lambda sample: hear(sample.payload.to_bytes())))
         self._declare(endpoint, rmw.SUBSCRIPTION)
 
@@ -92,12 +91,12 @@ class Link:
 
 
 class Publisher:
-    """Messages of one topic, numbered: a subscriber sees from the numbers what was left out on the way to it."""
+    """Publishes the messages of one topic, numbered: a subscriber sees from the numbers which ones were lost."""
 
     def __init__(self, publisher: Any) -> None:
         self._publisher, self._identity, self.count = publisher, os.urandom(16), 0
 
     def put(self, data: bytes) -> None:
-        """Never waits: a subscriber that does not keep up loses it."""
+        """Publish without waiting: a subscriber that does not keep up loses the message."""
         self.count += 1
         self._publisher.put(data, attachment=rmw.attached(self.count, clock.wall_nanoseconds(), self._identity))

@@ -2,13 +2,12 @@
 
     /hilt/SYSTEM/operator        geometry_msgs/WrenchStamped   the operator's hand on the joystick
     /hilt/SYSTEM/set/KEY         std_msgs/Float64              a live value, in SI units, along its ramp
-    /hilt/SYSTEM/refused         std_msgs/String               what was refused, and why: hilt publishes this one
+    /hilt/SYSTEM/refused         std_msgs/String               published by hilt: what was refused, and why
 
-A wrench is a deflection of the joystick: the force and torque that count as a full one are given, more than that is refused. A
-wrench of exactly 0 lets go. A topic that falls silent with the hand on the joystick is an operator who has fallen silent: the
-run ends with `dead-man`.
+A wrench is a deflection of the joystick: the force and torque of a full deflection are given, more is refused. A wrench of
+exactly 0 releases the joystick. If the topic falls silent while the joystick is held, the run ends with `dead-man`.
 
-The loop judges every request as if it came from the cockpit. What came before a run began is not kept for it.
+The loop checks every request as if it came from the cockpit. Requests from before the start of a run are discarded.
 """
 
 import sys
@@ -27,25 +26,25 @@ from hilt.stream.link import Link
 from hilt.stream.places import Place
 from hilt.stream.rmw import Endpoint
 
-LOOK = 0.01  # s between two looks at what came
-SETTINGS = 0.1  # s between two changes of one live value: each is kept in the run's record
-QUIET = 1.0  # s before the same refusal is said again
+LOOK = 0.01  # s between two checks for messages
+SETTINGS = 0.1  # s between two changes of one live value: each goes into the run's record
+QUIET = 1.0  # s before the same refusal is reported again
 STEER = ""  # instead of a live value's name
 
 
 def topic_of(key: str) -> str:
-    """A live value's name as ROS allows it: no dots, and no part that begins with a digit."""
+    """Return a live value's name as ROS allows it: no dots, and no part that begins with a digit."""
     return "".join(f"_{part}" if part[0].isdigit() else f"/{part}" for part in key.split(".")).strip("/")
 
 
 def text_message(text: str) -> bytes:
-    """std_msgs/msg/String."""
+    """Encode a std_msgs/msg/String."""
     data = text.encode() + b"\0"
     return b"\x00\x01\x00\x00" + len(data).to_bytes(4, "little") + data
 
 
 class Newest:
-    """The newest message of each topic; those between two looks are passed over."""
+    """The newest message of each topic; older ones that were not taken yet are dropped."""
 
     def __init__(self) -> None:
         self._messages: dict[str, bytes] = {}
@@ -62,12 +61,12 @@ class Newest:
 
 
 class Desk:
-    """What came in becomes requests, and refusals become sentences."""
+    """Turns messages into requests, and refusals into sentences."""
 
     def __init__(self, sender: Sender, force: float, torque: float, say: Callable[[str], None]) -> None:
         self._sender, self._say = sender, say
         self._full = (force, torque)
-        self._asked: dict[str, tuple[float, float]] = {}  # live value -> last request, and when
+        self._requested: dict[str, tuple[float, float]] = {}  # live value -> last request, and when
         self._later: dict[str, float] = {}  # live values that have to wait their turn
         self._open: dict[int, str] = {}  # requests without an answer
         self._said: dict[str, float] = {}
@@ -76,7 +75,7 @@ class Desk:
     def hear(self, messages: dict[str, bytes]) -> None:
         """Pass messages on to the loop, if it is live."""
         if self._sender.front.state != LIVE:
-            self._asked.clear()
+            self._requested.clear()
             self._later.clear()
             return
         for key, data in messages.items():
@@ -100,24 +99,24 @@ class Desk:
         self._post(STEER, lambda: self._sender.steer(axes, held=any(axes)))
 
     def _set(self, key: str) -> None:
-        """The newest value, unless it is the one asked for last; not more often than a person would."""
-        value, (before, at) = self._later[key], self._asked.get(key, (None, 0.0))
+        """Request the newest value, unless it was the last one requested; not more often than a person would."""
+        value, (before, at) = self._later[key], self._requested.get(key, (None, 0.0))
         if value != before and clock.now() - at < SETTINGS:
             return
         del self._later[key]
         if value != before:
-            self._asked[key] = (value, clock.now())
+            self._requested[key] = (value, clock.now())
             self._post(key, lambda: self._sender.set(key, value))
 
     def _post(self, key: str, post: Callable[[], int]) -> None:
         try:
             self._open[post()] = key
             self.passed += 1
-        except InputError as error:  # the loop has not answered the last ones
+        except InputError as error:  # the loop has not answered the previous ones
             self._refuse(key, str(error))
 
     def look(self) -> None:
-        """Answers of the loop."""
+        """Process the loop's answers."""
         for number, key in list(self._open.items()):
             answer = self._sender.answer(number)
             if answer is not None:
@@ -142,11 +141,11 @@ def main() -> None:
         system, live = sender.info["system"], [each["key"] for each in sender.info["live"]]
         link = Link(place, f"hilt_{system}_in")
         begin, newest = f"/hilt/{system}", Newest()
-        told = link.publisher(Endpoint(link.domain, f"{begin}/refused", rosmsg.STRING, rosmsg.STANDARD))
+        refusals = link.publisher(Endpoint(link.domain, f"{begin}/refused", rosmsg.STRING, rosmsg.STANDARD))
 
         def say(sentence: str) -> None:
             print(f"hilt: {sentence}", file=sys.stderr, flush=True)
-            told.put(text_message(sentence))
+            refusals.put(text_message(sentence))
 
         desk = Desk(sender, config["force"], config["torque"], say)
         topics = {STEER: (f"{begin}/operator", rosmsg.WRENCH_STAMPED)}

@@ -1,4 +1,4 @@
-"""Where streams go: `foxglove,ros2`, each with an address if it is not the usual one, `foxglove@0.0.0.0:8765`.
+"""Where streams go: `foxglove,ros2`, each with an address if it is not the default one, `foxglove@0.0.0.0:8765`.
 
 Only programs on this machine can connect unless another address is given.
 """
@@ -26,7 +26,7 @@ class Place:
 
 
 def places(text: str, option: str, kinds: tuple[str, ...] = tuple(PORTS)) -> list[Place]:
-    """The places of an option of the command line."""
+    """Parse the places of a command-line option."""
     found = [_place(part.strip(), option, kinds) for part in text.split(",")]
     if len({place.kind for place in found}) < len(found):
         raise InputError(f"{option} is {text!r}, which names a stream twice; name each once")
@@ -52,7 +52,7 @@ def _place(text: str, option: str, kinds: tuple[str, ...]) -> Place:
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Address and port; one with colons of its own stands in brackets if a port follows."""
+    """Split into address and port; an IPv6 address is in brackets if a port follows."""
     if address.startswith("["):
         host, _, port = address[1:].partition("]")
         return host, port.removeprefix(":")

@@ -1,12 +1,12 @@
-"""Messages that come in, as numbers: whatever is not exactly such a message is refused in one sentence."""
+"""Decode incoming messages into numbers; anything else is refused in one sentence."""
 
 import math
 import struct
 
 from hilt.core.faults import InputError
 
-HEADER = 4  # bytes: how the rest is written
-LONGEST = 4096  # bytes, of a message with a frame's name in it
+HEADER = 4  # bytes: encoding of the rest
+LONGEST = 4096  # bytes of a message, including a frame's name
 _ENDS = {b"\x00\x00": ">", b"\x00\x01": "<"}
 
 
@@ -18,12 +18,12 @@ def _order(data: bytes) -> str:
 
 def _finite(numbers: tuple[float, ...]) -> tuple[float, ...]:
     if not all(map(math.isfinite, numbers)):
-        raise InputError(f"a message has the number {next(n for n in numbers if not math.isfinite(n))}; send finite ones")
+        raise InputError(f"a message has the number {next(n for n in numbers if not math.isfinite(n))}; send finite numbers")
     return numbers
 
 
 def _take(form: str, data: bytes, at: int) -> tuple[tuple[float, ...], int]:
-    """Numbers at an offset, and where they end."""
+    """Return the numbers at an offset, and where they end."""
     end = at + struct.calcsize(form)
     if end > len(data):
         raise InputError(f"a message of {len(data)} bytes is shorter than its type; send the topic's type")
@@ -31,14 +31,14 @@ def _take(form: str, data: bytes, at: int) -> tuple[tuple[float, ...], int]:
 
 
 def number(data: bytes) -> float:
-    """std_msgs/msg/Float64."""
+    """Decode a std_msgs/msg/Float64."""
     order, body = _order(data), data[HEADER:]
     numbers, _ = _take(f"{order}d", body, 0)
     return _finite(numbers)[0]
 
 
 def wrench(data: bytes) -> tuple[float, ...]:
-    """geometry_msgs/msg/WrenchStamped: three numbers of force, three of torque."""
+    """Decode a geometry_msgs/msg/WrenchStamped: three numbers of force [N], three of torque [N·m]."""
     order, body = _order(data), data[HEADER:]
     (_, _, length), at = _take(f"{order}iII", body, 0)
     at += int(length)

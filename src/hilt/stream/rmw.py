@@ -1,4 +1,4 @@
-"""ROS 2 over Zenoh, by the conventions of rmw_zenoh: names of keys, tokens of the graph, and what is attached to a message.
+"""ROS 2 over Zenoh, by the conventions of rmw_zenoh: keys, tokens of the graph, and the attachment of a message.
 
     key      <domain>/<topic>/<type>/<hash>
     token    @ros2_lv/<domain>/<session>/<node>/<entity>/<kind>/<enclave>/<namespace>/<its name>[/<topic>/<type>/<hash>/<qos>]
@@ -23,7 +23,7 @@ _HIGHEST_DOMAIN = 232
 
 
 def domain() -> int:
-    """ROS_DOMAIN_ID, as for every node of ROS 2."""
+    """Return ROS_DOMAIN_ID, as for every node of ROS 2."""
     text = os.environ.get("ROS_DOMAIN_ID", "") or "0"
     if not text.isdecimal() or int(text) > _HIGHEST_DOMAIN:
         raise InputError(f"ROS_DOMAIN_ID is {text!r}; it must be 0 to {_HIGHEST_DOMAIN}; set it as for the nodes of ROS 2")

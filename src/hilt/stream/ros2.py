@@ -7,7 +7,7 @@ from hilt.stream.places import Place
 from hilt.stream.rmw import Endpoint
 from hilt.stream.source import ROWS_A_READ, Source
 
-LOOK = 0.01  # s between two looks at the ring
+LOOK = 0.01  # s between two checks of the ring
 
 
 class Topics:
@@ -20,7 +20,7 @@ class Topics:
         ]
 
     def pump(self) -> int:
-        """Publish new rows; how many there were."""
+        """Publish new rows; returns how many there were."""
         batch = self._source.read()
         if len(batch.rows):
             some = self._source.thinned(batch)
@@ -32,7 +32,7 @@ class Topics:
 
     @property
     def account(self) -> str:
-        late = f"; {self._source.lost} rows came and went while this process stood still" if self._source.lost else ""
+        late = f"; {self._source.lost} rows were lost while this process stalled" if self._source.lost else ""
         return f"ROS 2: {sum(each.count for each in self._publishers)} messages on {len(self._publishers)} topics{late}"
 
 
@@ -46,7 +46,7 @@ def main() -> None:
         line.tell(ready=f"ROS 2: {len(source.topics)} topics, {how} {place.address}, domain {link.domain}")
         over = False
         while not over:
-            over = line.over or source.over  # asked before reading: what came before the end is still published
+            over = line.over or source.over  # checked before reading: rows from before the end are still published
             while topics.pump() == ROWS_A_READ:
                 pass
             clock.pause(LOOK)

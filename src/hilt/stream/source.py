@@ -1,4 +1,4 @@
-"""The rows of a session, run after run, and the topics that are made of them."""
+"""The rows of a session, run after run, and the topics made from them."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ LATE = 1.0  # s: a stream that joins a run later than this begins with its newes
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows, and the wall times that belong to them, in nanoseconds."""
+    """Some rows, and their wall times [ns]."""
 
     rows: np.ndarray
     stamps: np.ndarray
 
 
 class Source:
-    """What a session shows: `read` gives what came since the last call. It never waits."""
+    """The rows of a session: `read` returns those since the last call. It never waits."""
 
     def __init__(self, session: str) -> None:
         self._watcher = Watcher(session)
@@ -49,7 +49,7 @@ class Source:
 
     @property
     def over(self) -> bool:
-        """The session has ended; what it wrote before can still be read."""
+        """Whether the session has ended; the rows it wrote can still be read."""
         state = self._watcher.front.state
         self._was_open |= state != OFF
         return not self._watcher.alive or (self._was_open and state == OFF)
@@ -62,7 +62,7 @@ class Source:
         return Batch(rows, cdr.stamps_of(rows, self._ring.began))
 
     def _follow(self) -> None:
-        """Go on to the ring of the session's newest run."""
+        """Switch to the ring of the session's newest run."""
         name = self._watcher.front.ring
         if name == self._name or (self._ring is not None and self._ring.next < self._ring.count):
             return
@@ -80,7 +80,7 @@ class Source:
             self._ring = None
 
     def thinned(self, batch: Batch) -> Batch:
-        """What standard messages are made of: every n-th tick."""
+        """Return every n-th tick of a batch, for the standard messages."""
         some = batch.rows["tick"] % self._standard.every == 0
         return Batch(batch.rows[some], batch.stamps[some])
 

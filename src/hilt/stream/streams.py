@@ -13,7 +13,7 @@ LIVE_IN = "hilt.stream.live_in"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for: streams out, and requests in with the wrench that is a full deflection of the joystick."""
+    """The requested streams: outgoing ones, and incoming requests with the wrench of a full deflection of the joystick."""
 
     out: tuple[Place, ...] = ()
     live_in: Place | None = None
@@ -25,7 +25,7 @@ class Wanted:
 
     @classmethod
     def of(cls, stream: str, live_in: str, force: float, torque: float) -> "Wanted":
-        """From the options of the command line; empty ones ask for nothing."""
+        """Read the options of the command line; empty ones request nothing."""
         out = tuple(places(stream, "--stream")) if stream else ()
         inward = places(live_in, "--live-in", ("ros2",))[0] if live_in else None
         return cls(out, inward, force, torque)
@@ -33,11 +33,11 @@ class Wanted:
 
 @contextmanager
 def streaming(session: str, wanted: Wanted, say: Callable[[str], None]) -> Iterator[None]:
-    """Run the children while something else runs; what each has to say, at the beginning and at the end."""
+    """Run the streams while something else runs; `say` gets a sentence from each, at the beginning and at the end."""
     children: list[Child] = []
     running = False
     try:
-        # Requests first: where no router of ROS 2 runs this process becomes one, and no slow viewer stands in its way.
+        # Requests first: if no ROS 2 router is running, this process becomes the router, and no slow viewer can delay it.
         if wanted.live_in is not None:
             scale = {"force": wanted.force, "torque": wanted.torque}
             children.append(Child(LIVE_IN, {"session": session, "place": asdict(wanted.live_in), **scale}))

@@ -82,8 +82,8 @@ def obey(line: str, device: Any, switches: Switches, actions: dict[str, Callable
 
 
 def _take_priority() -> None:
-    """Take real-time priority, as a device has, if the host permits: below the kernel's interrupts (50) and hilt's loop. For all
-    threads, since they share the interpreter's lock; and only once everything is compiled."""
+    """Take real-time priority, as a device has, if the host permits: below the kernel's interrupts (50) and hilt's loop. For
+    all threads, since they share the interpreter's lock; and only once everything is compiled."""
     for thread in threading.enumerate():
         with suppress(OSError):
             os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(PRIORITY))

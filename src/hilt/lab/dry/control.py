@@ -156,8 +156,8 @@ class FacilityControl:
         self.send("robots.restart")
 
     def status(self) -> dict[str, Any]:
-        """Return the counters of `robot`, `sensor` and a second robot by its name, and `trouble`: a sentence for each process that
-        has ended by itself."""
+        """Return the counters of `robot`, `sensor` and a second robot by its name, and `trouble`: a sentence for each process
+        that has ended by itself."""
         return self.send("status")
 
     def wait_for(self, condition: Callable[[dict[str, Any]], bool], seconds: float = 20.0) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def check(rig: RigFile) -> None:
 
 
 def arm_settings(rig: RigFile, settings: list[str], name: str) -> dict[str, Any]:
-    """Return the settings that every kind of emulated robot has (device/arm.py), from the rig file; `name` is one of two robots."""
+    """Return the settings that every kind of emulated robot has (device/arm.py), from the rig file; `name` is of two robots."""
     facility, robot = world.facility_of(rig), world.robot_of(rig)
     start = world.tool_at(robot, world.start_of(rig, settings, name))
     low, high = np.array(rig.limits.workspace_min), np.array(rig.limits.workspace_max)
