@@ -46,9 +46,9 @@ SHOWN = {
 }
 DOCKING = {"Speed and force", "Speed in the contacts", "Contact forces", "Methods on this scenario", "Energy", "Phase plane"}
 SAID = {
-    ("aerial", "hover"): ("Human.", "Nobody holds the tool", "servo is known by a lag only"),
+    ("aerial", "hover"): ("Human.", "Nobody holds the tool", "servo is modelled by a lag only"),
     ("aerial", "push"): ("The estimator saw 63 %", "behind its compliant pose"),
-    ("aerial", "handover"): ("The hand has 150 N/m", "Guard.", "Passivity audit", "In truth the hand took hold at 6 s"),
+    ("aerial", "handover"): ("The hand has 150 N/m", "Guard.", "Passivity audit", "Actually, the hand took hold at 6 s"),
     ("aerial", "diverter"): ("which is true", "which is not reproduced", "0.5 kg, 800 N/m, 0.08", "0.68 mm above"),
     ("payload", "hils-2"): ("Beside the balance",),
     ("docking", "table1"): ("Which method",),

@@ -52,8 +52,8 @@ STIFF = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=60
     [
         ("hover", {"Energy at the human port"}, ("The guard at the human port watched",), STIFF),
         ("hover", {"Energy at the human port"}, ("had to add up to",), [*STIFF[:2], "hand.stiffness=5000"]),
-        ("handover", set(), ("Gains are not sent through it",), ["link.delay=50 ms", "link.loss=0.1"]),
-        ("handover", set(), ("it fails", "came out of nothing"), ["tank.form=printed", "tank.start=0.011 J"]),
+        ("handover", set(), ("The gains do not pass through it",), ["link.delay=50 ms", "link.loss=0.1"]),
+        ("handover", set(), ("it fails", "came from nothing"), ["tank.form=printed", "tank.start=0.011 J"]),
         ("diverter", {"Hook and cable"}, ("not hooked", "which is true", "it ended as failed"), ["cable.offset=35 mm"]),
         ("hover", set(), ("stiffest hand",), ["servo.kind=second-order", "servo.natural_frequency=60"]),
     ],
@@ -68,7 +68,7 @@ def test_a_report_tells_what_is_special(scenario, shown, said, changes):
 def test_the_warning_goes_when_the_servo_is_identified():
     changes = ["servo.kind=second-order", "servo.natural_frequency=60", "servo.damping_ratio=0.7"]
     text = page.render(beside.computed(job.simulate(*job.find("aerial", "hover", [*changes, "loop.duration=1 s"]))))
-    assert "known by a lag only" not in text
+    assert "modelled by a lag only" not in text
 
 
 def test_a_hand_that_is_too_stiff_is_named_and_stopped(tmp_path):

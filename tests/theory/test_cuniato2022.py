@@ -60,7 +60,7 @@ def test_the_tank_delays_the_gains():
 
 
 def contact(seed):
-    """Every figure of the contact off by up to 20 %, the cable by up to 20 mm."""
+    """Every contact parameter off by up to 20 %, the cable by up to 20 mm."""
     rng = np.random.default_rng(seed)
     figures = {
         "mass": 0.5,

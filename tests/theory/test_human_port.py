@@ -83,7 +83,7 @@ def grows(loop, k, damping, mass_beyond=0.0, duration=30.0):
     state, law = np.zeros(1, AXIS), np.zeros(1, LAW)
     s, p = state[0], law[0]
     p.k, p.d, p.m_h = k, damping(k) if callable(damping) else damping, mass_beyond
-    p.M, p.D, p.K = loop.gains.figures
+    p.M, p.D, p.K = loop.gains.numbers
     p.L1, p.L2 = loop.lead
     p.dt, p.share = loop.period, filter_share(loop.bandwidth, loop.period)
     p.phi, p.gamma = loop.servo.matrices(loop.period / SUB)

@@ -242,9 +242,9 @@ def test_the_start_posture_reaches_the_start_within_its_limits(place):
 def test_an_impossible_start_is_refused():
     arm = HardwareArm()
     arm.check(*START)
-    with pytest.raises(ValueError, match=r"starts at 0.79, 0, 0.4 m, 0.7923 m from the arm's shoulder; allowed are 0.75 m"):
+    with pytest.raises(ValueError, match=r"starts at 0.79, 0, 0.4 m, 0.7923 m from the arm's shoulder; at most 0.75 m is"):
         arm.check((0.79, 0.0, 0.4), DOWN)
-    with pytest.raises(ValueError, match=r"starts at 0.1, 0, 0.4 m; its box goes from 0.15 m to 0.8 m in x"):
+    with pytest.raises(ValueError, match=r"starts at 0.1, 0, 0.4 m; its box extends from 0.15 m to 0.8 m in x"):
         arm.check((0.1, 0.0, 0.4), DOWN)
 
 

@@ -22,7 +22,7 @@ from hilt.systems.aerial.cable import (
     HungCable,
     cable_energy,
     cable_step,
-    free_way,
+    distance_outside,
     gate_energy,
     gate_force,
     hook_energy,
@@ -68,7 +68,7 @@ def test_the_way_back_is_the_shortest(u, w):
     edges = np.concatenate([np.stack([+up * along, up], 1), np.stack([-up * along, up], 1), np.stack([0.0 * up, -up * 0.2], 1)])
     inside = w >= 0.0 and abs(u) <= w * along
     nearest = 0.0 if inside else np.hypot(*(edges - (u, w)).T).min()
-    d, n_u, n_w = free_way(u, w, p)
+    d, n_u, n_w = distance_outside(u, w, p)
     assert d == pytest.approx(nearest, abs=4e-5)
     assert d <= nearest + 1e-12
     assert math.hypot(n_u, n_w) == pytest.approx(1.0, abs=1e-12)

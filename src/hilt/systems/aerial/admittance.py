@@ -27,7 +27,7 @@ COMPLIANCE = record(z=6, v=6, v_mid=6, h=6)
 
 @jit
 def midpoint(z, v, h, mass, damping, stiffness, dt):
-    """One axis over one tick: the rate at its midpoint."""
+    """Rate of one axis at the midpoint of a tick."""
     return (h - stiffness * z + 2.0 * mass * v / dt) / (2.0 * mass / dt + damping + 0.5 * dt * stiffness)
 
 
@@ -63,7 +63,7 @@ def turn_of(x):
 
 @jit
 def apply_wrench(x, f, tau):
-    """The wrench of this tick, in the frame of the desired pose's coordinates."""
+    """Set the effort x.h from the wrench of this tick, in the frame of the desired pose's coordinates."""
     effort = turn_effort(turn_of(x), tau)
     for i in range(3):
         x.h[i] = f[i]
@@ -72,7 +72,7 @@ def apply_wrench(x, f, tau):
 
 @jit
 def comply(x, mass, damping, stiffness, dt):
-    """All six axes over one tick under x.h.  [Cuniato2022, eq. 4, eq. 8]"""
+    """Advance all six axes by one tick under x.h.  [Cuniato2022, eq. 4, eq. 8]"""
     for i in range(6):
         v_mid = midpoint(x.z[i], x.v[i], x.h[i], mass[i], damping[i], stiffness[i], dt)
         x.z[i] += dt * v_mid

@@ -99,13 +99,13 @@ class Aerial(Scenario):
 
     @property
     def start_of_base(self) -> tuple[Metre3, float]:
-        """Position and yaw in N."""
+        """Initial position and yaw of the base in N."""
         first = self.planner.waypoints[0]
         return first.position, first.yaw
 
     @property
     def start_of_simulated_tool(self) -> Pose:
-        """In N."""
+        """Initial pose of the simulated tool in N."""
         place, yaw = self.start_of_base
         turn = once.so3.exp((0.0, 0.0, yaw))
         place = once.vec.add(place, once.so3.rotate(turn, self.tool.position))
@@ -113,7 +113,7 @@ class Aerial(Scenario):
 
     @property
     def start_of_tool(self) -> Pose:
-        """Of the hardware's tool, in H."""
+        """Initial pose of the hardware's tool in H."""
         place = self.frames.start_in_hardware(self.hardware_arm.start, self.start_of_simulated_tool[0])
         return place, self.hardware_arm.attitude
 

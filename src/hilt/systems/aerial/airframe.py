@@ -76,7 +76,7 @@ class Wind(Section):
 
 @jit
 def _rigid_move(x, p, u_T, tau, wind_N, f_E_N, tau_E_N, steps, dt):
-    """The levers turn with the body, so the wrench is recomputed in every substep, half-way through it."""
+    """Move the rigid vehicle. The levers turn with it, so the wrench is recomputed half-way through every substep."""
     c, e = vec.load(p.centre), vec.load(p.tool.p)
     f_N = vec.add(wind_N, f_E_N)
     thrust = vec.cross(c, (0.0, 0.0, u_T))

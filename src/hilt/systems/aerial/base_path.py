@@ -39,7 +39,7 @@ class BasePath:
 
 
 def base_paths(scenario) -> list[BasePath]:
-    """Sideways and upwards; None if the hardware does not show the base's motion."""
+    """Sideways and upwards; empty if the hardware does not show the base's motion."""
     if scenario.hardware.base_box == 0.0:
         return []
     flight, estimator = scenario.flight, scenario.estimator

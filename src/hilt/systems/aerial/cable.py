@@ -105,7 +105,7 @@ def gate_energy(q, p):
 
 
 @jit
-def free_way(u, w, p):
+def distance_outside(u, w, p):
     """Distance of the cable from its allowed region while the gate is open, and the direction (u, w) back to it."""
     side = 1.0 if u > 0.0 else -1.0
     out = abs(u)
@@ -131,7 +131,7 @@ def _wall(d, n_u, n_w, v_u, v_w, p):
 def hook_energy(place, u, w, p):
     """Energy stored in walls and gate."""
     if place == INSIDE:
-        d, _n_u, _n_w = free_way(u, w, p)
+        d, _n_u, _n_w = distance_outside(u, w, p)
         return 0.5 * p.k * d * d + gate_energy(-w, p)
     if place == LATCHED:
         low, high = max(-w - p.bottom, 0.0), max(w + p.latch, 0.0)
@@ -143,7 +143,7 @@ def hook_energy(place, u, w, p):
 def hook_force(place, u, w, v_u, v_w, p):
     """Force of the hook on the cable, and the power lost between them."""
     if place == INSIDE:
-        d, n_u, n_w = free_way(u, w, p)
+        d, n_u, n_w = distance_outside(u, w, p)
         f_u, f_w, lost = _wall(d, n_u, n_w, v_u, v_w, p)
         spring = gate_force(-w, p)
         rub = p.gate_friction * spring * math.tanh(-v_w / SLIP)
@@ -164,7 +164,7 @@ def place_of(place, u, w, p):
     if w >= p.height:
         return ABOVE
     if place == ABOVE:
-        d, _n_u, _n_w = free_way(u, w, p)
+        d, _n_u, _n_w = distance_outside(u, w, p)
         return INSIDE if d <= 0.0 else BESIDE
     return LATCHED if place == INSIDE and -w >= p.latch else place
 

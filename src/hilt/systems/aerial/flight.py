@@ -53,7 +53,7 @@ class Flight(Section):
 
 
 @jit
-def wanted_force(e_p, e_v, a_d, f_hat, p):
+def desired_force(e_p, e_v, a_d, f_hat, p):
     """F in N, without limits.  [Cuniato2022, eq. 6]"""
     return (
         -p.K_p[0] * e_p[0] - p.K_v[0] * e_v[0] + p.mass * a_d[0] - f_hat[0],
@@ -111,7 +111,7 @@ def flight_step(sig, x, p, dt):
     e_p = vec.sub(vec.load(sig.X_Nb_meas.p), vec.load(sig.p_bd_N))
     e_v = vec.sub(vec.load(sig.V_Nb_meas.v), vec.load(sig.v_bd_N))
 
-    F = within_cone(wanted_force(e_p, e_v, vec.load(sig.a_bd_N), vec.load(sig.f_hat_N), p), p)
+    F = within_cone(desired_force(e_p, e_v, vec.load(sig.a_bd_N), vec.load(sig.f_hat_N), p), p)
     q_d = attitude_for(F, sig.yaw_bd)
     u_T = max(vec.dot(F, so3.rotate(q, (0.0, 0.0, 1.0))), LEAST_LIFT * p.mass * PAPER_GRAVITY)
     tau = attitude_torque(q, w_B, q_d, (0.0, 0.0, sig.yaw_rate_bd), (0.0, 0.0, sig.yaw_acc_bd), p)

@@ -130,7 +130,7 @@ def posture_for(place: Vector, attitude: Vector = (1.0, 0.0, 0.0, 0.0)) -> np.nd
     for i, (angle, link) in enumerate(zip(posture, LINKS, strict=True)):
         if not link.lower <= angle <= link.upper:
             raise Unfit(
-                f"tool.position is {shown} m, which puts joint {i + 1} of the flying arm at {angle:.3g} rad; allowed are "
+                f"tool.position is {shown} m, which puts joint {i + 1} of the flying arm at {angle:.3g} rad; it must be from "
                 f"{link.lower:g} to {link.upper:g} rad; move or turn the tool",
                 "tool.position",
             )
@@ -138,7 +138,7 @@ def posture_for(place: Vector, attitude: Vector = (1.0, 0.0, 0.0, 0.0)) -> np.nd
 
 
 def pack_flying_chain(p, section: FlyingArm) -> None:
-    """The table as a chain whose base is b."""
+    """Pack the table of links as a chain whose base is b."""
     chain.pack_chain(
         p,
         axis=[link.axis for link in LINKS],

@@ -86,12 +86,12 @@ def flying_start(x, p):
 def _servo(x, p, i, q_c, left, h):
     """Set-point, integral and model input of joint i, for one substep of `left` in this tick."""
     most = p.speed * h
-    way = min(max((q_c[i] - x.set[i]) / left, -most), most)
-    x.set[i] += way
+    step = min(max((q_c[i] - x.set[i]) / left, -most), most)
+    x.set[i] += step
     behind = x.set[i] - multibody.joint_position(p.body, 7 + i)
     bound = p.torque / p.stiffness[i]
     x.integral[i] = min(max(x.integral[i] + h / p.integral_time * behind, -bound), bound)
-    x.sent[i] = x.set[i] + x.integral[i] + p.damping[i] / p.stiffness[i] * way / h
+    x.sent[i] = x.set[i] + x.integral[i] + p.damping[i] / p.stiffness[i] * step / h
     multibody.set_ctrl(p.body, _SERVO + i, x.sent[i])
 
 

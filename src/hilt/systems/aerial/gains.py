@@ -1,7 +1,7 @@
 """Gain sets of the arm's admittance, and ramps between them.
 
 A task requests a set; each desired gain moves there linearly, in `ramp` seconds from its present value. The real gains follow
-the desired ones no faster than that, as far as the tank allows; what the tank has refused is made up for later.
+the desired ones no faster than that, as far as the tank allows; what the tank refuses now is granted later.
 """
 
 from typing import Literal
@@ -29,7 +29,7 @@ class GainSet(Section):
     stiffness: NewtonPerMetre = Field(gt=0)
 
     @property
-    def figures(self) -> tuple[float, float, float]:
+    def numbers(self) -> tuple[float, float, float]:
         return self.mass, self.damping, self.stiffness
 
 
@@ -50,8 +50,8 @@ class Gains(Section):
         """[set][mass, damping, stiffness][axis], SI."""
         rows = np.empty((len(SETS), 3, 6))
         for name, code in SETS.items():
-            rows[code] = np.array(getattr(self, name).figures)[:, None]
-        rows[IMPACT][:, AXES[self.front_axis]] = self.front.figures
+            rows[code] = np.array(getattr(self, name).numbers)[:, None]
+        rows[IMPACT][:, AXES[self.front_axis]] = self.front.numbers
         rows[:, :, 3:] *= self.radius**2
         return rows
 

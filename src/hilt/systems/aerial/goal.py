@@ -25,16 +25,16 @@ def judge(result: Any) -> Verdict:
     goal, given = scenario.goal, 0.0 - metrics["human_port_energy_min_J"]
     force, away = metrics["late_force_N"], max(metrics["base_displacement_m"])
     energy = f"the loop gave the human {max(given, 0.0):.2f} J (goal {goal.port_energy:.3g} J)"
-    calm = f"force calm to {force:.2f} N (goal {goal.late_force:.3g} N)"
-    moved = f"base moved by {1e3 * away:.3g} mm at most (goal {1e3 * goal.displacement:.3g} mm)"
+    vibration = f"vibration of {force:.2f} N (goal {goal.late_force:.3g} N)"
+    moved = f"base moved by at most {1e3 * away:.3g} mm (goal {1e3 * goal.displacement:.3g} mm)"
     figures: list[Figure] = [
         at_most("human_port_energy_min_J", given, goal.port_energy, energy, "given to human", f"{max(given, 0.0):.2f} J"),
-        at_most("late_force_N", force, goal.late_force, calm, "vibration", f"{force:.2f} N"),
+        at_most("late_force_N", force, goal.late_force, vibration, "vibration", f"{force:.2f} N"),
         at_most("base_displacement_m", away, goal.displacement, moved, "base moved", f"{1e3 * away:.3g} mm"),
     ]
     if metrics["diverged"]:
         made = f"it gave the human {given:.3g} J more than they put in"
-        return Verdict("diverged", f"Diverged: the loop made energy, {made}.", tuple(figures))
+        return Verdict("diverged", f"Diverged: the loop made energy; {made}.", tuple(figures))
     if scenario.task.kind == "diverter":
         hooked = bool(metrics["hooked"])
         words = "the tool hangs on the cable" if hooked else "the tool does not hang on the cable"

@@ -83,9 +83,9 @@ def _path(p, t):
     after = max(t - p.start, 0.0)
     angle = p.omega * after
     fade, slope = quintic(angle / (0.5 * math.pi))
-    way = p.amplitude * fade * math.sin(angle)
+    moved = p.amplitude * fade * math.sin(angle)
     rate = p.amplitude * p.omega * (fade * math.cos(angle) + slope / (0.5 * math.pi) * math.sin(angle))
-    return way, rate
+    return moved, rate
 
 
 @jit
@@ -114,9 +114,9 @@ def hand_wrench(x, p, t, place, v, q, w, dt):
     takes, _ = quintic((t - p.start) / p.grasp)
     leaves, _ = quintic((t - p.release) / p.grasp)
     hold = takes * (1.0 - leaves)
-    way, speed = _path(p, t)
+    moved, speed = _path(p, t)
     direction = vec.load(p.direction)
-    stretch = vec.sub(vec.add(vec.load(x.x_grip), vec.scale(way, direction)), at)
+    stretch = vec.sub(vec.add(vec.load(x.x_grip), vec.scale(moved, direction)), at)
     slip = vec.sub(vec.scale(speed, direction), rate)
     f = vec.add(vec.scale(p.stiffness, stretch), vec.scale(p.damping, slip))
     f = vec.scale(hold, vec.add(f, _tremor(x, p, dt)))
@@ -134,7 +134,7 @@ def _load(mass, centre_B, q, a):
 
 @jit
 def _book(x, f, tau, place, q):
-    """Work of the hand: the mean wrench of the tick on the true motion."""
+    """Add the work of the hand: the mean wrench of the tick times the true motion."""
     if x.started:
         moved, turned = vec.sub(place, vec.load(x.p)), so3.between(so3.load(x.q), q)
         f_mean, tau_mean = vec.scale(0.5, vec.add(f, vec.load(x.f))), vec.scale(0.5, vec.add(tau, vec.load(x.tau)))

@@ -44,7 +44,7 @@ class Hardware(Section):
 
 @jit
 def _publish(sig, x):
-    """The ledger of the previous ticks, beside the energy that they have led to."""
+    """Publish the ledger of the previous ticks, and the stored energy that they have led to."""
     sig.E_hw = admittance.stored(x.compliance, x.M, x.K)
     ledger.publish(sig.W_damping, x.damping)
     ledger.publish(sig.W_gains, x.gains)
@@ -53,7 +53,7 @@ def _publish(sig, x):
 
 @jit
 def _follow_gains(sig, x):
-    """Take over the arm's gains. The energy that this adds to masses and springs has its own port."""
+    """Adopt the arm's gains. The energy that this adds to masses and springs has its own port."""
     added = 0.0
     for i in range(6):
         dM, dK = sig.M_arm[i] - x.M[i], sig.K_arm[i] - x.K[i]
@@ -67,16 +67,16 @@ def _follow_gains(sig, x):
 
 @jit
 def _watch_port(sig, x, p, dt):
-    """Added damping for this tick from the human's force and the encoder; base and rest motion are delayed like the servo."""
+    """Update the added damping from the human's force and the encoder; base and rest motion are delayed like the servo."""
     for i in range(3):
-        way = sig.X_WB_meas.p[i] - x.followed[i]
-        port_guard.observe(x.guard, i, sig.F_h_raw_H.f[i], way, x.M[i], x.K[i], p.guard, dt)
+        moved = sig.X_WB_meas.p[i] - x.followed[i]
+        port_guard.observe(x.guard, i, sig.F_h_raw_H.f[i], moved, x.M[i], x.K[i], p.guard, dt)
         port_guard.adapt(x.guard, i, x.D0[i], p.guard, dt)
 
 
 @jit
-def _give_way(sig, x, dt):
-    """The compliance over one tick; returns the work of the wrench on it."""
+def _yield(sig, x, dt):
+    """Advance the compliance by one tick; return the work of the wrench on it."""
     for i in range(6):
         x.D[i] = x.D0[i] + (x.guard.added[i] if i < 3 else 0.0)
     admittance.apply_wrench(x.compliance, vec.load(sig.F_h_H.f), vec.load(sig.F_h_H.tau))
@@ -86,8 +86,8 @@ def _give_way(sig, x, dt):
 
 
 @jit
-def _ask(sig, x, p):
-    """The requested pose; returns the work of the wrench on the motion to it."""
+def _request_pose(sig, x, p):
+    """Write the requested pose; return the work of the wrench on the motion to it."""
     work = 0.0
     for i in range(3):
         shown = min(max(sig.e_p_H[i], -p.base_box), p.base_box)
@@ -113,8 +113,8 @@ def hardware_admittance_step(sig, x, p, dt):
         _follow_gains(sig, x)
     if p.guard.enabled:
         _watch_port(sig, x, p, dt)
-    supplied = _give_way(sig, x, dt)
-    ledger.book(x.lead_and_base, supplied - _ask(sig, x, p), 1.0, 1.0)
+    supplied = _yield(sig, x, dt)
+    ledger.book(x.lead_and_base, supplied - _request_pose(sig, x, p), 1.0, 1.0)
     for i in range(3):
         sig.e_p_shown_H[i] = x.shown[i]
         sig.D_port[i], sig.P_port[i] = x.guard.added[i], x.guard.P[i]
@@ -137,8 +137,8 @@ class YieldingArm:
 def _pack(p: np.record, config: YieldingArm, loop: Cycle) -> None:
     given = config.hardware
     scale = [1.0] * 3 + [given.radius**2] * 3
-    for name, figure in zip("MDK", given.gains.figures, strict=True):
-        p[name] = [figure * s for s in scale]
+    for name, value in zip("MDK", given.gains.numbers, strict=True):
+        p[name] = [value * s for s in scale]
     p.follow_gains, p.base_box = given.follow_gains, given.base_box
     p.base_share = filter_share(given.base_bandwidth, loop.period)
     p.servo_share = filter_share(1.0 / config.servo_lag, loop.period)

@@ -39,7 +39,7 @@ AXES = (Z, Y, Z, ELBOW, Z, Y, Z)
 # Of each joint above the previous one; the position of a joint along its own axis makes no difference.
 HEIGHTS = (0.15, BASE_TO_SHOULDER - 0.15, 0.2, SHOULDER_TO_ELBOW - 0.2, 0.2, ELBOW_TO_WRIST - 0.2, 0.0)
 
-FOUND = 1e-9  # m and rad: a start posture fits
+FOUND = 1e-9  # m and rad: a start posture this close fits
 AMPLE = math.radians(20.0)  # from every joint limit: enough to stop searching
 SEEDS = (*itertools.product((0.0, 2.5), (0.5, 1.2, -0.5), (-1.6, 1.6), (0.9, -0.9)),)  # spin of the arm, shoulder, elbow, wrist
 
@@ -72,19 +72,19 @@ class HardwareArm(Section):
         return self
 
     def check(self, p_HB: Metre3, q_HB: Quaternion) -> None:
-        """The pose at which the tool starts must be possible."""
+        """Check that the arm can reach the pose at which its tool starts."""
         distance = math.dist(p_HB, SHOULDER)
         place = ", ".join(f"{part:g}" for part in p_HB)
         if distance > self.reach:
             raise Unfit(
-                f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder; allowed are "
-                f"{self.reach:g} m; choose a closer hardware_arm.start",
+                f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder; at most "
+                f"{self.reach:g} m is allowed; choose a closer hardware_arm.start",
                 "hardware_arm.start",
             )
         for axis, low, at, high in zip("xyz", self.box_min, p_HB, self.box_max, strict=True):
             if not low <= at <= high:
                 raise Unfit(
-                    f"the hardware's tool starts at {place} m; its box goes from {low:g} m to {high:g} m in {axis}; widen "
+                    f"the hardware's tool starts at {place} m; its box extends from {low:g} m to {high:g} m in {axis}; widen "
                     "hardware_arm.box_min and hardware_arm.box_max or start inside",
                     "hardware_arm.box_min",
                     "hardware_arm.box_max",
@@ -93,7 +93,7 @@ class HardwareArm(Section):
         if left > FOUND:
             raise Unfit(
                 f"the hardware's tool starts at {place} m, {distance:.4g} m from the arm's shoulder, in an attitude that its "
-                f"joints miss by {left:.2g} (m, rad); allowed are {FOUND:g}; change hardware_arm.start or "
+                f"joints miss by {left:.2g} (m, rad); at most {FOUND:g} is allowed; change hardware_arm.start or "
                 "hardware_arm.attitude",
                 "hardware_arm.start",
                 "hardware_arm.attitude",
@@ -145,7 +145,7 @@ def _into_box(p, place):
 
 @jit
 def _watch(sig, x, p, place, turn_error, dt):
-    """Faults: out of reach (at once), or an error that persists."""
+    """Trip a fault: out of reach (at once), or an error that persists."""
     out = vec.sub(place, (0.0, 0.0, p.shoulder))
     square = vec.dot(out, out)
     if not square <= p.reach * p.reach:  # NaN counts as out of reach too
@@ -168,15 +168,15 @@ def _work(sig, before, after):
 @jit
 def hardware_ik_step(sig, x, p, dt):
     ledger.publish(sig.W_limits, x.limits)  # of the previous ticks, like the other ports
-    asked, before = spatial.load(sig.X_WB_asked), spatial.load(x.reached)
-    place = _into_box(p, asked[0])
+    requested, before = spatial.load(sig.X_WB_asked), spatial.load(x.reached)
+    place = _into_box(p, requested[0])
     sig.ik_hw_error, turn_error = chain.ik(
-        x.work, p.chain, x.q, place, asked[1], (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), dt / ITERATIONS, ITERATIONS
+        x.work, p.chain, x.q, place, requested[1], (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), dt / ITERATIONS, ITERATIONS
     )
     _watch(sig, x, p, place, turn_error, dt)
     reached = vec.load(x.work.p), so3.load(x.work.q)
-    ledger.book(x.limits, _work(sig, spatial.load(x.asked), asked) - _work(sig, before, reached), 1.0, 1.0)
-    spatial.store(x.asked, asked)
+    ledger.book(x.limits, _work(sig, spatial.load(x.requested), requested) - _work(sig, before, reached), 1.0, 1.0)
+    spatial.store(x.requested, requested)
     spatial.store(x.reached, reached)
     spatial.store(sig.X_WB_cmd, reached)
     vec.store(sig.V_WB_cmd.v, vec.scale(1.0 / dt, vec.sub(reached[0], before[0])))
@@ -211,7 +211,7 @@ def _reset(sig, x, p):
         x.q[i] = sig.q_hw[i] = p.q0[i]
     chain.forward(x.work, p.chain, x.q, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
     reached = vec.load(x.work.p), so3.load(x.work.q)
-    spatial.store(x.asked, spatial.load(p.start))
+    spatial.store(x.requested, spatial.load(p.start))
     spatial.store(x.reached, reached)
     spatial.store(sig.X_WB_cmd, reached)
 
@@ -231,7 +231,7 @@ HARDWARE_IK = StageKind(
         "fault_value",
         "fault_limit",
     ),
-    state=record(work=CHAIN_WORK, q=JOINTS, asked=POSE, reached=POSE, late="f8", late_turn="f8", limits=PORT),
+    state=record(work=CHAIN_WORK, q=JOINTS, requested=POSE, reached=POSE, late="f8", late_turn="f8", limits=PORT),
     params=record(
         chain=CHAIN,
         box_min=3,

@@ -4,7 +4,7 @@
     e_p' = R_HN e_p, X_HB_rest ◄── link ◄── e_p_N, plan    what the hardware has to show                [Cuniato2022, eq. 5]
 
 The user chooses where the hardware's base H is in the simulated world N. The wrench acts at the simulated tool's origin as
-it acts at the real one, so it is only rotated between the frames: the tools are apart by what one side shows late or not at
+it acts at the real one, so it is only rotated between the frames: the tools differ by what one side shows late or not at
 all, and a lever of that length would be an artefact.
 
 The hardware's tool rests where the simulated one would be with the base exactly on its plan,
@@ -64,7 +64,7 @@ class Frames(Section):
 
 @jit
 def _carry_wrench(sig, x, p, dt):
-    """From the hardware to the simulation: force, torque, as they have arrived."""
+    """Carry force and torque from the hardware to the simulation, as they have arrived."""
     packet = channel.packet(x.up, sig.tick)
     vec.store(packet[0:3], vec.load(sig.F_h_H.f))
     vec.store(packet[3:6], vec.load(sig.F_h_H.tau))
@@ -80,7 +80,7 @@ def _carry_wrench(sig, x, p, dt):
 
 @jit
 def _apply_wrench(sig, p, f_H, tau_H):
-    """h_e: at the simulated tool's origin, in N and in b."""
+    """Write h_e, the wrench at the simulated tool's origin, in N and in b."""
     f, tau = spatial.express(so3.load(p.X_NH.q), f_H, tau_H)
     vec.store(sig.F_E_N.f, f)
     vec.store(sig.F_E_N.tau, tau)
@@ -103,7 +103,7 @@ def _rest_pose(sig, x, p):
 
 @jit
 def _carry_motion(sig, x, p, dt):
-    """From the simulation to the hardware: displacement and rest pose; the last ones are kept until new ones arrive."""
+    """Carry displacement and rest pose from the simulation to the hardware; the last ones are kept until new ones arrive."""
     packet = channel.packet(x.down, sig.tick)
     rest = _rest_pose(sig, x, p)
     vec.store(packet[E_P:REST_P], so3.rotate_back(so3.load(p.X_NH.q), vec.load(sig.e_p_N)))  # [Cuniato2022, eq. 5], e_p'

@@ -13,7 +13,7 @@ from hilt.systems.aerial.task import BACK
 LAST = 0.5  # s at the end over which forces are averaged
 RECOVERED = 0.02  # m
 LATE = 0.25  # last fraction of the run, whose forces count as late
-LATE_ROWS = 1 << 20  # of them at most
+LATE_ROWS = 1 << 20  # kept of them, at most
 SHARES = {"estimator_t63_s": 1.0 - math.exp(-1.0), "estimator_t90_s": 0.9}
 
 METRIC_WORDS = {
@@ -34,7 +34,7 @@ METRIC_WORDS = {
     "joint_torque_max_Nm": "largest torque of a joint of the flying arm",
     "hand_stiffness_limit_N_m": "stiffest hand for which this loop is stable, with its lead alone",
     "recovery_time_s": "time from the snap until the base stays within 2 cm",
-    "hooked": "the tool is hooked on the cable, as judged by the task",
+    "hooked": "the tool is hooked on the cable, according to the task",
     "diverged": "diverged: the loop gave the human energy",
 }
 
@@ -89,7 +89,7 @@ class AerialMeter:
 
     def result(self) -> dict[str, Any]:
         force, hanging = self._tail.last(lambda t: t >= t[-1] - LAST)
-        estimator, recovery = (part.figures() for part in self._parts)
+        estimator, recovery = (part.metrics() for part in self._parts)
         return {
             "base_displacement_m": self._displacement.tolist(),
             "base_final_error_m": float(np.linalg.norm(self._last["e_p_N"][0])),
@@ -129,7 +129,7 @@ class _Late:
         return min(max(1, int(LATE * self._count)), LATE_ROWS)
 
     def largest(self) -> float:
-        """Minus its mean; part by part, since copies of all of it would take most of the memory of a long run."""
+        """Largest deviation from the mean [N]; part by part, since copying it all would fill the memory on a long run."""
         parts, surplus = list(self._parts), self._kept - self._wanted()
         parts[0] = parts[0][surplus:]
         mean = sum(part.sum(axis=0) for part in parts) / self._wanted()
@@ -166,7 +166,7 @@ class _Estimator:
             return Missing(f"the estimate was at {share:.0%} of the push before it began")
         return float(np.interp(share, [before[0], seen[k]], [before[1], when[k]]))
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         if not self._wanted:
             return {}
         none = {share: Missing(f"the estimate never reached {share:.0%} of the push") for share in SHARES.values()}
@@ -192,7 +192,7 @@ class _Recovery:
             self._away = float(rows["t"][np.flatnonzero(away)[-1]])
         self._far = bool(away[-1])
 
-    def figures(self) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         if self._snapped is None:
             return {}
         if self._far:

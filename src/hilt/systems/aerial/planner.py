@@ -65,10 +65,10 @@ def planner_step(sig, x, p, dt):
     b = min(a + 1, p.count - 1)
     place, speed, acceleration = minimum_jerk(sig.t, p.arrival[a], p.arrival[b])
     for i in range(3):
-        way = p.place[b, i] - p.place[a, i]
-        sig.p_bd_N[i] = p.place[a, i] + place * way
-        sig.v_bd_N[i] = speed * way
-        sig.a_bd_N[i] = acceleration * way
+        span = p.place[b, i] - p.place[a, i]
+        sig.p_bd_N[i] = p.place[a, i] + place * span
+        sig.v_bd_N[i] = speed * span
+        sig.a_bd_N[i] = acceleration * span
     turn = p.place[b, 3] - p.place[a, 3]
     sig.yaw_bd = p.place[a, 3] + place * turn
     sig.yaw_rate_bd = speed * turn

@@ -15,8 +15,8 @@ P/V is the damping that the human feels. Slow adaptive damping raises it if it f
     need > 0:  ΔD = min(200, ΔD + 50 need T);    else, after 1 s of quiet, ΔD decays with 8 s
 
 Averaging over 0.15 s and the slow release keep it from chattering, as tick-by-tick passivity control does here. The guard
-works on the three shifts: a wrist has a stiffness of a few N·m/rad, and the limit for turns, at `hardware.radius` = 1 m as many
-N·m/rad as the other has N/m, lies two orders of magnitude above.
+works on the three shifts: a wrist has a stiffness of a few N·m/rad, and the limit for turns is two orders of magnitude
+higher: at `hardware.radius` = 1 m as many N·m/rad as the other has N/m.
 """
 
 import math

@@ -159,7 +159,7 @@ def _handover(sig, x, p, f, dt):
 
 
 @jit
-def _judge_rise(sig, x, p, f):
+def _check_rise(sig, x, p, f):
     """Whether the hook has snapped, or the rise should end."""
     load = -f[2]
     x.peak = max(x.peak, load)
@@ -171,8 +171,8 @@ def _judge_rise(sig, x, p, f):
 
 
 @jit
-def _judge(sig, x, p, f, dt):
-    """The diverter's next state."""
+def _next_state(sig, x, p, f, dt):
+    """Enter the diverter's next state."""
     after = sig.t - x.since
     height = x.z + sig.e_p_N[2] + sig.z_arm[2]  # of the tool, above the start of the rise
     eased = abs(f[2]) < p.eased
@@ -180,8 +180,8 @@ def _judge(sig, x, p, f, dt):
         if sig.bias_ready and sig.t >= p.path.arrival[p.path.count - 1]:
             _enter(sig, x, APPROACH)
             vec.store(x.start, vec.load(sig.p_bd_N))
-            way = vec.sub(vec.load(p.under), vec.load(x.start))
-            length = math.sqrt(vec.dot(way, way))
+            path = vec.sub(vec.load(p.under), vec.load(x.start))
+            length = math.sqrt(vec.dot(path, path))
             slow = PEAK_SPEED * length / p.approach_speed
             x.duration = max(slow, math.sqrt(PEAK_ACCELERATION * length / p.acceleration))
     elif x.state == APPROACH:
@@ -191,7 +191,7 @@ def _judge(sig, x, p, f, dt):
         if after >= p.settle and sig.bias_ready:
             _enter(sig, x, RISE)
     elif x.state == RISE:
-        _judge_rise(sig, x, p, f)
+        _check_rise(sig, x, p, f)
     elif x.state == BACK:
         if after >= p.ringing and eased:
             _enter(sig, x, TUG)
@@ -218,7 +218,7 @@ def _judge(sig, x, p, f, dt):
 
 
 @jit
-def _speed_wanted(x, p):
+def _desired_speed(x, p):
     if x.state == RISE:
         return p.rise_speed
     if x.state == BACK or x.state == TUG:
@@ -236,12 +236,12 @@ def _fly(sig, x, p, dt):
     if x.state != APPROACH:
         share, speed, acceleration = 1.0, 0.0, 0.0
     for i in range(3):
-        way = p.under[i] - x.start[i]
-        sig.p_bd_N[i] = x.start[i] + share * way
-        sig.v_bd_N[i] = speed * way
-        sig.a_bd_N[i] = acceleration * way
+        path = p.under[i] - x.start[i]
+        sig.p_bd_N[i] = x.start[i] + share * path
+        sig.v_bd_N[i] = speed * path
+        sig.a_bd_N[i] = acceleration * path
     most = p.acceleration * dt
-    change = min(max(_speed_wanted(x, p) - x.v, -most), most)
+    change = min(max(_desired_speed(x, p) - x.v, -most), most)
     sig.p_bd_N[2] += x.z
     sig.v_bd_N[2] += x.v
     sig.a_bd_N[2] += change / dt
@@ -252,7 +252,7 @@ def _fly(sig, x, p, dt):
 
 @jit
 def _diverter(sig, x, p, f, dt):
-    _judge(sig, x, p, f, dt)
+    _next_state(sig, x, p, f, dt)
     if x.state != WAITING:
         _fly(sig, x, p, dt)
     sig.bias_request = 1 if x.state == UNDER else 0
@@ -301,9 +301,9 @@ def _pack(p: np.record, config: TaskInPlace, loop: Cycle) -> None:
     for section in (task.handover, task.diverter):
         for name in type(section).model_fields:
             p[name] = getattr(section, name)
-    way = so3.rotate(tuple(p.q_NH), config.cable)
+    to_cable = so3.rotate(tuple(p.q_NH), config.cable)
     below = (0.0, 0.0, task.diverter.gap + config.mouth_height)
-    p.under = vec.sub(vec.add(config.planner.waypoints[0].position, way), below)
+    p.under = vec.sub(vec.add(config.planner.waypoints[0].position, to_cable), below)
 
 
 @jit

@@ -1,1 +1,1 @@
-"""Offline: how stiff a hand the facility can bear."""
+"""Offline: the stiffest hand for which the facility is stable."""

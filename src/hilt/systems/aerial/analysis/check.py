@@ -1,4 +1,4 @@
-"""Can an aerial scenario work at all? Stiffness of the human's hand, compared with the loop's stability limit."""
+"""Whether an aerial scenario can work: stiffness of the human's hand, compared with the loop's stability limit."""
 
 import math
 

@@ -1,8 +1,8 @@
-"""The edges of `aerial`: the stiffest hand that the loop bears, and what moves that limit.
+"""The edges of `aerial`: the stiffest hand for which the loop is stable, and what moves that limit.
 
 The closed form is that of hand_limit.py, exact for the linear loop of one axis. It leaves out the damping that the guard at the
 port adds once it has seen energy come back, the limits of the arm, the task's changes of gains, and a hand that holds still:
-what nobody excites does not grow within a run, so a simulated edge lies above it or is not found at all.
+an instability that nothing excites does not grow within a run, so a simulated edge is above it or not found at all.
 """
 
 import math
@@ -18,7 +18,7 @@ def limits(scenario: Aerial) -> tuple[Limit, ...]:
 
 
 def goals(scenario: Aerial) -> tuple[Limit, ...]:
-    """What the scenario itself asks for."""
+    """The scenario's own goals."""
     goal = scenario.goal
     return (
         Limit("human_port_energy_min_J", -goal.port_energy, below=True),

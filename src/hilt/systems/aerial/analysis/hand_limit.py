@@ -34,7 +34,7 @@ POINTS = 20_000  # of the frequency scan; the limit changes by less than 1e-6 wi
 ROUNDS = 10  # for a damping that depends on the stiffness; one is enough if r is jω
 
 LAG_ONLY = (
-    "the servo is known by a lag only: the stiffness limit of the hand may be up to 87 % too high, on the unsafe side; "
+    "the servo is modelled by a lag only: the stiffness limit of the hand may be up to 87 % too high, on the unsafe side; "
     "identify the servo as second order with delay (servo.kind = 'second-order')"
 )
 
@@ -71,7 +71,7 @@ class PortLoop:
 
     def _controller(self, z: np.ndarray) -> np.ndarray:
         """From the force of the tick to the set-point."""
-        T, (M, D, K), (L1, L2) = self.period, self.gains.figures, self.lead
+        T, (M, D, K), (L1, L2) = self.period, self.gains.numbers, self.lead
         s2 = 2.0 / T * (z - 1.0) / (z + 1.0)
         a = 1.0 - math.exp(-self.bandwidth * T)
         zA = 2.0 * z / ((z + 1.0) * (M * s2**2 + D * s2 + K))

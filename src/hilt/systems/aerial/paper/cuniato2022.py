@@ -1,4 +1,4 @@
-"""Cuniato et al. 2022: every number and claim beside ours."""
+"""Cuniato et al. 2022: every number and claim compared with ours."""
 
 import math
 
@@ -19,8 +19,8 @@ HANDS = (600, 1000, 2000, 5000)
 SECOND_ORDER = ("servo.kind=second-order", "servo.natural_frequency=60", "servo.damping_ratio=0.7", "servo.delay=10 ms")
 
 
-def answers_after(share: float, bandwidth: float) -> float:
-    """Time [s] after which w²/(s + w)² shows so much of a step: 1 - (1 + wt) e^{-wt}."""
+def response_time(share: float, bandwidth: float) -> float:
+    """Time [s] after which w²/(s + w)² shows this share of a step: 1 - (1 + wt) e^{-wt}."""
     t = np.linspace(0.0, 10.0, 100_001)
     return float(np.interp(share, 1.0 - (1.0 + t) * np.exp(-t), t)) / bandwidth
 
@@ -30,46 +30,46 @@ def _flight_claims() -> list[Claim]:
     pushes = {flag: run("push", f"estimator.enabled={flag}").metrics for flag in ("true", "false")}
     moved = [run("push", f"loop.period={1 / rate} s").metrics["base_displacement_m"][0] for rate in RATES]
     m, w = pushes["true"], scenario_of(run("push")).estimator.bandwidth
-    closed = [answers_after(share, w) for share in (1.0 - math.exp(-1.0), 0.9)]
+    closed = [response_time(share, w) for share in (1.0 - math.exp(-1.0), 0.9)]
     return [
         Claim(
             "Sec. III",
-            "the wrench estimator takes out the arm's weight and other loads: base off its place in hover",
+            "the wrench estimator compensates the arm's weight and other loads: position error of the base in hover",
             "enhanced",
             f"{si(held, 'm', 2)} with it, {si(left, 'm', 2)} without",
             held < 0.1 * left,
-            reading="distance of the base from its place at the end of `hover`",
-            tolerance=judged("a tenth of that without", "“enhanced”; the paper gives no figure"),
+            reading="distance of the base from its planned position at the end of `hover`",
+            tolerance=judged("a tenth of that without", "“enhanced”; the paper gives no number"),
         ),
         Claim(
             "Sec. III-A",
             "10 N for 0.5 s at the tool, x: displacement of the base with and without the estimator",
-            "no figure",
+            "no number",
             f"{m['base_displacement_m'][0]:.3f} and {pushes['false']['base_displacement_m'][0]:.3f} m",
             m["base_displacement_m"][0] < 0.6 * pushes["false"]["base_displacement_m"][0],
             beyond=True,
             reading="largest displacement along x",
-            tolerance=judged("0.6 of that without", "a criterion of ours"),
+            tolerance=judged("0.6 of that without", "our criterion"),
         ),
         Claim(
             "Sec. III-A",
-            "the estimator's answer to it: 63 %, 90 %, overshoot",
-            "no figure",
+            "the estimator's response to it: 63 %, 90 %, overshoot",
+            "no number",
             f"{m['estimator_t63_s']:.3f} s, {m['estimator_t90_s']:.3f} s, {m['estimator_overshoot']:.1%}; w²/(s + w)² alone {closed[0]:.3f} and {closed[1]:.3f} s",
             m["estimator_overshoot"] < 0.05,
             beyond=True,
-            reading="estimated force along x against the 10 N",
-            tolerance=judged("overshoot below 5 %", "a criterion of ours"),
+            reading="estimated force along x compared with the 10 N",
+            tolerance=judged("overshoot below 5 %", "our criterion"),
         ),
         Claim(
             "Sec. IV",
             "200 Hz, chosen for the computer: the same push at " + ", ".join(map(str, RATES)) + " Hz",
             "200 Hz",
-            ", ".join(f"{1e3 * way:.1f}" for way in moved) + " mm",
+            ", ".join(f"{1e3 * each:.1f}" for each in moved) + " mm",
             np.ptp(moved) < 0.02 * np.mean(moved),
             beyond=True,
             reading="largest displacement along x with the whole loop at that rate",
-            tolerance=judged("within 2 %", "a criterion of ours"),
+            tolerance=judged("within 2 %", "our criterion"),
         ),
     ]
 
@@ -105,8 +105,8 @@ def _human_claims() -> list[Claim]:
             f"stopped at {first.fault.t:.1f} s, with {first.metrics['peak_force_N']:.0f} N" if first.fault else "held",
             first.fault is None,
             f"the tank guards changes of the gains; filter, servo and tick make energy at the hand ({-first.metrics['human_port_energy_min_J']:.1f} J here) "
-            f"while its audit stays at {audit:.0e} J. From {first.metrics['hand_stiffness_limit_N_m']:.0f} N/m on a hand swings up",
-            reading="“to guarantee a safe human operator interaction”, so one hand that is not safe says no; hand (leads the tool by 20 mm in "
+            f"while its audit stays at {audit:.0e} J. Hands above {first.metrics['hand_stiffness_limit_N_m']:.0f} N/m are unstable",
+            reading="“to guarantee a safe human operator interaction”, so one hand that is not safe refutes it; hand (leads the tool by 20 mm in "
             "`hover`) and filter are ours, the paper gives neither",
             tolerance=judged("no fault", "the guard stops what would hurt"),
         ),
@@ -121,7 +121,7 @@ def _human_claims() -> list[Claim]:
             and not any(r.metrics["diverged"] for r in guarded.values()),
             beyond=True,
             reading="the same hand, stiffer; force filter of 15 rad/s",
-            tolerance=judged("below 2.5 N, none diverges", "a criterion of ours; leading the tool takes 0.3 N"),
+            tolerance=judged("below 2.5 N, none diverges", "our criterion; leading the tool takes 0.3 N"),
         ),
         Claim(
             "Sec. V",
@@ -129,21 +129,21 @@ def _human_claims() -> list[Claim]:
             "not treated",
             ", ".join(f"{f:.2f}" for f in slow) + " N",
             max(slow) < 2.5,
-            "the lead of the guard makes up for a lag, not for a delay; the damping that it may add is limited to 200 N·s/m, and at 5000 N/m "
-            "all of it does not stop the swing",
+            "the guard's lead compensates a lag, not a delay; the damping that it may add is limited to 200 N·s/m, and at 5000 N/m "
+            "even all of it does not stop the oscillation",
             beyond=True,
             reading="the same hands on a slower servo",
-            tolerance=judged("below 2.5 N", "a criterion of ours"),
+            tolerance=judged("below 2.5 N", "our criterion"),
         ),
         Claim(
             "Sec. V",
-            "a relaxed hand of 150 N/m feels nothing of the guard: force with it over force without, added damping",
+            "a relaxed hand of 150 N/m does not feel the guard: force with it over force without, added damping",
             "not treated",
             f"{soft[1]['late_force_N'] / soft[0]['late_force_N']:.3f}, {soft[1]['added_damping_max_Ns_m']:.2g} N·s/m",
             soft[1]["late_force_N"] <= 1.05 * soft[0]["late_force_N"] and soft[1]["added_damping_max_Ns_m"] <= 2,
             beyond=True,
             reading="force in the last quarter of the run",
-            tolerance=judged("5 %, 2 N·s/m", "criteria of ours"),
+            tolerance=judged("5 %, 2 N·s/m", "our criteria"),
         ),
         Claim(
             "Sec. V",
@@ -153,7 +153,7 @@ def _human_claims() -> list[Claim]:
             below and above,
             beyond=True,
             reading="`hover`, slow filter, no guard; held: below 1 N late, not held: diverges or three times the force",
-            tolerance=judged("± 15 %", "a criterion of ours"),
+            tolerance=judged("± 15 %", "our criterion"),
         ),
     ]
 
@@ -169,7 +169,7 @@ def _link_claims() -> list[Claim]:
             abs(late["tool_force_final_N"] - now["tool_force_final_N"]) < 1e-3,
             beyond=True,
             reading="`handover`, largest displacement of the base",
-            tolerance=judged("the same force to 1 mN", "a criterion of ours: the human's own loop closes on the hardware"),
+            tolerance=judged("the same force to 1 mN", "our criterion: the human's own loop closes on the hardware"),
         ),
     ]
 

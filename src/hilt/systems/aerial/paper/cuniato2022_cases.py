@@ -25,7 +25,7 @@ def raised_at(result: Result) -> float:
 
 
 def held_back(result: Result) -> float:
-    """By how much the tank has kept the stiffness below the desired one, at most [N/m]."""
+    """Largest amount by which the tank kept the stiffness below the desired one [N/m]."""
     return float((result.rows["K_arm_des"] - result.rows["K_arm"])[:, 0].max())
 
 
@@ -43,7 +43,7 @@ def _tool() -> list[Claim]:
             "the interaction lasts",
             "about 30 s",
             f"{hand.release - hand.start:g} s (12 s in the shipped scenario)",
-            because="a human of ours holds the tool for as long as the scenario says; here that is taken from the paper",
+            because="our human holds the tool for as long as the scenario says; here that time is taken from the paper",
             numbers=((30.0, hand.release - hand.start),),
             reading="from taking hold to letting go",
             tolerance=near(5.0, "s", "“about 30 s”"),
@@ -63,21 +63,21 @@ def _tool() -> list[Claim]:
         Claim(
             "Sec. IV-A",
             "the arm then hangs lower by weight over stiffness",
-            "no figure",
+            "no number",
             f"{1e3 * m['sag_m']:.1f} mm; m g/K = {1e3 * sag:.1f} mm",
             abs(m["sag_m"] - sag) < 0.003,
             beyond=True,
-            reading="tool below its desired place at the end",
-            tolerance=judged("3 mm", "a criterion of ours"),
+            reading="tool below its desired position at the end",
+            tolerance=judged("3 mm", "our criterion"),
         ),
         Claim(
             "Sec. II-B",
             "the arm keeps up: error of its inverse kinematics, largest joint torque",
-            "no figure",
+            "no number",
             f"{si(m['ik_error_max_m'], 'm', 2)}, {m['joint_torque_max_Nm']:.2f} N·m of 5 N·m",
             m["ik_error_max_m"] < 1e-3 and m["joint_torque_max_Nm"] < 5,
             beyond=True,
-            reading="largest of the run",
+            reading="largest value of the run",
             tolerance=judged("1 mm, 5 N·m", "what the joints of the paper's public code can do"),
         ),
     ]
@@ -115,10 +115,10 @@ def _gains_and_tank() -> list[Claim]:
             "delayed",
             f"from {rows['E_tank'].max():.3f} to {m['tank_min_J']:.3f} J; stiffness held back by up to {behind:.2f} N/m of 15",
             behind > 1.5,
-            "it discharges, but a tank of 0.15 J that starts full pays for the rise of 15 N/m at once; what is in it and how the tool is led at "
-            f"that moment the paper does not say. With 0.02 J in it and 5 % refilled it holds back {held_back(low):.1f} N/m",
-            reading="desired less actual stiffness of the arm, at most",
-            tolerance=judged("a tenth of the rise", "the least that a figure would show; the paper gives no figure"),
+            "it discharges, but a tank of 0.15 J that starts full pays for the rise of 15 N/m at once; the paper does not say what is in the tank and how "
+            f"the tool is led at that moment. With 0.02 J in it and 5 % refilled it holds back {held_back(low):.1f} N/m",
+            reading="desired minus actual stiffness of the arm, at most",
+            tolerance=judged("a tenth of the rise", "the least that a figure would show; the paper gives no number"),
         ),
         Claim(
             "Sec. IV-A, Fig. 5",
@@ -126,10 +126,10 @@ def _gains_and_tank() -> list[Claim]:
             "recharges",
             f"from {rows['E_tank'][lowest]:.3f} to {rows['E_tank'][-1]:.3f} J",
             rows["E_tank"][-1] - rows["E_tank"][lowest] > 0.5 * (rows["E_tank"][0] - rows["E_tank"][lowest]),
-            "between two rises of the gains the tank only takes: a share of what the damping dissipates, which is never negative. How much "
+            "between two rises of the gains the tank only takes in energy: a share of what the damping dissipates, which is never negative. How much "
             "that is follows from how our human leads the tool",
-            reading="least and last energy of the tank",
-            tolerance=judged("half of what was given", "the least that would be called a recharge; the paper gives no figure"),
+            reading="lowest and final energy of the tank",
+            tolerance=judged("half of what was given", "the least that would be called a recharge; the paper gives no number"),
             declared=BY_CONSTRUCTION,
         ),
         Claim(
@@ -139,7 +139,7 @@ def _gains_and_tank() -> list[Claim]:
             f"{m['passivity_audit_min_J']:.1e} J",
             m["passivity_audit_min_J"] >= -1e-9,
             "the exact form of the tank never grants what it cannot pay; as printed it fails, see eq. 14, 15 above",
-            reading="least of the run",
+            reading="lowest value of the run",
             tolerance=judged("≥ -1e-9 J", "rounding"),
             declared=BY_CONSTRUCTION,
         ),
@@ -179,7 +179,7 @@ def _only_drawn() -> list[Claim]:
 
 
 def shaken(seed: int) -> tuple[str, ...]:
-    """Every figure of the contact off by up to 20 %, the cable by up to 20 mm."""
+    """Settings with every contact parameter off by up to 20 %, and the cable by up to 20 mm."""
     rng, cable = np.random.default_rng(seed), scenario_of(run("diverter")).cable
     names = ("mass", "stiffness", "damping_ratio", "wall_stiffness", "wall_damping", "friction", "gate_force", "gate_friction")
     changes = [f"cable.{name}={getattr(cable, name) * rng.uniform(0.8, 1.2)}" for name in names]
@@ -204,7 +204,7 @@ def _displacement() -> list[Claim]:
             "displacement of the base along x after the diverter has hooked, cable met from below",
             "about 0.1 m",
             f"{x:.3f} m, and {z:.3f} m along z",
-            because="the paper gives no figures of cable, clip or tool and not how its arm meets the line. Here a model of the contact stands in, the "
+            because="the paper gives no data for cable, clip or tool, nor how its arm meets the line. Here a contact model stands in, the "
             "hook comes from straight below as its text says, and the load is vertical",
             numbers=((0.1, x),),
             reading="largest displacement after the snap",
@@ -215,32 +215,32 @@ def _displacement() -> list[Claim]:
             f"the same with the cable met from the side, {', '.join(map(str, SIDEWAYS))} mm off (the hook's mouth ends at 30 mm)",
             "about 0.1 m",
             ", ".join(f"{1e3 * each:.0f}" for each in sides) + " mm",
-            because="the walls of our hook pass on part of the lift sideways, and the soft front axis gives way to it. 0.1 m takes about 6 N·s along x "
-            f"(12 N for 0.5 s at the tool: {pushed:.3f} m), which a hook that rises does not bring; which contact the paper had it does not say",
+            because="the walls of our hook turn part of the lift sideways, and the soft front axis yields to it. 0.1 m takes about 6 N·s along x "
+            f"(12 N for 0.5 s at the tool: {pushed:.3f} m), which a rising hook does not produce; the paper does not say what its contact was",
             numbers=((0.1, max(sides)),),
-            reading="largest displacement along x; the largest of these is judged",
+            reading="largest displacement along x; the largest of these is compared",
             tolerance=tolerance,
         ),
         Claim(
             "Sec. IV-B, Fig. 7",
             "the displacement is recovered by the flight controller",
             "recovered",
-            f"of {pushed:.3f} m along x {si(left, 'm', 2)} is left, of {z:.3f} m along z {si(m['base_final_error_m'], 'm', 2)}, there within 2 cm "
+            f"{si(left, 'm', 2)} of {pushed:.3f} m is left along x, {si(m['base_final_error_m'], 'm', 2)} of {z:.3f} m along z, there within 2 cm "
             f"after {m['recovery_time_s']:.1f} s",
             left < 0.05 * pushed and m["base_final_error_m"] < 0.05 * z,
-            reading="of the paper's 0.1 m along x, made by a push of 12 N for 0.5 s at the tool, since our hook does not make it; and of what our hook "
-            "does, which is smaller and along z",
-            tolerance=judged("5 % left at the end", "what a line in a figure hides; the paper gives no time"),
+            reading="for the paper's 0.1 m along x, produced by a push of 12 N for 0.5 s at the tool, since our hook does not produce it; and for what our "
+            "hook does, which is smaller and along z",
+            tolerance=judged("5 % left at the end", "less than the width of a line in a figure; the paper gives no time"),
         ),
         Claim(
             "Sec. III-A",
             "without the estimator the cable's pull displaces the base along z by",
-            "no figure",
+            "no number",
             f"{bare['base_displacement_m'][2]:.2f} m",
             bare["base_displacement_m"][2] > z,
             beyond=True,
             reading="largest displacement",
-            tolerance=judged("more than with it", "a criterion of ours"),
+            tolerance=judged("more than with it", "our criterion"),
         ),
     ]
 
@@ -266,17 +266,17 @@ def _installed() -> list[Claim]:
         ),
         Claim(
             "Sec. IV-B",
-            f"the same with every figure of the contact off by 20 % and the cable by 20 mm, {len(SEEDS)} seeds",
+            f"the same with every contact parameter off by 20 % and the cable by 20 mm, {len(SEEDS)} seeds",
             "not treated",
             f"{hold} of {len(SEEDS)} hook; base {1e3 * most:.0f} mm at most",
             hold == len(SEEDS) and most < 0.045,
             beyond=True,
-            reading="eight figures of the contact drawn anew for each seed",
-            tolerance=judged("all hook, below 45 mm", "criteria of ours"),
+            reading="eight contact parameters redrawn for each seed",
+            tolerance=judged("all hook, below 45 mm", "our criteria"),
         ),
         Claim(
             "Sec. IV-B",
-            "a cable 35 mm aside is missed, and not taken for hooked",
+            "a cable 35 mm to the side is missed, and not mistaken for hooked",
             "not treated",
             f"hooked {missed.metrics['hooked']}, truly {bool(missed.rows['latched_true'].any())}",
             not missed.metrics["hooked"],
@@ -288,8 +288,8 @@ def _installed() -> list[Claim]:
 
 
 def front(times: float) -> tuple[str, ...]:
-    """Front gains as many times as large, all three: the same course of motion with less give."""
-    mass, damping, stiffness = scenario_of(run("diverter")).gains.front.figures
+    """Front gains multiplied by `times`, all three: the same motion in time, with less compliance."""
+    mass, damping, stiffness = scenario_of(run("diverter")).gains.front.numbers
     return (
         f"gains.front.mass={times * mass}",
         f"gains.front.damping={times * damping}",
@@ -302,14 +302,14 @@ def _front_gains() -> Claim:
     ways = [1e3 * each.metrics["base_displacement_m"][0] for each in runs]
     return Claim(
         "Sec. IV-B",
-        f"front gains kept low attenuate the impact: displacement along x, cable 20 mm aside, front gains times {', '.join(map(str, FRONT))}",
+        f"front gains kept low attenuate the impact: displacement along x, cable 20 mm to the side, front gains times {', '.join(map(str, FRONT))}",
         "attenuated",
         ", ".join(f"{way:.0f}" for way in ways) + " mm",
         ways == sorted(ways) and ways[-1] > 2 * ways[0] and not any(each.fault for each in runs),
-        reading="hook, cable and the 20 mm are ours. Loops that stay stable; 30 times as high, like the other axes, the loop swings up, which is "
-        "another matter",
+        reading="hook, cable and the 20 mm are ours. Only loops that stay stable; 30 times as high, like the other axes, the loop becomes unstable, "
+        "which is another matter",
         tolerance=judged(
             "rises with the gains, twofold for the highest",
-            "the least that would be called attenuated; the paper gives no figure",
+            "the least that would be called attenuated; the paper gives no number",
         ),
     )

@@ -1,4 +1,4 @@
-"""What the printed equations of Cuniato et al. 2022 do, each by itself."""
+"""What each printed equation of Cuniato et al. 2022 does on its own."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ FORMS = ("printed", "ode", "exact")
 
 @jit
 def pumped(arms, params, swing, energy, audit):
-    """The stiffness changed every tick, or stiff inwards and soft outwards as one pumps a swing; 5 N at 1 Hz push."""
+    """Change the stiffness every tick, or stiff inwards and soft outwards as one pumps a swing, under a push of 5 N at 1 Hz."""
     x, p = arms[0], params[0]
     for n in range(len(energy)):
         hard = x.c.z[0] * x.c.v[0] < 0.0 if swing else n % 2 == 0
@@ -37,7 +37,7 @@ def pump(form: str, swing: bool) -> tuple[np.ndarray, np.ndarray]:
     arms, params = np.zeros(1, ARM), np.zeros(1, tank.TANK_PARAMS)
     x = arms[0]
     tank.pack_tank(params[0], Tank(form=form))  # type: ignore[arg-type]
-    x.M[:], x.D[:], x.K[:] = np.array(Gains().normal.figures)[:, None]
+    x.M[:], x.D[:], x.K[:] = np.array(Gains().normal.numbers)[:, None]
     x.c.z[0] = 0.1
     tank.fill(x.tank, params[0], float(admittance.stored(x.c, x.M, x.K)))
     energy, audit = np.zeros(TICKS), np.zeros(TICKS)
@@ -48,7 +48,7 @@ def pump(form: str, swing: bool) -> tuple[np.ndarray, np.ndarray]:
 
 def haptic_noise(period: float, noise: float = 1e-4) -> float:
     """rms of h_q = M e'' + D e' + K e [N], differentiated from readings with 0.1 mm of noise."""
-    mass, damping, stiffness = Gains().normal.figures
+    mass, damping, stiffness = Gains().normal.numbers
     e = noise * np.random.default_rng(1).standard_normal(200_000)
     second = (e[2:] - 2.0 * e[1:-1] + e[:-2]) / period**2
     first = (e[2:] - e[:-2]) / (2.0 * period)
@@ -80,9 +80,9 @@ def mixer_fits(up: float, first: float = 1.0) -> bool:
     return bool(np.allclose(torques, [[0, 1, 0, -1], [-1, 0, 1, 0]]))
 
 
-def gives_way(force: float = 1.0) -> float:
-    """Where x̃ of (8) ends under a steady force [m]; hilt takes it as compliant minus desired."""
-    z, v, (mass, damping, stiffness) = 0.0, 0.0, Gains().normal.figures
+def final_yielding(force: float = 1.0) -> float:
+    """Final x̃ of (8) under a steady force [m]; hilt takes it as compliant minus desired."""
+    z, v, (mass, damping, stiffness) = 0.0, 0.0, Gains().normal.numbers
     for _ in range(20_000):
         middle = admittance.midpoint(z, v, force, mass, damping, stiffness, TICK)
         z, v = z + TICK * middle, 2.0 * middle - v
@@ -95,7 +95,7 @@ def vector_part_ratio(angle: float = 0.2) -> float:
 
 
 def equation_claims() -> list[Claim]:
-    way, ratio, printed_power, right_power = gives_way(), vector_part_ratio(), *power_errors()
+    yielded, ratio, printed_power, right_power = final_yielding(), vector_part_ratio(), *power_errors()
     noise = {rate: haptic_noise(1.0 / rate) for rate in (100, 200)}
     least = {(form, swing): float(pump(form, swing)[1].min()) for form in FORMS for swing in (False, True)}
     return [
@@ -120,12 +120,12 @@ def equation_claims() -> list[Claim]:
         ),
         Claim(
             "eq. 8",
-            "x̃ = x_e - x_e,c: the compliant frame gives way to 1 N at K = 5 N/m by",
+            "x̃ = x_e - x_e,c: the compliant frame yields to 1 N at K = 5 N/m by",
             "compliant",
-            f"{-way:+.2f} m as printed, {way:+.2f} m with x̃ = compliant - desired",
-            -way > 0,
+            f"{-yielded:+.2f} m as printed, {yielded:+.2f} m with x̃ = compliant - desired",
+            -yielded > 0,
             "with the printed difference the compliant frame moves against the force",
-            reading="the way of the compliant frame under a steady force; x_e is the desired frame, as the text at eq. 8 says. That at eq. 4 does not",
+            reading="the displacement of the compliant frame under a steady force; x_e is the desired frame, as the text at eq. 8 says. The text at eq. 4 does not",
             tolerance=judged("with the force", "that is what compliant means"),
         ),
         Claim(
@@ -136,7 +136,7 @@ def equation_claims() -> list[Claim]:
             abs(ratio - 1) < 0.05,
             "the vector part is sin(θ/2), half of a small angle, so half the stiffness; hilt takes the log map",
             reading="error over angle at 0.2 rad",
-            tolerance=judged("± 5 %", "what 0.2 rad is worth in sin θ"),
+            tolerance=judged("± 5 %", "what 0.2 rad changes in sin θ"),
         ),
         Claim(
             "eq. 5",
@@ -144,7 +144,7 @@ def equation_claims() -> list[Claim]:
             "not treated",
             f"{noise[100]:.1f} N rms at 100 Hz, {noise[200]:.1f} N at 200 Hz",
             noise[100] < 0.5,
-            "differentiating twice makes noise of it, more than the 0.5 N that count as a human; with x̄ = x̃ - e_p', which the paper uses to show "
+            "differentiating twice turns it into more noise than the 0.5 N that count as a human; with x̄ = x̃ - e_p', which the paper uses to show "
             "that (4) is passive, the same motion needs no derivative, and 0.1 mm stays 0.1 mm",
             beyond=True,
             reading="differences of readings at the rates of the paper's code; 0.1 mm of noise is our assumption, the paper names none",
@@ -157,8 +157,8 @@ def equation_claims() -> list[Claim]:
             f"{least['printed', False]:.0f} J every tick, {least['printed', True]:.3g} J with the swing",
             least["printed", True] > -1e-9,
             "(14b) is the wrong way round (α = 1 where the gains cost energy), w lacks ½ at the stiffness, and z of 𝒯 = ½z² is integrated "
-            f"through 0. The last alone is enough: {least['ode', False]:.0f} J and {least['ode', True]:.3g} J with the first two put right",
-            reading="(14), (15) as printed; least of storage less what was put in, 10 s",
+            f"through 0. The last alone is enough: {least['ode', False]:.0f} J and {least['ode', True]:.3g} J with the first two corrected",
+            reading="(14), (15) as printed; lowest value of the audit over 10 s",
             tolerance=judged("≥ -1e-9 J", "“always verified despite the sign of w”, to rounding"),
         ),
         Claim(
@@ -167,7 +167,7 @@ def equation_claims() -> list[Claim]:
             "≥ 0 J",
             f"{least['exact', False]:.1e} and {least['exact', True]:.1e} J",
             min(least["exact", False], least["exact", True]) > -1e-9,
-            "this form of ours grants a change of the gains only as far as the tank can pay for it",
+            "our form grants a change of the gains only as far as the tank can pay for it",
             reading="tank.form = exact, the same pumping",
             tolerance=judged("≥ -1e-9 J", "rounding"),
             declared=BY_CONSTRUCTION,

@@ -34,7 +34,7 @@ def run(name: str, *settings: str) -> Result:
 
 def pictures() -> list[Picture]:
     human, cable = run("handover"), run("diverter")
-    led = "The hand's way is ours: the paper shows only what came of it."
+    led = "The hand's motion is ours: the paper shows only its effect."
     return [
         _named("Fig. 2", displacement(human), led),
         _named("Fig. 3", forces(human), led),
@@ -55,13 +55,13 @@ def _named(name: str, picture: Picture, words: str) -> Picture:
 def _tank_forms() -> Picture:
     fig, axes = panels(1, 2.8)
     t = TICK * np.arange(TICKS)
-    words = {"printed": "as printed (14)", "ode": "α and ½ mended,\nz integrated", "exact": "exact"}
+    words = {"printed": "as printed (14)", "ode": "α and ½ corrected,\nz integrated", "exact": "exact"}
     for form, colour in zip(FORMS, (MADE, CONTROLLER, MEASURED), strict=True):
         line(axes[0], t, pump(form, False)[1], words[form], color=colour)
     axes[0].axhline(0.0, color="black", linewidth=0.6)
     axes[0].set(ylabel="passivity audit [J]", xlabel="time [s]", yscale="symlog")
     legend(axes[0])
-    caption = "Stiffness pumped 5 ↔ 400 N/m every tick of 1 ms: below zero, joules come out of nothing; the tank holds 0.15 J."
+    caption = "Stiffness pumped 5 ↔ 400 N/m every tick of 1 ms: below zero, energy comes from nothing; the tank holds 0.15 J."
     return Picture("Forms of the tank", caption, fig)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the flying base and its arm: where it was pushed to, what the estimator saw, what the joints had to bear."""
+"""Pictures of the flying base and its arm: its displacement, what the estimator saw, the loads on the joints."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from hilt.report.figure import Picture, hide_rounding, legend, line, mark_fault,
 from hilt.report.words import si
 from hilt.systems.aerial.views.traces import scenario_of, stage, stop_of, three
 
-BEHIND = 1e-5  # m: a tool closer to its compliant pose is in it
+BEHIND = 1e-5  # m: a tool closer than this to its compliant pose has reached it
 
 
 def displacement(result: Result, title: str = "Displacement of the base") -> Picture:
@@ -19,7 +19,7 @@ def displacement(result: Result, title: str = "Displacement of the base") -> Pic
     fig, axes = stage(result, 1, 2.6)
     displacement_curves(axes[0], result)
     mark_fault(axes, stop_of(result))
-    caption = "How far the simulated base is from its planned place; the hardware shows this to the human."
+    caption = "How far the simulated base is from its planned position; the hardware shows this to the human."
     return Picture(title, caption, fig)
 
 
@@ -36,7 +36,7 @@ def displacement_curves(axes: figure.Axes, result: Result) -> None:
 
 
 def _along(result: Result) -> tuple[np.ndarray, str]:
-    """The direction that the disturbance has most of."""
+    """Main direction of the disturbance, and its name."""
     force = np.array(scenario_of(result).push.force)
     if not force.any():
         axis = int(np.abs(result.rows["e_p_N"]).max(axis=0).argmax())
@@ -62,7 +62,7 @@ def with_and_without(result: Result, other: Result) -> Picture:
     end = {enabled: run.metrics["base_final_error_m"] for run, enabled in ((result, on), (other, not on))}
     caption = (
         f"Displacement of the base; at the end it is {si(end[True], 'm', 3)} off with the estimator and "
-        f"{si(end[False], 'm', 3)} without: nothing else takes out a load that stays."
+        f"{si(end[False], 'm', 3)} without: nothing else compensates a steady load."
     )
     return Picture("With and without the estimator", caption, fig)
 
@@ -75,21 +75,21 @@ def _mark_push(axes: list[figure.Axes], result: Result) -> None:
 
 
 def estimate_curves(axes: figure.Axes, result: Result) -> None:
-    """Estimated against true force, and the ideal answer of the filter."""
+    """Estimated and true force, and the ideal response of the filter."""
     rows, scenario, t = result.rows, scenario_of(result), result.rows["t"]
     direction, name = _along(result)
     push = scenario.push
     true = (rows["push_N"] + rows["F_E_N"]["f"] + rows["wind_N"]) @ direction
-    line(axes, t, true, "true force\nfrom outside", color=colours.TRUTH, linewidth=2.2)
+    line(axes, t, true, "true external\nforce", color=colours.TRUTH, linewidth=2.2)
     line(axes, t, rows["f_hat_N"] @ direction, "estimated", color=MEASURED)
     if any(push.force) and scenario.estimator.enabled:
         w, size = scenario.estimator.bandwidth, float(np.linalg.norm(push.force))
 
-        def answer(since: np.ndarray) -> np.ndarray:
+        def response(since: np.ndarray) -> np.ndarray:
             late = w * np.maximum(since, 0.0)
             return np.asarray(1.0 - (1.0 + late) * np.exp(-late))
 
-        ideal = size * (answer(t - push.start) - answer(t - push.start - push.duration))
+        ideal = size * (response(t - push.start) - response(t - push.start - push.duration))
         line(axes, t, ideal, "ideal:\nw²/(s + w)²", **IDEAL)
     axes.set(ylabel=f"force on the vehicle,\n{name} [N]")
     hide_rounding(axes, 0.1)
@@ -110,12 +110,12 @@ def estimate(result: Result, force_too: bool) -> Iterator[Picture]:
     if pushed:
         axes[0].set_xlim(push.start - 0.3, push.start + push.duration + 1.5)
     mark_fault(axes, stop_of(result))
-    caption = "Found from momentum alone. The arm adds to it: it swings, and its weight off the middle is a torque."
+    caption = "Estimated from momentum alone. The arm adds to it: it swings, and its off-centre weight exerts a torque."
     yield Picture("Estimated force and torque", caption, fig)
 
 
 def joints(result: Result) -> Picture:
-    """Torques of the flying arm against their limit, and what its inverse kinematics leaves."""
+    """Torques of the flying arm against their limit, and the remaining error of its inverse kinematics."""
     rows, t, arm = result.rows, result.rows["t"], scenario_of(result).flying_arm
     behind = bool(np.abs(rows["ik_error"]).max() > BEHIND)
     fig, axes = panels(1 + behind, 1.9 if behind else 2.4)
@@ -133,10 +133,10 @@ def joints(result: Result) -> Picture:
     worst = result.metrics["ik_error_max_m"]
     caption = "Torques of the joints. "
     caption += (
-        "Below, how far the joints leave the tool from the pose that the admittance asks for."
+        "Below, how far the tool is from the pose that the admittance requests."
         if behind
-        else "They hold the tool in the pose that the admittance asks for."
+        else "They hold the tool in the pose that the admittance requests."
     )
     if worst > 1e-3:
-        caption += f" The {1e3 * worst:.0f} mm: so soft gains ask for more than reach and joint speeds allow."
+        caption += f" The {1e3 * worst:.0f} mm arise because such soft gains demand more than reach and joint speeds allow."
     return Picture("The flying arm", caption, fig)

@@ -1,4 +1,4 @@
-"""The human port in a report: the stiffest hand that the loop bears, what the guard did, where the energy went."""
+"""The human port in a report: the stiffest hand for which the loop is stable, what the guard did, where the energy went."""
 
 import html
 import math
@@ -16,7 +16,7 @@ from hilt.systems.aerial.analysis.hand_limit import PortLoop, loops_of, stiffest
 from hilt.systems.aerial.port_guard import lead_times
 from hilt.systems.aerial.views.traces import scenario_of, stop_of, three
 
-UNSURE = 1.87  # by which a limit from a lag alone may be too high
+UNSURE = 1.87  # factor by which a limit computed from a lag alone may be too high
 RECOMMENDED = 100.0  # rad/s of the force filter
 SWEEP = 14  # bandwidths
 
@@ -42,20 +42,21 @@ def _said(limit: float, stiffness: float) -> str:
 
 
 def hand_words(result: Result) -> str:
-    """The limit beside the hand of the scenario, and what follows."""
+    """Compare the limit with the scenario's hand, and say what follows."""
     scenario = scenario_of(result)
     stiffness, guarded = scenario.hand.stiffness, scenario.port_passivity.enabled
     acting = least(scenario, guarded)
     if stiffness == 0.0:
         words = f"Nobody holds the tool here. A hand may be up to <b>{acting:.0f} N/m</b> stiff"
     elif stiffness < acting:
-        words = f"The hand has {stiffness:g} N/m; the loop bears up to <b>{acting:.0f} N/m</b>"
+        words = f"The hand has {stiffness:g} N/m; the loop is stable up to <b>{acting:.0f} N/m</b>"
     else:
-        words = f"The hand has <b>{stiffness:g} N/m</b>, <b>more than the {acting:.0f} N/m</b> that the loop bears"
-    words += f" ({'by the lead of the guard' if guarded else 'the guard is off'}; the least of all gains that the task uses)."
+        words = f"The hand has <b>{stiffness:g} N/m</b>, <b>more than the {acting:.0f} N/m</b> for which the loop is stable"
+    how = "with the guard's lead" if guarded else "the guard is off"
+    words += f" ({how}; the lowest limit of all gains that the task uses)."
     if stiffness >= acting:
         words += (
-            " Only the guard's added damping holds it."
+            " Only the guard's added damping keeps it stable."
             if guarded
             else " It diverges while that set is active; set port_passivity.enabled = true, or raise force_filter.bandwidth."
         )
@@ -63,14 +64,14 @@ def hand_words(result: Result) -> str:
     if scenario.force_filter.bandwidth < RECOMMENDED:
         text += (
             f" <b>The force filter of {scenario.force_filter.bandwidth:g} rad/s is slow</b>: below {RECOMMENDED:g} rad/s stiff "
-            "hands are in danger."
+            "hands may become unstable."
         )
     said = warning(scenario.servo)
-    return text + (f" <b>Beware:</b> {html.escape(said)}." if said else "")
+    return text + (f" <b>Caution:</b> {html.escape(said)}." if said else "")
 
 
 def limits_table(result: Result) -> str:
-    """Of each set of gains and direction that the task uses."""
+    """Table of the limit for each set of gains and direction that the task uses."""
     scenario = scenario_of(result)
     with_lead, bare = limits(scenario, True), limits(scenario, False)
     stiffness = scenario.hand.stiffness
@@ -89,7 +90,9 @@ def guard_words(result: Result) -> str:
         else "watched and added no damping: the human feels the apparent arm alone"
     )
     low = m["human_port_energy_min_J"]
-    energy = "never gave energy to the human" if low > -1e-6 else f"gave the human at most {-1e3 * low:.3g} mJ more than it got"
+    energy = (
+        "never gave energy to the human" if low > -1e-6 else f"gave the human at most {-1e3 * low:.3g} mJ more than it received"
+    )
     return f"The guard at the human port {did}. The hardware {energy}."
 
 
@@ -103,7 +106,7 @@ def limit_picture(result: Result) -> Picture:
         heights = [least(_filtered(scenario, float(width)), lead) for width in widths]
         axes.plot(widths, heights, label=label, color=colour)
         if warning(scenario.servo):
-            words = "may be as low as this:\nservo known by a lag only" if lead else None
+            words = "may be as low as this:\nservo modelled by a lag only" if lead else None
             axes.fill_between(widths, np.array(heights) / UNSURE, heights, color=colour, alpha=0.15, linewidth=0, label=words)
     stiffness, width = scenario.hand.stiffness, scenario.force_filter.bandwidth
     if stiffness > 0.0:
@@ -116,8 +119,8 @@ def limit_picture(result: Result) -> Picture:
     axes.set(xscale="log", yscale="log", xlabel="bandwidth of the force filter [rad/s]", ylabel="stiffest stable hand [N/m]")
     legend(axes)
     caption = (
-        "Hands below a curve are held without any added damping; those above it swing up unless the guard's damping holds "
-        "them. The least of all gains and directions that the task uses."
+        "Hands below a curve are stable without any added damping; those above it oscillate unless the guard's damping stops "
+        "them. The lowest limit of all gains and directions that the task uses."
     )
     return Picture("How stiff a hand may be", caption, fig)
 
@@ -140,5 +143,5 @@ def port_picture(result: Result) -> Picture:
     legend(axes[0])
     legend(axes[1])
     mark_fault(axes, stop_of(result))
-    caption = "Below zero the hardware would have given the human more than it got; then the guard adds damping."
+    caption = "Below zero the hardware would have given the human more than it received; then the guard adds damping."
     return Picture("Energy at the human port", caption, fig)

@@ -27,19 +27,19 @@ from hilt.systems.aerial.views.traces import scenario_of, stage, stop_of
 
 __all__ = ["advice", "comparison_sentence", "details", "headline", "numbers", "pictures"]
 
-LITTLE = 0.01  # N·s/m of damping: less is none
-FEW = 1e-3  # m of the inverse kinematics' error from which on it is told
+LITTLE = 0.01  # N·s/m of added damping: less counts as none
+FEW = 1e-3  # m: a larger error of the inverse kinematics is reported
 
 
 def advice(result: Result) -> Iterator[str]:
-    """What to change: first whether the human is safe."""
+    """Say what to change: first whether the human is safe."""
     yield f"<b>Human.</b> {hand_words(result)}"
     if held(scenario_of(result)):
         yield f"<b>Guard.</b> {guard_words(result)}"
 
 
 def details(result: Result) -> Iterator[tuple[str, str]]:
-    """What was seen of arm, task, contact, tank and link."""
+    """Describe arm, task, contact, tank and link."""
     scenario = scenario_of(result)
     yield "How stiff a hand may be", limits_table(result)
     yield "What was seen", f"<p>{_seen(result)}</p>"
@@ -58,7 +58,7 @@ def numbers(result: Result) -> Iterator[tuple[str, str]]:
     yield from named(result, "base_final_error_m")
     if touched(scenario):
         yield from named(result, "peak_force_N", "tool_force_final_N", "late_force_N")
-        yield "tool at the end", f"{_height(m['sag_m'])} where it is wanted"
+        yield "tool at the end", f"{_height(m['sag_m'])} its desired position"
     yield from named(result, "estimator_t63_s", "recovery_time_s", "hand_stiffness_limit_N_m")
     if m["added_damping_max_Ns_m"] > LITTLE:
         yield from named(result, "added_damping_max_Ns_m")
@@ -72,11 +72,11 @@ def _height(sag: float) -> str:
 
 
 def headline(result: Result) -> Picture:
-    """Where the base is pushed to, and the force that does it."""
+    """Displacement of the base, and the force that causes it."""
     forced = touched(scenario_of(result)) or any(scenario_of(result).push.force) or bool(result.rows["wind_N"].any())
     fig, axes = stage(result, 2 if forced else 1, 2.2, 10.0)
     displacement_curves(axes[0], result)
-    caption = "Above, how far the simulated base is from its planned place (ideal: 0); the hardware shows this to the human. "
+    caption = "Above, how far the simulated base is from its planned position (ideal 0); the hardware shows this to the human. "
     if touched(scenario_of(result)):
         force_curves(axes[1], result)
         caption += "Below, the force on the tool as the sensor measures it."
@@ -88,7 +88,7 @@ def headline(result: Result) -> Picture:
 
 
 def held(scenario: Aerial) -> bool:
-    """Somebody holds the tool."""
+    """Whether a hand holds the tool."""
     return scenario.hand.stiffness > 0.0
 
 
@@ -97,7 +97,7 @@ def touched(scenario: Aerial) -> bool:
 
 
 def rough(scenario: Aerial) -> bool:
-    """A link with something to tell."""
+    """Whether the link has delay, jitter, losses or an outage."""
     link = scenario.link
     return max(link.delay, link.jitter, link.loss, link.duplication, link.outage_duration) > 0.0
 
@@ -105,15 +105,13 @@ def rough(scenario: Aerial) -> bool:
 def _seen(result: Result) -> str:
     m, scenario = result.metrics, scenario_of(result)
     moved = ", ".join(f"{1e3 * part:.3g}" for part in m["base_displacement_m"])
-    words = (
-        f"The base was displaced by at most {moved} mm in x, y, z and is {si(m['base_final_error_m'], 'm', 3)} off at the end"
-    )
+    words = f"The base was displaced by at most {moved} mm in x, y, z and by {si(m['base_final_error_m'], 'm', 3)} at the end"
     if result.fault is not None:
         words += f"; <b>the guard stopped the run at {result.fault.t:.4g} s</b>"
     if touched(scenario):
         words += (
-            f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and at the end "
-            f"{si(m['tool_force_final_N'], 'N', 3)}, where the tool is {_height(m['sag_m'])} where it is wanted"
+            f". The force at the tool was at most {si(m['peak_force_N'], 'N', 3)} and "
+            f"{si(m['tool_force_final_N'], 'N', 3)} at the end, when the tool is {_height(m['sag_m'])} its desired position"
         )
     if all(math.isfinite(m.get(f"estimator_{name}", math.nan)) for name in ("t63_s", "t90_s", "overshoot")):
         ideal = 2.146 / scenario.estimator.bandwidth, 3.890 / scenario.estimator.bandwidth
@@ -123,13 +121,13 @@ def _seen(result: Result) -> str:
             f"overshot by {m['estimator_overshoot']:.1%}"
         )
     if math.isfinite(m.get("recovery_time_s", math.nan)):
-        words += f". It was back within 2 cm {m['recovery_time_s']:.2f} s after the snap"
+        words += f". The base was back within 2 cm {m['recovery_time_s']:.2f} s after the snap"
     if not scenario.estimator.enabled:
-        words += ". The estimator is off: a load that stays leaves the base off its place"
+        words += ". The estimator is off: a steady load keeps the base displaced"
     if m["ik_error_max_m"] > FEW:
         words += (
             f". The flying arm was up to {1e3 * m['ik_error_max_m']:.0f} mm behind its compliant pose: for this force the "
-            "gains are so soft that reach and joint speeds do not suffice"
+            "gains are so soft that reach and joint speeds are not sufficient"
         )
     return words + "."
 
@@ -147,8 +145,8 @@ def _link(result: Result) -> str:
         for name, key in (("force, to the simulation", "wrench"), ("displacement, to the hardware", "motion"))
     ]
     return (
-        f"{table(head, rows)}Gains are not sent through it. The human's own loop closes on the hardware; only the base's "
-        f"displacement comes back through the link, at least {si(2 * link.delay, 's', 3)} after the force that made it."
+        f"{table(head, rows)}The gains do not pass through it. The human's own loop closes on the hardware; only the base's "
+        f"displacement comes back through the link, at least {si(2 * link.delay, 's', 3)} after the force that caused it."
     )
 
 
@@ -185,5 +183,5 @@ def _one(name: str, result: Result) -> str:
 
 
 def comparison_sentence(results: dict[str, Result]) -> str:
-    """One sentence for all of them."""
+    """One sentence that compares all runs."""
     return "; ".join(_one(name, result) for name, result in results.items()) + "."

@@ -1,7 +1,7 @@
-"""aerial: the simulated flying arm, solid, and beside it the real arm with the human's hand, wire; where the base is planned to
-be is a ghost. Both arms are drawn from the tables of their models by the joint angles of the row.
+"""aerial: the simulated flying arm, solid, and beside it the real arm with the human's hand, wire; the planned position of
+the base is a ghost. Both arms are drawn from the tables of their models with the joint angles of the row.
 
-Rotors turn a hundredth as fast as they do: at their real speed a screen shows only noise.
+Rotors are drawn at a hundredth of their speed: at the real one a screen shows only noise.
 """
 
 import math
@@ -22,7 +22,7 @@ from hilt.systems.aerial.hardware_arm import pack_iiwa
 from hilt.systems.aerial.views.scene_hardware import BESIDE, CABLE_LENGTH, add_cable, add_hardware, hand_parts
 
 SLOWED = 0.01  # rotors
-LONGEST = 0.5  # s between two rows, over which rotors turn on; a seek is no turn
+LONGEST = 0.5  # s between two rows over which rotors keep turning; a seek does not turn them
 FORCE = 0.03  # m/N
 LEAST = 0.05  # N
 ROTORS = 4
@@ -169,7 +169,7 @@ def _add_vehicle(scene: Scene, p, values: Aerial) -> None:
         scene.node(f"flying-{i + 1}", f"flying arm: link {i + 1}", "solid", "virtual", *parts)
     scene.node("tool", "simulated tool", "solid", "tool", sphere(0.014))
     ghost = [part for part in _frame_parts(arm) if part["shape"] == "cylinder"]
-    p.planned = scene.node("planned", "planned place of the base", "ghost", "body", *ghost)
+    p.planned = scene.node("planned", "planned position of the base", "ghost", "body", *ghost)
     pack_flying_chain(p.flying, values.flying_arm)
     p.rotor_arm = arm
 
@@ -186,20 +186,20 @@ def _add_human(scene: Scene, p, values: Aerial) -> None:
 
 def draw(values: Aerial) -> Drawing:
     scene, p = Scene(scale_bar=0.1), np.zeros(1, PARAMS)
-    figures = p[0]
+    params = p[0]
     (p_HB, q_HB), (p_NE, q_NE) = values.start_of_tool, values.start_of_simulated_tool
     p_NH, q_NH = values.frames.hardware_in_world(p_HB, p_NE)
     p_VH = vec.add(p_NH, so3.rotate(q_NH, BESIDE))
-    figures.X_NH[:3], figures.X_NH[3:], figures.X_VH[:3], figures.X_VH[3:] = p_NH, q_NH, p_VH, q_NH
-    figures.q_EB = so3.multiply(so3.inverse(q_NE), so3.multiply(q_NH, q_HB))
-    figures.q_hook = (1.0, 0.0, 0.0, 0.0) if values.cable.along == "y" else so3.exp((0.0, 0.0, 0.5 * math.pi))
-    figures.hook_B = values.cable.hook
-    _add_vehicle(scene, figures, values)
-    figures.hardware = add_hardware(scene, values.hardware_arm.tool_length)
-    pack_iiwa(figures.iiwa, values.hardware_arm.tool_length)
-    _add_human(scene, figures, values)
-    figures.cable = add_cable(scene, values.cable) if values.cable.present else -1
-    figures.box = _add_box(scene, values, p_VH, q_NH)
+    params.X_NH[:3], params.X_NH[3:], params.X_VH[:3], params.X_VH[3:] = p_NH, q_NH, p_VH, q_NH
+    params.q_EB = so3.multiply(so3.inverse(q_NE), so3.multiply(q_NH, q_HB))
+    params.q_hook = (1.0, 0.0, 0.0, 0.0) if values.cable.along == "y" else so3.exp((0.0, 0.0, 0.5 * math.pi))
+    params.hook_B = values.cable.hook
+    _add_vehicle(scene, params, values)
+    params.hardware = add_hardware(scene, values.hardware_arm.tool_length)
+    pack_iiwa(params.iiwa, values.hardware_arm.tool_length)
+    _add_human(scene, params, values)
+    params.cable = add_cable(scene, values.cable) if values.cable.present else -1
+    params.box = _add_box(scene, values, p_VH, q_NH)
     for name, key, label, colour in (
         ("human", "human", "measured force on the hardware's tool", "force"),
         ("applied", "applied", "the same on the simulated tool", "force"),
@@ -208,8 +208,8 @@ def draw(values: Aerial) -> Drawing:
         ("push", "push", "push of the scenario", "command"),
         ("pull", "cable-force", "force of the cable on the tool", "cable"),
     ):
-        figures[name] = scene.arrow(key, label, "N", FORCE, colour)
-    figures.nodes = len(scene.nodes)
+        params[name] = scene.arrow(key, label, "N", FORCE, colour)
+    params.nodes = len(scene.nodes)
     scene.trail("tool", "virtual")
     scene.trail("hardware-tool", "robot")
     _views(scene, values, p_NE, p_VH, q_NH, p_HB)
@@ -217,7 +217,7 @@ def draw(values: Aerial) -> Drawing:
 
 
 def _add_box(scene: Scene, values: Aerial, p_VH, q_NH) -> int:
-    """Where the hardware's tool may go: the scene's box, or edges when the hardware does not stand straight in N."""
+    """Where the hardware's tool may go: the scene's box, or edges when the hardware is rotated in N."""
     low, high = np.array(values.hardware_arm.box_min), np.array(values.hardware_arm.box_max)
     if abs(q_NH[0]) > 1.0 - 1e-12:
         scene.workspace(low + p_VH, high + p_VH, 10.0)
@@ -226,12 +226,12 @@ def _add_box(scene: Scene, values: Aerial, p_VH, q_NH) -> int:
 
 
 def _views(scene: Scene, values: Aerial, p_NE, p_VH, q_NH, p_HB) -> None:
-    """Both arms in three, the simulated tool in the fourth."""
+    """Three views of both arms, a fourth of the simulated tool."""
     places = np.array([point.position for point in values.planner.waypoints])
     tool, real = np.array(p_NE), np.array(vec.add(p_VH, so3.rotate(q_NH, p_HB)))
     middle = 0.5 * (tool + real) + 0.5 * (places.min(axis=0) + places.max(axis=0)) - places[0]
-    way = float(np.max(places.max(axis=0) - places.min(axis=0)))
-    span = 2.1 + way + (0.2 * CABLE_LENGTH if values.cable.present else 0.0)
+    travel = float(np.max(places.max(axis=0) - places.min(axis=0)))
+    span = 2.1 + travel + (0.2 * CABLE_LENGTH if values.cable.present else 0.0)
     scene.look("top", middle - 0.15 * np.array(X), (0.0, 0.0, 1.0), span, (1.0, 0.0, 0.0))
     scene.look("side", middle - 0.1 * np.array(X), (0.0, -1.0, 0.1), 0.8 * span)
     scene.look("front", middle, (1.0, 0.25, 0.3), 1.1 * span)

@@ -1,7 +1,7 @@
 """The real side of `aerial`: the hardware arm by its joint angles, the hand that holds its tool, hook and cable.
 
-It is drawn beside the flying arm, so far that the two cannot be mixed up, and shifted across the plane in which the arm reaches
-out: from the side both are seen one over the other, as their frames have them.
+It is drawn beside the flying arm, far enough that the two cannot be mixed up, and shifted across the plane in which the
+arm reaches out: seen from the side the two overlap, as their frames do.
 """
 
 import math

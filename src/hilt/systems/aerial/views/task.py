@@ -22,7 +22,7 @@ def forces(result: Result) -> Picture:
     force_curves(axes[0], result)
     mark_fault(axes, stop_of(result))
     who = "cable" if scenario_of(result).cable.present else "human"
-    caption = f"Of the {who} on the tool, as the sensor of the hardware measures it: bias removed, turned into the world."
+    caption = f"Of the {who} on the tool, as the hardware's sensor measures it: bias removed, rotated into the world frame."
     return Picture(f"Force of the {who}", caption, fig)
 
 
@@ -74,14 +74,14 @@ def tank(result: Result) -> Picture:
     for bound, words in ((given.high, "bounds"), (given.low, None)):
         axes[0].axhline(bound, label=words, **BOUND)
     line(axes[1], t, rows["E_audit"], "audit", color=CONTROLLER)
-    axes[1].axhline(0.0, label="must not\nbe below", **BOUND)
+    axes[1].axhline(0.0, label="lower bound", **BOUND)
     axes[0].set(ylabel="in the tank [J]" if given.enabled else "in the tank,\nwhich is off [J]")
     axes[1].set(ylabel="passivity\naudit [J]")
     hide_rounding(axes[1], 1e-6)
     for panel in axes[:2]:
         legend(panel)
     mark_fault(axes, stop_of(result))
-    caption = "Rising gains are paid from the tank, dissipation refills it. The audit is what a full tank has thrown away."
+    caption = "Rising gains are paid from the tank, dissipation refills it. The audit is what a full tank has discarded."
     return Picture("Energy tank", caption, fig)
 
 
@@ -117,7 +117,7 @@ def snap(result: Result) -> Picture | None:
     for panel in axes:
         legend(panel)
     mark_fault(axes, stop_of(result))
-    caption = "The hook rises over the cable until the gate snaps, goes back, and tugs: a cable pulls only a closed hook up."
+    caption = "The hook rises over the cable until the gate snaps, backs off, and tugs: a cable pulls up only a closed hook."
     if not rows["latched_true"].any():
         caption = "The hook rises and does not close over the cable."
         caption += "" if rows["F_cable_true_H"].any() else " The cable passes beside its mouth and never touches it."
@@ -129,16 +129,16 @@ def tank_words(result: Result) -> str:
     audit = m["passivity_audit_min_J"]
     form = scenario.tank.form if scenario.tank.enabled else "off"
     said = (
-        f"it holds (least {si(audit, 'J', 2) if audit < ROUNDING / 10 else '0 J'})"
+        f"it holds (minimum {si(audit, 'J', 2) if audit < ROUNDING / 10 else '0 J'})"
         if audit >= ROUNDING
-        else f"<b>it fails: {si(-audit, 'J', 3)} came out of nothing</b>"
+        else f"<b>it fails: {si(-audit, 'J', 3)} came from nothing</b>"
     )
     words = f"Passivity audit of arm and tank ({form}): {said}. "
     if scenario.tank.enabled:
         behind = float((rows["K_arm_des"] - rows["K_arm"])[:, :3].max())
         words += f"The tank had at least {si(m['tank_min_J'], 'J', 3)}"
         words += f" and held the stiffness back by up to {behind:.3g} N/m. " if behind > 0.01 else " and held nothing back. "
-    return words + "The tank guards the gains, not the human: a loop can swing up at the hand while this audit holds."
+    return words + "The tank guards the gains, not the human: the loop can become unstable at the hand while this audit holds."
 
 
 def _handover_words(result: Result) -> str:
@@ -146,23 +146,23 @@ def _handover_words(result: Result) -> str:
     entered = {code: float(rows["t"][begin]) for code, begin, _ in spans(rows["task_state"]) if code >= TOUCHED}
     seen = ", ".join(f"{STATES[code]} at {t:.1f} s" for code, t in sorted(entered.items())) or "nothing was recognised"
     words = (
-        f"The task ended in “{STATES[int(rows['task_state'][-1])]}”: {seen}. In truth the hand took hold at {hand.start:g} s, "
+        f"The task ended in “{STATES[int(rows['task_state'][-1])]}”: {seen}. Actually, the hand took hold at {hand.start:g} s, "
         f"left its tool to the arm at {hand.handover:g} s and let go at {hand.release:g} s."
     )
     low, high = task.contact
     if entered.get(RAISED, 0.0) > hand.release:
         words += (
             f" <b>The gains were raised only after the human had let go</b>: the hand never pulled with {low:g} to {high:g} N "
-            f"for {task.contact_time:g} s, and the tool's weight was taken for a contact. A longer way of the hand "
-            "(hand.amplitude = '70 mm') is seen at once."
+            f"for {task.contact_time:g} s, and the tool's weight was mistaken for a contact. A larger motion of the hand "
+            "(hand.amplitude = '70 mm') is detected at once."
         )
     if RELEASED not in entered and rows["t"][-1] > hand.release + task.weight_time + 2.0:
-        words += " <b>It did not see that the human is gone.</b>"
+        words += " <b>It did not notice that the human had let go.</b>"
     return words
 
 
 def concluded(result: Result) -> str:
-    """What the task thinks beside what happened."""
+    """What the task concluded, compared with what happened."""
     rows, scenario = result.rows, scenario_of(result)
     last = int(rows["task_state"][-1])
     if scenario.task.kind == "handover":
@@ -177,25 +177,25 @@ def concluded(result: Result) -> str:
 
 
 def contact_words(result: Result) -> str:
-    """The contact model beside the paper's figure."""
+    """The contact model, and the displacement of the base compared with the paper's."""
     scenario, m = scenario_of(result), result.metrics
     c = scenario.cable
-    figures = [
+    parameters = [
         ("cable: mass, stiffness, damping ratio", f"{c.mass:g} kg, {c.stiffness:g} N/m, {c.damping_ratio:g}"),
         ("hook: half width of the mouth, half angle", f"{1e3 * c.mouth:g} mm, {np.degrees(c.half_angle):.0f}°"),
         ("walls: stiffness, damping, friction", f"{c.wall_stiffness / 1e3:g} kN/m, {c.wall_damping:g} N·s/m, {c.friction:g}"),
         ("gate: force, friction, closes at", f"{c.gate_force:g} N, {c.gate_friction:g}, {1e3 * c.gate_latch:g} mm"),
         ("force that tears the closed gate open", f"{c.retention * c.gate_force:g} N"),
         ("work to open the gate", f"{c.gate_work:.2f} J"),
-        ("cable off its place, sideways", f"{1e3 * c.offset:g} mm"),
+        ("sideways offset of the cable", f"{1e3 * c.offset:g} mm"),
     ]
     x, y, z = (1e3 * part for part in m["base_displacement_m"])
     return (
         f"The base moved by {x:.1f}, {y:.1f}, {z:.1f} mm in x, y, z. The paper has about "
-        f"{1e3 * PAPER_DISPLACEMENT:.0f} mm in x, <b>which is not reproduced</b>: it gives no figures of cable, clip or tool. "
+        f"{1e3 * PAPER_DISPLACEMENT:.0f} mm in x, <b>which is not reproduced</b>: it gives no data for cable, clip or tool. "
         "Here the hook meets the cable from straight below, the force is almost vertical, and the arm is soft in x on purpose. "
-        "The contact model and its figures:"
-        f"<br>{table(('', 'value'), figures)}"
+        "The contact model and its parameters:"
+        f"<br>{table(('', 'value'), parameters)}"
     )
 
 

@@ -48,7 +48,7 @@ def three(axes: Axes, t: np.ndarray, vectors: np.ndarray, scale: float = 1.0, **
 
 
 def spans(values: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Value, first and one past the last row of every stretch with one value."""
+    """Value, first and one past the last row of every stretch of equal values."""
     edges = [0, *(np.flatnonzero(np.diff(values)) + 1), len(values)]
     for begin, end in itertools.pairwise(edges):
         yield int(values[begin]), int(begin), int(end)
@@ -68,7 +68,7 @@ def _true_lines(result: Result) -> dict[str, np.ndarray]:
 
 
 def with_task(result: Result, count: int, height: float = 1.9, width: float = 7.2) -> tuple[Figure, list[Axes]]:
-    """Panels above each other, and below them what the task thought and what really happened, a line each."""
+    """Panels above each other, and below them what the task concluded and what really happened, a line each."""
     rows = result.rows
     order = list(dict.fromkeys(int(code) for code in rows["task_state"]))
     true = _true_lines(result)
@@ -98,7 +98,7 @@ def with_task(result: Result, count: int, height: float = 1.9, width: float = 7.
 
 
 def has_states(result: Result) -> bool:
-    """More than one state to be told."""
+    """Whether the task had more than one state."""
     return len(set(result.rows["task_state"])) > 1
 
 
