@@ -91,7 +91,7 @@ def test_keys_that_do_not_go_together_are_refused(changes, words):
 
 
 def test_the_twin_which_knows_planes_only_is_refused_a_cone():
-    with pytest.raises(InputError, match="the twin takes each frame for a plane"):
+    with pytest.raises(InputError, match="the twin treats each frame as a plane"):
         job.find("docking", "oblique", [CONE, "compensate.method=twin"])
 
 

@@ -1,1 +1,1 @@
-"""docking: contact through a robot that answers late (He & Shen 2022), and our own method, the twin."""
+"""docking: contact through a robot with a delay (He & Shen 2022), and our own method, the twin."""

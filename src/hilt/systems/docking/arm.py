@@ -4,12 +4,12 @@ by posture.
     motor x_m ── play b, K_1, C_1 ── link m_1 ── K_2, C_2 ── tip m_2 ◄── F
 
     m_1 ẍ_1 = f_1 + f_h - f_2              f_1 = g(x_m - x_1) of the gears: no force within ± b/2, outside spring and damper
-                                           f_h = K_1 (x_m - x_1 - z) within ± F_h: the gears stick, and beyond they slip
+                                           f_h = K_1 (x_m - x_1 - z) within ± F_h: the gears stick; at the limit they slip
     m_2 ẍ_2 = f_2 - F(x_2, ẋ_2)            f_2 = K_2 (x_1 - x_2) + C_2 (ẋ_1 - ẋ_2)
 
-With one mode there is no link: the gears carry the tip. Where the stiffness depends on the posture, both are K e^(s x_m).
-The gears push and never pull, and z follows only where they slip, so play and friction only lose energy.
-Runge-Kutta's fourth order, as in bending.py.
+With one mode there is no link: the gears carry the tip. If the stiffness depends on the posture, both springs are K e^(s x_m).
+The flanks of the gears push and never pull, and z moves only while they slip, so play and friction only lose energy.
+Integrated with fourth-order Runge-Kutta, as in bending.py.
 """
 
 import math
@@ -32,21 +32,21 @@ from hilt.systems.docking.contact import (
     tip_by_encoders,
 )
 
-MOST_CHANGE = 2.0  # |ln| of the stiffness over that at the start: beyond, the posture is one that no arm has
+MOST_CHANGE = 2.0  # |ln| of the stiffness relative to the start: no arm has a posture beyond this
 
 
 @dataclass(frozen=True)
 class SecondMode:
-    """Of the same arm, above the first."""
+    """Second mode of the same arm, above the first."""
 
     frequency: float  # ω_2, rad/s
     damping_ratio: float
-    share: float  # of the compliance of the tip under a constant load
+    share: float  # of the static compliance of the tip
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Two masses and two springs with the modes of the arm; the motors are held."""
+    """Two masses and two springs with the modes of the arm when the motors are held."""
 
     link_mass: float
     tip_mass: float
@@ -56,7 +56,7 @@ class Chain:
     link_damping: float
 
     def fastest(self, contact_stiffness: float) -> float:
-        """Highest angular frequency with the tip in contact."""
+        """Highest angular frequency with the tip in contact [rad/s]."""
         k1, k2, k = self.gear_stiffness, self.link_stiffness, contact_stiffness
         if self.link_mass == 0.0:
             return math.sqrt((k1 + k) / self.tip_mass)
@@ -70,7 +70,7 @@ class Arm:
 
     first: Bending
     second: SecondMode | None
-    backlash: float  # m, in all
+    backlash: float  # m, total
     stiffness_slope: float  # 1/m
     friction: float  # N, in the gears
 
@@ -91,19 +91,19 @@ class Arm:
 
 
 def chain_of(first: Bending, second: SecondMode) -> Chain:
-    """Masses and springs from the modes.
+    """Compute masses and springs from the modes.
 
-    Pushed at the tip, a chain stands still at ω_a between its modes, (K_1 + K_2)/m_1 = ω_a²; the share σ of the second mode in
-    the compliance gives ω_a² = ω_1²ω_2²/(ω_1² + σ(ω_2² - ω_1²)). Any σ between 0 and 1 is a chain, and only one.
-    The dampers are those with which each mode loses what its damping ratio says; they may come out negative.
+    Excited at the tip, a chain has an antiresonance ω_a between its modes, (K_1 + K_2)/m_1 = ω_a²; the share σ of the second
+    mode in the compliance gives ω_a² = ω_1²ω_2²/(ω_1² + σ(ω_2² - ω_1²)). Each σ between 0 and 1 gives exactly one chain.
+    The dampers follow from the damping ratios of the modes; they may come out negative.
     """
     K, a, b = first.stiffness, first.frequency**2, second.frequency**2
-    still = a * b / (a + second.share * (b - a))
-    tip_mass = K * still / (a * b)
-    link_stiffness = tip_mass * (a + b - still)
+    antiresonance = a * b / (a + second.share * (b - a))
+    tip_mass = K * antiresonance / (a * b)
+    link_stiffness = tip_mass * (a + b - antiresonance)
     gear_stiffness = K * link_stiffness / (link_stiffness - K)
-    link_mass = (gear_stiffness + link_stiffness) / still
-    links = [1.0 - tip_mass * w / link_stiffness for w in (a, b)]  # the link's part in each mode, the tip's being 1
+    link_mass = (gear_stiffness + link_stiffness) / antiresonance
+    links = [1.0 - tip_mass * w / link_stiffness for w in (a, b)]  # amplitude of the link in each mode, relative to the tip
     masses = [tip_mass + link_mass * link**2 for link in links]
     lost = [
         2.0 * z * math.sqrt(w) * m for z, w, m in zip((first.damping_ratio, second.damping_ratio), (a, b), masses, strict=True)
@@ -114,16 +114,16 @@ def chain_of(first: Bending, second: SecondMode) -> Chain:
 
 
 def damping_range(first: Bending, second: SecondMode) -> tuple[float, float]:
-    """Damping ratios of the second mode that a chain can have beside that of the first: only one of its dampers is there."""
+    """Range of the second mode's damping ratio for that of the first; at each end one of the two dampers is zero."""
     ends = [chain_of(first, SecondMode(second.frequency, zeta, second.share)) for zeta in (0.0, 1.0)]
     low, high = ((end.gear_damping, end.link_damping) for end in ends)
-    # Each damper is linear in ζ_2, and that of the gears falls.
+    # Each damper is linear in ζ_2, and that of the gears decreases.
     return -low[1] / (high[1] - low[1]), low[0] / (low[0] - high[0])
 
 
 @jit
 def gear_force(stiffness, damping, half, stretch, rate):
-    """Of the motors on the arm. With play, its sides push and never pull."""
+    """Force of the motors on the arm. With play, the flanks push and never pull."""
     if half == 0.0:
         return stiffness * stretch + damping * rate
     if stretch > half:
@@ -135,19 +135,19 @@ def gear_force(stiffness, damping, half, stretch, rate):
 
 @jit
 def friction_force(stiffness, most, stuck):
-    """Of gears that are stretched by `stuck` since they slipped last."""
+    """Friction force of gears stretched by `stuck` since their last slip."""
     return min(max(stiffness * stuck, -most), most)
 
 
 @jit
 def slipped(stiffness, most, stretch, z):
-    """z where the gears have slipped so far that no more than `most` is left."""
+    """z after the gears have slipped until no more than `most` is left."""
     return min(max(z, stretch - most / stiffness), stretch + most / stiffness)
 
 
 @jit
 def _stiffer(p, x_m):
-    """Stiffness of the posture over that at the start."""
+    """Stiffness of the posture relative to the start."""
     if p.slope == 0.0:
         return 1.0
     return math.exp(min(max(p.slope * x_m, -MOST_CHANGE), MOST_CHANGE))
@@ -176,7 +176,7 @@ def _ahead(y, h, k):
 
 @jit
 def _swing(x, p, at, rate, dt):
-    """The arm one tick later, its encoders being at `at` then."""
+    """Advance the arm by one tick, to the encoder position `at`."""
     if not x.started:
         x.started, x.motor, x.motor_v = 1, at, rate
         x.link, x.link_v, x.tip, x.tip_v = at, rate, at, rate
@@ -213,7 +213,7 @@ def arm_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class ArmMeeting:
-    """The same contact at the tip of such an arm."""
+    """The same contact, at the tip of such an arm."""
 
     meeting: Meeting
     arm: Arm

@@ -1,4 +1,4 @@
-"""The command of the methods that compensate the force: the robot is sent to the pose of the simulated body."""
+"""The command of the methods that compensate the force: the robot follows the pose of the simulated body."""
 
 from hilt.compiled import jit
 from hilt.core.stage import StageKind

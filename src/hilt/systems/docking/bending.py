@@ -1,9 +1,10 @@
-"""The tip of a robot that bends: a mass on a spring and a damper that the robot's encoders do not see.
+"""The tip of a robot that bends: a mass on a spring and damper, not seen by the robot's encoders.
 
     m_t ẍ = K_f (x_m - x) + C_f (ẋ_m - ẋ) - F(x, ẋ),      m_t = K_f/ω_f²,  C_f = 2ζ_f ω_f m_t
 
-x_m is where the encoders see the tip; all along the normal of the frames. Between two samples x_m is the cubic through both
-positions and velocities. Runge-Kutta's fourth order, in steps short compared with the tip's fastest oscillation in contact.
+x_m is the tip position according to the encoders; all along the normal of the frames. Between two samples x_m is the cubic
+through both positions and velocities. Integrated with fourth-order Runge-Kutta, in steps short compared with the fastest
+oscillation of the tip in contact.
 """
 
 import math
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from hilt.compiled import jit
 
 STEP = 0.05  # of 1/ω
-MOST_STEPS = 200  # a tick
+MOST_STEPS = 200  # per tick
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Bending:
 
 
 class Drive(NamedTuple):
-    """Motion of the encoders' tip over one tick."""
+    """Motion of the tip according to the encoders, over one tick."""
 
     before: float
     v_before: float

@@ -1,4 +1,4 @@
-"""Counted of each collision, tick by tick: the speed in the flight after it, its peak force, whether the controller saw it.
+"""Recorded for each collision, tick by tick: speed in the flight after it, peak force, and whether the controller saw it.
 
 The speed is that of the simulated tip along the frames' normal at three quarters of the flight.
 """
@@ -11,14 +11,14 @@ from hilt.compiled import jit
 from hilt.core.flight import begin_flight, fly, room, speed_at, speeds_at
 from hilt.core.signals import record
 
-KEPT = 512  # speeds of a flight
+KEPT = 512  # speeds per flight
 EVENT = record(peak_square="f8", peak="f8", speed="f8", felt="i8", over="i8", touched="i8", seen="i8")
 STATE = record(number="i8", touched="i8", last="f8", **room(KEPT))
 
 
 @jit
 def larger(before, new):
-    """The larger of two; infinite from then on if it is not a number."""
+    """The larger of two values; infinite from the first NaN on."""
     if not new <= before:
         return new if new == new else math.inf
     return before
@@ -26,7 +26,7 @@ def larger(before, new):
 
 @jit
 def _close(m, each):
-    """A collision is over; without a flight after it the other frame was hit at once."""
+    """End a collision; without a flight after it the other frame was hit immediately."""
     if 1 <= m.number < len(each) and each[m.number].over == 0:
         each[m.number].speed = speed_at(m, m.flight - 1 - m.flight // 4) if m.flight > 0 else abs(m.last)
         each[m.number].over = 1
@@ -34,7 +34,7 @@ def _close(m, each):
 
 @jit
 def collide(sig, m, each, speed, force_square):
-    """One tick: `speed` of the tip along the normal, the square of the force at it."""
+    """Process one tick: speed of the tip along the normal, and squared force at the tip."""
     number, touching = sig.collision, sig.contact != 0
     if number != m.number:
         _close(m, each)
@@ -58,7 +58,7 @@ def collide(sig, m, each, speed, force_square):
 
 
 def finished(m: np.ndarray, each: np.ndarray) -> np.ndarray:
-    """The events of many runs with the flight that the end of a run cut short, if there was one."""
+    """Events of many runs, including the flight cut short by the end of a run."""
     found = each.copy()
     found["peak"] = np.sqrt(each["peak_square"])
     at = np.flatnonzero((m["number"] >= 1) & (m["number"] < each.shape[1]) & (m["flight"] > 0))

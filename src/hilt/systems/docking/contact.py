@@ -4,7 +4,7 @@ F = max(0, k δ + c δ') along the normal        linear  [He2022, eq. 5]
 F = max(0, k_H δ^1.5 + c δ')                   hertz
 F = max(0, k_H δ^1.5 (1 + λ δ'))               hunt-crossley
 friction: µ F against the sliding of the tip, smooth below 0.1 mm/s
-a robot that yields under load, K_r: K_r (d - δ) = F(δ), d: depth by its encoders, which do not see the yield
+a robot that yields under load, K_r: K_r (d - δ) = F(δ), d: depth from its encoders, which do not see the deflection
 """
 
 import math
@@ -25,8 +25,8 @@ from hilt.maths import so3, vec
 from hilt.systems.docking.bending import Bending, Drive, driven, steps_of
 from hilt.systems.docking.drogue import depth_in_cone
 
-SHARPEST_APEX = 1e-4  # m, of a cone that a rod without a radius meets
-NEAR = 0.8  # a collision is over when the tip is back within this fraction of its free path
+SHARPEST_APEX = 1e-4  # m, rounding of a cone's apex for a rod without a radius
+NEAR = 0.8  # a collision is over when the tip is back within this fraction of its free travel
 
 
 class Contact(Section):
@@ -46,7 +46,7 @@ class Contact(Section):
     def _one_damper(self) -> "Contact":
         if self.kind == "hunt-crossley" and self.damping > 0:
             raise Unfit(
-                f"contact.damping is {self.damping:g} N·s/m but contact.kind is hunt-crossley, which takes its energy by "
+                f"contact.damping is {self.damping:g} N·s/m but contact.kind is hunt-crossley, which loses energy through "
                 "contact.dissipation; set contact.damping = 0",
                 "contact.damping",
                 "contact.kind",
@@ -62,7 +62,7 @@ class Contact(Section):
 
     @property
     def is_hertz(self) -> bool:
-        """Whether its spring is k_H δ^1.5."""
+        """Whether the spring is k_H δ^1.5."""
         return self.kind != "linear"
 
     @property
@@ -85,7 +85,7 @@ class Frames(Section):
         default=0.0,
         ge=0,
         le=1.2,
-        description="angle by which the front frame rises around its axis, as a drogue; 0 for a flat one",
+        description="slope of the front frame as a cone (drogue) around its axis; 0 for a flat frame",
     )
     shift: Metre = Field(default=0.0, description="distance by which both frames move along the normal, once")
     shift_after: Count = Field(default=2, ge=1, description="number of collisions after which the frames move")
@@ -121,12 +121,12 @@ def _normal_force(p, k, k_hertz, depth, rate):
 
 @jit
 def _depth(p, k, k_hertz, d, before, dt):
-    """δ for a robot that yields: K_r (d - δ) = spring(δ) (1 + λ (δ - δ⁻)/T) + c (δ - δ⁻)/T, an implicit step, so that it
+    """δ for a robot that yields: K_r (d - δ) = spring(δ) (1 + λ (δ - δ⁻)/T) + c (δ - δ⁻)/T; the step is implicit and thus
     generates no energy."""
     damper = p.damping / dt
     if not p.hertz:
         return (p.robot_stiffness * d + damper * before) / (p.robot_stiffness + k + damper)
-    depth = d  # both sides are monotone and convex: Newton's steps approach from one side
+    depth = d  # both sides are monotone and convex: Newton's method converges from one side
     for _ in range(8):
         spring, slope = k_hertz * depth * math.sqrt(depth), 1.5 * k_hertz * math.sqrt(depth)
         if p.dissipation > 0.0:
@@ -139,7 +139,7 @@ def _depth(p, k, k_hertz, d, before, dt):
 
 @jit
 def _felt(x, p, k, k_hertz, d, rate, dt):
-    """(δ, F) where the encoders are d inside a frame, moving deeper at `rate`."""
+    """(δ, F) for a depth d from the encoders that increases at `rate`."""
     if p.robot_stiffness == 0.0:
         return d, _normal_force(p, k, k_hertz, d, rate)
     x.depth = min(d, _depth(p, k, k_hertz, d, x.depth, dt))
@@ -148,7 +148,7 @@ def _felt(x, p, k, k_hertz, d, rate, dt):
 
 @jit
 def signed_force(p, shift, at, rate):
-    """(side, depth, force along the normal) of a tip at `at` from the middle of the frames."""
+    """(side, depth, force along the normal) of a tip at `at` from midway between the frames."""
     along = at - shift
     if along > p.free:
         depth = along - p.free
@@ -169,7 +169,7 @@ def _pull(p, shift, drive, s, dt, at, rate):
 
 @jit
 def _bend(x, p, shift, at, rate, dt):
-    """The tip of a bending robot one tick later, its encoders being at `at` then."""
+    """Advance the tip of a bending robot by one tick, to the encoder position `at`."""
     if not x.bending:
         x.bending, x.tip, x.tip_v, x.motor, x.motor_v = 1, at, rate, at, rate
         return
@@ -192,7 +192,7 @@ def _bend(x, p, shift, at, rate, dt):
 
 @jit
 def count_collision(sig, x, p, side, along):
-    """A collision begins at a touch and ends when the tip is well clear again, or at the other frame."""
+    """Count collisions: one begins at a touch and ends when the tip is well clear again, or at the other frame."""
     if side != 0 and (x.touching == 0 or side != x.touching):
         sig.collision += 1
         x.touching = side
@@ -205,7 +205,7 @@ def count_collision(sig, x, p, side, along):
 
 @jit
 def tip_by_encoders(sig, p):
-    """(position, velocity) of the tip where the encoders see it."""
+    """(position, velocity) of the tip according to the encoders."""
     tip = vec.load(p.tip_B)
     if p.rotates:
         tip = so3.rotate(so3.load(sig.X_WB_true.q), tip)
@@ -218,7 +218,7 @@ def tip_by_encoders(sig, p):
 
 @jit
 def move_frames(sig, x, p):
-    """The frames move once, while they are not touched."""
+    """Shift the frames once, while they are not touched."""
     if x.touching == 0 and sig.collision >= p.shift_after:
         x.shift = p.shift
 
@@ -279,7 +279,7 @@ class Meeting:
     rod: Rod
     start_of_tip: tuple[float, ...]  # m, in W
     robot_stiffness: float  # N/m, 0 for rigid
-    bending: Bending | None  # of a robot whose tip has a motion of its own
+    bending: Bending | None  # of a robot whose tip swings
     rotates: bool
     collisions: int  # after which the run ends
 

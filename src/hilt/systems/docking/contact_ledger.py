@@ -1,8 +1,8 @@
-"""The world's side of the ledger of a contact: force on the target, motion of the tip relative to it.
+"""The plant side of the energy ledger of a contact: force on the target, motion of the tip relative to it.
 
 The bodies gain -F·Δx. Over the tick from t - T to t the world delivers -½(F⁻ + F)·Δx on the true motion; the tick records
 -F̂⁻·Δx_des. The difference is split by cause: holding the force, the robot's response, the sensor, the compensation and the
-energy controller; the last two are known from the signals of the last tick.
+energy controller; the last two are taken from the signals of the last tick.
 """
 
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def contact_ledger_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class Tip:
-    """The rod's tip, whose motion the work is computed with."""
+    """The rod's tip, whose motion is used to compute the work."""
 
     position: tuple[float, ...]  # m, in the frame that the robot moves
     rotates: bool

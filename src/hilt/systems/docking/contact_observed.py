@@ -1,4 +1,4 @@
-"""What a lab knows of a docking contact: what its sensor measures."""
+"""The contact on real devices, where only the sensor observes it."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from hilt.systems.docking.contact_sense import CONTACT_SENSE, ContactSensing
 
 @jit
 def contact_observed_step(sig, x, p, dt):
-    """Force on the target and collisions, by the sensor."""
+    """Force on the target and collisions, from the sensor."""
     contact, sense = p.contact, p.sense
     f = vec.load(sig.F_So_S.f)
     tip = vec.load(contact.tip_B)
@@ -36,7 +36,7 @@ def contact_observed_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class ObservedMeeting:
-    """The same on devices, from the sensor alone."""
+    """Contact and sensing settings for devices, where only the sensor observes the contact."""
 
     meeting: Meeting
     sensing: ContactSensing

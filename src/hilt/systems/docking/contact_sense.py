@@ -1,11 +1,11 @@
-"""What the tick knows about a contact: tip of the rod, force, whether there is contact, and its direction.
+"""What the controller knows about a contact: tip of the rod, force, whether there is contact, and its direction.
 
     p_C = p + R r        v_C = v + ω × R r                                   (3), (4); for the simulated rod (25), (26)
     F_act = F_mea + τ_p dF_mea/dt                                            (6)
     contact begins at |F| > F_th and ends at |F| < F_th/2;  e = F_mea/|F_mea|
 
-Eq. 6 is printed the other way round, F_mea = F_act + …, which would add lag. The derivative is low-passed if the sensor
-is noisy. Assuming too long a delay is dangerous; too short a delay is safe.
+Eq. 6 is printed with swapped sides, F_mea = F_act + …, which would add lag. The derivative is low-passed if the sensor
+is noisy. Assuming too long a delay is dangerous, too short a delay is safe.
 """
 
 import math
@@ -21,7 +21,7 @@ from hilt.maths import so3, vec
 
 @jit
 def force_in_W(sig, p):
-    """The sensor's reading; in one degree of freedom only its part along the line."""
+    """The sensor's reading in W; in one degree of freedom only its component along x."""
     f = vec.load(sig.F_So_filt_S.f)
     return so3.rotate(so3.load(p.q_WS), f) if p.rotates else (f[0], 0.0, 0.0)
 
@@ -44,7 +44,7 @@ def contact_sense_step(sig, x, p, dt):
     slope = vec.scale(1.0 / dt, vec.sub(f, vec.load(x.f))) if x.started else (0.0, 0.0, 0.0)
     slope = vec.add(vec.load(x.slope), vec.scale(p.share, vec.sub(slope, vec.load(x.slope))))
     vec.store(sig.F_mea_W, vec.sub(f, vec.load(sig.F_bias_W)))
-    vec.store(sig.F_act_W, vec.add(f, vec.scale(p.sensor_delay, slope)))  # [He2022, eq. 6], with the sides corrected
+    vec.store(sig.F_act_W, vec.add(f, vec.scale(p.sensor_delay, slope)))  # [He2022, eq. 6], with the sides swapped
     vec.store(x.f, f)
     vec.store(x.slope, slope)
     x.started = 1

@@ -1,4 +1,4 @@
-"""What is counted of a docking run while it goes on; metrics.py makes metrics of it."""
+"""Quantities accumulated during a docking run; metrics.py computes the metrics from them."""
 
 import math
 from typing import Any
@@ -28,7 +28,7 @@ STATE = record(
     fastest2="f8",  # squares of speeds
     fast="i8",  # whether the bodies were too fast at any time, and when first
     fast_t="f8",
-    before=3,  # velocity of the command in the row before, and its place
+    before=3,  # velocity and position of the command in the previous row
     place=3,
     command_speed2="f8",
     command_change2="f8",  # from one tick to the next
@@ -71,7 +71,7 @@ def pack(q: Any, scenario: Any) -> None:
 
 
 def events(scenario: Any) -> int:
-    """Collisions are numbered from 1, and the last may be followed by another."""
+    """Number of events to allocate: collisions are numbered from 1, and one more may follow the last."""
     return int(scenario.collisions) + 2
 
 
@@ -84,7 +84,7 @@ def _largest_change(before, now, first):
 def _twin_command(sig, m, q):
     """Largest speed and acceleration of the twin's command, from its differences."""
     a = so3.load(sig.X_WB_cmd.q)
-    known = a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0  # not in every recording
+    known = a[0] != 0.0 or a[1] != 0.0 or a[2] != 0.0 or a[3] != 0.0  # attitudes are not in every recording
     turned = so3.rotate(a, vec.load(q.tip)) if known else (math.nan, math.nan, math.nan)
     place = vec.add(vec.load(sig.X_WB_cmd.p), turned)
     v = vec.scale(1.0 / q.period, vec.sub(place, vec.load(m.place)))
@@ -99,7 +99,7 @@ def _twin_command(sig, m, q):
 
 @jit
 def _command(m, v, speed2):
-    """Without the twin the robot gets the motion of the simulated tip."""
+    """The same without the twin, where the robot gets the motion of the simulated tip."""
     m.command_speed2 = larger(m.command_speed2, speed2)
     if m.count >= 1:
         change = vec.sub(v, vec.load(m.before))
@@ -119,7 +119,7 @@ def _identification(sig, m):
 
 @jit
 def count_step(sig, m, each, q):
-    """Squares are compared wherever they will do: a root costs as much as the rest of a metric."""
+    """Accumulate one row. Squares are compared where possible: a root costs as much as the rest of a metric."""
     v, n, F = vec.load(sig.v_C_des_W), vec.load(q.normal), vec.load(sig.F_C_true_W)
     energy, speed2 = sig.H + sig.H_rot, vec.dot(v, v)
     if m.count == 0:
@@ -162,7 +162,7 @@ def feed(rows, m, each, q):
 
 
 def counted(rows: np.ndarray, scenario: Any, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The record and the events of rows in memory."""
+    """Accumulated record and events for rows in memory."""
     m, q = np.zeros(1, STATE), np.zeros(1, PARAMS)
     each = np.zeros((1, events(scenario) if most is None else most + 1), collisions.EVENT)
     pack(q[0], scenario)

@@ -6,9 +6,10 @@
                                F_α = m_eff (v - v⁺)/T - F_comp ≤ 0
     F̂ = F_comp + F_α                                                              (29)
 
-`none` uses the measured force as it is; `pic` has no energy controller and no clamp; `dac` has no k̂, ĉ terms; `pida` has
-all. The controller is scalar along the force: the printed one, axis by axis, is `pida-literal` (with the sign of eq. 19
-corrected, which as printed adds energy), and it fails when the contact is oblique. The moment follows from the contact point.
+`none` uses the measured force unchanged; `pic` has no energy controller and no clamp; `dac` has no k̂, ĉ terms; `pida` has
+all of them. The controller is scalar along the force. The printed one works axis by axis: it is `pida-literal` (with the sign
+of eq. 19 corrected, which as printed adds energy) and fails when the contact is oblique. The moment follows
+from the contact point.
 """
 
 import math
@@ -47,7 +48,7 @@ def effective_mass(sig, p, e):
 
 @jit
 def energy_controller(x, f, damping, v, mass, dt):
-    """Force along e that keeps the contact from returning more than it took.  [He2022, eq. 14, eq. 16, eq. 17, eq. 19]"""
+    """Force along e so that the contact returns no more energy than it absorbed.  [He2022, eq. 14, eq. 16, eq. 17, eq. 19]"""
     v_next = v - dt * f / mass
     before = ledger.energy(x.observer)
     alpha = 0.0
@@ -61,7 +62,7 @@ def energy_controller(x, f, damping, v, mass, dt):
 
 @jit
 def literal_controller(x, f, damping, v, dt):
-    """[He2022, eq. 15 to eq. 19] axis by axis, with a minus in eq. 19."""
+    """[He2022, eq. 15 to eq. 19] axis by axis, with a minus sign in eq. 19."""
     elastic = vec.sub(f, vec.scale(damping, v))  # [He2022, eq. 16]
     ledger.book(x.observer, vec.dot(elastic, v) + vec.dot(vec.load(x.alpha), vec.load(x.v)), 1.0, dt)  # [He2022, eq. 15]
     energy = ledger.energy(x.observer)
@@ -122,7 +123,7 @@ class Compensation:
     method: str
     reduced_mass: float  # kg
     rotates: bool
-    lever_arms: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as Docking.lever_arms has them
+    lever_arms: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # from Docking.lever_arms
 
 
 def _pack(p: np.record, config: Compensation, loop: Cycle) -> None:

@@ -88,7 +88,7 @@ class Compensate(Section):
     )
 
 
-@lru_cache(maxsize=1000)  # the bodies of a sweep are few
+@lru_cache(maxsize=1000)  # a sweep has few different bodies
 def _lever_arms(tip: Any, *bodies: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     arms = []
     for position, attitude, inertia in bodies:
@@ -101,7 +101,7 @@ def _lever_arms(tip: Any, *bodies: Any) -> tuple[np.ndarray, np.ndarray, np.ndar
 class Docking(Scenario):
     """Everything a run of `docking` depends on."""
 
-    ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` includes that of the sensor
+    ROBOT_DELAY_IS_WHOLE: ClassVar[bool] = True  # `robot.delay` includes the sensor's delay
 
     WORLD = ("frames", "rod", "contact", "robot", "target_robot", "pair", "encoder", "sensor")
 
@@ -138,7 +138,7 @@ class Docking(Scenario):
 
     @property
     def pairing(self) -> Shared | None:
-        """How two robots make the relative motion together; None with one robot."""
+        """How two robots share the relative motion; None with one robot."""
         robot, pair = self.target_robot, self.pair
         if robot is None:
             return None
@@ -159,7 +159,7 @@ class Docking(Scenario):
 
     @property
     def with_one_robot(self) -> "Docking":
-        """The same with one robot that answers as both do together: the slower one, behind the delay they have in common."""
+        """The same scenario with one robot that responds like both together: the slower one, with their common delay."""
         pairing = self.pairing
         if pairing is None or self.target_robot is None:
             return self
@@ -188,20 +188,20 @@ class Docking(Scenario):
 
     @property
     def force_threshold(self) -> float:
-        """The controller's, from the noise that it believes its sensor to have."""
-        # The undershoot of a filter after a contact must not be taken for the next contact.
+        """Detection threshold of the controller [N], from the noise it believes its sensor to have."""
+        # The undershoot of a filter after a contact must not be mistaken for the next contact.
         swing = 2.0 * self.force_filter.swing * self.identify.stiffness * self.approach.speed
         deviations = 6.0 if self.compensate.method == "twin" else 8.0
         return self.detect.threshold or max(deviations * self.believed.sensor.noise, 1e-3, swing)
 
     @property
     def force_delay(self) -> float:
-        """Delay of the force when the tick uses it."""
+        """Delay [s] of the force used in the tick."""
         return self.sensor.delay + self.force_filter.delay
 
     @property
     def assumed_sensor_delay(self) -> float:
-        """As assumed by the controller."""
+        """Delay [s] of sensor and filter assumed by the controller."""
         assumed = self.compensate.sensor_delay
         return self.believed.force_delay if assumed is None else assumed
 
@@ -212,7 +212,7 @@ class Docking(Scenario):
 
     @property
     def lead_noise(self) -> float:
-        """rms noise of F_act: the lead amplifies the noise that the sensor is believed to have."""
+        """rms noise of F_act [N]: the believed sensor noise, amplified by the lead."""
         a = self.loop.period / (self.lead_filter + self.loop.period)
         g = self.assumed_sensor_delay * a / self.loop.period
         return self.believed.sensor.noise * math.sqrt((1 + g) ** 2 + g * g * a / (2 - a))  # a²/(1 - (1 - a)²) = a/(2 - a)
@@ -247,7 +247,7 @@ class Docking(Scenario):
         return ArmMeeting(self.meeting, self.robot.arm)
 
     def lever_arms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Tip from the servicer's centre of mass and its inverse inertia, in the robot's frame; the target's likewise, in W."""
+        """Vector from the servicer's centre of mass to the tip and inverse inertia, in B; the same for the target, in W."""
         bodies = ((body.assembly_position, body.assembly_attitude, body.inertia) for body in (self.servicer, self.target))
         return _lever_arms(self.rod.tip, *bodies)
 
@@ -275,8 +275,8 @@ class Docking(Scenario):
             return
         if self.robot.is_servo:
             raise Unfit(
-                "target_robot is given, and robot has an order, an interpolation or a motor_stiffness, which is simulated for "
-                "one robot only; leave these keys out, or leave out target_robot",
+                "target_robot is given, but robot has an order, an interpolation or a motor_stiffness, which are simulated for "
+                "a single robot only; leave out these keys or target_robot",
                 "target_robot",
             )
         if pairing.lags["target"] < 0:
@@ -295,7 +295,7 @@ class Docking(Scenario):
             return
         if self.frames.cone > 0:
             raise Unfit(
-                f"frames.cone is {self.frames.cone:g} rad, but a robot with a mode bends along frames.normal only; "
+                f"frames.cone is {self.frames.cone:g} rad, but a robot with a mode bends only along frames.normal; "
                 "set frames.cone = 0, or robot.mode_frequency = 0 for a massless spring",
                 "frames.cone",
                 "robot.mode_frequency",
@@ -304,8 +304,8 @@ class Docking(Scenario):
             key = "second_mode_frequency" if self.robot.second_mode_frequency > 0.0 else "mode_frequency"
             raise Unfit(
                 f"robot.{key} is {getattr(self.robot, key):g} Hz, and the tip of a robot with robot.stiffness = "
-                f"{self.robot.stiffness:g} N/m would swing faster in contact; with loop.period = {self.loop.period:g} s it "
-                f"cannot be followed; shorten loop.period, or set robot.{key} = 0",
+                f"{self.robot.stiffness:g} N/m would swing faster in contact, too fast to "
+                f"simulate with loop.period = {self.loop.period:g} s; shorten loop.period, or set robot.{key} = 0",
                 f"robot.{key}",
                 "robot.stiffness",
                 "contact.stiffness",
@@ -317,7 +317,7 @@ class Docking(Scenario):
         if self.frames.gap <= self.rod.radius:
             raise Unfit(
                 f"frames.gap is {self.frames.gap:g} m but the rod has a radius of {self.rod.radius:g} m; "
-                "the gap must be larger, or the rod touches both frames at once; widen frames.gap",
+                "the gap must be larger, otherwise the rod touches both frames at once; widen frames.gap",
                 "frames.gap",
                 "rod.radius",
             )
@@ -330,7 +330,7 @@ class Docking(Scenario):
             )
         for name, body in (("servicer", self.servicer), ("target", self.target)):
             if self.dof == 6 and "inertia" not in body.model_fields_set:
-                raise Unfit(f"{name}.inertia is missing; a body that turns needs it; add it, in kg·m²", f"{name}.inertia")
+                raise Unfit(f"{name}.inertia is missing; it is needed if dof is 6; add it, in kg·m²", f"{name}.inertia")
         if self.dof == 1 and (any(self.frames.n_W[1:]) or any(self.approach.velocity[1:])):
             raise Unfit(
                 "frames.normal and approach.direction must be along x when dof is 1; set dof = 6 for other directions",
@@ -347,14 +347,14 @@ class Docking(Scenario):
             )
         if self.frames.cone > 0 and self.compensate.method == "twin":
             raise Unfit(
-                f"compensate.method is twin but frames.cone is {self.frames.cone:g} rad; the twin takes each frame for a plane "
+                f"compensate.method is twin but frames.cone is {self.frames.cone:g} rad; the twin treats each frame as a plane "
                 "and may press far too hard on a cone; choose another method, such as pida, or set frames.cone = 0",
                 "compensate.method",
                 "frames.cone",
             )
         if abs(np.dot(self.frames.n_W, self.approach.velocity)) < 1e-3 * self.approach.speed:
             raise Unfit(
-                "approach.direction is along the frames and never meets them; turn it towards frames.normal",
+                "approach.direction is parallel to the frames and never reaches them; turn it towards frames.normal",
                 "approach.direction",
                 "frames.normal",
             )
@@ -362,7 +362,7 @@ class Docking(Scenario):
         self._check_pair()
         self._check_bending()
         check_fits(self.sensor.lateness, self.loop.period, "sensor.delay")
-        if self.compensate.method == "twin":  # it predicts over that time in every tick
+        if self.compensate.method == "twin":  # it predicts over this time in every tick
             given = self.compensate.sensor_delay is not None
             key, name = (
                 ("compensate.sensor_delay", "") if given else ("force_filter.cutoff", "the delay of sensor and force_filter")
@@ -371,7 +371,7 @@ class Docking(Scenario):
         self.force_filter.check(self.loop.period)
         if self.sensor.load is not None:
             raise Unfit(
-                "sensor.load is given, but the sensor of docking is fixed under the target and carries nothing that moves; "
+                "sensor.load is given, but the sensor of docking is fixed under the target and carries no moving load; "
                 "leave it out, and give a constant weight as sensor.bias",
                 "sensor.load",
                 "sensor.bias",
@@ -400,7 +400,7 @@ def twin_beliefs(scenario: Docking) -> TwinBeliefs:
 
 
 def _rehearsed(scenario: Docking) -> Rehearsal | None:
-    """Finds β of the twin near unknown frames with this same system; None in real time."""
+    """Rehearsal that finds the twin's β near unknown frames by simulating this system; None in real time."""
     return rehearsal_of(DOCKING, scenario.believed.with_one_robot)
 
 
@@ -421,7 +421,7 @@ DOCKING = System(
         Block("compensate", COMPENSATE, lambda s: s.compensation, when=_without_twin),
         Block("bodies", TWO_BODIES, lambda s: s.two_bodies, when=_without_twin),
         Block("command", AS_SIMULATED, when=_without_twin),
-        *twin_blocks(twin_beliefs, _rehearsed),  # with the two bodies in them
+        *twin_blocks(twin_beliefs, _rehearsed),  # these include the two bodies
         Block("guard", GUARD, lambda s: Guarded(s.limits, s.robot.start_at_rest)),
     ),
     plant=(

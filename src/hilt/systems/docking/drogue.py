@@ -3,8 +3,8 @@
     δ = (a - a₀) cos α + (√(ρ² + r²) - r) sin α        a: tip along the normal, ρ: tip from the axis, r: rounding of the apex
     F = F(δ, δ') ∇δ                                    ∇δ = n cos α + (ρ/√(ρ² + r²)) sin α
 
-The force is that of a potential wherever the tip is, so a contact without loss keeps its energy also where it slides through
-the apex, which is rounded with the rod's own radius. A flat frame is α = 0.
+The force is that of a potential wherever the tip is, so a lossless contact conserves energy even when it slides
+through the apex, which is rounded with the rod's radius. A flat frame has α = 0.
 """
 
 import math
@@ -15,7 +15,7 @@ from hilt.maths import vec
 
 @jit
 def depth_in_cone(p, n, at, along):
-    """(δ, ∇δ) of the tip at `at`, `along` the normal from midway between the frames."""
+    """(δ, ∇δ) of a tip at `at`; `along`: its coordinate along the normal from midway between the frames."""
     off = vec.sub(at, vec.load(p.axis_W))
     across = vec.sub(off, vec.scale(vec.dot(n, off), n))
     long = math.sqrt(vec.dot(across, across) + p.apex * p.apex)

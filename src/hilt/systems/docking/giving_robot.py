@@ -11,7 +11,7 @@ from hilt.systems.docking.arm import Arm, SecondMode, damping_range
 from hilt.systems.docking.bending import Bending
 from hilt.systems.docking.servo import HIGHEST_ORDER, LONGEST_WINDOW, Servo, ticks_of_window
 
-HIGHEST = 100  # times the first mode: beyond, the second is a massless spring
+HIGHEST = 100  # times the first mode: above this the second mode acts like a massless spring
 
 
 class GivingRobot(Robot):
@@ -32,25 +32,25 @@ class GivingRobot(Robot):
         default=0.2, gt=0, lt=1, description="part of the compliance 1/robot.stiffness that is due to the second mode"
     )
     second_mode_damping_ratio: Number | None = Field(
-        default=None, ge=0, description="of the second mode; if not given, larger than that of the first as its frequency is"
+        default=None, ge=0, description="of the second mode; if not given, in proportion to its frequency"
     )
     backlash: Metre = Field(
-        default=0.0, ge=0, description="play between motors and arm, in all, as seen at the tip; not seen by the encoders"
+        default=0.0, ge=0, description="total play between motors and arm, measured at the tip; not seen by the encoders"
     )
     stiffness_slope: Number = Field(
         default=0.0,
         ge=-1000,
         le=1000,
-        description="1/m: relative change of robot.stiffness with the posture, by metre along frames.normal",
+        description="1/m: relative change of robot.stiffness with the posture, per metre along frames.normal",
     )
     gear_friction: Newton = Field(
-        default=0.0, ge=0, description="dry friction in the gears as felt at the tip; it turns round with the motion"
+        default=0.0, ge=0, description="dry friction in the gears as a force at the tip, opposing the motion"
     )
     order: Count = Field(
         default=2,
         ge=2,
         le=HIGHEST_ORDER,
-        description="of the response; each above two is a lag of 1/ω_n more than robot.delay, which no controller knows",
+        description="of the response; each order above two adds a lag of 1/ω_n to robot.delay, unknown to the controllers",
     )
     interpolation: Second = Field(
         default=0.0, ge=0, description="time over which the robot averages set-points; half of it is added to robot.delay"
@@ -61,7 +61,7 @@ class GivingRobot(Robot):
 
     @property
     def bends(self) -> bool:
-        """Whether the tip has a motion of its own."""
+        """Whether the tip swings on its own."""
         return self.stiffness > 0.0 and self.mode_frequency > 0.0
 
     @property
@@ -70,7 +70,7 @@ class GivingRobot(Robot):
 
     @property
     def is_arm(self) -> bool:
-        """Whether more than one mode is between motors and tip."""
+        """Whether there is more than one mode, or play or friction, between motors and tip."""
         return (
             self.second_mode_frequency > 0.0 or self.backlash > 0.0 or self.stiffness_slope != 0.0 or self.gear_friction > 0.0
         )
@@ -85,7 +85,7 @@ class GivingRobot(Robot):
         return self.order > 2 or self.interpolation > 0.0 or self.motor_stiffness > 0.0
 
     def servo(self, own: float, rotates: bool) -> Servo:
-        """`own` is the robot's own lag."""
+        """The robot's controller; `own` is the robot's own lag [s]."""
         return Servo(RobotResponse(self, own, rotates), self.order, self.interpolation, self.motor_stiffness)
 
     def check(self, own: float, period: float, name: str = "robot") -> None:
@@ -158,8 +158,8 @@ class GivingRobot(Robot):
         low, high = damping_range(self.bending, second)
         if self.second_mode_damping_ratio is not None and not low <= self.second_mode_damping_ratio <= high:
             raise Unfit(
-                f"robot.second_mode_damping_ratio is {self.second_mode_damping_ratio:g}; beside robot.mode_damping_ratio = "
-                f"{self.mode_damping_ratio:g} two dampers can make {low:.3g} to {high:.3g}; choose a value in this range",
+                f"robot.second_mode_damping_ratio is {self.second_mode_damping_ratio:g}; with robot.mode_damping_ratio = "
+                f"{self.mode_damping_ratio:g} two dampers allow {low:.3g} to {high:.3g}; choose a value in this range",
                 "robot.second_mode_damping_ratio",
                 "robot.mode_damping_ratio",
             )

@@ -11,7 +11,7 @@ from hilt.core.verdict import DIVERGED_SPEED, Figure, Verdict, against_goal, at_
 
 
 class Goal(Section):
-    """How close to the contact in space a run has to come; the worst contact counts."""
+    """How closely a run must match the contact in space; the worst contact counts."""
 
     cov: Share = Field(default=0.01, gt=0, le=0.5, description="speed after each contact: deviation from ideal, |CoV - 1|")
     cof: Share = Field(default=0.05, gt=0, le=0.5, description="peak force of each contact: deviation from ideal, |CoF - 1|")
@@ -32,7 +32,7 @@ def judge(result: Any) -> Verdict:
     if metrics["contacts_missed"] >= len(metrics["cof"]):
         return Verdict("no contact", _unseen(result), figures)
     if not cov:
-        why = "the first contact was not over at the end; lengthen loop.duration"
+        why = "the run ended during the first contact; lengthen loop.duration"
         reason = next((value.reason for value in metrics["cov"] if hasattr(value, "reason")), why)
         return Verdict("not judged", f"Not judged: {reason}.", figures)
     return against_goal(figures, _note(metrics["contacts_missed"], len(cov), scenario.collisions))

@@ -1,10 +1,10 @@
-"""Stiffness and damping of the contact, identified while it lasts.
+"""Identify stiffness and damping of the contact while it lasts.
 
-`akf`       adaptive Kalman filter on increments, as the paper: ΔF·e = k Δp·e + c Δv·e    (8), (11) to (13)
+`akf`       adaptive Kalman filter on increments, as in the paper: ΔF·e = k Δp·e + c Δv·e    (8), (11) to (13)
 `absolute`  F·e = k (p - p_ref)·e + c v·e + b with b free in every contact; each of the two surfaces has its own k and c.
 
-Increments of force and position drown in encoder noise and mix up unequal frames; the absolute form does not.
-Both skip the first samples of a contact and its weak ends.
+The increments are lost in encoder noise and mix up unequal frames; the absolute form has neither problem.
+Both skip the first samples of a contact and the weak forces at its ends.
 """
 
 import math
@@ -84,7 +84,7 @@ def _absolute_update(surface, x, z, dp, v, variance):
 
 @jit
 def _choose_surface(x, e):
-    """The surface met along this direction before, or a free slot."""
+    """Select the surface touched along this direction before, or a free slot."""
     for n in range(2):
         surface = x.surfaces[n]
         if surface.known and vec.dot(e, vec.load(surface.e)) > 0.5:
@@ -97,7 +97,7 @@ def _choose_surface(x, e):
 
 @jit
 def _begin(x, p, e, position, force, speed):
-    """A contact begins: discard the offset, widen the stiffness's uncertainty a little, keep the damping."""
+    """Begin a contact: discard the offset, increase the uncertainty of the stiffness a little, keep the damping."""
     x.on, x.samples, x.peak = 1, 0, 0.0
     x.surface = _choose_surface(x, e)
     surface = x.surfaces[x.surface]
@@ -178,7 +178,7 @@ class Identification:
 def _pack(p: np.record, config: Identification, loop: Cycle) -> None:
     p.kind = CODES[config.identify.kind]
     p.threshold = config.threshold
-    # Time that the lead needs to see the contact, plus a sample if the delay ends between two; increments need two of these.
+    # Time until the lead shows the contact, plus one sample if the delay ends between two; increments need two more samples.
     late = config.sensor_delay / loop.period
     p.skipped = math.ceil(late - 1e-9) + (abs(late - round(late)) > 1e-6) + (2 if p.kind == AKF else 0)
     p.mass = config.reduced_mass

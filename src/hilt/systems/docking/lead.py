@@ -2,8 +2,8 @@
 
     S(s) = Σ |F_mea|(t) |F_hat|(t - s)   over the ticks t in which the controller sees a contact, |s| ≤ reach
 
-F_hat counts from the start of a contact until `reach` ticks after its end. Both directions are summed from values of the past:
-what S needs from the future is added when that future has come. In flight there is nothing to do.
+F_hat counts from the start of a contact until `reach` ticks after its end. Both directions are summed from past values:
+terms that need future values are added once these are known. In flight there is nothing to do.
 """
 
 import math
@@ -16,14 +16,14 @@ from hilt.maths import vec
 
 MOST = 256  # ticks
 _LENGTH = MOST + 1
-_MIDDLE, _ONE = np.uint64(MOST), np.uint64(1)  # places without a sign cannot count from the end: several sums are made at once
+_MIDDLE, _ONE = np.uint64(MOST), np.uint64(1)  # unsigned indices cannot be negative, so the sums can be vectorised
 PARAMS = record(reach="i8")
-# Values are written twice, `_LENGTH` apart, so that the last ones lie in one piece.
+# Values are written twice, `_LENGTH` apart, so that the latest ones are contiguous.
 STATE = record(measured=2 * _LENGTH, used=2 * _LENGTH, sums=2 * MOST + 1, at="i8", since="i8", seen="i8", used_any="i8")
 
 
 def reach(delay: float, period: float) -> int:
-    """The lead makes up for a delay, so it is about as long."""
+    """Largest lead that is searched [ticks]; the lead compensates a delay, so it is about as long."""
     return min(MOST, 8 + math.ceil(1.25 * delay / period))
 
 
@@ -36,7 +36,7 @@ def _clear(m):
 
 @jit
 def correlate(m, q, in_contact, F_mea_W, F_hat_W):
-    """One tick: the measured force and the one that drives the bodies."""
+    """Process one tick: the measured force and the force that drives the bodies."""
     if in_contact:
         if m.since == 0:
             _clear(m)
@@ -62,7 +62,7 @@ def correlate(m, q, in_contact, F_mea_W, F_hat_W):
 
 
 def shift(m: np.ndarray) -> np.ndarray:
-    """The shift with the largest sum in each of many runs, in ticks and fractions of one."""
+    """Shift with the largest sum for each run [ticks], interpolated."""
     sums = m["sums"]
     runs, best = np.arange(len(m)), np.argmax(sums, axis=1)
     inside = (best > 0) & (best < 2 * MOST)

@@ -1,8 +1,8 @@
 """Metrics of a run of `docking`: each collision compared with the same collision in space.
 
-CoV_n is the speed after collision n relative to the ideal, CoF_n the peak true force of collision n relative to the ideal. In
-one degree of freedom the ideal is a closed form, including damping; in six it is the same contact on a perfect robot with a
-much finer tick.
+CoV_n is the speed after collision n relative to ideal, CoF_n the true peak force of collision n relative to ideal. In one
+degree of freedom the ideal has a closed form, including damping; in six it is the same contact on a perfect robot with a much
+finer tick.
 """
 
 import math
@@ -18,10 +18,10 @@ from hilt.systems.docking import collisions, counting, lead
 from hilt.systems.docking.analysis.bound import cof_just_after_tick, effective_mass
 
 SWING = 0.02  # rad of a contact's oscillation per tick of the reference: its energy is then accurate to (0.02)²/4
-COARSE = 0.2  # rad, above which there is no reference
-MOST_TICKS = 400_000  # of the reference: about a second of computation
+COARSE = 0.2  # rad: above this there is no reference
+MOST_TICKS = 400_000  # of the reference: about 1 s of computation
 CHUNK = 4096
-LOST = "no row of this collision is in the recording"
+LOST = "the recording has no row of this collision"
 UNRESOLVED = "the contact is too short for a reference with {} ticks"
 
 METRIC_WORDS = {
@@ -40,7 +40,7 @@ METRIC_WORDS = {
     "max_speed_ratio": "largest simulated speed / speed at the start",
     "time_slip_s": "lag of simulated time behind real time (twin)",
     "bound_cof_after_tick": "lowest CoF of a first touch just after a tick, any method in real time",
-    "bound_cof": "the same, as recordings of older versions call it",
+    "bound_cof": "the same, as named in recordings of older versions",
     "diverged": "diverged",
     "diverged_at_s": "diverged at",
 }
@@ -56,7 +56,7 @@ class Ideal:
 
 
 def damped_contact(k: float, c: float, mass: float) -> tuple[float, float]:
-    """Restitution and peak force per speed of a mass hitting a spring-damper that only pushes, in closed form."""
+    """Closed form of restitution and peak force per speed for a mass hitting a spring-damper that only pushes."""
     omega = math.sqrt(k / mass)
     zeta = c / (2.0 * math.sqrt(k * mass))
     if zeta == 0.0:
@@ -92,13 +92,13 @@ def ideal_line(scenario: Any) -> Ideal:
 
 
 def contact_rate(scenario: Any) -> float:
-    """The fastest rate in a contact [rad/s]: its oscillation, or the decay by its damping."""
+    """Fastest rate in a contact [rad/s]: its oscillation, or the decay due to damping."""
     mass, k = effective_mass(scenario), scenario.contact.stiffness * max(1.0, scenario.contact.rear_stiffness_ratio)
     return max(math.sqrt(k / mass), scenario.contact.damping / mass)
 
 
 def fineness(scenario: Any) -> int:
-    """Ticks of the reference per tick of the loop: at least eight, more for a fast contact, up to what can be computed."""
+    """Ticks of the reference per tick of the loop: at least eight, more for a fast contact, limited by computing time."""
     period = scenario.loop.period
     least = max(8, math.ceil(period / 2.5e-4))
     most = int(MOST_TICKS * period / scenario.loop.duration)
@@ -147,7 +147,7 @@ def _peaks(each: np.ndarray) -> list[float]:
 
 
 def _in_order(each: np.ndarray, known: str, value: str) -> list[float]:
-    """Of every collision up to the last known one."""
+    """Values of all collisions up to the last known one."""
     numbers = np.flatnonzero(each[known][1:]) + 1
     last = int(numbers[-1]) if len(numbers) else 0
     return [float(each[value][n]) if each[known][n] else Missing(LOST) for n in range(1, last + 1)]
@@ -164,7 +164,7 @@ def peak_forces(rows: np.ndarray, scenario: Any) -> list[float]:
 
 
 def _ratios(found: np.ndarray, known: np.ndarray, ideals: References, of: str, nothing: str) -> Column:
-    """Of each collision: found over ideal, as far as there are both."""
+    """found/ideal for each collision that has both."""
     most = found.shape[1]
 
     def line(ideal: Ideal) -> list[float]:
@@ -232,7 +232,7 @@ def result(m: np.ndarray, each: np.ndarray, q: np.ndarray, ideals: References, b
 
 
 def _mean(cof: Column) -> Column:
-    """Of all collisions of a run; missing if one of them is."""
+    """Mean over all collisions of a run; missing if one of them is."""
     assert cof.entries is not None
     listed = np.arange(cof.values.shape[1])[None, :] < cof.entries[:, None]
     total = np.where(listed, cof.values, 0.0).sum(axis=1)
@@ -244,7 +244,7 @@ def _mean(cof: Column) -> Column:
 
 
 def _drift(m: np.ndarray) -> Column:
-    """Largest change of the momentum from the first row."""
+    """Largest relative change of momentum since the first row."""
     scale, own = (np.linalg.norm(m[name], axis=1) for name in ("P_N", "L_N"))
     own = np.maximum(scale, own)
     still = (scale == 0.0) | (own == 0.0)

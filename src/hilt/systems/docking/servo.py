@@ -1,10 +1,10 @@
-"""A robot's controller beyond dead time and second order: an interpolation filter, further lags, motors that give way.
+"""A robot's controller beyond dead time and second order: an interpolation filter, further lags, motors that yield.
 
     u ── dead time, second order ── mean over the last W ── 1/(1 + s/ω_n), once for each order above two ── x_m
     motors under load            e'' + 2ζω_n e' + ω_n² e = -ω_n² F/K_m, added to x_m; the encoders see it
 
-All of it is linear, so the order of the filters does not matter; the limits of the robot's own controller come before them.
-The force is that of the last tick. Without a second order the motors give way at once.
+All of it is linear, so the order of the filters does not matter; the limits of the robot's own controller come first.
+The force is that of the last tick. Without a second order the motors yield immediately.
 """
 
 import math
@@ -19,7 +19,7 @@ from hilt.maths import delay, so3, vec
 from hilt.plant.robot import ROBOT, RobotResponse, response_row, robot_step
 
 HIGHEST_ORDER = 6
-LONGEST_WINDOW = 127  # ticks: what its line holds
+LONGEST_WINDOW = 127  # ticks: capacity of its delay line
 reset_robot = ROBOT.reset
 
 
@@ -69,7 +69,7 @@ def _more_lags(x, p, position, v, q, w):
 
 @jit
 def _yield(x, p, force, dt):
-    """(position, velocity) that the load adds."""
+    """(position, velocity) added by the load."""
     load, before = vec.scale(-p.motor_give, force), vec.load(x.load)
     vec.store(x.load, load)
     e, rate = vec.load(x.sag), vec.load(x.sag_v)
@@ -106,7 +106,7 @@ class Servo:
     response: RobotResponse
     order: int
     window: float  # s, of the interpolation filter
-    motor_stiffness: float  # N/m, 0 for motors that do not give way
+    motor_stiffness: float  # N/m, 0 for motors that do not yield
 
 
 def ticks_of_window(window: float, period: float) -> int:
@@ -128,7 +128,7 @@ def _pack(p: np.record, servo: Servo, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    """Already moving, with the steady lag of every part; or at rest."""
+    """Start in motion with the steady lag of every part, or at rest."""
     reset_robot(sig, x, p)
     position, q = vec.load(sig.X_WB_cmd.p), so3.load(sig.X_WB_cmd.q)
     v, w = vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w)

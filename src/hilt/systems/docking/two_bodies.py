@@ -3,9 +3,9 @@
     m v' = F,   I ω' + ω × I ω = r × F        for both, with ±F at one common point        (1), (2)
 
 A force changes momentum and angular momentum of both bodies with opposite signs at the tip of the rod, so the totals are
-conserved to the last bits whatever the force; then both move freely, positions with the new momenta (symplectic) and
-attitudes by the exponential map with a rule that generates no energy at any rate. The pose of A's assembly frame in T's is
-X_WB_sim, with W fixed to the target's mock-up; the command that makes the robot reproduce it is another signal.
+conserved to rounding whatever the force; then both move freely, positions with the new momenta (symplectic) and attitudes by
+the exponential map with an integrator that generates no energy at any angular velocity. The pose of A's assembly frame in T's
+is X_WB_sim, with W fixed to the target's mock-up; the command that makes the robot reproduce it is another signal.
 """
 
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def _velocity_in_W(x, p, at_N, q_NW, w_A, w_T):
 
 @jit
 def relative_position(sig, x, p):
-    """What the robot has to reproduce while nothing turns: differences of positions and velocities."""
+    """Relative position and velocity that the robot has to reproduce if nothing turns."""
     apart = vec.add(vec.sub(vec.load(x.servicer.p), vec.load(x.target.p)), vec.load(p.apart_N))
     closing = vec.sub(
         vec.scale(p.servicer.inverse_mass, vec.load(x.servicer.P)), vec.scale(p.target.inverse_mass, vec.load(x.target.P))
@@ -88,7 +88,7 @@ def relative_position(sig, x, p):
 
 @jit
 def relative_motion(sig, x, p):
-    """Pose and twist of A's assembly frame as seen from T's: what the robot has to reproduce."""
+    """Pose and twist of A's assembly frame relative to T's, which the robot has to reproduce."""
     w_A, w_T = vec.load(x.servicer.w), vec.load(x.target.w)
     q_NW = so3.multiply(so3.load(x.target.q), so3.load(p.target.q_assembly))
     origin = vec.add(vec.load(x.target.p), so3.rotate(so3.load(x.target.q), vec.load(p.target.assembly)))
@@ -102,7 +102,7 @@ def relative_motion(sig, x, p):
 
 @jit
 def _publish(sig, x, p):
-    """The bodies at t."""
+    """Publish the state of the bodies at t."""
     p_A, p_T, P_A, P_T = vec.load(x.servicer.p), vec.load(x.target.p), vec.load(x.servicer.P), vec.load(x.target.P)
     v_A, v_T = vec.scale(p.servicer.inverse_mass, P_A), vec.scale(p.target.inverse_mass, P_T)
     vec.store(sig.X_NA.p, p_A)
@@ -136,7 +136,7 @@ def _kick(x, p, tip_N, f_N, dt):
 
 @jit
 def _fly(body, constants, w, made, dt):
-    """Free motion over a tick; records the energy error of the attitude's rule, returns the new rate."""
+    """Free motion over a tick; records the energy error of the attitude integrator, returns the new angular velocity."""
     vec.store(body.p, vec.add(vec.load(body.p), vec.scale(dt * constants.inverse_mass, vec.load(body.P))))
     q, w, gain = free_rule(so3.load(body.q), vec.load(body.L), w, constants.inverse_inertia, dt)
     so3.store(body.q, q)
@@ -151,7 +151,7 @@ def _acts(force):
 
 @jit
 def _kick_and_fly(sig, x, p, force, dt):
-    """Six degrees of freedom; returns the mean velocity of the tip over the kick, in W."""
+    """Kick and free motion in six degrees of freedom; returns the mean velocity of the tip over the kick, in W."""
     w_A, w_T = vec.load(x.servicer.w), vec.load(x.target.w)
     mean = (0.0, 0.0, 0.0)
     if _acts(force):
@@ -169,7 +169,7 @@ def _kick_and_fly(sig, x, p, force, dt):
 
 @jit
 def _kick_and_slide(sig, x, p, force, dt):
-    """The same where nothing turns."""
+    """The same if nothing turns."""
     before = vec.load(sig.V_WB_sim.v)
     P_A, P_T = vec.load(x.servicer.P), vec.load(x.target.P)
     if _acts(force):
@@ -210,7 +210,7 @@ class TwoBodies:
 
 
 def _apart(bodies: TwoBodies) -> np.ndarray:
-    """From T's assembly frame to A's, minus that from T's to A's centre of mass, in N, while nothing turns."""
+    """Vector from T's to A's assembly frame minus that from T's to A's centre of mass, in N, if nothing turns."""
     in_U = interpreted(so3.rotate_back)(bodies.servicer.assembly_attitude, bodies.servicer.assembly_position)
     return np.array(interpreted(so3.rotate)(bodies.target.assembly_attitude, in_U)) - np.array(bodies.target.assembly_position)
 

@@ -1,8 +1,8 @@
-"""Two robots that carry servicer and target, and make their relative motion together.
+"""Two robots that carry servicer and target and share their relative motion.
 
 Each has its share of the command (maths/pair.py) and its own response (plant/robot.py). The robot that is the clock takes a
-set-point in every tick, the other one in cycles of its own (plant/own_clock.py). Both are commanded so much later that they
-have the same delay (core/pairing.py).
+set-point in every tick, the other one in its own cycles (plant/own_clock.py). Their commands are delayed so that both
+have the same total delay (core/pairing.py).
 """
 
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ _ROBOT = record(motion=_MOTION, robot=ROBOT.state)
 
 
 class Pair(OwnClock):
-    """How two robots share the relative motion, and their two clocks. Only used if there is a target_robot."""
+    """How two robots share the relative motion, and their clocks. Only used if there is a target_robot."""
 
     share: Annotated[Number, Field(ge=0, le=1)] | Literal["masses"] = Field(
         default="masses",
-        description="part of the relative motion made by the target's robot; by masses: each body's own motion, seen from "
-        "their common centre of mass",
+        description="part of the relative motion made by the target's robot; masses: each robot makes its body's own motion "
+        "relative to the common centre of mass",
     )
     clock: Literal["servicer", "target"] = Field(default="servicer", description="whose robot is the clock of the loop")
 
@@ -45,7 +45,7 @@ def _command(motion, X, V):
 
 @jit
 def _parts(sig, x, p, dt):
-    """Poses and twists of the command's two parts; only turning bodies need their twists from the previous poses."""
+    """Poses and twists of the two parts of the command; only turning bodies need twists from the previous poses."""
     X_B, X_W = pair.shares(spatial.load(sig.X_WB_cmd), p.share)
     if p.rotates:
         V_B, V_W = mean_twist(spatial.load(x.last_B), X_B, dt), mean_twist(spatial.load(x.last_W), X_W, dt)
@@ -83,7 +83,7 @@ def two_robots_step(sig, x, p, dt):
 
 @dataclass(frozen=True)
 class TwoRobots:
-    """Both responses, and what joins them."""
+    """Both responses, and how they are paired."""
 
     servicer: Robot
     target: Robot
@@ -107,7 +107,7 @@ def _pack(p: np.record, both: TwoRobots, loop: Cycle) -> None:
 
 @jit
 def _reset(sig, x, p):
-    """Both already in motion, as one robot would be; the robot with its own clock has been so for a while."""
+    """Start both in motion, as one robot would be; the robot with its own clock has been moving for a while."""
     X_WB, v, w = spatial.load(sig.X_WB_cmd), vec.load(sig.V_WB_cmd.v), vec.load(sig.V_WB_cmd.w)
     if p.at_rest:
         v = w = (0.0, 0.0, 0.0)

@@ -69,7 +69,8 @@ class Bending:
         if self.fits and self.deviations["stiffness"] > MOST_DOUBT * self.stiffness:
             return (
                 f"the robot bends too little compared with the frame's {1e-3 * self.contact_stiffness:.3g} N/mm to be "
-                f"measured: {1e-6 * self.stiffness:.3g} N/µm ± {1e-6 * self.deviations['stiffness']:.2g} N/µm; treat it as rigid"
+                f"measured: {1e-6 * self.stiffness:.3g} N/µm ± {1e-6 * self.deviations['stiffness']:.2g} N/µm; "
+                "treat it as rigid"
             )
         if self.fits:
             return ""
