@@ -31,18 +31,18 @@ DEFECTS = {
     "no description": ({"files": {"modelDescription.xml": None}}, "has no modelDescription.xml"),
     "not XML": ({"files": {"modelDescription.xml": b"<fmi"}}, "is not XML"),
     "entities": ({"files": {"modelDescription.xml": b'<!DOCTYPE a [<!ENTITY b "c">]><a/>'}}, "defines entities"),
-    "FMI 1": ({"description": {'fmiVersion="2.0"': 'fmiVersion="1.0"'}}, "is of FMI version '1.0'; hilt steps 2.0 and 3.0"),
+    "FMI 1": ({"description": {'fmiVersion="2.0"': 'fmiVersion="1.0"'}}, "has FMI version '1.0'; hilt supports 2.0 and 3.0"),
     "something else": ({"files": {"modelDescription.xml": b"<html/>"}}, "is of FMI version 'nothing'"),
     "model exchange": (
         {"description": {CO: '<ModelExchange modelIdentifier="body"/>'}},
         "is for ModelExchange only; export it for co-simulation",
     ),
-    "no interface": ({"description": {CO: ""}}, "says no way to run it"),
+    "no interface": ({"description": {CO: ""}}, "does not say how to run it"),
     "a path for a name": (
         {"description": {'modelIdentifier="body"': 'modelIdentifier="../body"'}},
         "no usable modelIdentifier",
     ),
-    "tool": ({"description": {CO: CO.replace("/>", ' needsExecutionTool="true"/>')}}, "and a licence of it"),
+    "tool": ({"description": {CO: CO.replace("/>", ' needsExecutionTool="true"/>')}}, "and a licence for it"),
     "fixed step": (
         {
             "description": {
@@ -50,13 +50,13 @@ DEFECTS = {
                 "<ModelVariables>": '<DefaultExperiment stepSize="0.003"/><ModelVariables>',
             }
         },
-        "can only be stepped by multiples of 0.003 s, and loop.period is 0.004 s",
+        "can only be stepped by multiples of 0.003 s, but loop.period is 0.004 s",
     ),
     "other platform": (
         {"files": {LIBRARY: None, "binaries/win64/body.dll": b""}},
-        "has libraries for win64 and not for this machine",
+        "has libraries for win64, but none for this machine, linux64",
     ),
-    "sources only": ({"files": {LIBRARY: None, "sources/body.c": b""}}, "has no library and not for this machine, linux64"),
+    "sources only": ({"files": {LIBRARY: None, "sources/body.c": b""}}, "has no library for this machine, linux64"),
     "no library": ({"files": {LIBRARY: b"not a library"}}, "has a library that cannot be loaded"),
     "other GUID": ({"description": {"{hilt-example-own-body}": "{another}"}}, "cannot be instantiated"),
     "missing input": (
@@ -69,7 +69,7 @@ DEFECTS = {
                 'name="torque[1]" valueReference="3" causality="input"': 'name="torque[1]" valueReference="3" causality="local"'
             }
         },
-        "is of causality local; it must be an input",
+        "has the causality local; it must be an input",
     ),
     "no reference": ({"description": {'valueReference="7"': 'valueReference="seven"'}}, "without a usable reference"),
     "outside": ({"files": {"../../evil.so": b""}}, "leads outside of it"),

@@ -1,6 +1,6 @@
-"""An FMU's file: a zip that a stranger may have made. It is opened within bounds, and unpacked to where nobody else can write.
+"""The file of an FMU: an untrusted zip. It is opened within limits, and unpacked to where nobody else can write.
 
-The bounds protect against a damaged or malicious archive, not against the model in it: an FMU is a program, and hilt runs it.
+The limits protect against a damaged or malicious archive, not against the model in it: an FMU is a program, and hilt runs it.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ def refusal(path: Path, why: str, advice: str, key: str) -> InputError:
 
 
 def digest(path: Path, key: str) -> str:
-    """SHA-256 of the file."""
+    """Return the SHA-256 of the file."""
     found = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -35,7 +35,7 @@ def digest(path: Path, key: str) -> str:
 
 
 def description(path: Path, key: str) -> bytes:
-    """The text of modelDescription.xml; nothing is unpacked."""
+    """Return the text of modelDescription.xml; nothing is unpacked."""
     with _opened(path, key) as archive:
         _check(archive, path, key)
         try:
@@ -48,7 +48,7 @@ def description(path: Path, key: str) -> bytes:
 
 
 def unpack(path: Path, folder: Path, key: str) -> None:
-    """All files into a folder of our own."""
+    """Unpack all files into our own folder."""
     left = MOST_BYTES
     with _opened(path, key) as archive:
         _check(archive, path, key)
@@ -86,17 +86,17 @@ def _check(archive: zipfile.ZipFile, path: Path, key: str) -> None:
     for entry in entries:
         if unsafe(entry.filename) or stat.S_ISLNK(entry.external_attr >> 16):
             name = shortened(entry.filename)
-            raise refusal(path, f"has a file {name!r} that leads outside of it", "do not use it: its maker meant harm", key)
+            raise refusal(path, f"has a file {name!r} that leads outside of it", "do not use it: it looks malicious", key)
 
 
 def unsafe(name: str) -> bool:
-    """Whether a file of this name could come to lie outside the folder that it is unpacked to."""
+    """Whether a file of this name would be unpacked outside its folder."""
     parts = PurePosixPath(name).parts
     return not parts or parts[0] == "/" or ".." in parts or "\\" in name or "\0" in name or bool(re.match(r"[A-Za-z]:", name))
 
 
 def _content(archive: zipfile.ZipFile, name: str, most: int, path: Path, key: str) -> bytes:
-    """What a file really contains, whatever the archive says of its size."""
+    """Return the real content of a file, whatever the archive says about its size."""
     try:
         with archive.open(name) as file:
             content = file.read(most + 1)

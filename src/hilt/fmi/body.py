@@ -1,11 +1,11 @@
 """The simulated body as an FMU, in place of hilt's own integrator.
 
 The wrench measured at t_k is held over the tick while the FMU steps from t_k to t_{k+1}; its outputs are the motion at t_{k+1}.
-Energies are those of the mass and inertia that the scenario gives. What the FMU makes of them beyond the work of the wrench,
+Energies are those of the mass and inertia that the scenario gives. The energy that the FMU adds to the work of the wrench,
 
     ½m(v⁺² - v²) - F·(x⁺ - x)        ½(ω⁺·L⁺ - ω·L) - τ·θ        θ: the turn of the tick
 
-is booked as the integrator's.
+is booked to the integrator.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class ImportedBody:
     fmu: BodyFmu | None
 
     def check(self, period: float) -> None:
-        """Refuse names and periods that do not fit; an FMU that is not here is missed when a run begins."""
+        """Refuse names and periods that do not fit; a missing FMU is refused when a run begins."""
         if self.fmu is not None and self.fmu.here:
             _connected(self.fmu, self.body, period)
 
@@ -111,7 +111,7 @@ def _connected(fmu: BodyFmu, body: Body, period: float) -> tuple[Description, Wi
 
 def _pack(p: np.record, config: ImportedBody, loop: Cycle) -> None:
     body, fmu = config.body, config.fmu
-    assert fmu is not None  # the block is there because of it
+    assert fmu is not None  # without an FMU there is no such block
     made = instance.open_for(p, fmu, *_connected(fmu, body, loop.period), np.zeros(calls.MOST))
     p.start = _start(made.start, made.takes, body)
     p.mass, p.inertia = body.mass, np.array(body.inertia)
@@ -119,17 +119,17 @@ def _pack(p: np.record, config: ImportedBody, loop: Cycle) -> None:
 
 
 def _start(found: np.ndarray, takes: Wires, body: Body) -> np.ndarray:
-    """The motion at the start: where the FMU says something, it must say what the scenario says."""
+    """Return the motion at the start; values given by the FMU must agree with the scenario."""
     given = np.array((*body.position, *body.attitude, *body.velocity, *_rate_in_world(body)))
     start = given.copy()
     start[list(takes.places)] = found[list(takes.places)]
     keys = {"position": ("m", POSITION, 3), "attitude": ("", ATTITUDE, 4), "velocity": ("m/s", VELOCITY, 3)}
     for key, (unit, first, size) in {**keys, "angular_velocity": ("rad/s", RATE, 3)}.items():
-        said, wanted = start[first : first + size], given[first : first + size]
-        off = min(np.abs(said - wanted).max(), np.abs(said + wanted).max() if key == "attitude" else np.inf)
+        actual, wanted = start[first : first + size], given[first : first + size]
+        off = min(np.abs(actual - wanted).max(), np.abs(actual + wanted).max() if key == "attitude" else np.inf)
         if not off <= SAME_START:
             raise InputError(
-                f"the FMU starts with {key} {_vector(said)} {unit}".rstrip()
+                f"the FMU starts with {key} {_vector(actual)} {unit}".rstrip()
                 + f", but body.{key} is {_vector(wanted)} {unit}".rstrip()
                 + f"; change body.{key}, or set the FMU's start in body_fmu.parameters",
                 key=f"body.{key}",

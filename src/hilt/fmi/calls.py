@@ -1,7 +1,7 @@
 """One step of an FMU inside compiled code: inputs, doStep, outputs, through the addresses of its C functions.
 
-The model keeps its state to itself, so a bench has an instance of its own and steps it from the first tick to the last. A tick
-on a copy of the block's state finds what the same step gave; any other step out of order is a fault and not a wrong number.
+The state of the model is hidden, so each bench has its own instance and steps it from the first tick to the last. A tick that
+is repeated on a copy of the block's state gets the result of the step already made; any other step out of order is a fault.
 """
 
 from typing import Any
@@ -15,21 +15,21 @@ from hilt.core.signals import record
 
 MOST = 13  # numbers of a pose and a twist
 LINK = record(
-    **dict.fromkeys(("version", "instance", "do_step", "set", "get", "books", "sends", "takes", "n_sent", "n_taken"), "i8"),
+    **dict.fromkeys(("version", "instance", "do_step", "set", "get", "memory", "sends", "takes", "n_sent", "n_taken"), "i8"),
     n_sends="i8",
     n_takes="i8",
     sent=("i8", (MOST,)),
     taken=("i8", (MOST,)),
 )
-# `inputs` and `outputs` are the block's; u and y what the FMU has variables for; `answer` what doStep of FMI 3 returns beside.
-STATE = record(inputs=MOST, outputs=MOST, u=MOST, y=MOST, steps=("i8", (1,)), books=("i8", (2,)), answer=("i8", (4,)))
-WARNING = 1  # fmi2Status, fmi3Status: the worst that still is a step
-ENDED, ELSEWHERE = 100, 101  # beside the statuses of FMI
-# The books of an instance: steps made, status of the last one, its inputs, its outputs.
+# `inputs` and `outputs` are the block's; u and y those with a variable in the FMU; `answer`: further results of FMI 3's doStep.
+STATE = record(inputs=MOST, outputs=MOST, u=MOST, y=MOST, steps=("i8", (1,)), memory=("i8", (2,)), answer=("i8", (4,)))
+WARNING = 1  # fmi2Status, fmi3Status: the worst status of a step that was made
+ENDED, ELSEWHERE = 100, 101  # in addition to the statuses of FMI
+# The memory kept for an instance: steps made, status of the last one, its inputs, its outputs.
 NUMBER = 8  # bytes
 KEPT_U = 2 * NUMBER
 KEPT_Y = KEPT_U + MOST * NUMBER
-BOOKS = (KEPT_Y + MOST * NUMBER) // NUMBER
+MEMORY = (KEPT_Y + MOST * NUMBER) // NUMBER
 
 _POINTER = types.intp
 do_step_2 = by_address("fmi2DoStep", types.int32, _POINTER, types.float64, types.float64, types.int32)
@@ -58,7 +58,7 @@ def _do_step(x, p, t, dt):
 
 @jit
 def _made(x, p, dt):
-    """Make a step; returns its status, and keeps inputs, outputs and status in the instance's books."""
+    """Make a step and return its status; inputs, outputs and status are kept in the instance's memory."""
     status = _transfer(p, p.set, p.sends, p.n_sends, x.u.ctypes.data, p.n_sent)
     if status <= WARNING:
         status = _do_step(x, p, x.steps[0] * dt, dt)
@@ -66,34 +66,34 @@ def _made(x, p, dt):
         status = ENDED
     if status <= WARNING:
         status = _transfer(p, p.get, p.takes, p.n_takes, x.y.ctypes.data, p.n_taken)
-    x.books[0] = x.steps[0] + 1
-    x.books[1] = status
-    memcpy(p.books, x.books.ctypes.data, 2 * NUMBER)
-    memcpy(p.books + KEPT_U, x.u.ctypes.data, MOST * NUMBER)
-    memcpy(p.books + KEPT_Y, x.y.ctypes.data, MOST * NUMBER)
+    x.memory[0] = x.steps[0] + 1
+    x.memory[1] = status
+    memcpy(p.memory, x.memory.ctypes.data, 2 * NUMBER)
+    memcpy(p.memory + KEPT_U, x.u.ctypes.data, MOST * NUMBER)
+    memcpy(p.memory + KEPT_Y, x.y.ctypes.data, MOST * NUMBER)
     return status
 
 
 @jit
 def _made_already(x, p):
-    """The status of the step that was made last, if it was this one, on a copy of our state."""
-    if x.books[0] != x.steps[0] + 1:
+    """Return the status of the last step if it was this one, made on a copy of our state."""
+    if x.memory[0] != x.steps[0] + 1:
         return ELSEWHERE
-    memcpy(x.y.ctypes.data, p.books + KEPT_U, MOST * NUMBER)
+    memcpy(x.y.ctypes.data, p.memory + KEPT_U, MOST * NUMBER)
     for k in range(p.n_sent):
         if x.y[k] != x.u[k]:
             return ELSEWHERE
-    memcpy(x.y.ctypes.data, p.books + KEPT_Y, MOST * NUMBER)
-    return x.books[1]
+    memcpy(x.y.ctypes.data, p.memory + KEPT_Y, MOST * NUMBER)
+    return x.memory[1]
 
 
 @jit
 def advance(sig, x, p, dt):
-    """From `x.inputs` to `x.outputs` over one tick; False, with a fault, if the model did not make it."""
+    """Step from `x.inputs` to `x.outputs` over one tick; False, with a fault, if the model did not make the step."""
     for k in range(p.n_sent):
         x.u[k] = x.inputs[p.sent[k]]
-    memcpy(x.books.ctypes.data, p.books, 2 * NUMBER)
-    status = _made(x, p, dt) if x.books[0] == x.steps[0] else _made_already(x, p)
+    memcpy(x.memory.ctypes.data, p.memory, 2 * NUMBER)
+    status = _made(x, p, dt) if x.memory[0] == x.steps[0] else _made_already(x, p)
     x.steps[0] += 1
     if status == ELSEWHERE:
         faults.trip(sig, faults.FMU_ELSEWHERE, -1, 0.0, 0.0)
@@ -110,7 +110,7 @@ def advance(sig, x, p, dt):
 
 @jit
 def begin(x, outputs):
-    """Of an instance that has not been stepped: the outputs are those of its initialization."""
+    """Begin with an instance that has not been stepped: its outputs are those after initialization."""
     for k in range(MOST):
         x.outputs[k] = outputs[k]
 

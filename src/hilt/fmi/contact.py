@@ -1,7 +1,7 @@
 """Something that the mock-up touches, as an FMU: a block of the simulated world.
 
-The FMU is stepped to t_k with the motion of the mock-up at t_k, so a wrench that follows from the motion alone comes without a
-delay of its own. At t = 0 it is the FMU's own start value, for a mock-up at the start of the scenario.
+The FMU is stepped to t_k with the motion of the mock-up at t_k, so a wrench that depends on the motion alone is not
+delayed. At t = 0 it is the FMU's own start value, for a mock-up at the start of the scenario.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class ImportedContact:
     body: Body
 
     def check(self, period: float) -> None:
-        """Refuse names and periods that do not fit; an FMU that is not here is missed when a run begins."""
+        """Refuse names and periods that do not fit; a missing FMU is refused when a run begins."""
         if self.fmu is not None and self.fmu.here:
             _connected(self.fmu, period)
 
@@ -60,7 +60,7 @@ def _connected(fmu: ContactFmu, period: float) -> tuple[Description, Wires, Wire
 
 def _pack(p: np.record, config: ImportedContact, loop: Cycle) -> None:
     fmu, body = config.fmu, config.body
-    assert fmu is not None  # the block is there because of it
+    assert fmu is not None  # without an FMU there is no such block
     made = instance.open_for(p, fmu, *_connected(fmu, loop.period), _motion(body))
     p.start = made.start
     p.p_BcmBo_B = -np.array(body.centre_of_mass)
@@ -68,7 +68,7 @@ def _pack(p: np.record, config: ImportedContact, loop: Cycle) -> None:
 
 
 def _motion(body: Body) -> np.ndarray:
-    """Of the mock-up's frame at the start."""
+    """Return the pose and the twist of the mock-up's frame at the start."""
     rotate = interpreted(so3.rotate)
     w_W = np.array(rotate(body.attitude, body.angular_velocity))
     arm_W = -np.array(rotate(body.attitude, body.centre_of_mass))

@@ -1,6 +1,6 @@
-"""What modelDescription.xml says of an FMU for co-simulation, of FMI 2.0 or 3.0: the few things that stepping it needs.
+"""Reads modelDescription.xml of an FMU for co-simulation, FMI 2.0 or 3.0: the few things that stepping it needs.
 
-Read with Python's own parser. FMPy reads all of it, but brings a dozen packages along for a handful of attributes.
+Python's own parser is enough. FMPy reads all of it, but brings a dozen packages along for a handful of attributes.
 """
 
 import math
@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from hilt.core.faults import shortened
 from hilt.fmi import archive
 
-# The folders of an FMU's libraries, by this machine.
+# The folder of an FMU's library for each kind of machine.
 BINARIES = {
     (2, "Linux", "x86_64"): "linux64",
     (3, "Linux", "x86_64"): "x86_64-linux",
@@ -50,30 +50,30 @@ class Description:
 
     @property
     def folder(self) -> str | None:
-        """Of its library for this machine."""
+        """Folder of its library for this machine."""
         return BINARIES.get((self.version, platform.system(), platform.machine()))
 
 
 def read(path: Path, key: str) -> Description:
-    """Check and read; every defect is one sentence."""
+    """Read and check; every defect is refused in one sentence."""
     text = archive.description(path, key)
     again = "export it again"
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-        raise archive.refusal(path, "defines entities in its modelDescription.xml", "do not use it: FMI knows none", key)
+        raise archive.refusal(path, "defines entities in its modelDescription.xml", "do not use it: FMI has none", key)
     try:
         root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError, LookupError):
         raise archive.refusal(path, "has a modelDescription.xml that is not XML", again, key) from None
-    said = root.get("fmiVersion") or "nothing"
-    version = {"2": 2, "3": 3}.get(said.partition(".")[0])
+    stated = root.get("fmiVersion") or "nothing"
+    version = {"2": 2, "3": 3}.get(stated.partition(".")[0])
     if root.tag != "fmiModelDescription" or version is None:
         raise archive.refusal(
-            path, f"is of FMI version {shortened(said)!r}; hilt steps 2.0 and 3.0", "export it as one of these", key
+            path, f"has FMI version {shortened(stated)!r}; hilt supports 2.0 and 3.0", "export it as one of these", key
         )
     section = root.find("CoSimulation")
     if section is None:
         kinds = [each for each in ("ModelExchange", "ScheduledExecution") if root.find(each) is not None]
-        what = f"is for {' and '.join(kinds)} only" if kinds else "says no way to run it"
+        what = f"is for {' and '.join(kinds)} only" if kinds else "does not say how to run it"
         raise archive.refusal(path, f"{what}", "export it for co-simulation, with a solver inside", key)
     token = root.get("guid" if version == 2 else "instantiationToken")
     identifier = section.get("modelIdentifier") or ""
@@ -97,7 +97,7 @@ def _true(element: Any, name: str) -> bool:
 
 
 def _step(root: Any, section: Any, version: int) -> float:
-    """The step that the FMU insists on: its fixed internal one, or its proposal if it accepts no other."""
+    """Return the step that the FMU insists on: its fixed internal one, or its proposal if it accepts no other."""
     found = section.get("fixedInternalStepSize") if version == 3 else None
     experiment = root.find("DefaultExperiment")
     if found is None and experiment is not None and not _true(section, "canHandleVariableCommunicationStepSize"):

@@ -12,7 +12,7 @@ _REAL_INPUTS = (Kind.LIVE, Kind.STICK)
 
 @dataclass(frozen=True)
 class About:
-    """What stands at the head of the description."""
+    """The header of the description."""
 
     name: str  # of the model
     identifier: str  # of its library

@@ -26,14 +26,14 @@ from hilt.fmi.variables import Shown
 from hilt.plant.joystick import JOYSTICK
 
 NATIVE = Path(__file__).parent / "native"
-PLATFORMS = {("Linux", "x86_64"): "linux64"}  # FMI 2.0 has names for no other kind of Linux
+PLATFORMS = {("Linux", "x86_64"): "linux64"}  # FMI 2.0 has no name for other kinds of Linux
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-Wall", "-Wextra")
 LINKING = ("-Wl,--no-undefined", "-Wl,--exclude-libs,ALL", "-lm")
 
 
 def export(system: System, values: Scenario, name: str, path: Path) -> Shown:
-    """Write the FMU of a scenario; returns what it shows."""
+    """Write the FMU of a scenario and return its variables."""
     folder, compiler = _platform(), _compiler()
     check(system, values)
     bench = system.set_up(values)
@@ -63,7 +63,7 @@ def check(system: System, values: Scenario) -> None:
         if called and block.kind is not JOYSTICK:
             raise InputError(
                 f"{system.name} cannot be exported: its block {block.name} calls a C library ({min(called)}), "
-                "which an FMU would have to bring along; export a scenario without this block"
+                "which an FMU would have to include; export a scenario without this block"
             )
 
 
@@ -118,12 +118,12 @@ def _library(header: str, code: bytes, compiler: str) -> bytes:
 
 
 def _identifier(name: str) -> str:
-    """A name that C accepts."""
+    """Return a name that C accepts."""
     return "".join(each if each.isascii() and each.isalnum() else "_" for each in name)
 
 
 def _guid(system: System, values: Scenario, bench: Bench) -> str:
-    """Of what is computed: two exports of the same are the same."""
+    """Return a GUID of what is computed: equal exports have the same."""
     found = hashlib.sha256(f"{version('hilt')} {system.name} {values.canonical()}".encode())
     for memory in (bench.row, bench.x, bench.w):
         found.update(memory.tobytes())

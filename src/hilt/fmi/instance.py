@@ -1,6 +1,6 @@
-"""An instance of an FMU: made and initialized for one bench, freed with it.
+"""An instance of an FMU: made and initialized for one bench, and freed with it.
 
-Only here an FMU is called from Python; while a run goes on, compiled code calls it (calls.py).
+Only this module calls an FMU from Python; during a run compiled code calls it (calls.py).
 """
 
 import atexit
@@ -22,9 +22,9 @@ from hilt.fmi.section import Fmu
 from hilt.fmi.wiring import Wires
 
 CO_SIMULATION = 1  # fmi2Type
-ERROR, FATAL = 3, 4  # statuses: afterwards an instance may only be freed; not even that
-ROUNDING = 1e-9  # of a step
-# The logger of FMI 2 is called like printf: a format, and what it asks for, of which we take the first.
+ERROR, FATAL = 3, 4  # statuses: after ERROR an instance may only be freed, after FATAL not even that
+ROUNDING = 1e-9  # relative, of a step
+# The logger of FMI 2 is called like printf: a format and its arguments, of which we take the first.
 _LOGGER_2 = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_int, c_char_p, c_char_p, c_void_p)
 _LOGGER_3 = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
@@ -39,7 +39,7 @@ class _Callbacks2(ctypes.Structure):
     )
 
 
-# Argument types of what is called from here; every function but the one that instantiates returns a status.
+# Argument types of the functions called here; every function but the one that instantiates returns a status.
 _REALS = {2: (c_void_p, c_void_p, c_size_t, c_void_p), 3: (c_void_p, c_void_p, c_size_t, c_void_p, c_size_t)}
 _FUNCTIONS: dict[int, dict[str, tuple[Any, ...]]] = {
     2: {
@@ -70,7 +70,7 @@ _FUNCTIONS: dict[int, dict[str, tuple[Any, ...]]] = {
 
 
 def open_for(p: Any, fmu: Fmu, about: Description, sends: Wires, takes: Wires, inputs: np.ndarray) -> "Instance":
-    """An instance for a bench with these parameters: it lives as long as they do."""
+    """Open an instance for a bench with these parameters; it lives as long as they do."""
     made = Instance(fmu, about, sends, takes)
     memory = p
     while getattr(memory, "base", None) is not None:
@@ -81,22 +81,22 @@ def open_for(p: Any, fmu: Fmu, about: Description, sends: Wires, takes: Wires, i
 
 
 def described(fmu: Fmu, period: float) -> Description:
-    """What the FMU says of itself, if it is the one of the scenario and can be stepped here at this period."""
+    """Return the FMU's description, if it is the scenario's FMU and can be stepped here at this period."""
     key, path = fmu.KEY, fmu.file
     found = section.digest(path, key)
     if found != fmu.sha256:
         raise archive.refusal(
             path,
             f"has the hash {found[:12]}…, but the scenario was made with {fmu.sha256[:12]}…",
-            f"use that FMU, or leave out {key}.sha256 to begin a scenario with this one",
+            f"use that FMU, or leave out {key}.sha256 to start a scenario with this one",
             f"{key}.sha256",
         )
     about = _read(path, found, key)
     if about.needs_tool and not about.in_python:
         raise archive.refusal(
             path,
-            f"needs {about.tool or 'its tool'} on this machine, and a licence of it (needsExecutionTool)",
-            "export it as one that runs alone",
+            f"needs {about.tool or 'its tool'} on this machine, and a licence for it (needsExecutionTool)",
+            "export it as a standalone FMU",
             key,
         )
     if about.fixed_step:
@@ -104,7 +104,7 @@ def described(fmu: Fmu, period: float) -> Description:
         if ratio < 0.5 or abs(ratio - round(ratio)) > ROUNDING * ratio:
             raise archive.refusal(
                 path,
-                f"can only be stepped by multiples of {about.fixed_step:g} s, and loop.period is {period:g} s",
+                f"can only be stepped by multiples of {about.fixed_step:g} s, but loop.period is {period:g} s",
                 "change loop.period, or export it with another step",
                 "loop.period",
             )
@@ -117,19 +117,19 @@ def _read(path: Path, digest: str, key: str) -> Description:
 
 
 class Instance:
-    """Made, not yet initialized."""
+    """An FMU instance, made but not yet initialized."""
 
     def __init__(self, fmu: Fmu, about: Description, sends: Wires, takes: Wires) -> None:
         self._fmu, self._about, self.version = fmu, about, about.version
         self.sends, self.takes = sends, takes
-        self._said = ""
+        self._message = ""
         self._instance: int | None = None
         self._folder = _unpacked(fmu, about)
         self._library = _loaded(fmu, about, Path(self._folder.name))
         if about.in_python:
-            _say_slow(about.name)
-        # For the compiled code: what was done so far (calls.py), and the references, as C wants them.
-        self._books = np.zeros(calls.BOOKS, np.int64)
+            _warn_slow(about.name)
+        # For the compiled code: what was done so far (calls.py), and the references in C's format.
+        self._memory = np.zeros(calls.MEMORY, np.int64)
         self._references = [np.array(wires.references, np.uint32) for wires in (sends, takes)]
         self._instance = self._instantiate()
         if not self._instance:
@@ -140,7 +140,7 @@ class Instance:
             "do_step": self._address(f"fmi{self.version}DoStep"),
             "get": self._address(get),
             "set": self._address(put),
-            "books": self._books.ctypes.data,
+            "memory": self._memory.ctypes.data,
             "sends": self._references[0].ctypes.data,
             "takes": self._references[1].ctypes.data,
         }
@@ -155,27 +155,27 @@ class Instance:
         if self.version == 2:
             libc = ctypes.CDLL(None)
             memory = (ctypes.cast(function, c_void_p) for function in (libc.calloc, libc.free))
-            self._callbacks = _Callbacks2(_LOGGER_2(self._hear_2), *memory, None, None)
+            self._callbacks = _Callbacks2(_LOGGER_2(self._log_2), *memory, None, None)
             found = self._library.fmi2Instantiate(
                 b"hilt", CO_SIMULATION, token, resources.as_uri().encode(), byref(self._callbacks), 0, 0
             )
         else:
-            self._logger = _LOGGER_3(self._hear_3)
+            self._logger = _LOGGER_3(self._log_3)
             found = self._library.fmi3InstantiateCoSimulation(
                 b"hilt", token, f"{resources}/".encode(), *[False] * 4, None, 0, None, self._logger, None
             )
         return found
 
-    def _hear_2(self, environment: Any, name: bytes, status: int, category: bytes, words: bytes, first: int) -> None:
-        # Nothing but "%s" says for sure that there is a text.
+    def _log_2(self, environment: Any, name: bytes, status: int, category: bytes, words: bytes, first: int) -> None:
+        # Only the format "%s" guarantees that there is a text.
         found = ctypes.cast(first, c_char_p).value if words == b"%s" and first else words
-        self._said = (found or b"")[:300].decode(errors="replace")
+        self._message = (found or b"")[:300].decode(errors="replace")
 
-    def _hear_3(self, environment: Any, status: int, category: bytes, words: bytes) -> None:
-        self._said = (words or b"")[:300].decode(errors="replace")
+    def _log_3(self, environment: Any, status: int, category: bytes, words: bytes) -> None:
+        self._message = (words or b"")[:300].decode(errors="replace")
 
     def initialize(self, inputs: np.ndarray) -> None:
-        """Parameters, start values of the inputs, and the outputs at the start."""
+        """Set parameters and start values of the inputs, and read the outputs at the start."""
         self._set_parameters()
         if self.version == 2:
             self._call("fmi2SetupExperiment", 0, 0.0, 0.0, 0, 0.0)
@@ -210,17 +210,17 @@ class Instance:
     def _call(self, name: str, *arguments: Any, what: str = "") -> None:
         status = getattr(self._library, name)(self._instance, *arguments)
         if status > calls.WARNING or status < 0:
-            self._books[1] = status
+            self._memory[1] = status
             raise self._refused(what or f"fails to start: {name} returns {status}", "check its parameters and its variables")
 
     def _refused(self, why: str, advice: str) -> InputError:
-        said = f" and says {shortened(self._said)!r}" if self._said else ""
-        return archive.refusal(self._fmu.file, why + said, advice, self._fmu.KEY)
+        message = f" and says {shortened(self._message)!r}" if self._message else ""
+        return archive.refusal(self._fmu.file, why + message, advice, self._fmu.KEY)
 
     def free(self) -> None:
-        """Once; not after a fatal error, which forbids any further call."""
+        """Free the instance once; not after a fatal error, which forbids any further call."""
         instance, self._instance = self._instance, None
-        status = int(self._books[1])
+        status = int(self._memory[1])
         if instance and status != FATAL:
             if status != ERROR:
                 getattr(self._library, f"fmi{self.version}Terminate")(instance)
@@ -233,10 +233,17 @@ def _loaded(fmu: Fmu, about: Description, folder: Path) -> ctypes.CDLL:
     path = folder / "binaries" / (about.folder or "") / f"{about.identifier}.so"
     if about.folder is None or not path.is_file():
         there = sorted(each.name for each in (folder / "binaries").glob("*") if each.is_dir())
-        has = f"has libraries for {', '.join(there[:6])}" if there else "has no library"
+        has = (
+            f"has libraries for {', '.join(there[:6])}, but none for this machine"
+            if there
+            else "has no library for this machine"
+        )
         wanted = about.folder or "a machine that FMI has no name for"
         raise archive.refusal(
-            fmu.file, f"{has} and not for this machine, {wanted}", "export it for this machine, or compile its sources", fmu.KEY
+            fmu.file,
+            f"{has}, {wanted}",
+            "export it for this machine, or compile its sources",
+            fmu.KEY,
         )
     try:
         library = ctypes.CDLL(str(path))
@@ -260,7 +267,7 @@ _folders: dict[str, TemporaryDirectory[str]] = {}
 
 
 def _unpacked(fmu: Fmu, about: Description) -> TemporaryDirectory[str]:
-    """Its files. A library that works only once in a process is unpacked anew: another file is another library."""
+    """Return the folder of its files. A library that works only once in a process is unpacked again, as another library."""
     if about.only_once:
         return _unpack(fmu)
     if fmu.sha256 not in _folders:
@@ -276,9 +283,9 @@ def _unpack(fmu: Fmu) -> TemporaryDirectory[str]:
 
 
 @functools.cache
-def _say_slow(name: str) -> None:
+def _warn_slow(name: str) -> None:
     print(
-        f"hilt: the FMU {name} is written in Python: a step takes tens of microseconds, and now and then much longer; "
+        f"hilt: the FMU {name} is written in Python: a step takes tens of microseconds, and occasionally much longer; "
         "use one in C on a robot",
         file=sys.stderr,
     )

@@ -14,15 +14,15 @@ Names = str | tuple[Name, ...]  # of a vector: the array, or the part before [1]
 
 
 class Fmu(Section):
-    """A model of another tool. Its contents are part of the scenario's identity, by their hash."""
+    """A model of another tool. Its content is part of the scenario's identity, by its hash."""
 
     KEY: ClassVar[str]  # of the section
 
-    path: str = Field(min_length=1, description="file of the FMU, as seen from the folder in which hilt is called")
+    path: str = Field(min_length=1, description="file of the FMU, relative to the folder in which hilt is called")
     sha256: str = Field(
         default="",
         pattern="^([0-9a-f]{64})?$",
-        description="hash of that file, taken from it if not given; an FMU with another one is refused",
+        description="hash of that file, computed if not given; an FMU with another hash is refused",
         validate_default=True,
     )
     parameters: dict[Name, float | tuple[float, ...]] = Field(
@@ -35,22 +35,22 @@ class Fmu(Section):
 
     @property
     def here(self) -> bool:
-        """Whether the FMU of this scenario can be looked into."""
+        """Whether the FMU of this scenario is available."""
         return self.file.is_file() and digest(self.file, self.KEY) == self.sha256
 
     @field_validator("sha256")
     @classmethod
     def _identity(cls, given: str, info: Any) -> str:
-        """Of a new scenario; a recorded one names its FMU, which needs not be here for its rows to be shown."""
+        """Take the hash for a new scenario; a recorded one has it, and its rows can be shown without the FMU."""
         if given or "path" not in info.data:
             return given
         path = Path(info.data["path"])
-        description.read(path, cls.KEY)  # a bad one is refused before its hash is of interest
+        description.read(path, cls.KEY)  # refuses a bad one before its hash is taken
         return digest(path, cls.KEY)
 
 
 def digest(path: Path, key: str) -> str:
-    """Computed once for each version of a file: a scenario is checked many times."""
+    """Return the hash of a file, computed once for each version of it: a scenario is checked many times."""
     try:
         found = path.stat()
     except OSError as error:
@@ -65,7 +65,7 @@ def _digest(path: Path, changed: int, size: int, key: str) -> str:
 
 class BodyFmu(Fmu):
     """The simulated body as an FMU: a wrench at its centre of mass in, the motion of the centre of mass out, all in the world
-    frame. `body` still says its mass and inertia, for the energies, and where it starts."""
+    frame. `body` still gives its mass and inertia, for the energies, and where it starts."""
 
     KEY: ClassVar[str] = "body_fmu"
 

@@ -22,7 +22,7 @@ def text(system: System, bench: Bench, shown: Shown, stick: int, guid: str) -> s
         "MODEL_GUID": json.dumps(guid),
         "VARIABLE_COUNT": len(shown.variables),
         "LIVE_PLACES": places,
-        "LIVE_COUNT": len(shown.lives) + 1,  # C has no arrays of nothing
+        "LIVE_COUNT": len(shown.lives) + 1,  # C has no empty arrays
         "STICK_ADDRESS": f"({stick})",
         **{f"ROW_{name.upper()}": row[name][0] for name in ("tick", "t", "fault", "done")},
     }

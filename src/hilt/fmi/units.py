@@ -1,4 +1,4 @@
-"""Units as FMI wants them: a name, and the exponents of the base units."""
+"""Units as FMI needs them: a name, and the exponents of the base units."""
 
 import re
 
@@ -18,7 +18,7 @@ _FACTOR = re.compile(r"(1|[A-Za-z]+)([²³]?)")
 
 
 def exponents(unit: str) -> dict[str, int] | None:
-    """`N·m/rad` as kg: 1, m: 2, s: -2, rad: -1; None for a unit that has no whole exponents."""
+    """Return `N·m/rad` as kg: 1, m: 2, s: -2, rad: -1; None for a unit without whole exponents."""
     total: dict[str, int] = {}
     for position, product in enumerate(unit.split("/")):
         for text in product.strip("()").split("·"):
@@ -31,12 +31,12 @@ def exponents(unit: str) -> dict[str, int] | None:
 
 
 def plain(unit: str) -> str:
-    """As tools for FMI write it: `N·m/rad²` is `N.m/rad2`."""
+    """Return a unit as FMI tools write it: `N·m/rad²` is `N.m/rad2`."""
     return unit.replace("·", ".").replace("²", "2").replace("³", "3")
 
 
 def of_parts(unit: str, count: int) -> list[str]:
-    """The unit of each number of a signal: `N, N·m` are three of each; empty where the table has no single unit."""
+    """Return the unit of each number of a signal: `N, N·m` are three of each; empty where the table has no single unit."""
     units = unit.split(", ")
     if len(units) == 1:
         parts = units * count

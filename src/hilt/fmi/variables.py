@@ -1,7 +1,7 @@
-"""What an exported FMU shows: the signals of the row as outputs, the live values as inputs, the scenario as constants.
+"""The variables of an exported FMU: the signals of the row as outputs, the live values as inputs, the scenario as constants.
 
 A scenario is packed into the loop's parameters by Python, with checks and derived values, so a number in it cannot be changed
-afterwards without lying about the rest: it is shown as a constant. The live values are made to be changed, and stay inputs.
+afterwards without contradicting the rest: it is shown as a constant. Live values are made to be changed, and stay inputs.
 """
 
 import math
@@ -58,7 +58,7 @@ class LiveValue:
 
 @dataclass(frozen=True)
 class Shown:
-    """All of it; the place of a variable in the table is its value reference."""
+    """All variables of an FMU; the place of a variable in the table is its value reference."""
 
     variables: tuple[Variable, ...]
     lives: tuple[LiveValue, ...]
@@ -80,7 +80,7 @@ def of(system: System, values: Scenario, bench: Bench) -> Shown:
     taken = {each.name for each in inputs}
     constants = [(key, number, unit) for key, number, unit in _numbers(values) if key not in taken]
     fixed = [
-        Variable(key, Kind.CONSTANT, index, unit, "of the scenario, fixed at export", number)
+        Variable(key, Kind.CONSTANT, index, unit, "value of the scenario, fixed at export", number)
         for index, (key, number, unit) in enumerate(constants)
     ]
     return Shown((*_outputs(system), *inputs, *fixed), lives, tuple(number for _, number, _ in constants))
@@ -121,7 +121,7 @@ def _axes(system: System, values: Scenario, bench: Bench) -> Iterator[Variable]:
 
 
 def stick(system: System, values: Scenario, bench: Bench) -> int:
-    """Where among the parameters the address of a joystick stands, in bytes; -1 if the operator has none."""
+    """Return where the address of a joystick is in the parameters, in bytes; -1 if the operator has none."""
     for block in system.used_by(values).plant:
         if block.kind is JOYSTICK and bench.p[block.name]["present"][0]:
             return int(bench.p[block.name]["address"].ctypes.data - bench.p.ctypes.data)
@@ -129,7 +129,7 @@ def stick(system: System, values: Scenario, bench: Bench) -> int:
 
 
 def _indexed(key: str) -> str:
-    """`wind.mean.0` as FMI writes an array's entry: `wind.mean[1]`."""
+    """Return `wind.mean.0` as FMI writes an array's entry: `wind.mean[1]`."""
     named = ""
     for part in key.split("."):
         named += f"[{int(part) + 1}]" if part.isdigit() else f".{part}"
@@ -137,7 +137,7 @@ def _indexed(key: str) -> str:
 
 
 def _numbers(value: Any, prefix: str = "", unit: str = "", index: tuple[int, ...] = ()) -> Iterator[tuple[str, float, str]]:
-    """Every number of a scenario, with its unit; entries of a matrix are `inertia[1,2]`."""
+    """Yield every number of a scenario with its unit; entries of a matrix are `inertia[1,2]`."""
     name = prefix + (f"[{','.join(map(str, index))}]" if index else "")
     if isinstance(value, BaseModel):
         for key, info in type(value).model_fields.items():

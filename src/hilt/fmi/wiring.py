@@ -11,7 +11,7 @@ from hilt.fmi.section import Fmu
 
 @dataclass(frozen=True)
 class Wires:
-    """References of variables in the FMU, and where their numbers stand in the block's vector."""
+    """References of variables in the FMU, and the places of their numbers in the block's vector."""
 
     references: tuple[int, ...]
     places: tuple[int, ...]
@@ -33,7 +33,7 @@ def connect(fmu: Fmu, found: Description, causality: str, wanted: Iterable[tuple
 
 
 def vector(found: Description, name: str, count: int) -> list[int] | None:
-    """References of a vector of this name, as an array or entry by entry; None if there is none of this size."""
+    """Return the references of a vector, as an array or entry by entry; None if there is none of this name and size."""
     whole = found.variables.get(name)
     if whole is not None and whole.size == count:
         return [whole.reference]
@@ -42,13 +42,13 @@ def vector(found: Description, name: str, count: int) -> list[int] | None:
 
 
 def _each(found: Description, names: str | tuple[str, ...], count: int, fmu: Fmu, key: str) -> list[tuple[str, int]]:
-    """Names and sizes of the variables of a vector."""
+    """Return the names and sizes of the variables of a vector."""
     if isinstance(names, str):
         whole = found.variables.get(names)
         if whole is not None and (whole.size > 1 or count == 1):
             return [(names, count)]
         if count == 1 and f"{names}[1]" not in found.variables:
-            return [(names, 1)]  # not there: it will be said
+            return [(names, 1)]  # missing: `_reference` says so
         return [(f"{names}[{number}]", 1) for number in range(1, count + 1)]
     if len(names) < count:
         full = f"{fmu.KEY}.{key}"
@@ -66,7 +66,7 @@ def _reference(fmu: Fmu, found: Description, key: str, name: str, size: int, cau
         )
     if variable.causality != causality:
         raise InputError(
-            f"{shortened(name)!r} of the FMU {found.name} is of causality {shortened(variable.causality)}; "
+            f"{shortened(name)!r} of the FMU {found.name} has the causality {shortened(variable.causality)}; "
             f"it must be an {causality}; set {full}",
             key=full,
         )

@@ -27,18 +27,18 @@ struct component {
     char name[200];
 };
 
-static fmi2Status told(fmi2Component c, enum outcome outcome) {
+static fmi2Status report(fmi2Component c, enum outcome outcome) {
     struct component *self = c;
     static const fmi2Status statuses[] = {fmi2OK, fmi2Discard, fmi2Error};
     static const char *categories[] = {"", "logStatusDiscard", "logStatusError"};
     if (outcome != DONE && self->callbacks && self->callbacks->logger)
-        self->callbacks->logger(self->callbacks->environment, self->name, statuses[outcome], categories[outcome], "%s", self->loop.said);
+        self->callbacks->logger(self->callbacks->environment, self->name, statuses[outcome], categories[outcome], "%s", self->loop.message);
     return statuses[outcome];
 }
 
 static fmi2Status failed(fmi2Component c, const char *words) {
     say(&((struct component *)c)->loop, "%s", words);
-    return told(c, FAILED);
+    return report(c, FAILED);
 }
 
 API const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -58,7 +58,7 @@ API fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String guid, fm
     if (type != 1) {
         failed(self, "this FMU is for co-simulation only");
     } else if (!guid || strcmp(guid, MODEL_GUID)) {
-        failed(self, "modelDescription.xml and library are not of the same export: their GUIDs differ");
+        failed(self, "modelDescription.xml and library are from different exports: their GUIDs differ");
     } else {
         begin(&self->loop);
         return self;
@@ -85,7 +85,7 @@ API fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
 
 API fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
     struct loop *loop = &((struct component *)c)->loop;
-    if (loop->m.phase != STARTING) return failed(c, "it is not in the initialization");
+    if (loop->m.phase != STARTING) return failed(c, "it is not in initialization mode");
     loop->m.phase = RUNNING;
     turn(loop, 0);
     return fmi2OK;
@@ -105,8 +105,8 @@ API fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference refs[], siz
     struct loop *loop = &((struct component *)c)->loop;
     for (size_t i = 0; i < n; i++) {
         const struct variable *v = find(loop, refs[i]);
-        if (!v) return told(c, FAILED);
-        if (v->kind == ROW_INTEGER) return failed(c, "a whole number was asked for as a real one");
+        if (!v) return report(c, FAILED);
+        if (v->kind == ROW_INTEGER) return failed(c, "a whole number was read as a real one");
         read_reals(loop, v, &values[i]);
     }
     return fmi2OK;
@@ -117,7 +117,7 @@ API fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference refs[], siz
     for (size_t i = 0; i < n; i++) {
         const struct variable *v = find(loop, refs[i]);
         enum outcome outcome = v ? write_reals(loop, v, &values[i]) : FAILED;
-        if (outcome != DONE) return told(c, outcome);
+        if (outcome != DONE) return report(c, outcome);
     }
     return fmi2OK;
 }
@@ -126,8 +126,8 @@ API fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference refs[], 
     struct loop *loop = &((struct component *)c)->loop;
     for (size_t i = 0; i < n; i++) {
         const struct variable *v = find(loop, refs[i]);
-        if (!v) return told(c, FAILED);
-        if (v->kind != ROW_INTEGER) return failed(c, "a real number was asked for as a whole one");
+        if (!v) return report(c, FAILED);
+        if (v->kind != ROW_INTEGER) return failed(c, "a real number was read as a whole one");
         int64_t value = integer(loop, v->offset);
         if (value != (fmi2Integer)value) return failed(c, "a whole number needs more than 32 bits");
         values[i] = (fmi2Integer)value;
@@ -149,7 +149,7 @@ NONE(fmi2SetString, const fmi2String, "there are no strings")
 
 API fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) {
     if (!*state) *state = malloc(sizeof(struct memory));
-    if (!*state) return failed(c, "there is no memory for a state");
+    if (!*state) return failed(c, "there is not enough memory for a state");
     memcpy(*state, &((struct component *)c)->loop.m, sizeof(struct memory));
     return fmi2OK;
 }
@@ -175,22 +175,22 @@ API fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, s
 }
 
 API fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size) {
-    if (size < sizeof(struct memory)) return failed(c, "there is too little room for the state");
+    if (size < sizeof(struct memory)) return failed(c, "the buffer is too small for the state");
     memcpy(bytes, state, sizeof(struct memory));
     return fmi2OK;
 }
 
 API fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size_t size, fmi2FMUstate *state) {
-    if (size != sizeof(struct memory)) return failed(c, "this is no state of this FMU");
+    if (size != sizeof(struct memory)) return failed(c, "this is not a state of this FMU");
     if (!*state) *state = malloc(sizeof(struct memory));
-    if (!*state) return failed(c, "there is no memory for a state");
+    if (!*state) return failed(c, "there is not enough memory for a state");
     memcpy(*state, bytes, sizeof(struct memory));
     return fmi2OK;
 }
 
 API fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real size, fmi2Boolean no_set_before) {
     (void)no_set_before;
-    return told(c, step(&((struct component *)c)->loop, t, size));
+    return report(c, step(&((struct component *)c)->loop, t, size));
 }
 
 API fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t n,
@@ -240,6 +240,6 @@ API fmi2Status fmi2GetBooleanStatus(fmi2Component c, int kind, fmi2Boolean *valu
 
 API fmi2Status fmi2GetStringStatus(fmi2Component c, int kind, fmi2String *value) {
     if (kind != 1) return fmi2Discard;
-    *value = ((struct component *)c)->loop.said;
+    *value = ((struct component *)c)->loop.message;
     return fmi2OK;
 }

@@ -37,7 +37,7 @@ static const uint64_t start_x[X_WORDS] = START_X;
 static const uint64_t start_w[W_WORDS] = START_W;
 static const uint64_t start_p[P_WORDS] = START_P;
 
-/* As Numba calls: a place for the result, one for an exception (a tick raises none), then the arguments. */
+/* Numba's calling convention: a place for the result, one for an exception (a tick raises none), then the arguments. */
 extern int32_t hilt_turn(void **result, void **exception, int64_t part, void *row, void *x, void *w, void *p);
 
 struct memory { /* everything that a saved state has to hold */
@@ -46,7 +46,7 @@ struct memory { /* everything that a saved state has to hold */
     double start; /* s, of the first row */
     struct {
         double value, begin;
-        int64_t changed, first, left; /* left: the ramp is going on */
+        int64_t changed, first, left; /* left: the ramp is still running */
     } live[LIVE_COUNT];
     double stick[8]; /* counter, six axes, beat: see hilt/plant/joystick.py */
     uint64_t row[ROW_WORDS], x[X_WORDS], w[W_WORDS], p[P_WORDS];
@@ -54,13 +54,13 @@ struct memory { /* everything that a saved state has to hold */
 
 struct loop {
     struct memory m;
-    char said[600];
+    char message[600];
 };
 
 static void say(struct loop *self, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(self->said, sizeof self->said, format, arguments);
+    vsnprintf(self->message, sizeof self->message, format, arguments);
     va_end(arguments);
 }
 
@@ -82,7 +82,7 @@ static void begin(struct loop *self) {
     hold_own_stick(self);
 }
 
-/* The ramps of the live values, as hilt/core/tuning.py has them: the same numbers for the same tick. */
+/* The ramps of the live values, as in hilt/core/tuning.py: the same numbers for the same tick. */
 static void tune(struct loop *self) {
     for (int i = 0; i < LIVE_COUNT - 1; i++) {
         const struct live *live = &lives[i];
@@ -101,7 +101,7 @@ static void tune(struct loop *self) {
     }
 }
 
-/* One turn of the loop: time, plant, changes, tick; as hilt/loop.py has it. */
+/* One turn of the loop: time, plant, changes, tick; as in hilt/loop.py. */
 static void turn(struct loop *self, int64_t tick) {
     void *result = NULL, *exception = NULL;
     self->m.tick = tick;
@@ -129,11 +129,11 @@ static enum outcome step(struct loop *self, double t, double size) {
         if (fault)
             say(self, "stopped at t = %g s with fault %d: %s", (double)self->m.tick * PERIOD, (int)fault, fault_words(fault));
         else
-            say(self, "the run ended in order at t = %g s", (double)self->m.tick * PERIOD);
+            say(self, "the run ended normally at t = %g s", (double)self->m.tick * PERIOD);
         return REFUSED;
     }
     if (self->m.phase != RUNNING) {
-        say(self, "a step before the end of the initialization");
+        say(self, "a step was requested before the end of the initialization");
         return FAILED;
     }
     if (!(fabs(size - PERIOD) <= 1e-6 * PERIOD)) {
