@@ -29,11 +29,11 @@ def pose(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0)):
 
 
 def heard():
-    return np.zeros(1, codec.HEARD)[0]
+    return np.zeros(1, codec.READ_STATE)[0]
 
 
 def told():
-    return np.zeros(1, codec.TOLD)[0]
+    return np.zeros(1, codec.READ_COMMAND)[0]
 
 
 PLACES = st.tuples(*[st.floats(-2.0, 2.0)] * 3)

@@ -83,11 +83,11 @@ ANGLES = st.lists(st.floats(-1.0, 1.0), min_size=N, max_size=N)
 
 
 @given(st.lists(ANGLES, min_size=1, max_size=60), st.booleans())
-def test_whatever_is_asked_no_command_is_beyond_the_bounds_of_the_joints(steps, anew):
+def test_whatever_is_asked_no_command_is_beyond_the_bounds_of_the_joints(steps, resync):
     """Jumps of up to 10 mrad in every cycle, then a stop: acceleration and jerk of every joint stay within the settings."""
     x, y, bounds = shaper()
     last, v, a = np.zeros(N), np.zeros(N), np.zeros(N)
-    x["anew"] = anew
+    x["resync"] = resync
     rest, count = False, 0
     while not rest:
         if count < len(steps):
@@ -154,12 +154,12 @@ def test_what_passes_can_be_stopped_within_the_limits_although_the_jerk_is_bound
     arm = motion.joints
     arm.brakes(deceleration, deceleration)
     middle, half = (arm.upper + arm.lower) / 2, (arm.upper - arm.lower) / 2
-    state, X = np.zeros(1, codec.HEARD)[0], np.zeros(1, POSE)[0]
+    state, X = np.zeros(1, codec.READ_STATE)[0], np.zeros(1, POSE)[0]
     state["q_d"] = middle + half * np.array(where)
     state["dq_d"] = arm.speed_limits * np.array(speeds)
     state["ddq_d"] = float(motion.bounds["acceleration"]) * np.array(pushes)
     motion.see(state)
-    motion.anew(state)
+    motion.resync(state)
     arm.pose(state["q_d"] + DT * state["dq_d"], X)
     if motion.advance(X) != faults.NONE:
         return
@@ -366,7 +366,7 @@ TABLE = {
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"jerk": 3000}, "jerk is given, which bounds commands by poses, but command is 'joints'; give joints.acceleration"),
+        ({"jerk": 3000}, "jerk is given, which limits pose commands, but command is 'joints'; give joints.acceleration"),
         ({"command": "pose"}, "joints is given, but command is 'pose'"),
         ({"joints": {**TABLE["joints"], "posture": [0] * 6}}, "posture has 6 angles, but robots of this driver have 7 joints"),
         ({"joints": {**TABLE["joints"], "acceleration": "12 rad/s^2"}}, "joints.acceleration"),
@@ -402,7 +402,7 @@ class Judged(SimulatedRig):
         if code := motion.advance(self._wanted):
             faults.trip(row[0], code, *motion.joints.fault)
             return code
-        self.errors += self._judge.judge(motion.joints.next - motion.joints.last, DT)
+        self.errors += self._judge.check(motion.joints.next - motion.joints.last, DT)
         motion.took()
         self.behind.append(math.dist(motion.sent["p"], self._wanted["p"]))
         self.bent.append(motion.bent)
@@ -417,7 +417,7 @@ def test_docking_by_angles_is_no_reflex_and_keeps_to_its_path():
     asked = ["compensate.method=none", "robot.delay=0 s", "loop.period=1 ms", "loop.duration='60 s'"]
     system, values, _ = job.find("docking", "table1", asked)
     bench, told = system.set_up(values), settings(joints(margin=0.1, speed=1.0))
-    motion, state = AngleMotion(told, JointSpace(told.joints)), np.zeros(1, codec.HEARD)[0]
+    motion, state = AngleMotion(told, JointSpace(told.joints)), np.zeros(1, codec.READ_STATE)[0]
     state["q_d"] = told.joints.posture
     motion.see(state)
     motion.base(state)

@@ -142,13 +142,13 @@ NUMBER = st.floats(-1.0, 1.0)
 
 
 @given(st.lists(st.tuples(NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER), min_size=1, max_size=60), st.booleans())
-def test_whatever_is_asked_no_command_is_beyond_the_bounds_of_the_robot(steps, anew):
+def test_whatever_is_asked_no_command_is_beyond_the_bounds_of_the_robot(steps, resync):
     """Jumps of up to 10 mm and 10 mrad in every cycle, then a stop: speed, acceleration and jerk stay within the settings."""
     s = settings()
     x, bounds, keep = np.zeros(1, shape.MOTION)[0], motion.bounds_of(s), math.exp(-DT / shape.BLEND)
     last, asked, out = frames.identity(), frames.identity(), frames.identity()
     v = w = a = b = np.zeros(3)
-    x["anew"] = anew
+    x["resync"] = resync
     rest, count = False, 0
     while not rest:
         if count < len(steps):

@@ -265,7 +265,7 @@ def test_what_cannot_be_connected_is_one_sentence():
     with controller() as arm:
         with pytest.raises(InputError, match="but e-Series send every 2 ms, CB3 every 8 ms"):
             join(RtdeRobot(settings()), arm, 0.004)
-        with pytest.raises(InputError, match=r"does not send what was asked for|cannot be reached|refuses"):
+        with pytest.raises(InputError, match=r"does not send the requested data|cannot be reached|refuses"):
             join(RtdeRobot(settings()), arm, 0.002)  # it cannot send that often
         arm.slider = 0.5
         with pytest.raises(InputError, match="speed slider is at 50 %"):

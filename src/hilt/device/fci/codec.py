@@ -4,8 +4,8 @@
     UDP   state, 1377 bytes, from the robot every millisecond; command, 371 bytes, with the number of the state it answers
 
 Poses are homogeneous matrices, column by column: float32 in a state, float64 in a command. A command has a pose or angles of
-the joints, as the motion that was asked for takes them. What happens in every cycle is compiled and works in buffers that exist
-already.
+the joints, depending on the motion that was requested. Code that runs in every cycle is compiled and works in preallocated
+buffers.
 """
 
 import math
@@ -20,9 +20,9 @@ from hilt.maths import so3, vec
 
 PORT, VERSION, CYCLE = 1337, 10, 0.001
 HEADER = struct.Struct("<III")
-SIZE_MAX = 1 << 20  # of a TCP message: a robot's description is the longest
+SIZE_MAX = 1 << 20  # bytes of a TCP message: a robot's description is the longest
 
-# Commands over TCP, and what the replies to them say.
+# Commands over TCP, and the status in their replies.
 CONNECT, MOVE, STOP_MOVE, SET_COLLISION_BEHAVIOR, AUTOMATIC_ERROR_RECOVERY, GET_ROBOT_MODEL = 0, 1, 2, 3, 10, 11
 SUCCESS, MOTION_STARTED, PREEMPTED, NOT_POSSIBLE, INVALID, REFLEX_ABORTED, EMERGENCY_ABORTED = 0, 1, 2, 5, 7, 8, 9  # of a Move
 INCOMPATIBLE = 1  # of a Connect
@@ -119,7 +119,7 @@ _COUNT = sum(count for _, count in _NUMBERS)
 
 
 def _at(name: str) -> int:
-    """Where the numbers of a field of a state begin."""
+    """Return where the numbers of a state's field begin."""
     return sum(count for _, count in _NUMBERS[: [each for each, _ in _NUMBERS].index(name)])
 
 
@@ -129,8 +129,8 @@ _Q, _Q_D, _DQ_D, _DDQ_D = map(_at, ("q", "q_d", "dq_d", "ddq_d"))
 _FLAGS = 8 + 4 * _COUNT  # where the modes begin
 _MODE = _FLAGS + 2 + 2 * len(ERRORS)
 
-# What hilt takes from a state, and from a command.
-HEARD = record(
+# What hilt reads of a state, and of a command.
+READ_STATE = record(
     message_id="u8",
     X_actual=POSE,
     X_commanded=POSE,
@@ -147,10 +147,10 @@ HEARD = record(
     mode="i8",
     reasons=("u1", (len(ERRORS),)),  # errors now, or what caused the last reflex
 )
-TOLD = record(message_id="u8", X=POSE, q=JOINTS, finished="i8")
+READ_COMMAND = record(message_id="u8", X=POSE, q=JOINTS, finished="i8")
 
 OK, WRONG_SIZE, NOT_A_NUMBER, NOT_A_POSE, UNKNOWN_MODE = 0, 1, 2, 3, 4
-_SQUARE = 1e-3  # by which the columns of a rotation may differ from unit length and right angles
+_SQUARE = 1e-3  # deviation of a rotation's columns from unit length and right angles that is accepted
 
 
 # In every cycle
@@ -158,7 +158,7 @@ _SQUARE = 1e-3  # by which the columns of a rotation may differ from unit length
 
 @jit
 def is_rotation(m, at):
-    """Whether the matrix that begins there is a rotation and a place, column by column."""
+    """Whether the matrix at `at` is a rotation and a position, column by column."""
     for i in range(3):
         for j in range(i, 3):
             product = 0.0
@@ -175,7 +175,7 @@ def is_rotation(m, at):
 
 @jit
 def pose_in(m, at, X):
-    """The pose of a matrix that is one. The largest part of the quaternion comes from a root, so nothing is lost."""
+    """Write the pose of a homogeneous matrix. The largest part of the quaternion comes from a root, so no digits are lost."""
     a, b, c = float(m[at]), float(m[at + 5]), float(m[at + 10])
     sums = (1.0 + a + b + c, 1.0 + a - b - c, 1.0 - a + b - c, 1.0 - a - b + c)
     yz, zx, xy = m[at + 6] - m[at + 9], m[at + 8] - m[at + 2], m[at + 1] - m[at + 4]  # antisymmetric part
@@ -194,7 +194,7 @@ def pose_in(m, at, X):
 
 @jit
 def matrix_of(X, m):
-    """The matrix of a pose, column by column."""
+    """Write the matrix of a pose, column by column."""
     q = so3.load(X.q)
     for i in range(3):
         axis = so3.rotate(q, (1.0 if i == 0 else 0.0, 1.0 if i == 1 else 0.0, 1.0 if i == 2 else 0.0))
@@ -238,7 +238,7 @@ def decode_state(data: bytes, out: Any) -> int:
 
 
 def decode_command(data: bytes, generator: int, out: Any) -> int:
-    """Take number, end, and pose or angles of a command, as the motion has them; OK, or a code with `out` unchanged."""
+    """Take number, end flag, and pose or angles of a command, as the generator says; OK, or a code with `out` unchanged."""
     if len(data) != COMMAND.itemsize:
         return WRONG_SIZE
     command = np.frombuffer(data, COMMAND, 1)[0]
@@ -264,7 +264,7 @@ class OutgoingCommand:
         self._matrix = np.zeros(16)
 
     def write(self, message_id: int, X: Any, finished: bool) -> bytearray:
-        """The answer to a state: a pose, and whether the motion ends with it."""
+        """Write the answer to a state: a pose, and whether the motion ends with it."""
         matrix_of(X, self._matrix)
         self._command["O_T_EE_c"][0] = self._matrix
         return self._end(message_id, finished)
@@ -296,9 +296,9 @@ class OutgoingState:
         self.fields[name][0] = self._matrix
 
 
-def reasons_of(heard: Any) -> list[str]:
-    """The names of a state's errors."""
-    return [ERRORS[number] for number in np.flatnonzero(heard["reasons"])]
+def reasons_of(state: Any) -> list[str]:
+    """Return the names of a state's errors."""
+    return [ERRORS[number] for number in np.flatnonzero(state["reasons"])]
 
 
 # Over TCP
@@ -315,7 +315,7 @@ def message(command: int, number: int, payload: bytes = b"") -> bytes:
 
 
 def take_message(buffer: bytearray) -> tuple[int, Message | None]:
-    """Take a whole message off the front of a buffer, if there is one; WRONG_SIZE if what stands there is none."""
+    """Take a whole message off the front of a buffer, if there is one; WRONG_SIZE if its size is impossible."""
     if len(buffer) < HEADER.size:
         return OK, None
     command, number, size = HEADER.unpack_from(buffer)
@@ -333,7 +333,7 @@ def connect_request(number: int, udp_port: int, version: int = VERSION) -> bytes
 
 
 def read_connect_request(payload: bytes) -> tuple[int, int]:
-    """Version and UDP port; zeros if it cannot be read."""
+    """Return version and UDP port; zeros if it cannot be read."""
     return struct.unpack_from("<HH", payload) if len(payload) >= 4 else (0, 0)
 
 
@@ -342,12 +342,12 @@ def connect_reply(number: int, status: int, version: int = VERSION) -> bytes:
 
 
 def read_connect_reply(payload: bytes) -> tuple[int, int]:
-    """Status and the robot's version; refused by version 0 if it cannot be read."""
+    """Return status and the robot's version; a refusal by version 0 if it cannot be read."""
     return struct.unpack_from("<HH", payload) if len(payload) >= 4 else (INCOMPATIBLE, 0)
 
 
 _MOVE = struct.Struct("<II6d")
-_WIDE = (10.0, 3.12, 2.0 * math.pi)  # [m], [rad], elbow [rad]: deviations that never stop a motion, as the vendor's client asks
+_WIDE = (10.0, 3.12, 2.0 * math.pi)  # [m], [rad], elbow [rad]: deviations that never stop a motion, as in the vendor's client
 
 
 def move_request(number: int, controller: int, generator: int) -> bytes:
@@ -355,12 +355,12 @@ def move_request(number: int, controller: int, generator: int) -> bytes:
 
 
 def read_move_request(payload: bytes) -> tuple[int, int]:
-    """Controller and motion generator; -1 if it cannot be read."""
+    """Return controller and motion generator; -1 if it cannot be read."""
     return _MOVE.unpack_from(payload)[:2] if len(payload) >= _MOVE.size else (-1, -1)
 
 
 def collision_request(number: int, torque: float, force: float) -> bytes:
-    """Above which torque of a joint and which force (or torque) at the tool the robot takes a contact for a collision."""
+    """Set the joint torque [N·m] and the force at the tool [N] above which the robot treats a contact as a collision."""
     return message(SET_COLLISION_BEHAVIOR, number, struct.pack("<52d", *(torque,) * 28, *(force,) * 24))
 
 
@@ -369,5 +369,5 @@ def status_reply(command: int, number: int, status: int, more: bytes = b"") -> b
 
 
 def read_status(payload: bytes) -> int:
-    """Status of a reply; -1 if there is none."""
+    """Return the status of a reply; -1 if there is none."""
     return payload[0] if payload else -1

@@ -1,12 +1,12 @@
 """Driver of a Franka robot: its state is the clock, `wait` returns with it, `send` answers it with a pose or with angles.
 
-Until the first set-point the robot stands by itself and nobody answers it. The first one asks for a motion; once the robot
-says that it runs, every state is answered with a command, and the first of these is what the state gives as commanded. `hold`
-takes the speed down, then ends the motion. Whatever is sent is bounded, so that it is no reflex: a motion of poses by
-motion.py, one of joint angles by angles.py.
+Until the first set-point the robot stands still by itself and is not answered. The first set-point requests a motion; once the
+robot reports that the motion runs, every state is answered with a command, and the first command repeats the set-point in the
+state. `hold` reduces the speed, then ends the motion. Every command is bounded so that it triggers no reflex: poses by
+motion.py, joint angles by angles.py.
 
-A state shows the command before it: so the driver knows what the robot has really taken. A robot that misses a command goes on
-with its last acceleration. Then the driver begins anew from where the robot says it is, and `Reply.heard` is false.
+A state repeats the previous command, so the driver knows what the robot has really taken. A robot that misses a command goes on
+with its last acceleration. Then the driver continues from where the robot says it is, and `Reply.heard` is false.
 """
 
 import math
@@ -28,7 +28,7 @@ from hilt.device.joints import space
 from hilt.device.peer import named
 from hilt.device.protocol import Reply
 
-STANDING, STARTING, FOLLOWING, ENDING = range(4)  # the motion, as the driver knows it
+STANDING, STARTING, FOLLOWING, ENDING = range(4)  # phases of a motion
 CONTROLLERS = {"joint": codec.JOINT_IMPEDANCE, "cartesian": codec.CARTESIAN_IMPEDANCE}
 MODES = {
     codec.OTHER: ("is in another mode", faults.ROBOT_PROGRAM),
@@ -56,13 +56,13 @@ class FciRobot(DrivenRobot):
         self.settings = settings
         self.packets = 0  # new states
         self.late = 0  # of these, read too late to be answered
-        self.lost = 0  # never arrived, by their numbers
+        self.lost = 0  # never arrived, according to their numbers
         self.duplicates = 0
-        self.rejected = 0  # no state, or an impossible one
+        self.rejected = 0  # not a state, or an impossible one
         self.limited = 0  # set-points further away than a cycle allows
-        self.smoothed = 0  # commands that were bent to stay within acceleration and jerk
-        self.unheard = 0  # states that show another command than the one sent
-        self.state, self._next = np.zeros(1, codec.HEARD)[0], np.zeros(1, codec.HEARD)[0]
+        self.smoothed = 0  # commands that were changed to stay within acceleration and jerk
+        self.unheard = 0  # states that repeat another command than the one sent
+        self.state, self._next = np.zeros(1, codec.READ_STATE)[0], np.zeros(1, codec.READ_STATE)[0]
         self.seen = -math.inf  # arrival of the newest state
         self._wanted, self._here = frames.identity(), frames.identity()
         self._twist = np.zeros(1, TWIST)[0]
@@ -71,9 +71,9 @@ class FciRobot(DrivenRobot):
         self._motion: Motion = PoseMotion(settings) if self.joints is None else AngleMotion(settings, self.joints)
         self._sent = self._motion.sent
         self._link, self._command = Link(), codec.OutgoingCommand()
-        self._phase, self._asked, self._move = STANDING, 0.0, 0
-        self._greeted = False  # the motion's first command was sent: the set-point that the robot has
-        self._upset = False  # the robot has ended the motion by itself
+        self._phase, self._requested_at, self._move = STANDING, 0.0, 0
+        self._greeted = False  # whether the motion's first command was sent: the robot's own set-point
+        self._upset = False  # whether the robot has ended the motion by itself
         self._said: list[str] = []
         frames.distance(self.state["X_actual"], self._next["X_actual"])  # compiled before the first state
 
@@ -86,12 +86,12 @@ class FciRobot(DrivenRobot):
         return {name: int(getattr(self, name)) for name in names}
 
     def notes(self) -> list[str]:
-        """What the user should know besides the counters."""
+        """Return what the user should know besides the counters."""
         strangers, joints = self._link.states.describe_strangers(), [] if self.joints is None else self.joints.notes()
         return [*self._said, *joints, *([f"{strangers} arrived at the robot's port and were ignored"] if strangers else [])]
 
     def open(self, address: str, port: int, time_limit: float) -> None:
-        """Connect and receive a few states; one sentence if the robot is not there or not ready."""
+        """Connect and receive a few states; an InputError if the robot is not there or not ready."""
         deadline = clock.now() + time_limit
         try:
             self._link.connect(address, port, deadline)
@@ -111,15 +111,15 @@ class FciRobot(DrivenRobot):
             raise
 
     def _meet(self, address: str, port: int, deadline: float, time_limit: float) -> None:
-        """Of the first states all must have one sender, at the robot's address."""
+        """Receive the first states; all must have the same sender, at the robot's address."""
         line = self._link.states
         for count in range(_FIRST_STATES):
             while True:
                 data, sender = line.receive(deadline)
                 if sender is None:
                     raise InputError(
-                        f"the robot at {address}:{port} sent no state within {time_limit:g} s; check that nothing keeps UDP "
-                        f"packets from port {line.port} of this machine"
+                        f"the robot at {address}:{port} sent no state within {time_limit:g} s; check that nothing blocks UDP "
+                        f"packets to port {line.port} of this machine"
                     )
                 if self._read(data):
                     break
@@ -136,7 +136,7 @@ class FciRobot(DrivenRobot):
         frames.to_world(self._X_WR, self.state["X_actual"], self._X_TB, self._here)
 
     def _read(self, data: bytes) -> bool:
-        """A state, if it is one."""
+        """Decode a state into `_next`; False if it is not one."""
         if codec.decode_state(data, self._next) != codec.OK:
             return False
         self._motion.see(self._next)
@@ -212,7 +212,7 @@ class FciRobot(DrivenRobot):
         return True
 
     def _look(self, cycles: int) -> tuple[int, bool]:
-        """What the state says about the robot, as a fault, and whether the last command was taken."""
+        """Return the fault that the state reports, and whether the last command was taken."""
         mode = int(self.state["mode"])
         if mode not in (codec.IDLE, codec.MOVING):
             return self._stopped(mode), False
@@ -220,13 +220,13 @@ class FciRobot(DrivenRobot):
         if self._phase == STARTING:
             return self._begin(runs), False
         if self._phase == FOLLOWING and runs:
-            heard = cycles == 1 and self._motion.was_heard(self.state)  # a state that was not read was not answered
+            heard = cycles == 1 and self._motion.was_taken(self.state)  # a state that was not read was not answered
             if not heard:
                 self.unheard += 1
                 self._motion.anew(self.state)
             return self._rival(), heard
         if self._phase == FOLLOWING:
-            self._upset = True  # somebody else has ended it
+            self._upset = True  # something else has ended it
         if self._phase == ENDING and runs:
             return faults.NONE, False
         self._phase = STANDING
@@ -247,11 +247,11 @@ class FciRobot(DrivenRobot):
         return faults.ROBOT_WATCHDOG if mode == codec.REFLEX and self.state["reasons"][_LOST] else MODES[mode][1]
 
     def _runs(self) -> bool:
-        """Whether the robot is in a motion as the driver asks for it."""
+        """Whether the robot runs a motion of the requested kind."""
         return int(self.state["mode"]) == codec.MOVING and int(self.state["generator"]) == self._motion.shown
 
     def _begin(self, runs: bool) -> int:
-        """Wait for the motion that was asked for, and for its first command."""
+        """Wait for the requested motion, and for its first command; 0 or a fault code."""
         self._motion.base(self.state)
         if runs:
             self._phase = FOLLOWING if self._greeted else STARTING
@@ -263,7 +263,7 @@ class FciRobot(DrivenRobot):
                     self._phase = STANDING
                     self._said.append(f"the robot refused a motion with status {status}")
                     return faults.ROBOT_PROGRAM
-        if clock.now() - self._asked > _START or self._link.broken:
+        if clock.now() - self._requested_at > _START or self._link.broken:
             self._phase = STANDING
             return faults.ROBOT_PROGRAM
         return faults.NONE
@@ -273,8 +273,8 @@ class FciRobot(DrivenRobot):
         return faults.ROBOT_RIVAL if self._link.states.rival is not None and self._phase == STANDING else faults.NONE
 
     def send(self, X_WB_cmd: Any) -> int:
-        """Answer the state: move to this pose, as far as the bounds allow; 0 or a fault code. With one of the joints nothing is
-        sent."""
+        """Answer the state: move to this pose, as far as the bounds allow; 0 or a fault code. On a fault of the joints nothing
+        is sent."""
         if self._answered:
             return faults.ROBOT_LINE
         frames.copy(X_WB_cmd, self._twin)
@@ -282,7 +282,7 @@ class FciRobot(DrivenRobot):
             self.hold()
             return faults.ROBOT_NOT_SENDABLE
         if self._phase != FOLLOWING:
-            return self._ask()
+            return self._request_motion()
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         if code := self._motion.advance(self._wanted):
             return code
@@ -301,8 +301,8 @@ class FciRobot(DrivenRobot):
         self._motion.brake()
         return faults.NONE if self._reply(finished=False) else faults.ROBOT_LINE
 
-    def _ask(self) -> int:
-        """Ask for a motion, or wait for it; one that is about to end is ended first."""
+    def _request_motion(self) -> int:
+        """Request a motion, or wait for it; one that is about to end is ended first."""
         if self._phase == ENDING:
             return faults.NONE if self._reply(finished=True) else faults.ROBOT_LINE
         if self._phase == STARTING:
@@ -310,7 +310,7 @@ class FciRobot(DrivenRobot):
         self._answered = True
         if self._upset:
             return faults.ROBOT_LINE
-        self._move, self._asked = self._link.next_number(), clock.now()
+        self._move, self._requested_at = self._link.next_number(), clock.now()
         controller = CONTROLLERS[self.settings.controller]
         if not self._link.send(codec.move_request(self._move, controller, self._motion.generator)):
             return faults.ROBOT_LINE
@@ -318,8 +318,7 @@ class FciRobot(DrivenRobot):
         return faults.NONE
 
     def _greet(self) -> int:
-        """Answer a motion that has just begun with the set-point that the robot has; before it begins there is nothing to
-        answer."""
+        """Answer a motion that has just begun with the robot's own set-point; before it begins there is nothing to answer."""
         self._answered = True
         if not self._runs():
             return faults.NONE
@@ -328,10 +327,10 @@ class FciRobot(DrivenRobot):
         return faults.NONE if self._greeted else faults.ROBOT_LINE
 
     def hold(self) -> int:
-        """Answer the state without a new set-point: take the speed down, then end the motion; 0 or a fault code."""
+        """Answer the state without a new set-point: reduce the speed, then end the motion; 0 or a fault code."""
         if self._answered:
             return faults.ROBOT_LINE
-        if self._phase == STANDING:  # it stands by itself
+        if self._phase == STANDING:  # it stands still by itself
             self._answered = True
             return faults.NONE
         if self._phase == STARTING:
@@ -354,7 +353,7 @@ class FciRobot(DrivenRobot):
         self._link.close()
 
     def _reply(self, finished: bool) -> bool:
-        """One command for each state; it becomes the set-point if it was sent."""
+        """Send one command per state; it becomes the set-point if it was sent."""
         self._answered = True
         if finished:
             self._motion.repeat()

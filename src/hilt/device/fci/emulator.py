@@ -1,10 +1,10 @@
 """An emulated Franka robot: Connect, Move and StopMove over TCP, states and commands over UDP, and the robot's reflexes.
 
 Every millisecond it sends its state. While a motion runs, a command with the number of the newest state is expected before the
-next one; it is judged by the limits of a Franka Research 3. A command that asks for too much speed, acceleration or jerk is a
-reflex (reflexes.py); so are `late_limit` cycles without a command, and until then it goes on with its last acceleration, as a
-real one does. After a reflex it must be recovered (`restart`, or a client's request). It takes poses of its tool and knows no
-joints, or it takes angles of the joints of its URDF, and a joint beyond its limits is a reflex, too.
+next one; it is checked against the limits of a Franka Research 3. A command with too much speed, acceleration or jerk triggers
+a reflex (reflexes.py); so do `late_limit` cycles without a command, and until then the robot goes on with its last
+acceleration, as a real one does. After a reflex it must be recovered (`restart`, or a client's request). It takes either poses
+of its tool, and then has no joints, or angles of the joints of its URDF; a joint beyond its limits triggers a reflex, too.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ from hilt.device.peer import PeerPort
 from hilt.device.rtde.server import listen
 from hilt.maths import so3
 
-LOST_MAX = 20  # commands in a row that a real robot does without
+LOST_MAX = 20  # missing commands in a row that a real robot tolerates
 _OUTSIDE = "joint_motion_generator_position_limits_violation"
 
 Wrench = Callable[[], tuple[Any, Any]]
 
 
 def description() -> str:
-    """Seven joints as a URDF, without geometry: some clients look up limits of joints in it before they do anything."""
+    """Return seven joints as a URDF, without geometry: some clients look up joint limits in it before they do anything."""
     links = "".join(f'<link name="link{number}"/>' for number in range(8))
     joints = "".join(
         f'<joint name="emulated_joint{number}" type="revolute"><parent link="link{number - 1}"/><child link="link{number}"/>'
@@ -45,13 +45,13 @@ def _nothing() -> tuple[Any, Any]:
 
 
 class FciController(Arm):
-    """`wrench()` gives force [N] and torque [N·m] at the tool, in the axes of the base."""
+    """An emulated Franka robot; `wrench()` returns force [N] and torque [N·m] at the tool, in the axes of the base."""
 
     STAMP = "state"
 
     def __init__(self, address: str, port: int, settings: ArmSettings, wrench: Wrench = _nothing) -> None:
         self.user_stop = self.guiding = False
-        self.moves = self.ended = 0  # motions that were begun, and those that a client has ended properly
+        self.moves = self.ended = 0  # motions that began, and those that a client ended properly
         self.errors: set[str] = set()
         self._listening = listen(address, port)
         self._choice = selectors.DefaultSelector()
@@ -60,7 +60,7 @@ class FciController(Arm):
         self._buffer = bytearray()
         self._pending: codec.Message | None = None  # a client that waits until the robot is ready
         self._port = PeerPort(codec.COMMAND.itemsize)
-        self._state, self._told = codec.OutgoingState(), np.zeros(1, codec.TOLD)[0]
+        self._state, self._received = codec.OutgoingState(), np.zeros(1, codec.READ_COMMAND)[0]
         self._number = 0  # of the newest state
         self._motion = 0  # number of the request that began the motion; 0 for none
         self._controller = codec.OTHER_CONTROLLER
@@ -68,10 +68,9 @@ class FciController(Arm):
         self._reflexes = reflexes.of_poses()
         self._generator, self._shown = codec.CARTESIAN_POSITION, codec.CARTESIAN_GENERATOR
         self._wrench = wrench
-        codec.decode_command(
-            bytes(codec.COMMAND.itemsize), self._generator, self._told
-        )  # compiled before the first one arrives
-        codec.pose_in(np.eye(4).ravel(), 0, self._told["X"])
+        # Compile before the first command arrives.
+        codec.decode_command(bytes(codec.COMMAND.itemsize), self._generator, self._received)
+        codec.pose_in(np.eye(4).ravel(), 0, self._received["X"])
         super().__init__(settings)
         if self.joints is not None:
             self._reflexes = reflexes.of_joints(self.joints.speed_limits)
@@ -97,7 +96,7 @@ class FciController(Arm):
         self._listening.close()
 
     def serve(self) -> None:
-        """Cycle until `stop`. A stall of this process shifts the cycles, but for what its clock makes up for."""
+        """Run its cycles until `stop`. A stall of this process shifts them, except for what its clock makes up for."""
         due = clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = self._on_time(due)
@@ -112,7 +111,7 @@ class FciController(Arm):
     # Requests
 
     def _take_requests(self) -> None:
-        """Requests that have arrived. A second client is turned away: a robot has one."""
+        """Handle requests that have arrived. A second client is turned away: a robot has only one."""
         if self._pending is not None and not self.reason:
             self._connect(self._pending.number, self._pending.payload)
         for key, _ in self._choice.select(0.0):
@@ -146,7 +145,7 @@ class FciController(Arm):
             self._drop()
 
     def _drop(self) -> None:
-        """The client is gone; a motion ends with it."""
+        """Drop the client; a motion ends with it."""
         if self._client is None:
             return
         with contextlib.suppress(KeyError):
@@ -212,7 +211,7 @@ class FciController(Arm):
         self._reflexes.begin()
 
     def _end_motion(self, status: int) -> None:
-        """Tell the client how it has ended; the next one begins from rest."""
+        """End the motion and report its status to the client; the next motion begins at rest."""
         self._say(codec.status_reply(codec.MOVE, self._motion, status))
         self._motion, self._controller = 0, codec.OTHER_CONTROLLER
         self.ended += status == codec.SUCCESS
@@ -239,7 +238,7 @@ class FciController(Arm):
     # Commands
 
     def _listen(self, due: float) -> None:
-        """The command of this cycle; one that has already arrived counts even if this process itself is late."""
+        """Receive the command of this cycle; one that has already arrived counts even if this process itself is late."""
         heard, deadline = False, self._answered_by(due)
         while True:
             data, sender = self._port.receive(0.0 if heard else deadline)
@@ -247,8 +246,8 @@ class FciController(Arm):
                 break
             if self.disconnect:
                 continue
-            code = codec.decode_command(data, self._generator, self._told)
-            if code != codec.OK or int(self._told["message_id"]) != self._number or heard or not self._motion:
+            code = codec.decode_command(data, self._generator, self._received)
+            if code != codec.OK or int(self._received["message_id"]) != self._number or heard or not self._motion:
                 self.refused += 1
                 continue
             heard = True
@@ -262,30 +261,30 @@ class FciController(Arm):
         if self.user_stop:
             self._halt("the user stop is pressed")
             return
-        if wrong := self._reflexes.judge(self._step(), self.settings.cycle):
+        if wrong := self._reflexes.check(self._step(), self.settings.cycle):
             said = " and ".join(error.partition("generator_")[2].replace("_", " ") for error in wrong)
             self._reflex(set(wrong), f"{said} at state {self._number}")
             return
         if self.joints is None:
-            self._next["p"], self._next["q"] = self._told["X"]["p"], self._told["X"]["q"]
-        elif why := self.joints.outside(self._told["q"]):
+            self._next["p"], self._next["q"] = self._received["X"]["p"], self._received["X"]["q"]
+        elif why := self.joints.outside(self._received["q"]):
             self._reflex({_OUTSIDE}, why)
             return
         else:
-            self.joints.take(self._told["q"], self._next)
+            self.joints.take(self._received["q"], self._next)
         self._follow(self._next, due, 1)
-        if self._motion and self._told["finished"]:
+        if self._motion and self._received["finished"]:
             self._end_motion(codec.SUCCESS)
 
     def _step(self) -> Any:
-        """Of the command, from the set-point."""
+        """Return the step from the set-point to the command."""
         if self.joints is not None:
-            return self._told["q"] - self.joints.target
-        turn = so3.between(tuple(self._set["q"].tolist()), tuple(self._told["X"]["q"].tolist()))
-        return np.array([*(self._told["X"]["p"] - self._set["p"]), *turn])
+            return self._received["q"] - self.joints.target
+        turn = so3.between(tuple(self._set["q"].tolist()), tuple(self._received["X"]["q"].tolist()))
+        return np.array([*(self._received["X"]["p"] - self._set["p"]), *turn])
 
     def _miss(self, due: float = 0.0) -> None:
-        """A cycle without a command: go on with the last acceleration, for a while."""
+        """Handle a cycle without a command: go on with the last acceleration, for a while."""
         if not self._last_stamp:
             return
         self.late += 1
@@ -344,7 +343,7 @@ class FciController(Arm):
             self.line.send(bytes(self._state.data), clock.now(), self._port.send)
 
     def _show_rates(self, state: Any, shown: Any) -> None:
-        """Of the set-point; with the angles of the joints, if it has some."""
+        """Write the rates of the set-point, and the joint angles if it has joints."""
         if self.joints is None:
             state["O_dP_EE_c"][0], state["O_ddP_EE_c"][0] = self._reflexes.rates
             return

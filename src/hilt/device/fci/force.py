@@ -1,7 +1,7 @@
 """Driver of the wrench that a Franka robot estimates from the torques of its joints.
 
-A robot sends its state to one client, and the wrench is part of it: so this sensor has no connection, and reads the states of
-the robot's own driver. Bias is taken off here and not in the robot.
+A robot sends its state to one client, and the wrench is part of it: this sensor has no connection of its own but reads the
+states of the robot's driver. The bias is subtracted here and not in the robot.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from hilt.device.fci.settings import FciForceSettings
 
 
 class FciForce:
-    """One sensor; `robot` is open, and closed by whoever has opened it."""
+    """One sensor; `robot` is open, and its owner closes it."""
 
     def __init__(self, settings: FciForceSettings, robot: FciRobot) -> None:
         self.settings, self._robot = settings, robot
@@ -48,7 +48,7 @@ class FciForce:
 
     @property
     def age(self) -> float:
-        """Of the newest sample [s]."""
+        """Age of the newest sample [s]."""
         return clock.now() - self._robot.seen
 
     def counters(self) -> dict[str, int]:
@@ -59,4 +59,4 @@ class FciForce:
         self._zero[:] = self._wrench
 
     def stop(self) -> None:
-        """There is nothing to disconnect."""
+        """Does nothing: there is no connection."""

@@ -1,7 +1,7 @@
-"""The same as shape.py for angles: speeds of the joints approached within acceleration and jerk, whatever the loop asks for.
+"""The same as shape.py for joint angles: joint speeds are approached within acceleration and jerk, whatever the loop commands.
 
-All joints are shortened alike, by the one that would go furthest beyond a bound: so a start at speed begins in the direction in
-which it was asked for. Speeds themselves are not bounded here: one beyond the limit of its joint is a fault (joints/space.py).
+All joints are scaled by the same factor, that of the joint furthest beyond a bound: a start at speed keeps the direction of its
+set-point. Speeds themselves are not bounded here: one beyond the limit of its joint is a fault (joints/space.py).
 """
 
 import math
@@ -10,20 +10,20 @@ from hilt.compiled import jit
 from hilt.core.signals import record
 from hilt.maths.chain import MOST
 
-_TINY = 1e-7  # [rad]: not worth an offset; in one cycle of 1 ms it is 0.1 rad/s²
+_TINY = 1e-7  # [rad]: too small for an offset; in one cycle of 1 ms it is 0.1 rad/s²
 _SAME = 1e-9  # [rad/s]
 
-# Speeds and accelerations of the last command, the offset from the set-point, and speeds to approach; `anew` if the robot has
-# been found elsewhere than it was sent: then the offset is whatever lets its motion go on.
-MOTION = record(v=MOST, a=MOST, away=MOST, wanted=MOST, anew="i8")
+# Speeds and accelerations of the last command, the offset from the set-point, and speeds to approach; `resync` if the robot is
+# not where it was sent: then the offset is chosen so that its motion goes on.
+MOTION = record(v=MOST, a=MOST, away=MOST, wanted=MOST, resync="i8")
 BOUNDS = record(joints="i8", acceleration="f8", jerk="f8")
 
 
 @jit
 def _approach(x, y, bounds, dt):
-    """Speeds and accelerations of the next cycle into y, from those in x, towards y.wanted; whether they are not reached.
+    """Write speeds and accelerations of the next cycle into y, from those in x, towards y.wanted; True if it is not reached.
 
-    As for poses, the acceleration is one that can be taken back to zero by the time the speeds are reached: a² ≤ 2 jerk |Δv|.
+    As for poses, the acceleration must be able to return to zero by the time the speeds are reached: a² ≤ 2 jerk |Δv|.
     """
     n, size = bounds.joints, 0.0
     for i in range(n):
@@ -48,46 +48,46 @@ def _approach(x, y, bounds, dt):
 
 
 @jit
-def advance(x, y, bounds, last, asked, keep, dt):
-    """Change `asked`, the angles asked for after `last`, to those to send, with their motion in y; whether they were bent."""
+def advance(x, y, bounds, last, target, keep, dt):
+    """Change `target`, the set-point after `last`, to the angles to send, with their motion in y; True if they differ."""
     n, size = bounds.joints, 0.0
     for i in range(n):
-        away = last[i] + dt * x.v[i] - asked[i] if x.anew else x.away[i]
-        y.wanted[i] = (asked[i] + away - last[i]) / dt
+        away = last[i] + dt * x.v[i] - target[i] if x.resync else x.away[i]
+        y.wanted[i] = (target[i] + away - last[i]) / dt
         size = max(size, abs(away))
     bent = _approach(x, y, bounds, dt)
-    if size > 0.0 or bent:  # else the angles asked for are sent as they are, to the last bit
+    if size > 0.0 or bent:  # otherwise the set-point is sent unchanged, to the last bit
         size = 0.0
         for i in range(n):
-            y.away[i] = last[i] + dt * y.v[i] - asked[i]
+            y.away[i] = last[i] + dt * y.v[i] - target[i]
             size = max(size, abs(y.away[i]))
-            asked[i] = last[i] + dt * y.v[i]
+            target[i] = last[i] + dt * y.v[i]
     for i in range(n):
         y.away[i] = keep * y.away[i] if size > _TINY else 0.0
-    y.anew = 0
+    y.resync = 0
     return bent
 
 
 @jit
-def brake(x, y, bounds, last, asked, dt):
-    """The same without an offset: what is asked for is a step of a stop, from where the arm is."""
+def brake(x, y, bounds, last, target, dt):
+    """The same without an offset: `target` is a step of a stop, from where the arm is; True if the arm is at rest."""
     n = bounds.joints
     for i in range(n):
-        y.wanted[i] = (asked[i] - last[i]) / dt
+        y.wanted[i] = (target[i] - last[i]) / dt
     _approach(x, y, bounds, dt)
     rest = True
     for i in range(n):
-        asked[i] = last[i] + dt * y.v[i]
+        target[i] = last[i] + dt * y.v[i]
         y.away[i] = 0.0
         rest = rest and y.v[i] == 0.0 and y.a[i] == 0.0
-    y.anew = 0
+    y.resync = 0
     return rest
 
 
 @jit
-def set_out(x, bounds, speed, rate, anew):
-    """Begin with speeds and accelerations. None was sent beyond the bounds: a robot that says so differs by its own reckoning,
-    and taking it at its word would be a swing."""
+def set_out(x, bounds, speed, rate, resync):
+    """Begin with speeds and accelerations, the latter limited to the bounds: nothing beyond them was sent, so a robot that
+    reports more has computed it differently, and adopting its value would excite an oscillation."""
     for i in range(bounds.joints):
         x.v[i], x.a[i], x.away[i] = speed[i], min(max(rate[i], -bounds.acceleration), bounds.acceleration), 0.0
-    x.anew = anew
+    x.resync = resync

@@ -1,7 +1,7 @@
 """A connection to a Franka robot: requests and replies over TCP, states and commands over UDP.
 
-The robot learns our UDP port from the Connect request and sends to it from its own address; only such packets are read. A reply
-that cannot be one means that this is no such robot: the connection is given up and reads as silent.
+The robot learns our UDP port from the Connect request and sends to it from its own address; only such packets are read. An
+impossible reply means that this is no such robot: the connection is given up and treated as silent.
 """
 
 import contextlib
@@ -14,10 +14,10 @@ from hilt.device.peer import PeerPort
 
 
 class Link:
-    """`states` is the UDP port."""
+    """The connection; `states` is the UDP port."""
 
     def __init__(self) -> None:
-        self.broken = False  # closed, or no FCI
+        self.broken = False  # closed, or not FCI
         self.states = PeerPort(codec.STATE.itemsize)
         self._socket: socket.socket | None = None
         self._buffer = bytearray()
@@ -39,12 +39,12 @@ class Link:
         status, version = codec.read_connect_reply(reply)
         if status != codec.SUCCESS:
             raise InputError(
-                f"the robot at {address}:{port} speaks version {version} of the Franka Control Interface, and hilt speaks "
-                f"version {codec.VERSION}; use a robot with system software that has this version"
+                f"the robot at {address}:{port} speaks version {version} of the Franka Control Interface, but hilt speaks "
+                f"version {codec.VERSION}; use a robot whose system software has this version"
             )
 
     def next_number(self) -> int:
-        """Of a request; a reply has the same."""
+        """Return the number of the next request; its reply has the same."""
         self._number += 1
         return self._number
 
@@ -56,12 +56,12 @@ class Link:
         while True:
             found = self.reply(deadline)
             if found is None:
-                raise TimeoutError("the connection was closed, or is no FCI" if self.broken else "no answer")
+                raise TimeoutError("the connection was closed, or it is not FCI" if self.broken else "no answer")
             if found.command == command and found.number == number:
                 return found.payload
 
     def reply(self, deadline: float = 0.0) -> codec.Message | None:
-        """The next reply; None if none comes in time. A past deadline does not wait."""
+        """Return the next reply; None if none comes in time. A past deadline does not wait."""
         while not self.broken and self._socket is not None:
             code, found = codec.take_message(self._buffer)
             if found is not None:
@@ -93,7 +93,7 @@ class Link:
         return not self.broken
 
     def close(self) -> None:
-        """Never raises, safe to call twice."""
+        """Disconnect. Never raises, safe to call twice."""
         self.states.close()
         if self._socket is not None:
             with contextlib.suppress(OSError):

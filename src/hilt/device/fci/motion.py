@@ -1,7 +1,7 @@
-"""What a motion of a Franka robot is made of, for its driver: poses of the tool here, angles of the joints in angles.py.
+"""The motions of a Franka robot, as its driver sees them: poses of the tool here, angles of the joints in angles.py.
 
-A motion begins at what the robot's state gives as commanded; every further command is bounded (shape.py), so that it is no
-reflex. `sent` is the set-point that the robot has, as a pose of its tool in its base.
+A motion begins at the set-point in the robot's state; every further command is bounded (shape.py), so that it triggers no
+reflex. `sent` is the robot's present set-point, as a pose of its tool in its base.
 """
 
 import math
@@ -16,47 +16,47 @@ from hilt.device.fci.settings import FciSettings
 from hilt.maths import so3
 
 STILL = np.zeros(6)
-_SAME_PLACE, _SAME_TURN = 1e-7, 3e-7  # [m], [rad]: a command as the state repeats it, in 32 bits, within reach of the arm
+_SAME_PLACE, _SAME_TURN = 1e-7, 3e-7  # [m], [rad]: rounding of a command in the state, which has 32 bits
 
 
 class Motion(Protocol):
-    """One motion at a time. A command is made by `advance`, `slow_down` or `repeat`, written, and `took` once it was sent."""
+    """A motion. A command is made by `advance`, `slow_down` or `repeat`, then written; call `took` once it was sent."""
 
-    generator: int  # of a Move
-    shown: int  # the same in a state
+    generator: int  # code in a Move request
+    shown: int  # code in a state
     sent: Any
-    far: bool  # of the last command: whether its set-point was further away than a cycle allows
-    bent: bool  # whether it was bent to stay within acceleration and jerk
+    far: bool  # whether the last set-point was further away than a cycle allows
+    bent: bool  # whether the command was changed to stay within acceleration and jerk
 
     def see(self, state: Any) -> None:
-        """Complete a state that has just come."""
+        """Complete a state that has just arrived."""
 
     def base(self, state: Any) -> None:
-        """The set-point is what the state gives as commanded, at rest."""
+        """Start at rest at the set-point in the state."""
 
-    def anew(self, state: Any) -> None:
-        """The robot is elsewhere than it was sent: go on from there, as it moves there."""
+    def resync(self, state: Any) -> None:
+        """Continue from the set-point and motion in the state: the robot is not where it was sent."""
 
-    def was_heard(self, state: Any) -> bool:
+    def was_taken(self, state: Any) -> bool:
         """Whether the state repeats the last command."""
 
     def advance(self, X_RT: Any) -> int:
-        """The next command towards a pose of the tool; a fault code if there is none."""
+        """Make the next command towards a pose of the tool; 0 or a fault code."""
 
     def slow_down(self) -> bool:
-        """The next command takes the speed down; whether the robot is at rest with it."""
+        """Make a command that reduces the speed; returns whether the robot is then at rest."""
 
     def repeat(self) -> None:
-        """The next command is the last one."""
+        """Make a command that repeats the last one."""
 
     def write(self, command: codec.OutgoingCommand, number: int, finished: bool) -> bytearray: ...
 
     def took(self) -> None:
-        """The command was sent: it is the set-point."""
+        """Record that the command was sent: it is now the set-point."""
 
 
 class PoseMotion:
-    """Poses of the tool."""
+    """A motion by poses of the tool."""
 
     generator, shown = codec.CARTESIAN_POSITION, codec.CARTESIAN_GENERATOR
 
@@ -69,28 +69,28 @@ class PoseMotion:
 
     def _warm_up(self) -> None:
         """Compile everything before the first state, which must be answered within a cycle."""
-        state = np.zeros(1, codec.HEARD)[0]
+        state = np.zeros(1, codec.READ_STATE)[0]
         codec.decode_state(bytes(codec.OutgoingState().data), state)
-        self.anew(state)
+        self.resync(state)
         self.advance(state["X_actual"])
         self.advance(frames.identity())
         self.slow_down()
         self.write(codec.OutgoingCommand(), 0, False)
-        self.was_heard(state)
+        self.was_taken(state)
         self.base(state)
 
     def see(self, state: Any) -> None:
-        """It has the poses."""
+        """Does nothing: the state already has the poses."""
 
     def base(self, state: Any) -> None:
         frames.copy(state["X_commanded"], self.sent)
         shape.set_out(self._x, STILL, STILL, 0)
 
-    def anew(self, state: Any) -> None:
+    def resync(self, state: Any) -> None:
         frames.copy(state["X_commanded"], self.sent)
         shape.set_out(self._x, state["twist"], state["rate"], 1)
 
-    def was_heard(self, state: Any) -> bool:
+    def was_taken(self, state: Any) -> bool:
         taken = state["X_commanded"]
         if frames.distance(self.sent, taken) > _SAME_PLACE:
             return False

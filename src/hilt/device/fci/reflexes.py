@@ -1,6 +1,6 @@
-"""How an emulated Franka robot judges commands: speed, acceleration and jerk of its motion generator.
+"""How an emulated Franka robot checks commands: speed, acceleration and jerk of its motion generator.
 
-A command beyond one of them is a reflex. A cycle without a command goes on with the last acceleration.
+A command beyond a limit triggers a reflex. A cycle without a command goes on with the last acceleration.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _ROUNDING = 1e-6  # relative
 
 
 class Reflexes:
-    """`rates` are velocity and acceleration of the set-point, along `axes` axes."""
+    """Checks commands; `rates` are velocity and acceleration of the set-point, along `axes` axes."""
 
     def __init__(self, generator: str, axes: int, sizes: Callable[[Any], Any], limits: Any) -> None:
         """`limits` has a row for each of speed, acceleration and jerk, to be compared with the `sizes` of a rate."""
@@ -32,11 +32,11 @@ class Reflexes:
         self._generator, self._sizes, self._limits = generator, sizes, np.asarray(limits)
 
     def begin(self) -> None:
-        """From rest."""
+        """Begin at rest."""
         self.rates[...] = 0.0
 
-    def judge(self, step: Any, dt: float) -> list[str]:
-        """Which errors a command is, by its step from the last one; its velocity and acceleration are kept."""
+    def check(self, step: Any, dt: float) -> list[str]:
+        """Return the errors of a command, from its step since the last one; its velocity and acceleration are kept."""
         velocity = np.asarray(step) / dt
         acceleration = (velocity - self.rates[0]) / dt
         jerk = (acceleration - self.rates[1]) / dt
@@ -48,7 +48,7 @@ class Reflexes:
         ]
 
     def coast(self, dt: float) -> Any:
-        """The step of a cycle without a command."""
+        """Return the step of a cycle without a command."""
         self.rates[0] += dt * self.rates[1]
         return dt * self.rates[0]
 
@@ -58,12 +58,12 @@ def _place_and_turn(rate: Any) -> Any:
 
 
 def of_poses() -> Reflexes:
-    """Place and turn of the tool, each by its size."""
+    """Check the tool's translation and rotation, each by its magnitude."""
     limits = ((SPEED, TURN_SPEED), (ACCELERATION, TURN_ACCELERATION), (JERK, TURN_JERK))
     return Reflexes("cartesian_motion_generator", 6, _place_and_turn, limits)
 
 
 def of_joints(speeds: Any) -> Reflexes:
-    """Each joint by itself; their speeds are limited by their URDF."""
+    """Check each joint separately; the speed limits are those of the URDF."""
     n = len(speeds)
     return Reflexes("joint_motion_generator", n, np.abs, (speeds, (JOINT_ACCELERATION,) * n, (JOINT_JERK,) * n))

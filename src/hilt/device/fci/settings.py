@@ -21,7 +21,7 @@ from hilt.core.units import (
 from hilt.device.fci.codec import JOINTS
 from hilt.device.joints.settings import JointedRobot, JointSettings
 
-# Limits of a Franka Research 3 for the pose of its tool: a command beyond one of them is a reflex of the robot.
+# Limits of a Franka Research 3 for the pose of its tool: a command beyond one of them triggers a reflex.
 SPEED, ACCELERATION, JERK = 3.0, 9.0, 4500.0  # [m/s], [m/s²], [m/s³]
 TURN_SPEED, TURN_ACCELERATION, TURN_JERK = 2.5, 17.0, 8500.0  # the same in rad
 JOINT_ACCELERATION, JOINT_JERK = 10.0, 5000.0  # [rad/s²], [rad/s³], of every joint; speeds are in its URDF
@@ -29,14 +29,14 @@ _OF_POSES = ("acceleration", "jerk", "angular_acceleration", "angular_jerk")
 
 
 class FciJoints(JointSettings):
-    """The arm of a Franka robot. Commands are bounded by these, so that they are no reflex."""
+    """The arm of a Franka robot. Commands are bounded by these, so that they trigger no reflex."""
 
-    acceleration: RadianPerSecond2 = Field(default=6.5, gt=0, le=JOINT_ACCELERATION, description="of every joint, at most")
-    jerk: Number = Field(default=3250.0, gt=0, le=JOINT_JERK, description="of every joint, at most, rad/s³")
+    acceleration: RadianPerSecond2 = Field(default=6.5, gt=0, le=JOINT_ACCELERATION, description="largest, of every joint")
+    jerk: Number = Field(default=3250.0, gt=0, le=JOINT_JERK, description="largest, of every joint, rad/s³")
 
 
 class FciSettings(JointedRobot):
-    """What the driver must know about the robot. Its commands are bounded by these, whatever the loop asks for."""
+    """What the driver must know about the robot. Its commands are bounded by these, whatever the loop commands."""
 
     JOINTS: ClassVar[int] = JOINTS
     joints: FciJoints | None = Field(default=None, description="the arm, for command = 'joints'")
@@ -50,10 +50,10 @@ class FciSettings(JointedRobot):
         default="joint", description="impedance controller of the robot that follows the commands"
     )
     collision_force: Positive[Newton] | None = Field(
-        default=None, description="force at the tool that the robot takes for a collision; if not given, its own"
+        default=None, description="force at the tool that the robot treats as a collision; if not given, its own setting"
     )
     collision_torque: Positive[NewtonMetre] | None = Field(
-        default=None, description="the same for the torque of a joint; both or none"
+        default=None, description="the same for the torque of a joint; give both or neither"
     )
 
     @model_validator(mode="after")
@@ -61,7 +61,7 @@ class FciSettings(JointedRobot):
         given = [name for name in _OF_POSES if name in self.model_fields_set]
         if self.command == "joints" and given:
             raise Unfit(
-                f"{given[0]} is given, which bounds commands by poses, but command is 'joints'; give joints.acceleration and "
+                f"{given[0]} is given, which limits pose commands, but command is 'joints'; give joints.acceleration and "
                 "joints.jerk instead",
                 *given,
             )
@@ -71,7 +71,7 @@ class FciSettings(JointedRobot):
     def _both(self) -> "FciSettings":
         if (self.collision_force is None) != (self.collision_torque is None):
             raise Unfit(
-                "only one of collision_force and collision_torque is given, and the robot takes both together; add the other",
+                "only one of collision_force and collision_torque is given, but the robot needs both; add the other",
                 "collision_force",
                 "collision_torque",
             )
@@ -84,6 +84,6 @@ class FciForceSettings(Section):
     frame: Literal["stiffness", "base"] = Field(
         default="stiffness", description="axes of the wrench: of the robot's stiffness frame K, or of its base"
     )
-    reverse: bool = Field(default=False, description="turn its sign around; find out by a push")
+    reverse: bool = Field(default=False, description="reverse its sign; push the tool to find out")
     stale: Second = Field(gt=0, description="it is a fault if the newest sample is older than this")
     frozen: Second = Field(ge=0, description="it is a fault if the numbers stay the same for this long; 0 disables the check")

@@ -3,18 +3,18 @@
     request  8 bytes: 0x1234, command, number of samples (0: unlimited)
     record  36 bytes: rdt_sequence, ft_sequence, status, then Fx Fy Fz Tx Ty Tz in counts
 
-Counts become newtons and newton metres by the sensor's calibration (counts per newton, counts per newton metre) here.
-The status bits are those of the Ethernet sensors that speak RDT; older boxes name the low bits differently, but bit 31 is the
-sum of all errors on all of them, so the driver relies on that bit and the words only explain it.
-Boxes of OnRobot and OptoForce speak a dialect: the bias command has a number of samples that switches it on or off, two more
-commands set speed and filter, and any bit in the status word is an error.
+Counts are converted here to newtons and newton metres by the sensor's calibration (counts per newton, counts per newton metre).
+The status bits are those of the Ethernet sensors that speak RDT; older boxes name the low bits differently, but bit 31 means
+any error on all of them, so the driver relies on that bit, and the words only explain it.
+Boxes from OnRobot and OptoForce speak a dialect: the sample count of the bias command switches it on or off, two more commands
+set speed and filter, and any bit in the status word is an error.
 """
 
 import struct
 from dataclasses import dataclass
 
 START, STOP, BIAS = 0x0002, 0x0000, 0x0042
-FILTER, SPEED = 0x0081, 0x0082  # of OnRobot only
+FILTER, SPEED = 0x0081, 0x0082  # OnRobot only
 COMMANDS = (START, STOP, BIAS, FILTER, SPEED)
 PORT = 49152
 
@@ -49,9 +49,9 @@ PERIODS = (1, 254)  # [ms] between two records, sent with SPEED
 class Dialect:
     """Where the boxes that speak RDT differ."""
 
-    bias_on: int  # number of samples of the bias command that zeroes the sensor
-    bias_off: int | None  # and the one that returns to its own zero
-    faulty: int  # bits of the status word, each of which is an error
+    bias_on: int  # sample count of the bias command that zeroes the sensor
+    bias_off: int | None  # and of the one that restores its own zero
+    faulty: int  # status bits that mean an error
     saturated: int
     settable: bool  # whether it takes SPEED and FILTER
 
@@ -101,12 +101,12 @@ def decode(data: bytes | bytearray | memoryview, calibration: Calibration, out: 
 
 
 def encode(record: Record) -> bytes:
-    """The bytes of a record, from its counts."""
+    """Return the bytes of a record, from its counts."""
     return RECORD.pack(record.rdt_sequence, record.ft_sequence, record.status, *record.counts)
 
 
 def counts_of(f: tuple[float, ...], tau: tuple[float, ...], calibration: Calibration) -> tuple[int, ...]:
-    """The sensor's counts under a wrench, clipped to their range."""
+    """Return the sensor's counts under a wrench, clipped to their range."""
     scaled = [calibration.counts_per_force * part for part in f] + [calibration.counts_per_torque * part for part in tau]
     return tuple(round(min(max(part, COUNT_MIN), COUNT_MAX)) for part in scaled)
 
@@ -116,7 +116,7 @@ def encode_request(command: int, samples: int = 0) -> bytes:
 
 
 def decode_request(data: bytes) -> tuple[int, int, int]:
-    """Code, command, number of samples."""
+    """Return code, command and number of samples."""
     if len(data) != REQUEST.size:
         return BAD_LENGTH, 0, 0
     header, command, samples = REQUEST.unpack(data)
@@ -126,5 +126,5 @@ def decode_request(data: bytes) -> tuple[int, int, int]:
 
 
 def status_words(status: int) -> list[str]:
-    """The status word in words; empty for a healthy sensor."""
+    """Describe the status word; empty for a healthy sensor."""
     return [STATUS_WORDS.get(bit, f"bit {bit}") for bit in range(32) if status >> bit & 1]

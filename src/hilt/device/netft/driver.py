@@ -1,8 +1,8 @@
 """Driver of a Net F/T: requests the stream, and at every tick takes the newest sample and discards older ones.
 
-Newest as of the robot's cycle, if that is known: a sample that came later belongs to the next tick (`read_until`).
+"Newest" means at the robot's cycle, if that is known: a sample that came later belongs to the next tick (`read_until`).
 Only `open` waits. A tick that finds no new sample keeps the last one, whose age is known: the kernel stamps packets on
-arrival, so a sample that waited in the socket's buffer is not taken for a fresh one. The bias is never set automatically.
+arrival, so a sample that waited in the socket's buffer does not look fresh. The bias is never set automatically.
 The socket is connected from the start: the kernel drops everything that does not come from the sensor's address and port.
 """
 
@@ -18,7 +18,7 @@ from hilt.device.netft import codec
 from hilt.device.netft.settings import NetFTSettings
 
 _STEP_MAX = 100_000  # a larger jump of the sequence is rejected: 14 s of the fastest stream
-_IN_A_ROW = 5  # consecutive records: no line delivers that many late
+_IN_A_ROW = 5  # consecutive records: no network delivers that many late
 _DRAIN_MAX = 4096  # packets in one tick; a flood must not delay the tick
 _SIZE_MAX = 64
 _PATIENCE = 0.25  # [s] between requests for the stream
@@ -30,7 +30,7 @@ _COUNT = struct.Struct("@I")
 _OWN_BIAS = 0.5  # [s] within which our own bias command takes effect
 LEARNT = 16  # records after which the number of samples per record is known
 
-_Packet = tuple[bytes, int, float]  # a record; packets dropped before it; when it came [s]
+_Packet = tuple[bytes, int, float]  # a record; packets dropped before it; when it arrived [s]
 
 
 class Jump:
@@ -41,18 +41,18 @@ class Jump:
         ΔF = (k T_s + d) v + noise        T_s time between two records
 
     in one record. A bias command removes the whole load at once. Missing records in between widen the bound; the sensor's own
-    sample counter says how many there were, also where a box sends only every seventh.
+    sample counter says how many there were, even if a box sends only every seventh sample.
 
-    Bounds on the change in a record; 0 for none.
+    `force` and `torque` are the bounds on the change in a record; 0 for none.
     """
 
     def __init__(self, force: float, torque: float) -> None:
         self._force, self._torque = force, torque
-        self._stride, self._seen = _STEP_MAX, 0  # samples per record: the fewest seen so far
-        self._expected = -math.inf  # [s] until when a jump is our own
+        self._stride, self._seen = _STEP_MAX, 0  # samples per record, fewest so far
+        self._expected = -math.inf  # [s], time until which a jump is our own
 
     def expect(self) -> None:
-        """The next jump is our own bias."""
+        """Expect a jump: our own bias."""
         self._expected = clock.now() + _OWN_BIAS
 
     def beyond(self, before: codec.Record, after: codec.Record, records: int) -> bool:
@@ -66,7 +66,7 @@ class Jump:
         return jumped
 
     def _records(self, samples: int, records: int) -> float:
-        """Records that the sensor could have sent in a number of samples."""
+        """Return how many records the sensor could have sent in a number of samples."""
         if not 0 < samples <= _STEP_MAX:
             return 0.0
         self._stride = min(self._stride, max(samples // records, 1))
@@ -81,8 +81,8 @@ class NetFT:
         self.settings = settings
         self.received = 0  # packets
         self.used = 0  # samples returned by `read`
-        self.gaps = 0  # records that never arrived, by the sequence numbers
-        self.late = 0  # duplicates and records older than one we had
+        self.gaps = 0  # records that never arrived, according to the sequence numbers
+        self.late = 0  # duplicates, and records older than the newest
         self.rejected = 0  # not a record, or an impossible sequence number
         self.jumps = 0  # records that no contact can explain
         self.status = 0  # status word of the newest record
@@ -95,12 +95,12 @@ class NetFT:
         self._missing = 0  # largest number of consecutive records lost in transit in this tick
         self._overflowed = 0
         self._behind, self._last_behind = 0, -1  # consecutive records that look old, and the last of them
-        self._early: _Packet | None = None  # came after the time that was asked for: the next call begins with it
-        self._stamped = False  # whether the kernel stamps packets on arrival: without that nothing is known to be early
+        self._early: _Packet | None = None  # arrived after the requested time: the next call begins with it
+        self._stamped = False  # whether the kernel stamps packets on arrival: if not, none counts as early
         self._socket: socket.socket | None = None
 
     def open(self, address: str, port: int, time_limit: float) -> None:
-        """Request the stream and wait for its first record; one sentence if none arrives."""
+        """Request the stream and wait for its first record; an InputError if none arrives."""
         peer = f"{address}:{port}"
         advice = "check the address, the cable and the sensor's power"
         try:
@@ -133,7 +133,7 @@ class NetFT:
         raise InputError(f"the force sensor at {peer} sent no record within {time_limit:g} s; {advice}")
 
     def _requests(self) -> list[bytes]:
-        """What the stream begins with."""
+        """Return the requests that start the stream."""
         settings, found = self.settings, []
         if settings.filter is not None:
             found.append(codec.encode_request(codec.FILTER, codec.FILTERS.index(settings.filter)))
@@ -146,7 +146,7 @@ class NetFT:
         return self.read_until(out, math.inf)
 
     def read_until(self, out: Any, t: float) -> int:
-        """The same for the newest of those that came until a time [s, monotonic]; later ones stay for the next call."""
+        """Write the newest wrench that arrived by t [s, monotonic]; later ones are left for the next call."""
         self._missing, jumps = 0, self.jumps
         fresh = self._drain(t)
         out["f"][...] = self._newest.f
@@ -175,11 +175,11 @@ class NetFT:
 
     @property
     def age(self) -> float:
-        """Seconds since the newest sample arrived at this machine."""
+        """Time since the newest sample arrived at this machine [s]."""
         return clock.now() - self._arrived
 
     def words(self) -> list[str]:
-        """The newest status word in words."""
+        """Describe the newest status word."""
         return codec.status_words(self.status) if self.settings.dialect == "ati" else [f"status 0x{self.status:08x}"]
 
     def bias(self) -> None:
@@ -201,7 +201,7 @@ class NetFT:
                 self._socket.send(codec.encode_request(command, samples))
 
     def _drain(self, until: float) -> bool:
-        """Take what came until a time; True if it contained something newer."""
+        """Take the packets that arrived by a time; True if one is newer than the newest."""
         fresh, self._moved = False, False
         for _ in range(_DRAIN_MAX):
             packet, self._early = self._early or self._receive(), None
@@ -218,7 +218,7 @@ class NetFT:
         return fresh
 
     def _receive(self) -> _Packet | None:
-        """The next packet, if one is there."""
+        """Return the next packet, if there is one."""
         if self._socket is None:
             return None
         try:
@@ -257,7 +257,7 @@ class NetFT:
     def _goes_on_behind(self, sequence: int) -> bool:
         """Whether several consecutive records look old, with nothing newer between them: then the newest number was wrong.
 
-        A flipped bit may put it ahead by up to _STEP_MAX, and without this no sample would be used until the sensor gets there.
+        A flipped bit may put it ahead by up to _STEP_MAX; without this no sample would be used until the sensor gets there.
         """
         self._behind = self._behind + 1 if sequence == self._last_behind + 1 & 0xFFFFFFFF else 1
         self._last_behind = sequence
@@ -265,7 +265,7 @@ class NetFT:
 
 
 def _overflows(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """Packets dropped for lack of room, up to this one."""
+    """Return the number of packets dropped for lack of room, up to this one."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == _SO_RXQ_OVFL and len(data) == _COUNT.size:
             return int(_COUNT.unpack(data)[0])
@@ -273,7 +273,7 @@ def _overflows(ancillary: list[tuple[int, int, bytes]]) -> int:
 
 
 def _arrival(ancillary: list[tuple[int, int, bytes]]) -> float:
-    """Arrival time of a packet, by our monotonic clock."""
+    """Return the arrival time of a packet, by our monotonic clock [s]."""
     now, waited = clock.now(), 0.0
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS and len(data) == _STAMP.size:

@@ -1,9 +1,8 @@
 """An emulated Net F/T: it speaks RDT on a real socket and measures whatever `wrench()` returns.
 
-Like the real box it streams to every client that asks, numbers the records of each stream from 1, has one sample counter for
-all, and zeroes its load on the bias command, in its dialect. `serve` runs in the caller's thread (in its own process), `start`
-in a new thread.
-The faults of the line are those of `line`, the faults of the sensor are the attributes below.
+Like the real box it streams to every client that requests it, numbers the records of each stream from 1, has one sample counter
+for all, and zeroes its load on the bias command, in its dialect. `serve` runs in the caller's thread (in its own process),
+`start` in a new thread. Faults of the line are set on `line`, faults of the sensor on the attributes below.
 """
 
 import contextlib
@@ -30,7 +29,7 @@ class _Stream:
 
 
 class NetFTBox:
-    """`wrench()` gives force [N] and torque [N·m] at the sensor's origin, in the sensor's axes."""
+    """The emulated box; `wrench()` returns force [N] and torque [N·m] at the sensor's origin, in the sensor's axes."""
 
     def __init__(
         self,
@@ -52,13 +51,13 @@ class NetFTBox:
         self.first_sequence = 1  # of a new stream; near 2³² to test the wrap-around
         self.sent = 0
         self.starts = self.biases = 0  # requests
-        self.filter = 0  # number of the filter that was asked for
+        self.filter = 0  # number of the requested filter
         self.dialect = codec.DIALECTS[dialect]
         self.refused = 0  # invalid requests
         self._wrench, self._calibration = wrench, calibration
         self._set_period(1.0 / rate)
         self._streams: dict[tuple[str, int], _Stream] = {}
-        self._seen: tuple[tuple[float, ...], float] | None = None  # load [N, N·m] when last read, and the time of that
+        self._seen: tuple[tuple[float, ...], float] | None = None  # last load [N, N·m] and when it was read
         self._load: tuple[float, ...] = (0.0,) * 6  # [N, N·m], of the last sample
         self._samples = 0
         self._record = codec.Record()
@@ -75,7 +74,7 @@ class NetFTBox:
         return self
 
     def stop(self) -> None:
-        """End the thread, or `serve` in another thread; the port is free then."""
+        """End the thread, or `serve` in another thread; the port is then free."""
         self._end.set()
         if self._thread is not None:
             self._thread.join()
@@ -110,15 +109,15 @@ class NetFTBox:
     def _catch_up(self, now: float, due: float) -> float:
         """Take the samples that are due and send the last ones; returns when the next one is due.
 
-        A stall of this process is not one of the sensor: its load has changed evenly in the meantime, and it kept counting.
+        A stall of this process is not a stall of the sensor: its load has changed linearly meanwhile, and it kept counting.
         """
         f, tau = self._wrench()
         load = (*f, *tau)
         before, then = self._seen or (load, now - self._period)
         self._seen = load, now
-        left_out = max(int((now - due) / self._period) + 1 - self._burst, 0)
-        self._samples += left_out
-        due += left_out * self._period
+        skipped = max(int((now - due) / self._period) + 1 - self._burst, 0)
+        self._samples += skipped
+        due += skipped * self._period
         while due <= now:
             share = min(max((due - then) / (now - then), 0.0), 1.0)
             self._sample(now, tuple(a + (b - a) * share for a, b in zip(before, load, strict=True)))
@@ -143,7 +142,7 @@ class NetFTBox:
                 self.refused += 1
 
     def _set(self, command: int, samples: int) -> bool:
-        """Zero, speed and filter; False for what this dialect does not have."""
+        """Set zero, speed or filter; False if this dialect has no such command."""
         dialect = self.dialect
         if command == codec.BIAS and samples == dialect.bias_on:
             self.biases += 1
@@ -159,7 +158,7 @@ class NetFTBox:
         return True
 
     def _sample(self, now: float, load: tuple[float, ...]) -> None:
-        """Measure once and send it to everybody."""
+        """Measure once and send the record to all clients."""
         self._samples = self._samples + 1 & _WRAP
         if not self.freeze:
             self._load = tuple(part + more for part, more in zip(load, self.jump, strict=True))

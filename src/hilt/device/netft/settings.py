@@ -11,7 +11,7 @@ from hilt.device.netft import codec
 
 
 class NetFTSettings(Section):
-    """A sensor's section in a rig file, less its address."""
+    """A sensor's section in a rig file, without its address."""
 
     dialect: Literal["ati", "onrobot"] = Field(default="ati", description="of an ATI Net F/T, or of OnRobot and OptoForce")
     counts_per_force: Number = Field(gt=0, description="counts per newton, from the sensor's web page")
@@ -23,8 +23,8 @@ class NetFTSettings(Section):
     jump_torque: NewtonMetre = Field(
         default=0.0, ge=0, description="largest change that a contact causes between records; 0 for any"
     )
-    rate: Positive[Hertz] | None = Field(default=None, description="records per second to ask for; onrobot only")
-    filter: Hertz | None = Field(default=None, ge=0, description="cut-off frequency to ask for, 0 for none; onrobot only")
+    rate: Positive[Hertz] | None = Field(default=None, description="requested records per second; onrobot only")
+    filter: Hertz | None = Field(default=None, ge=0, description="requested cut-off frequency, 0 for none; onrobot only")
 
     @model_validator(mode="before")
     @classmethod
@@ -36,7 +36,7 @@ class NetFTSettings(Section):
     @model_validator(mode="after")
     def _settable(self) -> "NetFTSettings":
         if self.dialect == "ati" and not (self.rate is None and self.filter is None):
-            raise Unfit("rate and filter are for dialect = 'onrobot'; set those of an ATI sensor on its web page", "dialect")
+            raise Unfit("rate and filter are for dialect = 'onrobot'; an ATI sensor is set on its web page", "dialect")
         if self.filter is not None and self.filter not in codec.FILTERS:
             known = ", ".join(f"{each:g}" for each in codec.FILTERS)
             raise Unfit(f"filter is {self.filter:g} Hz; the sensor has {known} Hz (0 for none); choose one of these", "filter")

@@ -1,1 +1,1 @@
-"""KUKA Robot Sensor Interface: the controller asks for a Cartesian correction every 4 or 12 ms, in XML over UDP."""
+"""KUKA Robot Sensor Interface: the controller requests a correction of pose or joints every 4 or 12 ms, in XML over UDP."""

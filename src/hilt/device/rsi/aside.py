@@ -19,21 +19,21 @@ def push(text: str) -> Push:
 
 
 class Aside:
-    """The present displacement: evenly from the previous push to the new one."""
+    """The present displacement, linear in time from the previous push to the new one."""
 
     def __init__(self) -> None:
         self._from, self._to, self._begin, self._time = np.zeros(6), np.zeros(6), 0.0, 0.0
 
-    def push(self, asked: Push) -> None:
+    def push(self, push: Push) -> None:
         now = clock.now()
-        self._from, self._to, self._begin, self._time = self._at(now), np.array(asked[:6]), now, asked[6]
+        self._from, self._to, self._begin, self._time = self._at(now), np.array(push[:6]), now, push[6]
 
     def _at(self, t: float) -> np.ndarray:
         share = min(max((t - self._begin) / self._time, 0.0), 1.0) if self._time > 0.0 else 1.0
         return self._from + share * (self._to - self._from)
 
     def at(self, t: float, p: Any, q: Any) -> tuple[Any, Any]:
-        """A pose with the push on top."""
+        """Return a pose with the push added."""
         aside = self._at(t)
         if not aside.any():
             return p, q

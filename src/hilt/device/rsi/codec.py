@@ -2,9 +2,9 @@
 
     R = Rz(A) Ry(B) Rx(C)          A, B, C in degrees
 
-`Rob` is what the controller sends (the robot's pose and joints), `Sen` the answer that it needs (a correction of the pose,
-RKorr, or of the joints, AK, and the same IPOC).
-Poses are those of the tool in the robot's base as the controller sees them; no socket, no clock, no exception.
+`Rob` is the controller's packet (the robot's pose and joints), `Sen` the answer that it needs (a correction of the pose, RKorr,
+or of the joints, AK, and the same IPOC).
+Poses are the controller's poses of the tool in the robot's base; no socket, no clock, no exception.
 """
 
 import math
@@ -33,7 +33,7 @@ SEN = record(correction=POSE, joints=6, ipoc="i8", seen="i8")  # `joints`: a cor
 
 @jit
 def quaternion_of(a, b, c):
-    """KUKA's angles [rad] as a quaternion."""
+    """Return the quaternion of KUKA's angles [rad]."""
     ca, sa, cb, sb = math.cos(0.5 * a), math.sin(0.5 * a), math.cos(0.5 * b), math.sin(0.5 * b)
     cc, sc = math.cos(0.5 * c), math.sin(0.5 * c)
     return (
@@ -46,9 +46,9 @@ def quaternion_of(a, b, c):
 
 @jit
 def angles_of(q):
-    """A, B, C [rad] of a quaternion; where A and C turn about one axis (B = ±90°), C is 0.
+    """Return A, B, C [rad] of a quaternion; where A and C turn about one axis (B = ±90°), C is 0.
 
-    B by an arctangent of both its sine and cosine: an arcsine alone would lose half the digits near ±90°.
+    B is an arctangent of its sine and cosine: an arcsine alone would lose half the digits near ±90°.
     """
     w, x, y, z = q
     r00, r10, r20 = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
@@ -132,13 +132,13 @@ def decode_sen(data: bytes, out: Any) -> int:
 
 @jit
 def _frame(X):
-    """X, Y, Z in millimetres and A, B, C in degrees."""
+    """Return X, Y, Z in millimetres and A, B, C in degrees."""
     a, b, c = angles_of(so3.load(X.q))
     return X.p[0] / _MILLI, X.p[1] / _MILLI, X.p[2] / _MILLI, a / _DEGREE, b / _DEGREE, c / _DEGREE
 
 
 def _six(names: str, values: Any) -> str:
-    # Six decimals: a nanometre. Rounding does not add up, since the driver remembers what it really sent.
+    # Six decimals: a nanometre. Rounding errors do not accumulate, since the driver remembers what it really sent.
     return " ".join(f'{name}="{value:.6f}"' for name, value in zip(names.split(), values, strict=True))
 
 
@@ -156,7 +156,7 @@ _JOINTS = "A1 A2 A3 A4 A5 A6"
 
 
 def encode_rob(rob: Any) -> bytes:
-    """A packet of the controller."""
+    """Encode a packet of the controller."""
     return (
         f'<Rob Type="KUKA"><RIst {_six("X Y Z A B C", _frame(rob["X_act"]))}/>'
         f"<RSol {_six('X Y Z A B C', _frame(rob['X_set']))}/>"
@@ -166,7 +166,7 @@ def encode_rob(rob: Any) -> bytes:
 
 
 def encode_sen(correction: Any, ipoc: int, kind: str = "ImFree") -> bytes:
-    """An answer to the controller; `kind` is the name that its configuration expects (SENTYPE)."""
+    """Encode an answer to the controller; `kind` is the name that its configuration expects (SENTYPE)."""
     return _sen(f"RKorr {_six('X Y Z A B C', _frame(correction))}", ipoc, kind)
 
 

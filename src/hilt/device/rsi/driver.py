@@ -9,7 +9,7 @@ the driver remembers goes back to the previous one, so that the next correction 
 A restarted program begins from the robot's present pose, and so does the driver; `wait` reports it once. This is safe only
 with relative corrections: an absolute one would jump if the driver were mistaken. In absolute mode no packet is answered
 after a restart until the driver is opened again.
-A robot that takes corrections of its joints (AK) is read by its joints (AIPos), too; RIst is only compared once.
+A robot that takes corrections of its joints (AK) is also measured by its joints (AIPos); RIst is compared only once.
 """
 
 import itertools
@@ -43,7 +43,7 @@ class RsiRobot(DrivenRobot):
         self.settings = settings
         self.packets = 0  # new ones from the controller
         self.late = 0  # of these, read or received too late to be answered
-        self.lost = 0  # never arrived, by the steps of IPOC
+        self.lost = 0  # never arrived, according to the steps of IPOC
         self.duplicates = 0
         self.rejected = 0  # not a packet, or an impossible one
         self.limited = 0  # corrections that were shortened
@@ -51,7 +51,7 @@ class RsiRobot(DrivenRobot):
         self.state = np.zeros(1, codec.ROB)[0]  # the newest packet
         self._start, self._wanted, self._here, self._correction = (frames.identity() for _ in range(4))
         self._before = frames.identity()  # set-point before the last answer
-        self._told = frames.identity()  # the tool, as the controller of a robot that takes joint angles sees it
+        self._reported = frames.identity()  # the tool's pose as reported by the controller, for a robot that takes joint angles
         self.joints = space.of(settings)
         self._q_start, self._q_before, self._q_correction = np.zeros(6), np.zeros(6), np.zeros(6)  # the same for its joints
         self._answer_ipoc = self._answer_delay = 0  # of the packet that was answered last
@@ -78,13 +78,13 @@ class RsiRobot(DrivenRobot):
         return {name: int(getattr(self, name)) for name in names}
 
     def notes(self) -> list[str]:
-        """What the user should know besides the counters."""
+        """Return what the user should know besides the counters."""
         strangers, peer = self._line.describe_strangers(), self._line.peer
         found = [f"{strangers} arrived at the robot's port {self.port} and were ignored"] if strangers else []
         found += self.joints.notes() if self.joints is not None else []
         if peer is not None and not self.settings.peer:
             found.append(
-                f"robot.peer is not set: {named(peer)} was taken for the robot, since it was the only sender; enter it there"
+                f"robot.peer is not set: {named(peer)} was taken for the robot, since it was the only sender; set it to that"
             )
         return found
 
@@ -94,7 +94,7 @@ class RsiRobot(DrivenRobot):
         return int(self.state["delay"])
 
     def open(self, address: str, port: int, cycle: float, time_limit: float) -> None:
-        """Listen on a port (0: any, see `port`) and wait for the robot; one sentence if it does not send or differs."""
+        """Listen on a port (0: any, see `port`) and wait for the robot; an InputError if it does not send or differs."""
         if cycle not in codec.CYCLES:
             raise InputError(f"robot.cycle is {1e3 * cycle:g} ms but RSI sends every 4 ms or 12 ms; set robot.cycle = '4 ms'")
         self._cycle, self._step = cycle, round(cycle * codec.TICKS_PER_SECOND)
@@ -120,8 +120,8 @@ class RsiRobot(DrivenRobot):
             ) from None
 
     def _meet(self, time_limit: float) -> None:
-        """Receive a few packets, answer them without moving, and check the cycle. Sending first is no proof of being the robot:
-        a second sender among these packets is an error, since nothing shows which of the two is the robot."""
+        """Receive a few packets, answer them without moving, and check the cycle. The first sender need not be the robot: a
+        second sender among these packets is an error, since nothing shows which of the two is the robot."""
         deadline, stamps, line = clock.now() + time_limit, set[int](), self._line
         line.forget()
         while len(stamps) < _FIRST_PACKETS:
@@ -150,18 +150,18 @@ class RsiRobot(DrivenRobot):
         line.settle()
         self._check_cycle(sorted(stamps))
         if self.joints is not None:
-            self.joints.check_agrees(self.state["X_act"], self._told)
+            self.joints.check_agrees(self.state["X_act"], self._reported)
         frames.to_world(self._X_WR, self.state["X_act"], self._X_TB, self._here)
 
     def _read(self, data: bytes) -> bool:
-        """Decode a packet into `_next`; False if it is none of this robot."""
+        """Decode a packet into `_next`; False if it is not one of this robot."""
         if codec.decode_rob(data, self._next) != codec.OK:
             return False
         if self.joints is None:
             return True
         if not codec.has_joints(self._next):
             return False
-        frames.copy(self._next["X_act"], self._told)
+        frames.copy(self._next["X_act"], self._reported)
         self.joints.pose(self._next["q_act"], self._next["X_act"])
         return True
 
@@ -182,7 +182,7 @@ class RsiRobot(DrivenRobot):
             )
 
     def _begin(self) -> None:
-        """The robot's program has just started: its set-point is the robot's pose, and no correction has been made."""
+        """Begin with a robot's program that has just started: its set-point is its pose, and no correction has been made."""
         for pose in (self._start, self._sent, self._before):
             frames.copy(self.state["X_act"], pose)
         self._correction["p"], self._correction["q"] = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
@@ -231,7 +231,7 @@ class RsiRobot(DrivenRobot):
         return faults.ROBOT_RIVAL if self._line.rival is not None and not self._moving else faults.NONE
 
     def _take_back(self) -> None:
-        """A relative correction that was not received was not executed."""
+        """Take back a relative correction that was not received: it was not executed."""
         if self.settings.correction == "relative" and self._last_was_late():
             frames.copy(self._before, self._sent)
             if self.joints is not None:
@@ -262,7 +262,7 @@ class RsiRobot(DrivenRobot):
         if step % self._step or ahead or moved > _JUMP_MAX * self.settings.step_limit * cycles:
             self.rejected += 1
             return False
-        # A running program reports every cycle without an answer as late. If some cycles are not reported, it was restarted.
+        # A running program reports every cycle without an answer as late. If some are not reported, it was restarted.
         due = (int(self._next["ipoc"]) - self._answer_ipoc) // self._step
         if cycles > _RESTART and due - (int(self._next["delay"]) - self._answer_delay) > 1:
             return self._take_new_program()
@@ -275,7 +275,7 @@ class RsiRobot(DrivenRobot):
         self.restarts += 1
         self._seen = clock.now()
         self.state, self._next = self._next, self.state
-        # Not answered yet; late reports are counted from here.
+        # Not answered yet; reports of late answers are counted from here.
         self._answer_ipoc, self._answer_delay = int(self.state["ipoc"]), int(self.state["delay"])
         return True
 

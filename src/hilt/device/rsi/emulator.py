@@ -3,7 +3,7 @@
 Each cycle it sends its pose and waits until the next cycle for the answer with the same IPOC. An answer that is late, missing
 or has another IPOC causes no motion and counts in Delay; `late_limit` consecutive ones stop it, and so does a correction
 beyond its limits. Once stopped, it gives the cause in `reason` and sends nothing until `restart`. The correction received in a
-cycle is executed in the next one, so the set-point is reached one cycle plus the dead time later than hilt meant.
+cycle is executed in the next one, so the set-point is reached one cycle plus the dead time later than intended.
 
 Corrections are accepted only from the address and port that it sends to; packets of others are counted.
 """
@@ -27,17 +27,15 @@ class ControllerSettings(ArmSettings):
 
 
 class RsiController(Arm):
-    """Sends to the address and port where hilt listens, from `own` if given."""
+    """The controller; it sends to the address and port where hilt listens, from `own` if given."""
 
     STAMP = "IPOC"
 
     def __init__(self, address: str, port: int, settings: ControllerSettings, own: tuple[str, int] = ("", 0)) -> None:
         self._port = PeerPort(codec.SIZE_MAX)
         self._port.bind(own[0] or ("127.0.0.1" if address.startswith("127.") else ""), own[1])
-        self._port.peer = (
-            socket.gethostbyname(address),
-            port,
-        )  # answers come from a numeric address, even if the rig file has a name
+        # Answers come from a numeric address, even if the rig file has a name.
+        self._port.peer = (socket.gethostbyname(address), port)
         self._port.settle()
         self.wrong_ipoc = False  # packets carry a time stamp that does not fit the cycle
         self._ipoc = 4_123_000_000
@@ -66,7 +64,7 @@ class RsiController(Arm):
         self._port.close()
 
     def serve(self) -> None:
-        """Cycle until `stop`. A stall of this process shifts the cycles, but for what its clock makes up for."""
+        """Run its cycles until `stop`. A stall of this process shifts them, except for what its clock makes up for."""
         cycle, due = self.settings.cycle, clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = self._on_time(due)
@@ -117,8 +115,8 @@ class RsiController(Arm):
             self._miss()
 
     def _hear(self, due: float) -> None:
-        """The correction of this cycle. A relative one is one cycle's motion whatever was lost before it; an absolute one makes
-        up for losses."""
+        """Execute the correction of this cycle. A relative one is one cycle's motion, whatever was lost before it; an absolute
+        one makes up for losses."""
         passed = round((self._ipoc - self._last_stamp) / (self.settings.cycle * codec.TICKS_PER_SECOND))
         cycles = passed if self._last_stamp else 1
         if self.joints is not None:

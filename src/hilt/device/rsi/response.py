@@ -4,7 +4,7 @@
 
 u is linear from one set-point to the next, as a controller interpolates. Relative to such a line u₀ + s t the error
 e = x - (u₀ + s (t - 2ζ/ω)) obeys the equation without input, so each stretch has a closed form and no step size.
-Attitudes go through it as rotation vectors from the first attitude, in the axes of the robot's base.
+Attitudes are treated as rotation vectors from the first attitude, in the axes of the robot's base.
 """
 
 import math
@@ -18,7 +18,7 @@ from hilt.maths import so3, vec
 
 
 def _free(omega: float, zeta: float, t: float) -> tuple[float, float, float, float]:
-    """Exact step over t of e'' + 2ζω e' + ω² e = 0: e and e' from e and e' (two rows of two)."""
+    """Return the exact transition matrix over t of e'' + 2ζω e' + ω² e = 0, for e and e' (two rows of two)."""
     decay = math.exp(-zeta * omega * t)
     if abs(zeta - 1.0) < 1e-6:
         c, s = decay, decay * t
@@ -33,7 +33,7 @@ def _free(omega: float, zeta: float, t: float) -> tuple[float, float, float, flo
 
 
 class Response:
-    """Six axes: position and rotation vector. Safe to read from another thread."""
+    """The response of six axes: position and rotation vector. Safe to read from another thread."""
 
     def __init__(self, X: Any, t: float, dead_time: float, natural_frequency: float, damping_ratio: float) -> None:
         self._dead_time, self._omega, self._zeta = dead_time, natural_frequency, damping_ratio
@@ -54,21 +54,21 @@ class Response:
             self._knots.append((max(end, begin + 1e-6), np.array([*X["p"], *turn])))
 
     def settle(self, t: float) -> None:
-        """Discard what was before t: it is no longer needed."""
+        """Advance the stored state to t, and discard what was before."""
         with self._lock:
             self._t, self._u, self._x, self._v = self._follow(t)
             while self._knots and self._knots[0][0] <= t:
                 self._knots.popleft()
 
     def at(self, t: float) -> tuple[Any, Any, Any, Any]:
-        """Position [m], quaternion, velocity [m/s] and angular velocity [rad/s] at time t, not before the last `settle`."""
+        """Return position [m], quaternion, velocity [m/s] and angular velocity [rad/s] at t, not before the last `settle`."""
         with self._lock:
             _, _, x, v = self._follow(t)
         turn, rate = (x[3], x[4], x[5]), (v[3], v[4], v[5])
         return x[:3], so3.multiply(so3.exp(turn), self._q0), v[:3], _angular_velocity(turn, rate)
 
     def _follow(self, t: float) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Time, input, position and velocity at t, from one knot of the input to the next."""
+        """Return time, input, position and velocity at t, from one knot of the input to the next."""
         state = (self._t, self._u, self._x, self._v)
         for end, u in self._knots:
             if end > t:
@@ -90,7 +90,7 @@ class Response:
 
 
 def _angular_velocity(turn: Any, rate: Any) -> tuple[float, float, float]:
-    """Angular velocity of a body whose rotation vector is `turn` and changes at `rate`, in the same axes."""
+    """Return the angular velocity of a body whose rotation vector is `turn` and changes at `rate`, in the same axes."""
     square = vec.dot(turn, turn)
     angle = math.sqrt(square)
     if angle < 1e-4:

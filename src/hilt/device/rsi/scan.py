@@ -4,8 +4,8 @@
     element  = <Name attributes/>  or  <Name attributes>text</Name>
     attribute = Name="value"
 
-Attributes come in any order, with any white space. No entities, comments, declarations or nested elements: a packet with one
-is refused. Unknown elements are skipped; each known element may appear once, with all its numbers.
+Attributes come in any order, with any white space. A packet with entities, comments, declarations or nested elements is
+refused. Unknown elements are skipped; each known element may appear once, with all its numbers.
 Numbers are plain decimals of at most 18 digits, each within ±1e7: no hexadecimal, no infinity, no nan.
 It reads bytes below `n` only; the tests also run it with bounds checks.
 """
@@ -17,7 +17,7 @@ from hilt.core.signals import record
 
 OK, BAD_LENGTH, BAD_SYNTAX, BAD_ROOT, BAD_NUMBER, TWICE, UNKNOWN_ATTRIBUTE, MISSING = 0, 1, 2, 3, 4, 5, 6, 7
 
-# The elements that hilt knows; the first six have six numbers each.
+# The elements that hilt knows; each of the first six has six numbers.
 RIST, RSOL, AIPOS, ASPOS, RKORR, AK, DELAY, IPOC, ROB, SEN = range(10)
 _WORDS = (b"RIst", b"RSol", b"AIPos", b"ASPos", b"RKorr", b"AK", b"Delay", b"IPOC", b"Rob", b"Sen")
 _LONGEST = 8
@@ -50,7 +50,7 @@ def _skip(b, i, n):
 
 @jit
 def _name_end(b, i, n):
-    """Index after the name that starts at i; i itself if there is none."""
+    """Return the index after the name that starts at i; i itself if there is none."""
     if i < n and (48 <= b[i] <= 57 or b[i] == 46):
         return i
     while i < n and _letter(b[i]):
@@ -60,7 +60,7 @@ def _name_end(b, i, n):
 
 @jit
 def _which(b, i, j):
-    """Index of the known name in b[i:j], or -1."""
+    """Return the index of the known name in b[i:j], or -1."""
     for k in range(_LENGTHS.size):
         if j - i == _LENGTHS[k]:
             same = True
@@ -74,7 +74,7 @@ def _which(b, i, j):
 
 @jit
 def _column(b, i, j, element):
-    """Which of an element's numbers the attribute b[i:j] is, or -1: X Y Z A B C, A1 to A6, D."""
+    """Return which of an element's numbers the attribute b[i:j] is, or -1: X Y Z A B C, A1 to A6, D."""
     if element == DELAY:
         return 0 if j - i == 1 and b[i] == 68 else _NOTHING
     if element in (AIPOS, ASPOS, AK):
@@ -89,7 +89,7 @@ def _column(b, i, j, element):
 
 @jit
 def _number(b, i, j):
-    """The decimal in b[i:j] and whether it is one; within two units in the last place."""
+    """Return the decimal in b[i:j], within two units in the last place, and whether it is valid."""
     sign, started, point, digits, exponent = 1.0, False, False, 0, 0
     whole = np.int64(0)
     if i < j and (b[i] == 45 or b[i] == 43):
@@ -128,7 +128,7 @@ def _number(b, i, j):
 
 @jit
 def _count(b, i, j):
-    """The whole number in b[i:j], or -1."""
+    """Return the whole number in b[i:j], or -1."""
     if i >= j or j - i > 18:
         return np.int64(_NOTHING)
     whole = np.int64(0)
@@ -141,7 +141,7 @@ def _count(b, i, j):
 
 @jit
 def _attributes(b, i, n, element, out):
-    """Read the attributes of a tag from b[i]: their end, a code, and a mask of the numbers found."""
+    """Read the attributes of a tag from b[i]; returns their end, a code, and a mask of the numbers found."""
     found = 0
     while True:
         start = _skip(b, i, n)

@@ -12,8 +12,8 @@ class RsiSettings(JointedRobot):
     """What the driver must know about the robot and its RSI program."""
 
     correction: Literal["relative", "absolute"] = Field(
-        description="as in the RSI program: relative to the last cycle, or to the pose at its start; the packets do not show "
-        "which, and the wrong choice makes the robot run away up to its own limit"
+        description="as in the RSI program: relative to the last cycle, or to the pose at its start; the packets do not "
+        "show which, and with the wrong choice the robot runs away up to its own limit"
     )
     peer: str = Field(default="", description="the robot's own address, or address:port; other senders are ignored")
     sen_type: str = Field(default="ImFree", pattern=r"^\w+$", description="SENTYPE of the RSI configuration")

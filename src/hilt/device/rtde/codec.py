@@ -4,8 +4,8 @@
     V v       protocol version, controller version        O I   recipe of outputs, of inputs        S P   start, pause
     U         data: 1 byte recipe, then its fields        M     text
 
-A recipe is a list of field names; the controller answers with their types. What happens in every cycle is compiled and works in
-buffers that exist already: `whole` finds a message in a buffer, `numbers_of` reads the fields of a data package as numbers.
+A recipe is a list of field names; the controller answers with their types. Code that runs in every cycle is compiled and works
+in preallocated buffers: `whole` finds a message in a buffer, `numbers_of` reads the fields of a data package as numbers.
 """
 
 import struct
@@ -55,7 +55,7 @@ def message(kind: int, payload: bytes = b"") -> bytes:
 
 @jit
 def whole(b, begin, end):
-    """Whether the bytes from `begin` to `end` start with a whole message: code, its type, the end of it."""
+    """Check whether the bytes from `begin` to `end` start with a whole message; returns a code, its type and its end."""
     if end - begin < 3:
         return INCOMPLETE, 0, begin
     size = int(b[begin]) << 8 | int(b[begin + 1])
@@ -78,9 +78,9 @@ def _unsigned(b, at, size):
 
 @jit
 def numbers_of(b, begin, end, recipe, letters, scratch, out):
-    """Read a data package into `out`, one number each; OK, or a code with `out` unchanged. A number that is none is refused.
+    """Read a data package into `out`, one number each; OK, or a code with `out` unchanged. NaN and infinity are refused.
 
-    `letters` are the kinds of the recipe's values in order, `scratch` one word of 64 bits to read a double from its bits.
+    `letters` are the kinds of the recipe's values in order, `scratch` a 64-bit word to read a double from its bits.
     """
     size = 0
     for letter in letters:
@@ -91,7 +91,7 @@ def numbers_of(b, begin, end, recipe, letters, scratch, out):
         return WRONG_KIND
     if b[begin + 3] != recipe:
         return WRONG_RECIPE
-    for turn in range(2):  # first whether all of them are numbers
+    for turn in range(2):  # first check that all of them are finite
         at = begin + 4
         for k in range(len(letters)):
             letter = letters[k]
@@ -112,7 +112,7 @@ def numbers_of(b, begin, end, recipe, letters, scratch, out):
 
 
 class Fields:
-    """The values of a recipe, as `numbers_of` reads them; made once."""
+    """The values of a recipe, as `numbers_of` reads them; created once."""
 
     def __init__(self, types: Sequence[str]) -> None:
         letters = [letter for name in types for letter in FORMATS[name][0] * FORMATS[name][1]]
@@ -163,20 +163,20 @@ def accepted_reply(kind: int, accepted: bool) -> bytes:
 
 
 def names_in(payload: bytes) -> list[str]:
-    """The names of a recipe. Some clients end theirs with a comma."""
+    """Return the names of a recipe. Some clients end theirs with a comma."""
     text = payload.decode("ascii", errors="replace").strip("\0")
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def read_output_request(payload: bytes) -> tuple[float, list[str]]:
-    """Frequency [Hz] and names; frequency 0 if it cannot be read."""
+    """Return frequency [Hz] and names; frequency 0 if it cannot be read."""
     if len(payload) < 8:
         return 0.0, []
     return struct.unpack_from(">d", payload)[0], names_in(payload[8:])
 
 
 def read_recipe(payload: bytes) -> tuple[int, list[str]]:
-    """Number of a recipe and the types of its fields; 0 if it was refused."""
+    """Return the number of a recipe and the types of its fields; 0 if it was refused."""
     return (payload[0], names_in(payload[1:])) if payload else (0, [])
 
 
@@ -186,7 +186,7 @@ def text_message(text: str, source: str = "hilt", level: int = 1) -> bytes:
 
 
 def read_text(payload: bytes) -> str:
-    """What a text message says; empty if it cannot be read."""
+    """Return the text of a text message; empty if it cannot be read."""
     if not payload or len(payload) < 1 + payload[0]:
         return ""
     return payload[1 : 1 + payload[0]].decode("utf-8", errors="replace")

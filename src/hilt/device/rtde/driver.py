@@ -1,12 +1,12 @@
-"""Driver of a robot of Universal Robots: its data package is the clock, `wait` returns with it, `send` writes a set-point.
+"""Driver of a Universal Robots robot: its data package is the clock, `wait` returns with it, `send` writes a set-point.
 
 A script on the controller (follow.script) reads the registers in every cycle and follows them with servoj; `open` sends it and
 waits until it has answered with the number of this run. Set-points are absolute: one that comes a cycle late is followed in the
-next one, and nothing adds up. Each has a number, which the script returns: so the driver knows what the robot has really taken.
-A robot that takes joint angles is read by its angles, too: what the controller says about its tool is only compared once.
+next one, and errors do not accumulate. Each has a number, which the script returns, so the driver knows what the robot has
+really taken. A robot that takes joint angles is also measured by its angles; the controller's tool pose is compared only once.
 
 TCP loses nothing, but a busy controller skips packages: the time stamps show how many, and they are counted (`skipped`).
-What the robot says about itself (safety, program, script) is looked at in every package and becomes a fault.
+The robot's own status (safety, program, script) is checked in every package, and trouble becomes a fault.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ SCRIPT_FAULTS = {
     script.NO_HANDSHAKE: faults.ROBOT_RESTARTED,
     script.ENDED: faults.ROBOT_PROGRAM,
 }
-_FIRST_PACKAGES = 25  # received before the cycle is judged
+_FIRST_PACKAGES = 25  # received before the cycle is checked
 _JUMP_MAX = 10.0  # times step_limit in a cycle; a larger jump of the measured pose is rejected
 _DRAIN_MAX = 1000
 _COUNTS = 2**31 - 1  # of the counter, which is never 0
@@ -57,7 +57,7 @@ _COUNTS = 2**31 - 1  # of the counter, which is never 0
 
 @jit
 def pose_from(values, begin, X):
-    """A pose from six numbers: position and rotation vector."""
+    """Write the pose of six numbers: position and rotation vector."""
     vec.store(X.p, (values[begin], values[begin + 1], values[begin + 2]))
     so3.store(X.q, so3.exp((values[begin + 3], values[begin + 4], values[begin + 5])))
 
@@ -72,9 +72,9 @@ class RtdeRobot(DrivenRobot):
         self.late = 0  # of these, read too late to be answered
         self.skipped = 0  # by the controller, according to its time stamps
         self.duplicates = 0
-        self.rejected = 0  # no package of ours, or an impossible one
+        self.rejected = 0  # not one of our packages, or an impossible one
         self.limited = 0  # set-points that were shortened
-        self.unheard = 0  # packages that show the script at the set-point of the package before
+        self.unheard = 0  # packages in which the script still has the previous set-point
         self._now, self._wanted, self._here, self._change = (frames.identity() for _ in range(4))
         self._actual, self._moved = frames.identity(), frames.identity()
         self._twist = np.zeros(1, TWIST)[0]
@@ -86,7 +86,7 @@ class RtdeRobot(DrivenRobot):
         self.joints = space.of(settings)
         self._cycle = self._t = self._seen = 0.0
         self._token = self._counter = 0
-        self._usual = _COUNTS  # how far the script is behind at its best
+        self._usual = _COUNTS  # smallest lag of the script, in set-points
         self._echo = 0  # number of the set-point that the script follows
         self._moving = self._shaken = False
         _warm_up()
@@ -96,7 +96,7 @@ class RtdeRobot(DrivenRobot):
         return {name: int(getattr(self, name)) for name in names}
 
     def notes(self) -> list[str]:
-        """What the user should know besides the counters."""
+        """Return what the user should know besides the counters."""
         found = [f"the robot's controller said: {text}" for text in self._line.texts]
         found += self.joints.notes() if self.joints is not None else []
         if self.skipped:
@@ -105,7 +105,7 @@ class RtdeRobot(DrivenRobot):
         return found
 
     def open(self, address: str, port: int, script_port: int, cycle: float, time_limit: float) -> None:
-        """Connect, send the script, and wait until it answers; one sentence if the robot is not there or not ready."""
+        """Connect, send the script, and wait until it answers; an InputError if the robot is not there or not ready."""
         if cycle not in CYCLES:
             raise InputError(
                 f"robot.cycle is {1e3 * cycle:g} ms but e-Series send every 2 ms, CB3 every 8 ms; set robot.cycle = '2 ms'"
@@ -132,14 +132,14 @@ class RtdeRobot(DrivenRobot):
             raise
 
     def _meet(self, address: str, port: int, deadline: float, time_limit: float) -> None:
-        """Agree on what is sent, and receive a few packages: they show the cycle."""
+        """Agree on the data to send, and receive a few packages, which show the cycle."""
         first, line = self.settings.registers, self._line
         line.connect(address, port, deadline)
         names = [f"input_double_register_{first + i}" for i in range(script.POSE)]
         self._registers = line.inputs([*names, *(f"input_int_register_{first + i}" for i in range(3))], deadline)
         echo = [f"output_int_register_{first + i}" for i in range(3)]
-        asked = ["timestamp", *PLACES[self.settings.command], *STATE, *echo, "actual_TCP_pose"]
-        self._recipe, self._fields = line.outputs(asked, 1.0 / self._cycle, deadline)
+        fields = ["timestamp", *PLACES[self.settings.command], *STATE, *echo, "actual_TCP_pose"]
+        self._recipe, self._fields = line.outputs(fields, 1.0 / self._cycle, deadline)
         self._values = np.zeros(len(self._fields.values))
         line.begin(deadline)
         stamps = set[float]()
@@ -207,7 +207,7 @@ class RtdeRobot(DrivenRobot):
         return f"the robot did not start hilt's script; set it to remote control, and end its own program{said}"
 
     def _begin(self) -> None:
-        """The script has just started: its set-point is the robot's own."""
+        """Begin with a script that has just started: its set-point is the robot's own."""
         self._numbers[:] = self._values[TARGET : TARGET + script.POSE]
         if self.joints is not None:
             self.joints.start(self._numbers)
@@ -217,7 +217,7 @@ class RtdeRobot(DrivenRobot):
         self._usual, self._echo = _COUNTS, 0
 
     def _read_pose(self, values: Any, begin: int, X: Any) -> None:
-        """Pose of the tool from six numbers of a package."""
+        """Write the pose of the tool from six numbers of a package."""
         if self.joints is None:
             pose_from(values, begin, X)
         else:
@@ -248,11 +248,11 @@ class RtdeRobot(DrivenRobot):
         return Reply(self._trouble(behind), self._number(), behind <= self._usual + 1, stood)
 
     def _number(self) -> int:
-        """Of the robot's own cycle."""
+        """Return the number of the robot's own cycle."""
         return round(self._t / self._cycle)
 
     def _trouble(self, behind: int) -> int:
-        """What the robot says about itself, as a fault."""
+        """Return the fault that the robot's status means, or 0."""
         if code := self._stopped():
             return code
         if not self._shaken:
@@ -266,7 +266,7 @@ class RtdeRobot(DrivenRobot):
         return faults.NONE if playing else faults.ROBOT_PROGRAM
 
     def _stopped(self) -> int:
-        """Why the robot's safety system has stopped it; 0 for not."""
+        """Return the fault for which the robot's safety system has stopped it, or 0."""
         bits = int(self._values[SAFETY])
         return next((code for numbers, code in STOPS if any(bits >> number & 1 for number in numbers)), faults.NONE)
 
@@ -325,7 +325,7 @@ class RtdeRobot(DrivenRobot):
         return self._go()
 
     def _go(self) -> int:
-        """Send the set-point that has been made ready, whose pose is in `_now`."""
+        """Send the prepared set-point, whose pose is in `_now`; 0 or a fault code."""
         if self.joints is not None:
             self._next[:] = self.joints.next
         self._exchange()
@@ -338,12 +338,12 @@ class RtdeRobot(DrivenRobot):
         return faults.NONE
 
     def _exchange(self) -> None:
-        """The next set-point becomes the present one; once more, and it is the other way round."""
+        """Swap the next set-point and the present one; calling it again undoes that."""
         self._sent, self._now = self._now, self._sent
         self._numbers, self._next = self._next, self._numbers
 
     def hold(self) -> int:
-        """Answer the package without moving; 0 or a fault code. Until the first set-point the robot stands by itself."""
+        """Answer the package without moving; 0 or a fault code. Until the first set-point the robot stands still by itself."""
         return faults.NONE if self._reply(script.FOLLOW if self._moving else script.STAND) else faults.ROBOT_LINE
 
     def close(self) -> None:
@@ -354,7 +354,7 @@ class RtdeRobot(DrivenRobot):
         self._line.close()
 
     def _reply(self, order: int) -> bool:
-        """One answer for each package."""
+        """Send one answer per package."""
         if self._answered:
             return False
         self._answered = True

@@ -1,8 +1,8 @@
-"""An emulated controller of Universal Robots: RTDE, the script port, and a robot that follows hilt's script.
+"""An emulated Universal Robots controller: RTDE, the script port, and a robot that follows hilt's script.
 
-It runs the meaning of follow.script, and of no other: handshake, counter, orders, limits of a step, watchdog. What servoj does
-to a set-point is the response of device/arm.py, a dead time and a second-order lag; nothing in the data shows it. The pose read
-in a cycle is followed in that cycle, so it is reached one cycle plus that lag later than hilt meant.
+It does what follow.script does, and runs no other script: handshake, counter, orders, limits of a step, watchdog. servoj is
+emulated by the response of device/arm.py, a dead time and a second-order lag, which the data do not show. The pose read in a
+cycle is followed in that cycle, so it is reached one cycle plus that lag later than intended.
 """
 
 from collections.abc import Callable
@@ -29,13 +29,13 @@ def _nothing() -> tuple[Any, Any]:
 
 
 class UrController(Arm):
-    """`wrench()` gives force [N] and torque [N·m] at the tool, in the axes of the base."""
+    """The controller; `wrench()` returns force [N] and torque [N·m] at the tool, in the axes of the base."""
 
     def __init__(self, address: str, port: int, script_port: int, settings: ArmSettings, wrench: Wrench = _nothing) -> None:
         self.protective = self.emergency = self.safeguard = self.violation = False
         self.slider = 1.0  # speed slider
         self.server = RtdeServer(address, port, script_port, 1.0 / settings.cycle, self._value, self._started)
-        self.scripts = self.unknown = 0  # scripts that arrived: ours, others
+        self.scripts = self.unknown = 0  # scripts received: ours, others
         self._program: script.Program | None = None
         self._pending: script.Program | None = None  # while the operator has stopped it
         self._wrench = wrench
@@ -55,7 +55,7 @@ class UrController(Arm):
         self.server.close()
 
     def serve(self) -> None:
-        """Cycle until `stop`. A stall of this process shifts the cycles, but for what its clock makes up for."""
+        """Run its cycles until `stop`. A stall of this process shifts them, except for what its clock makes up for."""
         due = clock.now()
         while not self._end.is_set():
             self.server.deaf = self.disconnect
@@ -76,7 +76,7 @@ class UrController(Arm):
         program = script.read(text)
         if program is None:
             self.unknown += 1
-            self.server.say("this emulated controller knows hilt's script only")
+            self.server.say("this emulated controller knows only hilt's script")
             return
         self.scripts += 1
         self._program, self._pending = None, program
@@ -91,12 +91,12 @@ class UrController(Arm):
 
     @property
     def _stops(self) -> str:
-        """Why its safety system stops it."""
+        """The reason for which its safety system stops it, or nothing."""
         named = ("protective", "emergency", "safeguard", "violation")
         return next((f"{name} stop" for name in named if getattr(self, name)), "")
 
     def _run(self, due: float) -> None:
-        """One cycle of the program."""
+        """Run one cycle of the program."""
         if self._stops:
             if self._program is not None:
                 self._halt(self._stops)
@@ -123,7 +123,7 @@ class UrController(Arm):
         return self.server.inputs.get(f"input_{kind}_register_{self._program.register + number}", 0)
 
     def _step(self, program: script.Program, due: float) -> None:
-        """What the script does in a cycle."""
+        """Run the script for one cycle."""
         token = self._input("int", script.TOKEN)
         counter, order = self._input("int", script.COUNTER), self._input("int", script.ORDER)
         if not self._shaken:
@@ -154,15 +154,15 @@ class UrController(Arm):
         self._halt(reason)
 
     def _hear(self, program: script.Program, order: int, due: float) -> None:
-        """The set-point of this cycle; standing is one that does not move."""
+        """Execute the set-point of this cycle; standing is a set-point that does not move."""
         cycles = self._still + 1
         self._next["p"], self._next["q"] = self._set["p"], self._set["q"]
         if order == script.FOLLOW:
             step, turn = self._read_next()
             most = cycles * (1.0 + 1e-9)
             if step > most * program.step_limit or turn > most * program.turn_limit:
-                way = f"{1e3 * step:.3g} mm" if self.joints is None else f"{max(step, turn):.3g} rad"
-                self._end_with(script.TOO_FAR, f"a set-point {way} away in {cycles} cycles")
+                apart = f"{1e3 * step:.3g} mm" if self.joints is None else f"{max(step, turn):.3g} rad"
+                self._end_with(script.TOO_FAR, f"a set-point {apart} away in {cycles} cycles")
                 return
         if self.joints is not None and (why := self.joints.hear(self._angles, cycles, self._next)):
             self._halt(why)
@@ -170,7 +170,7 @@ class UrController(Arm):
         self._follow(self._next, due, cycles, allowed=cycles, spread=cycles)
 
     def _read_next(self) -> tuple[float, float]:
-        """The set-point in the registers; how far away it is, as the script has it."""
+        """Read the set-point from the registers; returns how far away it is, as the script computes it."""
         numbers = [float(self._input("double", i)) for i in range(script.POSE)]
         if self.joints is not None:
             self._angles = np.array(numbers)
@@ -222,6 +222,6 @@ class UrController(Arm):
 
 
 def _turn(q: Any) -> tuple[float, float, float]:
-    """Rotation vector of a quaternion."""
+    """Return the rotation vector of a quaternion."""
     x, y, z = so3.log(so3.normalise(tuple(float(part) for part in q)))
     return x, y, z

@@ -1,4 +1,4 @@
-"""The fields of RTDE with their types, as the guide of Universal Robots lists them for e-Series software 5."""
+"""The fields of RTDE with their types, as the Universal Robots guide lists them for e-Series software 5."""
 
 REGISTERS = 48  # of each kind; the upper half is for clients, the lower one for field buses
 

@@ -1,7 +1,7 @@
-"""Driver of the force sensing of a robot of Universal Robots: the wrench at its tool, over an RTDE connection of its own.
+"""Driver of the force sensing of a Universal Robots robot: the wrench at its tool, over its own RTDE connection.
 
-The controller gives force and torque at the tool centre point in the axes of the robot's base, without the payload that it has
-been told. Bias is taken off here and not in the controller: what other programs see does not change.
+The controller reports force and torque at the tool centre point in the axes of the robot's base, without the payload that was
+set on it. The bias is subtracted here and not in the controller, so that other programs still see the same values.
 """
 
 from typing import Any
@@ -67,7 +67,7 @@ class RtdeForce:
         return True
 
     def _turn(self, values: np.ndarray) -> None:
-        """The wrench in the axes that were asked for."""
+        """Store the wrench in the axes of settings.frame."""
         f, tau = tuple(values[_FORCE].tolist()), tuple(values[_TORQUE].tolist())
         if self.settings.frame == "tool":
             q = so3.exp(tuple(values[_TURN].tolist()))
@@ -103,5 +103,5 @@ class RtdeForce:
         self._zero[:] = self._wrench
 
     def stop(self) -> None:
-        """Never raises, never waits, safe to call twice."""
+        """Disconnect. Never raises, never waits, safe to call twice."""
         self._line.close()

@@ -1,7 +1,7 @@
-"""A connection to an RTDE server: what is asked once waits for its answer, what comes in every cycle is found in one buffer.
+"""A connection to an RTDE server: requests wait for their answers, and the data of every cycle are found in one buffer.
 
-TCP delivers every byte in order or none: a header that cannot be right means that this is no RTDE server, or that the
-connection is out of step. Nothing after it can be trusted, so the connection is given up and reads as silent.
+TCP delivers every byte in order or none: an impossible header means that this is no RTDE server, or that the connection is out
+of step. Nothing after it can be trusted, so the connection is given up and treated as silent.
 """
 
 import contextlib
@@ -15,16 +15,16 @@ from hilt.core.faults import InputError
 from hilt.device.rtde import codec
 
 _ROOM = 1 << 16
-_TEXTS = 20  # messages of the controller that are kept
+_TEXTS = 20  # messages of the controller to keep
 
 
 class Link:
-    """`at` and `to` are the ends of the data package that `receive` has found in `buffer`."""
+    """The connection; the data package that `receive` found is in `buffer`, from `at` to `to`."""
 
     def __init__(self) -> None:
         self.buffer = np.zeros(_ROOM, np.uint8)
         self.at = self.to = 0
-        self.texts: list[str] = []  # what the controller has said
+        self.texts: list[str] = []  # messages of the controller
         self.broken = False  # closed, or out of step
         self._memory = memoryview(self.buffer).cast("B")  # type: ignore[arg-type]
         self._begin = self._end = 0
@@ -44,15 +44,15 @@ class Link:
             raise InputError(f"the controller at {address}:{port} does not speak RTDE version 2; update its software")
 
     def outputs(self, names: Sequence[str], frequency: float, deadline: float) -> tuple[int, codec.Fields]:
-        """Number and fields of the data that the controller will send."""
+        """Request the data that the controller will send; returns the recipe's number and fields."""
         recipe, types = codec.read_recipe(self.ask(codec.output_request(frequency, names), codec.OUTPUTS, deadline))
         missing = [name for name, kind in zip(names, types, strict=False) if kind not in codec.FORMATS]
         if missing or len(types) != len(names):
-            raise InputError(f"the controller does not send {', '.join(missing) or 'what was asked for'}; update its software")
+            raise InputError(f"the controller does not send {', '.join(missing) or 'the requested data'}; update its software")
         return recipe, codec.Fields(types)
 
     def inputs(self, names: Sequence[str], deadline: float) -> codec.Outgoing:
-        """The package for writing the controller's registers."""
+        """Return the package for writing the controller's registers."""
         recipe, types = codec.read_recipe(self.ask(codec.input_request(names), codec.INPUTS, deadline))
         taken = [name for name, kind in zip(names, types, strict=False) if kind == codec.IN_USE]
         if taken:
@@ -68,7 +68,7 @@ class Link:
             raise InputError("the controller refuses to send data over RTDE; restart it")
 
     def ask(self, data: bytes, kind: int, deadline: float) -> bytes:
-        """Send a request and wait for the answer of its kind; data on the way is skipped."""
+        """Send a request and wait for the answer of its kind; data packages before it are skipped."""
         assert self._socket is not None
         self._socket.settimeout(max(deadline - clock.now(), 0.01))
         self._socket.sendall(data)
@@ -77,7 +77,7 @@ class Link:
             if found == kind:
                 return bytes(self._memory[self.at + codec.HEADER.size : self.to])
             if found == 0:
-                raise TimeoutError("no answer" if not self.broken else "the connection was closed, or is no RTDE")
+                raise TimeoutError("no answer" if not self.broken else "the connection was closed, or it is not RTDE")
 
     def receive(self, deadline: float) -> bool:
         """Wait for the next data package; False if none comes in time. A past deadline does not wait."""
@@ -87,7 +87,7 @@ class Link:
         return False
 
     def _message(self, deadline: float) -> int:
-        """Kind of the next message, at `at` to `to`; 0 if none comes in time. Texts are kept and skipped."""
+        """Return the kind of the next message, from `at` to `to`; 0 if none comes in time. Texts are kept and skipped."""
         while not self.broken:
             code, kind, end = codec.whole(self.buffer, self._begin, self._end)
             if code == codec.OK:
@@ -99,7 +99,7 @@ class Link:
                 self.broken = True
             elif not self._more(deadline):
                 return 0
-        if (left := deadline - clock.now()) > 0.0:  # whoever waits for a dead robot in a loop must not take the processor
+        if (left := deadline - clock.now()) > 0.0:  # a loop that waits for a dead robot must not spin
             clock.pause(left)
         return 0
 
@@ -136,7 +136,7 @@ class Link:
         try:
             self._socket.setblocking(False)
             sent = self._socket.send(data)
-        except BlockingIOError:  # nobody has read for long
+        except BlockingIOError:  # the controller has not read for a long time
             return False
         except OSError:
             sent = 0
@@ -144,7 +144,7 @@ class Link:
         return not self.broken
 
     def close(self) -> None:
-        """Never raises, safe to call twice."""
+        """Disconnect. Never raises, safe to call twice."""
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.close()

@@ -1,6 +1,6 @@
-"""The URScript that follows hilt's set-points: as text for a run, and recognised again by the emulated controller.
+"""The URScript that follows hilt's set-points: as text for a run, and parsed again by the emulated controller.
 
-It is one script for poses and for joint angles; only these words differ. `off` is the way from the last set-point: three
+It is one script for poses and for joint angles; only WORDS differ. `off` is the difference from the last set-point: three
 numbers within `step_limit`, three within `turn_limit`; metres and radians of the tool, or radians of the first and the last
 three joints.
 """
@@ -14,7 +14,7 @@ STAND, FOLLOW, END = 0, 1, 2  # orders to the script
 STANDING, FOLLOWING, STOOD_STILL, TOO_FAR, NO_HANDSHAKE, ENDED = 1, 2, 3, 4, 5, 6  # its states
 HANDSHAKE = 5.0  # [s] in which the run must write its number
 POSE = 6
-COUNTER, TOKEN, ORDER = 0, 1, 2  # integer registers, from the first one on
+COUNTER, TOKEN, ORDER = 0, 1, 2  # integer registers, counted from the first one
 
 
 _OFF = ", ".join(f"target[{i}] - place[{i}]" for i in range(POSE))
@@ -37,7 +37,7 @@ WORDS = {
 
 
 class Program(NamedTuple):
-    """What a script is told about its run."""
+    """The parameters of a script for its run."""
 
     token: int  # number of the run
     register: int  # first of the registers, of either kind
@@ -45,14 +45,14 @@ class Program(NamedTuple):
     lookahead: float
     gain: float
     watchdog: int  # cycles without a new pose before it stops the arm
-    step_limit: float  # [m] in a cycle, or [rad] of the first three joints
-    turn_limit: float  # [rad] in a cycle, of the last three joints
+    step_limit: float  # [m] per cycle, or [rad] of the first three joints
+    turn_limit: float  # [rad] per cycle, of the tool or of the last three joints
     deceleration: float  # [rad/s²] of the joints, when it stops the arm
     command: str = "pose"  # or "joints"
 
     @property
     def handshake(self) -> int:
-        """Cycles."""
+        """Cycles within which the run must write its number."""
         return round(HANDSHAKE / self.cycle)
 
 
@@ -67,7 +67,7 @@ def text_of(program: Program) -> str:
 
 
 def read(text: str) -> Program | None:
-    """The program of a script, or None if it is another script than ours."""
+    """Return the program of a script, or None if it is not our script."""
     return next((found for command in WORDS if (found := _read(text, command)) is not None), None)
 
 
@@ -83,10 +83,10 @@ def _read(text: str, command: str) -> Program | None:
     if found is None:
         return None
     try:
-        said = {name: float(value) for name, value in found.groupdict().items()}
-        whole = {name: int(said[name]) for name in ("token", "watchdog")}
-        rest = {name: said[name] for name in Program._fields if name not in (*whole, "register", "command")}
-        program = Program(register=int(said["int_0"]), command=command, **whole, **rest)  # type: ignore[arg-type]
+        values = {name: float(value) for name, value in found.groupdict().items()}
+        whole = {name: int(values[name]) for name in ("token", "watchdog")}
+        rest = {name: values[name] for name in Program._fields if name not in (*whole, "register", "command")}
+        program = Program(register=int(values["int_0"]), command=command, **whole, **rest)  # type: ignore[arg-type]
         return program if text_of(program).strip() == text.strip() else None
     except (ValueError, OverflowError, ZeroDivisionError):
         return None

@@ -1,4 +1,4 @@
-"""The server side of RTDE, for an emulated controller: clients, their recipes, and the registers. It knows no robot.
+"""The server side of RTDE, for an emulated controller: clients, their recipes, and the registers. It knows nothing of a robot.
 
 Everything happens in the caller's thread: `attend` waits until a time and answers requests meanwhile, `publish` sends the data
 packages of a cycle. A client that does not read is not waited for: its package is skipped, as a busy controller does.
@@ -43,7 +43,7 @@ class _Client:
 
 
 class RtdeServer:
-    """`value(name)` gives an output that is no register; `started(text)` is called with a script that has arrived whole."""
+    """The server; `value(name)` returns an output that is not a register, `started(text)` is called with a complete script."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class RtdeServer:
         value: Callable[[str], Any],
         started: Callable[[str], None],
     ) -> None:
-        self.inputs: dict[str, Any] = {}  # what clients have written, by its name
-        self.outputs: dict[str, Any] = {}  # output registers, by their names
+        self.inputs: dict[str, Any] = {}  # registers written by clients, by name
+        self.outputs: dict[str, Any] = {}  # output registers, by name
         self.refused = 0  # requests that were not understood
         self.deaf = False  # nothing is received
         self._rate, self._value, self._started = rate, value, started
@@ -88,7 +88,7 @@ class RtdeServer:
             self._send(client, codec.text_message(text))
 
     def attend(self, until: float) -> None:
-        """Answer requests until a time; those that have come already are answered in any case."""
+        """Answer requests until a time; those that have already arrived are answered in any case."""
         while True:
             for key, _ in self._choice.select(max(until - clock.now(), 0.0)):
                 self._serve(key.fileobj)
@@ -127,7 +127,7 @@ class RtdeServer:
         connection.close()
 
     def _take_script(self, connection: socket.socket, data: bytes) -> None:
-        """A program ends with `end` at the beginning of a line."""
+        """Collect the text of a script; a program ends with `end` at the beginning of a line."""
         text = self._scripts[connection]
         text += data
         while (found := text.find(b"\nend\n")) >= 0:
@@ -172,7 +172,7 @@ class RtdeServer:
         self._send(client, codec.recipe_reply(codec.OUTPUTS, 1 if good else 0, types))
 
     def _set_inputs(self, client: _Client, names: list[str]) -> None:
-        """Each register has one writer."""
+        """Register a recipe of inputs; each register may have only one writer."""
         others = {
             name
             for other in self._clients.values()

@@ -1,4 +1,4 @@
-"""Settings of a robot of Universal Robots, and of its force sensing, in a rig file."""
+"""Settings of a Universal Robots robot, and of its force sensing, in a rig file."""
 
 from typing import Literal
 
@@ -14,9 +14,9 @@ CYCLES = (0.002, 0.008)  # [s] of e-Series and CB3 controllers
 
 
 class RtdeSettings(JointedRobot):
-    """What the driver must know about the robot, and tells the script on its controller."""
+    """What the driver must know about the robot, and passes on to the script on its controller."""
 
-    lookahead: Second = Field(default=0.03, ge=0.03, le=0.2, description="lookahead_time of servoj, which the robot lags by")
+    lookahead: Second = Field(default=0.03, ge=0.03, le=0.2, description="lookahead_time of servoj, by which the robot lags")
     gain: Number = Field(default=300.0, ge=100, le=2000, description="gain of servoj")
     watchdog: Count = Field(
         default=10, ge=1, le=10_000, description="cycles without a set-point before the script stops the arm"
@@ -33,6 +33,6 @@ class RtdeForceSettings(Section):
     frame: Literal["tool", "base"] = Field(
         default="tool", description="axes of the wrench: of the tool, or of the robot's base"
     )
-    reverse: bool = Field(default=False, description="turn its sign around; find out by a push")
+    reverse: bool = Field(default=False, description="reverse its sign; push the tool to find out")
     stale: Second = Field(gt=0, description="it is a fault if the newest sample is older than this")
     frozen: Second = Field(ge=0, description="it is a fault if the numbers stay the same for this long; 0 disables the check")
