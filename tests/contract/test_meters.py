@@ -93,7 +93,7 @@ def test_percentiles_by_counting_are_those_of_all_values(values, parts):
     tally = Percentiles()
     for part in np.array_split(values, parts):
         tally.feed(part)
-    exact, found = percentiles(values * 1e6), tally.figures()
+    exact, found = percentiles(values * 1e6), tally.result()
     assert found["max"] == exact["max"]
     for name in ("p50", "p99", "p999"):
         assert found[name] == pytest.approx(exact[name], abs=0.11, rel=1.01e-3 if exact[name] > 9_999 else 1e-12)

@@ -220,7 +220,7 @@ def test_a_full_disk_is_said_and_what_was_written_stays_readable(start, small_di
         writer.row["X_WB_cmd"]["q"] = row.normal(size=4)
         writer.append(1, 0)
     until(lambda: recorder.status.state == FAILED)
-    assert "cannot go on" in recorder.status.trouble()
+    assert "cannot continue" in recorder.status.trouble()
     assert writer.burst() == 0
     writer.ring.end()
     error = recorder.finish()

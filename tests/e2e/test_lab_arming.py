@@ -57,7 +57,7 @@ def test_a_recorder_that_cannot_write_arms_nobody(unarmed, tmp_path):
         pytest.skip("may not mount a tmpfs here: only root may")
     try:
         (folder / "full").write_bytes(bytes(8192))
-        with pytest.raises(InputError, match=r"not armed: .* cannot go on: No space left"):
+        with pytest.raises(InputError, match=r"not armed: .* cannot continue: No space left"):
             unarmed.go()
         assert [each.name for each in folder.iterdir()] == ["full"]
     finally:

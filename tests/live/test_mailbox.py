@@ -14,8 +14,8 @@ from hilt.live import mailbox
 from hilt.live.mailbox import (
     ARM,
     LANES,
-    LETTERS_A_LANE,
-    LETTERS_A_POLL,
+    REQUESTS_A_LANE,
+    REQUESTS_A_POLL,
     RESET,
     SET,
     START,
@@ -99,22 +99,22 @@ def test_who_gets_no_answer_is_told_so(box, sender, name):
 
 
 def test_a_tick_takes_few_requests_and_every_lane_has_its_turn(box, sender, name):
-    flood = [sender.steer([k] * 6) for k in range(LETTERS_A_LANE)]
+    flood = [sender.steer([k] * 6) for k in range(REQUESTS_A_LANE)]
     other = Sender(name)
     other.stop()
     found = box.poll()
-    assert len(found) == LETTERS_A_POLL
+    assert len(found) == REQUESTS_A_POLL
     assert STOP in [request.kind for request in found]
     rest = drain(box)
     assert [request.number for request in [*found, *rest] if request.kind == STEER] == flood
 
 
 def test_a_full_lane_refuses_and_goes_on_when_it_is_emptied(box, sender):
-    for _ in range(LETTERS_A_LANE):
+    for _ in range(REQUESTS_A_LANE):
         sender.start()
     with pytest.raises(InputError, match="takes no more"):
         sender.start()
-    assert len(drain(box)) == LETTERS_A_LANE
+    assert len(drain(box)) == REQUESTS_A_LANE
     sender.start()
     assert len(drain(box)) == 1
 
@@ -132,7 +132,7 @@ def test_lanes_run_out_with_a_sentence_and_a_closed_one_is_free_again(box, name)
 
 def test_half_a_letter_does_not_count_and_its_place_is_used_again(box, sender, name):
     """As after a kill in the middle of posting: the letter is there, the count is not."""
-    sender._lane["letters"][0] = (ARM, clock.nanoseconds(), 0.0, 0.0, (0.0,) * 6, b"half", b"somebody")
+    sender._lane["requests"][0] = (ARM, clock.nanoseconds(), 0.0, 0.0, (0.0,) * 6, b"half", b"somebody")
     sender._bell[0] = clock.nanoseconds()
     sender.close()
     assert box.poll() == []
@@ -184,7 +184,7 @@ def test_scribbled_memory_is_bounded_work_and_never_an_exception(data):
     box._segment.memory[start : start + size] = data.draw(st.binary(min_size=size, max_size=size))
     for _ in range(8):
         requests = box.poll()
-        assert len(requests) <= LETTERS_A_POLL
+        assert len(requests) <= REQUESTS_A_POLL
         for request in requests:
             assert request.kind in mailbox.KINDS
             assert all(map(math.isfinite, (request.value, request.ramp, *request.axes)))

@@ -76,7 +76,7 @@ def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
     assert done.returncode == 3, done.stderr
     fault = json.loads(done.stdout)["fault"]
     assert fault["name"] == "recorder"
-    assert "cannot go on" in fault["sentence"]
+    assert "cannot continue" in fault["sentence"]
     (path,) = (tmp_path / "runs").glob("*.mcap")
     rows = recording.load(path).rows
     assert 256 <= len(rows) < 60_000
@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_at_the_very_end_keeps_every_row(tmp_path):
     assert done.returncode == 3, done.stderr
     fault = json.loads(done.stdout)["fault"]
     assert fault["name"] == "recorder"
-    assert "cannot go on" in fault["sentence"]
+    assert "cannot continue" in fault["sentence"]
     (path,) = (tmp_path / "second").glob("*.mcap")
     found = recording.load(path)
     assert len(found.rows) == len(recording.load(tmp_path / whole).rows)

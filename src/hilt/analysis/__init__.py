@@ -1,1 +1,1 @@
-"""Offline: what is simulated beside a run, asked for by a command, and kept with the run."""
+"""Offline analysis: simulations beside a run, requested by a command and stored with the run."""

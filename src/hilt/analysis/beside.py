@@ -1,6 +1,6 @@
 """What a report shows beside a run: the same scenario with another method, integrator or policy, and its ideal.
 
-Computing it means simulating, and takes longer than drawing. So a command requests it (`computed`) and it is kept in a file
+Computing it needs simulations, and takes longer than drawing. So a command requests it (`computed`) and it is kept in a file
 beside the recording (`keep`), from which the same page is drawn again without simulating anything (`kept`). A system provides
 `analysis.beside` with a function `beside(result) -> Beside`; without it there is nothing to add.
 
@@ -39,7 +39,7 @@ def computed(result: Result) -> Result:
 
 
 def slim(run: Result, signals: Iterable[str]) -> Result:
-    """A run with its time and those of its signals that are drawn."""
+    """A run reduced to its time and the signals that are drawn."""
     rows: np.ndarray = repack_fields(run.rows[["t", *signals]])
     return replace(run, rows=rows, recording=None)
 
@@ -49,7 +49,7 @@ def path_of(recording: Path) -> Path:
 
 
 def keep(result: Result) -> None:
-    """Write it beside the recording; if it cannot be written, it is computed again when needed."""
+    """Write the comparison runs to a file beside the recording; if that fails, they are computed again when needed."""
     if result.beside is None or result.recording is None:
         return
     arrays = {f"rows{n}": np.frombuffer(run.rows.tobytes(), np.uint8) for n, run in enumerate(result.beside.runs.values())}
@@ -76,14 +76,14 @@ def _described(run: Result) -> dict[str, Any]:
 
 
 def kept(result: Result) -> Result:
-    """The result with what was kept beside its recording; unchanged if there is nothing that fits."""
+    """The result with the comparison runs stored beside its recording; unchanged if there are none that fit."""
     if result.recording is None or result.survey is not None:
         return result
     try:
         return replace(result, beside=_read(path_of(result.recording), result))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError, InputError):
         return result
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):  # and what else a broken archive raises
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):  # whatever a broken archive may raise
         return result
 
 
@@ -97,18 +97,18 @@ def _read(path: Path, result: Result) -> Beside:
         if about["hash"] != result.scenario.hash():
             raise ValueError("of another scenario")
         runs = {
-            str(name): _run(told, found[f"rows{n}"].tobytes(), result) for n, (name, told) in enumerate(about["runs"].items())
+            str(name): _run(kept, found[f"rows{n}"].tobytes(), result) for n, (name, kept) in enumerate(about["runs"].items())
         }
     return Beside(runs, dict(_decoded(about["figures"])))
 
 
-def _run(told: dict[str, Any], data: bytes, result: Result) -> Result:
-    fault = told["fault"]
+def _run(description: dict[str, Any], data: bytes, result: Result) -> Result:
+    fault = description["fault"]
     if fault is not None:
         fault = Fault(**{name: kind(fault[name]) for name, kind in _FAULT.items()})
-    values = scenario.build(type(result.scenario), told["scenario"])
-    rows = np.frombuffer(data, type_from(told["row"]))
-    return Result(result.system, values, result.name, rows, dict(_decoded(told["metrics"])), {}, fault, None)
+    values = scenario.build(type(result.scenario), description["scenario"])
+    rows = np.frombuffer(data, type_from(description["row"]))
+    return Result(result.system, values, result.name, rows, dict(_decoded(description["metrics"])), {}, fault, None)
 
 
 def _encoded(value: Any) -> Any:

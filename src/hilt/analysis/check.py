@@ -1,7 +1,7 @@
 """Can a scenario work at all? Sentences with the value that is needed, before anything is simulated.
 
 A system provides its own checks (`analysis.check` in its package): closed forms of its physics, compared with the thresholds
-and limits that its code really uses.
+and limits that its code actually uses.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from hilt.core.system import System
 
 @dataclass(frozen=True)
 class Remark:
-    """One check: its subject, whether it is passed, a sentence, and the key with the value that is needed (SI)."""
+    """One check: its subject, whether it passed, a sentence, and the key with the value that is needed (SI)."""
 
     about: str
     fine: bool
@@ -28,27 +28,27 @@ class Remark:
 
 
 def check(system: System, values: Scenario) -> tuple[Remark, ...]:
-    """What stands in the way comes first; none at all where a system has no checks."""
+    """All checks of a scenario, failed ones first; empty if the system has no checks."""
     own = system.part("analysis.check")
     remarks: Sequence[Remark] = own.check(values) if own is not None else ()
     return tuple(sorted(remarks, key=lambda remark: remark.fine))
 
 
 def summary(remarks: Sequence[Remark]) -> str:
-    """One sentence on all of them."""
+    """One sentence about all checks."""
     wrong = [remark for remark in remarks if not remark.fine]
     if not remarks:
         return "No check applies to this scenario."
     if not wrong:
-        return f"Nothing stands in the way ({len(remarks)} check{'s' if len(remarks) > 1 else ''} passed)."
-    return f"As it is, this cannot meet its goal: {len(wrong)} of {len(remarks)} checks failed."
+        return f"No problem found ({len(remarks)} check{'s' if len(remarks) > 1 else ''} passed)."
+    return f"This scenario cannot meet its goal: {len(wrong)} of {len(remarks)} checks failed."
 
 
 _PLAIN = {"s": (1.0, 1e9), "N": (0.01, 1e3), "m/s²": (0.01, 1e6)}  # between these no prefix is used
 
 
 def si(value: float, unit: str) -> str:
-    """A number as written in a sentence: 0.0142 s is 14.2 ms, 0.3 N stays 0.3 N; three digits are enough."""
+    """A number as written in a sentence, with three digits: 0.0142 s becomes 14.2 ms, 0.3 N stays 0.3 N."""
     low, high = _PLAIN.get(unit, (1.0, 1e3))
     if value == 0.0 or low <= abs(value) < high:
         return f"{value:.3g} {unit}"
@@ -64,16 +64,16 @@ def si(value: float, unit: str) -> str:
 
 
 def limit(about: str, what: str, need: float, key: str, value: float, unit: str) -> Remark:
-    """A limit that has to lie above what a proper run needs."""
+    """A check that a limit is above the value that a normal run needs."""
     if need > value:
-        sentence = f"{what} {si(need, unit)}, but {key} is {si(value, unit)}: above {si(need, unit)} is needed."
+        sentence = f"{what} {si(need, unit)}, but {key} is {si(value, unit)}; it must be above {si(need, unit)}."
     else:
         sentence = f"{what} {si(need, unit)}; {key} of {si(value, unit)} allows it."
     return Remark(about, need <= value, sentence, key, value, need)
 
 
 def workspace(low: Sequence[float], high: Sequence[float], limits: Any) -> list[Remark]:
-    """The box that a proper run needs, axis by axis, compared with the allowed one; only violations are reported."""
+    """Compare the box that a normal run needs with the allowed one, axis by axis; only violations are reported."""
     found = []
     for axis in range(3):
         for word, reached, allowed, key in (

@@ -1,6 +1,6 @@
-"""Measured tosses of a body onto a table: where the first impact is, what it changed, and how far a simulation is from it.
+"""Measured tosses of a body onto a table: when the first impact is, what it changes, and the error of a simulation.
 
-A toss is a table of poses at a constant rate. All that is judged comes from the poses, in the same manner for the measured and
+A toss is a table of poses at a constant rate. All errors are computed from the poses, in the same manner for the measured and
 the simulated toss: velocities are differences of positions over the samples between the first and the second impact.
 """
 
@@ -14,13 +14,13 @@ Array = NDArray[np.float64]
 VELOCITY_JUMP = 0.15  # m/s from sample to sample: an impact, not noise
 SPIN_JUMP = 2.0  # rad/s
 NEAR_TABLE = 0.010  # m: a jump higher up is the hand, or a marker that was lost
-MOST_FLIGHT = 12  # samples before the impact that the state at the start is taken from
-MOST_AFTER = 4  # periods over which velocities after the impact are taken
+MOST_FLIGHT = 12  # samples before the impact, from which the state at the start is computed
+MOST_AFTER = 4  # periods over which velocities after the impact are computed
 
 
 @dataclass(frozen=True)
 class Toss:
-    """A measured toss and where its first impact is."""
+    """A measured toss and its first impact."""
 
     number: int
     position: Array  # m, n × 3
@@ -49,7 +49,7 @@ def lowest(position: Array, attitude: Array, points: Array) -> Array:
 
 
 def impacts(position: Array, attitude: Array, rate: float, points: Array, gravity: float) -> NDArray[np.int64]:
-    """Samples after which the motion is not that of a free flight."""
+    """Samples after which the motion is no longer that of a free flight."""
     fall = np.array([0.0, 0.0, gravity / rate])
     jump = np.diff(position, 2, axis=0) * rate + fall
     turn = rotations(attitude)
@@ -76,13 +76,13 @@ def before(position: Array, attitude: Array, rate: float, gravity: float, first:
 
 
 def find(number: int, position: Array, attitude: Array, rate: float, points: Array, gravity: float = 9.81) -> Toss | None:
-    """A toss with its first impact; None if its flight before it is shorter than four samples."""
+    """A toss with its first impact; None if the flight before it is shorter than four samples."""
     hits = impacts(position, attitude, rate, points, gravity)
     if not len(hits) or hits[0] < 4:
         return None
     hit = int(hits[0])
     first, last = max(0, hit - MOST_FLIGHT), hit - 1
-    later = hits[hits > hit + 2]  # an impact is spread over the samples beside it
+    later = hits[hits > hit + 2]  # an impact is spread over neighbouring samples
     second = int(later[0]) if len(later) else len(position) - 1
     begin = hit + 2
     end = max(begin + 2, min(begin + MOST_AFTER, second))
@@ -94,7 +94,7 @@ def find(number: int, position: Array, attitude: Array, rate: float, points: Arr
 
 @dataclass(frozen=True)
 class Errors:
-    """How far a simulated toss is from the measured one."""
+    """Errors of a simulated toss against the measured one."""
 
     velocity: float  # m/s, after the first impact
     spin: float  # rad/s, after the first impact
@@ -103,7 +103,7 @@ class Errors:
 
 
 def errors(toss: Toss, position: Array, attitude: Array) -> Errors:
-    """Of a simulation from the toss's start on, one row a sample."""
+    """Errors of a simulation that begins at the toss's start sample, one row per sample."""
     first, last = toss.after
     i, j = first - toss.start, last - toss.start
     moved = (toss.position[last] - toss.position[first]) - (position[j] - position[i])

@@ -1,7 +1,7 @@
 """The recordings folder: what is in it, and nothing outside it.
 
-A list reads of each file its texts, not its rows; what was read is kept until the file changes. A file that is no recording
-is left out of it, and hides no other.
+Listing reads only the texts of each file, not its rows, and keeps them until the file changes. A file that is not a recording
+is left out.
 """
 
 import math
@@ -25,14 +25,14 @@ from hilt.record.container import Contents, open_file
 from hilt.record.reading import ORIGIN, RESULT, origin_in, read_json, result_in, row_in
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-FRESH = 5.0  # [s]: a file without an end that has grown so lately is still being written
+FRESH = 5.0  # [s]: an incomplete file that has grown this recently is still being written
 LISTED = 500  # the newest ones
 REPORT_PATIENCE = 300.0  # [s]
-_NAME_LENGTH, _SENTENCE_LENGTH = 100, 1000  # of what a file says of itself
+_NAME_LENGTH, _SENTENCE_LENGTH = 100, 1000  # characters taken from a file
 
 
 class Library:
-    """Recordings by name: the file's, without its ending. For several threads."""
+    """Recordings by file name, without its ending. For several threads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,17 +41,17 @@ class Library:
         self._reports = threading.Lock()  # one at a time
 
     def path(self, name: str) -> Path:
-        """The file of a recording; a link that leads out of the folder is none."""
+        """Return the file of a recording; a link that leads out of the folder is refused."""
         path = self.folder / f"{name}.mcap"
         if not NAME.fullmatch(name) or not path.is_file() or path.resolve().parent != self.folder.resolve():
-            raise InputError(f"{name!r} is not a recording here; choose one of the list")
+            raise InputError(f"{name!r} is not a recording here; choose one from the list")
         return path
 
     def open(self, name: str) -> Film:
         return self.films.open(self.path(name))
 
     def list(self) -> list[dict[str, Any]]:
-        """The newest recordings first."""
+        """List the recordings, newest first."""
         inside = [path for path in self.folder.glob("*.mcap") if NAME.fullmatch(path.stem)] if self.folder.is_dir() else []
         known: list[tuple[float, Path]] = []
         for path in inside:
@@ -65,11 +65,11 @@ class Library:
         return found
 
     def summary(self, name: str) -> dict[str, Any]:
-        """A recording and its result."""
+        """Return the summary of a recording, with its result."""
         return self._summary(self.path(name))
 
     def first_contact(self, name: str) -> float | None:
-        """When it first touches something; one that cannot be opened, such as of another version, has none."""
+        """Return when it first touches something [s]; None if never, or if it cannot be opened, as from another version."""
         try:
             return self.open(name).first_contact
         except InputError:
@@ -84,15 +84,15 @@ class Library:
             self._read[path] = known
         running = not known[1]["whole"] and clock.wall() - status.st_mtime < FRESH
         made = datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="seconds")
-        told = {name: value for name, value in known[1].items() if name != "whole"}
-        told["scenario"] = told["scenario"] or _scenario_by_name(path.stem, told["system"])
-        tree = told.pop("values")
-        told["overrides"] = without_paths(differences.overrides(told["system"], told["scenario"], tree))
-        told["method"] = differences.method(tree)
-        return {"name": path.stem, **told, "made": made, "bytes": status.st_size, "running": running}
+        found = {name: value for name, value in known[1].items() if name != "whole"}
+        found["scenario"] = found["scenario"] or _scenario_by_name(path.stem, found["system"])
+        tree = found.pop("values")
+        found["overrides"] = without_paths(differences.overrides(found["system"], found["scenario"], tree))
+        found["method"] = differences.method(tree)
+        return {"name": path.stem, **found, "made": made, "bytes": status.st_size, "running": running}
 
     def result_message(self, system: System, path: str) -> dict[str, Any]:
-        """How a run ended, for the page. The path is a station's word, so it may lie in another folder: then it has no name."""
+        """Return how a run ended, for the page. The path comes from a station; in another folder the recording has no name."""
         found = self._summary(Path(path))
         try:
             name = found["name"] if self.path(found["name"]).samefile(path) else ""
@@ -109,16 +109,16 @@ class Library:
         }
 
     def report(self, name: str) -> str:
-        """The report of a recording as HTML; made if there is none, or an older one."""
+        """Return the report of a recording as HTML; made if it is missing or outdated."""
         path = self.path(name)
-        self._summary(path)  # what is no recording is refused here
+        self._summary(path)  # refuses a file that is not a recording
         page = path.with_suffix(".html")
         own = page.is_file() and page.resolve().parent == self.folder.resolve()
         if own and page.stat().st_mtime >= path.stat().st_mtime:
             return page.read_text(encoding="utf-8")
         if page.exists() and not own:
-            raise InputError(f"the report of {name} would be written through a link out of the folder; take the link away")
-        with self._reports:  # by a process of its own: drawing it takes seconds
+            raise InputError(f"the report of {name} would be written through a link out of the folder; remove the link")
+        with self._reports:  # in its own process: drawing it takes seconds
             done = subprocess.run(
                 child.command("hilt.cli.main", "show", "--advice", str(path)),
                 capture_output=True,
@@ -130,28 +130,28 @@ class Library:
         return page.read_text(encoding="utf-8")
 
 
-def last_line(said: str) -> str:
-    """What a command ended with; before it stands what it compiled."""
-    return said.strip().rpartition("\n")[2].removeprefix("hilt: ")
+def last_line(output: str) -> str:
+    """Return the last line of a command's output, after those about compiling."""
+    return output.strip().rpartition("\n")[2].removeprefix("hilt: ")
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What a file says of itself, its rows left where they are: its records are walked over, from head to head."""
+    """Read a file's texts without its rows: its records are skipped from header to header."""
     with open(open_file(path), "rb") as file:
         contents = Contents(file.fileno(), (ORIGIN, RESULT))
     origin = origin_in(contents, path)
     row_in(origin, path)
-    return _told(origin, result_in(contents, path), contents)
+    return _summarised(origin, result_in(contents, path), contents)
 
 
 def _scenario_by_name(stem: str, system: str) -> str:
-    """A file without a result has only its name to go by: system-scenario-date-time."""
+    """Return the scenario from the file name, for a file without a result: system-scenario-date-time."""
     found = re.fullmatch(rf"{re.escape(system)}-(.+)-\d{{8}}-\d{{6}}(-\d+)?", stem)
     return found[1] if found else ""
 
 
 def _verdict(result: dict[str, Any]) -> dict[str, str] | None:
-    """In a word and a sentence, if the recording has one; who stopped it is named where a person did."""
+    """Return the verdict as a word and a sentence, if the recording has one; the person who stopped the run is named."""
     found = result.get("verdict")
     if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("kind", "sentence")):
         return None
@@ -163,17 +163,17 @@ def _verdict(result: dict[str, Any]) -> dict[str, str] | None:
 
 
 def _period(values: dict[str, Any]) -> float:
-    """Of the scenario, which nobody has checked yet."""
+    """Return the period of the scenario, which is not checked yet."""
     try:
         period = float(values["loop"]["period"])
     except (TypeError, KeyError, ValueError, OverflowError):
         period = math.nan
     if not 0.0 < period < math.inf:
-        raise InputError("the scenario in this recording has no period; give a recording that hilt has made")
+        raise InputError("the scenario in this recording has no period; give a recording made by hilt")
     return period
 
 
-def _told(origin: dict[str, str], result: dict[str, Any] | None, contents: Contents) -> dict[str, Any]:
+def _summarised(origin: dict[str, str], result: dict[str, Any] | None, contents: Contents) -> dict[str, Any]:
     values = read_json(origin["scenario"], "the scenario")
     period = _period(values)
     fault = (result or {}).get("fault")

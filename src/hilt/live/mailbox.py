@@ -8,7 +8,7 @@ A message is posted, taken by the loop, and answered in the same place: accepted
 
 The front of the box shows the loop's state, the ring of its run and its last sentence. Every process of the user may read it.
 
-There are limits on the messages waiting in a lane (LETTERS_A_LANE), on those taken in a tick (LETTERS_A_POLL) and on their age:
+There are limits on the messages waiting in a lane (REQUESTS_A_LANE), on those taken in a tick (REQUESTS_A_POLL) and on their age:
 an old message is refused, since "arm" must not take effect long after the person who sent it has left. "stop" is never too
 old.
 """
@@ -33,7 +33,7 @@ from hilt.record.letters import (
     KEY_BYTES,
     KINDS,
     LANES,
-    LETTERS_A_LANE,
+    REQUESTS_A_LANE,
     LIVE,
     MAGIC,
     NAME_BYTES,
@@ -62,7 +62,7 @@ __all__ = [
     "HOME",
     "KINDS",
     "LANES",
-    "LETTERS_A_LANE",
+    "REQUESTS_A_LANE",
     "LIVE",
     "OFF",
     "QUIT",
@@ -83,7 +83,7 @@ __all__ = [
     "Watcher",
     "sessions",
 ]
-LETTERS_A_POLL = 4
+REQUESTS_A_POLL = 4
 OLDEST = 1.0  # [s]
 
 
@@ -114,7 +114,7 @@ class Mailbox:
             return ()
         bell = int(self.bell[0])  # read before the lanes: a message posted in the meantime rings again
         found: list[Request] = []
-        for _ in range(LETTERS_A_POLL):
+        for _ in range(REQUESTS_A_POLL):
             waiting = [(self._next_lane + i) % LANES for i in range(LANES)]
             lane = next((i for i in waiting if self._posted[i] > self._taken[i]), None)
             if lane is None:
@@ -128,14 +128,14 @@ class Mailbox:
 
     def _take(self, lane: int) -> Request | None:
         # A lane holds no more than it has room for, whatever its count says.
-        number = max(int(self._taken[lane]), int(self._posted[lane]) - LETTERS_A_LANE)
-        letter = self._lanes["letters"][lane, number % LETTERS_A_LANE]
+        number = max(int(self._taken[lane]), int(self._posted[lane]) - REQUESTS_A_LANE)
+        slot = self._lanes["requests"][lane, number % REQUESTS_A_LANE]
         self._taken[lane] = number + 1
-        axes = tuple(letter["axes"].tolist())
-        key = letter["key"].decode(errors="replace")
-        who = letter["who"].decode(errors="replace")
-        request = Request(int(letter["kind"]), key, float(letter["value"]), float(letter["ramp"]), axes, lane, number, who)
-        age = (clock.nanoseconds() - int(letter["sent"])) * 1e-9
+        axes = tuple(slot["axes"].tolist())
+        key = slot["key"].decode(errors="replace")
+        who = slot["who"].decode(errors="replace")
+        request = Request(int(slot["kind"]), key, float(slot["value"]), float(slot["ramp"]), axes, lane, number, who)
+        age = (clock.nanoseconds() - int(slot["sent"])) * 1e-9
         reason = _fault_of(request, age)
         if reason:
             self.answer(request, False, reason)
@@ -145,7 +145,7 @@ class Mailbox:
     def answer(self, request: Request, accepted: bool, text: str = "") -> None:
         if accepted:
             self.deeds.note(request)
-        place = self._lanes["answers"][request.lane, request.number % LETTERS_A_LANE]
+        place = self._lanes["answers"][request.lane, request.number % REQUESTS_A_LANE]
         place["accepted"], place["text"] = accepted, _cut(text, TEXT_BYTES)
         place["number"] = request.number + 1  # last: it counts from here
 
@@ -287,20 +287,20 @@ class Sender(Watcher):
         self, kind: int, key: bytes = b"", value: float = 0.0, ramp: float = 0.0, axes: Sequence[float] = (0.0,) * 6
     ) -> int:
         number = self._posted
-        if number - int(self._lane["taken"]) >= LETTERS_A_LANE:
+        if number - int(self._lane["taken"]) >= REQUESTS_A_LANE:
             raise InputError(
-                f"{self.name} has {LETTERS_A_LANE} unanswered requests of this sender and takes no more; "
+                f"{self.name} has {REQUESTS_A_LANE} unanswered requests of this sender and takes no more; "
                 f"wait for answers{'' if self._segment.owner_alive else ': its process has ended'}"
             )
-        place = number % LETTERS_A_LANE
-        self._lane["letters"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key, _cut(self.who, WHO_BYTES))
+        place = number % REQUESTS_A_LANE
+        self._lane["requests"][place] = (kind, clock.nanoseconds(), value, ramp, tuple(axes), key, _cut(self.who, WHO_BYTES))
         self._posted = number + 1
         self._lane["posted"] = number + 1  # the message counts from here
         self._bell[0] = clock.nanoseconds()  # a new number, even if others ring at the same time
         return number
 
     def answer(self, number: int) -> Answer | None:
-        place = self._lane["answers"][number % LETTERS_A_LANE]
+        place = self._lane["answers"][number % REQUESTS_A_LANE]
         if int(place["number"]) != number + 1:
             return None
         return Answer(bool(place["accepted"]), place["text"].decode(errors="replace"))

@@ -1,1 +1,1 @@
-"""What a run amounts to, computed while its rows go by: metrics, ledger, survey, delays."""
+"""Results of a run, computed while its rows go by: metrics, ledger, survey, delays."""

@@ -35,40 +35,42 @@ def table(system: System, scenario: Any) -> dict[str, float]:
 
 
 def until_the_body(scenario: Any) -> dict[str, float]:
-    """From the contact to the force that moves the body."""
+    """Delays from the contact to the force that moves the body."""
     return {
         "sensor": scenario.sensor.lateness + scenario.sensor.lag(scenario.loop.period),
         "filter": scenario.force_filter.delay,
     }
 
 
-def tool(scenario: Any, felt: dict[str, float]) -> dict[str, float]:
-    """Delay of subtracting the tool's inertia forces: they are later than the force that they are subtracted from."""
+def tool(scenario: Any, until_body: dict[str, float]) -> dict[str, float]:
+    """Delay of subtracting the tool's inertia forces: they lag behind the force that they are subtracted from."""
     if scenario.tool is None:
         return {}
-    return {"tool": scenario.tool.mass / scenario.body.mass * (scenario.tool.smooth - felt["sensor"] - felt["filter"])}
+    return {
+        "tool": scenario.tool.mass / scenario.body.mass * (scenario.tool.smooth - until_body["sensor"] - until_body["filter"])
+    }
 
 
 def held(integrator: str, scenario: Any) -> dict[str, float]:
-    """The force is held over a tick, and the integrator has its own delay."""
+    """Delay of holding the force over a tick and of the integrator."""
     return {"integrator": EXTRA_DELAY[integrator] * scenario.loop.period}
 
 
 def robot(scenario: Any) -> dict[str, float]:
-    """Of the robot: until it moves at all, and while it follows."""
+    """Delays of the robot: dead time, and the lag of its response."""
     own = scenario.robot_lag
     dead = scenario.robot.pure(own)
     return {"robot_dead_time": dead, "robot_response": own - dead}
 
 
 def lead(scenario: Any) -> dict[str, float]:
-    """What set-points ahead of the body recover."""
+    """Time recovered by set-points ahead of the body, as a negative delay."""
     ahead = scenario.robot.delay if scenario.robot.lead else 0.0
     return {"lead": -ahead} if ahead > 0.0 else {}
 
 
 def phase(rows: np.ndarray, pairing: Pairing) -> list[tuple[str, str]]:
-    """Phase of the other robot's clock to the loop's in a run, and how fast it drifts, in words."""
+    """Phase of the other robot's clock relative to the loop's in a run, and its drift, in words."""
     if len(rows) < 3:
         return []
     t = rows["t"]
@@ -76,5 +78,5 @@ def phase(rows: np.ndarray, pairing: Pairing) -> list[tuple[str, str]]:
     drift, first = np.polyfit(t - t[0], unwrapped, 1)
     ends = (1e3 * (value % pairing.cycle) for value in (first, first + drift * (t[-1] - t[0])))
     begin, end = (f"{value:.3g} ms" for value in ends)
-    words = f"of the robot {pairing.other}, whose cycle is {1e3 * pairing.cycle:g} ms; no delay: it is made up for"
+    words = f"of the robot {pairing.other}, whose cycle is {1e3 * pairing.cycle:g} ms; no delay: it is compensated"
     return [(f"phase of the clock {words}", f"{begin} at the start, {end} at the end, {1e6 * drift:+.1f} ppm")]

@@ -1,6 +1,6 @@
 """A long run in little memory: every k-th row, and for every number the minimum and maximum of each stretch.
 
-k doubles whenever there are too many; nothing can be hidden between two rows, since the stretches contain it.
+k doubles whenever there are too many rows. No peak is lost between two rows, since the stretches contain it.
 """
 
 import numpy as np
@@ -44,10 +44,10 @@ class Survey:
         self._note(_numbers(rows))
 
     def _note(self, table: np.ndarray) -> None:
-        """Smallest and largest of each stretch; two become one when there are too many."""
+        """Update minimum and maximum of each stretch; stretches are merged in pairs when there are too many."""
         starts = np.arange(0, len(table), min(self._size, BLOCK))
         low, high = np.fmin.reduceat(table, starts), np.fmax.reduceat(table, starts)
-        if self._size > BLOCK and (self._seen - len(table)) % self._size:  # goes on with the stretch of the block before
+        if self._size > BLOCK and (self._seen - len(table)) % self._size:  # continues the stretch of the block before
             self._low[-1], self._high[-1] = np.fmin(self._low[-1], low[0]), np.fmax(self._high[-1], high[0])
         else:
             self._low += list(low)
@@ -59,13 +59,13 @@ class Survey:
             self._size *= 2
 
     def rows(self) -> np.ndarray:
-        """Every k-th row, and the last one; call it after the last chunk."""
+        """Every k-th row, and the last one. Call it after the last chunk."""
         self._feed.end()
         kept = np.concatenate(self._rows)
         return kept if kept["tick"][-1] == self._last["tick"][0] else np.concatenate([kept, self._last])
 
     def extremes(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Times in the middle of the stretches, the smallest and the largest of a signal in each (one column a component)."""
+        """Times in the middle of the stretches, and minimum and maximum of a signal in each (one column per component)."""
         self._feed.end()
         low, high = np.array(self._low), np.array(self._high)
         flat = leaves(self._dtype)

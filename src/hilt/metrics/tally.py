@@ -1,7 +1,7 @@
 """The results of a run, computed from its rows chunk by chunk: metrics, ledger, fault, timing, and rows to draw.
 
-The same tally is fed the rows of a sweep in memory and the chunks of a recording of ten hours; of the latter it keeps every
-k-th row and, for every signal, the smallest and the largest of each of some thousand stretches.
+The same tally is fed the rows of a sweep in memory and the chunks of a ten-hour recording; of the latter it keeps every k-th
+row and, for every signal, minimum and maximum of each of some thousand stretches.
 """
 
 import math
@@ -16,9 +16,9 @@ from hilt.core.missing import Missing
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
 
-NOT_FINITE = "the rows hold numbers that are not finite"
+NOT_FINITE = "the rows contain non-finite numbers"
 TICK_US = 0.1  # resolution of lateness and duration, as reported
-FINE_US = 10_000.0  # up to here; above it, steps of a thousandth
+FINE_US = 10_000.0  # up to here; above it, relative steps of a thousandth
 _STEP = 1e-3
 
 
@@ -70,13 +70,13 @@ def explained(metrics: dict[str, Any]) -> dict[str, Any]:
 
 
 def ledger_of(system: System, ends: np.ndarray) -> dict[str, Any]:
-    """The books of a run, from its first and its last row."""
+    """The energy ledger of a run, from its first and its last row."""
     with np.errstate(all="ignore"):
         return ledger.table(ends, system.ledger_ports, system.stored_energy, system.watched_ports)
 
 
 def _explained(value: Any) -> Any:
-    """A value that is not a number has a reason, even if its meter gives none."""
+    """Give a non-finite value a reason if its meter gave none."""
     if isinstance(value, list):
         return [_explained(each) for each in value]
     broken = isinstance(value, float) and not math.isfinite(value) and not isinstance(value, Missing)
@@ -84,10 +84,10 @@ def _explained(value: Any) -> Any:
 
 
 class Percentiles:
-    """p50, p99, p999 and max of durations in seconds, of any number of rows, in microseconds.
+    """p50, p99, p999 and max [µs] of any number of durations [s].
 
-    Rounded to 0.1 µs first, as reported, and counted: exact up to 10 ms, to a thousandth above it; the largest is
-    always exact. A percentile is a value that was seen, not one between two.
+    Durations are rounded to 0.1 µs, as reported, and counted: exact up to 10 ms, to a thousandth above it; the largest is
+    always exact. A percentile is always a measured value, never one between two.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Percentiles:
     def _value(self, place: int) -> float:
         return place * TICK_US if place <= self._fine else FINE_US * (1.0 + _STEP) ** (place - self._fine - 0.5)
 
-    def figures(self) -> dict[str, float]:
+    def result(self) -> dict[str, float]:
         ranks = {"p50": 0.5, "p99": 0.99, "p999": 0.999}
         reached = np.cumsum(self._counts)
         found = {
@@ -130,4 +130,4 @@ class Timing:
         self.count += len(rows)
 
     def as_json(self) -> dict[str, dict[str, float]]:
-        return {"lateness_us": self._late.figures(), "tick_us": self._long.figures()}
+        return {"lateness_us": self._late.result(), "tick_us": self._long.result()}

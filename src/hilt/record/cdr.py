@@ -1,7 +1,7 @@
-"""Messages as bytes (CDR, little-endian): a row as it is, and standard messages of many rows at once.
+"""Messages as bytes (CDR, little-endian): rows unchanged, and standard messages of many rows at once.
 
-The texts in a message (names of frames and joints) are the same for the whole run, so a message is a template with places for
-numbers, filled by columns.
+The texts in a message (names of frames and joints) are the same for the whole run, so a message is a template with gaps for
+numbers, filled column by column.
 
 A pose that is not known yet (not finite, or a quaternion of 0) is left out: viewers refuse it.
 """
@@ -17,12 +17,12 @@ from hilt.record.rosmsg import Types
 from hilt.record.standard import Couple, Fixed, Frames, Joints, Pose, Standard
 
 NANO = 1_000_000_000
-Columns = Callable[[np.ndarray], np.ndarray]  # of rows: a table of numbers, a line each
+Columns = Callable[[np.ndarray], np.ndarray]  # of rows: a table of numbers, one line per row
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a topic: which of the rows it is made of, and its bytes."""
+    """One message of a topic: the row it is made of, and its bytes."""
 
     row: int
     data: bytes
@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic, its type, and what makes its messages."""
+    """A topic, its type, and the function that makes its messages."""
 
     name: str
     type: str
@@ -47,7 +47,7 @@ class Topic:
 
 
 class _Template:
-    """The bytes of a message, with places for the time and for columns of numbers."""
+    """The bytes of a message, with gaps for the time and for columns of numbers."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -173,7 +173,7 @@ def _all_rows(template: _Template) -> Callable[[np.ndarray, np.ndarray], Iterato
 
 @dataclass
 class _Transforms:
-    """All frames of a run in one message; which of them are known differs from row to row."""
+    """All frames of a run in one message; the known ones may differ from row to row."""
 
     poses: Sequence[Pose | Fixed]
     _templates: dict[bytes, _Template] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class _Transforms:
 
 
 def row_topic(system: str, row: np.dtype) -> Topic:
-    """Every row, whole: its bytes are those of its message."""
+    """The topic of complete rows: a row's bytes are those of its message."""
 
     def encode(rows: np.ndarray, stamps: np.ndarray) -> Iterator[Message]:
         for i in range(len(rows)):
@@ -222,10 +222,10 @@ def standard_topics(system: str, frames: Frames) -> list[Topic]:
 
 
 def thinned(rows: np.ndarray, standard: Standard) -> np.ndarray:
-    """The rows of which standard messages are made: every n-th tick."""
+    """The rows that become standard messages: every n-th tick."""
     return np.asarray(rows[rows["tick"] % standard.every == 0])
 
 
 def stamps_of(rows: np.ndarray, began: int) -> np.ndarray:
-    """Wall time of rows, in nanoseconds: the run's beginning and the time of the tick."""
+    """Wall time of rows, in nanoseconds: start of the run plus time of the tick."""
     return began + np.rint(rows["t"] * 1e9).astype(np.int64)

@@ -23,14 +23,14 @@ MAGIC = b"\x89MCAP0\r\n"
 CDR_LITTLE_ENDIAN = b"\x00\x01\x00\x00"
 METADATA_BYTES = 16 << 20  # of a text: a scenario has 10 kB, the result of a run with a thousand live changes 100 kB
 CHUNK_BYTES = 64 << 20  # of a chunk, unpacked: hilt writes at most 1024 rows of 4 kB
-_OTHERS = 128  # records beside chunks and texts that may follow each other; hilt writes one a topic
+_OTHERS = 128  # consecutive records that are neither chunks nor texts; hilt writes one per topic
 _FOOTER, _MESSAGE, _CHUNK, _MESSAGE_INDEX, _METADATA, _DATA_END, _LAST = 2, 5, 6, 7, 12, 15, 15
 _HEAD = struct.Struct("<BQ")  # opcode, length
-_CHUNK_HEAD = struct.Struct("<QQQII")  # first and last time, size unpacked, its CRC, length of the compression's name
+_CHUNK_HEAD = struct.Struct("<QQQII")  # first and last time, unpacked size, CRC, length of the compression's name
 _CHANNEL = 2  # bytes of a channel's number
 _MESSAGE_BODY = _CHANNEL + 4 + 8 + 8  # channel, sequence, two times
 _NAME_BYTES = 64
-_WINDOW = CHUNK_BYTES  # no more history than a chunk has
+_WINDOW = CHUNK_BYTES  # of the decompressor: no more history than a chunk has
 
 
 class Damage(Exception):
@@ -74,7 +74,7 @@ def _read(descriptor: int, length: int, offset: int) -> bytes:
 
 
 def _records(descriptor: int) -> Iterator[tuple[int, int, int]]:
-    """Opcode, place and length of the body of each whole record, up to the end of the data."""
+    """Opcode, offset and length of the body of each complete record, up to the end of the data."""
     size = os.fstat(descriptor).st_size
     if size < len(MAGIC) or _read(descriptor, len(MAGIC), 0) != MAGIC:
         raise Damage("it does not begin like an MCAP file")
@@ -85,7 +85,7 @@ def _records(descriptor: int) -> Iterator[tuple[int, int, int]]:
         if at + length > size:
             return  # cut here
         if not 0 < opcode <= _LAST:
-            raise Damage(f"a record of an unknown kind, {opcode}, lies at byte {at - _HEAD.size}")
+            raise Damage(f"there is a record of unknown kind {opcode} at byte {at - _HEAD.size}")
         yield opcode, at, length
         if opcode in (_DATA_END, _FOOTER):
             return
@@ -93,7 +93,7 @@ def _records(descriptor: int) -> Iterator[tuple[int, int, int]]:
 
 
 def whole_bytes(path: Path) -> int:
-    """Length of the part of a file that consists of whole records, up to the end of its data."""
+    """Length of the part of a file that consists of complete records, up to the end of its data."""
     with open(open_file(path), "rb") as file:
         return max((at + length for _, at, length in _records(file.fileno())), default=len(MAGIC))
 
@@ -104,8 +104,8 @@ class Contents:
     def __init__(self, descriptor: int, names: tuple[str, ...]) -> None:
         self.texts: dict[str, dict[str, str]] = {}
         self.chunks: list[Packed] = []
-        self.whole = False  # the end of the data is there
-        self.damage = ""  # where the walk had to end, and why
+        self.whole = False  # True: the end of the data was reached
+        self.damage = ""  # where the walk had to stop, and why
         try:
             self._walk(descriptor, names)
         except Damage as damage:
@@ -113,12 +113,12 @@ class Contents:
 
     @property
     def rows(self) -> int:
-        """By the indexes of the chunks."""
+        """Number of rows, from the indexes of the chunks."""
         return sum(chunk.rows for chunk in self.chunks)
 
     @property
     def seconds(self) -> float:
-        """From the first row to the last; by the heads of the chunks, so a damaged file may say anything but less than 0."""
+        """Time from the first row to the last, from the headers of the chunks; in a damaged file it may be any value ≥ 0."""
         return max(self.chunks[-1].end_time - self.chunks[0].start_time, 0) * 1e-9 if self.chunks else 0.0
 
     @property
@@ -142,17 +142,17 @@ class Contents:
             elif opcode == _MESSAGE_INDEX and self.chunks and length >= 6:
                 last = self.chunks[-1]
                 rows = min((length - 6) // 16, last.claimed // (_HEAD.size + _MESSAGE_BODY))
-                rows = max(rows, last.rows)  # each topic has its index, and none has more messages than rows
+                rows = max(rows, last.rows)  # each topic has an index, and none has more messages than rows
                 self.chunks[-1] = replace(last, rows=rows)
             elif opcode == _DATA_END:
                 self.whole = True
             if others > _OTHERS:
-                raise Damage(f"more than {_OTHERS} records without rows follow each other at byte {at}")
+                raise Damage(f"there are more than {_OTHERS} consecutive records without rows at byte {at}")
 
 
 def _packed(descriptor: int, at: int, length: int) -> Packed:
     if length < _CHUNK_HEAD.size:
-        raise Damage(f"the chunk at byte {at} is too short for its head")
+        raise Damage(f"the chunk at byte {at} is too short for its header")
     start_time, end_time, claimed, _, _ = _CHUNK_HEAD.unpack(_read(descriptor, _CHUNK_HEAD.size, at))
     if claimed > CHUNK_BYTES or length > CHUNK_BYTES:
         raise Damage(
@@ -175,7 +175,7 @@ def metadata_texts(body: bytes) -> dict[str, str]:
     end = at + 4 + int.from_bytes(body[at : at + 4], "little")
     at += 4
     if end > len(body):
-        raise Damage("a text says that it is longer than its record")
+        raise Damage("a text claims to be longer than its record")
     found = {}
     while at < end:
         key, at = _string(body, at)
@@ -186,7 +186,7 @@ def metadata_texts(body: bytes) -> dict[str, str]:
 def _string(body: bytes, at: int) -> tuple[str, int]:
     end = at + 4 + int.from_bytes(body[at : at + 4], "little")
     if at + 4 > len(body) or end > len(body):
-        raise Damage("a text says that it is longer than its record")
+        raise Damage("a text claims to be longer than its record")
     try:
         return body[at + 4 : end].decode(), end
     except UnicodeDecodeError:
@@ -199,16 +199,16 @@ def unpack(descriptor: int, chunk: Packed) -> bytes:
     _, _, claimed, crc, named = _CHUNK_HEAD.unpack_from(body)
     begin = _CHUNK_HEAD.size + named + 8
     if begin > len(body) or named > _NAME_BYTES or claimed != chunk.claimed:
-        raise Damage(f"the chunk at byte {chunk.offset} is not one")
+        raise Damage(f"there is no chunk at byte {chunk.offset}")
     packed = memoryview(body)[begin : begin + int.from_bytes(body[begin - 8 : begin], "little")]
     data = _unpacked(body[_CHUNK_HEAD.size : _CHUNK_HEAD.size + named], packed, claimed)
     if len(data) != claimed or (crc and zlib.crc32(data) != crc):
-        raise Damage(f"the chunk at byte {chunk.offset} does not unpack to what it says")
+        raise Damage(f"the chunk at byte {chunk.offset} does not unpack to the size and CRC in its header")
     return data
 
 
 def _unpacked(compression: bytes, packed: memoryview, most: int) -> bytes:
-    """At most one byte more than claimed: enough to detect a false claim."""
+    """Unpack at most one byte more than claimed: enough to detect a false claim."""
     try:
         if compression == b"zstd":
             reader = zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(packed)
@@ -219,7 +219,7 @@ def _unpacked(compression: bytes, packed: memoryview, most: int) -> bytes:
             return bytes(packed[: most + 1])
     except (zstandard.ZstdError, RuntimeError, EOFError, ValueError, MemoryError) as error:
         raise Damage(f"a chunk cannot be unpacked: {error}") from None
-    raise Damage(f"a chunk is packed in an unknown way, {compression.decode(errors='replace')!r}")
+    raise Damage(f"a chunk has an unknown compression, {compression.decode(errors='replace')!r}")
 
 
 def _all_of(reader: zstandard.ZstdDecompressionReader, most: int) -> bytes:
@@ -231,19 +231,19 @@ def _all_of(reader: zstandard.ZstdDecompressionReader, most: int) -> bytes:
 
 
 def rows_of(data: bytes, row: np.dtype) -> np.ndarray:
-    """The rows of an unpacked chunk: messages of one length, the lines of one table; no need to read them one by one.
+    """The rows of an unpacked chunk: messages of one length, read as one table and not one by one.
 
-    What follows them are messages of other topics, which only viewers read.
+    They are followed by messages of other topics, which only viewers read.
     """
     begin, others = 0, 0
     while begin + _HEAD.size <= len(data) and data[begin] != _MESSAGE:  # schemas and channels, in the first chunk
         begin += _HEAD.size + _HEAD.unpack_from(data, begin)[1]
         others += 1
         if others > _OTHERS:
-            raise Damage("a chunk holds other things than rows")
+            raise Damage("a chunk contains something other than rows")
     size = _HEAD.size + _MESSAGE_BODY + len(CDR_LITTLE_ENDIAN) + row.itemsize
     if begin > len(data):
-        raise Damage("a chunk holds rows of another size than the recording says")
+        raise Damage("a chunk contains rows of another size than the recording declares")
     lines = np.frombuffer(data, np.uint8, (len(data) - begin) // size * size, begin).reshape(-1, size)
     head = np.frombuffer(_HEAD.pack(_MESSAGE, size - _HEAD.size), np.uint8)
     topic = lines[:1, _HEAD.size : _HEAD.size + _CHANNEL].copy()
@@ -252,18 +252,18 @@ def rows_of(data: bytes, row: np.dtype) -> np.ndarray:
     fits = (lines[:, : _HEAD.size] == head).all(axis=1) & (lines[:, _HEAD.size : _HEAD.size + _CHANNEL] == topic).all(axis=1)
     count = int(fits.argmin()) if not fits.all() else len(lines)
     if (lines[:count, before - len(cdr) : before] != cdr).any() or (len(data) > begin and not count):
-        raise Damage("a chunk holds rows of another size than the recording says")
+        raise Damage("a chunk contains rows of another size than the recording declares")
     _check_rest(data, begin + count * size, topic.tobytes(), _OTHERS * (1 + count))
     return np.ascontiguousarray(lines[:count, before:]).reshape(-1).view(row)
 
 
 def _check_rest(data: bytes, at: int, topic: bytes, most: int) -> None:
-    """What follows the rows of a chunk are whole messages, not too many, and no rows."""
+    """Check that the rows of a chunk are followed by complete messages only, not too many, and no further rows."""
     while at < len(data):
         whole = at + _HEAD.size + _CHANNEL <= len(data) and data[at] == _MESSAGE
         if not whole or data[at + _HEAD.size : at + _HEAD.size + _CHANNEL] == topic:
-            raise Damage("a chunk holds rows of another size than the recording says")
+            raise Damage("a chunk contains rows of another size than the recording declares")
         at += _HEAD.size + _HEAD.unpack_from(data, at)[1]
         most -= 1
         if at > len(data) or most < 0:
-            raise Damage("a chunk holds other things than rows")
+            raise Damage("a chunk contains something other than rows")

@@ -1,6 +1,6 @@
-"""Who armed, started, steered, changed and stopped a run. It goes into the run's record.
+"""Who armed, started, steered, changed and stopped a run, for the run's record.
 
-Kept by the mailbox as it answers, so it costs the loop no more than an answer. Names are as given by the senders.
+The mailbox notes it as it answers, so it costs the loop no more than an answer. Names are as given by the senders.
 """
 
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hilt.core import clock
 from hilt.record.letters import KINDS, SET, STEER, Request
 
-MOST = 200  # entries; a run with more was operated by a program
+MOST = 200  # entries; only a program would make more
 
 
 class _Deed(NamedTuple):
@@ -19,18 +19,18 @@ class _Deed(NamedTuple):
 
 
 class Deeds:
-    """In the order in which they began; for steering, the first and last time of each sender."""
+    """Entries in the order in which they began; for steering, the first and last time of each sender."""
 
     def __init__(self) -> None:
         self._all: dict[tuple[str, str, int], _Deed] = {}
         self._live: float | None = None
 
     def begin(self) -> None:
-        """The run is live from now on."""
+        """Note that the run is live from now on."""
         self._live = clock.now()
 
     def note(self, request: Request) -> None:
-        """A request that was accepted."""
+        """Note a request that was accepted."""
         what = KINDS[request.kind] + (f" {request.key} = {request.value:g}" if request.kind == SET else "")
         t = None if self._live is None else clock.now() - self._live
         key = (what, request.who, -1 if request.kind == STEER else len(self._all))
@@ -43,25 +43,25 @@ class Deeds:
     def take(self) -> list[dict[str, Any]]:
         """Everything so far; the next run starts with an empty list."""
         found = [deed._asdict() for deed in self._all.values()]
-        if not any(deed["what"] == "start" for deed in found):  # without a letter: whoever typed the command
+        if not any(deed["what"] == "start" for deed in found):  # started without a request: by the command itself
             found.insert(0, {"what": "start", "who": "the command line", "first": None, "last": None})
         self.__init__()  # type: ignore[misc]
         return found
 
 
 def when(deed: dict[str, Any]) -> str:
-    """The time of it in words."""
+    """The time of an entry in words."""
     first, last = deed["first"], deed["last"]
     if first is None or last is None:
         return "before the run"
     return f"{first:.3g} s" if first == last else f"{first:.3g} to {last:.3g} s"
 
 
-def read(told: Any) -> list[dict[str, Any]] | None:
-    """From a recording, which is untrusted: only what has the form of such entries."""
-    if not isinstance(told, list):
+def read(stored: Any) -> list[dict[str, Any]] | None:
+    """The well-formed entries of a recording, which is untrusted."""
+    if not isinstance(stored, list):
         return None
-    return [deed for deed in told[: MOST + 1] if _is_deed(deed)]
+    return [deed for deed in stored[: MOST + 1] if _is_deed(deed)]
 
 
 def _is_deed(deed: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Recordings of other versions: their rows with the signals of this one, so that they open, show and plot.
+"""Recordings of other versions: their rows with the signals of this version, so that they can be opened, shown and plotted.
 
 A renamed signal is found by its old name. One that the recording lacks, or has in another shape, is NaN (0 for an integer); one
 that this version does not know is left out. Such rows can be shown but not replayed: a tick cannot be compared with one that
@@ -13,7 +13,7 @@ from hilt.core.faults import InputError
 from hilt.core.signals import leaves
 from hilt.record.reading import Recording
 
-RENAMED = {  # today's name: the one before
+RENAMED = {  # current name: previous name
     "X_WB_cmd": "X_WB_des",
     "V_WB_cmd": "V_WB_des",
     "X_NT": "X_NB",  # docking: B is the mock-up
@@ -80,7 +80,7 @@ class Fitted(Recording):
 
 
 def _column(rows: np.ndarray, leaf: str) -> tuple[np.ndarray, str]:
-    """The record that a leaf such as `X_WB_cmd.p` lies in, and its name there."""
+    """The record that contains a leaf such as `X_WB_cmd.p`, and its name there."""
     *outer, last = leaf.split(".")
     for name in outer:
         rows = rows[name]
@@ -88,7 +88,7 @@ def _column(rows: np.ndarray, leaf: str) -> tuple[np.ndarray, str]:
 
 
 def _sources(row: np.dtype, recorded: np.dtype) -> dict[str, str | None]:
-    """For every leaf of a row, the leaf of the recording that it is taken from."""
+    """For every leaf of a row, the leaf of the recording that it comes from."""
     there = leaves(recorded)
     found: dict[str, str | None] = {}
     for name, (_, number, shape) in leaves(row).items():
@@ -99,12 +99,12 @@ def _sources(row: np.dtype, recorded: np.dtype) -> dict[str, str | None]:
 
 
 def fitted(found: Recording, row: np.dtype) -> Recording:
-    """The recording itself if its signals are those of this version."""
+    """The recording with the signals of this version; the recording itself if it already has them."""
     return found if found.dtype == row else Fitted(found, row)
 
 
 def check_same(found: Recording, row: np.dtype) -> None:
-    """Refuse to replay what had other signals."""
+    """Refuse to replay a recording with other signals."""
     if found.dtype == row:
         return
     here, there = ({name.partition(".")[0] for name in leaves(kind)} for kind in (row, found.dtype))

@@ -8,7 +8,7 @@ MAGIC = 0x68696C746D61696C  # "hiltmail"
 VERSION = 3
 SUFFIX = ".mail"
 LANES = 16
-LETTERS_A_LANE = 16
+REQUESTS_A_LANE = 16
 KEY_BYTES, TEXT_BYTES, WHO_BYTES = 64, 240, 64
 NAME_BYTES, SENTENCE_BYTES, INFO_BYTES = 120, 480, 1 << 17
 
@@ -17,7 +17,7 @@ KINDS = {START: "start", STOP: "stop", RESET: "reset", ARM: "arm", SET: "set", S
 OFF, READY, LIVE, STOPPED = range(4)
 STATES = ("OFF", "READY", "LIVE", "STOPPED")
 
-LETTER = np.dtype(
+REQUEST = np.dtype(
     [
         *((name, "i8") for name in ("kind", "sent")),
         *((name, "f8") for name in ("value", "ramp")),
@@ -31,8 +31,8 @@ LANE = np.dtype(
     [
         ("posted", "i8"),
         ("taken", "i8"),
-        ("letters", LETTER, (LETTERS_A_LANE,)),
-        ("answers", ANSWER, (LETTERS_A_LANE,)),
+        ("requests", REQUEST, (REQUESTS_A_LANE,)),
+        ("answers", ANSWER, (REQUESTS_A_LANE,)),
     ],
     align=True,
 )
@@ -69,7 +69,7 @@ class Front(NamedTuple):
 
 class Request(NamedTuple):
     """A request to the loop: `key`, `value` and `ramp` [s] with SET; with STEER the six `axes` of the hand, and as `value`
-    whether the dead man's switch is held. `who` is the sender's own name for itself: for the record, not for trust."""
+    whether the dead man's switch is held. `who` is the name that the sender gives itself: for the record, not for trust."""
 
     kind: int
     key: str

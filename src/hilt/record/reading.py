@@ -1,7 +1,7 @@
-"""Recordings, read back: by chunks of rows, in memory that does not grow with the recording.
+"""Reading recordings chunk by chunk, in memory that does not grow with the recording.
 
-A recording may have been cut, damaged, or made with bad intent: it is read up to the first error, every text in it is checked,
-and one that cannot be read at all gives one sentence.
+A recording may be cut, damaged or malicious: it is read up to the first error, every text in it is checked, and one that cannot
+be read at all gives one sentence.
 """
 
 import json
@@ -20,16 +20,16 @@ from hilt.core.faults import InputError
 from hilt.record.container import Contents, Damage, open_file, rows_of, unpack
 from hilt.record.layout import type_from
 
-LOADED_BYTES = 2 << 30  # of rows that are taken into memory at once
-ROWS_AT_ONCE = 1 << 14  # of rows that are in memory already
-DEEPEST = 32  # of a result
+LOADED_BYTES = 2 << 30  # largest size of rows loaded into memory at once
+ROWS_AT_ONCE = 1 << 14  # chunk size for rows that are in memory already
+DEEPEST = 32  # nesting of a result
 ORIGIN, RESULT = "hilt", "result"
 
 
 class Recording:
     """A recording whose rows are in memory."""
 
-    damage = ""  # where reading stopped; empty if at its end
+    damage = ""  # where and why reading stopped; empty if the end was reached
 
     def __init__(self, path: Path, origin: dict[str, str], rows: np.ndarray, result: dict[str, Any] | None) -> None:
         self.path, self.origin, self.result = path, origin, result
@@ -44,7 +44,7 @@ class Recording:
 
     @property
     def nbytes(self) -> int:
-        """Memory that its rows take, at most."""
+        """Upper bound of the memory of its rows."""
         return self.rows.nbytes
 
     @cached_property
@@ -56,12 +56,12 @@ class Recording:
 
     @property
     def count(self) -> int:
-        """Rows that can be read."""
+        """Number of rows that can be read."""
         return self._ends[0]
 
     @property
     def last(self) -> np.ndarray:
-        """The last of them, an array of one."""
+        """The last row, as an array of one."""
         return self._ends[1]
 
     def chunks(self) -> Iterator[np.ndarray]:
@@ -75,14 +75,14 @@ class Recording:
 
     @property
     def version(self) -> str:
-        """The hilt that made it."""
+        """The version of hilt that made it."""
         return self.origin.get("hilt", "of an unknown version")[:40]
 
     @property
     def scenario(self) -> dict[str, Any]:
         tree = read_json(self.origin["scenario"], f"the scenario in {self.path}")
         if not isinstance(tree, dict):
-            raise InputError(f"the scenario in {self.path} is not one of hilt; give a recording that hilt has made")
+            raise InputError(f"the scenario in {self.path} is not a hilt scenario; give a recording made by hilt")
         return tree
 
 
@@ -104,8 +104,8 @@ class Stored(Recording):
         if self._rows is None:
             if self.nbytes > LOADED_BYTES:
                 raise InputError(
-                    f"the rows of {self.path} take {self.nbytes / 1e9:.3g} GB of memory at once; at most "
-                    f"{LOADED_BYTES / 1e9:.3g} GB are taken; record a shorter run"
+                    f"the rows of {self.path} would take {self.nbytes / 1e9:.3g} GB of memory at once; at most "
+                    f"{LOADED_BYTES / 1e9:.3g} GB are loaded; record a shorter run"
                 )
             parts = list(self.chunks())
             self._rows = np.concatenate(parts) if parts else np.zeros(0, self.dtype)
@@ -131,20 +131,20 @@ class Stored(Recording):
 
 
 def _check_order(before: np.ndarray, rows: np.ndarray) -> None:
-    """Time goes on from row to row: pictures and metrics look for moments by it."""
+    """Check that time increases from row to row: pictures and metrics search by it."""
     ticks, times = (np.concatenate([before[name], rows[name]]) for name in ("tick", "t"))
     rising = (ticks[1:] > ticks[:-1]) & (times[1:] >= times[:-1])
     if not rising.all() or not np.isfinite(times).all():
-        raise Damage("its rows are not in the order of time")
+        raise Damage("its rows are not in order of time")
 
 
 def stored(path: Path) -> Stored:
-    """Open a recording, also one that was cut or damaged; its rows stay where they are."""
+    """Open a recording, even if it was cut or damaged; its rows stay in the file."""
     return Stored(path)
 
 
 def load(path: Path) -> Recording:
-    """Read a recording into memory, also one that was cut or damaged: up to its last whole chunk."""
+    """Read a recording into memory, even if it was cut or damaged: up to its last complete chunk."""
     found = Stored(path)
     loaded = Recording(path, found.origin, found.rows, found.result)
     loaded.damage = found.damage
@@ -152,14 +152,14 @@ def load(path: Path) -> Recording:
 
 
 def no_rows(found: Recording) -> InputError:
-    """What to say of a recording without rows."""
+    """The error for a recording without rows."""
     why = f": {found.damage}" if found.damage else ""
-    return InputError(f"{found.path} holds no whole chunk of rows{why}; it was cut too early; run the scenario again")
+    return InputError(f"{found.path} has no complete chunk of rows{why}; it was cut too early; run the scenario again")
 
 
 @contextmanager
 def rows_of_a_stranger(path: Path | str) -> Iterator[None]:
-    """Metrics and pictures of untrusted rows: if they cannot be made, the result is one sentence.
+    """Turn any failure to compute metrics or pictures of untrusted rows into one sentence.
 
     Everything here may fail on numbers that no run produces (a mass of 1e308, a collision -4), so any exception counts.
     """
@@ -170,25 +170,25 @@ def rows_of_a_stranger(path: Path | str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InputError(
-            f"{path} holds rows that no run of hilt makes ({type(error).__name__}: {str(error)[:100]}); give another recording"
+            f"{path} has rows that no run of hilt produces ({type(error).__name__}: {str(error)[:100]}); give another recording"
         ) from error
 
 
 def read_json(text: str, what: str) -> Any:
-    """Untrusted JSON: bad text, however deeply nested, gives one sentence."""
+    """Parse untrusted JSON; bad text, however deeply nested, gives one sentence."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError(f"{what} is not JSON as hilt writes it; give a recording that hilt has made") from None
+        raise InputError(f"{what} is not JSON as hilt writes it; give a recording made by hilt") from None
 
 
 def origin_in(contents: Contents, path: Path) -> dict[str, str]:
-    """The start of the file: enough to know the rows."""
+    """The header of the file, which describes the rows."""
     origin = contents.texts.get(ORIGIN, {})
     if not {"system", "scenario", "row"} <= set(origin):
         why = f" ({contents.damage})" if contents.damage else ""
         raise InputError(
-            f"{path} is not a recording of hilt, or it ends before its first rows{why}; give an .mcap file that hilt has made"
+            f"{path} is not a hilt recording, or it ends before its first rows{why}; give an .mcap file made by hilt"
         )
     return origin
 
@@ -198,9 +198,9 @@ def row_in(origin: dict[str, str], path: Path) -> np.dtype:
     try:
         row = type_from(read_json(origin["row"], f"the description of the rows in {path}"))
     except InputError as error:
-        raise InputError(f"{path} is not a recording of hilt: {error}") from None
+        raise InputError(f"{path} is not a hilt recording: {error}") from None
     if any(row[name].str != kind if name in (row.names or ()) else True for name, kind in (("tick", "<i8"), ("t", "<f8"))):
-        raise InputError(f"{path} is not a recording of hilt: its rows have no tick and no time; give another")
+        raise InputError(f"{path} is not a hilt recording: its rows have no tick and no time; give another")
     return row
 
 
@@ -221,12 +221,12 @@ def result_in(contents: Contents, path: Path) -> dict[str, Any] | None:
         and (tree.get("fault") is None or (isinstance(tree["fault"], dict) and isinstance(tree["fault"].get("sentence"), str)))
     )
     if not fits:
-        raise InputError(f"the result in {path} is not one of hilt; give a recording that hilt has made")
+        raise InputError(f"the result in {path} is not a hilt result; give a recording made by hilt")
     return dict(tree)
 
 
 def _is_change(change: Any) -> bool:
-    """A change of a live value, as a replay repeats it."""
+    """Whether this is a change of a live value that a replay can repeat."""
     return (
         isinstance(change, dict)
         and type(change.get("tick")) is int
@@ -237,7 +237,7 @@ def _is_change(change: Any) -> bool:
 
 def _plain(tree: Any, depth: int, path: Path) -> Any:
     if depth < 0:
-        raise InputError(f"the result in {path} is nested deeper than {DEEPEST}; give a recording that hilt has made")
+        raise InputError(f"the result in {path} is nested deeper than {DEEPEST}; give a recording made by hilt")
     if isinstance(tree, dict):
         return {key: _plain(each, depth - 1, path) for key, each in tree.items()}
     if isinstance(tree, list):

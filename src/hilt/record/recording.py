@@ -1,9 +1,9 @@
-"""Recordings: MCAP files that open in the field's viewers, and that survive a killed run.
+"""Recordings: MCAP files that open in common viewers, and that survive a killed run.
 
 A row's bytes are the bytes of its ROS 2 message (CDR, little-endian), since all its numbers are eight bytes wide; the message's
-definition is generated from the signal table. Beside the rows stand /tf and standard messages (standard.py), thinned, so that
-viewers show a moving scene without knowing hilt. The scenario and the versions are at the start of the file, the
-result is at its end, so that a cut file still says what it is.
+definition is generated from the signal table. The file also has /tf and standard messages (standard.py), at a lower rate, so
+that viewers show a moving scene without knowing hilt. The scenario and the versions are at the start of the file, the result
+is at its end, so that a cut file still says what it is.
 """
 
 import json
@@ -40,11 +40,11 @@ SIMULATED = "simulation, no devices"
 
 
 class Chunks:
-    """An MCAP file that grows by chunks of rows; each chunk is whole on the disk when `write` returns."""
+    """An MCAP file that grows by chunks of rows; each chunk is completely on the disk when `write` returns."""
 
     def __init__(self, path: Path, origin: dict[str, str]) -> None:
         self.path = path
-        self.began = clock.wall_nanoseconds()  # of the run: times in the file count from here
+        self.began = clock.wall_nanoseconds()  # start of the run: times in the file count from here
         self._stream: IO[bytes] = path.open("wb")
         self._writer = Writer(self._stream, chunk_size=1 << 30)
         self._writer.start(profile="ros2", library=f"hilt {hilt.__version__}")
@@ -53,7 +53,7 @@ class Chunks:
         self._standard = standard.from_json(json.loads(origin["standard"])) if "standard" in origin else Standard(1, Frames())
         self._schemas: dict[str, int] = {}
         self._rows = self._channel(cdr.row_topic(system, row))
-        beside = replace(self._standard.frames, twists=())  # no viewer draws them, and the rows have them
+        beside = replace(self._standard.frames, twists=())  # no viewer draws twists, and the rows have them
         self._beside = [self._channel(topic) for topic in cdr.standard_topics(system, beside)]
         self._stream.flush()
 
@@ -63,7 +63,7 @@ class Chunks:
         return self._writer.register_channel(topic.name, "cdr", self._schemas[topic.type]), topic
 
     def write(self, rows: np.ndarray) -> None:
-        """In a chunk the rows come first, one after the other: so they are read as one table."""
+        """Write a chunk. Its rows come first, one after the other, so that they can be read as one table."""
         self._write(*self._rows, rows)
         some = cdr.thinned(rows, self._standard)
         for channel, topic in self._beside:
@@ -87,7 +87,7 @@ class Chunks:
         return os.fstat(self._stream.fileno()).st_size
 
     def restore(self) -> bool:
-        """Whether the file's name was gone, perhaps with its folder: then it is restored with everything written so far."""
+        """Restore the file with everything written so far if its name, or its folder, was deleted; return whether it was."""
         with suppress(OSError):
             if os.path.samestat(os.stat(self.path), os.fstat(self._stream.fileno())):
                 return False
@@ -96,18 +96,18 @@ class Chunks:
         with Path(f"/proc/self/fd/{self._stream.fileno()}").open("rb") as kept, self.path.open("xb") as again:
             shutil.copyfileobj(kept, again)
             again.flush()
-            os.dup2(again.fileno(), self._stream.fileno(), inheritable=False)  # who writes goes on at the end of the new one
+            os.dup2(again.fileno(), self._stream.fileno(), inheritable=False)  # the writer continues at the end of the new file
         return True
 
     def finish(self, result: dict[str, Any] | None = None) -> None:
-        """Write the result of the run, if it has one, and the end of the file."""
+        """Write the result of the run, if there is one, and the end of the file."""
         if result is not None:
             self._writer.add_metadata("result", {"json": json.dumps(result)})
         self._writer.finish()
         self._stream.close()
 
     def abandon(self) -> None:
-        """Close the file as it is, without its end: the disk is full."""
+        """Close the file without writing its end, because the disk is full."""
         with suppress(OSError):
             self._stream.close()
 
@@ -115,7 +115,7 @@ class Chunks:
 class Recorder:
     """Writes the rows of a run to an MCAP file during the run; it buffers one chunk.
 
-    A full disk ends the run softly: what was written before stays readable, and `trouble` says what happened.
+    A full disk ends the run gently: what was written before stays readable, and `trouble` says what happened.
     """
 
     def __init__(self, path: Path, system: System, scenario: Scenario) -> None:
@@ -128,7 +128,7 @@ class Recorder:
         self._whole = path.stat().st_size
 
     def look(self, row: np.ndarray) -> int:
-        """As an overseer of the loop: the fault with which the run has to end."""
+        """As an overseer of the loop: 0, or the fault code that must end the run."""
         return faults.RECORDER if self.trouble else faults.NONE
 
     def _finish(self, result: dict[str, Any] | None) -> None:
@@ -143,7 +143,7 @@ class Recorder:
         keep_readable(self.path, self._whole)
 
     def fault(self, last: Any) -> Fault:
-        """What ended the run, beside the last row that could be written."""
+        """The fault that ended the run, at the last row that could be written."""
         return Fault(faults.RECORDER, "recorder", int(last["tick"]), float(last["t"]), "", 0.0, 0.0, self.trouble)
 
     def append(self, row: np.ndarray) -> None:
@@ -153,15 +153,15 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Everything that came so far is on the disk, if it takes it."""
+        """Write all rows so far to the disk, if it has room."""
         rows, self._count, self._flushed = self._rows[: self._count], 0, clock.now()
         if not self.trouble and len(rows):
             self._try(lambda: self._chunks.write(rows))
 
     def end(self) -> None:
-        """After the last row: all of them can be read. A file that was deleted meanwhile gets its name again."""
+        """Call after the last row: makes all rows readable. A file that was deleted meanwhile gets its name back."""
         self.flush()
-        if not self._chunks.closed:  # by a disk that is full
+        if not self._chunks.closed:  # closed early if the disk is full
             with suppress(OSError):
                 self._chunks.restore()
 
@@ -173,7 +173,7 @@ class Recorder:
             self._give_up(error)
 
     def close(self, result: dict[str, Any] | None = None) -> None:
-        """Write what is left, and the result of the run if it has one. Safe to call twice."""
+        """Write what is left, and the result of the run if there is one. Safe to call twice."""
         if self._chunks.closed:
             return
         self.flush()
@@ -182,17 +182,17 @@ class Recorder:
 
 
 def keep_readable(path: Path, size: int) -> None:
-    """A partial chunk is useless: truncate to the end of the last whole one."""
+    """Truncate a file to the end of its last complete chunk: a partial one is useless."""
     with suppress(OSError):
         os.truncate(path, size)
 
 
 def disk_trouble(path: Path, error: OSError) -> str:
-    return f"recording {path} cannot go on: {error.strerror}; what was written before is kept; make room and run again"
+    return f"recording {path} cannot continue: {error.strerror}; what was written before is kept; free disk space and run again"
 
 
 def origin_of(system: System, scenario: Scenario, rig: str = SIMULATED) -> dict[str, str]:
-    """What stands at the start of a recording: enough to run it again, when it was made and on what."""
+    """The header of a recording: what is needed to run it again, when it was made and on what."""
     return {
         "system": system.name,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),

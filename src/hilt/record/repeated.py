@@ -36,7 +36,7 @@ class Repeated:
         self._tick(trial, self._x.copy(), self._p)
         own = trial["fault"][0]
         if own == fault[0]:
-            return  # its own
+            return  # the tick computes this fault itself
         for name in {*_FAULT, "tick_time", "X_WB_sent"} & set(trial.dtype.names or ()):
             trial[name] = self._last[name]
         # A tick with its own fault sends nothing that could be refused: the external fault came before it.

@@ -1,7 +1,7 @@
-"""ROS 2 message types: their fields, their definition as text, and their hash. One table, so that no two of them disagree.
+"""ROS 2 message types: their fields, their definition as text, and their hash, all from one table so that they always agree.
 
-The hash (RIHS01, of REP 2016) is computed from the fields: SHA-256 of the JSON of the type description and of everything that
-it refers to.
+The hash (RIHS01, REP 2016) is computed from the fields: SHA-256 of the JSON of the type description and of all types that it
+refers to.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ def row_type_name(system: str) -> str:
 
 
 def row_types(system: str, row: np.dtype) -> Types:
-    """A row as a ROS 2 message, and the messages in it; names in lower case, as ROS 2 demands."""
+    """A row as a ROS 2 message, and the messages in it; names in lower case, as ROS 2 requires."""
     parts: dict[str, Fields] = {}
     fields = _fields(row, parts)
     return {row_type_name(system): fields, **parts}
@@ -81,14 +81,14 @@ def _fields(dtype: np.dtype, parts: dict[str, Fields]) -> Fields:
 
 
 def _parsed(kind: str) -> tuple[str, str | None]:
-    """The type without its brackets, and what is between them; None without brackets."""
+    """The type without its brackets, and the text between them; None without brackets."""
     found = _TYPE.fullmatch(kind)
     assert found is not None
     return found["base"], found["size"]
 
 
 def _within(name: str, types: Types) -> list[str]:
-    """All messages that a message is made of, each once, in the order in which they are met."""
+    """All messages contained in a message, each once, in order of appearance."""
     met: dict[str, None] = {}
     waiting = [name]
     while waiting:
@@ -99,7 +99,7 @@ def _within(name: str, types: Types) -> list[str]:
 
 
 def definition(name: str, types: Types = STANDARD) -> str:
-    """The text of a message with everything in it, as the `ros2msg` schema of a recording has it."""
+    """The definition of a message and of all messages in it, as in the `ros2msg` schema of a recording."""
     lines = _lines(types[name])
     for inner in _within(name, types):
         lines += ["=" * 80, f"MSG: {_short(inner)}", *_lines(types[inner])]
@@ -133,6 +133,6 @@ def _field_type(kind: str) -> dict[str, Any]:
 
 
 def dds_name(name: str) -> str:
-    """As DDS and rmw_zenoh call a message: `geometry_msgs::msg::dds_::PoseStamped_`."""
+    """The name of a message in DDS and rmw_zenoh: `geometry_msgs::msg::dds_::PoseStamped_`."""
     package, _, kind = name.partition("/msg/")
     return f"{package}::msg::dds_::{kind}_"

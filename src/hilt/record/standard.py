@@ -1,8 +1,7 @@
-"""What of a row is a pose, a twist, a wrench or a joint: what viewers of ROS messages draw without knowing hilt.
+"""Poses, twists, wrenches and joints in a row: what viewers of ROS messages can draw without knowing hilt.
 
-Signals of these kinds say it themselves, by their kind and their frame: `X_WB_meas` is the pose of frame `B_meas` in `W`. What
-the table of signals cannot know, a system adds in `views.frames`: frames that are fixed to others, poses and joints that are
-kept as plain numbers.
+Most follow from a signal's kind and frame: `X_WB_meas` is the pose of frame `B_meas` in `W`. A system adds in `views.frames`
+what the signal table does not contain: frames that are fixed to others, and poses and joints that are kept as plain numbers.
 
     def frames(scenario) -> Frames
 
@@ -19,7 +18,7 @@ import numpy as np
 from hilt.core.signals import POSE, TABLE, TWIST, WRENCH, whole
 from hilt.core.system import System
 
-RATE = 50.0  # Hz, at most, of standard messages: enough for the eye; rows are not thinned
+RATE = 50.0  # Hz, highest rate of standard messages: enough for the eye; rows are all kept
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -46,7 +45,7 @@ class Pose:
 
 @dataclass(frozen=True)
 class Couple:
-    """Two vectors: a twist (`first` velocity, `second` rate of turn), or a wrench (force, torque)."""
+    """Two vectors: a twist (`first` velocity, `second` angular velocity), or a wrench (force, torque)."""
 
     name: str
     frame: str
@@ -56,7 +55,7 @@ class Couple:
 
 @dataclass(frozen=True)
 class Joints:
-    """Joint angles by the names of the joints: numbers of the column `q`, from `begin` on."""
+    """Joint angles by the names of the joints: numbers of the column `q`, starting at `begin`."""
 
     names: tuple[str, ...]
     q: str
@@ -65,7 +64,7 @@ class Joints:
 
 @dataclass(frozen=True)
 class Frames:
-    """What a system adds."""
+    """Frames and joints that a system adds."""
 
     fixed: tuple[Fixed, ...] = ()
     poses: tuple[Pose, ...] = ()
@@ -79,7 +78,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Standard:
-    """What is written beside the rows, every `every` ticks."""
+    """The standard messages written beside the rows, every `every` ticks."""
 
     every: int
     frames: Frames
@@ -89,7 +88,7 @@ class Standard:
 
 
 def from_json(tree: dict[str, Any]) -> Standard:
-    """What `as_json` made, in another process of hilt."""
+    """Rebuild in another process what `as_json` described."""
     kinds = {"fixed": Fixed, "poses": Pose, "twists": Couple, "wrenches": Couple, "joints": Joints}
     found = {name: tuple(kind(**_plain(each)) for each in tree["frames"][name]) for name, kind in kinds.items()}
     return Standard(tree["every"], Frames(**found))
@@ -100,7 +99,7 @@ def _plain(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def of(system: System, scenario: Any) -> Standard:
-    """The standard messages of a run: of the signals that its blocks use, and what the system adds."""
+    """The standard messages of a run: from the signals that its blocks use, and those the system adds."""
     found = system.used_by(scenario)
     blocks = (*found.tick, *found.plant, *found.observe)
     used = {whole(name) for block in blocks for name in (*block.kind.reads, *block.kind.writes)}
@@ -110,12 +109,12 @@ def of(system: System, scenario: Any) -> Standard:
 
 
 def every_of(period: float) -> int:
-    """Ticks from one standard message to the next: as few as keep to the rate."""
+    """Ticks from one standard message to the next: the fewest that keep within the rate."""
     return max(1, int(np.ceil(1.0 / (RATE * period) - 1e-9)))
 
 
 def typed(names: Iterable[str]) -> Frames:
-    """Poses, twists and wrenches among signals, by the table of signals."""
+    """Poses, twists and wrenches among these signals, from the signal table."""
     signals = [TABLE[name] for name in names]
     return Frames(
         poses=tuple(

@@ -1,4 +1,4 @@
-"""What a recording says about its run besides the rows: timing, notes, live changes, who did what, and how it ended.
+"""The stored result of a recording, beside its rows: timing, notes, live changes, who did what, and how the run ended.
 
 It is untrusted, so anything malformed is left out.
 """
@@ -21,7 +21,7 @@ def outside(result: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "timing": timing if _is_timing(timing) else None,
         "notes": _notes(found.get("faults")),
-        "changes": found.get("changes"),  # checked when it was read: a replay repeats them
+        "changes": found.get("changes"),  # already checked by the reader, because a replay repeats them
         "who": deeds.read(found.get("who")),
     }
 
@@ -58,7 +58,7 @@ def _notes(faults: Any) -> list[str] | None:
 
 
 def fault(result: dict[str, Any] | None) -> Fault | None:
-    """What ended the run, as reported at the time."""
+    """The fault that ended the run, as reported at the time."""
     tree = (result or {}).get("fault")
     if not isinstance(tree, dict):
         return None
@@ -69,7 +69,7 @@ def fault(result: dict[str, Any] | None) -> Fault | None:
 
 
 def completed(metrics: dict[str, Any], result: dict[str, Any] | None) -> dict[str, Any]:
-    """Metrics of rows that lack signals, completed by the values that the recording version had computed."""
+    """Metrics of rows that lack signals, completed by the values that the version of the recording had computed."""
     then = (result or {}).get("metrics", {})
     return {
         name: then[name] if isinstance(value, Missing) and _number(then.get(name)) else value for name, value in metrics.items()

@@ -50,7 +50,7 @@ def test_the_tutorials_facility():
         "Ideal peak 4.73 N is below the detection threshold of 6.4 N (8 σ of sensor.noise): noise below 0.0444 N is needed."
     )
     assert "delay below 5.35 ms or compensate.method = 'twin' is needed" in wrong[1].sentence
-    assert summary(remarks) == "As it is, this cannot meet its goal: 2 of 9 checks failed."
+    assert summary(remarks) == "This scenario cannot meet its goal: 2 of 9 checks failed."
     assert kinds("robot.delay=14 ms", "sensor.noise=0.8 N") == {"missed"}
 
 
