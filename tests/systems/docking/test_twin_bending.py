@@ -131,7 +131,7 @@ def fitted(bank, p, start, law, deviation=0.1):
     while True:
         fit.go_on(task, bank, p, DT, 10**6)
         passes += 1
-        if fit.judge(task, result, p, False):
+        if fit.is_complete(task, result, p, False):
             return result, passes
 
 
@@ -217,7 +217,7 @@ def test_in_a_hurry_the_best_so_far_is_taken():
     costs = []
     for hurry in (False, False, False, True):
         fit.go_on(task, bank, p, DT, 10**6)
-        assert fit.judge(task, result, p, hurry) == hurry
+        assert fit.is_complete(task, result, p, hurry) == hurry
         costs.append(task.lowest)
     assert result.cost == min(costs) < costs[0]
 
@@ -231,7 +231,7 @@ def test_the_work_of_a_fit_may_be_interrupted_anywhere():
     result.prior[:], task.start[:] = start, start
     result.precision[:] = whole.precision
     fit.begin(task, result, model.LINEAR, 1, 0.1, start[2])
-    while not (fit.go_on(task, bank, p, DT, 33) > 0 and fit.judge(task, result, p, False)):
+    while not (fit.go_on(task, bank, p, DT, 33) > 0 and fit.is_complete(task, result, p, False)):
         pass
     assert result.tobytes() == whole.tobytes()
 

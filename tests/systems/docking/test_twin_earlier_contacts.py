@@ -30,7 +30,7 @@ def speeds(learnt):
             place = learn.STIFF + 2 * side
             x.known.law[side], x.known.value[place], x.known.value[place + 1] = model.LINEAR, np.log(K), zetas[side]
         learn._revise(x, p)
-        learn._book(sig, x, p)
+        learn._record_loss(sig, x, p)
         v *= (1.0 - sig.loss) ** 0.5
         found.append(v)
     return found, [model.place_of(1 if i % 2 == 0 else -1) for i in range(len(learnt))]

@@ -26,7 +26,7 @@ from hilt.core.stage import Cycle
 from hilt.core.system import Diagram, Sections, Used, fill, sections_of, ticks_of
 from hilt.maths import vec
 from hilt.systems.docking.analysis.bound import effective_mass
-from hilt.systems.docking.twin.prior import RobotFigures
+from hilt.systems.docking.twin.prior import RobotParameters
 
 # Kind of contact, factors of its stiffness (for Hertz the secant at the peak) and of the robot's delays.
 CASES = (("hertz", 1.65, 1.1), ("linear", 1.65, 1.1), ("linear", 0.65, 1.0), ("linear", 1.0, 1.0))
@@ -72,7 +72,7 @@ def closing_speed(system: Any, scenario: Any) -> float:
 class Believed:
     """What the controller believes before the first contact; the same in all cases."""
 
-    robot: RobotFigures
+    robot: RobotParameters
     stiffness: float
     normal: tuple[float, ...]
     first_mass: float  # effective, along that normal

@@ -1,16 +1,17 @@
-"""Step 5, second half: the energy kept by the real frame, as measured, sets the speed at which the simulated body leaves.
+"""Step 5, second half: the measured energy loss in the real frame sets the speed at which the simulated body leaves.
 
     W += ½ (F + F⁻) Δx' e                                  work at the real port
-    c = (W + what the spring holds at its ends) / ∫v'² dt  damping that explains it, on the robot's own motion
-    λ = 1 - e²(ζ),   ζ = c/(2√(k m))                       what the same damping takes from the bodies in space
+    c = (W + spring energy at both ends) / ∫v'² dt         damping that explains it, for the robot's own motion
+    λ = 1 - e²(ζ),   ζ = c/(2√(k m))                       loss of the bodies in space with the same damping
     λ = Σ(λ K²/var) / Σ(K²/var),   K = ½ m v_in²           all contacts with this frame, weighted by their information
 
-The robot comes late, with another clock and within limits, so its own loss is not that of the bodies; the damping is. All is
-counted between samples that are certainly inside the frame: the samples at the touch and at the exit may be means of one
-inside and one outside. What the spring held there is known from the frame's model.
+The robot arrives late, with another clock and within limits, so its loss differs from that of the bodies; the damping is the
+same. Everything is summed between samples that are certainly inside the frame: the samples at the touch and at the exit may
+average values inside and outside. The spring energy there is known from the frame's model.
 
 A loss that noise or a wrong sensor delay could explain is treated as zero: λ = 0 below √((3σ_λ)² + λ_τ²), where
-λ_τ = πω(0.03 τ_p + 20 µs) is what a wrong delay looks like, at most 0.003: less than 1 % of the speed after five collisions.
+λ_τ = πω(0.03 τ_p + 20 µs) is the apparent loss from a wrong delay, at most 0.003: less than 1 % of the speed after five
+collisions.
 """
 
 import math
@@ -32,7 +33,7 @@ MOST_DAMPED = 0.7  # ζ
 
 @jit
 def _damping(frame, kept, v2, v_exit):
-    """c of a frame that kept so much: kept = c ∫v² dt + ½ k δ²; it is left at F = 0, where it is still δ = c v/k deep."""
+    """c of a frame that kept this energy: kept = c ∫v² dt + ½ k δ²; contact ends at F = 0, at a depth of δ = c v/k."""
     held = 2.0 * v_exit * v_exit / frame.k if frame.model == model.LINEAR and kept > 0.0 else 0.0
     return 2.0 * kept / (v2 + math.sqrt(v2 * v2 + held * kept))
 
@@ -49,20 +50,20 @@ def lost(zeta):
 
 @jit
 def weight_of(variance):
-    """Information of one balance about λ."""
+    """Information of one energy balance about λ."""
     return 1.0 / max(variance, FLOOR * FLOOR)
 
 
 @jit
 def least_detectable(weight, sensor_delay, omega):
-    """Smallest λ that neither noise nor a wrong sensor delay explains."""
+    """Smallest λ that neither noise nor a wrong sensor delay can explain."""
     from_delay = math.pi * omega * (0.03 * sensor_delay + 20e-6)
     return math.hypot(3.0 / math.sqrt(weight), min(from_delay, MOST_FROM_DELAY))
 
 
 @jit
 def pooled(pool, sensor_delay, omega):
-    """λ of a frame, after all its balances."""
+    """λ of a frame from all its energy balances."""
     if pool.weight == 0.0:
         return 0.0
     share = pool.weighted / pool.weight
@@ -76,7 +77,7 @@ def _remember(sig, x):
 
 @jit
 def _count(sig, x, p, frame, dt):
-    """One sample: work, its variance and ∫v'² dt; from the second on, which is certainly inside."""
+    """Add one sample to work, its variance and ∫v'² dt, starting at the second sample, which is certainly inside."""
     if not x.begun:
         x.begun, x.at = 1, sig.x_late
         x.W = x.variance = x.v2 = 0.0
@@ -84,7 +85,7 @@ def _count(sig, x, p, frame, dt):
         return
     moved, step = sig.x_late - x.last_at, sig.F_n - x.last_force
     x.W += 0.5 * (sig.F_n + x.last_force) * moved
-    noise = p.force_noise if sig.fresh else p.threshold  # of a lost sample the twin's force is taken
+    noise = p.force_noise if sig.fresh else p.threshold  # for a lost sample the twin's force is used
     x.variance += (noise * moved) ** 2 + (p.position_noise * step) ** 2
     x.v2 += model.v2_in_contact(frame, x.last_at, sig.x_late, 0.5 * (sig.v_late + x.last_rate))
     if model.depth_in(frame, sig.x_late) - model.left_at(frame, sig.v_late) > abs(sig.v_late) * dt:
@@ -93,7 +94,7 @@ def _count(sig, x, p, frame, dt):
 
 @jit
 def _settle(sig, x, pool, frame):
-    """The balance of a contact that is over."""
+    """Compute the energy balance of a finished contact."""
     kinetic = 0.5 * sig.m_eff * sig.v_entry * sig.v_entry
     if not (kinetic > 0.0 and x.begun and x.v2 > 0.0):
         return

@@ -1,7 +1,7 @@
-"""The twin's prior knowledge, before it has measured anything: its stages are packed from this alone.
+"""The twin's prior knowledge before any measurement: its stages are packed from this alone.
 
-Made once per run (believe.py), from the scenario as the controller believes it to be and the errors of `prior`; no stage of
-the twin sees the world.
+Created once per run (believe.py) from the scenario as the controller believes it to be and the errors of `prior`; no stage of
+the twin has access to the true values.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hilt.systems.docking.bending import Bending
-from hilt.systems.docking.twin.prior import RobotFigures
+from hilt.systems.docking.twin.prior import RobotParameters
 
 Vector = tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class TwinBeliefs:
-    """SI; positions and velocities in W."""
+    """Prior knowledge of the twin in SI units; positions and velocities in W."""
 
     rotates: bool
     # Frames
@@ -35,9 +35,9 @@ class TwinBeliefs:
     approach: Vector  # velocity
     approach_speed: float
     # Robot
-    robot: RobotFigures
+    robot: RobotParameters
     give: float  # m/N
-    bending: Bending | None  # of a robot whose tip has a motion of its own
+    bending: Bending | None  # of a robot whose tip swings
     at_rest: bool  # at the start
     most_acceleration: float  # A
     most_speed: float  # V
@@ -52,17 +52,17 @@ class TwinBeliefs:
 
     @property
     def middle(self) -> float:
-        """Distance between the frames, along the normal."""
+        """Midpoint between the frames, along the normal [m]."""
         return 0.5 * sum(self.surfaces)
 
     @property
     def start(self) -> float:
-        """Position of the tip along the normal."""
+        """Initial position of the tip along the normal [m]."""
         return along(self.normal, self.start_of_tip)
 
     @property
     def start_speed(self) -> float:
-        """Velocity of the robot's tip along the normal."""
+        """Initial velocity of the robot's tip along the normal [m/s]."""
         return 0.0 if self.at_rest else along(self.normal, self.approach)
 
 

@@ -8,7 +8,7 @@ from hilt.systems.docking.twin.prior import limits_of
 
 
 def beliefs_of(scenario: Any) -> TwinBeliefs:
-    """Beliefs from a scenario as the controller believes it to be."""
+    """Beliefs from `scenario`, which is already the scenario as the controller believes it to be."""
     prior = scenario.prior
     normal = prior.normal(scenario)
     turned = scenario.model_copy(update={"frames": scenario.frames.model_copy(update={"normal": normal})})

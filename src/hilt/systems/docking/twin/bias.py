@@ -1,4 +1,4 @@
-"""Step 0: the sensor's reading in free flight is its bias; also detects whether its sample is new.
+"""Step 0: take the sensor's reading in free flight as its bias, and detect whether a sample is new.
 
     b += (F - b)/min(i, N) in flight, well away from both frames;      later steps use F - b
 

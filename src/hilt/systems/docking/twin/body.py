@@ -1,12 +1,12 @@
 """Steps 4 and 5: the force on the simulated bodies, and the bound on the energy that a contact returns.
 
-    F̂ = max(0, F_m + f̂(x, v) - f̂(x', v'))                   Smith form: the measured force, moved from the robot to the twin
+    F̂ = max(0, F_m + f̂(x, v) - f̂(x', v'))                   Smith predictor: measured force, shifted from the robot to the twin
     J = T_b F̂;   v⁺ = v - J e/m;   E⁺ = E + ½ m (v² - v⁺²);   D = c ∫v² dt_b                       T_b = βT
     if E < D on the way out:  v⁺ = -e √(v² + 2(E - D)/m), never faster than without it
     at the exit:              v⁺ = -e min(√(v² + 2(E - λK - W_t)/m), √(v² + 0.1 v_in²)),         K = ½ m v_in²
 
 All along the normal n; m is the effective mass of the contact: the reduced mass on a line, m_eff of mobility.py in space. W_t
-is the work of friction, in space only (friction.py).
+is the work of friction (friction.py), in space only.
 
 ±J n acts on both bodies at one common point and between impulses they are free, so momentum is exact for any J and E is exactly
 the kinetic energy that both have lost since the entry. F̂ ≥ 0 only brakes on the way in, E ≥ D ≥ 0 on the way out, λ ≥ 0 at the
@@ -33,7 +33,7 @@ CLOSED_BY_AT_MOST = 0.1  # of the kinetic energy at the entry
 
 
 class Account(NamedTuple):
-    """At a speed of √square along n the bodies have lost `lost` of the kinetic energy that they had at the entry."""
+    """At a speed of √square along n the bodies have lost `lost` of their kinetic energy at the entry."""
 
     square: float
     lost: float
@@ -43,7 +43,7 @@ class Account(NamedTuple):
 
 @jit
 def smith(sig, x, middle):
-    """Step 4: the active frame, F̂ along its e, and whether twin and robot are both outside it."""
+    """Step 4: return the active frame, F̂ along its e, and whether both twin and robot are outside it."""
     side = sig.touch
     if side == 0:
         side = int(x.e) if sig.touch_event == ENDS else 1 if sig.x_sim > middle else -1
@@ -55,7 +55,7 @@ def smith(sig, x, middle):
 
 @jit
 def enter(sig, x, frame, size):
-    """Whether a contact begins at this tick, with the present speed of the bodies."""
+    """Whether a contact begins in this tick; records the current speed of the bodies."""
     new = (sig.touch != 0 or size > 0.0) and (not x.on or frame.e != x.e)
     if new:
         x.on, x.e, x.energy, sig.v_entry = 1, frame.e, 0.0, abs(sig.v_sim)
@@ -69,25 +69,25 @@ def enter(sig, x, frame, size):
 
 @jit
 def left_of(account, kept):
-    """Speed at which the bodies have `kept` less than at the entry."""
+    """Speed at which the bodies have `kept` less kinetic energy than at the entry."""
     return math.sqrt(max(0.0, account.square + 2.0 * (account.lost - kept) * account.inverse))
 
 
 @jit
 def bounded(v_next, account, dissipated, e):
-    """The way out: no more kinetic energy than at the entry minus the damping loss; `v_next` if it is slower."""
+    """Speed on the way out: at most the kinetic energy at the entry minus the damping loss; `v_next` if slower."""
     return v_next if v_next * e >= 0.0 else -e * min(-v_next * e, left_of(account, dissipated))
 
 
 @jit
 def closed(v, v_entry, account, loss, e):
-    """The exit: set by the measurement at the real port, within a tenth of the energy."""
+    """Exit speed: set by the energy measured at the real contact, changed by at most a tenth of the energy."""
     return -e * min(left_of(account, loss), math.sqrt(v * v + CLOSED_BY_AT_MOST * v_entry * v_entry))
 
 
 @jit
 def after(sig, x, frame, size, outside, v, v_next, account, rubbed):
-    """Step 5: v⁺; v_next is v after F̂ alone."""
+    """Step 5: return v⁺; v_next is the speed after F̂ alone."""
     if not x.on:
         return v
     e = frame.e
@@ -106,7 +106,7 @@ def after(sig, x, frame, size, outside, v, v_next, account, rubbed):
 
 @jit
 def push(sig, x, n, force, total, mass):
-    """Every change of speed is a force on both bodies, so momentum is conserved and the ledger sees it."""
+    """Apply every change of speed as a force on both bodies, so that momentum is conserved and the ledger records it."""
     vec.store(sig.F_comp_W, vec.scale(force, n))
     vec.store(sig.F_alpha_W, vec.scale(total - force, n))
     vec.store(sig.F_hat_W, vec.scale(total, n))
@@ -126,7 +126,7 @@ def body_on_a_line_step(sig, x, p, dt):
 
 @jit
 def body_learnt_step(sig, x, p, dt):
-    """On a robot that bends the loss of a contact is known later, in flight: the exit is closed then."""
+    """On a robot that bends the loss of a contact is known only later, in flight; the exit speed is corrected then."""
     body_on_a_line_step(sig, x, p, dt)
     if sig.learnt == 0 or x.on or sig.v_sim * sig.learnt >= 0.0:
         return
@@ -152,7 +152,7 @@ def body_in_space_step(sig, x, p, dt):
         across, v_tip, taken = friction.rub(x.friction, i, force, p.force_noise, n, p.levers, q, tip, v_tip, room, step)
         x.energy += taken
     v = vec.dot(n, v_tip)
-    account = Account(v * v, x.energy, 1.0 / inverse, inverse)  # the mass changes during a contact, and friction takes energy
+    account = Account(v * v, x.energy, 1.0 / inverse, inverse)  # the mass changes during a contact, and friction absorbs energy
     v_next = v - step * size * frame.e * inverse
     v_next = after(sig, x, frame, size, outside, v, v_next, account, friction.work(x.friction))
     push(sig, x, n, size * frame.e, (v - v_next) / (inverse * step), 1.0 / inverse)
@@ -162,7 +162,7 @@ def body_in_space_step(sig, x, p, dt):
 
 @jit
 def body_learnt_in_space_step(sig, x, p, dt):
-    """The same as on a line: closed in flight, in which the energy stays, by an impulse at the tip as it is then."""
+    """As on a line: corrected in flight, where energy is constant, by an impulse at the current tip."""
     body_in_space_step(sig, x, p, dt)
     if sig.learnt == 0 or x.on or sig.v_sim * sig.learnt >= 0.0:
         return

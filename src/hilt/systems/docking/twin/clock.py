@@ -1,16 +1,16 @@
 """Step 6: the virtual clock. Near an unknown frame it runs slower, by the β of the rehearsal; the slip is reported.
 
-A slower clock leaves the contact as it is in space, and the robot, which learns of it late, travels less before it can react.
-The clock slows down before the touch and returns to real time after it, more gently. In real time β = 1 always.
+A slower clock does not change the contact itself, but the robot, which reacts late, travels less before it reacts. The clock
+slows down before the touch and returns to real time after it, more gently. In mode realtime β is always 1.
 
 In space the effective mass of a contact, and so its frequency ω = √(k/m_eff), changes from touch to touch:
     unseen frame: β = β_G min(1, ω_0/ω)                    β_G rehearsed for the first touch, ω_0 its frequency
     known frame:  β_K = largest b with b H(bω) |v_n| ≤ 0.75 V and b² H(bω) ω |v_n| ≤ 0.5 A,   H(x) = |1 - T2 x² + j T1 x|
-β_K is what the robot can follow: H is the gain of its inverse at the contact's frequency, of a robot that bends times
-|1 + k/K_f - (x/ω_f)²|: its motors go as much further as the tip gives way. There also b ω ≤ 0.7 ω_f: near its mode a tip moves
-by itself, and what is not known of the mode shows in the force. A known frame whose position is
-uncertain because its normal is uncertain is treated like an unseen one. The tip may move faster by turning than the bodies
-approach: the clock limits it to 0.9 V.
+β_K is the fastest clock that the robot can follow: H is the gain of its inverse at the contact frequency. For a robot that
+bends it is multiplied by |1 + k/K_f - (x/ω_f)²|, because the motors must move further by the deflection of the tip. There also
+b ω ≤ 0.7 ω_f: near its mode the tip swings on its own, and errors in the modelled mode show in the force. A known frame whose
+position is uncertain because its normal is uncertain is treated like an unseen one. Rotation may move the tip faster than the
+bodies approach: the clock limits it to 0.9 V.
 """
 
 import math
@@ -27,7 +27,7 @@ from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
 IN_FLIGHT, AFTER_TOUCH = 8.0, 3.0  # 1/s
-TOLERANCE, NOTICE = 1e-3, 0.070  # m, s; a robot of ζ = 0.5 needs the time to settle after the clock has slowed down
+TOLERANCE, NOTICE = 1e-3, 0.070  # m, s; a robot with ζ = 0.5 needs this time to settle after the clock has slowed down
 SETTLED, FOLLOWED = 0.060, 0.140  # s before the surface
 OF_SPEED, OF_ACCELERATION = 0.75, 0.5
 OF_FLIGHT = 0.9  # of V
@@ -39,7 +39,7 @@ STIFF = (0.0, 0.0)  # 1/K_f, ω_f^-2
 
 @jit
 def go_on(sig, x, aim, dt):
-    """Advance by one tick, and move the clock's rate towards `aim`."""
+    """Advance by one tick and move the clock rate towards `aim`."""
     x.slip += (1.0 - sig.clock_rate) * dt
     most = (AFTER_TOUCH if sig.touch != 0 else IN_FLIGHT) * dt
     change = min(max(aim - sig.clock_rate, -most), most)
@@ -58,7 +58,7 @@ def _aim_on_a_line(sig, p):
 
 @jit
 def follows(b, omega, speed, T1, T2, A, V, bend):
-    """Whether the robot can follow an oscillation of frequency bω that begins with b·speed; `bend` is (k/K_f, ω_f^-2)."""
+    """Whether the robot can follow an oscillation of frequency bω that starts at b·speed; `bend` is (k/K_f, ω_f^-2)."""
     x = b * omega
     if bend[1] * x * x > OF_MODE * OF_MODE:
         return False
@@ -77,13 +77,13 @@ def followed_clock(omega, speed, T1, T2, A, V, bend):
 
 @jit
 def notice(b):
-    """Virtual time before a surface at which the clock must begin to slow down so that it has settled there."""
+    """Virtual time [s] before a surface at which the clock must start slowing down to be settled at the touch."""
     return 0.5 * (1.0 - b * b) / IN_FLIGHT + SETTLED * b
 
 
 @jit
 def _aim_at_frame(sig, p, bend):
-    """The rate that the frame in contact or ahead requires."""
+    """Clock rate required by the frame in contact or ahead."""
     e = sig.touch if sig.touch != 0 else 1 if sig.x_sim > p.middle else -1
     i = model.place_of(e)
     speed, mass = abs(sig.v_sim), sig.m_eff if sig.m_eff > 0.0 else p.mass
@@ -91,7 +91,7 @@ def _aim_at_frame(sig, p, bend):
     if sig.touch != 0:
         return followed_clock(omega, sig.v_entry, sig.T1_hat, sig.T2_hat, p.A, p.V, bend)
     if not sig.v_sim * e > 0.0:
-        return 1.0  # heading for the other frame, which is far
+        return 1.0  # moving towards the other frame, which is far away
     if sig.frame_known[i] == model.KNOWN and sig.doubt <= IN_DOUBT * speed / omega:
         near = (sig.frame_s[i] - sig.x_sim) * e < FOLLOWED * speed
         return followed_clock(omega, speed, sig.T1_hat, sig.T2_hat, p.A, p.V, bend) if near else 1.0

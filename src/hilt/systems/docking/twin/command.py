@@ -1,8 +1,8 @@
 """Steps 8 to 10 as a stage: from the simulated bodies at t + T to the robot's command.
 
-On a line the command is ahead of the body along the normal. In space it is the tip's position and the attitude; the flange
-follows from both, only here. F̂ does work on the bodies' own path, but the ledger of the contact records F̂ on the command's
-path: the difference is the twin's port.
+On a line the command leads the body along the normal. In space it consists of the tip's position and the attitude; the flange
+pose is computed from both, only here. F̂ does work on the bodies' own path, but the ledger of the contact records F̂
+on the command's path: the difference is the twin's port.
 """
 
 import math
@@ -27,18 +27,18 @@ from hilt.systems.docking.twin.space.mobility import LEVERS, answers, pack_lever
 
 STEPS, PREVIEW_STEPS = 6, 3
 SHORTEST, LONGEST = 0.010, 0.025  # of the preview, s
-SHORTEST_ARM = 0.1  # m: turns are limited as the speed of a point at least this far away
+SHORTEST_ARM = 0.1  # m: rotations are limited by the speed of a point at least this far away
 
 
 @jit
 def look_ahead(sig, x, frame, mass, at, v, T2, A, dt):
-    """Step 8: the twin at the time when the present command takes effect, and a preview later; the preview is held in contact.
+    """Step 8: the twin when the current command takes effect, and a preview later; the preview is constant in contact.
 
-    The preview is long enough to brake what a contact of this stiffness demands from the inverse robot.
+    The preview is long enough to brake the motion that a contact of this stiffness demands from the inverse robot.
     """
     if sig.touch == 0 or x.preview == 0.0:
         x.preview = min(max(1.8 * T2 * frame.k / mass * abs(v) / A, SHORTEST), LONGEST)
-    # The velocity of the bodies belongs to the middle of the tick that ends here.
+    # The velocity of the bodies is that at the middle of the tick that ends here.
     v_here = v + 0.5 * sig.clock_rate * dt * acceleration(frame, mass, at, v)
     here = Ahead(0.0, sig.clock_rate, sig.clock_slope, at, v_here, 0.0)
     there = foresee(frame, mass, here, sig.clock_aim, sig.t_d_hat, STEPS)
@@ -65,7 +65,7 @@ def command_on_a_line_step(sig, x, p, dt):
 
 
 class Bodies(NamedTuple):
-    """The simulated bodies at t + T, as the contact's normal sees them."""
+    """The simulated bodies at t + T, relative to the contact normal."""
 
     n: Any
     q: Any
@@ -95,11 +95,11 @@ def bodies_of(sig, p):
 
 @jit
 def motions_ahead(sig, x, p, frame, bodies, dt):
-    """Tip now and a preview later, the turn of the command's attitude now and later, and the tip along n now."""
+    """Tip now and a preview later, rotation of the command now and later, and the current tip along n."""
     at, v, mass = bodies.at, bodies.v, bodies.mass
     # A touch demands a step of T2 r⃛, r⃛ = β³ j.
     there, later = look_ahead(sig, x, frame, mass, at, v, sig.clock_rate**3 * sig.T2_hat, p.A, dt)
-    off = so3.between(so3.load(x.q), bodies.q)  # the command turns from its present attitude
+    off = so3.between(so3.load(x.q), bodies.q)  # the command turns from its current attitude
     y, y2 = bend(frame, mass, there, at, v), bend(frame, mass, later, at, v)
     tip_now = stretched_tip(frame, p.give, bodies.n, there.x, motion_ahead(bodies.tip, bodies.flow, bodies.G_q, y, there))
     tip_later = stretched_tip(frame, p.give, bodies.n, later.x, motion_ahead(bodies.tip, bodies.flow, bodies.G_q, y2, later))
@@ -110,13 +110,13 @@ def motions_ahead(sig, x, p, frame, bodies, dt):
 
 @jit
 def closing_speed(sig, v):
-    """Along the normal, in real time."""
+    """Closing speed along the normal, in real time [m/s]."""
     return sig.clock_rate * max(abs(v), sig.v_entry if sig.touch != 0 else 0.0)
 
 
 @jit
 def send(sig, x, p, bodies, c_next, dc, Q, W, r):
-    """The next tip and attitude as the flange's command."""
+    """Write the next tip and attitude as the flange command."""
     # -F̂·(path of the bodies' tip - path of the command's)
     ledger.book(x.port, -vec.dot(vec.load(sig.F_hat_W), vec.sub(bodies.travel, vec.sub(c_next, vec.load(x.tip)))), 1.0, 1.0)
     vec.store(x.tip, c_next)
@@ -145,7 +145,7 @@ def command_in_space_step(sig, x, p, dt):
 
 
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
-    p.n_W, p.tip_B = beliefs.normal, beliefs.tip_B  # n_W: along which the robot is identified; it stays as first believed
+    p.n_W, p.tip_B = beliefs.normal, beliefs.tip_B  # n_W: direction of the robot's identification; it stays as first believed
     p.A, p.V = beliefs.most_acceleration, beliefs.most_speed
     p.give, p.at_rest = beliefs.give, beliefs.at_rest
 
@@ -165,7 +165,7 @@ def pack_in_space(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
 
 @jit
 def _reset_on_a_line(sig, x, p):
-    """The first command is the pose of the bodies; the lead is engaged in free flight."""
+    """The first command is the pose of the bodies; the lead becomes active in free flight."""
     command_the_body(sig)
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
     sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip)

@@ -4,7 +4,7 @@
     F^(2/3) = q (x' - x_ref) e + b_H           Hertz;  ŝ = x_ref - e b_H/q
 
 Both are fitted side by side during a contact; the one that predicts the force clearly better is used. Each frame has its own
-parameters. x', v' are the measured motion at the time of the force sample.
+parameters. x' and v' are the measured motion at the time of the force sample.
 """
 
 import math
@@ -36,7 +36,7 @@ def _surface(frame):
 
 @jit
 def start_line(frame, p, b):
-    """A new contact: the offset is unknown again."""
+    """Start a new contact: the offset is unknown again."""
     P = frame.line.P
     P[0, 2] = P[1, 2] = P[2, 0] = P[2, 1] = 0.0
     P[2, 2] = p.offset_deviation**2
@@ -54,7 +54,7 @@ def start_hertz(frame, p, force, b):
 
 @jit
 def as_known(x, frame, p, e, at, rate, force):
-    """(whether a force is what the frame of before explains, k δ and q δ of that frame)"""
+    """(whether the frame as known before explains the force, k δ and q δ of that frame)"""
     by_line = frame.line.theta[0] * (at - x.line_before) * e
     by_hertz = frame.hertz.theta[0] * (at - x.hertz_before) * e
     expected = by_line + frame.c_used * rate * e if frame.model == model.LINEAR else max(by_hertz, 0.0) ** 1.5
@@ -63,7 +63,7 @@ def as_known(x, frame, p, e, at, rate, force):
 
 @jit
 def meet(x, frame, p, e, at, rate, force):
-    """Step 2, the first sample: it may be a mean of one before the touch and one after it, so it only tells roughly where."""
+    """Step 2, first sample: it may average values before and after the touch, so it locates the surface only roughly."""
     x.was_known, x.surface_before = frame.known, _surface(frame)
     x.line_before, x.hertz_before = frame.line_surface, frame.hertz_surface
     x.samples, x.peak, x.deepest = 0, 0.0, at * e
@@ -82,7 +82,7 @@ def meet(x, frame, p, e, at, rate, force):
 
 @jit
 def begin(x, frame, p, e, at, rate, force):
-    """Step 2, the second sample, from which on the contact is fitted."""
+    """Step 2, second sample: the fit of the contact starts here."""
     x.at = at
     line, hertz = frame.line, frame.hertz
     b, b_hertz = force - frame.c_used * rate * e, max(force, 0.0) ** (2.0 / 3.0)
@@ -100,7 +100,7 @@ def begin(x, frame, p, e, at, rate, force):
 
 @jit
 def learn(x, frame, p, e, at, rate, force, fresh, dt):
-    """Step 3: one sample."""
+    """Step 3: process one sample."""
     if x.samples == 0 and fresh:
         begin(x, frame, p, e, at, rate, force)
     elif x.samples == 0:
@@ -137,7 +137,7 @@ def learn(x, frame, p, e, at, rate, force, fresh, dt):
 
 @jit
 def end(x, frame, e):
-    """A surface that has moved is unknown again."""
+    """End a contact; a surface that has moved is unknown again."""
     surface = _surface(frame)
     moved = abs(surface - x.surface_before) > MOVED * (x.deepest - surface * e)
     frame.known = model.SEEN if x.was_known != model.UNSEEN and moved else model.KNOWN
@@ -145,7 +145,7 @@ def end(x, frame, e):
 
 @jit
 def forget(x, frame):
-    """It was no contact; if it had one sample only, the frame is as it was before."""
+    """Discard a false contact; if it had only one sample, the frame is restored."""
     if x.samples == 0:
         frame.known, frame.line_surface, frame.hertz_surface = x.was_known, x.line_before, x.hertz_before
 
@@ -179,7 +179,7 @@ def contact_step(sig, x, p, dt):
         else:
             learn(x, frame, p, e, at, rate, F * e, sig.fresh, dt)
         publish(sig, frame, model.place_of(e))
-    elif size > p.threshold and sig.fresh:  # a lost sample repeats the force of a contact that is over
+    elif size > p.threshold and sig.fresh:  # a lost sample repeats the force of a contact that has ended
         e = 1 if F > 0.0 else -1
         frame = x.frames[model.place_of(e)]
         sig.touch, sig.touch_event = e, BEGINS
@@ -207,7 +207,7 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.least, p.most = 0.02 * k, 50.0 * k
     p.P_k, p.P_c = (0.4 * k) ** 2, (0.05 * 2.0 * math.sqrt(k * mass)) ** 2
     peak = beliefs.approach_speed * math.sqrt(k * mass)
-    p.offset_deviation = max(2.0 * noise + 0.3 * beliefs.threshold, 0.01 * peak)  # damping acts immediately, also without noise
+    p.offset_deviation = max(2.0 * noise + 0.3 * beliefs.threshold, 0.01 * peak)  # damping acts immediately, even without noise
     hertz = k * peak ** (-1.0 / 3.0)  # as deep and as strong at its peak as the linear contact would be
     p.hertz, p.P_q = hertz, hertz**2
     p.surfaces, p.middle = beliefs.surfaces, beliefs.middle
@@ -224,7 +224,7 @@ def _reset(sig, x, p):
 
 @jit
 def contact_learnt_step(sig, x, p, dt):
-    """On a robot that bends: what was learnt after the last contact replaces what was fitted during it."""
+    """On a robot that bends: values learnt after the last contact replace those fitted during it."""
     if sig.learnt != 0:
         for i in range(2):
             frame, here = x.frames[i], i == model.place_of(sig.learnt)
@@ -237,7 +237,7 @@ def contact_learnt_step(sig, x, p, dt):
                 frame.line_surface = sig.learnt_s if here else frame.line_surface
             publish(sig, frame, i)
     contact_step(sig, x, p, dt)
-    for i in range(2):  # before its bending is known, a robot that bends looks like a frame with damping
+    for i in range(2):  # until its bending is known, a robot that bends looks like a damped frame
         frame = x.frames[i]
         frame.c_used = sig.frame_c[i] = sig.learnt_c[i]
     sig.c_hat = sig.frame_c[model.place_of(sig.touch)]

@@ -1,6 +1,6 @@
-"""Recursive least squares: constants seen through noise, one sample at a time.
+"""Recursive least squares: estimate constants from noisy samples, one at a time.
 
-g = P h;   s = h·g + R;   θ += g y/s;   P -= g gᵀ/s            y: innovation, R: its variance without the doubt in θ
+g = P h;   s = h·g + R;   θ += g y/s;   P -= g gᵀ/s            y: innovation, R: its variance without the uncertainty of θ
 """
 
 from hilt.compiled import jit

@@ -1,9 +1,9 @@
-"""A robot that yields under load by C metres per newton: its encoders do not see it, so we model it.
+"""A robot that yields under load by C metres per newton. Its encoders do not see this, so it is modelled.
 
     x = x_enc - C F,      v (1 + C f') = v_enc             position of the real tip; f': stiffness of the frame there
-    r <- r + C f̂(r),      ṙ, r̈, r⃛ <- (1 + C f') ×          where to send the robot so that the tip is at r
+    r <- r + C f̂(r),      ṙ, r̈, r⃛ <- (1 + C f') ×          set-point for which the tip is at r
 
-The frame's stiffness is used, not the time derivative of the force, which appears nowhere. C = 0 changes nothing.
+The frame's stiffness is used, never the time derivative of the force. C = 0 changes nothing.
 """
 
 from hilt.compiled import jit
@@ -25,7 +25,7 @@ def bent(frame, C, x):
 
 @jit
 def stretched(frame, C, motion):
-    """The robot's motion for which its tip moves as `motion` against the frame, along the normal."""
+    """Robot motion for which the tip moves as `motion` against the frame, along the normal."""
     give, slope = bent(frame, C, motion.r)
     g = 1.0 + slope
     return Motion(motion.r + give, g * motion.dr, g * motion.ddr, g * motion.dddr)
@@ -38,7 +38,7 @@ def _along(n, slope, a):
 
 @jit
 def stretched_tip(frame, C, n, x, motion):
-    """The same for a tip in space that is at x along the normal n."""
+    """The same for a tip in space, at x along the normal n."""
     give, slope = bent(frame, C, x)
     tip = vec.add(motion.r, vec.scale(give, n))
     return Motion(tip, _along(n, slope, motion.dr), _along(n, slope, motion.ddr), _along(n, slope, motion.dddr))

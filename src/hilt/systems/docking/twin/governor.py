@@ -1,7 +1,7 @@
 """Steps 9 and 10: the command that makes the robot follow the reference, within its limits.
 
 U = r + T1 ṙ + T2 r̈,    U̇ = ṙ + T1 r̈ + T2 r⃛            inverse robot, now and a preview δ later (U2, U̇2)
-a = 6 (U2 - u)/δ² - (4 u̇ + 2 U̇2)/δ                      the cubic that arrives there
+a = 6 (U2 - u)/δ² - (4 u̇ + 2 U̇2)/δ                      cubic that ends there
 if |a| > A:  a = clip(r̈ + T1 r⃛, ±0.8 A) + time-optimal catch-up on (u - U, u̇ - U̇)
 |a| ≤ A,  |u̇| ≤ V;   u += T (u̇ + u̇⁺)/2
 """
@@ -20,14 +20,14 @@ def clip(value, most):
 
 @jit
 def inverse(motion, T1, T2):
-    """(U, U̇): what to send to the robot so that it moves as `motion`."""
+    """(U, U̇): command for which the robot moves as `motion`."""
     r, dr, ddr, dddr = motion
     return r + T1 * dr + T2 * ddr, dr + T1 * ddr + T2 * dddr
 
 
 @jit
 def catch_up(error, rate, most):
-    """Acceleration that brings (error, rate) to rest in the shortest time with |a| ≤ most, linear close to it."""
+    """Acceleration that brings (error, rate) to zero in the shortest time with |a| ≤ most; linear near zero."""
     size = abs(error)
     if size < 2.0 * most * LINEAR_WITHIN * LINEAR_WITHIN:
         wanted, bend = -error / LINEAR_WITHIN, -rate / LINEAR_WITHIN

@@ -1,4 +1,4 @@
-"""Delay lines of one or two numbers, read at fractions of a sample."""
+"""Delay lines of one or two values, read at fractional samples."""
 
 from hilt.compiled import jit
 from hilt.core.signals import record
@@ -16,7 +16,7 @@ def push(line, a, b):
 
 @jit
 def read(line, samples, which):
-    """Number `which` of the pair, `samples` ago, and its increase to the next newer sample."""
+    """Value `which` of the pair, `samples` ago, and its increase to the next newer sample."""
     whole, mask = int(samples), len(line.buffer) - 1
     newer = line.buffer[(line.newest - whole) & mask, which]
     older = line.buffer[(line.newest - whole - 1) & mask, which]

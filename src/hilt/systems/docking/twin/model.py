@@ -1,10 +1,10 @@
-"""The twin's frames: one-sided springs, linear with damping or after Hertz.
+"""The twin's frames: one-sided springs, linear with damping or Hertzian.
 
     f̂(x, v) = max(0, k δ + c δ')        δ = (x - ŝ) e > 0;  linear
     f̂(x)    = (q δ)^(3/2)                                   Hertz
 
-A frame that was never touched has no force: nothing is known about it. A frame is plain numbers along one normal, so the same
-twin serves one degree of freedom and a normal in space.
+A frame that was never touched has no force, because nothing is known about it. A frame is described along one normal, so the
+same code serves one degree of freedom and a normal in space.
 """
 
 import math
@@ -15,7 +15,7 @@ from hilt.compiled import jit
 LINEAR, HERTZ = 0, 1
 UNSEEN, SEEN, KNOWN = 0, 1, 2
 HERTZ_INTEGRAL = 0.81757644  # ∫ √(1 - u^2.5) du from 0 to 1
-SIGNALS = ("frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s")  # a frame, as the row shows it
+SIGNALS = ("frame_known", "frame_model", "frame_k", "frame_c", "frame_q", "frame_s")  # a frame as published in the signals
 
 
 class Frame(NamedTuple):
@@ -32,13 +32,13 @@ class Frame(NamedTuple):
 
 @jit
 def place_of(e):
-    """Front frame first."""
+    """Index of the frame on side e; the front frame is first."""
     return 0 if e > 0 else 1
 
 
 @jit
 def frame_of(sig, e):
-    """The frame on side e, as the row shows it."""
+    """The frame on side e, from the signals."""
     i = place_of(e)
     k, c, q, surface = sig.frame_k[i], sig.frame_c[i], sig.frame_q[i], sig.frame_s[i]
     return Frame(float(e), sig.frame_known[i], sig.frame_model[i], k, c, q, surface)
@@ -46,7 +46,7 @@ def frame_of(sig, e):
 
 @jit
 def depth_in(frame, x):
-    """Depth of x inside the frame; 0 in front of it, and for a frame not touched yet."""
+    """Depth of x inside the frame [m]; 0 in front of it and for a frame not touched yet."""
     depth = (x - frame.surface) * frame.e
     return depth if frame.known != UNSEEN and depth > 0.0 else 0.0
 
@@ -86,13 +86,13 @@ def force_rate(frame, x, v, a):
 
 @jit
 def left_at(frame, v):
-    """Depth at which a motion with velocity v loses contact: on the way out the damper pulls, until kδ + cδ' = 0."""
+    """Depth [m] at which a motion with velocity v loses contact: on the way out the damper pulls, until kδ + cδ' = 0."""
     return max(0.0, -frame.c * v * frame.e / frame.k) if frame.model == LINEAR and frame.known != UNSEEN else 0.0
 
 
 @jit
 def v2_in_contact(frame, last_at, at, v):
-    """∫ v² dt = ∫ v dx from one sample to the next, of the part that was in contact; v is the velocity between them."""
+    """∫ v² dt = ∫ v dx from one sample to the next, only while in contact; v is the velocity between them."""
     least = left_at(frame, v)
     now, before = max(depth_in(frame, at), least), max(depth_in(frame, last_at), least)
     return max(0.0, v * frame.e * (now - before))
@@ -100,7 +100,7 @@ def v2_in_contact(frame, last_at, at, v):
 
 @jit
 def stored(frame, depth):
-    """Energy of the spring."""
+    """Energy stored in the spring [J]."""
     if frame.model == HERTZ:
         root = math.sqrt(frame.q * depth)
         return 0.4 * root * root * root * depth

@@ -24,7 +24,7 @@ class Ahead(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Where the robot has to be, and its derivatives in real time: numbers along the normal, or vectors."""
+    """Reference of the robot and its derivatives in real time: scalars along the normal, or vectors."""
 
     r: Any
     dr: Any
@@ -54,7 +54,7 @@ def ahead(frame, mass, x, v, horizon, steps):
 
 @jit
 def clock_ahead(rate, slope, aim, time):
-    """Virtual time that passes in `time`, and β and β̇ then: the clock continues towards its target."""
+    """Virtual time that passes in `time`, and β and β̇ afterwards; the clock continues towards its target."""
     if slope == 0.0:
         return rate * time, rate, 0.0
     ramp = (aim - rate) / slope
@@ -75,7 +75,7 @@ def foresee(frame, mass, start, aim, time, steps):
 
 @jit
 def in_real_time(frame, mass, there):
-    """The motion along the normal."""
+    """The motion along the normal, in real time."""
     rate, slope = there.rate, there.slope
     jerk = -frame.e * model.force_rate(frame, there.x, there.v, there.a) / mass
     ddr = rate * rate * there.a + slope * there.v

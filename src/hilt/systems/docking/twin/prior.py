@@ -1,7 +1,7 @@
-"""Prior knowledge of the controller, before it has measured anything, and its errors.
+"""Prior knowledge of the controller before any measurement, and its errors.
 
-The controller knows the kind of the robot, its identified parameters, the order of the contact's stiffness, where the frames
-should be, and its own limits. Errors are relative to the true values of the scenario; the controller does not know them.
+The controller knows the kind of robot, its identified parameters, the approximate contact stiffness, the nominal positions of
+the frames, and its own limits. Errors are relative to the true values of the scenario; the controller does not know them.
 """
 
 import math
@@ -18,7 +18,7 @@ from hilt.systems.docking.bending import Bending
 
 
 class CommandLimits(Limits):
-    """What the hardware can take; method `twin` keeps its commands within the two ratios by itself."""
+    """Limits of the hardware; method `twin` keeps its commands within the two ratios by itself."""
 
     command_acceleration_ratio: Number = Field(
         default=5.0, gt=0, description="n: commanded acceleration is at most n·v0·ω, with ω = √(k/m) of the front frame"
@@ -32,7 +32,7 @@ UNLIMITED_COMMANDS = CommandLimits.model_construct(**UNLIMITED.model_dump())
 
 
 @dataclass(frozen=True)
-class RobotFigures:
+class RobotParameters:
     """T2 ẍ + T1 ẋ + x = u(t - t_d)"""
 
     t_d: float
@@ -67,12 +67,12 @@ class Prior(Section):
         return float(scenario.contact.stiffness * (1.0 + self.stiffness_error))
 
     def give(self, scenario: Any) -> float:
-        """C: compliance of the robot, metres per newton."""
+        """Compliance C of the robot [m/N]."""
         stiffness = scenario.robot.stiffness
         return float((1.0 + self.compliance_error) / stiffness) if stiffness > 0 else 0.0
 
     def bending(self, scenario: Any) -> Bending | None:
-        """Of a robot whose tip has a motion of its own; a compliance that is not known cannot bend."""
+        """Believed bending of a robot whose tip swings; None if the compliance is unknown."""
         give, robot = self.give(scenario), scenario.robot
         if not (robot.bends and give > 0.0):
             return None
@@ -80,14 +80,14 @@ class Prior(Section):
         frequency = true.frequency * (1.0 + self.mode_frequency_error)
         return Bending(1.0 / give, frequency, true.damping_ratio * (1.0 + self.mode_damping_error))
 
-    def robot(self, scenario: Any) -> RobotFigures:
+    def robot(self, scenario: Any) -> RobotParameters:
         robot, own = scenario.robot, scenario.robot_lag
         t_d, omega = robot.pure(own) * (1.0 + self.delay_error), robot.natural_frequency(own) * (1.0 + self.frequency_error)
         zeta = robot.damping_ratio * (1.0 + self.damping_error)
-        return RobotFigures(t_d, 2.0 * zeta / omega, omega**-2) if omega > 0 else RobotFigures(t_d, 0.0, 0.0)
+        return RobotParameters(t_d, 2.0 * zeta / omega, omega**-2) if omega > 0 else RobotParameters(t_d, 0.0, 0.0)
 
     def normal(self, scenario: Any) -> tuple[float, ...]:
-        """The frames' normal as believed; in one degree of freedom, the line."""
+        """Believed normal of the frames; in one degree of freedom the x axis."""
         if not scenario.rotates:
             return tuple(scenario.frames.n_W)
         n = np.array(scenario.frames.n_W)
@@ -97,14 +97,14 @@ class Prior(Section):
         return tuple(float(a) for a in math.cos(self.normal_error) * n + math.sin(self.normal_error) * towards)
 
     def surfaces(self, scenario: Any) -> tuple[float, float]:
-        """Front and rear, along the frames' normal as believed."""
+        """Believed positions of front and rear frame along the believed normal [m]."""
         middle = sum(n * a for n, a in zip(self.normal(scenario), scenario.start_of_tip, strict=True))
         free = scenario.frames.gap - scenario.rod.radius + self.surface_error
         return middle + free, middle - free
 
 
 def limits_of(scenario: Any) -> tuple[float, float]:
-    """A = n·v0·ω and V: limits of the hardware, so with the true ω, whatever the controller believes about the contact."""
+    """A = n·v0·ω and V. These are hardware limits, so ω is the true one, whatever the controller believes."""
     speed = scenario.approach.speed
     omega = math.sqrt(scenario.contact.stiffness / scenario.reduced_mass)
     limits = scenario.limits

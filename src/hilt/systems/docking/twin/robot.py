@@ -1,11 +1,11 @@
-"""Step 7: the robot's dead time and inertia, by recursive prediction error.
+"""Step 7: identify the robot's dead time and second-order response by recursive prediction error.
 
     T2 ẍ + T1 ẋ + x = u(t - t_d)                           implicit midpoint
-    sensitivities: the same left side; right -u̇(t - t_d) for t_d, -ẋ for T1, -ẍ for T2
+    sensitivities: same left side; right side -u̇(t - t_d) for t_d, -ẋ for T1, -ẍ for T2
 
-The model runs freely on the commands; its difference from the encoder corrects θ = (t_d, T1, T2). Each correction also moves
-the model's state by sensitivity × Δθ, as if it had run with the new θ all along; without that θ wanders. The lead engaged in
-free flight is enough excitation. A robot believed to be a pure delay has t_d only.
+The model runs freely on the commands; its difference from the encoder corrects θ = (t_d, T1, T2). Each correction also shifts
+the model's state by sensitivity × Δθ, as if it had run with the new θ all along; without that θ drifts. The lead, which becomes
+active in free flight, is enough excitation. A robot believed to be a pure delay has only t_d.
 """
 
 import numpy as np
@@ -22,14 +22,14 @@ from hilt.systems.docking.twin.fit import FIT_3, update_3
 
 @jit
 def _midpoint(x, w, T1, T2, right, dt):
-    """One step of T2 ẍ + T1 ẋ + x = right; also velocity and acceleration at its middle."""
+    """One step of T2 ẍ + T1 ẋ + x = right; also returns velocity and acceleration at the midpoint."""
     middle = (right - x + 2.0 * T2 / dt * w) / (2.0 * T2 / dt + T1 + 0.5 * dt)
     return x + dt * middle, 2.0 * middle - w, middle, 2.0 * (middle - w) / dt
 
 
 @jit
 def advance(x, second_order, dt):
-    """Model and sensitivities over one tick, to the time of the newest command in the line."""
+    """Advance model and sensitivities by one tick, to the time of the newest command in the line."""
     t_d, T1, T2 = x.fit.theta[0], x.fit.theta[1], x.fit.theta[2]
     now, step_now = line.read(x.line, t_d / dt, 0)
     if not second_order:
@@ -44,7 +44,7 @@ def advance(x, second_order, dt):
 
 @jit
 def correct(x, p, measured, dt):
-    """θ by the prediction error, within its bounds; the state follows."""
+    """Correct θ by the prediction error, within its bounds, and the state accordingly."""
     theta, P = x.fit.theta, x.fit.P
     old0, old1, old2 = theta[0], theta[1], theta[2]
     for i in range(3):
@@ -78,14 +78,14 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.most = (min(1.6 * believed.t_d + 3e-3, (CAPACITY - 3) * dt), 2.5 * believed.T1, 3.0 * believed.T2)
     p.drift = 1e-5
     p.variance = beliefs.position_noise**2 + (20e-6) ** 2
-    p.believed = beliefs.gap  # a larger distance of the robot cannot be explained by θ
+    p.believed = beliefs.gap  # a larger error of the robot cannot be explained by θ
 
 
 @jit
 def _reset(sig, x, p):
     """Start with the steady lag: on a ramp the robot is t_d + T1 behind."""
     v = sig.du_twin
-    u = sig.u_twin - p.dt * v  # the first command is pushed by the first tick
+    u = sig.u_twin - p.dt * v  # the first tick pushes the first command
     line.fill(x.line, u, v, p.dt)
     for i in range(3):
         x.fit.theta[i], x.fit.P[i, i] = p.theta[i], p.deviation[i] ** 2

@@ -3,8 +3,8 @@
 The sensor is late by τ_p, so the encoder is read at t - τ_p, between two samples: no derivative of the force is used.
 A non-finite value is ignored here; the guard stops the run.
 
-In space the delay line holds the whole tip, and the normals are learnt here (step 3): within a tick every number along a normal
-must refer to the same n.
+In space the delay line holds the whole tip position, and the normals are learnt here (step 3): within a tick all values along a
+normal must refer to the same n.
 """
 
 import math
@@ -28,7 +28,7 @@ from hilt.systems.docking.twin.space import planes, point
 
 @jit
 def felt(sig, give):
-    """The tip of a robot that yields, and the force expected where a sample was lost."""
+    """Correct the tip for a robot that yields, and replace the force of a lost sample by the expected one."""
     if sig.touch == 0:
         return
     frame = model.frame_of(sig, sig.touch)
@@ -56,7 +56,7 @@ def sense_on_a_line_step(sig, x, p, dt):
 
 @jit
 def observe(sig, x, x_m, v_m, dt):
-    """The tip a tick later, its encoders being at (x_m, v_m)."""
+    """Advance the observed tip by one tick, to the encoder values (x_m, v_m)."""
     tip = Tip(sig.bend_k_hat, sig.bend_w_hat, sig.bend_z_hat)
     if not sig.fresh and sig.touch != 0:
         frame = model.frame_of(sig, sig.touch)
@@ -71,7 +71,7 @@ def observe(sig, x, x_m, v_m, dt):
 
 @jit
 def sense_bending_step(sig, x, p, dt):
-    """On a robot that bends: the tip from the encoders and the measured force, by its own equation; no gain."""
+    """On a robot that bends: compute the tip from the encoders and the measured force by its equation of motion, open loop."""
     n = vec.load(p.n_W)
     force, at, rate = vec.dot(n, sig.F_mea_W), vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W)
     if math.isfinite(force):
@@ -93,7 +93,7 @@ def _finite(a):
 
 @jit
 def learn_normal(sig, x, p, late):
-    """From the contact model after the last tick."""
+    """Update the normal, using the contact model of the last tick."""
     if sig.touch != 0:
         plane = x.planes[model.place_of(sig.touch)]
         if sig.touch_event == BEGINS:

@@ -1,4 +1,4 @@
-"""The twin's part of docking's diagram, in one and in six degrees of freedom, in the order of its steps."""
+"""The twin's part of the block diagram of docking, in one and six degrees of freedom, in the order of its steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ def uses_twin(scenario: Any) -> bool:
 
 
 def _bends(scenario: Any) -> bool:
-    """Whether the controller believes that the robot's tip has a motion of its own."""
+    """Whether the controller believes that the robot's tip swings on its own."""
     believed = scenario.believed
     return believed.prior.bending(believed) is not None
 
@@ -39,7 +39,7 @@ def _in_space(scenario: Any) -> bool:
 
 
 def _bending(scenario: Any) -> bool:
-    """In space only along a normal that is known; where it is learnt, the robot is taken for a massless spring."""
+    """Whether bending is modelled: in space only along a known normal; if that is learnt, the robot is a massless spring."""
     exact = not scenario.rotates or scenario.believed.prior.normal_doubt == 0.0
     return uses_twin(scenario) and _bends(scenario) and exact
 
@@ -65,7 +65,8 @@ def _bending_in_space(scenario: Any) -> bool:
 
 
 def _planned(scenario: Any) -> bool:
-    """In real time a plan brakes a stiff robot with a servo as hard as the bound supposes; the governor, faster, does not."""
+    """Whether a plan is used: in real time it brakes a stiff second-order robot as hard as the bound assumes. The governor
+    computes faster but brakes less hard."""
     if not _stiff_on_a_line(scenario) or scenario.compensate.mode != "realtime":
         return False
     believed = scenario.believed
@@ -78,7 +79,7 @@ def _governed(scenario: Any) -> bool:
 
 @jit
 def _slowed_step(sig, x, p, dt):
-    """The bodies move by the twin's clock."""
+    """Move the bodies with the twin's clock."""
     two_bodies_step(sig, x, p, sig.clock_rate * dt)
 
 
@@ -86,7 +87,7 @@ SLOWED_BODIES = replace(TWO_BODIES, name="slowed-bodies", step=_slowed_step, rea
 
 
 def twin_blocks(beliefs: Callable[[Any], TwinBeliefs], rehearsed: Callable[[Any], Rehearsed | None]) -> Blocks:
-    """The blocks after the contact is sensed; `beliefs` and `rehearsed` derive from a scenario what they are packed from."""
+    """The blocks after contact sensing; `beliefs` and `rehearsed` derive from a scenario what the blocks are packed from."""
 
     def block(name: str, kind: StageKind, when: Callable[[Any], bool] = uses_twin, starts_first: bool = False) -> Block:
         return Block(name, kind, beliefs, when, starts_first)

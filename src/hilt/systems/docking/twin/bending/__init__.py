@@ -1,10 +1,10 @@
-"""The twin on a robot that bends: its tip has a motion of its own, which the encoders do not see.
+"""The twin on a robot that bends: its tip swings, which the encoders do not see.
 
 chain       command, motor, tip and frame, as believed
-plan        command accelerations that make the tip follow the reference
+plan        command accelerations for which the tip follows the reference
 command     the stage that plans
-knowledge   what is known of the bending and of both frames, and how certain it is
-samples     encoders and force from before a touch to its end
-fit         the parameters that explain them
+knowledge   estimates of the bending and of both frames, with their uncertainty
+samples     encoders and force, from before a touch to the end of the contact
+fit         parameters that explain them
 learn       the stage that learns after each contact
 """

@@ -1,8 +1,8 @@
-"""Steps 8 to 10 by a plan, on a line: for a robot that bends, and for a stiff one in real time.
+"""Steps 8 to 10 with a plan, on a line: for a robot that bends, and for a stiff one in real time.
 
-At t + t_d the command u(t) has taken effect. The motor's state then follows from the commands already given; the tip's from
-its observer at the time of the force, over the delay of the sensor on remembered encoder values, then with the motor. The
-reference is the twin at the plan's rows, by its own clock.
+At t + t_d the command u(t) takes effect. The motor's state then follows from the commands already sent. The tip's state starts
+from its observer at the time of the force and is advanced over the sensor delay with stored encoder values, then with the
+motor. The reference is the twin at the rows of the plan, with its own clock.
 """
 
 import math
@@ -26,7 +26,7 @@ from hilt.systems.docking.twin.governor import clip
 from hilt.systems.docking.twin.predict import acceleration, clock_ahead
 
 LONGEST = 0.002  # s, of a step
-SMOOTHING, STIFF_SMOOTHING = 0.003, 0.002  # s, ρ^¼: a stiff robot has no mode that hard braking would excite
+SMOOTHING, STIFF_SMOOTHING = 0.003, 0.002  # s, ρ^¼: a stiff robot has no mode that hard braking could excite
 RIGID = Tip(0.0, 0.0, 0.0)
 PARTS = 8  # of the work on the plan's derivatives, in a tick of 2 ms or less
 
@@ -43,7 +43,7 @@ def steps_over(time):
 
 @jit
 def at_present(sig, x, p, tip, frame, dt):
-    """The tip at t, from its observer at t - τ_p, on remembered encoder values."""
+    """The tip at t, from its observer at t - τ_p and stored encoder values."""
     at, v = sig.x_late, sig.v_late
     steps = steps_over(p.samples * dt)
     if steps == 0:
@@ -63,7 +63,7 @@ def at_present(sig, x, p, tip, frame, dt):
 
 @jit
 def when_it_arrives(sig, x, p, tip, frame, dt):
-    """Motor and tip at t + t_d."""
+    """Motor and tip at t + t_d, when the command takes effect."""
     if tip.k > 0.0:
         at, v = at_present(sig, x, p, tip, frame, dt)
     else:
@@ -83,10 +83,10 @@ def when_it_arrives(sig, x, p, tip, frame, dt):
 
 @jit
 def refer(sig, x, frame, mass, at, v, dt):
-    """The twin at the plan's rows, in real time; from the body at t + T."""
+    """Compute the reference: the twin at the rows of the plan, in real time, from the body at t + T."""
     rate, slope, aim = sig.clock_rate, sig.clock_slope, sig.clock_aim
     a = acceleration(frame, mass, at, v)
-    v += 0.5 * rate * dt * a  # the bodies' velocity belongs to the middle of the tick that ends here
+    v += 0.5 * rate * dt * a  # the bodies' velocity is that at the middle of the tick that ends here
     done = 0.0
     for i in range(plan.ROWS):
         time = sig.t_d_hat + (i + 1) * plan.ROW - dt
@@ -105,7 +105,7 @@ def refer(sig, x, frame, mass, at, v, dt):
 
 @jit
 def look(sig, x, p, tip, frame, start, u, du):
-    """The present plan through the model: errors of its rows, and its set of derivatives."""
+    """Run the current plan through the model: errors of its rows, and its set of derivatives."""
     now, T1, T2 = start, sig.T1_hat, sig.T2_hat
     inside = model.depth_in(frame, start.x) > 0.0
     changes, b = plan.ROWS, 0
@@ -126,7 +126,7 @@ def look(sig, x, p, tip, frame, start, u, du):
 
 @jit
 def descend(x, made, rho):
-    """The gradient."""
+    """Compute the gradient."""
     for b in range(plan.BLOCKS):
         x.g[b] = rho * (plan.EDGES[b + 1] - plan.EDGES[b]) * x.plan.a[b]
     for i in range(plan.ROWS):
@@ -137,7 +137,7 @@ def descend(x, made, rho):
 
 @jit
 def move_on(x, p):
-    """The last plan, a tick later."""
+    """Shift the last plan by one tick."""
     for b in range(plan.BLOCKS):
         total = 0.0
         for d in range(plan.BLOCKS):
@@ -160,17 +160,17 @@ def steer(sig, x, p, V, dt):
 
 @jit
 def remember(sig, x, n):
-    """Encoders and command along n."""
+    """Store encoders and command along n."""
     line.push(x.encoder, vec.dot(n, sig.p_C_W), vec.dot(n, sig.v_C_W))
     line.push(x.commands, sig.u_twin, 0.0)
 
 
 @jit
-def planned(sig, x, p, tip, frame, mass, at, v, anew, V, dt):
-    """(u, u̇) one tick ahead, for a body of `mass` at (at, v) along the normal; `anew`: bending or frame were learnt."""
-    if anew:
+def planned(sig, x, p, tip, frame, mass, at, v, relearnt, V, dt):
+    """(u, u̇) one tick ahead, for a body of `mass` at (at, v) along the normal; `relearnt`: bending or frame has changed."""
+    if relearnt:
         plan.begin(x.sets, tip, frame, sig.T1_hat, sig.T2_hat)
-    plan.go_on(x.sets, p.rho, p.parts if x.ready else plan.PARTS * 2 * plan.PLACES)  # before the first motion all at once
+    plan.go_on(x.sets, p.rho, p.parts if x.ready else plan.PARTS * 2 * plan.PLACES)  # all at once before the first motion
     x.ready = 1
     start = when_it_arrives(sig, x, p, tip, frame, dt)
     refer(sig, x, frame, mass, at, v, dt)
@@ -189,8 +189,8 @@ def command_planned_step(sig, x, p, dt):
     remember(sig, x, n)
     tip = bending_of(sig) if p.bends else RIGID
     frame = model.frame_of(sig, sig.touch if sig.touch != 0 else 1 if v > 0.0 else -1)
-    anew = sig.learnt != 0 if p.bends else sig.touch_event == ENDS
-    u, du = planned(sig, x, p, tip, frame, p.mass, at, v, anew, p.V, dt)
+    relearnt = sig.learnt != 0 if p.bends else sig.touch_event == ENDS
+    u, du = planned(sig, x, p, tip, frame, p.mass, at, v, relearnt, p.V, dt)
 
     # -F̂·(path of the body - path of the command)
     ledger.book(x.port, -vec.dot(n, sig.F_hat_W), (at - sig.x_sim) - (u - sig.u_twin), 1.0)
@@ -221,7 +221,7 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
 
 @jit
 def reset_plan(sig, x, p):
-    """As if the robot had moved as the first command does all along; nothing is known of a frame."""
+    """Start as if the robot had always moved as in the first command; no frame is known."""
     v = sig.du_twin
     frame = model.Frame(1.0, model.UNSEEN, model.LINEAR, p.stiffness, 0.0, 0.0, 0.0)
     plan.begin(x.sets, Tip(p.tip[0], p.tip[1], p.tip[2]), frame, p.motor[0], p.motor[1])
@@ -231,7 +231,7 @@ def reset_plan(sig, x, p):
 
 @jit
 def _reset(sig, x, p):
-    """The first command is the pose of the bodies; the lead is engaged in free flight."""
+    """The first command is the pose of the bodies; the lead becomes active in free flight."""
     command_the_body(sig)
     n, tip = vec.load(p.n_W), vec.load(p.tip_B)
     sig.x_twin = sig.u_twin = vec.dot(n, sig.X_WB_sim.p) + vec.dot(n, tip)

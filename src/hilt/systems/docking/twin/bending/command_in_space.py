@@ -1,7 +1,7 @@
-"""Steps 8 to 10 in space on a robot that bends: the plan along the contact's normal, the governor across it and for turns.
+"""Steps 8 to 10 in space on a robot that bends: the plan along the contact normal, the governor across it and for rotations.
 
-The robot gives way along the normal. There the twin is a body of m_eff, 1/m_eff = n·G_q (mobility.py), and the plan is that of
-a line. The rest of the motion goes as on a stiff robot, within what the plan leaves of the limits.
+The robot yields along the normal. There the twin is a body of mass m_eff, 1/m_eff = n·G_q (mobility.py), and the plan is that
+of a line. The rest of the motion is as on a stiff robot, within the limits that the plan leaves.
 """
 
 import numpy as np
@@ -61,7 +61,7 @@ def command_bending_in_space_step(sig, x, p, dt):
 def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     pack_in_space(p, beliefs, loop)
     pack_plan(p, beliefs, loop)
-    p.give = 0.0  # the plan bends the robot
+    p.give = 0.0  # the plan accounts for the bending
 
 
 @jit

@@ -1,11 +1,12 @@
-"""Step 1 on a robot that bends: where its motors are, from the encoders and the identified robot.
+"""Step 1 on a robot that bends: positions of the motors, from the encoders and the identified robot.
 
-A tip of ω_f feels the noise of the motors' position as ω_f² times it, all the time that it swings. The measured velocity says
-more about a single step than two positions do, and the identified robot on the commands given (step 7) may say still more:
-    v = v̂ + w (v_m - v̂),   w = S/(S + σ_v²)                  S: variance of v̂, from the mean square of v_m - v̂ beyond the noise
-    x <- x + T v + g (x_m - x - T v)                          g Kalman's, of steps with the variance T² w σ_v²
-An error of the identified robot is alike over 20 ms, so S is that of so many samples. A robot that does not move as identified
-is followed by its encoders alone, w = 1.
+Noise of the motor position accelerates a tip of frequency ω_f by ω_f² times the noise, as long as it swings. The measured
+velocity says more about a single step than two positions do, and the identified robot driven by the commands sent (step 7) may
+say even more:
+    v = v̂ + w (v_m - v̂),   w = S/(S + σ_v²)                  S: variance of v̂, from the mean square of v_m - v̂ above the noise
+    x <- x + T v + g (x_m - x - T v)                          g: Kalman gain for steps with the variance T² w σ_v²
+An error of the identified robot is correlated over 20 ms, so S is that of as many samples. If a robot does not move as
+identified, only its encoders are used, w = 1.
 """
 
 import math
@@ -17,7 +18,7 @@ from hilt.core.signals import record
 from hilt.core.stage import Cycle
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 
-LEAST_STEP = 0.005  # of the position's noise: what a step between two samples is at best known to
+LEAST_STEP = 0.005  # of the position noise: best accuracy of a step between two samples
 WATCHED_OVER, ALIKE, EXPLAINED = 0.1, 0.02, 2.0  # s, s, deviations of the mean square that noise may reach
 
 ENCODER = record(at="f8", rate="f8", off="f8", share="f8")
@@ -26,7 +27,7 @@ WEIGHTS = record(**dict.fromkeys(("position", "velocity", "noise", "share", "ali
 
 @jit
 def weigh(x, p, at, rate, modelled, dt):
-    """One sample of the encoders, and the velocity that the identified robot has."""
+    """Combine one sample of the encoders with the velocity of the identified robot."""
     off = rate - modelled
     x.off += x.share * (off * off - x.off)
     x.share = max(x.share / (1.0 + x.share), p.share)

@@ -1,19 +1,19 @@
-"""The parameters of bending and frame that explain the samples of a contact, a few samples of work at a time.
+"""Fit the parameters of bending and frame to the samples of a contact, a few samples per tick.
 
-    ẍ = ω_f² (x_m - x) + 2ζ_f ω_f (ẋ_m - ẋ) - f e/m_t      the tip, moved by the encoders and the frame
-    f = k (x - s) e + c ẋ e,  c = 2ζ_c √(k m)               the frame's force there, or (q (x - s) e)^(3/2) after Hertz
-    S(Σ (F - f)²) + (θ - θ_0)ᵀ C⁻¹ (θ - θ_0)  ->  least      θ = ln K_f, ln ω_f, ln ζ_f, ln k, ζ_c, s, x(0), ẋ(0)
+    ẍ = ω_f² (x_m - x) + 2ζ_f ω_f (ẋ_m - ẋ) - f e/m_t      the tip, driven by the encoders and the frame
+    f = k (x - s) e + c ẋ e,  c = 2ζ_c √(k m)               the frame's force there, or (q (x - s) e)^(3/2) for Hertz
+    S(Σ (F - f)²) + (θ - θ_0)ᵀ C⁻¹ (θ - θ_0)  ->  min        θ = ln K_f, ln ω_f, ln ζ_f, ln k, ζ_c, s, x(0), ẋ(0)
 
-The measured force says when the frame acts, the law how strongly: so the noise of the force does not move the tip. At the
-edges of a contact, below the threshold, the measured force is used. The derivatives with respect to θ are carried along every
-step of the tip; each pass over the samples gives the normal equations of one step of Levenberg and Marquardt. While ω_f is
-uncertain, or the minimum does not explain the contact, the descent begins at several frequencies: there are several minima.
+The measured force determines when the frame acts, the law how strongly, so noise of the force does not move the tip. At the
+edges of a contact, below the threshold, the measured force is used. The derivatives with respect to θ are propagated with every
+step of the tip; each pass over the samples gives the normal equations of one Levenberg-Marquardt step. While ω_f is uncertain,
+or the minimum does not explain the contact, the descent is started at several frequencies, because there are several minima.
 
-What noise cannot explain is due to a wrong model, and such an error is alike over ALIKE. With n samples, l of them in ALIKE,
-a mean square q and the q_0 that noise may reach, it has the variance q - q_0, and what is left of l samples counts as one:
+Residuals that noise cannot explain are due to a wrong model, and such errors are correlated over ALIKE. With n samples, l of
+them in ALIKE, a mean square q and the q_0 that noise may reach, their variance is q - q_0, and l samples count as one:
     S = n q/σ²                                           q ≤ q_0
     S = n q_0/σ² + (n/l) ln(1 + l (q - q_0)/σ²)          above: as if each sample had the variance V = σ² + l (q - q_0)
-So where the model is wrong, what was known before holds, and what is learnt is known less well.
+So if the model is wrong, prior knowledge counts more, and what is learnt is less certain.
 """
 
 import math
@@ -27,15 +27,15 @@ from hilt.systems.docking.twin.bending.knowledge import AT, DAMPED, KEEP, PLACE,
 from hilt.systems.docking.twin.bending.samples import place
 
 ITERATIONS = 15
-ENOUGH = 0.02  # of the cost: nothing is left to gain
+ENOUGH = 0.02  # of the cost: smaller gains end the descent
 AWAY = np.array([0.0, -0.6, 0.6, -1.2, 1.2])  # deviations of ln ω_f
-SETTLED = 0.01  # deviation of ln ω_f below which there is no doubt which minimum it is
+SETTLED = 0.01  # deviation of ln ω_f below which the minimum is unambiguous
 ALIKE, EXPLAINED = 0.02, 2.0  # s; deviations of the mean square that noise may reach
-AGAIN, UNLIKELY = 0.05, 2.5  # that deviation, if the minimum does not explain the contact; by so many deviations
+AGAIN, UNLIKELY = 0.05, 2.5  # that deviation, if the minimum misses the contact by more than this many deviations
 AS_GOOD = 9.0  # of the cost: 3σ
-HOPELESS_AFTER, HOPELESS = 5, 3.0  # passes, times the least cost of another start
+HOPELESS_AFTER, HOPELESS = 5, 3.0  # passes, times the lowest cost of another start
 DAMPING = (-0.2, 0.6)  # of ζ_c
-FARTHEST = 1.5  # of the logarithms, from where they began
+FARTHEST = 1.5  # of the logarithms, from their start
 
 RESULT = record(
     law="i8",
@@ -68,9 +68,9 @@ def law_force(law, k, c, depth, rate):
 
 @jit
 def _meet(fit, law, k, c, c_full, before, depth, rate, e, over):
-    """The speed that the frame takes in the step in which it is met: the part of the step inside, times the mean force there.
+    """Speed removed by the frame in the step of the touch: the part of the step inside the frame times the mean force there.
 
-    A damped frame pushes at once, c v; the mean of two samples of the force would be wrong by up to half of that.
+    A damped frame pushes immediately with c v; the mean of two force samples would be wrong by up to half of that.
     """
     part = depth / (depth - before)
     f, f_x, f_v, f_k = law_force(law, k, c, 0.5 * depth, rate)
@@ -105,7 +105,7 @@ def _begin_pass(fit):
 
 @jit
 def go_on(fit, bank, p, dt, most):
-    """Up to `most` samples of a pass; how many are left of `most` when it ends."""
+    """Process up to `most` samples of a pass; return how many of `most` are left when it ends."""
     theta, law, e = fit.theta, fit.law, float(fit.e)
     w, rub, k, s = math.exp(theta[W]), math.exp(theta[Z] + theta[W]), math.exp(theta[STIFF]), theta[PLACE]
     stiff, over, c_full = w * w, w * w / math.exp(theta[K]), 2.0 * math.sqrt(k * p.mass)
@@ -166,7 +166,7 @@ def go_on(fit, bank, p, dt, most):
 
 @jit
 def _compare(fit, law, k, c, c_full, depth, rate, felt, e):
-    """One sample of the force."""
+    """Compare one sample of the force with the model."""
     f, f_x, f_v, f_k = law_force(law, k, c, depth, rate)
     r = felt - f
     fit.square += r * r
@@ -185,13 +185,13 @@ def _compare(fit, law, k, c, c_full, depth, rate, felt, e):
 
 @jit
 def unexplained(square, used, p):
-    """Mean square of `used` samples beyond what noise may reach: that of n samples has the deviation σ² √(2/n)."""
+    """Mean square of `used` samples above what noise may reach; for n samples its deviation is σ² √(2/n)."""
     return max(0.0, square / used - p.variance * (1.0 + EXPLAINED * math.sqrt(2.0 / used)))
 
 
 @jit
 def weight_of(square, used, p):
-    """(S, V)"""
+    """Return (S, V)."""
     beyond = p.alike * unexplained(square, used, p) / p.variance
     within = square / p.variance - used * beyond / p.alike
     return within + used / p.alike * math.log(1.0 + beyond), p.variance * (1.0 + beyond)
@@ -199,7 +199,7 @@ def weight_of(square, used, p):
 
 @jit
 def _weigh(fit, result, p):
-    """The normal equations, with what was known before."""
+    """Complete the normal equations with the prior."""
     cost, variance = weight_of(fit.square, fit.used, p)
     for i in range(SIZE):
         fit.right[i] /= variance
@@ -214,7 +214,7 @@ def _weigh(fit, result, p):
 
 @jit
 def _descended(fit, result, p):
-    """After a pass: whether this descent is over; if not, fit.theta is where the next pass has to be."""
+    """Whether this descent is over after a pass; if not, fit.theta is set for the next pass."""
     cost = _weigh(fit, result, p)
     fit.iteration += 1
     if cost < fit.lowest:
@@ -246,7 +246,7 @@ def _descended(fit, result, p):
 
 @jit
 def _set_out(fit):
-    """A descent from another frequency, and from the damping believed at first: there may be a minimum near ζ_f = 0, too."""
+    """Start a descent from another frequency and the initially believed damping, as there may be a minimum near ζ_f = 0."""
     for i in range(SIZE):
         fit.theta[i] = fit.start[i]
     fit.theta[W] += AWAY[fit.attempt] * fit.deviation
@@ -258,7 +258,7 @@ def _set_out(fit):
 
 @jit
 def begin(fit, result, law, e, deviation, damping):
-    """From fit.start, other descents with `damping`; `result` has what was known before, and will have what was found."""
+    """Start a fit from fit.start, other descents with `damping`; `result` holds the prior and receives the outcome."""
     fit.law, fit.e, fit.attempt, fit.deviation = law, e, 0, deviation
     fit.first_damping = damping
     result.law, result.cost, result.used = law, math.inf, 0
@@ -271,9 +271,9 @@ def begin(fit, result, law, e, deviation, damping):
 
 @jit
 def _doubt(fit, result):
-    """Another minimum that explains the contact nearly as well is not ruled out, nor are the stiffnesses that belong to it.
+    """Add the uncertainty from another minimum that explains the contact nearly as well, with its own stiffnesses.
 
-    Two normal distributions of weights 1 - w and w that are d apart have the covariance w (1 - w) d dᵀ more than each.
+    Two normal distributions of weights 1 - w and w at a distance d have a covariance larger by w (1 - w) d dᵀ.
     """
     most = 0.0
     for attempt in range(len(AWAY)):
@@ -288,13 +288,13 @@ def _doubt(fit, result):
 
 @jit
 def _explained(result, p):
-    """Whether noise alone may leave so much."""
+    """Whether noise alone can explain the residual."""
     return result.square < p.variance * (result.used + UNLIKELY * math.sqrt(2.0 * result.used))
 
 
 @jit
-def judge(fit, result, p, hurry):
-    """After a pass; whether the fit is complete. In a hurry the best so far is taken."""
+def is_complete(fit, result, p, hurry):
+    """Decide after a pass whether the fit is complete; in a hurry the best result so far is taken."""
     if not _descended(fit, result, p) and not hurry:
         _begin_pass(fit)
         return False

@@ -1,11 +1,11 @@
-"""What is known of the bending and of both frames: means and one covariance, carried from contact to contact.
+"""Estimates of the bending and of both frames: means and one covariance, carried from contact to contact.
 
     all      ln K_f, ln ω_f, ln ζ_f;  ln k, ζ_c of the front frame;  the same of the rear frame
-    of one contact     the bending, ln k and ζ_c of its frame; then s, x(0), ẋ(0), which are forgotten
+    of one contact     the bending, ln k and ζ_c of its frame; then s, x(0), ẋ(0), which are discarded
 
-A contact with one frame also changes what is known of the other, by what both have in common: with C_aa before the contact, P
-after it and G = C_ba C_aa⁻¹, the other's mean moves by G Δa and its covariance by G (P - C_aa) Gᵀ. Without that the same
-information would be counted twice when the other frame is met again.
+A contact with one frame also changes the estimate of the other, through their correlation: with C_aa before the contact, P
+after it and G = C_ba C_aa⁻¹, the other's mean changes by G Δa and its covariance by G (P - C_aa) Gᵀ. Without that the same
+information would be counted twice when the other frame is touched again.
 """
 
 import math
@@ -23,7 +23,7 @@ KNOWLEDGE = record(value=ALL, C=("f8", (ALL, ALL)), law=("i8", 2))
 
 @jit
 def solve(A, b, L, out):
-    """A out = b for a positive A (its lower half), by Cholesky's factor L; False if it is not positive."""
+    """Solve A out = b for a positive definite A (lower half) by its Cholesky factor L; False if A is not positive definite."""
     n = len(b)
     for i in range(n):
         for j in range(i + 1):
@@ -51,13 +51,13 @@ def solve(A, b, L, out):
 
 @jit
 def place_in_all(a, i):
-    """Of parameter a of a contact with frame i."""
+    """Index in `all` of parameter a of a contact with frame i."""
     return a if a < STIFF else a + 2 * i
 
 
 @jit
 def describe(known, p, i, law):
-    """Frame i is to be described by `law`: what was known of it by another law is forgotten."""
+    """Describe frame i by `law`; estimates for another law are discarded."""
     if known.law[i] == law:
         return
     known.law[i] = law
@@ -79,7 +79,7 @@ def extract(known, i, mean, C):
 
 @jit
 def update(known, i, result, P, G):
-    """After a contact with frame i: `result` has the values before (prior) and after it (theta), C and C⁻¹ (precision)."""
+    """Update after a contact with frame i: `result` has the values before (prior) and after (theta), C and C⁻¹ (precision)."""
     for j in range(2):
         there = STIFF + 2 * (1 - i) + j
         for a in range(KEEP):
@@ -107,7 +107,7 @@ def update(known, i, result, P, G):
 
 @jit
 def widen(known, i, doubt, G, shift):
-    """A contact with frame i may as well mean values that are `doubt` away: C += d dᵀ; the other frame goes along by G."""
+    """Increase the uncertainty: values at a distance `doubt` are also possible, C += d dᵀ; the other frame follows by G."""
     for a in range(ALL):
         shift[a] = 0.0
     for a in range(KEEP):

@@ -1,16 +1,16 @@
-"""What a contact shows about a robot that bends and about the frame, learnt in the flight after it.
+"""Learn from a contact about a robot that bends and about the frame, in the flight after it.
 
-A tick does a bounded part of the work. When it is complete, bending, frames, the place of the tip and the loss of the contact
-are replaced at once. The loss is that of the damped oscillation
+Each tick does a bounded part of the work. When it is complete, bending, frames, position of the tip and loss of the contact are
+replaced together. The loss is that of the damped oscillation
     λ = 1 - exp[-2ζ_c (π - 2 asin ζ_c)/√(1 - ζ_c²)]
-and ζ_c counts only where neither noise nor a wrong sensor delay nor a wrong model could explain it: a force r that no model
-explains and that turns round with the velocity looks like ζ_c = r/(√2 F) beside the peak F. A model that was wrong once is
-wrong from then on: r is the largest of all contacts.
+and ζ_c is used only if neither noise nor a wrong sensor delay nor a wrong model can explain it: an unexplained force r that
+reverses with the velocity looks like ζ_c = r/(√2 F) for a peak F. A model that was wrong once remains suspect: r is the largest
+of all contacts.
 
-What is learnt about a frame also says what its earlier contacts should have taken. The bodies' energy over what it should be,
-    D <- D (1 - λ) + K (λ - λ_b)            K = ½ m v_in², λ_b what this contact did take
-    D <- D + Σ K_i (λ_new - λ_old)          λ of a frame was learnt anew: over its contacts, each times 1 - λ of all later ones
-is made good by the next contact: λ_b = λ + (1 - λ) D/K, within 0 … 1, so a contact never returns more than it was given.
+What is learnt about a frame also shows what its earlier contacts should have absorbed. The excess energy D of the bodies,
+    D <- D (1 - λ) + K (λ - λ_b)            K = ½ m v_in², λ_b: absorbed by this contact
+    D <- D + Σ K_i (λ_new - λ_old)          when λ of a frame changes: over its contacts, each times 1 - λ of all later ones
+is corrected by the next contact: λ_b = λ + (1 - λ) D/K, within 0 … 1, so a contact never returns more than it received.
 """
 
 import math
@@ -23,7 +23,7 @@ from hilt.core.stage import Cycle, StageKind
 from hilt.systems.docking.twin import model
 from hilt.systems.docking.twin.beliefs import TwinBeliefs
 from hilt.systems.docking.twin.bending.chain import Tip, move_free
-from hilt.systems.docking.twin.bending.fit import ALIKE, FIT, RESULT, begin, go_on, judge, unexplained
+from hilt.systems.docking.twin.bending.fit import ALIKE, FIT, RESULT, begin, go_on, is_complete, unexplained
 from hilt.systems.docking.twin.bending.knowledge import (
     ALL,
     AT,
@@ -53,15 +53,15 @@ MOST_DAMPED = 0.9  # ζ_c
 BADLY, WORSE = (
     1.4,
     2.0,
-)  # mean square over that of noise of a law that does not explain a contact: the first with a frame, another one
+)  # mean square / noise above which a law does not explain a contact: first contact with a frame, later ones
 LONGEST = 0.001  # s, of a step
-IN_TIME = 0.2  # s before the next touch: the plan looks ahead, and its derivatives are still to be made
-WORK = 120  # steps of the tip a tick, for a tick of 1 ms or less
+IN_TIME = 0.2  # s before the next touch: the plan looks ahead, and its derivatives still have to be computed
+WORK = 120  # steps of the tip per tick, for a tick of 1 ms or less
 
 
 @jit
 def _prepare(sig, x, p, result, law):
-    """What is known before the fit, and where it starts."""
+    """Set the prior of the fit and its start."""
     bank, i = x.banks[1 - x.filling], model.place_of(x.of)
     describe(x.known, p, i, law)
     extract(x.known, i, result.prior, result.C)
@@ -80,13 +80,13 @@ def _prepare(sig, x, p, result, law):
     for a in range(SIZE):
         x.fit.start[a] = result.prior[a]
     x.fit.start[STIFF] = math.log(x.q if law == model.HERTZ else x.k)
-    if law != x.model:  # Hertz's surface is touched earlier than that of a spring which is as strong at the peak
+    if law != x.model:  # a Hertz contact begins earlier than that of a linear spring with the same peak
         x.fit.start[PLACE] += x.of * (0.25 if law == model.LINEAR else -0.25) * x.peak / x.k
 
 
 @jit
 def _start(sig, x, p):
-    """A contact has ended: its bank is closed and the fit begins."""
+    """End a contact: close its bank and start the fit."""
     x.of = x.e
     i = model.place_of(x.of)
     x.filling = 1 - x.filling
@@ -100,14 +100,14 @@ def _start(sig, x, p):
 
 @jit
 def _hurry(sig):
-    """Whether the next touch is so near that learning has to end; what is not known then would be met as if never learnt."""
+    """Whether the next touch is so close that learning must end; unfinished results would be lost for that touch."""
     ahead = model.frame_of(sig, 1 if sig.v_sim > 0.0 else -1)
     return sig.touch != 0 or (ahead.surface - sig.x_sim) * ahead.e < IN_TIME * abs(sig.v_sim)
 
 
 @jit
 def _fitted(sig, x, p, hurry):
-    """A fit is complete; the other law is tried if this one does not explain the contact."""
+    """Handle a complete fit; the other law is tried if this one does not explain the contact."""
     first, other = x.results[0], x.results[1]
     badly = first.square > (BADLY if x.met == NO_LAW else WORSE) * p.variance * first.used
     if x.tried == 0 and badly and not hurry:
@@ -124,7 +124,7 @@ def _fitted(sig, x, p, hurry):
 
 @jit
 def _catch_up(x, p, dt, most):
-    """The tip since the contact, by the new bending; True when it is at the newest sample."""
+    """Recompute the tip since the contact with the new bending; True when it has reached the newest sample."""
     result, bank, old = x.results[x.chosen], x.banks[x.filling], x.banks[1 - x.filling]
     if bank.lost:
         x.tip, x.tip_v = bank.tip[place(bank, bank.count - 1)], bank.tip_v[place(bank, bank.count - 1)]
@@ -152,24 +152,24 @@ def loss_of(zc):
 
 @jit
 def damping_of(x, p, i):
-    """ζ_c of frame i, 0 where something else could explain it."""
+    """ζ_c of frame i, 0 if something else could explain it."""
     if x.known.law[i] != model.LINEAR:
         return 0.0
     zc, k = x.known.value[DAMPED + 2 * i], math.exp(x.known.value[STIFF + 2 * i])
     least = 0.5 * math.sqrt(k / p.mass) * (0.03 * p.delay + 20e-6)  # a wrong sensor delay looks like damping
-    least += x.misfit / (math.sqrt(2.0 * k * p.mass) * p.approach)  # a wrong model does, too
+    least += x.misfit / (math.sqrt(2.0 * k * p.mass) * p.approach)  # so does a wrong model
     return zc if zc > DEVIATIONS * math.sqrt(x.known.C[DAMPED + 2 * i, DAMPED + 2 * i]) + least else 0.0
 
 
 @jit
 def loss_in(x, p, i):
-    """Of a contact with frame i in which the bodies are felt as x.mass; ζ_c belongs to p.mass."""
+    """Loss of a contact with frame i for the effective mass x.mass; ζ_c refers to p.mass."""
     return loss_of(min(damping_of(x, p, i) * math.sqrt(p.mass / x.mass), MOST_DAMPED))
 
 
 @jit
 def _revise(x, p):
-    """What earlier contacts should have taken, by what is known now."""
+    """Revise what earlier contacts should have absorbed, with the current estimates."""
     for i in range(2):
         now = loss_of(min(damping_of(x, p, i), MOST_DAMPED))
         x.owed += (now - x.believed[i]) * x.met_energy[i]
@@ -177,8 +177,8 @@ def _revise(x, p):
 
 
 @jit
-def _book(sig, x, p):
-    """λ_b of the contact that is over."""
+def _record_loss(sig, x, p):
+    """Compute λ_b of the contact that has ended."""
     loss = loss_in(x, p, model.place_of(x.of))
     kinetic = 0.5 * x.mass * sig.v_entry * sig.v_entry
     sig.loss = min(max(loss + (1.0 - loss) * x.owed / kinetic, 0.0), 1.0) if kinetic > 0.0 else loss
@@ -187,7 +187,7 @@ def _book(sig, x, p):
 
 @jit
 def _settle(sig, x, p):
-    """The last contact joins the earlier ones: nothing more will be learnt from it."""
+    """Add the last contact to the earlier ones; nothing more is learnt from it."""
     i = model.place_of(x.of)
     loss = loss_in(x, p, i)
     x.owed = x.owed * (1.0 - loss) + x.kinetic * (loss - sig.loss)
@@ -199,7 +199,7 @@ def _settle(sig, x, p):
 
 @jit
 def _adopt(sig, x, p):
-    """Everything at once."""
+    """Replace all estimates together."""
     result, i = x.results[x.chosen], model.place_of(x.of)
     for column in range(SIZE):
         for a in range(SIZE):
@@ -223,7 +223,7 @@ def _adopt(sig, x, p):
         else:
             sig.learnt_k[side], sig.learnt_c[side] = k, 2.0 * damping_of(x, p, side) * math.sqrt(k * p.mass)
     _revise(x, p)
-    _book(sig, x, p)
+    _record_loss(sig, x, p)
     sig.learnt_s, sig.learnt_x, sig.learnt_v, sig.learnt = result.theta[PLACE], x.tip, x.tip_v, x.of
 
 
@@ -233,7 +233,7 @@ def _work(sig, x, p, dt):
         result = x.results[x.tried]
         left = go_on(x.fit, x.banks[1 - x.filling], p, dt, p.work)
         hurry = _hurry(sig)
-        if left > 0 and judge(x.fit, result, p, hurry):
+        if left > 0 and is_complete(x.fit, result, p, hurry):
             _fitted(sig, x, p, hurry)
     elif x.phase == CATCHING_UP and sig.touch == 0 and _catch_up(x, p, dt, 8 * p.work):
         _adopt(sig, x, p)
@@ -252,7 +252,7 @@ def learn_step(sig, x, p, dt):
     remember(x.banks[x.filling], p.past, sig, sig.touch != 0 or ends)
     if ends:
         _start(sig, x, p)
-        _book(sig, x, p)
+        _record_loss(sig, x, p)
     else:
         _work(sig, x, p, dt)
 
@@ -270,7 +270,7 @@ def _pack(p: np.record, beliefs: TwinBeliefs, loop: Cycle) -> None:
     p.variance = beliefs.force_noise**2 + 1e-4 + (1e-3 * peak) ** 2
     prior = bending.stiffness, bending.frequency, max(bending.damping_ratio, 1e-3), beliefs.stiffness
     p.prior = (*np.log(prior), 0.0, np.log(beliefs.stiffness), 0.0)
-    p.hertz = math.log(beliefs.stiffness * peak ** (-1.0 / 3.0))  # as deep at its peak as the spring
+    p.hertz = math.log(beliefs.stiffness * peak ** (-1.0 / 3.0))  # same depth at the peak as the linear spring
     p.deviation = (0.06, 0.1, 0.4, 0.4, 0.05, 0.4, 0.05)
     p.drift = (0.002, 0.002, 0.01, 0.01, 0.0001, 0.01, 0.0001)
     p.place, p.at, p.speed = 1e-3, 0.0025 * beliefs.approach_speed, 0.05 * beliefs.approach_speed

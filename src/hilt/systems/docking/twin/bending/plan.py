@@ -1,11 +1,11 @@
-"""A plan of command accelerations, for a robot whose tip moves by itself.
+"""A plan of command accelerations, for a robot whose tip swings.
 
-11 blocks of command acceleration over the next 80 ms, so that the tip follows the reference:
-    Σ w_i [(x - r)² + t_v² (ẋ - ṙ)²] + ρ Σ L_b a_b²  ->  least,      40 rows of 2 ms, |a_b| ≤ A
+11 blocks of command acceleration over the next 80 ms for which the tip follows the reference:
+    Σ w_i [(x - r)² + t_v² (ẋ - ṙ)²] + ρ Σ L_b a_b²  ->  min,        40 rows of 2 ms, |a_b| ≤ A
 
-Every tick the last plan is moved on by T, run through the nonlinear model, and corrected by one Newton step; the derivatives
-of the rows with respect to the blocks are made in advance, for contacts that begin or end at row 0, 8, … 40. They depend on
-the motor, the bending and the frame ahead, so they are made again when one of them was learnt anew.
+In every tick the last plan is shifted by T, run through the nonlinear model, and corrected by one Newton step; the derivatives
+of the rows with respect to the blocks are computed in advance, for contacts that begin or end at row 0, 8, … 40. They depend on
+the motor, the bending and the frame ahead, so they are recomputed when an estimate of one of these changes.
 """
 
 import math
@@ -29,17 +29,17 @@ WORK = record(free=("i8", BLOCKS), fixed=("i8", BLOCKS), out=BLOCKS, L=("f8", (B
 SET = record(S=("f8", (ROWS, BLOCKS)), dS=("f8", (ROWS, BLOCKS)), H=("f8", (BLOCKS, BLOCKS)), inverse=("f8", (BLOCKS, BLOCKS)))
 SETS = record(
     sets=(SET, (2 * PLACES,)),
-    new=SET,  # being made
+    new=SET,  # being computed
     L=("f8", (BLOCKS, BLOCKS)),
     **dict.fromkeys(("making", "part"), "i8"),
     **dict.fromkeys(("tip", "frame"), 3),
     motor=2,
 )
-PARTS = 3 * BLOCKS + 1  # of the work on a set
+PARTS = 3 * BLOCKS + 1  # units of work per set
 
 
 def shifts(dt: float) -> np.ndarray:
-    """The plan a time dt later: mean of the old plan over each block; nothing is planned after its end."""
+    """Matrix that shifts the plan by dt: mean of the old plan over each block; zero after its end."""
     edges = EDGES * ROW
     matrix = np.zeros((BLOCKS, BLOCKS))
     for new in range(BLOCKS):
@@ -62,7 +62,7 @@ def weight(i):
 
 @jit
 def _derive(x, b, begins, ends):
-    """Column b of S, Ṡ: rows per unit of acceleration in block b, the tip pressing on the frame in rows begins … ends."""
+    """Column b of S, Ṡ: response of the rows to unit acceleration in block b, in contact in rows begins … ends."""
     u = du = x_m = v_m = at = v = 0.0
     K_f, w, z = x.tip[0], x.tip[1], x.tip[2]
     k, c = x.frame[0], x.frame[1]
@@ -87,7 +87,7 @@ def _derive(x, b, begins, ends):
 
 @jit
 def _weigh(made, b, rho):
-    """Row b of H, up to its diagonal."""
+    """Compute row b of H, up to the diagonal."""
     for d in range(b + 1):
         made.H[b, d] = 0.0
     for i in range(ROWS):
@@ -112,7 +112,7 @@ def _factor(H, L):
 
 @jit
 def _invert(made, L, column):
-    """One column of H⁻¹."""
+    """Compute one column of H⁻¹."""
     for i in range(BLOCKS):
         total = 1.0 if i == column else 0.0
         for k in range(i):
@@ -127,7 +127,7 @@ def _invert(made, L, column):
 
 @jit
 def begin(x, tip, frame, T1, T2):
-    """From now on the sets are made for these."""
+    """Start computing the sets for this tip, frame and motor."""
     x.tip[0], x.tip[1], x.tip[2] = tip.k, tip.w, tip.z
     x.frame[0], x.frame[1] = frame.k, frame.c if frame.model == model.LINEAR else 0.0
     x.motor[0], x.motor[1] = T1, T2
@@ -136,7 +136,7 @@ def begin(x, tip, frame, T1, T2):
 
 @jit
 def go_on(x, rho, parts):
-    """Do `parts` parts of that work; a set is replaced when it is complete."""
+    """Do `parts` units of that work; a set is replaced when complete."""
     for _ in range(parts):
         if x.making == 0:
             return
@@ -168,20 +168,20 @@ def _replace(old, new):
 
 @jit
 def which(starts_inside, changes_at):
-    """The set for a contact that begins or ends at row `changes_at`, 40 for never."""
+    """Index of the set for a contact that begins or ends at row `changes_at`; 40: never."""
     place = min((changes_at + APART // 2) // APART, PLACES - 1)
     return place + (PLACES if starts_inside else 0)
 
 
 @jit
 def _outwards(at, slope, A):
-    """Whether a block is at a limit beyond which the cost would fall."""
+    """Whether a block is at a limit that it would have to cross to lower the cost."""
     return (at >= A and slope < 0.0) or (at <= -A and slope > 0.0)
 
 
 @jit
 def _free(fixed, free):
-    """The numbers of the blocks that are not fixed, and how many."""
+    """List the blocks that are not fixed; returns their number."""
     count = 0
     for b in range(BLOCKS):
         if fixed[b] == 0:
@@ -192,7 +192,7 @@ def _free(fixed, free):
 
 @jit
 def _release(a, g, step, A, fixed):
-    """Let go of the block that gains most by leaving its limit; whether there is one."""
+    """Release the block that gains most by leaving its limit; returns whether there is one."""
     best, most = -1, 0.0
     for b in range(BLOCKS):
         if fixed[b] == 1 and not _outwards(a[b] + step[b], g[b], A) and abs(g[b]) > most:
@@ -204,7 +204,7 @@ def _release(a, g, step, A, fixed):
 
 @jit
 def _newton(g, H, L, free, count, out):
-    """out = -H⁻¹ g of the free blocks, by Cholesky's factor."""
+    """out = -H⁻¹ g for the free blocks, by the Cholesky factor."""
     for i in range(count):
         for j in range(i + 1):
             total = H[free[i], free[j]]
@@ -225,7 +225,7 @@ def _newton(g, H, L, free, count, out):
 
 @jit
 def _room(at, change, A):
-    """Which share of a change keeps a block within |a| ≤ A."""
+    """Fraction of a change that keeps a block within |a| ≤ A."""
     if at + change > A:
         return max(0.0, (A - at) / change)
     if at + change < -A:
@@ -235,10 +235,10 @@ def _room(at, change, A):
 
 @jit
 def _confine(a, g, step, H, A, work):
-    """The best step within |a_b| ≤ A, by active sets.
+    """Find the best step within |a_b| ≤ A, by active sets.
 
-    Each round goes along Newton's direction of the free blocks until one meets its limit, so the cost never rises. What a tick
-    leaves undone, the next one continues.
+    Each round follows the Newton direction of the free blocks until one reaches its limit, so the cost never rises. Unfinished
+    work is continued in the next tick.
     """
     for b in range(BLOCKS):
         step[b] = 0.0

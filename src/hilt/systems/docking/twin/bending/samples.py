@@ -1,4 +1,4 @@
-"""Encoders, force and observed tip, from a while before a touch to the end of the contact.
+"""Encoders, force and observed tip, from some time before a touch to the end of the contact.
 
 Two banks: one is filled while the other is being learnt from. In flight a bank keeps the last PAST seconds.
 """
@@ -12,7 +12,7 @@ PAST = 1.0  # s
 BANK = record(
     first="i8",
     count="i8",
-    lost="i8",  # whether older ones were overwritten
+    lost="i8",  # whether older samples were overwritten
     **dict.fromkeys(("x_m", "v_m", "force", "tip", "tip_v"), KEPT),
 )
 
@@ -24,13 +24,13 @@ def clear(bank):
 
 @jit
 def place(bank, n):
-    """Of sample n, the oldest being 0."""
+    """Index of sample n; the oldest is 0."""
     return (bank.first + n) & (KEPT - 1)
 
 
 @jit
 def remember(bank, past, sig, touching):
-    """In contact everything as long as there is room."""
+    """Store one sample; in contact all samples are kept while there is room."""
     if touching and bank.count == KEPT:
         return
     at = place(bank, bank.count)

@@ -1,5 +1,5 @@
-"""Geometry that six degrees of freedom add to the twin, which itself runs along the contact's normal.
+"""Geometry that six degrees of freedom add to the twin, which itself works along the contact normal.
 
-The mass that the contact feels (mobility), normals that may be wrong (planes), friction across them, the point where the force
-acts, and the motion of the whole tip and attitude ahead of the robot (lead) within limits on vectors (govern).
+The effective mass of the contact (mobility), normals that may be wrong (planes), friction across them, the point where the
+force acts, and tip position and attitude ahead of the robot (lead), with limits on vectors (govern).
 """

@@ -1,7 +1,7 @@
-"""Steps 4 and 5: friction. The force measured across n acts on the bodies as long as they stay within their energy.
+"""Steps 4 and 5: friction. The force measured across n acts on the bodies as long as it does not exceed their energy.
 
     J_t = T_b F_t acts only if E + J_t·(v + v⁺)/2 ≥ D, so it is passive whatever was measured
-    W_t = Σ J_t·(v + v⁺)/2                                  where it exceeds noise it is not returned at the exit
+    W_t = Σ J_t·(v + v⁺)/2                                  if above the noise, it is not returned at the exit
 
 A frame whose force across n was never clearly above the noise has no friction.
 """
@@ -32,7 +32,7 @@ def work(x):
 
 @jit
 def rub(x, i, force, noise, n, levers, q, tip, v, room, step):
-    """(force across n that acts, velocity of the tip after it, energy that it took); `room` is E - D, i the frame's index."""
+    """(force across n, velocity of the tip after it, energy absorbed); `room` is E - D, i the frame's index."""
     across = vec.sub(force, vec.scale(vec.dot(n, force), n))
     square = vec.dot(across, across)
     if square > (SLIDES * noise) ** 2:

@@ -1,8 +1,8 @@
 """Steps 9 and 10 in space: the governor for the whole tip and the attitude, with limits on vectors.
 
-Along the normal first, with all of A and the part of V that the motion across it leaves; then across it, with the rest of
-both. Both ends of a change of velocity are inside the ball |ċ| ≤ V, so the whole change is; some of the speed is always
-reserved for the normal.
+Along the normal first, with all of A and the part of V not used by the motion across it; then across it, with the rest of
+both. Both ends of a velocity change are inside the ball |ċ| ≤ V, so the whole change is; some of the speed is always reserved
+for the normal.
 """
 
 import math
@@ -12,7 +12,7 @@ from hilt.maths import so3, vec
 from hilt.systems.docking.twin.governor import inverse, steer
 from hilt.systems.docking.twin.predict import Motion
 
-RESERVE = 1.2  # times the speed along the normal is kept for it
+RESERVE = 1.2  # times the speed along the normal is reserved for it
 
 
 @jit
@@ -23,7 +23,7 @@ def _component(motion, axis):
 
 @jit_apart
 def steer_along(axis, u, du, now, later, T1, T2, preview, A, V, dt):
-    """One direction of a motion."""
+    """Steer one direction of a motion."""
     r, r2 = _component(now, axis), _component(later, axis)
     return steer(vec.dot(axis, u), vec.dot(axis, du), r, inverse(r, T1, T2), inverse(r2, T1, T2), T1, preview, A, V, dt)
 
@@ -46,7 +46,7 @@ def shortened(a, most):
 
 @jit
 def braked(c, dc, A, V, dt):
-    """The next tip and velocity of a command that is too fast: bodies that turn at the start may move it so."""
+    """Next tip and velocity of a command that is too fast, as may happen if the bodies turn at the start."""
     speed = math.sqrt(vec.dot(dc, dc))
     dc_next = vec.scale(max(V, speed - A * dt) / speed, dc)
     return vec.add(c, vec.scale(0.5 * dt, vec.add(dc, dc_next))), dc_next
@@ -59,7 +59,7 @@ def too_fast(dc, V):
 
 @jit
 def left_for_normal(n, dc, V):
-    """Speed along n that the motion across it leaves."""
+    """Speed along n left over by the motion across it."""
     du = vec.dot(n, dc)
     beside = vec.sub(dc, vec.scale(du, n))
     return math.sqrt(max(0.0, V * V - vec.dot(beside, beside)))
@@ -92,7 +92,7 @@ def steer_tip(n, c, dc, now, later, closing, T1, T2, preview, A, V, dt):
 
 @jit
 def steer_turn(q, w, now, later, T1, T2, preview, A, V, dt):
-    """Next attitude and its rate; the motions are turns from the attitude q."""
+    """Next attitude and its rate; the motions are rotations relative to the attitude q."""
     here = (0.0, 0.0, 0.0)
     g1, w1 = steer_along((1.0, 0.0, 0.0), here, w, now, later, T1, T2, preview, A, V, dt)
     g2, w2 = steer_along((0.0, 1.0, 0.0), here, w, now, later, T1, T2, preview, A, V, dt)

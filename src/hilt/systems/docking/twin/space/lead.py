@@ -11,7 +11,7 @@ from hilt.systems.docking.twin.predict import Motion, in_real_time
 
 @jit
 def bend(frame, mass, there, at, v):
-    """y: the contact's contribution to a flight from `at` with v until `there`; its acceleration without the clock's part."""
+    """y: the contact's contribution to a flight from `at` with v until `there`; acceleration without the clock's part."""
     jerk = in_real_time(frame, mass, there).dddr
     return Motion(there.x - at - v * there.horizon, there.v - v, there.rate * there.rate * there.a, jerk)
 

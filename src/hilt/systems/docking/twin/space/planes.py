@@ -1,10 +1,10 @@
 """Step 3 in space: each frame as a plane whose believed normal may be wrong.
 
-    x(q) = h + n·(q - a)                                   the tip along the plane's normal; a: the last point of contact
+    x(q) = h + n·(q - a)                                   tip along the plane's normal; a: last point of contact
     in contact:   n <- unit(n + g (F/F_n)_t),              g = σ_n²/(σ_n² + (σ/F_n)²),   σ_n² <- (1 - g) σ_n²
-    at the exit:  n is turned so that the points where this plane was touched lie in it
+    at the exit:  n is turned so that the plane contains the points where it was touched
 
-Turning n about the point of the last touch keeps what was learnt there. A normal that is known exactly, σ_n = 0, stays.
+Turning n about the last point of contact keeps what was learnt there. A normal known exactly, σ_n = 0, is not changed.
 """
 
 from hilt.compiled import jit
@@ -13,20 +13,20 @@ from hilt.maths import vec
 
 FELT = 4.0  # thresholds: below this the direction of the force carries little information
 PLACE = 10e-6  # m: accuracy of a surface's position from one contact
-LEAST = 1e-10  # rad²: no normal is known better
+LEAST = 1e-10  # rad²: smallest variance of a normal
 
 PLANE = record(n=3, a=3, h="f8", variance="f8", met="i8", point=3)
 
 
 @jit
 def along(plane, q):
-    """Tip q along the plane's normal."""
+    """Coordinate of tip q along the plane's normal."""
     return plane.h + vec.dot(vec.load(plane.n), vec.sub(q, vec.load(plane.a)))
 
 
 @jit
 def anchor(plane, q):
-    """The plane turns about q from now on; x(q) is unchanged."""
+    """Make q the pivot of the plane; x(q) is unchanged."""
     plane.h = along(plane, q)
     vec.store(plane.a, q)
 
@@ -39,7 +39,7 @@ def _turn(plane, by):
 
 @jit
 def turn_to_force(plane, force, deviation, threshold):
-    """One sample of a force in contact; without friction it points along the normal."""
+    """Turn the plane by one force sample; without friction the force is along the normal."""
     n = vec.load(plane.n)
     size = vec.dot(n, force)
     if not abs(size) > FELT * threshold or plane.variance <= LEAST:
@@ -52,7 +52,7 @@ def turn_to_force(plane, force, deviation, threshold):
 
 @jit
 def turn_to_places(plane, surface):
-    """The end of a contact: `surface` is its position along the normal."""
+    """Turn the plane at the end of a contact; `surface` is its position along the normal."""
     n = vec.load(plane.n)
     point = vec.add(vec.load(plane.a), vec.scale(surface - plane.h, n))
     if plane.met and plane.variance > LEAST:
