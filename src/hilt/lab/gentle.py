@@ -87,7 +87,7 @@ def check_path(path: np.ndarray, start: Any, period: float, limits: Limits) -> N
         if column.min() < low or column.max() > high:
             raise InputError(
                 f"the path goes from {column.min():.4g} m to {column.max():.4g} m along {axis}; limits.workspace allows "
-                f"{low:g} m to {high:g} m; move the robot to its middle, or take a shorter path"
+                f"{low:g} m to {high:g} m; move the robot to the middle of it, or take a shorter path"
             )
     velocity = np.diff(p, axis=0, prepend=p[:1]) / period
     acceleration, q = np.diff(velocity, axis=0) / period, np.vstack([start["q"], start["q"], path["q"]])

@@ -8,9 +8,9 @@ A message is posted, taken by the loop, and answered in the same place: accepted
 
 The front of the box shows the loop's state, the ring of its run and its last sentence. Every process of the user may read it.
 
-There are limits on the messages waiting in a lane (REQUESTS_A_LANE), on those taken in a tick (REQUESTS_A_POLL) and on their age:
-an old message is refused, since "arm" must not take effect long after the person who sent it has left. "stop" is never too
-old.
+There are limits on the messages waiting in a lane (REQUESTS_A_LANE), on those taken in a tick (REQUESTS_A_POLL) and on their
+age: an old message is refused, since "arm" must not take effect long after the person who sent it has left. "stop" is never
+too old.
 """
 
 import json
@@ -33,13 +33,13 @@ from hilt.record.letters import (
     KEY_BYTES,
     KINDS,
     LANES,
-    REQUESTS_A_LANE,
     LIVE,
     MAGIC,
     NAME_BYTES,
     OFF,
     QUIT,
     READY,
+    REQUESTS_A_LANE,
     RESET,
     SENTENCE_BYTES,
     SET,
@@ -62,11 +62,11 @@ __all__ = [
     "HOME",
     "KINDS",
     "LANES",
-    "REQUESTS_A_LANE",
     "LIVE",
     "OFF",
     "QUIT",
     "READY",
+    "REQUESTS_A_LANE",
     "RESET",
     "SET",
     "START",

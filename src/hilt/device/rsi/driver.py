@@ -84,7 +84,7 @@ class RsiRobot(DrivenRobot):
         found += self.joints.notes() if self.joints is not None else []
         if peer is not None and not self.settings.peer:
             found.append(
-                f"robot.peer is not set: {named(peer)} was taken for the robot, since it was the only sender; set it to that"
+                f"robot.peer is not set: {named(peer)} was taken for the robot as the only sender; set robot.peer to it"
             )
         return found
 
