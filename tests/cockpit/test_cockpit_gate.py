@@ -460,7 +460,7 @@ def test_a_thousand_connections_hold_nobody_up(cockpit, run):
         watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 400)
     assert NAME in [session["name"] for session in cockpit.get("/api/sessions").json()]
     assert run.count > before
-    assert any(f"{door.DOORSTEP} are on the doorstep" in line for line in cockpit.said())
+    assert any(f"{door.DOORSTEP} are waiting" in line for line in cockpit.said())
 
 
 def test_those_who_send_a_byte_now_and_then_give_way_and_are_closed(cockpit, run):

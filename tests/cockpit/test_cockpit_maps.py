@@ -138,7 +138,7 @@ def test_a_sweep_is_seen_while_it_goes_on_cancelled_and_continued(cockpit, folde
     over = wait_for(lambda: (found := chart(cockpit, name))["state"] == "unfinished" and found)
     assert over["sentence"].startswith("Cancelled: ")
     assert over["sentence"].endswith("Continue computes the rest.")
-    assert "is not finished, and has no report yet" in cockpit.get(f"/api/maps/{name}/report").text
+    assert "is not finished and has no report yet" in cockpit.get(f"/api/maps/{name}/report").text
     assert 0 < over["done"] < over["count"]
     assert not computing(cockpit)
     assert "nothing to cancel" in said_to(cockpit, f"/api/maps/{name}/cancel")
@@ -213,7 +213,7 @@ WRONG = [
     ([{"key": "body.mass", "values": "1..2 kg:300000"}], {}, "", "the cockpit computes at most 200,000"),
     ([{"key": "body.mass", "values": "-1..2 kg:3"}], {}, "body.mass", "greater than 0"),
     ([MASS], {"settings": {"body.mass": "12 ms"}}, "body.mass", "kg"),
-    ([MASS], {"settings": {"body.mass": "1" * 3000}}, "body.mass", "longer or deeper"),
+    ([MASS], {"settings": {"body.mass": "1" * 3000}}, "body.mass", "too long or too deeply nested"),
     ([MASS], {"seeds": 0}, "seeds", "greater than or equal to 1"),
     ([MASS], {"seeds": 10**9}, "seeds", "less than or equal to 1000"),
     ([MASS, SPEED, MASS], {}, "over", "at most 2 items"),

@@ -391,7 +391,7 @@ def test_a_form_is_bounded_before_it_is_read(cockpit, what, path):
     body = f'{{"system": "docking", "scenario": "table1", "settings": {{{TOO_LONG[what]}}}}}'
     answer = cockpit.request("POST", path, content=body, headers={"content-type": "application/json"})
     (error,) = answer.json()["errors"]
-    assert "longer or deeper" in error["sentence"]
+    assert "too long or too deeply nested" in error["sentence"]
     assert len(answer.text) < 1000
     number = f'{{"system": "docking", "scenario": "table1", "settings": {{"loop.period": {MANY}}}}}'
     assert cockpit.request("POST", path, content=number, headers={"content-type": "application/json"}).status_code in (400, 422)

@@ -32,7 +32,7 @@ DEFECTS = {
     "not XML": ({"files": {"modelDescription.xml": b"<fmi"}}, "is not XML"),
     "entities": ({"files": {"modelDescription.xml": b'<!DOCTYPE a [<!ENTITY b "c">]><a/>'}}, "defines entities"),
     "FMI 1": ({"description": {'fmiVersion="2.0"': 'fmiVersion="1.0"'}}, "has FMI version '1.0'; hilt supports 2.0 and 3.0"),
-    "something else": ({"files": {"modelDescription.xml": b"<html/>"}}, "is of FMI version 'nothing'"),
+    "something else": ({"files": {"modelDescription.xml": b"<html/>"}}, "has FMI version 'nothing'"),
     "model exchange": (
         {"description": {CO: '<ModelExchange modelIdentifier="body"/>'}},
         "is for ModelExchange only; export it for co-simulation",

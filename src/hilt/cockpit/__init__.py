@@ -1,4 +1,4 @@
-"""The cockpit: a run seen and driven in a browser.
+"""The cockpit: watch and drive a run in a browser.
 
 station (the loop) ── ring ────► back room ── socket ──► pages
                    ◄─ mailbox ── door, helm ◄─ socket ──┘
@@ -12,6 +12,6 @@ PAGE = Path(__file__).parent / "static" / "index.html"  # built by tools/build_p
 
 def serve(host: str, port: int, out: Path, token: str | None = None, ready: Any = None) -> None:
     """Serve until interrupted; see opening.py."""
-    from hilt.cockpit import opening  # here: the scenes are used without it, too
+    from hilt.cockpit import opening  # here, because the scenes are used without it too
 
     opening.serve(host, port, out, token, ready)

@@ -1,6 +1,6 @@
-"""The process behind the door: page, forms, recordings, pictures of runs. It may be slow; nothing that stops a robot is here.
+"""The process behind the door: page, forms, recordings, pictures of runs. It may be slow; stopping a robot does not need it.
 
-The door (door.py) accepts connections and hands them over with the bytes that it has read. When it ends, so does this process.
+The door (door.py) accepts connections and hands them over with the bytes it has read. When it ends, so does this process.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ READY = b"ready"
 
 
 class _Once(logging.Filter):
-    """The libraries' words too are said once, and without addresses."""
+    """Reports the libraries' own log lines once as well, and without addresses."""
 
     def __init__(self, log: Log) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class _Once(logging.Filter):
 
 
 class _Server(uvicorn.Server):
-    """A server that listens nowhere: its connections come from the door."""
+    """A server that does not listen itself: its connections come from the door."""
 
     def __init__(self, config: uvicorn.Config, connections: type[Connections], door: socket.socket) -> None:
         super().__init__(config)
@@ -48,7 +48,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """The terminal's Ctrl-C is for the door; when that ends, so do we."""
+        """Leave Ctrl-C to the door; when that ends, so do we."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -59,7 +59,7 @@ class _Server(uvicorn.Server):
         self._door.send(READY)
 
     def _take(self) -> None:
-        """The next connection; an empty message is the end of the door."""
+        """Take the next connection; an empty message means that the door has ended."""
         try:
             begun, descriptors, _, _ = socket.recv_fds(self._door, BEGUN_BYTES, 1)
         except BlockingIOError:
@@ -83,7 +83,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(door: socket.socket, host: str, port: int, out: Path, token: str) -> None:
-    """Until the door ends."""
+    """Serve until the door ends."""
     log = Log()
     for name in ("uvicorn", "uvicorn.error", "asyncio"):
         logging.getLogger(name).addFilter(_Once(log))
@@ -110,10 +110,10 @@ def serve(door: socket.socket, host: str, port: int, out: Path, token: str) -> N
 
 
 def main() -> None:
-    told = json.loads(sys.stdin.readline())
+    config = json.loads(sys.stdin.readline())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    own.allow(*told["drivers"])
-    serve(socket.socket(fileno=int(sys.argv[1])), told["host"], told["port"], Path(told["out"]), told["token"])
+    own.allow(*config["drivers"])
+    serve(socket.socket(fileno=int(sys.argv[1])), config["host"], config["port"], Path(config["out"]), config["token"])
 
 
 if __name__ == "__main__":

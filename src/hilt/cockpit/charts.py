@@ -1,6 +1,6 @@
-"""Sweeps of the recordings folder as pages are shown them: a list, and one metric over the axes, as far as it is computed.
+"""Sweeps of the recordings folder as pages show them: a list, and one metric over the axes, as far as it is computed.
 
-A chart has at most CELLS points; of longer axes some places are left out. Values are in what people read, with their unit.
+A chart has at most CELLS points; of longer axes some places are left out. Values are in a readable unit, which is given.
 """
 
 import json
@@ -27,15 +27,15 @@ PENDING = False  # in a chart: a point that is not computed yet; None is one wit
 
 
 class Charts:
-    """Sweeps by name: that of their folder. For one worker."""
+    """Sweeps by the name of their folder. For one worker."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._told: dict[Path, tuple[tuple[int, int], dict[str, Any]]] = {}
+        self._summaries: dict[Path, tuple[tuple[int, int], dict[str, Any]]] = {}
         self._open: dict[str, _Open] = {}
 
     def list(self) -> list[dict[str, Any]]:
-        """The newest sweeps first; what is none is left out, and hides no other."""
+        """List the sweeps, newest first; a folder that is not a sweep is left out."""
         known: list[tuple[float, Path]] = []
         for file in self.folder.glob(f"*/{FILE}"):
             with suppress(OSError, InputError):
@@ -43,33 +43,33 @@ class Charts:
         found = []
         for made, path in sorted(known, reverse=True)[:LISTED]:
             with suppress(OSError, ValueError, KeyError, TypeError):
-                told = self._summary(path)
+                summary = self._summary(path)
                 written = sum(1 for _ in (path / CHUNKS).glob("chunk-*.parquet"))
                 at = datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
-                found.append({"name": path.name, **told, "written": written, "made": at})
+                found.append({"name": path.name, **summary, "written": written, "made": at})
         return found
 
     def _summary(self, path: Path) -> dict[str, Any]:
-        """What its file says of itself, without building any scenario."""
+        """Return what its file says, without building any scenario."""
         status = (path / FILE).stat()
         key = (status.st_mtime_ns, status.st_size)
-        if path not in self._told or self._told[path][0] != key:
-            said = json.loads((path / FILE).read_text(encoding="utf-8"))
-            lengths = [len(axis["points"]) for axis in said["axes"]]
-            keys = [[str(each)[:100] for each in axis["keys"]] for axis in said["axes"]]
+        if path not in self._summaries or self._summaries[path][0] != key:
+            content = json.loads((path / FILE).read_text(encoding="utf-8"))
+            lengths = [len(axis["points"]) for axis in content["axes"]]
+            keys = [[str(each)[:100] for each in axis["keys"]] for axis in content["axes"]]
             count = math.prod(lengths)
-            told = {
-                "system": str(said["system"])[:100],
-                "scenario": str(said["scenario"])[:100],
+            summary = {
+                "system": str(content["system"])[:100],
+                "scenario": str(content["scenario"])[:100],
                 "axes": [{"keys": names[:20], "count": length} for names, length in zip(keys, lengths, strict=True)],
                 "count": count,
-                "chunks": -(-count // int(said["chunk"])),
+                "chunks": -(-count // int(content["chunk"])),
             }
-            self._told[path] = key, told
-        return self._told[path][1]
+            self._summaries[path] = key, summary
+        return self._summaries[path][1]
 
     def view(self, name: str, metric: str, seen: str) -> dict[str, Any]:
-        """One metric of a sweep; of a page that has seen this much of it already only how far it is."""
+        """Return one metric of a sweep; only its progress if the page has seen this much of it already."""
         return self._opened(name).view(metric, seen)
 
     def _opened(self, name: str) -> "_Open":
@@ -79,14 +79,14 @@ class Charts:
         known = self._open.pop(name, None)
         if known is None or known.key != key:
             known = _Open(key, Table.open(path))
-        self._open[name] = known  # the last one used is the last one to go
+        self._open[name] = known  # the last one used is dropped last
         while len(self._open) > KEPT:
             self._open.pop(next(iter(self._open)))
         return known
 
 
 class _Open:
-    """A table, and what has been read of it."""
+    """A table, and what has been read from it."""
 
     def __init__(self, key: tuple[int, int], table: Table) -> None:
         self.key, self.table, self.layout = key, table, Layout(table.space)
@@ -100,16 +100,16 @@ class _Open:
         name = chosen(space, names, metric)
         state = f"{name} {len(there)} {there[-1] if there else -1}"
         done = sum(len(self.table.plan.numbers(k)) for k in there)
-        told = {"seen": state, "done": done, "count": space.count, "whole": len(there) == self.table.plan.count}
+        progress = {"seen": state, "done": done, "count": space.count, "whole": len(there) == self.table.plan.count}
         if seen == state:
-            return told
+            return progress
         values = self._column(name, there)
         computed = np.zeros(space.count, bool)
         for k in there:
             computed[self.table.plan.numbers(k)] = True
         shares = self._column(sides.DIVERGED, there) if sides.DIVERGED in names and name != sides.DIVERGED else None
         return {
-            **told,
+            **progress,
             "system": space.system.name,
             "scenario": space.name,
             "summary": space.base.summary,
@@ -122,7 +122,7 @@ class _Open:
         }
 
     def _columns(self, chunks: list[int]) -> list[str]:
-        """Of the results, the most telling first: errors against the ideal, whether it diverged, the rest."""
+        """Return the result columns, the most telling first: errors against the ideal, whether it diverged, the rest."""
         if self._names[0] != tuple(chunks):
             known = self.table.space.system
             found = [name for name in self.table.names(chunks) if name not in ("ticks", "fault")]
@@ -132,7 +132,7 @@ class _Open:
         return self._names[1]
 
     def _column(self, name: str, chunks: list[int]) -> np.ndarray:
-        """The values of all scenarios; NaN where there is none."""
+        """Return the values of all scenarios; NaN where there is none."""
         values = np.full(self.table.space.count, np.nan)
         for k in chunks:
             part = self._part(k, name)
@@ -141,7 +141,7 @@ class _Open:
         return values
 
     def _part(self, k: int, name: str) -> np.ndarray | None:
-        """A chunk's column; nothing if it has no such column, or is damaged."""
+        """Return a chunk's column; None if it has no such column, or is damaged."""
         status = self.table.path(k).stat()
         key = (status.st_mtime_ns, status.st_size)
         known = self._parts.get((k, name))
@@ -155,7 +155,7 @@ class _Open:
 
 
 def chosen(space: Space, names: Sequence[str], metric: str) -> str:
-    """A column by its name, or by that of its metric; the most telling one if none is asked for."""
+    """Return a column by its name or by that of its metric; the most telling one if no metric is given."""
     if not names:
         return metric
     if not metric:
@@ -167,7 +167,7 @@ def chosen(space: Space, names: Sequence[str], metric: str) -> str:
         return of_it[0]
     if metric in space.system.metric_words:  # which no run has had so far
         return names[0]
-    raise InputError(f"{shortened(metric)!r} is not a column of this sweep; there are {', '.join(names)}; choose one")
+    raise InputError(f"{shortened(metric)!r} is not a column of this sweep; choose one of {', '.join(names)}")
 
 
 class Shown:
@@ -180,20 +180,20 @@ class Shown:
         self.number = column.dtype.kind in "if"
         order = np.argsort(column.astype(float), kind="stable") if self.number else np.arange(len(axis))
         self.places = order[_evenly(len(axis), most)]
-        told: dict[str, Any] = {"key": key, "log": axis.log, "dots": axis.drawn or key == "seed"}
+        shown: dict[str, Any] = {"key": key, "log": axis.log, "dots": axis.drawn or key == "seed"}
         here = value_of(space.base, key)
         if self.number:
             values = column.astype(float)[self.places]
             factor, unit = scales.readable(float(np.abs(column.astype(float)).max()), unit_of(space.system, key))
             inside = isinstance(here, int | float) and values[0] <= here <= values[-1]
-            told |= {"unit": unit, "values": _short(factor * values), "here": _digits(factor * here) if inside else None}
+            shown |= {"unit": unit, "values": _short(factor * values), "here": _digits(factor * here) if inside else None}
         else:
             words = [_word(axis.points[at][0]) for at in self.places]
             colours = sides.colours_of(space.system, axis)
-            told |= {"unit": "", "values": words, "here": _word(here) if _word(here) in words else None}
-            told |= {"colours": [colours[at] for at in self.places]}
+            shown |= {"unit": "", "values": words, "here": _word(here) if _word(here) in words else None}
+            shown |= {"colours": [colours[at] for at in self.places]}
         stride = math.prod(space.shape[n + 1 :])
-        self.json = {**told, "numbers": (stride * self.places).tolist()}
+        self.json = {**shown, "numbers": (stride * self.places).tolist()}
 
 
 class Layout:
@@ -211,7 +211,7 @@ class Layout:
         self.axes = [Shown(space, n, most) for n, most in zip(kept, self._most(kept), strict=True)]
 
     def _most(self, kept: Sequence[int]) -> list[int]:
-        """How many places of each axis are shown: all of words and of short axes, of the longest ones an even choice."""
+        """Return how many places of each axis are shown: all of words and of short axes, fewer of the longest ones."""
         most = [len(self._space.axes[n]) for n in kept]
         while math.prod(most) > CELLS:
             longest = most.index(max(most))
@@ -227,7 +227,7 @@ class Layout:
         }
 
     def _cube(self, values: np.ndarray) -> np.ndarray:
-        """A line for each point of the chart, the first axis slowest, with the values that are averaged over."""
+        """Return a line for each point of the chart, the first axis slowest, with the values that are averaged over."""
         cube = values.reshape(self._space.shape or (1,))
         cube = cube.transpose([*self._kept, *self._averaged]) if self._space.axes else cube
         for n, axis in enumerate(self.axes):
@@ -236,27 +236,27 @@ class Layout:
         return cube.reshape(points, -1)
 
     def measured(self, name: str, values: np.ndarray, there: np.ndarray) -> dict[str, Any]:
-        """Means, and where there are several runs at a point the smallest and the largest."""
+        """Return the mean at each point, and where there are several runs also the smallest and the largest."""
         cube, computed = self._cube(values), self._cube(there)
         finite = cube[np.isfinite(cube)]
         factor, unit = sides.shown_as(self._space.system, name, float(np.abs(finite).max()) if finite.size else 0.0)
-        told: dict[str, Any] = {
+        found: dict[str, Any] = {
             "title": sides.title(self._space.system, name),
             "label": scales.labelled(name, unit),
             "unit": unit,
-            "values": _told(factor * cube, computed, "mean"),
+            "values": _reduced(factor * cube, computed, "mean"),
         }
         if cube.shape[1] > 1 and sum(axis.number for axis in self.axes) < 2:
-            told |= {"low": _told(factor * cube, computed, "low"), "high": _told(factor * cube, computed, "high")}
-        return told
+            found |= {"low": _reduced(factor * cube, computed, "low"), "high": _reduced(factor * cube, computed, "high")}
+        return found
 
     def shares(self, diverged: np.ndarray, there: np.ndarray) -> list[Any]:
-        """Of the runs at each point."""
-        return _told(self._cube(diverged), self._cube(there), "mean")
+        """Return the share of the runs at each point that diverged."""
+        return _reduced(self._cube(diverged), self._cube(there), "mean")
 
 
-def _told(cube: np.ndarray, computed: np.ndarray, of: str) -> list[Any]:
-    """The mean, the smallest or the largest of each line."""
+def _reduced(cube: np.ndarray, computed: np.ndarray, of: str) -> list[Any]:
+    """Return the mean, the smallest or the largest of each line."""
     fine = computed & np.isfinite(cube)
     count, there = fine.sum(axis=1), computed.sum(axis=1)
     if of == "mean":

@@ -1,7 +1,7 @@
 """One socket of the back room: what a page wants to see, and what it is shown. Orders go to the helm (helm.py).
 
-The client reads at its own speed. Frames are made when it can take one, so a slow one gets fewer and holds nobody up; words
-wait in a short queue, and who lets it grow is closed.
+The client reads at its own speed. Frames are made when it can take one, so a slow client gets fewer and holds nobody up; text
+messages wait in a short queue, and a client that lets it fill is closed.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ MOST_WORDS = 256
 MOST_BUCKETS = 600  # in a frame: 10 s
 LEDGER_EVERY, TIMING_EVERY = 0.2, 0.5  # [s]
 KEY_TIME = 5.0  # [s] for the first message
-RANGES = 4  # of a recording that may be worked on at once
+RANGES = 4  # of a recording, computed at once
 
 
 class TooMuch(Exception):
-    """A client that has to be closed: its code and why."""
+    """A client that has to be closed: the code and the reason."""
 
     def __init__(self, code: int, why: str) -> None:
         super().__init__(why)
@@ -37,7 +37,7 @@ class TooMuch(Exception):
 
 
 class Client:
-    """`converse` reads until the socket closes; `_show` sends beside it."""
+    """`converse` reads until the socket closes; `_show` sends at the same time."""
 
     def __init__(self, socket: WebSocket, hub: Hub, log: Log) -> None:
         self._socket, self._hub, self._log = socket, hub, log
@@ -54,12 +54,12 @@ class Client:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def tell(self, message: dict[str, Any] | bytes) -> None:
-        """Queue words, or a finished frame."""
+        """Queue a text message, or a finished frame."""
         if len(self._words) < MOST_WORDS:
             self._words.append(message)
 
     async def key(self) -> str:
-        """What the first message has for one; nothing if it is another, or does not come in time."""
+        """Return the key in the first message; empty if that is another message, or does not come in time."""
         try:
             message = await asyncio.wait_for(self._socket.receive(), KEY_TIME)
             hello = wire.understand(message.get("text") or "")
@@ -92,7 +92,7 @@ class Client:
             if not self._rate.allows():
                 raise TooMuch(1008, "too many messages")
             if message.get("text") is None:
-                raise TooMuch(1003, "bytes where words were expected")
+                raise TooMuch(1003, "binary data where text was expected")
             try:
                 await self._obey(wire.understand(message["text"]))
             except InputError as error:
@@ -122,7 +122,7 @@ class Client:
         known: Any = self._player.names if self._player else self._session().feed.history.columns
         unknown = [name for name in names if name not in known]
         if unknown:
-            raise InputError(f"{unknown[0]!r} is not a signal here; choose one of the list")
+            raise InputError(f"{unknown[0]!r} is not a signal here; choose one from the list")
 
     async def _watch(self, message: wire.Watch) -> None:
         if message.session is not None:
@@ -169,7 +169,7 @@ class Client:
             self._tell_range(wanted, self._session().feed.history.range)
             return
         if self._ranges >= RANGES:
-            raise InputError(f"{RANGES} ranges are being worked on already; wait for them")
+            raise InputError(f"{RANGES} ranges are being computed already; wait for them")
         self._ranges += 1
         task = asyncio.create_task(self._range_of_recording(wanted, self._player))
         self._tasks.add(task)
@@ -188,7 +188,7 @@ class Client:
         self.tell(wire.frame(header, *parts))
 
     async def _show(self) -> None:
-        """Send what there is, beat by beat."""
+        """Send what there is, at every beat."""
         while True:
             await self._send_words()
             if self._watched is not None:

@@ -1,4 +1,4 @@
-"""Rows as columns of plain numbers: what a plot shows has a name such as `F_So_S.f.0`, a unit, a frame and a meaning."""
+"""Rows as columns of plain numbers: each has a name such as `F_So_S.f.0`, a unit, a frame and a meaning."""
 
 import functools
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from hilt.core.signals import TABLE, leaves, unit_of
 
-# Shown beside the signals: what a row has only in parts. Behind them in the order of places.
+# Sums of signals, shown like signals of their own; their places come after those of the row.
 SUMS = {"H_all": (("H", "H_rot"), "J", "kinetic energy of the bodies, of translation and rotation")}
 
 
@@ -20,7 +20,7 @@ def columns_of(dtype: np.dtype) -> dict[str, int]:
 
 @functools.cache
 def _sums(dtype: np.dtype) -> tuple[str, ...]:
-    """The sums that can be had from a row."""
+    """Return the sums that can be computed from a row."""
     return tuple(name for name, (parts, _, _) in SUMS.items() if set(parts) <= set(dtype.names or ()))
 
 
@@ -36,7 +36,7 @@ def _places(dtype: np.dtype) -> dict[str, int]:
 
 @functools.cache
 def _whole_numbers(dtype: np.dtype) -> np.ndarray:
-    """Places of the numbers that are no floats."""
+    """Return the places of the numbers that are not floats."""
     places = [
         offset // 8 + i
         for offset, number, shape in leaves(dtype).values()
@@ -47,12 +47,12 @@ def _whole_numbers(dtype: np.dtype) -> np.ndarray:
 
 
 def numbers(rows: np.ndarray) -> np.ndarray:
-    """Rows as a table of single precision, one line for each row: enough for a picture, half the memory."""
+    """Return rows as a table in single precision, one line per row: enough for a picture, half the memory."""
     count, width, sums = len(rows), rows.dtype.itemsize // 8, _sums(rows.dtype)
     plain = rows.view(np.uint8).reshape(count, -1)
     table = np.empty((count, width + len(sums)), np.float32)
     whole = _whole_numbers(rows.dtype)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is too large for single precision is infinite
+    with np.errstate(over="ignore", invalid="ignore"):  # values too large for single precision become infinite
         table[:, :width] = plain.view(np.float64)
         for number, name in enumerate(sums):
             table[:, width + number] = _sum(rows, name)
@@ -66,7 +66,7 @@ def _sum(rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def column(rows: np.ndarray, name: str) -> np.ndarray:
-    """One number of every row, in single precision."""
+    """Return one number of every row, in single precision."""
     with np.errstate(over="ignore", invalid="ignore"):
         if name in _sums(rows.dtype):
             return _sum(rows, name).astype(np.float32)
@@ -77,7 +77,7 @@ def column(rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def describe(dtype: np.dtype, prefix: str = "") -> list[dict[str, Any]]:
-    """Every number of a row in words, for the search of the page."""
+    """Describe every number of a row, for the page's search."""
     found = []
     flat = leaves(dtype)
     for name, (_, _, shape) in flat.items():
@@ -96,9 +96,9 @@ def describe(dtype: np.dtype, prefix: str = "") -> list[dict[str, Any]]:
 
 
 def lowest_highest(values: np.ndarray, group: int) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest and largest of each group of so many neighbours along the last axis; a last group may be smaller.
+    """Return smallest and largest of each group of `group` neighbours along the last axis; the last group may be smaller.
 
-    A number that is not one is left out, unless the group has no other.
+    NaN is ignored, unless the group has nothing else.
     """
     starts = np.arange(0, values.shape[-1], group)
     return np.fmin.reduceat(values, starts, axis=-1), np.fmax.reduceat(values, starts, axis=-1)

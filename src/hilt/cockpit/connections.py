@@ -1,4 +1,4 @@
-"""Connections behind the door are bounded: so many at once, and one without a key gives way to the others."""
+"""Limits the connections behind the door: at most MOST at once, and those without a key are closed first."""
 
 import asyncio
 from typing import Any
@@ -8,12 +8,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from hilt.cockpit.gate import Log
 
 MOST = 256
-STRANGER_LIFE = 20.0  # [s] that a connection has which shows no key: enough for the page's files over a slow line
+STRANGER_LIFE = 20.0  # [s] for a connection without a key: enough for the page's files over a slow line
 Peer = tuple[str, int]
 
 
 class Crowd:
-    """Who is connected, the oldest first; those who have shown a key stay."""
+    """The open connections, oldest first; those that have shown a key stay."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -21,7 +21,7 @@ class Crowd:
         self._known: dict[Peer, asyncio.Transport] = {}
 
     def admit(self, transport: asyncio.Transport) -> bool:
-        """Whether there is room; the oldest stranger makes it."""
+        """Whether there is room; if necessary the oldest connection without a key is closed."""
         for group in (self._strangers, self._known):
             for peer in [peer for peer, each in group.items() if each.is_closing()]:
                 del group[peer]
@@ -37,7 +37,7 @@ class Crowd:
         return True
 
     def trust(self, scope: Any) -> None:
-        """The peer of this request has a key."""
+        """Note that the peer of this request has a key."""
         peer = tuple(scope["client"])
         if peer in self._strangers:
             self._known[peer] = self._strangers.pop(peer)
@@ -51,7 +51,7 @@ class Crowd:
 
 
 class Connections(H11Protocol):
-    """HTTP as uvicorn speaks it, on a connection that the door has handed over with the first bytes it had read."""
+    """uvicorn's HTTP on a connection that the door has handed over with the bytes it had read."""
 
     crowd: Crowd
     begun: bytes = b""
@@ -59,4 +59,4 @@ class Connections(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if self.crowd.admit(transport):
-            self.data_received(self.begun)  # here: nothing is read from the line before this returns
+            self.data_received(self.begun)  # before anything else is read from the connection

@@ -1,4 +1,4 @@
-"""The desk: systems and their scenarios, values checked key by key, and stations started."""
+"""The desk: lists systems and scenarios, checks values key by key, and starts stations."""
 
 import math
 import threading
@@ -18,7 +18,7 @@ from hilt.live import mailbox
 RIGS = Path("rigs")
 MOST_STATIONS = 8
 MOST_KEY, MOST_LETTERS, MOST_DEPTH = 100, 2000, 5  # of a setting in a form
-MOST_ERRORS = 20  # that one order is told of: each costs a check of the whole
+MOST_ERRORS = 20  # reported for one order: each costs a check of the whole
 Error = dict[str, str]
 
 
@@ -32,17 +32,17 @@ class Order(BaseModel):
     rig: str | None = Field(default=None, max_length=200)
 
 
-def beyond(order: Order) -> list[Error]:
-    """Settings that are too long or too deep to be looked at; nobody types such."""
+def too_large(order: Order) -> list[Error]:
+    """Return errors for settings that are too long or too deeply nested to be checked; nobody types such values."""
     return [
-        {"key": key[:MOST_KEY], "sentence": f"{key[:MOST_KEY]} is longer or deeper than a value can be; give a shorter one"}
+        {"key": key[:MOST_KEY], "sentence": f"{key[:MOST_KEY]} is too long or too deeply nested; give a shorter value"}
         for key, value in order.settings.items()
         if len(key) > MOST_KEY or _size(value, MOST_DEPTH) > MOST_LETTERS
     ]
 
 
 def _size(value: Any, depth: int) -> float:
-    """Letters, more or less; infinite for what is too deep."""
+    """Return the approximate number of characters; infinite if it is nested too deeply."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, int):
@@ -54,7 +54,7 @@ def _size(value: Any, depth: int) -> float:
 
 
 class Wrong(Exception):
-    """An order that cannot be carried out: errors with the key that each is about."""
+    """An order that cannot be carried out: errors, each with its key."""
 
     def __init__(self, errors: list[Error]) -> None:
         super().__init__(errors)
@@ -77,7 +77,7 @@ def systems() -> list[dict[str, Any]]:
 
 
 def rigs() -> list[dict[str, str]]:
-    """Rig files of the folder `rigs`, and the dry labs that come with hilt where that folder has none of the same name."""
+    """List the rig files of the folder `rigs`, and the dry labs of hilt unless that folder has one of the same name."""
     found = []
     for path in sorted(RIGS.glob("*.toml")):
         try:
@@ -90,17 +90,15 @@ def rigs() -> list[dict[str, str]]:
 
 
 def shipped_system(name: str, scenario_name: str) -> System:
-    """The system of a shipped scenario: a path to a file is none."""
+    """Return the system of a shipped scenario; a path to a file is refused."""
     system = registry.system(name)
     if scenario_name not in system.scenario_files:
-        raise InputError(
-            f"{scenario_name!r} is not a scenario of {name}; known are {', '.join(system.scenario_files)}; choose one"
-        )
+        raise InputError(f"{scenario_name!r} is not a scenario of {name}; choose one of {', '.join(system.scenario_files)}")
     return system
 
 
 def sheet(name: str, scenario_name: str) -> dict[str, Any]:
-    """A scenario as a form needs it: schema, values in SI units, and the text of its file."""
+    """Return a scenario as a form needs it: schema, values in SI units, and the text of its file."""
     system = shipped_system(name, scenario_name)
     _, values, _ = job.find(name, scenario_name, [])
     return {
@@ -112,7 +110,7 @@ def sheet(name: str, scenario_name: str) -> dict[str, Any]:
 
 
 def check(order: Order) -> list[Error]:
-    """What is wrong with an order: each wrong value is put aside in turn, so that all of them are told at once."""
+    """Return what is wrong with an order: each wrong value is set aside in turn, so that all are reported at once."""
     shipped_system(order.system, order.scenario)
     _, shipped, _ = job.find(order.system, order.scenario, [])
     settings, errors = dict(order.settings), []
@@ -120,7 +118,7 @@ def check(order: Order) -> list[Error]:
         del settings[key]
         if _value_at(shipped.model_dump(), key) is not None:
             errors.append({"key": key, "sentence": f"{key} is empty; give a value"})
-    try:  # what the rig decides comes first, as on the command line
+    try:  # the rig's settings come first, as on the command line
         rig = [] if order.rig is None else rigfile.load(_rig(order.rig), drivers=False).settings(order.system)
     except InputError as error:
         return [*errors, {"key": "rig", "sentence": without_paths(str(error))}]
@@ -138,12 +136,12 @@ def check(order: Order) -> list[Error]:
 
 
 def given(settings: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Settings of a form: what was typed as words is read as `--set` reads it."""
+    """Return the settings of a form; typed text is read as `--set` reads it."""
     return [(key, scenario.value(each.strip()) if isinstance(each, str) else _filled(each)) for key, each in settings.items()]
 
 
 def _filled(value: Any) -> Any:
-    """A value without those of its fields that were left empty."""
+    """Return a value without its empty fields."""
     if isinstance(value, dict):
         return {key: _filled(each) for key, each in value.items() if each is not None}
     return [_filled(each) for each in value] if isinstance(value, list) else value
@@ -159,14 +157,14 @@ def _value_at(tree: Any, key: str) -> Any:
 
 
 def _sentence(error: InputError, key: str) -> str:
-    """What it says of a key: of several errors, which are a list, the one about it."""
+    """Return the sentence about a key, if the error lists several."""
     _, *several = str(error).split("\n")
     sentences = [each.strip() for each in several] or [str(error)]
     return next((each for each in sentences if each.startswith(f"{key} ")), sentences[0])
 
 
 def _field(error: InputError, settings: dict[str, Any]) -> str:
-    """The field that an error stands beside: of the given ones the first that it is about, else what it is about."""
+    """Return the field to show an error beside: the first given one that it is about, else its own key."""
     about = [
         given for key in error.keys for given in settings if f"{key}.".startswith(f"{given}.") or given.startswith(f"{key}.")
     ]
@@ -175,7 +173,7 @@ def _field(error: InputError, settings: dict[str, Any]) -> str:
 
 def _rig(path: str) -> Path:
     if path not in [each["path"] for each in rigs()]:
-        raise InputError(f"{path!r} is not a rig file here; choose one of the folder {RIGS}")
+        raise InputError(f"{path!r} is not a rig file here; choose one from the folder {RIGS}")
     return rigfile.find(path)
 
 
@@ -187,7 +185,7 @@ class Desk:
         self._lock = threading.Lock()
 
     def launch(self, order: Order) -> str:
-        """The session of an order that has been checked."""
+        """Start a station for a checked order and return its session."""
         if len(mailbox.sessions()) >= MOST_STATIONS:
             raise Wrong([{"key": "", "sentence": f"{MOST_STATIONS} stations are running already; quit one first"}])
         from hilt.live import station

@@ -1,4 +1,4 @@
-"""What differs between scenarios of recordings, whose system may not exist here: see report/differences.py."""
+"""What differs between the scenarios of recordings, whose system may be unknown here: see report/differences.py."""
 
 import functools
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from hilt.core.system import System
 from hilt.report import differences
 from hilt.report.differences import LETTERS, Tree, leaves
 
-METHODS = ("compensate.method", "integrator.kind", "simulator.kind")  # the first of them that a scenario has
+METHODS = ("compensate.method", "integrator.kind", "simulator.kind")  # the first one that a scenario has is shown
 
 
 def overrides(system: str, name: str, tree: Tree) -> list[dict[str, str]] | None:
-    """What was changed of a shipped scenario, with what it was; None for a scenario that was not shipped."""
+    """Return the values changed in a shipped scenario, old and new; None for a scenario that was not shipped."""
     shipped = _shipped(system, name)
     if shipped is None:
         return None
@@ -22,13 +22,13 @@ def overrides(system: str, name: str, tree: Tree) -> list[dict[str, str]] | None
 
 
 def between(system: str, trees: Sequence[Tree]) -> list[tuple[str, list[str]]]:
-    """Keys that all have and that not all have alike, with the value of each, for people."""
+    """Return the keys that all scenarios have with differing values, and the value of each, for people."""
     known = _known(system)
     return [] if known is None else differences.between(known, trees)
 
 
 def method(tree: Tree) -> str:
-    """What a run did about its delay, in the scenario's own word."""
+    """Return the run's method against the delay, as named in the scenario."""
     flat: dict[str, Any] = dict(leaves(tree))
     return next((str(flat[key])[:LETTERS] for key in METHODS if isinstance(flat.get(key), str)), "")
 

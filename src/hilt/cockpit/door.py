@@ -1,10 +1,10 @@
-"""The door: the one process that listens. It reads the first request of a connection and decides where it belongs.
+"""The door: the only process that listens. It reads the first request of a connection and decides where it belongs.
 
     /helm        stays here: STOP, the dead man's switch and all orders (helm.py), each a short message
-    the rest     is handed over, socket and all, to the back room (backroom.py), which may be as busy as it likes
+    the rest     is handed over, socket and all, to the back room (backroom.py), which may be busy
 
-Nobody lingers on the doorstep: a connection has HEADER_TIME to say what it wants, and at the helm to show its key; when too
-many stand there the oldest goes.
+A connection has HEADER_TIME to send its request, and at the helm to show its key; if too many are waiting, the oldest is
+closed.
 """
 
 import asyncio
@@ -28,52 +28,52 @@ from hilt.host import child
 
 BEAT = 0.02  # [s]
 HEADER_TIME = 5.0  # [s]
-HEADER_BYTES, BEGUN_BYTES = 16 << 10, 128 << 10  # of a header, and with what of a body has come along
+HEADER_BYTES, BEGUN_BYTES = 16 << 10, 128 << 10  # of a header, and of it with the part of a body that came along
 MESSAGE_BYTES = 4096
-DOORSTEP = 128  # connections that have not said what they want, or not shown a key
+DOORSTEP = 128  # connections that have not sent a request, or not shown a key
 ACCEPTED_AT_ONCE = 32
 UNSENT_BYTES = 256 << 10  # a page that does not read is closed
 MESSAGES_A_SECOND, MESSAGES_AT_ONCE = 100.0, 200.0
 CLOSING_TIME = 1.0  # [s]
-RESTART = 1.0  # [s] after which a back room that has ended is opened again
+RESTART = 1.0  # [s] after which a back room that has ended is started again
 STATUS = {400: "Bad Request", 403: "Forbidden", 431: "Request Header Fields Too Large", 503: "Service Unavailable"}
 
 
 class Door:
-    """What all connections share."""
+    """State shared by all connections."""
 
     def __init__(self, plate: Plate, helm: Helm, log: Log) -> None:
         self.plate, self.helm, self.log = plate, helm, log
-        self._doorstep: dict[Any, None] = {}  # in the order in which they came
+        self._doorstep: dict[Any, None] = {}  # in order of arrival
         self._back: socket.socket | None = None
 
     def arrives(self, visitor: "Visitor") -> None:
         self._doorstep[visitor] = None
         if len(self._doorstep) > DOORSTEP:
-            self.log.once(f"closed a connection: {DOORSTEP} are on the doorstep, and the oldest goes first")
+            self.log.once(f"closed a connection: {DOORSTEP} are waiting, and the oldest is closed first")
             next(iter(self._doorstep)).abort()
 
     def leaves(self, visitor: "Visitor") -> None:
         self._doorstep.pop(visitor, None)
 
     def behind(self, back: socket.socket | None) -> None:
-        """Where the rest goes."""
+        """Set the socket of the back room; None if there is none."""
         self._back = back
 
     def hand_over(self, peer: Any, begun: bytes) -> bool:
-        """Give a connection to the back room; not if that does not take any."""
+        """Hand a connection over to the back room; False if that is not possible."""
         if self._back is None:
             return False
         try:
             socket.send_fds(self._back, [begun], [peer.fileno()])
         except OSError:
-            self.log.once("the back room takes no connections")
+            self.log.once("the back room accepts no connections")
             return False
         return True
 
 
 class Visitor(asyncio.Protocol):
-    """A connection that has not said yet what it wants."""
+    """A connection that has not sent its request yet."""
 
     def __init__(self, door: Door) -> None:
         self._door, self._begun = door, b""
@@ -92,7 +92,7 @@ class Visitor(asyncio.Protocol):
         self._transport.abort()
 
     def _late(self) -> None:
-        self._door.log.once(f"closed a connection that had asked for nothing, or shown no key, within {HEADER_TIME:g} s")
+        self._door.log.once(f"closed a connection that sent no request, or showed no key, within {HEADER_TIME:g} s")
         self.abort()
 
     def data_received(self, data: bytes) -> None:
@@ -128,7 +128,7 @@ class Visitor(asyncio.Protocol):
         socket_here.data_received(self._begun)
 
     def admitted(self) -> None:
-        """It has shown a key: no stranger any more."""
+        """It has shown a key and may stay."""
         self._timer.cancel()
         self._door.leaves(self)
 
@@ -160,7 +160,7 @@ class HelmSocket(asyncio.Protocol):
             if isinstance(event, Request):
                 self._socket.send_response(self._socket.accept(event))
             elif isinstance(event, Frame):
-                self._hear(event)
+                self._receive(event)
         self._flush()
 
     def eof_received(self) -> None:
@@ -173,21 +173,21 @@ class HelmSocket(asyncio.Protocol):
             self._door.helm.gone(self._page)
             self._page = None
 
-    def _hear(self, frame: Frame) -> None:
-        if frame.opcode.value >= 8:  # pings and closing are the library's
+    def _receive(self, frame: Frame) -> None:
+        if frame.opcode.value >= 8:  # the library handles pings and closing
             return
         if not self._rate.allows():
             self._door.log.once("closed a page at the helm: too many messages")
             self.close(1008, "too many messages")
         elif frame.opcode is not Opcode.TEXT or not frame.fin:
-            self.close(1003, "words are expected, in one piece")
+            self.close(1003, "text is expected, in one frame")
         else:
             self._obey(frame.data)
 
     def _obey(self, data: Any) -> None:
         helm = self._door.helm
         if self._page is not None:
-            self._page.heard = clock.now()
+            self._page.last_heard = clock.now()
         try:
             order = wire.understand_order(bytes(data).decode(errors="replace"))
             if self._page is None:
@@ -219,13 +219,13 @@ class HelmSocket(asyncio.Protocol):
             if data:
                 self._transport.write(data)
             elif self._transport.can_write_eof() and not self._transport.is_closing():
-                self._transport.write_eof()  # what the peer still sends is read and thrown away: it must see why it is closed
+                self._transport.write_eof()  # what the peer still sends is discarded: it must see why it is closed
         if self._socket.close_expected() and not self._transport.is_closing():
             asyncio.get_running_loop().call_later(CLOSING_TIME, self._transport.abort)
 
 
-async def _keep_back_room(door: Door, told: dict[str, Any], ready: Callable[[], None]) -> None:
-    """Open the back room, and again if it ends."""
+async def _keep_back_room(door: Door, config: dict[str, Any], ready: Callable[[], None]) -> None:
+    """Start the back room, and again whenever it ends."""
     loop, once = asyncio.get_running_loop(), True
     while True:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -239,7 +239,7 @@ async def _keep_back_room(door: Door, told: dict[str, Any], ready: Callable[[], 
                 )
             assert process.stdin is not None
             with process.stdin:
-                process.stdin.write(json.dumps(told).encode() + b"\n")
+                process.stdin.write(json.dumps(config).encode() + b"\n")
             try:
                 while await loop.sock_recv(ours, 16):
                     door.behind(ours)
@@ -251,7 +251,7 @@ async def _keep_back_room(door: Door, told: dict[str, Any], ready: Callable[[], 
             finally:
                 door.behind(None)
         await asyncio.to_thread(process.wait)
-        door.log.once("the back room has ended; it is opened again, and STOP works meanwhile")
+        door.log.once("the back room has ended and is started again; STOP keeps working")
         await asyncio.sleep(RESTART)
 
 
@@ -261,10 +261,10 @@ async def _beat(helm: Helm) -> None:
         await asyncio.sleep(BEAT)
 
 
-async def run(bound: socket.socket, told: dict[str, Any], helm: Helm, log: Log, ready: Callable[[], None]) -> None:
-    """Serve until cancelled; `told` is for the back room."""
-    door = Door(Plate(told["host"], told["port"]), helm, log)
+async def run(bound: socket.socket, config: dict[str, Any], helm: Helm, log: Log, ready: Callable[[], None]) -> None:
+    """Serve until cancelled; `config` is passed to the back room."""
+    door = Door(Plate(config["host"], config["port"]), helm, log)
     server = await asyncio.get_running_loop().create_server(lambda: Visitor(door), sock=bound, backlog=ACCEPTED_AT_ONCE)
-    gc.freeze()  # what is there now stays: nothing to look through while somebody wants to stop
+    gc.freeze()  # existing objects stay: no garbage collection over them while someone wants to stop
     async with server:
-        await asyncio.gather(_keep_back_room(door, told, ready), _beat(helm))
+        await asyncio.gather(_keep_back_room(door, config, ready), _beat(helm))

@@ -1,14 +1,14 @@
-"""The feed of one session: a reader of its ring that keeps what pages want to see.
+"""The feed of one session: reads its ring and keeps what pages want to see.
 
-It looks many times a second, copies what is new and never makes the loop wait: the loop does not even know of it. A station
-starts a new ring with each run; the feed follows it, and survives a station that dies.
+It looks many times a second, copies what is new and never makes the loop wait: the loop does not even know it exists. A
+station starts a new ring with each run; the feed follows it, and survives a station that dies.
 """
 
 from typing import Any
 
 import numpy as np
 
-from hilt.cockpit import books, columns, presets, stage_view
+from hilt.cockpit import columns, presets, stage_view, status
 from hilt.cockpit.history import History
 from hilt.cockpit.wire import without_paths
 from hilt.core import clock, registry, scenario
@@ -18,12 +18,12 @@ from hilt.live.mailbox import STATES, Front, Watcher
 from hilt.live.ring import RingReader
 
 ROWS_A_READ = 1024
-READS_A_LOOK = 8  # so much is made up for at once after a pause; the rest comes with the next looks
+READS_A_LOOK = 8  # how much is caught up at once after a pause; the rest follows with the next looks
 RATE_WINDOW = 1.0  # [s] over which ticks are counted
 
 
 class Feed:
-    """What is known of a session now. Made in a thread of its own; then for the server's loop only."""
+    """The current state of a session. Made in its own thread; then for the server's loop only."""
 
     def __init__(self, name: str) -> None:
         self._watcher = Watcher(name)
@@ -32,10 +32,10 @@ class Feed:
         self.values: Scenario = scenario.build(self.system.scenario, self.info["values"])
         self.period = float(self.values.loop.period)
         self.view = stage_view.StageView(self.system, self.values)
-        self.row: np.ndarray = self.system.set_up(self.values).row  # before the first run: where everything starts
-        self._pose: np.ndarray | None = self.view.pose(self.row[0])  # here: the first one may have to be compiled
+        self.row: np.ndarray = self.system.set_up(self.values).row  # before the first run: the initial state
+        self._pose: np.ndarray | None = self.view.pose(self.row[0])  # now, since the first one may have to be compiled
         self.history = History(self.system.row, self.period, float(self.values.loop.duration))
-        self.timing = books.Timing(self.period)
+        self.timing = status.Timing(self.period)
         self.bucket = max(1, round(1.0 / (60.0 * self.period)))
         self.front: Front = self._watcher.front
         self.alive, self.run = True, self.front.runs
@@ -46,20 +46,20 @@ class Feed:
         self._counted, self._counted_at, self._rate = 0, clock.now(), 0.0
 
     def look(self) -> None:
-        """Everything that is new."""
+        """Read everything that is new."""
         self.front = self._watcher.front
         if self.alive and not self._watcher.alive:
             self.alive = False
         if self.front.ring != self._ring_name:
-            self._read()  # what the last run still said at its end
+            self._read()  # the last rows of the previous run
             self._follow(self.front.ring)
         self._read()
 
     def _follow(self, ring: str) -> None:
-        """A new run: its history begins anew."""
+        """Follow the ring of a new run and start its history from scratch."""
         try:
             reader = RingReader(ring) if ring else None
-        except InputError:  # it is over already, or not there yet
+        except InputError:  # it has ended already, or does not exist yet
             return
         if self._ring is not None:
             self._ring.close()
@@ -81,7 +81,7 @@ class Feed:
             if not len(rows):
                 return
             if int(rows["tick"][0]) == 0:
-                self._stored_at_start = books.stored(self.system, rows[:1])
+                self._stored_at_start = status.stored(self.system, rows[:1])
             self.history.append(rows)
             self.timing.note(rows)
             self.row = rows[-1:].copy()
@@ -91,7 +91,7 @@ class Feed:
 
     @property
     def pose(self) -> np.ndarray:
-        """Scene numbers of the last row: worked out once for all who watch, and not at all for nobody."""
+        """Scene numbers of the last row: computed once for all watching pages, and only if there are any."""
         if self._pose is None:
             self._pose = self.view.pose(self.row[0])
         return self._pose
@@ -102,7 +102,7 @@ class Feed:
 
     @property
     def lost(self) -> int:
-        """Rows that were overwritten before they were seen; not those of before anybody looked."""
+        """Rows that were overwritten before they were read, not counting those from before the feed opened the ring."""
         return self._ring.lost - self._before_us if self._ring is not None else 0
 
     def header(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Feed:
         }
 
     def ledger(self) -> dict[str, Any]:
-        return books.ledger(self.system, self.row, self._stored_at_start)
+        return status.ledger(self.system, self.row, self._stored_at_start)
 
     def timing_message(self) -> dict[str, Any]:
         now, rows = clock.now(), self.timing.rows
@@ -127,7 +127,7 @@ class Feed:
         return self.timing.as_json(self._rate, self.lost)
 
     def describe(self) -> dict[str, Any]:
-        """What a page has to know before the first frame."""
+        """Return what a page has to know before the first frame."""
         span = self.history.span
         return {
             "info": without_paths(self.info),

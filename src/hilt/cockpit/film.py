@@ -1,7 +1,7 @@
-"""A recording, opened to be looked at: any time of it is a row away, any plot a pass over one column.
+"""A recording, opened for viewing: any time is one row, any plot one pass over a column.
 
-Rows stay as they were recorded; a column that somebody asks for is taken out once, with the smallest and largest of each
-64 rows beside it, which is what a picture of the whole is made from. Opened recordings are kept within a bound of memory.
+Rows stay as they were recorded; a column that is needed is extracted once, together with the smallest and largest of each
+64 rows, from which a plot of the whole is made. Opened recordings are kept up to a limit of memory.
 """
 
 import math
@@ -23,7 +23,7 @@ from hilt.record.reading import no_rows
 
 KEPT_BYTES = 2 << 30  # of rows, in all
 BUCKET = 64
-CONTACTS = ("contact", "in_contact", "collision")  # the first of them that a system has says when it touches
+CONTACTS = ("contact", "in_contact", "collision")  # signals of a contact; the first one that a system has is used
 
 
 class _Column:
@@ -63,25 +63,25 @@ class Film:
         return str((self.result or {}).get("scenario", "cut recording"))
 
     def at(self, t: float) -> int:
-        """Number of the last row that is not after t."""
+        """Return the number of the last row that is not after t."""
         return max(0, int(np.searchsorted(self.times, t, side="right")) - 1)
 
     def take(self, names: list[str]) -> None:
-        """Take columns out that will be asked for."""
+        """Extract columns that will be needed."""
         for name in names:
             if name not in self._taken:
                 self._taken[name] = _Column(column(self.rows, name))
 
     def between(self, begin: float, end: float) -> tuple[int, int]:
-        """Numbers of the first row that is not before `begin` and of the first after `end`."""
+        """Return the numbers of the first row that is not before `begin` and of the first after `end`."""
         return int(np.searchsorted(self.times, begin, side="left")), int(np.searchsorted(self.times, end, side="right"))
 
     def range(self, names: list[str], begin: float, end: float, points: int) -> Range:
-        """At most so many points from begin to end; rows themselves if they are few enough."""
+        """Return at most `points` points from begin to end; the rows themselves if they are few enough."""
         self.take(names)
         a, b = self.between(begin, end)
         group = max(1, math.ceil((b - a) / points))
-        if group >= BUCKET:  # of whole buckets then, which may reach out a little on both sides
+        if group >= BUCKET:  # then of whole buckets, which may extend a little on both sides
             a, b = a // BUCKET * BUCKET, min(-(-b // BUCKET) * BUCKET, len(self.times))
             group = math.ceil(math.ceil((b - a) / points) / BUCKET) * BUCKET
         starts = np.arange(a, b, group)
@@ -93,7 +93,7 @@ class Film:
         return Range(times, low, high, group == 1)
 
     def extremes(self, name: str, starts: np.ndarray, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """Smallest and largest from each start to before the next one, the last to `end`; starts rise."""
+        """Return smallest and largest from each start up to the next one, the last up to `end`; starts are ascending."""
         found, low, high = self._taken[name], self._taken[name].values, self._taken[name].values
         if not len(starts) or len(starts) == end - starts[0]:
             return low[starts], high[starts]
@@ -104,14 +104,14 @@ class Film:
 
 
 def first_contact(rows: np.ndarray) -> float | None:
-    """When a run first touched something, by the first signal of it that says so."""
+    """Return the time [s] at which a run first touched something, by its contact signal; None if it never did."""
     name = next((each for each in CONTACTS if each in (rows.dtype.names or ())), None)
     touched = np.flatnonzero(rows[name]) if name is not None else np.zeros(0)
     return float(rows["t"][touched[0]]) if len(touched) else None
 
 
 class Films:
-    """Opened recordings, the last used ones kept. For several threads."""
+    """Opened recordings; the last used ones are kept. For several threads."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, int, int], Film] = OrderedDict()

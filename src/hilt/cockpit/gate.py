@@ -1,11 +1,11 @@
-"""The gate: nothing behind it hears of a request that comes from elsewhere, is too large, or has no key where one is needed.
+"""The gate: refuses requests that come from elsewhere, are too large, or have no key where one is needed.
 
     Host            must be our own address: a page elsewhere cannot make its own name point to us
     Origin          if there is one, must be our own: a page elsewhere cannot let a browser act for it
-    Authorization   Bearer and a key (keys.py), for everything but the page's own files; a key to watch may ask, not order.
+    Authorization   Bearer and a key (keys.py), for everything but the page's own files; a key to watch may read, not order.
                     A socket cannot have the header: its first message has the key
 
-Requests are bounded in size and in number, and what is refused is said once of each kind.
+Requests are limited in size and in number, and each kind of refusal is reported once.
 """
 
 import ipaddress
@@ -37,7 +37,7 @@ REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; f
 
 
 class Log:
-    """Says on stderr what happened, once of each kind."""
+    """Reports on stderr what happened, each kind once."""
 
     def __init__(self) -> None:
         self._said: set[str] = set()
@@ -45,11 +45,11 @@ class Log:
     def once(self, what: str) -> None:
         if what not in self._said:
             self._said.add(what)
-            print(f"cockpit: {what} (said once)", file=sys.stderr, flush=True)
+            print(f"cockpit: {what} (reported once)", file=sys.stderr, flush=True)
 
 
 class Rate:
-    """So many a second in the mean, so many at once: a bucket that fills steadily and is emptied by each."""
+    """Limits the mean rate per second and the burst: a bucket that fills steadily and is emptied by each request."""
 
     def __init__(self, mean: float, burst: float) -> None:
         self._mean, self._burst, self._left, self._at = mean, burst, burst, clock.now()
@@ -81,13 +81,13 @@ def is_loopback(host: str) -> bool:
 
 
 class Plate:
-    """The address on the door: what it is called, and by whom it may be called."""
+    """The address of the server: what it is called, and which pages may call it."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
 
     def check(self, hosts: list[str], origins: list[str]) -> None:
-        """Raises a Refusal if a request is meant for another server, or comes from another page."""
+        """Raise a Refusal if a request is meant for another server, or comes from another page."""
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             raise Refusal(403, "another host's name", "This address does not belong to the cockpit; use the one it printed.")
         if origins and origins != [f"http://{hosts[0]}"]:
@@ -102,7 +102,7 @@ class Plate:
             return is_loopback(name)
         if self._host not in ("0.0.0.0", "::"):
             return name == self._host.lower()
-        try:  # every address of this machine; a name could be anybody's
+        try:  # every address of this machine; a name could belong to another
             ipaddress.ip_address(name)
         except ValueError:
             return name == "localhost"
@@ -115,7 +115,7 @@ class Gate:
     def __init__(self, app: App, token: str, plate: Plate, log: Log, trust: Callable[[Scope], None]) -> None:
         self._app, self._token, self._plate, self._log, self._trust = app, token, plate, log, trust
         self._rate = Rate(REQUESTS_A_SECOND, REQUESTS_AT_ONCE)
-        self._files = Rate(REQUESTS_A_SECOND, REQUESTS_AT_ONCE)  # what strangers ask for does not use up what others may
+        self._files = Rate(REQUESTS_A_SECOND, REQUESTS_AT_ONCE)  # requests without a key do not use up the rate of the others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -134,7 +134,7 @@ class Gate:
         await self._app(scope, _bounded(receive), _with_headers(send, policy, known))
 
     def _check(self, scope: Scope) -> bool:
-        """Whether it has a key; raises a Refusal if the request may not come in."""
+        """Whether the request has a key; raises a Refusal if it is not allowed."""
         self._plate.check(_values(scope, b"host"), _values(scope, b"origin"))
         open_to_all = scope["type"] == "websocket" or _is_page(scope)
         if not open_to_all:
@@ -153,7 +153,9 @@ class Gate:
         if role is None:
             raise Refusal(403, "no key, or a wrong one", "This page has no key; open a new link: hilt cockpit --link.")
         if role != keys.CONTROL and scope["method"] != "GET":
-            raise Refusal(403, "an order of somebody who may watch", "This page may watch and stop, and start nothing.")
+            raise Refusal(
+                403, "an order from a page that may only watch", "This page may watch and stop, but not start anything."
+            )
 
 
 def _is_page(scope: Scope) -> bool:
@@ -169,7 +171,7 @@ def _with_headers(send: Send, policy: str, known: bool) -> Send:
                 extra.append((b"content-security-policy", policy.encode()))
             if b"cache-control" not in names:
                 extra.append((b"cache-control", b"no-store"))
-            if not known:  # a stranger's connection has had its one answer
+            if not known:  # a connection without a key gets one answer
                 extra.append((b"connection", b"close"))
             message = {**message, "headers": [*message["headers"], *extra]}
         await send(message)
@@ -183,7 +185,7 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Of a body without a length only as much as is allowed."""
+    """Limit a body without a stated length to the allowed size."""
     seen = 0
 
     async def receiving() -> dict[str, Any]:

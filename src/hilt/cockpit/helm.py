@@ -1,7 +1,7 @@
-"""The helm: STOP, the dead man's switch and all other orders, in the small process that nothing else can hold up.
+"""The helm: STOP, the dead man's switch and all other orders, in the small process that nothing else can block.
 
-A socket here only ever carries short messages; each is checked, goes into the session's mailbox at once, and is answered when
-the loop has. Nothing is waited for, no folder is listed, no file is read but the mailbox itself.
+A socket here only carries short messages; each is checked, goes into the session's mailbox at once, and is answered when the
+loop has answered. Nothing blocks, no folder is listed, no file is read but the mailbox itself.
 """
 
 import itertools
@@ -17,10 +17,10 @@ from hilt.host.shared import Segment
 from hilt.live import mailbox
 from hilt.live.ring import SUFFIX
 
-KEPT = 60.0  # [s] that a session stays open when nobody attends to it any more
-TELL_EVERY = 1.0  # [s] the state, if nothing has changed
+KEPT = 60.0  # [s] that a session stays open after its last page has left
+TELL_EVERY = 1.0  # [s] between two messages of the state if nothing has changed
 MOST_SEATS = 16
-PAGES, WATCHERS = 32, 24  # sockets in all, and of those who may only watch: the others always find room
+PAGES, WATCHERS = 32, 24  # sockets in all, and of pages that may only watch, so that there is always room for the others
 ONLY_WATCH = "this page may watch and stop, but not take the controls; open a link with controls: hilt cockpit --link"
 
 
@@ -34,7 +34,7 @@ class Line(Protocol):
 
 
 class Seat:
-    """A session that somebody attends to: its controls, and how it is doing."""
+    """A session that pages attend to: its controls and its state."""
 
     def __init__(self, session: str) -> None:
         self.session, self.controls = session, Controls(session)
@@ -48,7 +48,7 @@ class Seat:
         self.look()
 
     def look(self) -> None:
-        """What the loop says of itself now, and its answers."""
+        """Read the loop's state and its answers."""
         self.front = self._watcher.front
         self.alive = self.alive and self._watcher.alive
         if self.front.runs != self._run:  # a new run begins with the scenario's values
@@ -64,11 +64,11 @@ class Seat:
         self._ring, self._ring_name = None, ring
         try:
             self._ring = Segment.open(ring + SUFFIX) if ring else None
-        except InputError:  # it is over already
+        except InputError:  # it has ended already
             return
 
     def state(self) -> dict[str, Any]:
-        """For all pages; what is different for each is put in by them."""
+        """Return the state for all pages; each adds what differs for it."""
         state = mailbox.STATES[self.front.state] if self.alive else mailbox.STATES[0]
         text = without_paths(self.front.sentence)
         values, holder = self.controls.values, self.controls.holder
@@ -79,7 +79,7 @@ class Seat:
             "armed": self.front.armed and self.alive,
             "run": self.front.runs,
             "sentence": text if self.alive else text or "the station's process has ended; start it again",
-            # The run is over, but its recording is not whole yet: the station hears nothing until it is.
+            # The run is over, but its recording is still being written: the station takes no requests until it is complete.
             "writing": state == "STOPPED" and self._ring is not None and self._ring.owner_alive,
             "holder": holder.name if holder is not None else None,
             "watchers": len(self.pages),
@@ -96,31 +96,31 @@ class Page:
     """One page at the helm, once it has shown its key."""
 
     def __init__(self, line: Line, role: str, number: int) -> None:
-        self.line, self.role, self.heard = line, role, clock.now()
+        self.line, self.role, self.last_heard = line, role, clock.now()
         self.name, self._number = f"guest {number}", number
         self.seat: Seat | None = None
-        self._told: dict[str, Any] = {}
+        self._last_state: dict[str, Any] = {}
         self._due = 0.0
 
     @property
     def who(self) -> str:
-        """As the run's record has it: the name is the page's own word, number, role and address are ours."""
+        """For the run's record: the page chose the name itself; number, role and address are ours."""
         return f"{self.name} (page {self._number}, {self.role}, {self.line.address})"
 
     def tell(self, message: dict[str, Any]) -> None:
         self.line.send(message)
 
     def tell_state(self, state: dict[str, Any], holder: Any) -> None:
-        """If it has changed, or from time to time."""
+        """Send the state if it has changed, or from time to time."""
         now = clock.now()
         state = {**state, "you_hold": holder is self}
-        if state != self._told or now >= self._due:
-            self._told, self._due = state, now + TELL_EVERY
+        if state != self._last_state or now >= self._due:
+            self._last_state, self._due = state, now + TELL_EVERY
             self.tell(state)
 
 
 class Helm:
-    """All pages and all sessions that they attend to."""
+    """All pages, and the sessions that they attend to."""
 
     def __init__(self, token: str, codes: keys.Codes, log: Log) -> None:
         self._token, self._codes, self._log = token, codes, log
@@ -130,7 +130,7 @@ class Helm:
         self.on_login = lambda: None
 
     def greet(self, line: Line, hello: wire.Order) -> Page | None:
-        """A page by its key, or by a code that gets it one."""
+        """Admit a page by its key, or by a code that it exchanges for one; None if it is refused."""
         role, new = None, None
         if isinstance(hello, wire.Hello) and hello.code:
             role = self._codes.redeem(hello.code)
@@ -154,7 +154,7 @@ class Helm:
         return page
 
     def obey(self, page: Page, order: wire.Order) -> None:
-        """What a page wants; an InputError says why not."""
+        """Carry out a page's order; an InputError says why not."""
         match order:
             case wire.Ping():
                 page.tell({"type": "pong", "id": order.id})
@@ -183,7 +183,7 @@ class Helm:
                 self._ask(page, order, "steer", order.axes, order.held)
 
     def _stop(self, page: Page, order: wire.Do) -> None:
-        """Refused only where there is nothing to stop: better one session too many than the wrong one."""
+        """Stop; refused only if there is nothing to stop. If in doubt, one session too many is stopped."""
         shown = self._seats.get(order.session or "")
         seats = {seat for seat in (page.seat, shown) if seat is not None}
         try:
@@ -203,7 +203,7 @@ class Helm:
             _refuse(page, order.id, error)
 
     def _seat(self, page: Page, meant: str | None) -> Seat:
-        """The session that a page attends to, if that is the one that is meant."""
+        """Return the session that a page attends to, if it is the one the order names."""
         if page.seat is None:
             raise InputError("no session is watched; watch one first")
         if page.seat.session != meant:
@@ -219,9 +219,9 @@ class Helm:
             try:
                 self._seats[session] = Seat(session)
             except InputError:
-                raise InputError(f"{session} is not running; choose one of the list") from None
+                raise InputError(f"{session} is not running; choose one from the list") from None
             except (KeyError, ValueError, TypeError, OSError) as error:
-                raise InputError(f"{session} says of itself what cannot be read; it may be of another version") from error
+                raise InputError(f"the description of {session} cannot be read; it may be of another version") from error
         page.seat = self._seats[session]
         page.seat.pages.add(page)
         page._due = 0.0
@@ -234,16 +234,16 @@ class Helm:
         page.seat = None
 
     def gone(self, page: Page) -> None:
-        """Its socket is closed: it lets go of everything."""
+        """The page's socket is closed: it releases everything."""
         self._leave(page)
         self._pages.discard(page)
 
     def beat(self) -> None:
-        """Look at every session and tell what is new, many times a second."""
+        """Look at every session and report what is new; called many times a second."""
         for name, seat in list(self._seats.items()):
             try:
                 seat.look()
-            except Exception as error:  # one broken session must not take the others along
+            except Exception as error:  # one broken session must not affect the others
                 self._log.once(f"session {name} cannot be attended to: {type(error).__name__}: {error}")
             state = seat.state()
             for page in list(seat.pages):

@@ -1,10 +1,10 @@
-"""What a run has shown so far: every row of the last minutes, and for longer ago the smallest and the largest of each bucket.
+"""The history of a run: every row of the last minutes, and before that the smallest and the largest of each bucket.
 
     level 0   rows, as many as 5 minutes or ROWS_BYTES hold
     level 1   buckets of 16 rows, then 64, 256, ...: 4096 of each
 
-A bucket's smallest and largest number are those of its rows, exactly; a bucket is there when its last row is. All memory is
-taken and touched when a run begins, and a run of the same length uses it again: what the server takes stays level.
+A bucket's smallest and largest number are exactly those of its rows; a bucket exists once its last row does. All memory is
+allocated and touched when a run begins, and a run of the same length reuses it: the server's memory stays constant.
 """
 
 import bisect
@@ -43,7 +43,7 @@ class _Level:
 
     @property
     def first(self) -> int:
-        """The oldest that is still there."""
+        """The oldest entry that still exists."""
         return max(0, self.count - self.room)
 
     @property
@@ -51,7 +51,7 @@ class _Level:
         return self.times.nbytes + self.low.nbytes * (1 if self.high is self.low else 2)
 
     def put(self, times: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        """Append; of more than there is room for, the last."""
+        """Append; if there is not enough room, only the last ones."""
         count = len(times)
         begin = max(0, count - self.room)
         places = np.arange(self.count + begin, self.count + count) % self.room
@@ -62,20 +62,20 @@ class _Level:
         self.count += count
 
     def take(self, array: np.ndarray, begin: int, end: int) -> np.ndarray:
-        """Entries begin <= i < end along the last axis, in order."""
+        """Return the entries begin <= i < end along the last axis, in order."""
         a, b = begin % self.room, end % self.room
         if begin >= end:
             return array[..., :0]
         return array[..., a:b] if a < b else np.concatenate((array[..., a:], array[..., :b]), axis=-1)
 
     def find(self, t: float, beyond: bool = False) -> int:
-        """The first entry that is not before t, or the first after it."""
+        """Return the first entry that is not before t, or the first after it."""
         search = bisect.bisect_right if beyond else bisect.bisect_left
         return search(range(self.count), t, lo=self.first, key=lambda i: self.times[i % self.room])
 
 
 class History:
-    """The rows of one run, as pictures need them. Not for several threads at once."""
+    """The rows of one run, as plots need them. Not for several threads at once."""
 
     def __init__(self, dtype: np.dtype, period: float, duration: float) -> None:
         self.columns = columns_of(dtype)
@@ -90,7 +90,7 @@ class History:
 
     @property
     def count(self) -> int:
-        """Rows that were appended."""
+        """Number of rows appended."""
         return self.levels[0].count
 
     @property
@@ -99,20 +99,20 @@ class History:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """From the first time that any level reaches back to, to the last row."""
+        """From the earliest time of any level to the last row."""
         if not self.count:
             return None
         oldest = min(float(level.times[level.first % level.room]) for level in self.levels if level.count)
         return oldest, float(self.levels[0].times[(self.count - 1) % self.levels[0].room])
 
     def clear(self) -> None:
-        """A new run: the memory stays."""
+        """Clear for a new run; the memory stays allocated."""
         for level in self.levels:
             level.count = 0
 
     def append(self, rows: np.ndarray) -> None:
-        """Rows in order, in chunks of any size."""
-        step = max(FIRST_BUCKET, self.levels[0].room // 2)  # no row leaves before it is in its bucket
+        """Append rows in order, in chunks of any size."""
+        step = max(FIRST_BUCKET, self.levels[0].room // 2)  # no row is dropped before it is in its bucket
         for begin in range(0, len(rows), step):
             chunk = rows[begin : begin + step]
             table = numbers(chunk).T
@@ -122,7 +122,7 @@ class History:
 
     @staticmethod
     def _raise(finer: _Level, coarser: _Level) -> None:
-        """Buckets that have become whole."""
+        """Add the buckets that have become complete."""
         group = coarser.size // finer.size
         begin, end = coarser.count * group, finer.count // group * group
         if begin >= end:
@@ -133,18 +133,18 @@ class History:
         coarser.put(0.5 * (times[:, 0] + times[:, -1]), low, high)
 
     def range(self, names: list[str], begin: float, end: float, points: int) -> Range:
-        """At most so many points from begin to end: rows if they are few enough, else buckets of the level that fits."""
+        """Return at most `points` points from begin to end: rows if they are few enough, else buckets of a suitable level."""
         level = self._level_for(begin, end, points)
         a, b = level.find(begin), level.find(end, beyond=True)
         group = max(1, math.ceil((b - a) / points))
-        if group > 1:  # borders that stay where they are when the picture moves on
+        if group > 1:  # borders that stay where they are when the plot scrolls
             a = max(level.first, a // group * group)
             if (b - a) / group > points:
                 group = math.ceil((b - a) / points)
         return self._pick(level, names, a, b, group)
 
     def _level_for(self, begin: float, end: float, points: int) -> _Level:
-        """The finest level that reaches back far enough; a coarser one if that has points enough."""
+        """Return the finest level that reaches back far enough, or a coarser one if it has enough points."""
         chosen = None
         for level in self.levels:
             if not level.count:
@@ -157,7 +157,7 @@ class History:
         return chosen or self.levels[0]
 
     def buckets(self, names: list[str], begin: int, group: int, most: int) -> tuple[Range, int]:
-        """Whole buckets of so many rows from row `begin` on, the last `most` of them; and the row to go on from."""
+        """Return complete buckets of `group` rows from row `begin`, the last `most` of them, and the next row."""
         rows = self.levels[0]
         end = begin + max(0, rows.count - begin) // group * group
         begin = max(begin, end - most * group)

@@ -1,7 +1,7 @@
-"""The hub: which sessions live, a feed for each that is watched, and the beat that all clients follow.
+"""The hub: the running sessions, a feed for each that is watched, and the beat that all clients follow.
 
-Everything here runs in the server's one loop, in short steps; what takes long (opening a session, reading a recording) is
-done in a thread beside it.
+Everything here runs in the server's single loop, in short steps; slow work (opening a session, reading a recording) is done
+in a separate thread.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from hilt.core.faults import InputError
 from hilt.live import mailbox
 
 BEAT = 0.025  # [s]: 40 frames a second
-KEPT = 60.0  # [s] that a feed is kept when nobody watches it any more
-STATIONS = 16  # that may be shown at once
+KEPT = 60.0  # [s] that a feed is kept after its last client has left
+STATIONS = 16  # shown at most
 
 
 class Watched:
-    """A session that somebody watches, or did a moment ago."""
+    """A session that is watched, or was a moment ago."""
 
     def __init__(self, feed: Feed) -> None:
         self.feed = feed
@@ -31,7 +31,7 @@ class Watched:
         self._result_of = ""
 
     def new_recording(self) -> str:
-        """The path of a recording whose result nobody has been told yet, or nothing."""
+        """Return the path of a recording whose result has not been reported yet; empty if there is none."""
         path = self.feed.front.recording
         if path == self._result_of:
             return ""
@@ -47,7 +47,7 @@ class Hub:
         self.library, self._log = library, log
         self._watched: dict[str, Watched] = {}
         self._opening: dict[str, asyncio.Task[None]] = {}
-        self._told: set[asyncio.Task[None]] = set()
+        self._reporting: set[asyncio.Task[None]] = set()
         self._beat = asyncio.Event()
 
     async def run(self) -> None:
@@ -60,7 +60,7 @@ class Hub:
                     self._look(name, watched)
                 self._beat.set()
                 self._beat = asyncio.Event()
-                due = max(due + BEAT, loop.time())  # a late beat is not made up for
+                due = max(due + BEAT, loop.time())  # a late beat is not caught up
                 await asyncio.sleep(due - loop.time())
         finally:
             for watched in self._watched.values():
@@ -69,12 +69,12 @@ class Hub:
     def _look(self, name: str, watched: Watched) -> None:
         try:
             watched.feed.look()
-        except Exception as error:  # one broken session must not take the others along
+        except Exception as error:  # one broken session must not affect the others
             self._log.once(f"session {name} cannot be shown: {type(error).__name__}: {error}")
         if path := watched.new_recording():
             task = asyncio.create_task(self._tell_result(watched, path))
-            self._told.add(task)
-            task.add_done_callback(self._told.discard)
+            self._reporting.add(task)
+            task.add_done_callback(self._reporting.discard)
         if not watched.clients and (clock.now() - watched.left > KEPT or not watched.feed.alive):
             watched.close()
             del self._watched[name]
@@ -86,17 +86,17 @@ class Hub:
             self._log.once(f"no result of a run: {error}")
 
     async def beat(self) -> None:
-        """Until everything has been looked at again."""
+        """Wait until everything has been looked at again."""
         await self._beat.wait()
 
     async def watch(self, name: str, client: Any) -> Watched:
-        """The session for a client; opened if nobody watches it yet."""
+        """Return the session for a client; opened if it is not watched yet."""
         if name not in self._watched:
             if name not in mailbox.sessions():
-                raise InputError(f"{name} is not running; choose one of the list")
+                raise InputError(f"{name} is not running; choose one from the list")
             if name not in self._opening:
                 self._opening[name] = asyncio.create_task(self._open(name))
-            await asyncio.shield(self._opening[name])  # others may wait for it, too
+            await asyncio.shield(self._opening[name])  # others may be waiting for it, too
         self._watched[name].clients.add(client)
         return self._watched[name]
 
@@ -106,7 +106,7 @@ class Hub:
             watched.feed.look()
             self._watched[name] = watched
         except (KeyError, ValueError, TypeError) as error:
-            raise InputError(f"{name} says of itself what cannot be read; it may be of another version") from error
+            raise InputError(f"the description of {name} cannot be read; it may be of another version") from error
         finally:
             del self._opening[name]
 
@@ -116,12 +116,12 @@ class Hub:
 
 
 def sessions() -> list[dict[str, Any]]:
-    """All living stations; a run that is no station's has no words for itself and is left out."""
+    """List all running stations; a run outside a station has no description and is left out."""
     found = []
     for name in mailbox.sessions()[:STATIONS]:
         try:
             watcher = mailbox.Watcher(name)
-        except (InputError, ValueError):  # gone meanwhile, or of another version
+        except (InputError, ValueError):  # ended meanwhile, or of another version
             continue
         info, front = watcher.info, watcher.front
         watcher.close()

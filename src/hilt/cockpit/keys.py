@@ -1,11 +1,11 @@
-"""Who may come in, and as what: keys for pages, and the codes in links that are exchanged for one.
+"""Access to the cockpit: keys for pages, and the codes in links that are exchanged for one.
 
-    token   the server's secret (HILT_COCKPIT_TOKEN, or random); leaves its processes only by the hand of its owner
-    key     what a page holds, role.nonce.mac: made from the token, so a server that comes back with the same token knows it
-    code    what a link holds, role.expiry.nonce.mac: worth one key, once, within CODE_LIFE
+    token   the server's secret (HILT_COCKPIT_TOKEN, or random); never leaves its processes unless its owner passes it on
+    key     held by a page, role.nonce.mac: made from the token, so a server restarted with the same token accepts it
+    code    in a link, role.expiry.nonce.mac: can be exchanged for one key, once, within CODE_LIFE
 
-No cookie has any authority: a browser sends a host's cookies to every port of it, so to every other server there. The page
-keeps its key where only its own origin, port included, can read it.
+Cookies are not used: a browser sends a host's cookies to every port, so to every other server there. The page keeps its key
+where only its own origin, port included, can read it.
 """
 
 import base64
@@ -33,13 +33,13 @@ def _same(one: str, other: str) -> bool:
 
 
 def key_for(token: str, role: str) -> str:
-    """A new key."""
+    """Return a new key."""
     nonce = secrets.token_urlsafe(9)
     return f"{role}.{nonce}.{_mac(token, 'key', role, nonce)}"
 
 
 def role_of(token: str, key: str) -> str | None:
-    """What a key allows; the token itself allows everything. None if it is neither."""
+    """Return the role of a key; the token itself allows everything. None if it is neither."""
     if len(key) > LONGEST:
         return None
     if _same(key, token):
@@ -50,20 +50,20 @@ def role_of(token: str, key: str) -> str | None:
 
 
 def code_for(secret: str, role: str) -> str:
-    """A new code, for a link."""
+    """Return a new code, for a link."""
     expiry, nonce = str(int(clock.now() + CODE_LIFE)), secrets.token_urlsafe(12)
     return f"{role}.{expiry}.{nonce}.{_mac(secret, 'code', role, expiry, nonce)}"
 
 
 class Codes:
-    """Codes are taken once."""
+    """The codes in links; each is accepted once."""
 
     def __init__(self) -> None:
         self.secret = secrets.token_urlsafe(24)  # of this server only: a code does not outlive it
         self._used: dict[str, float] = {}
 
     def redeem(self, code: str) -> str | None:
-        """The role of a code, which is used up by that; None if it is none, old or used."""
+        """Return the role of a code and mark it as used; None if it is invalid, expired or used."""
         parts = code.split(".")
         if len(code) > LONGEST or len(parts) != 4 or not _same(parts[3], _mac(self.secret, "code", *parts[:3])):
             return None
@@ -76,14 +76,14 @@ class Codes:
 
 
 def link(address: str, secret: str, role: str, session: str = "") -> str:
-    """An address to open once. What is behind the # is sent to no server and stands in no Referer."""
+    """Return an address that works once. The part after # is not sent to any server, nor in a Referer."""
     return f"{address}/#code={code_for(secret, role)}" + (f"&session={session}" if session else "")
 
 
 class Card:
     """What a server leaves for its owner's next command: its address and the secret of its codes, in our folder in memory.
 
-    Nobody else can enter that folder (runtime.py), and what lies in it goes when the server ends, however it ends.
+    Nobody else can enter that folder (runtime.py), and its content disappears when the server ends, however it ends.
     """
 
     def __init__(self, port: int) -> None:
@@ -95,24 +95,24 @@ class Card:
         self._card = _left(self._name, json.dumps({"address": address, "codes": secret}))
 
     def link(self, role: str) -> str:
-        """A new link to the server that has left this card."""
+        """Return a new link to the server that left this card."""
         try:
             card = Segment.open(self._name)
-            told = json.loads(bytes(card.memory)) if card.owner_alive else {}
+            content = json.loads(bytes(card.memory)) if card.owner_alive else {}
             card.close()
-            return link(told["address"], told["codes"], role)
+            return link(content["address"], content["codes"], role)
         except (InputError, ValueError, KeyError):
-            raise InputError("no cockpit of yours listens on that port; start one, or give its --port") from None
+            raise InputError("none of your cockpits listens on that port; start one, or give its --port") from None
 
     def page(self, address: str) -> str:
-        """A file that leads a browser to a link, which so stands on no command line."""
+        """Write a file that redirects a browser to a link, to keep the link off the command line; return its address."""
         self.forget_page()
         script = f"<script>location.replace({json.dumps(address)})</script>"
         self._page = _left(self._page_name, f"<!doctype html><meta charset=utf-8><title>hilt</title>{script}")
         return self._page.path.as_uri()
 
     def forget_page(self) -> None:
-        """It has done its work."""
+        """Remove that file once it is used."""
         if self._page is not None:
             self._page.close()
         self._page = None

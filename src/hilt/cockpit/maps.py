@@ -1,4 +1,4 @@
-"""What the tab *Maps* asks for: sweeps of the folder, charts of them, and orders to start, cancel, continue and open."""
+"""Requests of the tab *Maps*: sweeps of the folder, charts of them, and orders to start, cancel, continue and open."""
 
 import asyncio
 from pathlib import Path
@@ -28,7 +28,7 @@ class Point(BaseModel):
 
 def serve(app: FastAPI, out: Path, sweeper: Sweeper, forms: Workbench, tables: Workbench, library: Library) -> None:
     async def checked(order: SweepOrder) -> dict[str, Any]:
-        if errors := desk.beyond(order.base):
+        if errors := desk.too_large(order.base):
             return {"ok": False, "errors": errors}
         try:
             found: dict[str, Any] = await forms.do(FORM_TIME, "check_sweep", order.model_dump())
@@ -69,7 +69,7 @@ def serve(app: FastAPI, out: Path, sweeper: Sweeper, forms: Workbench, tables: W
 
     @app.post("/api/maps/{name}/continue")
     async def resume(name: str) -> Response:
-        await tables.do(LIST_TIME, "chart", name, "", "")  # what is no sweep is refused here
+        await tables.do(LIST_TIME, "chart", name, "", "")  # refuses what is not a sweep
         await _ordered(sweeper.start(name))
         return JSONResponse({"map": name})
 
@@ -92,7 +92,7 @@ def serve(app: FastAPI, out: Path, sweeper: Sweeper, forms: Workbench, tables: W
 
 
 async def _ordered(starting: Any) -> None:
-    """What cannot be done now is an answer about the order, and not about an address."""
+    """Report an order that cannot be carried out now as an error in the order, not as an unknown address."""
     try:
         await asyncio.shield(starting)
     except InputError as error:
@@ -100,7 +100,7 @@ async def _ordered(starting: Any) -> None:
 
 
 def _state(sweeper: Sweeper, name: str, whole: bool) -> dict[str, Any]:
-    """Of a sweep that goes on, is whole, or waits for somebody to continue it."""
+    """Return the state of a sweep: running, complete, or waiting to be continued."""
     going = sweeper.state(name)
     if going is not None:
         return going

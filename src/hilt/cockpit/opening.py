@@ -1,4 +1,4 @@
-"""Opening the cockpit: a port, a token, a card for later links, and the door."""
+"""Opens the cockpit: a port, a token, a card for later links, and the door."""
 
 import asyncio
 import errno
@@ -21,7 +21,7 @@ Ready = Callable[[Callable[..., str], keys.Card], None]
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The port, or one sentence."""
+    """Return a socket bound to the port, or refuse with one sentence."""
     found = None
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -32,13 +32,15 @@ def bind(host: str, port: int) -> socket.socket:
         if found is not None:
             found.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:
-            raise InputError(f"port {port} of {host} is taken; end what uses it, or choose another with --port") from None
+            raise InputError(
+                f"port {port} of {host} is in use; stop the program that uses it, or choose another with --port"
+            ) from None
         raise InputError(f"cannot listen on port {port} of {host}: {error}; choose others with --host and --port") from None
     return found
 
 
 def _permit_files() -> None:
-    """A thousand connections are refused by us, and not by a limit that would also keep us from a recording."""
+    """Raise the limit of open files, so that we refuse excess connections ourselves and can still open recordings."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     with suppress(OSError, ValueError):
@@ -46,12 +48,12 @@ def _permit_files() -> None:
 
 
 def serve(host: str, port: int, out: Path, token: str | None = None, ready: Ready | None = None) -> None:
-    """Serve until interrupted. `ready` is called once, when pages can be opened, with a maker of links and the card."""
+    """Serve until interrupted. `ready` is called once, when pages can be opened, with a function for links and the card."""
     log, codes = Log(), keys.Codes()
     if not is_loopback(host):
         print(
-            f"hilt: the cockpit listens on {host}: whoever can reach it and gets hold of a key can move the robot, and what is "
-            "sent is not encrypted; leave --host out to stay on this machine",
+            f"hilt: the cockpit listens on {host}: anyone who can reach it and has a key can move the robot, and nothing "
+            "is encrypted; leave out --host to stay on this machine",
             file=sys.stderr,
         )
     bound = bind(host, port)
@@ -68,8 +70,8 @@ def serve(host: str, port: int, out: Path, token: str | None = None, ready: Read
         if ready is not None:
             ready(lambda role=keys.CONTROL, session="": keys.link(address, codes.secret, role, session), card)
 
-    told = {"host": host, "port": port, "out": str(out), "token": token, "drivers": own.allowed()}
+    config = {"host": host, "port": port, "out": str(out), "token": token, "drivers": own.allowed()}
     try:
-        asyncio.run(door.run(bound, told, helm, log, opened))
+        asyncio.run(door.run(bound, config, helm, log, opened))
     finally:
         card.remove()

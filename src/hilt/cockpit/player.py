@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.cockpit import books, columns, differences, presets, stage_view
+from hilt.cockpit import columns, differences, presets, stage_view, status
 from hilt.cockpit.film import Film
 from hilt.cockpit.history import Range
 from hilt.cockpit.wire import without_paths
@@ -14,7 +14,7 @@ FASTEST = 100.0
 
 
 class Player:
-    """Time runs by the clock it is told. Several films share the axis: each is shifted by its own zero."""
+    """The position in time, which follows the given clock. Several films share the axis: each is shifted by its own zero."""
 
     def __init__(self, films: list[Film], align: str = "start") -> None:
         self.films = films
@@ -28,8 +28,8 @@ class Player:
         self.speed = 0.0
         self._since = 0.0
         self.timing = self._timing(films[0])
-        self._stored_at_start = books.stored(films[0].system, films[0].rows[:1])
-        self.frame()  # while it is being opened: the first pose may have to be compiled
+        self._stored_at_start = status.stored(films[0].system, films[0].rows[:1])
+        self.frame()  # now, while opening: the first pose may have to be compiled
         self.ledger()
 
     @staticmethod
@@ -38,7 +38,7 @@ class Player:
             return film.span[0]
         if film.first_contact is None:
             raise InputError(
-                f"{film.name} never touches anything, so it cannot be aligned at the first contact; align the starts"
+                f"{film.name} never touches anything, so it cannot be aligned at the first contact; align at the start"
             )
         return film.first_contact
 
@@ -63,7 +63,7 @@ class Player:
         self.speed = 0.0
 
     def move(self, now: float) -> bool:
-        """Go on as long as the clock did; whether anything has changed."""
+        """Advance by the time that has passed; return whether anything has changed."""
         if not self.speed:
             return False
         self._go_to(self.t + self.speed * (now - self._since), now)
@@ -72,7 +72,7 @@ class Player:
         return True
 
     def frame(self) -> tuple[dict[str, Any], np.ndarray]:
-        """Header and scene numbers of the present time."""
+        """Return header and scene numbers of the present time."""
         rows = [film.rows[film.at(self.t + zero)] for film, zero in zip(self.films, self.zeros, strict=True)]
         host, *guests = self.views
         poses = [host.pose(rows[0]), *(guest.pose_as_guest(row) for guest, row in zip(guests, rows[1:], strict=True))]
@@ -91,19 +91,19 @@ class Player:
         return header, np.concatenate(scene)
 
     def ledger(self) -> dict[str, Any]:
-        """The books of the first film at the present time."""
+        """Return the ledger of the first film at the present time."""
         film = self.films[0]
         row = film.at(self.t + self.zeros[0])
-        return books.ledger(film.system, film.rows[row : row + 1], self._stored_at_start)
+        return status.ledger(film.system, film.rows[row : row + 1], self._stored_at_start)
 
     @staticmethod
     def _timing(film: Film) -> dict[str, Any]:
-        tally = books.Timing(film.values.loop.period)
+        tally = status.Timing(film.values.loop.period)
         tally.note(film.rows)
         return tally.as_json(1.0 / film.values.loop.period, lost=0)
 
     def range(self, names: list[str], begin: float, end: float, points: int) -> Range:
-        """As a film gives it; several films are put into common buckets, with nothing where one of them has no row."""
+        """Return the range of a film; several films share common buckets, with NaN where one of them has no row."""
         if len(self.films) == 1:
             return self.films[0].range(names, begin, end, points)
         period = min(film.values.loop.period for film in self.films)
@@ -124,7 +124,7 @@ class Player:
         return Range(edges[:-1] + 0.5 * width, low, high, width <= 1.5 * period)
 
     def _differences(self) -> list[dict[str, Any]]:
-        """Between the scenarios of films of one system; those of different systems have little in common."""
+        """Return what differs between the scenarios of films of one system; different systems have little in common."""
         systems = {film.system.name for film in self.films}
         if len(self.films) == 1 or len(systems) > 1:
             return []
@@ -132,7 +132,7 @@ class Player:
         return [{"key": key, "values": without_paths(values)} for key, values in found]
 
     def describe(self) -> dict[str, Any]:
-        """What a page has to know of it."""
+        """Return what a page has to know about it."""
         scenes = [view.scene for view in self.views]
         return {
             "info": [

@@ -1,4 +1,4 @@
-"""Plots that an engineer of a system wants to see first, with the signals of all recordings that are shown."""
+"""The plots of a system that an engineer wants to see first, with the signals of all recordings shown."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from hilt.scene.presets import Presets
 
 
 def of(systems: Sequence[System], prefixes: list[str], labels: list[str]) -> list[dict[str, Any]]:
-    """The presets of a system; of several recordings of one system each signal of all of them, side by side."""
+    """Return the presets of a system; for several recordings of one system, each signal of all of them side by side."""
     if len({system.name for system in systems}) > 1:
         return []
     presets: Presets = getattr(systems[0].part("views.presets"), "PRESETS", {})

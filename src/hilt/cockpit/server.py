@@ -1,4 +1,4 @@
-"""What the cockpit shows: a page, a few requests beside it, and a socket. In the back room, behind door and gate."""
+"""The cockpit's application: a page, a few requests, and a socket. It runs in the back room, behind door and gate."""
 
 import asyncio
 import re
@@ -28,7 +28,7 @@ _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_-][A-Za-z0-9.
 
 
 def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> FastAPI:
-    """The application, without its gate. `trust` is told of who has shown a key on a socket."""
+    """Return the application, without its gate. `trust` is called with each socket that has shown a key."""
     library, forms, files, tables = Library(out), Workbench(out), Workbench(out), Workbench(out)
     hub, sweeper = Hub(library, log), Sweeper(out)
 
@@ -54,7 +54,7 @@ def build(out: Path, token: str, log: Log, trust: Callable[[Any], None]) -> Fast
 
 
 def _explain_errors(app: FastAPI) -> None:
-    """Bad input is one sentence here too."""
+    """Answer bad input with one sentence here too."""
 
     @app.exception_handler(InputError)
     def unknown(_: Request, error: InputError) -> JSONResponse:
@@ -82,11 +82,11 @@ def _serve_page(app: FastAPI) -> None:
 
 
 def _serve_desk(app: FastAPI, stations: desk.Desk, forms: Workbench) -> None:
-    """What can be run, and what runs."""
+    """Serve what can be run, and what is running."""
 
     async def errors_of(order: desk.Order) -> list[desk.Error]:
-        """Too long or too deep is said at once; the rest is found out beside."""
-        found: list[desk.Error] = desk.beyond(order)
+        """Report values that are too long or too deep at once; a worker checks the rest."""
+        found: list[desk.Error] = desk.too_large(order)
         if found:
             return found
         try:
@@ -130,7 +130,7 @@ def _serve_recordings(app: FastAPI, library: Library, files: Workbench) -> None:
 
     @app.get("/api/recordings/{name}")
     async def recording(name: str) -> Response:
-        """Opening it here makes watching it quick."""
+        """Opened here already, so that watching it starts quickly."""
         summary = await files.do(LIST_TIME, "summary", name)
         return JSONResponse({**summary, "first_contact": await asyncio.to_thread(library.first_contact, name)})
 
@@ -140,7 +140,7 @@ def _serve_recordings(app: FastAPI, library: Library, files: Workbench) -> None:
 
 
 def _serve_sockets(app: FastAPI, hub: Hub, log: Log, token: str, trust: Callable[[Any], None]) -> None:
-    """A conversation with each page; so many of them and no more."""
+    """Serve the sockets of pages, at most SOCKETS at a time."""
     clients: set[Client] = set()
 
     @app.websocket("/ws")
@@ -153,7 +153,7 @@ def _serve_sockets(app: FastAPI, hub: Hub, log: Log, token: str, trust: Callable
         client = Client(websocket, hub, log)
         if keys.role_of(token, await client.key()) is None:
             log.once("refused a socket: no key, or a wrong one")
-            with suppress(WebSocketDisconnect, RuntimeError, OSError):  # it may have gone by itself
+            with suppress(WebSocketDisconnect, RuntimeError, OSError):  # it may have closed by itself
                 await websocket.close(4403, "This page has no key; open a new link: hilt cockpit --link.")
             return
         trust(websocket.scope)
@@ -169,7 +169,7 @@ def _errors(status: int, errors: list[desk.Error]) -> JSONResponse:
 
 
 def _static(name: str) -> Response:
-    """A file of the built page, and nothing beside it."""
+    """Return a file of the built page, and nothing outside it."""
     path = STATIC / name
     if not _FILE.fullmatch(name) or not path.is_file() or not path.resolve().is_relative_to(STATIC.resolve()):
         if name == "index.html":

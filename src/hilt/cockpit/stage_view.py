@@ -21,7 +21,7 @@ class StageView:
         self._still = [place for place, node in enumerate(self.scene["nodes"]) if node["style"] == "static"]
 
     def begin(self) -> None:
-        """Rows will come that do not follow the last one: postures are found anew."""
+        """Start over: the next row does not follow the last one, so postures are found from scratch."""
         self._poser = scenes.Poser(*self._of)
 
     def pose(self, row: Any) -> np.ndarray:
@@ -29,7 +29,7 @@ class StageView:
         return found
 
     def pose_as_guest(self, row: Any) -> np.ndarray:
-        """The same for a place in somebody else's scene, where ground and walls stand already."""
+        """The same for another scene, which has ground and walls already."""
         found = self.pose(row)
         for place in self._still:
             found[8 * place + 7] = 0.0
@@ -37,7 +37,7 @@ class StageView:
 
 
 def together(parts: list[dict[str, Any]], prefixes: list[str]) -> dict[str, Any]:
-    """Several scenes in one: the first as it is, the others as ghosts in it; ids get the prefixes."""
+    """Merge several scenes: the first unchanged, the others as ghosts in it; ids get the prefixes."""
     merged = {**copy.deepcopy(parts[0]), **{kind: [] for kind in ("nodes", "links", "arrows", "trails")}}
     for number, (part, prefix) in enumerate(zip(copy.deepcopy(parts), prefixes, strict=True)):
         for kind in ("nodes", "links", "arrows", "trails"):

@@ -15,26 +15,26 @@ _reports = threading.Lock()  # one at a time
 
 
 def path(out: Path, name: str) -> Path:
-    """The folder of a sweep; a link that leads out of ours is none."""
+    """Return the folder of a sweep; a link that leads out of ours is refused."""
     found = out / name
     if not NAME.fullmatch(name) or not (found / FILE).is_file() or found.resolve().parent != out.resolve():
-        raise InputError(f"{shortened(name)!r} is not a sweep here; choose one of the list")
+        raise InputError(f"{shortened(name)!r} is not a sweep here; choose one from the list")
     if (found / FILE).stat().st_size > FILE_BYTES:
         raise InputError(f"{name} has more values on its axes than can be shown here; open its {REPORT}")
     return found
 
 
 def report(out: Path, name: str) -> str:
-    """The report of a whole sweep; made if there is none, by a process of its own: drawing it takes seconds."""
+    """Return the report of a complete sweep; made if there is none, in its own process: drawing it takes seconds."""
     folder = path(out, name)
     found = folder / REPORT
     if found.exists() and found.resolve().parent != folder.resolve():
-        raise InputError(f"the report of {name} would be written through a link out of the folder; take the link away")
+        raise InputError(f"the report of {name} would be written through a link out of the folder; remove the link")
     with _reports:
         if not found.is_file():
             table = Table.open(folder)
             if len(table.written()) < table.plan.count:
-                raise InputError(f"{name} is not finished, and has no report yet; continue it first")
+                raise InputError(f"{name} is not finished and has no report yet; continue it first")
             command = child.command("hilt.cli.main", "sweep", "--resume", str(folder))
             done = subprocess.run(command, capture_output=True, text=True, timeout=REPORT_PATIENCE)
             if done.returncode or not found.is_file():

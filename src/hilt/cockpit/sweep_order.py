@@ -1,4 +1,4 @@
-"""A sweep that a page asks for: bounded, and checked as `hilt sweep` checks it, with an estimate before anything starts."""
+"""A sweep ordered by a page: limited, and checked as `hilt sweep` does, with an estimate before anything starts."""
 
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,12 @@ class SweepOrder(BaseModel):
 
     @property
     def base(self) -> desk.Order:
-        """The scenario that all of them begin with."""
+        """The scenario that all of them start from."""
         return desk.Order(system=self.system, scenario=self.scenario, settings=self.settings)
 
 
 def check(order: SweepOrder, out: Path) -> dict[str, Any]:
-    """What is wrong with an order, key by key; or what it will take, and the name of its folder."""
+    """Return what is wrong with an order, key by key; or what it will take, and the name of its folder."""
     if errors := desk.check(order.base):
         return {"ok": False, "errors": errors}
     try:
@@ -58,12 +58,12 @@ def check(order: SweepOrder, out: Path) -> dict[str, Any]:
             )
         limits.check(found, out)
     except InputError as error:
-        return {"ok": False, "errors": [_told(error)]}
-    told = {"scenarios": found.scenarios, "seconds": found.seconds, "bytes": found.disk, "sentence": found.sentence}
-    return {"ok": True, "estimate": told, "name": _new_name(out, f"{space.system.name}-{space.name}-sweep-{stamp()}")}
+        return {"ok": False, "errors": [_error(error)]}
+    estimate = {"scenarios": found.scenarios, "seconds": found.seconds, "bytes": found.disk, "sentence": found.sentence}
+    return {"ok": True, "estimate": estimate, "name": _new_name(out, f"{space.system.name}-{space.name}-sweep-{stamp()}")}
 
 
-def _told(error: InputError) -> Error:
+def _error(error: InputError) -> Error:
     return {"key": error.key, "sentence": without_paths(str(error))}
 
 
@@ -76,10 +76,10 @@ def _new_name(out: Path, stem: str) -> str:
 
 
 def space_of(order: SweepOrder) -> Space:
-    """Its scenarios; an InputError says what is wrong."""
+    """Return the scenarios of an order; an InputError says what is wrong."""
     for axis in order.over:
         if not axis.key.strip():
-            raise InputError(f"an axis has the values {axis.values!r} and no key; choose one, such as seed")
+            raise InputError(f"an axis has the values {axis.values!r} but no key; choose one, such as seed")
         if not axis.values.strip():
             raise InputError(f"{axis.key} has no values; write them like {EXAMPLE}, or none,pida", key=axis.key)
     if not order.over and order.seeds is None:

@@ -1,6 +1,6 @@
-"""The process that computes a sweep, or one of its runs, for the cockpit: behind everything else on the machine.
+"""The process that computes a sweep, or one of its runs, for the cockpit, with lower priority than everything else.
 
-It is nice, keeps off cores that a live loop has, and ends with its server, which stops it (SIGSTOP) while a robot may move.
+It is niced, avoids the cores of a live loop, and ends with its server, which stops it (SIGSTOP) while a robot may move.
 
     server ── {"folder", "order"}, or without one to continue ──► a sweep    ◄── {"done", "new"} scenarios, {"over": true}
            ── {"folder", "number", "out"}                     ──► one run    ◄── {"recording": name}
@@ -33,7 +33,7 @@ Say = Callable[[dict[str, Any]], None]
 
 
 def _step_back(server: int) -> None:
-    """Never in anybody's way; and not longer than the server, which would have to let it go on after a pause."""
+    """Lower our priority, and end with the server: only the server can resume a paused process."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server:
         raise SystemExit(1)
@@ -42,8 +42,8 @@ def _step_back(server: int) -> None:
         os.sched_setaffinity(0, cores.free())
 
 
-def _sweep(told: dict[str, Any], say: Say) -> None:
-    folder, order = Path(told["folder"]), told.get("order")
+def _sweep(request: dict[str, Any], say: Say) -> None:
+    folder, order = Path(request["folder"]), request.get("order")
     plan = Table.open(folder).plan if order is None else plan_of(SweepOrder(**order))
     table = Table(folder, plan)
     there = sum(len(plan.numbers(k)) for k in table.written())
@@ -59,28 +59,28 @@ def _sweep(told: dict[str, Any], say: Say) -> None:
     say({"over": True})
 
 
-def _open(told: dict[str, Any], say: Say) -> None:
-    """One scenario of a sweep, run and recorded as `hilt run` would."""
-    space = Table.open(told["folder"]).space
-    if not 0 <= told["number"] < space.count:
-        raise InputError(f"there is no scenario {told['number']}; they have the numbers 0 to {space.count - 1}")
-    result = job.run(space.system, space.scenario(told["number"]), space.name, Path(told["out"]))
+def _open(request: dict[str, Any], say: Say) -> None:
+    """Run and record one scenario of a sweep, as `hilt run` would."""
+    space = Table.open(request["folder"]).space
+    if not 0 <= request["number"] < space.count:
+        raise InputError(f"there is no scenario {request['number']}; their numbers are 0 to {space.count - 1}")
+    result = job.run(space.system, space.scenario(request["number"]), space.name, Path(request["out"]))
     assert result.recording is not None
     say({"recording": result.recording.stem})
 
 
 def main() -> None:
-    told = json.loads(sys.stdin.readline())
-    _step_back(told["server"])
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as said, suppress(Interrupted), interrupts.raising():
-        os.dup2(2, 1)  # whatever else is printed is no answer
+    request = json.loads(sys.stdin.readline())
+    _step_back(request["server"])
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers, suppress(Interrupted), interrupts.raising():
+        os.dup2(2, 1)  # anything else that is printed is not an answer
 
         def say(message: dict[str, Any]) -> None:
-            said.write(json.dumps(message) + "\n")
-            said.flush()
+            answers.write(json.dumps(message) + "\n")
+            answers.flush()
 
         try:
-            (_open if "number" in told else _sweep)(told, say)
+            (_open if "number" in request else _sweep)(request, say)
         except InputError as error:
             say({"error": str(error)})
         except Exception as error:  # the page gets a sentence, whatever it was

@@ -1,4 +1,4 @@
-"""The sweeps that pages have started: one at a time, each in a process of its own that makes way for robots.
+"""The sweeps that pages have started: one at a time, each in its own process, which pauses while a robot is in use.
 
 running ── a session on a rig is armed or live ──► waiting (the process is stopped) ── it is over ──► running
 running ── cancel, a crash, the server's end ──► unfinished: its chunks are on disk, and it can be continued
@@ -24,9 +24,9 @@ from hilt.core.faults import InputError
 from hilt.host import child
 
 LOOK = 0.1  # [s] between two looks at the sessions
-STARTING = 30.0  # [s] after which a session that was armed is not starting any more
+STARTING = 30.0  # [s] after which a session that was armed no longer counts as starting
 LINE_BYTES = 1 << 16
-GRACE = 3.0  # [s] that a sweep has to end by itself when it is cancelled
+GRACE = 3.0  # [s] for a cancelled sweep to end by itself
 RUN_TIME = 300.0  # [s] for one run, which may have to be compiled first
 WINDOW = 50  # chunks over which the rate is taken
 REMEMBERED = 100  # ends of sweeps, and runs that were opened
@@ -34,17 +34,17 @@ CONTINUE = "Continue computes the rest."
 
 
 class Robots:
-    """Whether one is in use: a session on a rig that is armed, starting or live."""
+    """Whether a robot is in use: a session on a rig that is armed, starting or live."""
 
     def __init__(self) -> None:
         self._armed: dict[str, float] = {}  # sessions, and when they were last seen armed
 
     def in_use(self) -> str:
-        """The first of them in words, or nothing."""
+        """Return the first one in use in words; empty if there is none."""
         return next((f"{each['name']} is {how} on {each['rig']}" for each in sessions() if (how := self._use(each))), "")
 
     def _use(self, session: dict[str, Any]) -> str:
-        """A session that starts is not armed any more and not live yet: until its recorder records."""
+        """Return how a session uses its rig. While its recorder starts it is no longer armed and not yet live."""
         name, now = session["name"], clock.now()
         if not session["rig"]:
             return ""
@@ -58,17 +58,17 @@ class Robots:
 
 
 class Aside:
-    """A child that is stopped while a robot is in use."""
+    """A child process that is paused while a robot is in use."""
 
     def __init__(self, process: asyncio.subprocess.Process, robots: Robots) -> None:
         self._process, self._robots = process, robots
         self.waits_for = ""
-        self.paused = 0.0  # [s] in all, until the pause that goes on now
+        self.paused = 0.0  # [s] in all, without the current pause
         self._since = 0.0
         self._watch = asyncio.create_task(self._make_way())
 
     @classmethod
-    async def start(cls, told: dict[str, Any], robots: Robots) -> "Aside":
+    async def start(cls, request: dict[str, Any], robots: Robots) -> "Aside":
         process = await asyncio.create_subprocess_exec(
             *child.command("hilt.cockpit.sweep_process"),
             stdin=subprocess.PIPE,
@@ -78,7 +78,7 @@ class Aside:
             limit=LINE_BYTES,
         )
         assert process.stdin is not None
-        process.stdin.write(json.dumps({"server": os.getpid(), **told}).encode() + b"\n")
+        process.stdin.write(json.dumps({"server": os.getpid(), **request}).encode() + b"\n")
         with suppress(OSError):
             await process.stdin.drain()
         return cls(process, robots)
@@ -100,7 +100,7 @@ class Aside:
             self._process.send_signal(number)
 
     async def message(self) -> dict[str, Any]:
-        """The next thing that it says; nothing when it has ended."""
+        """Return its next message; empty when it has ended."""
         assert self._process.stdout is not None
         try:
             line = await self._process.stdout.readline()
@@ -110,7 +110,7 @@ class Aside:
         return found
 
     def cancel(self) -> None:
-        """Have it end by itself, and end it if it does not."""
+        """Ask it to end, and kill it if it does not."""
         self._watch.cancel()
         self._send(signal.SIGTERM)
         self._send(signal.SIGCONT)
@@ -127,15 +127,15 @@ class Aside:
 
 
 class Running:
-    """The sweep that goes on."""
+    """The sweep that is running."""
 
     def __init__(self, name: str, aside: Aside) -> None:
         self.name, self.aside = name, aside
         self.count = self.done = 0
         self.cancelled = False
-        self._new: deque[tuple[float, int]] = deque(maxlen=WINDOW)  # when, and how many scenarios of this process were there
+        self._new: deque[tuple[float, int]] = deque(maxlen=WINDOW)  # time, and scenarios computed by this process until then
 
-    def hear(self, message: dict[str, Any]) -> None:
+    def update(self, message: dict[str, Any]) -> None:
         self.count = message.get("count", self.count)
         if "done" in message:
             self.done = message["done"]
@@ -144,7 +144,7 @@ class Running:
 
     @property
     def rate(self) -> float | None:
-        """Scenarios a second; pauses do not count, nor what comes before the first chunk, which may be compiling."""
+        """Scenarios per second, without pauses and without the time before the first chunk, which may be compiling."""
         if len(self._new) < 2 or self._new[-1][0] <= self._new[0][0]:
             return None
         return (self._new[-1][1] - self._new[0][1]) / (self._new[-1][0] - self._new[0][0])
@@ -168,12 +168,12 @@ class Sweeper:
         self._running: Running | None = None
         self._starting = False
         self._following: asyncio.Task[None] | None = None
-        self._ends: dict[str, str] = {}  # how sweeps ended that did not get to their end
+        self._ends: dict[str, str] = {}  # why sweeps ended early
         self._opening = asyncio.Lock()
         self._opened: dict[tuple[str, int], str] = {}
 
     def state(self, name: str) -> dict[str, Any] | None:
-        """Of the sweep that goes on, if it is this one."""
+        """Return the state of the running sweep, if it is this one."""
         return self._running.as_json() if self._running is not None and self._running.name == name else None
 
     def end_of(self, name: str) -> str:
@@ -184,13 +184,13 @@ class Sweeper:
         return self._running.name if self._running is not None else ""
 
     async def start(self, name: str, order: SweepOrder | None = None) -> None:
-        """A new sweep by its order, or one of the folder that is to be continued."""
+        """Start a new sweep by its order, or continue one of the folder."""
         if self._running is not None or self._starting:
             raise InputError(f"{self.busy_with or 'another sweep'} is being computed; wait for its end, or cancel it first")
-        told = {"folder": str(self._out / name), **({} if order is None else {"order": order.model_dump()})}
+        request = {"folder": str(self._out / name), **({} if order is None else {"order": order.model_dump()})}
         self._starting = True
         try:
-            self._running = Running(name, await Aside.start(told, self._robots))
+            self._running = Running(name, await Aside.start(request, self._robots))
         finally:
             self._starting = False
         self._ends.pop(name, None)
@@ -199,7 +199,7 @@ class Sweeper:
     async def _follow(self, running: Running) -> None:
         last: dict[str, Any] = {}
         while message := await running.aside.message():
-            running.hear(message)
+            running.update(message)
             last = message
         await running.aside.ended()
         if "over" not in last:
@@ -213,7 +213,7 @@ class Sweeper:
         self._running.aside.cancel()
 
     async def open(self, name: str, number: int, is_there: Callable[[str], bool]) -> str:
-        """The recording of one scenario of a sweep; a new one, unless it was opened before."""
+        """Return the recording of one scenario of a sweep; a new one, unless it was opened before."""
         known = self._opened.get((name, number))
         if known is not None and is_there(known):
             return known
@@ -222,8 +222,8 @@ class Sweeper:
         async with self._opening:
             if waits_for := await asyncio.to_thread(self._robots.in_use):
                 raise InputError(f"{waits_for}; open this run when that is over")
-            told = {"folder": str(self._out / name), "number": number, "out": str(self._out)}
-            aside = await Aside.start(told, self._robots)
+            request = {"folder": str(self._out / name), "number": number, "out": str(self._out)}
+            aside = await Aside.start(request, self._robots)
             try:
                 last = await asyncio.wait_for(aside.message(), RUN_TIME)
             except TimeoutError:
@@ -232,7 +232,7 @@ class Sweeper:
                 aside.kill()
             await aside.ended()
         if "recording" not in last:
-            raise InputError(without_paths(last.get("error", "the run's process ended without a word; try again")))
+            raise InputError(without_paths(last.get("error", "the run's process ended without an answer; try again")))
         _remember(self._opened, (name, number), last["recording"])
         return str(last["recording"])
 
@@ -242,7 +242,7 @@ class Sweeper:
 
 
 def _sentence(running: Running, last: dict[str, Any]) -> str:
-    """How a sweep ended before its end."""
+    """Say why a sweep ended early."""
     many = f"{running.done:,} of {running.count:,} scenarios are computed" if running.count else "nothing is computed"
     if "error" in last:
         return f"Stopped: {without_paths(last['error'])}"

@@ -1,7 +1,7 @@
-"""Long recordings are unpacked by a process of their own: seconds of work that must not hold up who is watching a run.
+"""Unpacks long recordings in a separate process: seconds of work that must not delay pages watching a run.
 
-The child writes one line of JSON, padded, and then the rows as they are in memory, into a file that has no name; the server
-maps that file. It takes the memory that the system can spare, and goes when nobody looks at it any more.
+The child writes one line of JSON, padded, and then the rows as they are in memory, into a file without a name; the server
+maps that file. It uses memory that the system can reclaim, and disappears when it is no longer viewed.
 """
 
 import json
@@ -21,14 +21,14 @@ from hilt.record import recording
 from hilt.record.layout import type_from
 from hilt.record.recording import Recording
 
-SHORT_BYTES = 16 << 20  # of rows that are read within a moment
+SHORT_BYTES = 16 << 20  # of rows, read in an instant
 HEADER_STEP = 64
 PATIENCE = 300.0  # [s]
-NICENESS = 10  # behind the loop and behind who watches it
+NICENESS = 10  # lower priority than the loop and the pages
 
 
 def load(path: Path) -> Recording:
-    """As recording.load; a long one by a child."""
+    """Load as recording.load does; a long recording in a child process."""
     if recording.stored(path).nbytes < SHORT_BYTES:  # what it unpacks to: a short file may be a long recording
         return recording.load(path)
     with tempfile.TemporaryFile() as file:
@@ -43,11 +43,11 @@ def load(path: Path) -> Recording:
             )
         except (OSError, subprocess.SubprocessError):
             raise InputError(
-                f"{path.stem} cannot be opened: unpacking it failed; look at the room for temporary files"
+                f"{path.stem} cannot be opened: unpacking it failed; check the free space for temporary files"
             ) from None
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     line = memory.readline()
-    head = json.loads(line)  # our own child's
+    head = json.loads(line)  # from our own child
     if "error" in head:
         raise InputError(head["error"])
     rows = np.frombuffer(memory, type_from(json.loads(head["origin"]["row"])), offset=len(line))
@@ -57,7 +57,7 @@ def load(path: Path) -> Recording:
 
 
 def main(path: Path) -> None:
-    """The child: what there is to say, and the rows."""
+    """Run the child: write the header and the rows."""
     os.nice(NICENESS)
     head: dict[str, Any]
     rows = np.zeros(0)

@@ -1,4 +1,4 @@
-"""What goes over the socket: messages that are checked before anybody looks at them, and frames of plain numbers.
+"""What goes over the socket: messages that are checked before they are used, and frames of plain numbers.
 
 A frame is   u32 length L of a header, the header (JSON, padded with spaces to a multiple of 8), then numbers of single
 precision, all little-endian: the page lays an array over them without copying.
@@ -18,7 +18,7 @@ from hilt.job import plain
 
 MOST_SIGNALS = 24
 MOST_POINTS = 4000
-MOST_TOGETHER = 6  # recordings side by side: as many as there are colours that can be told apart
+MOST_TOGETHER = 6  # recordings side by side: as many as there are distinguishable colours
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(max_length=MOST_SIGNALS)]
 Axis = Annotated[float, Field(ge=-1.0, le=1.0)]
@@ -38,7 +38,7 @@ class Watch(_Message):
     @model_validator(mode="after")
     def _one(self) -> "Watch":
         if sum(each is not None for each in (self.session, self.recording, self.recordings)) != 1:
-            raise ValueError("one of session, recording and recordings is watched")
+            raise ValueError("give exactly one of session, recording and recordings")
         return self
 
 
@@ -86,7 +86,7 @@ class Attend(_Message):
 
 
 class _ForOne(_Message):
-    """An order names its session: one that was meant for another is refused, however late or early it comes."""
+    """An order names its session: one meant for another is refused, however late or early it comes."""
 
     session: Name
 
@@ -96,7 +96,7 @@ class Hold(_ForOne):
 
 
 class Do(_Message):
-    """As above, but STOP needs no name: it reaches the session that the page attends to, and the named one as well."""
+    """As above, but STOP needs no name: it stops the session that the page attends to, and the named one as well."""
 
     type: Literal["do"]
     what: Literal["arm", "start", "stop", "reset", "home", "quit"]
@@ -142,7 +142,7 @@ _ORDERS: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="
 
 
 def understand(text: str) -> Message:
-    """A message of a client, checked; what is wrong with it becomes one sentence."""
+    """Return a client's message, checked; an error becomes one sentence."""
     return _understand(_MESSAGES, text)
 
 
@@ -164,7 +164,7 @@ def dumps(message: dict[str, Any]) -> str:
 
 
 def frame(header: dict[str, Any], *parts: np.ndarray) -> bytes:
-    """A header and numbers."""
+    """Return a frame of a header and numbers."""
     text = dumps(header).encode()
     text += b" " * (-(4 + len(text)) % 8)
     numbers = [np.ascontiguousarray(part, "<f4").tobytes() for part in parts]
@@ -172,13 +172,13 @@ def frame(header: dict[str, Any], *parts: np.ndarray) -> bytes:
 
 
 def parse(data: bytes) -> tuple[dict[str, Any], np.ndarray]:
-    """The other way: header and numbers of a frame."""
+    """Return header and numbers of a frame."""
     (length,) = struct.unpack_from("<I", data)
     return json.loads(data[4 : 4 + length]), np.frombuffer(data, "<f4", offset=4 + length)
 
 
 def range_parts(found: Range) -> tuple[float, tuple[np.ndarray, ...]]:
-    """t0, and the numbers of a range: times relative to it, then for each name the smallest and the largest."""
+    """Return t0 and the numbers of a range: times relative to t0, then for each name the smallest and the largest."""
     t0 = float(found.times[0]) if len(found.times) else 0.0
     each = np.stack((found.low, found.high), axis=1)
     return t0, ((found.times - t0).astype("f4"), each.ravel())
@@ -188,7 +188,7 @@ _PATH = re.compile(r"(?<![\w.~/])(?:/[\w.@+~-]+)+/([\w.@+~-]+)")
 
 
 def without_paths(value: Any) -> Any:
-    """Words for somebody else's eyes: of a path of this machine only the file's name."""
+    """Shorten paths of this machine to the file name, in text that others will read."""
     if isinstance(value, dict):
         return {key: without_paths(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

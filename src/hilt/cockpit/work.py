@@ -1,7 +1,7 @@
-"""Work that may take long or go wrong is done by processes beside the server: forms that are checked, files that are read.
+"""Work that may take long or fail is done by processes beside the server: checking forms, reading files.
 
-Each does one task at a time, within a time and an amount of memory; one that takes more is killed and replaced. What comes back
-is JSON, or a sentence.
+Each does one task at a time, within limits of time and memory; one that exceeds them is killed and replaced. The answer is
+JSON, or a sentence.
 
     server ── {"task": "check", "with": [...]} ──► worker          ◄── {"done": ...}, {"error": sentence}
 """
@@ -22,18 +22,18 @@ from hilt.core.faults import InputError
 from hilt.host import child
 
 MEMORY = 2 << 30  # [B] that a worker may take
-NICENESS = 5  # behind who watches
+NICENESS = 5  # lower priority than the pages
 ANSWER_BYTES = 64 << 20
 MOST_WAITING = 32
 FORM_TIME, LIST_TIME, SYSTEMS_TIME = 5.0, 60.0, 60.0  # [s] for a form, a list or a file, and the systems
 
 
 class Overrun(InputError):
-    """A task that took more time or memory than it may."""
+    """A task that exceeded its time or memory."""
 
 
 class Workbench:
-    """One worker, and who waits for it. For the server's loop only."""
+    """One worker, and the requests waiting for it. For the server's loop only."""
 
     def __init__(self, out: Path) -> None:
         self._out = out
@@ -42,9 +42,9 @@ class Workbench:
         self._waiting = 0
 
     async def do(self, seconds: float, task: str, *arguments: Any) -> Any:
-        """What the task returns; an InputError with its sentence, or because it took too long."""
+        """Return the result of a task; an InputError if it fails or takes too long."""
         if self._waiting >= MOST_WAITING:
-            raise InputError("the server has too much to do; try again in a moment")
+            raise InputError("the server is too busy; try again in a moment")
         self._waiting += 1
         try:
             async with self._turn:
@@ -64,18 +64,16 @@ class Workbench:
             worker.stdin.write(line.encode() + b"\n")
             answer = await asyncio.wait_for(worker.stdout.readline(), seconds)
         except TimeoutError:
-            answer = json.dumps(
-                {"error": f"not done within {seconds:g} s; take the last change back", "overrun": True}
-            ).encode()
+            answer = json.dumps({"error": f"not done within {seconds:g} s; undo the last change", "overrun": True}).encode()
             self.close()
         except (OSError, ValueError):
             self.close()
-        except asyncio.CancelledError:  # who asked has gone: the answer that is still to come is nobody's
+        except asyncio.CancelledError:  # the client has gone: nobody will read the answer
             self.close()
             raise
         if not answer:
             self.close()
-            return {"error": "it took more memory than there is, or failed; take the last change back", "overrun": True}
+            return {"error": "it ran out of memory, or failed; undo the last change", "overrun": True}
         found: dict[str, Any] = json.loads(answer)
         return found
 
@@ -88,7 +86,7 @@ class Workbench:
                 limit=ANSWER_BYTES,
             )
             assert self._worker.stdout is not None
-            await self._worker.stdout.readline()  # it has imported what it needs: that is not the task's time
+            await self._worker.stdout.readline()  # once it has imported what it needs, which is not the task's time
         return self._worker
 
     def close(self) -> None:
@@ -120,30 +118,30 @@ def _tasks(out: Path) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _answer(tasks: dict[str, Callable[..., Any]], asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(tasks: dict[str, Callable[..., Any]], request: dict[str, Any]) -> dict[str, Any]:
     try:
-        return {"done": tasks[asked["task"]](*asked["with"])}
+        return {"done": tasks[request["task"]](*request["with"])}
     except InputError as error:
         return {"error": str(error)}
     except (MemoryError, RecursionError):
-        return {"error": "it takes more memory than there is; take the last change back", "overrun": True}
+        return {"error": "it runs out of memory; undo the last change", "overrun": True}
 
 
 def main() -> None:
-    """The worker: until its server ends."""
+    """Run the worker until its server ends."""
     from hilt.job import plain
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     os.nice(NICENESS)
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as said:
-        os.dup2(2, 1)  # whatever else is printed is no answer
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(2, 1)  # anything else that is printed is not an answer
         tasks = _tasks(Path(sys.argv[1]))
-        said.write("\n")
-        said.flush()
+        answers.write("\n")
+        answers.flush()
         for line in sys.stdin:
-            said.write(json.dumps(plain(_answer(tasks, json.loads(line)))) + "\n")
-            said.flush()
+            answers.write(json.dumps(plain(_answer(tasks, json.loads(line)))) + "\n")
+            answers.flush()
 
 
 if __name__ == "__main__":

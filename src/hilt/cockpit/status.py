@@ -1,4 +1,4 @@
-"""The two books that a page shows of a run: where the joules are, and how the loop keeps time."""
+"""The status of a run that a page shows: its energy ledger, and how well the loop keeps time."""
 
 import math
 from typing import Any
@@ -19,14 +19,14 @@ LINKS = (
 
 
 def stored(system: System, row: np.ndarray) -> float:
-    """Energy that the simulated bodies store in a row, an array of one."""
+    """Return the energy [J] stored in the simulated bodies at a row, an array of one."""
     return float(system.stored_energy(row)[0])
 
 
 def ledger(system: System, row: np.ndarray, at_start: float | None) -> dict[str, Any]:
-    """The ledger of a row, an array of one: every port of the balance, and those that are only watched.
+    """Return the ledger of a row, an array of one: every port of the balance, and those that are only watched.
 
-    Who came late and has not seen the first row takes what the balance says the start must have been.
+    If the first row was missed, the energy at the start is computed from the balance.
     """
     ports: list[dict[str, Any]] = [
         {
@@ -54,7 +54,7 @@ def ledger(system: System, row: np.ndarray, at_start: float | None) -> dict[str,
 
 
 def link(row: np.ndarray) -> dict[str, float] | None:
-    """Mean delay [s] and packets lost of both ways, in a row, an array of one; None if the system has no link."""
+    """Return mean delay [s] and lost packets in both directions, of a row, an array of one; None if there is no link."""
     names = row.dtype.names or ()
     for up_delay, up_lost, down_delay, down_lost in LINKS:
         if up_delay in names:
@@ -95,7 +95,7 @@ class Timing:
         self.rows += len(rows)
         self._link = link(rows[-1:])
 
-    def _figures(self, which: int) -> dict[str, float]:
+    def _statistics(self, which: int) -> dict[str, float]:
         recent = self._recent[which, : min(self.rows, WINDOW)]
         found = percentiles(recent) if len(recent) else {"p50": 0.0, "p99": 0.0}
         return {"p50": found["p50"], "p99": found["p99"], "max": round(self._worst[which], 1)}
@@ -108,8 +108,8 @@ class Timing:
                 "period": self.period,
                 "rows": self.rows,
                 "lost": lost,
-                "lateness_us": {"edges": EDGES_US, "counts": self._counts.tolist(), **self._figures(0)},
-                "tick_us": self._figures(1),
+                "lateness_us": {"edges": EDGES_US, "counts": self._counts.tolist(), **self._statistics(0)},
+                "tick_us": self._statistics(1),
                 "overruns": self.overruns,
                 "link": self._link,
             }
