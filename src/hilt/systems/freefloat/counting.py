@@ -1,4 +1,4 @@
-"""What is counted of a freefloat run while it goes on; metrics.py makes metrics of it."""
+"""What is counted during a freefloat run; metrics.py turns it into metrics."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ STATE = record(
     count="i8",
     p=3,  # of the first row
     v=3,
-    force=3,  # of the row before
+    force=3,  # of the previous row
     accelerations=3,  # summed: the exact solution
     steps=3,
     away2="f8",  # squares of the largest distance and speed
@@ -49,7 +49,7 @@ def pack(q: Any, scenario: Any) -> None:
 
 
 def events(scenario: Any) -> int:
-    """Flights: one before each contact and one after the last, at most one every second tick."""
+    """Largest number of flights: one before each contact and one after the last, at most one every second tick."""
     if scenario.wall is None:
         return 1
     ticks = round(scenario.loop.duration / scenario.loop.period) + 1
@@ -58,7 +58,7 @@ def events(scenario: Any) -> int:
 
 @jit
 def larger(before, new):
-    """The larger of two; not a number from then on if one is not."""
+    """The larger of two; stays NaN once one of them is NaN."""
     return before if new <= before or before != before else new
 
 
@@ -79,7 +79,7 @@ def _begin(sig, m):
 
 @jit
 def _exact_step(m, q):
-    """The force of the row before, held over a tick, moves the exact solution."""
+    """Advance the exact solution by one tick under the held force of the previous row."""
     for i in range(3):
         a = m.force[i] / q.mass
         m.steps[i] += q.period * (m.v[i] + q.period * m.accelerations[i]) + 0.5 * (q.period * q.period) * a
@@ -129,7 +129,7 @@ def _flights(sig, m, each):
 
 @jit
 def _turn(sig, m, period, first):
-    """Work, by the trapezoid of its rates, and impulse of the measured torque on the turning body."""
+    """Add work (trapezoid of its rates) and impulse of the measured torque on the rotating body."""
     w, tau, L = vec.load(sig.V_WBcm.w), vec.load(sig.F_Bcm_W.tau), vec.load(sig.L_W)
     if first:
         vec.store(m.L_W, L)
@@ -148,7 +148,7 @@ def _turn(sig, m, period, first):
 
 @jit
 def count_step(sig, m, each, q):
-    """Squares are compared: a root costs as much as the rest of a metric."""
+    """Count one row. Squares are compared: a root costs as much as the rest of a metric."""
     if m.count == 0:
         _begin(sig, m)
     else:

@@ -48,7 +48,7 @@ class FreeFloat(Scenario):
     system: Literal["freefloat"] = "freefloat"
     body: Body
     integrator: Integrator = Integrator()
-    body_fmu: BodyFmu | None = Field(default=None, description="an imported model moves the body, and not `integrator`")
+    body_fmu: BodyFmu | None = Field(default=None, description="imported model that moves the body instead of `integrator`")
     robot: Robot = Robot()
     encoder: Encoder = Encoder()
     sensor: Sensor = Sensor()
@@ -56,7 +56,7 @@ class FreeFloat(Scenario):
     tool: ToolLoad | None = Field(default=None, description="load subtracted from the measured wrench; none if not given")
     push: tuple[Push, ...] = Field(default=(), max_length=pushes.CAPACITY)
     wall: Wall | None = None
-    contact_fmu: ContactFmu | None = Field(default=None, description="an imported model that the mock-up touches")
+    contact_fmu: ContactFmu | None = Field(default=None, description="imported model that the mock-up touches")
     collisions: Count = Field(
         default=5, ge=1, le=10_000, description="number of contacts with the walls after which the run ends"
     )

@@ -34,7 +34,7 @@ def judge(result: Any) -> Verdict:
     )
     if made > DIVERGED_ENERGY:
         grown = f"{percent(made)} of the body's energy came from the loop itself and not from the world"
-        return Verdict("diverged", f"Diverged: the loop made energy, {grown}.", figures)
+        return Verdict("diverged", f"Diverged: the loop made energy; {grown}.", figures)
     if result.scenario.wall is not None and not result.scenario.push and not metrics["rebound_gain"]:
         return Verdict("no contact", "No contact: the body left no wall before the run ended; lengthen loop.duration.", figures)
     return against_goal(figures)

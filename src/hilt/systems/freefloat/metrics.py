@@ -18,7 +18,7 @@ METRIC_WORDS = {
     "drift_m": "drift at the end of each push",
     "rebound_gain": "speed after / before each contact",
     "rotation_energy_drift_J": "energy made by the rotation",
-    "angular_momentum_error": "angular momentum, relative error",
+    "angular_momentum_error": "relative error of the angular momentum",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a report of `aerial` shows beside a run in hover: the same with the estimator off, or on."""
+"""What a report of `aerial` shows besides a run in hover: the same with the estimator off, or on."""
 
 from hilt.analysis.beside import slim
 from hilt.job import Beside, Result

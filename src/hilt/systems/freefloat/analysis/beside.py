@@ -1,4 +1,4 @@
-"""What a report of `freefloat` shows beside a run: the metrics of every integrator on its scenario."""
+"""What a report of `freefloat` shows besides a run: the metrics of every integrator on its scenario."""
 
 from hilt.dynamics.integrators import CODES
 from hilt.job import Beside, Result

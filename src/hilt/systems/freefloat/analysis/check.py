@@ -1,4 +1,4 @@
-"""Can a freefloat scenario work at all? The motion that its pushes and walls cause, compared with delay, limits and sensor."""
+"""Whether a freefloat scenario can work: the motion that its pushes and walls cause, compared with delay, limits and sensor."""
 
 import math
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ def _motion(scenario: FreeFloat) -> Iterator[Remark]:
 
 
 def _box(scenario: FreeFloat, position: np.ndarray) -> tuple[list[float], list[float]]:
-    """Of the body's frame, which is what is commanded; its rotation about the centre of mass is not included."""
+    """Lowest and highest position of the body's frame, which is commanded; its rotation about the centre of mass is ignored."""
     frame = position - np.array(scenario.body.centre_of_mass)
     return frame.min(axis=0).tolist(), frame.max(axis=0).tolist()
 

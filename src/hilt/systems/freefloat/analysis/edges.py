@@ -1,4 +1,4 @@
-"""The edges of `freefloat`: from which delay, stiffness or mass on a wall makes a body faster with every contact.
+"""The edges of `freefloat`: the delay, stiffness or mass at which a wall begins to speed up a body with every contact.
 
 A wall of stiffness k that is felt τ late makes each rebound exp(πωτ/2) times as fast, ω = √(k/m), whatever the speed
 (tests/theory/test_wall.py). τ is that of the whole loop, and here the tick is part of it: a force held over a tick, and the
@@ -6,7 +6,7 @@ integrator, add T/2 for the passive one and 0 to 3T/2 for the others (dynamics/i
 made the share 1 - exp(-nπωτ) of the body's energy.
 
 Left out: terms of (ωτ)², where in a tick a contact begins (at most (ωT)²/8 of the speed), damping of the wall, and the lead of
-a robot, which takes delay off only as long as the force changes slowly.
+a robot, which removes delay only while the force changes slowly.
 """
 
 import math
@@ -21,12 +21,12 @@ LEAVES_OUT = "terms of (ωτ)², where in a tick a contact begins, and the guard
 
 
 def limits(scenario: FreeFloat) -> tuple[Limit, ...]:
-    """A verdict of `diverged`: speeds 25 % too high by energy that the loop made."""
+    """A verdict of `diverged`: speeds 25 % too high because of energy that the loop made."""
     return (Limit("energy_made", DIVERGED_ENERGY, words="diverged"),)
 
 
 def goals(scenario: FreeFloat) -> tuple[Limit, ...]:
-    """What the scenario itself asks for: energy neither made nor lost."""
+    """The scenario's own goal: energy neither made nor lost."""
     energy = scenario.goal.energy
     return (
         Limit("energy_made", energy),

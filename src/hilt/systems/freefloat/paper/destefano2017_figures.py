@@ -38,13 +38,13 @@ def _fig3() -> Picture:
     axes[2].set(xlabel="time [s]")
     return Picture(
         "Fig. 3",
-        "Force profile, its peaks fitted to the drifts, and the drift of (5), which the paper shows, against the held force; beside it what is off the continuous case. The passive rule has no drift against the held force.",
+        "Force profile, its peaks fitted to the drifts; the drift of (5) against the held force, which the paper shows, and the deviations from the continuous case. The passive rule has no drift against the held force.",
         fig,
     )
 
 
 def _energies(kind: str, label: str) -> Figure:
-    """½ m v² of the velocity commanded at t_k beside H_c(t_k), for both sample times."""
+    """½ m v² of the velocity commanded at t_k compared with H_c(t_k), for both sample times."""
     fig, axes = panels(2)
     for period, colour in ((T1, MADE), (T2, MEASURED)):
         rows = run("paper", kind, period).rows
@@ -53,7 +53,7 @@ def _energies(kind: str, label: str) -> Figure:
         line(axes[1], rows["t"], energy - continuous_energy(period), f"T = {period:g} s", color=colour)
     line(axes[0], run("paper", "euler", T2).rows["t"], continuous_energy(T2), "continuous H_c", **IDEAL)
     axes[0].set(ylabel=label)
-    axes[1].set(ylabel="less H_c [J]", xlabel="time [s]", ylim=(-0.1, 0.8))
+    axes[1].set(ylabel="minus H_c [J]", xlabel="time [s]", ylim=(-0.1, 0.8))
     for panel in axes:
         panel.legend()
     return fig
@@ -118,5 +118,5 @@ def _fig12(axis: int) -> Picture:
     axes[5].set_ylabel(f"{name} [m]", fontsize=8)
     axes[5].set(xlabel="time [s]")
     number = {2: 12, 1: 13, 0: 14}[axis]
-    caption = "Our forces have the size of the paper's, not its curves, which it prints only as pictures."
+    caption = "Our forces have the size of the paper's but not its curves, which it prints only as plots."
     return Picture(f"Fig. {number}: axis {name}", caption, fig)

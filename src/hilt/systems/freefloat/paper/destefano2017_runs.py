@@ -48,7 +48,7 @@ def balance_error() -> float:
 
 
 def energy_against_continuous(kind: str, period: float, shift: float) -> float:
-    """½ m v² of the velocity commanded at t_k less H_c at t_k + `shift` T: the largest difference, over the largest H_c."""
+    """½ m v² of the velocity commanded at t_k minus H_c at t_k + `shift` T: the largest difference, over the largest H_c."""
     rows = run("paper", kind, period).rows
     reference = continuous_energy(period, shift)
     difference = 0.5 * mass() * rows["v_c"][:, 0] ** 2 - reference
@@ -56,7 +56,7 @@ def energy_against_continuous(kind: str, period: float, shift: float) -> float:
 
 
 def apart_from_continuous(kind: str, period: float) -> np.ndarray:
-    """Position less that under the force as it is, not held over the tick [m]."""
+    """Position minus that under the force as it varies, not held over the tick [m]."""
     result = run("paper", kind, period)
     apart: np.ndarray = result.rows["X_WBcm"]["p"][:, 0] - continuous(result.scenario, result.rows["t"])["p"][:, 0]
     return apart
@@ -86,9 +86,9 @@ def controlled_as_printed(force: np.ndarray, period: float, mass: float) -> tupl
 
 @dataclass(frozen=True)
 class PowerAreas:
-    """Of each tick and axis of `oos-sim` [J], F(k-1) held and the continuous body as fast at t_{k-1} as the discrete one."""
+    """Energies of each tick and axis of `oos-sim` [J], F(k-1) held and the continuous body as fast at t_{k-1} as the discrete one."""
 
-    area: np.ndarray  # of Fig. 6: the discrete power F(k-1) v(k-1), held, less the continuous power
+    area: np.ndarray  # of Fig. 6: the discrete power F(k-1) v(k-1), held, minus the continuous power
     by_11: np.ndarray  # F T [v(k-1) - v(t)] + ΔH
     by_13: np.ndarray  # F T [v(k-1) - v(t-T)] + ΔH, of which the first is zero: v(t-T) is v(k-1)
     made: np.ndarray  # ΔH

@@ -1,4 +1,4 @@
-"""Where the loop of freefloat loses time."""
+"""Delays in the loop of `freefloat`."""
 
 from hilt.metrics import delays
 from hilt.systems.freefloat.freefloat import FreeFloat

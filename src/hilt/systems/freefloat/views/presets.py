@@ -1,4 +1,4 @@
-"""Plots that an engineer of freefloat wants to see first."""
+"""Plots that a user of freefloat wants to see first."""
 
 from hilt.scene.presets import Presets, axes
 
@@ -12,7 +12,7 @@ PRESETS: Presets = {
         ("observed energy", "J", {**axes("E_obs", "controlled"), "E_obs_free.0": "uncontrolled x"}),
     ],
     "controller": [
-        ("velocity taken off", "m/s", axes("v_pc", "v_pc")),
+        ("correction of the velocity", "m/s", axes("v_pc", "v_pc")),
         ("damping of the controller", "m/(s·N)", axes("beta", "β")),
         ("observed energy", "J", axes("E_obs", "E")),
         ("observed energy without controller", "J", axes("E_obs_free", "E")),

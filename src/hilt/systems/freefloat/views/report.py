@@ -33,7 +33,7 @@ def predicted_gain(scenario: FreeFloat, kind: str) -> float:
 
 
 def compare_integrators(scenario: FreeFloat, results: dict[str, Any]) -> tuple[str, str, list[tuple[str, float]], list[str]]:
-    """What counts in this scenario, its unit, that figure for every integrator (best first), and which are best."""
+    """The criterion for this scenario, its unit, its value for every integrator (best first), and which are best."""
     rivals = list(CODES)
     if scenario.wall is not None:
         words, unit, floor = "energy made per contact, share of the kinetic energy", "", 1e-4
@@ -43,14 +43,14 @@ def compare_integrators(scenario: FreeFloat, results: dict[str, Any]) -> tuple[s
     elif scenario.body.dof == 6 and not _pushed_only_in_translation(scenario):
         words, unit, floor = "energy made by the rotation", "J", 1e-9
         value = {k: float(m["rotation_energy_drift_J"]) for k, m in results.items()}
-        # Only those that also move the centre of mass rightly.
+        # Only those that also move the centre of mass correctly.
         least = min(m["position_error_m"] for m in results.values())
         rivals = [k for k, m in results.items() if m["position_error_m"] <= 1.02 * least + 1e-9]
     else:
         words, unit, floor = "distance from the exact motion under the measured force", "m", 1e-9
         value = {k: float(m["position_error_m"]) for k, m in results.items()}
     order = sorted(value.items(), key=lambda item: (abs(item[1]) if math.isfinite(item[1]) else math.inf, item[0]))
-    # Equal is what differs by less than 2 %, or by rounding.
+    # Values that differ by less than 2 %, or by rounding, count as equal.
     bound = 1.02 * min(abs(value[k]) for k in rivals) + floor
     return words, unit, order, [kind for kind, made in order if kind in rivals and abs(made) <= bound]
 
@@ -60,7 +60,7 @@ def _pushed_only_in_translation(scenario: FreeFloat) -> bool:
 
 
 def advice(result: Result) -> Iterator[str]:
-    """What to change."""
+    """Say what to change."""
     scenario: FreeFloat = result.scenario  # type: ignore[assignment]
     if result.beside is None or scenario.body_fmu is not None:
         return
@@ -105,7 +105,7 @@ def numbers(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def headline(result: Result) -> Picture:
-    """Speed and force; of a body that only turns its rates and their energy."""
+    """Speed and force; for a body that only rotates, its rates and the energy that the integrator made."""
     rows, scenario, t = result.rows, result.scenario, result.rows["t"]
     assert isinstance(scenario, FreeFloat)
     ideal, stop = continuous(scenario, t), result.fault.t if result.fault else None
@@ -114,12 +114,12 @@ def headline(result: Result) -> Picture:
         names = "x" if scenario.body.dof == 1 else "xyz"
         _speed_curves(axes[0], rows, t, names, ideal)
         _force_curves(axes[1], rows, t, names)
-        caption = "Above, the velocity of the simulated body against the same body without samples, delay or sensor. "
-        caption += "Below, the force at its centre of mass as measured, against what really acted."
+        caption = "Above, the velocity of the simulated body and of the same body without sampling, delay or sensor. "
+        caption += "Below, the force at its centre of mass as measured, and the true force."
     else:
         _rate_curves(axes[0], rows, t, ideal)
         _rotation_error(axes[1], rows, t, ideal)
-        caption = "Rates of the body against the same body without samples, and the energy that the integrator made."
+        caption = "Rates of the body and of the same body without sampling, and the energy that the integrator made."
     axes[1].set(xlabel="time [s]")
     mark_fault(axes, stop)
     return Picture("Speed and force", caption, fig)
@@ -131,7 +131,7 @@ def pictures(result: Result) -> Iterator[Picture]:
     t, names = rows["t"], "x" if scenario.body.dof == 1 else "xyz"
     stop = result.fault.t if result.fault else None
     ideal = continuous(scenario, t)
-    if rows["H"].any():  # a body that only turns has nothing to show here
+    if rows["H"].any():  # a body that only rotates has nothing to show here
         yield _positions(rows, scenario, t, names, stop)
         if rows["v_pc"].any():
             yield _correction(rows, t, names, stop)
@@ -184,7 +184,7 @@ def _positions(rows: np.ndarray, scenario: FreeFloat, t: np.ndarray, names: str,
     axes[1].set(ylabel=f"drift [{unit}]", xlabel="time [s]")
     legend(axes[0])
     mark_fault(axes, stop)
-    return Picture("Position", "Against the exact motion of the mass under the measured force, held over each tick.", fig)
+    return Picture("Position", "Compared with the exact motion of the mass under the measured force, held over each tick.", fig)
 
 
 def _correction(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -> Picture:
@@ -196,7 +196,7 @@ def _correction(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None)
     if len(names) > 1:
         legend(axes[0])
     mark_fault(axes, stop)
-    return Picture("Correction", "What the passivity controller took off the commanded velocity.", fig)
+    return Picture("Correction", "What the passivity controller subtracted from the commanded velocity.", fig)
 
 
 def _energy(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
@@ -212,7 +212,9 @@ def _energy(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str
     figure.widen(axes[0])
     legend(axes[0])
     mark_fault(axes, stop)
-    return Picture("Energy", "Kinetic energy against the continuous case: same body, no samples, no delay, no sensor.", fig)
+    return Picture(
+        "Energy", "Kinetic energy and that of the continuous case: same body, no sampling, no delay, no sensor.", fig
+    )
 
 
 def _observer(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -> Picture:
@@ -227,7 +229,7 @@ def _observer(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -
         panel.axhline(0.0, color="black", linewidth=0.6)
     axes[1].set_ylim(axes[0].get_ylim())
     mark_fault(axes, stop)
-    caption = "Observed energy without and with the controller, in one run. Below zero is active."
+    caption = "Observed energy without and with the controller, in one run. Below zero means active."
     if not rows["v_pc"].any():
         caption += " The chosen integrator has no controller, so both are the same."
     return Picture("Passivity observer", caption, fig)
@@ -248,7 +250,7 @@ def _rotation_error(axes: Axes, rows: np.ndarray, t: np.ndarray, ideal: dict[str
     scale, unit = figure.prefixed(max(float(np.abs(error).max()), ROUNDING * float(ideal["H_rot"].max())), "J")
     line(axes, t, scale * error, color=MADE)
     figure.hide_rounding(axes, scale * ROUNDING * float(ideal["H_rot"].max()))
-    axes.set(ylabel=f"energy of rotation\noff the ideal [{unit}]", xlabel="time [s]")
+    axes.set(ylabel=f"rotational energy\nminus ideal [{unit}]", xlabel="time [s]")
 
 
 def _rotation(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str, np.ndarray]) -> Picture:
@@ -256,7 +258,7 @@ def _rotation(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[s
     _rate_curves(axes[0], rows, t, ideal)
     _rotation_error(axes[1], rows, t, ideal)
     mark_fault(axes, stop)
-    return Picture("Rotation", "Rates in the body frame beside the continuous case, and the energy between them.", fig)
+    return Picture("Rotation", "Rates in the body frame and those of the continuous case, and the difference in energy.", fig)
 
 
 def _to_body(q: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -277,5 +279,5 @@ def _rebounds(result: Result, scenario: FreeFloat) -> Picture:
     axes.set(xlabel="contact", ylabel="speed gained [%]")
     axes.xaxis.get_major_locator().set_params(integer=True)
     legend(axes)
-    caption = "A contact with a delayed force gives back more than it took: exp(π ω τ_eff / 2) says how much."
+    caption = "A contact with a delayed force returns more energy than it took: the speed grows by exp(π ω τ_eff / 2)."
     return Picture("Rebounds", caption, fig)

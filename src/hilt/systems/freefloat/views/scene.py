@@ -1,10 +1,11 @@
-"""freefloat: a satellite that a robot shows.
+"""freefloat: a satellite rendered by a robot.
 
-Solid: the simulated body at X_WBcm. Wire: the robot, and the mock-up that it holds, by its encoders. Ghost: the set-point. The
-body is the cuboid of its mass and inertia, or of its mass alone when it does not turn. The robot holds it at the force sensor.
+Solid: the simulated body at X_WBcm. Wire: the robot, and the mock-up that it holds, from its encoders. Ghost: the set-point.
+The body is the cuboid of its mass and inertia, or of its mass alone when it does not turn. The robot holds it at the
+force sensor.
 
 What touches a wall is one point of the body. Walls are drawn where the body's faces meet them when that point does, so the
-free way that is seen is the true one. Where pushes carry the body further than a robot could, views go along with it.
+gap that is drawn is the true one. Where pushes carry the body further than a robot could, the views follow it.
 """
 
 import math
@@ -21,7 +22,7 @@ from hilt.scene.shapes import Part, Scene, X, Z, box, cuboid, cylinder, rod, sat
 from hilt.systems.freefloat.freefloat import FreeFloat
 from hilt.systems.freefloat.wall import Wall
 
-OVER = 1.01  # the mock-up against the body: its lines lie just outside
+OVER = 1.01  # size of the mock-up relative to the body: its lines are just outside
 FAR = 3.0  # m, beyond which a robot cannot follow
 TIE = 1.0  # m between the marks of a track
 
@@ -78,7 +79,7 @@ def _walls(values: FreeFloat, wall: Wall, size: np.ndarray) -> list[Part]:
 
 
 def travel(values: FreeFloat) -> np.ndarray:
-    """How far the centre of mass gets in each direction when pushes act on it undisturbed: lowest and highest place."""
+    """Lowest and highest position that the centre of mass reaches when only the pushes act on it."""
     t = np.linspace(0.0, values.loop.duration, 400)
     force = np.zeros((len(t), 3))
     for push in values.push:
@@ -92,38 +93,38 @@ def travel(values: FreeFloat) -> np.ndarray:
 
 def draw(values: FreeFloat) -> Drawing:
     scene, p = Scene(scale_bar=0.1), np.zeros(1, PARAMS)
-    figures, body = p[0], values.body
+    params, body = p[0], values.body
     size = cuboid(body.mass, body.inertia if values.rotates else None)
     centre, start = np.array(body.centre_of_mass), np.array(body.position)
-    figures.centre, figures.sensor = centre, values.sensor.position
+    params.centre, params.sensor = centre, values.sensor.position
     parts = satellite(size, wings=2) + ([_nose(size)] if values.wall is None else [])
-    figures.body = scene.node("body", f"satellite, {body.mass:g} kg", "solid", "body", *parts)
+    params.body = scene.node("body", f"satellite, {body.mass:g} kg", "solid", "body", *parts)
     parts = [box(OVER * size, centre), cylinder(0.09, 0.05, values.sensor.position, (0, 1, 0)), sphere(0.03, centre)]
-    figures.mock = scene.node("mock-up", "mock-up on the robot", "wire", "slave", *parts)
-    figures.wanted = scene.node("set-point", "set-point", "ghost", "tool", box(size, centre))
-    figures.follow = scene.node("beside", "goes with the body, unturned", "static", "ground")
+    params.mock = scene.node("mock-up", "mock-up on the robot", "wire", "slave", *parts)
+    params.wanted = scene.node("set-point", "set-point", "ghost", "tool", box(size, centre))
+    params.follow = scene.node("beside", "follows the body, unrotated", "static", "ground")
     low, high = travel(values)
     far = float(np.max(high - low)) > FAR
-    figures.walls = -1
+    params.walls = -1
     if values.wall is not None:
-        figures.walls = scene.node("walls", "walls", "static", "wall", *_walls(values, values.wall, size))
+        params.walls = scene.node("walls", "walls", "static", "wall", *_walls(values, values.wall, size))
     elif far:
-        figures.walls = scene.node("track", "track, a mark for each metre", "static", "ground", *_track(low, high, size))
+        params.walls = scene.node("track", "track, a mark for each metre", "static", "ground", *_track(low, high, size))
 
     sensor_W = start + np.array(so3.rotate(body.attitude, np.array(values.sensor.position) - centre))
     mount_q = so3.multiply(so3.inverse(body.attitude), so3.exp((0.0, 0.0, 0.5 * math.pi)))
-    add_robot(scene, figures.robot, sensor_W, np.array((0.0, 1.0, 0.0)), values.sensor.position, mount_q)
+    add_robot(scene, params.robot, sensor_W, np.array((0.0, 1.0, 0.0)), values.sensor.position, mount_q)
 
     force = max([math.hypot(*push.force) for push in values.push], default=0.0)
     if values.wall is not None:
         force = max(force, math.hypot(*body.velocity) * math.sqrt(values.wall.stiffness * body.mass))
     force = force or values.limits.force
     length = float(max(size))
-    figures.least, figures.least_torque = 0.02 * force, 0.02 * force * length
-    figures.force = scene.arrow("force", "force on the body", "N", length / force, "force")
-    figures.torque = scene.arrow("torque", "torque on the body", "N·m", 2.0 / force, "command")
-    figures.measured = scene.arrow("measured", "measured force", "N", length / force, "virtual")
-    figures.nodes = len(scene.nodes)
+    params.least, params.least_torque = 0.02 * force, 0.02 * force * length
+    params.force = scene.arrow("force", "force on the body", "N", length / force, "force")
+    params.torque = scene.arrow("torque", "torque on the body", "N·m", 2.0 / force, "command")
+    params.measured = scene.arrow("measured", "measured force", "N", length / force, "virtual")
+    params.nodes = len(scene.nodes)
     scene.trail("body", "body")
     scene.workspace(values.limits.workspace_min, values.limits.workspace_max, 10.0)
     _views(scene, low, high, size, far, values)
@@ -131,12 +132,12 @@ def draw(values: FreeFloat) -> Drawing:
 
 
 def _nose(size: np.ndarray) -> Part:
-    """What tells front from back."""
+    """The nose, which marks the front."""
     return cylinder(0.18 * float(size[2]), 0.12, (0.5 * size[0] + 0.05, 0.0, 0.0), (1, 0, 0), "tool")
 
 
 def _track(low: np.ndarray, high: np.ndarray, size: np.ndarray) -> list[Part]:
-    """A line along the longest way, with ties."""
+    """A line along the longest travel, with ties."""
     axis = int(np.argmax(high - low))
     across = np.eye(3)[(axis + 1) % 3]
     under = -0.8 * float(size[2]) * np.array(Z) if axis != 2 else 0.8 * float(size[0]) * np.array((1.0, 0.0, 0.0))
@@ -151,13 +152,13 @@ def _track(low: np.ndarray, high: np.ndarray, size: np.ndarray) -> list[Part]:
 
 
 def _views(scene: Scene, low: np.ndarray, high: np.ndarray, size: np.ndarray, far: bool, values: FreeFloat) -> None:
-    """The body and its way fill them; the oblique one shows the robot, too."""
+    """Views filled by the body and its travel; the oblique one also shows the robot."""
     wide = 3.1 * float(max(size))
     node = "beside" if far else None
     middle = np.zeros(3) if far else 0.5 * (low + high)
     span = wide if far else wide + float(np.max(high - low))
     scene.look("top", middle, (0.0, 0.0, 1.0), span, (0.0, 1.0, 0.0), node)
-    if values.wall is not None:  # the free way is small: close to the face that meets the wall
+    if values.wall is not None:  # the gap is small: close to the face that meets the wall
         at = middle + np.array((0.5 * size[0], -0.65 * size[1], 0.0))
         scene.look("side", at, (0.0, -1.0, 0.0), 16.0 * values.wall.gap)
     else:
