@@ -223,7 +223,7 @@ class FciRobot(DrivenRobot):
             heard = cycles == 1 and self._motion.was_taken(self.state)  # a state that was not read was not answered
             if not heard:
                 self.unheard += 1
-                self._motion.anew(self.state)
+                self._motion.resync(self.state)
             return self._rival(), heard
         if self._phase == FOLLOWING:
             self._upset = True  # something else has ended it
