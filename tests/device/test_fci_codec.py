@@ -28,11 +28,11 @@ def pose(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0)):
     return X
 
 
-def heard():
+def state_read():
     return np.zeros(1, codec.READ_STATE)[0]
 
 
-def told():
+def command_read():
     return np.zeros(1, codec.READ_COMMAND)[0]
 
 
@@ -82,7 +82,7 @@ def test_a_command_survives_the_round_trip(p, q, number, finished):
     data = bytes(out.write(number, X, finished))
     values = COMMAND.unpack(data)
     assert (values[0], values[39:41], values[27:30]) == (number, (False, finished), tuple(X["p"]))
-    read = told()
+    read = command_read()
     assert codec.decode_command(data, POSES, read) == codec.OK
     assert (int(read["message_id"]), bool(read["finished"])) == (number, finished)
     assert read["X"]["p"] == pytest.approx(X["p"], abs=1e-15)
@@ -91,8 +91,8 @@ def test_a_command_survives_the_round_trip(p, q, number, finished):
 
 @given(st.lists(st.floats(-4.0, 4.0), min_size=7, max_size=7), st.integers(0, 2**64 - 1), st.booleans())
 def test_a_command_of_angles_survives_the_round_trip(q, number, finished):
-    """Bit by bit: angles are sent in 64 bits. The pose in it is empty, as in the vendor's client, and is not looked at."""
-    data, read = bytes(codec.OutgoingCommand().write_angles(number, q, finished)), told()
+    """Bit by bit: angles are sent in 64 bits. The pose in it is empty, as in the vendor's client, and is ignored."""
+    data, read = bytes(codec.OutgoingCommand().write_angles(number, q, finished)), command_read()
     values = COMMAND.unpack(data)
     assert (values[0], list(values[1:8]), values[39:41]) == (number, q, (False, finished))
     assert not any(values[8:39])
@@ -103,7 +103,7 @@ def test_a_command_of_angles_survives_the_round_trip(q, number, finished):
 
 @given(PLACES, TURNS, PLACES, TURNS, st.integers(0, 2**64 - 1))
 def test_a_state_survives_the_round_trip(p, q, p_c, q_c, number):
-    out, read = codec.OutgoingState(), heard()
+    out, read = codec.OutgoingState(), state_read()
     out.place("O_T_EE", pose(p, q))
     out.place("O_T_EE_c", pose(p_c, q_c))
     out.fields["message_id"], out.fields["robot_mode"] = number, codec.MOVING
@@ -126,7 +126,7 @@ def test_a_state_survives_the_round_trip(p, q, p_c, q_c, number):
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("field", ["O_T_EE", "tau_J", "q_d", "accelerometer_bottom"])
 def test_what_is_no_number_is_refused_and_changes_nothing(field, wrong):
-    out, read = codec.OutgoingState(), heard()
+    out, read = codec.OutgoingState(), state_read()
     before = read.tobytes()
     out.fields[field][0, -1] = wrong
     assert codec.decode_state(bytes(out.data), read) == codec.NOT_A_NUMBER
@@ -143,9 +143,9 @@ def test_what_is_no_pose_or_mode_is_refused():
     ):
         out = codec.OutgoingState()
         change(out.fields)
-        assert codec.decode_state(bytes(out.data), heard()) == code
-    assert codec.decode_state(bytes(1376), heard()) == codec.WRONG_SIZE
-    assert codec.decode_command(bytes(371), POSES, told()) == codec.NOT_A_POSE
+        assert codec.decode_state(bytes(out.data), state_read()) == code
+    assert codec.decode_state(bytes(1376), state_read()) == codec.WRONG_SIZE
+    assert codec.decode_command(bytes(371), POSES, command_read()) == codec.NOT_A_POSE
 
 
 def test_the_cycle_allocates_no_new_packets():
@@ -218,7 +218,7 @@ def test_any_bytes_are_refused_or_mean_what_they_say():
     """`HILT_FUZZ=1000000` is the whole."""
     rng = random.Random(1)
     state, command, angles = codec.OutgoingState(), codec.OutgoingCommand(), codec.OutgoingCommand()
-    read, asked, seen = heard(), told(), set()
+    read, asked, seen = state_read(), command_read(), set()
     for number in range(FUZZ):
         X = pose([rng.uniform(-2, 2) for _ in range(3)], [rng.gauss(0, 1) for _ in range(4)])
         state.place(rng.choice(("O_T_EE", "O_T_EE_c")), X)

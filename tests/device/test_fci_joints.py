@@ -58,9 +58,9 @@ def controller(arm, **changes):
 @contextmanager
 def cell(arm=None, own=None, robot=None, **changes):
     """A driver that has met its robot; `own` are the emulated robot's joints where they differ."""
-    told = arm or joints()
-    driver = FciRobot(settings(told, **changes))
-    with controller(own or told, **(robot or {})) as emulated:
+    given = arm or joints()
+    driver = FciRobot(settings(given, **changes))
+    with controller(own or given, **(robot or {})) as emulated:
         try:
             driver.open("127.0.0.1", emulated.port, LONG)
             emulated.live = True
@@ -121,7 +121,7 @@ def test_a_motion_within_the_bounds_is_passed_on_to_the_last_bit():
 
 def test_a_start_at_speed_keeps_its_direction_and_is_made_up_for():
     """Every joint at its own speed from one cycle to the next: the fastest falls behind by v²/(2a) and by v·a/(2j) at most, the
-    others in proportion, so the arm begins along the way that it was asked for; and all of it is worked off."""
+    others in proportion, so the arm keeps the commanded direction; and all of it is worked off."""
     x, y, bounds = shaper()
     speeds, last, asked, behind = 0.05 * np.array([1.0, -0.5, 0.2, 0.0, 0.7, -0.9, 0.3]), np.zeros(N), np.zeros(N), []
     for k in range(3000):
@@ -148,8 +148,8 @@ def test_what_passes_can_be_stopped_within_the_limits_although_the_jerk_is_bound
     """From anywhere, at any speed and acceleration: if the set-point is let through, the soft stop stays within the limits of
     all joints, none is bent faster than the robot takes it, and the arm comes to rest."""
     if not KEPT:
-        told = settings(joints(singular=1e-6), step_limit=0.003, turn_limit=0.0025)
-        KEPT.append(AngleMotion(told, JointSpace(told.joints)))
+        given = settings(joints(singular=1e-6), step_limit=0.003, turn_limit=0.0025)
+        KEPT.append(AngleMotion(given, JointSpace(given.joints)))
     motion = KEPT[0]
     arm = motion.joints
     arm.brakes(deceleration, deceleration)
@@ -293,7 +293,7 @@ def test_a_command_beyond_the_limits_of_the_joints_is_a_reflex_and_a_fault():
 
 
 def test_the_robot_itself_stops_angles_beyond_its_limits():
-    """The emulated robot judges by its own URDF, here one with less room than hilt was told of."""
+    """The emulated robot checks against its own URDF, here one with tighter limits than hilt's."""
     with cell() as (hilt, arm):
         hilt.follow()
         arm.joints._set._p["upper"][:] = hilt.driver.joints.last + 0.003
@@ -385,7 +385,7 @@ def test_settings_that_do_not_fit_are_one_sentence(change, sentence):
 
 
 class Judged(SimulatedRig):
-    """Simulated devices behind the angles of a Franka; its motion generator judges every command."""
+    """Simulated devices behind the angles of a Franka; its motion generator checks every command."""
 
     def __init__(self, system, bench, motion):
         super().__init__(system, bench)
@@ -416,9 +416,9 @@ def test_docking_by_angles_is_no_reflex_and_keeps_to_its_path():
     the time in which an offset decays to a third, everything is sent as it is."""
     asked = ["compensate.method=none", "robot.delay=0 s", "loop.period=1 ms", "loop.duration='60 s'"]
     system, values, _ = job.find("docking", "table1", asked)
-    bench, told = system.set_up(values), settings(joints(margin=0.1, speed=1.0))
-    motion, state = AngleMotion(told, JointSpace(told.joints)), np.zeros(1, codec.READ_STATE)[0]
-    state["q_d"] = told.joints.posture
+    bench, given = system.set_up(values), settings(joints(margin=0.1, speed=1.0))
+    motion, state = AngleMotion(given, JointSpace(given.joints)), np.zeros(1, codec.READ_STATE)[0]
+    state["q_d"] = given.joints.posture
     motion.see(state)
     motion.base(state)
     motion.joints.brakes(1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The Franka driver against another's robot (franky-sim), and our emulated robot against the vendor's own client (pylibfranka).
+"""The Franka driver against a third-party robot (franky-sim), and our emulated robot against the vendor's client (pylibfranka).
 
 Both peers have port 1337. franky-sim sends its states from 127.0.0.1 whatever address it listens on, so it is there; its cycles
 are some per cent longer than a millisecond, and it has no reflexes and no wrench.
@@ -50,7 +50,7 @@ def by_angles(tmp_path):
 
 @pytest.fixture
 def server():
-    """franky-sim in a process of its own, a new one for each test: what one has left behind is not the subject of the next."""
+    """franky-sim in its own process, a new one for each test, so that no state is left over."""
     command = [python_with("franky_sim"), "-P", "-m", "franky_sim.run_server", "-s", "mujoco", "--hostname", "127.0.0.1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
@@ -84,7 +84,7 @@ def swing(robot):
 
 
 @pytest.mark.parametrize("command", ["pose", "joints"])
-def test_the_driver_moves_a_robot_of_others_as_it_is_told(server, command, tmp_path):
+def test_the_driver_moves_a_third_party_robot_as_commanded(server, command, tmp_path):
     """On a busy host some answers are late, and what is lost with them is made up for within a tenth of a second."""
     for _ in range(3):
         robot = FciRobot(settings(**(by_angles(tmp_path) if command == "joints" else {})))
@@ -93,8 +93,8 @@ def test_the_driver_moves_a_robot_of_others_as_it_is_told(server, command, tmp_p
         count = robot.counters()
         assert (count["lost"], count["duplicates"], count["rejected"], count["limited"]) == (0, 0, 0, 0)
         assert not any("reflex" in note for note in robot.notes())
-        # Whatever was late, the robot is where its own state says that it was told to be. It hardly lags behind poses; behind
-        # angles it lags like a spring and a damper of kp/kv = 10/s: 1/√(1 + (ω/10)²) = 0.96 of the way at its 0.46 Hz.
+        # Whatever was late, the robot is where its own state says it was commanded to be. It hardly lags behind poses; behind
+        # angles it lags like a spring and a damper of kp/kv = 10/s: 1/√(1 + (ω/10)²) = 0.96 of the amplitude at its 0.46 Hz.
         low, high = (0.93, 0.99) if command == "joints" else (1 - 0.005, 1 + 0.005)
         assert low * max(repeated) <= max(measured) <= high * max(repeated)
         judged = repeated if command == "joints" else measured
@@ -129,8 +129,8 @@ import pylibfranka as f
 robot = f.Robot(sys.argv[1], f.RealtimeConfig.kIgnore)
 state = robot.read_once()
 found = {"mode": str(state.robot_mode), "pose": list(state.O_T_EE), "force": list(state.O_F_ext_hat_K), "q": list(state.q)}
-# How it begins, what it was told, what it is told, and which number of that is moved: x of the tool, or the elbow.
-start, told, make, at = {
+# How it begins, the last command, the next one, and which of its numbers is moved: x of the tool, or the elbow.
+start, commanded, make, at = {
     "pose": (robot.start_cartesian_pose_control, "O_T_EE_c", f.CartesianPose, 12),
     "joints": (robot.start_joint_position_control, "q_d", f.JointPositions, 3),
 }[sys.argv[2]]
@@ -138,7 +138,7 @@ start, told, make, at = {
 def begin():
     control = start(f.ControllerMode.JointImpedance)
     state, _ = control.readOnce()
-    return control, list(getattr(state, told))
+    return control, list(getattr(state, commanded))
 
 def swing(control, place):
     x, k, cycles = place[at], -500, 2500  # it stands for the first half second: a client that begins late is not the subject

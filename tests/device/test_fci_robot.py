@@ -185,7 +185,7 @@ def test_a_motion_within_the_bounds_is_passed_on_as_it_is():
 def test_a_start_at_speed_is_made_up_for():
     """20 mm/s from one cycle to the next: the command falls behind by v²/(2a) and by v·a/(2j) at most, and works it off.
 
-    In cycles a ramp of speed is a staircase: half a cycle's way less.
+    In cycles a ramp of speed is a staircase: half a cycle's step less.
     """
     x, bounds, keep = np.zeros(1, shape.MOTION)[0], motion.bounds_of(settings()), math.exp(-DT / shape.BLEND)
     last, asked, out = frames.identity(), frames.identity(), frames.identity()
@@ -202,10 +202,11 @@ def test_a_start_at_speed_is_made_up_for():
     assert min(behind) >= -2e-6, "it does not overshoot but by a rounding of the last cycles"
 
 
-def test_a_step_beyond_the_limit_is_shortened_and_told():
+def test_a_step_beyond_the_limit_is_shortened_and_reported():
     with cell() as (hilt, arm):
         hilt.follow()
-        while not hilt.driver.wait(hilt.X, hilt.V).heard:  # after a missed command the driver begins anew, wherever it is sent
+        # After a missed command the driver resynchronises, wherever it is sent.
+        while not hilt.driver.wait(hilt.X, hilt.V).heard:
             hilt.driver.sent(hilt.goal)
             hilt.driver.send(hilt.goal)
         hilt.goal["p"][0] += 0.01
@@ -384,7 +385,7 @@ def test_the_wrench_comes_with_the_robots_states_in_the_axes_of_base_or_tool():
         assert out["tau"].tolist() == pytest.approx([-2.0, 1.0, 3.0], rel=1e-5)
 
 
-def test_bias_is_taken_off_on_the_users_word_only():
+def test_bias_is_subtracted_only_on_the_users_request():
     with sensing() as (sensor, hilt, _, out):
         sensor.read(out)
         sensor.bias()

@@ -38,11 +38,11 @@ def _start(arm):
 @contextmanager
 def cell(kind, base=HERE, tool=HERE, own=None, arm=None, **changes):
     """A driver that has met its robot; `own` are settings of the emulated robot's joints where they differ."""
-    told, cycle = settings("ur5e", **changes), CYCLES[kind]
+    given, cycle = settings("ur5e", **changes), CYCLES[kind]
     placed = {"X_WR": base, "X_TB": tool, "step_limit": 0.01, "turn_limit": 0.05, "patience": 300}
-    asked = {"command": "joints", "joints": told, **placed}
+    asked = {"command": "joints", "joints": given, **placed}
     usual = {"cycle": cycle, "dead_time": 0.004, "natural_frequency": 200.0, "step_limit": 1.0, "late_limit": 1000}
-    moves = {**usual, "joints": own or told, **_start(JointSpace(told)), **(arm or {})}
+    moves = {**usual, "joints": own or given, **_start(JointSpace(given)), **(arm or {})}
     if kind == "rtde":
         driver = RtdeRobot(RtdeSettings(**asked, watchdog=1000))
         robot = UrController("127.0.0.1", 0, 0, ArmSettings(**moves))
@@ -85,7 +85,7 @@ def test_a_robot_that_takes_joint_angles_goes_where_it_is_sent(kind, base, tool)
 @pytest.mark.parametrize("kind", ["rtde", "rsi-relative"])
 def test_a_set_point_beyond_a_limit_is_not_sent_and_the_stop_stays_inside(kind):
     """Turn the hand until its joint would have to pass its limit: the arm stands before it, and the robot never had to stop
-    it. The stop takes 0.4 rad/s² / 2 = 0.09 rad of the way, so it must begin earlier than the limit."""
+    it. The stop takes 0.4 rad/s² / 2 = 0.09 rad, so it must begin earlier than the limit."""
     limit = 1.95
     posture = (0.3, -1.2, 1.6, -1.9, -1.5, 1.7)
     with cell(kind, posture=posture, margin=2.0 * np.pi - limit) as (hilt, arm):
@@ -112,7 +112,7 @@ def test_a_set_point_beyond_a_limit_is_not_sent_and_the_stop_stays_inside(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_that_come_too_late_or_never_are_made_up_for(kind):
-    """The robot has not moved to angles that it did not hear in time: hilt goes on from those that it has, and gets there."""
+    """The robot has not moved to angles that arrived too late: hilt goes on from those that it has, and gets there."""
     with cell(kind) as (hilt, arm):
         for turn in range(40):
             reply = hilt.driver.wait(hilt.X, hilt.V)
@@ -149,7 +149,7 @@ def test_a_program_that_was_started_again_begins_at_the_measured_angles():
 
 @pytest.mark.parametrize("kind", ["rtde", "rsi-relative"])
 def test_the_robot_itself_stops_angles_beyond_its_limits(kind):
-    """The emulated robot judges by its own URDF, here one with less room than hilt was told of."""
+    """The emulated robot checks against its own URDF, here one with tighter limits than hilt's."""
     with cell(kind) as (hilt, arm):
         arm.joints._set._p["upper"][:] = hilt.driver.joints.last.max() + 0.01
         until(lambda: hilt.tick((0.0, 0.0, -1e-3))[0] != 0 or arm.reason)

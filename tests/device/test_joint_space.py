@@ -288,7 +288,7 @@ def test_docking_keeps_within_the_joints_and_to_its_path(arm):
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_docking_through_a_singular_posture_ends_in_one_sentence(arm):
-    """The same run, where the least singular value that the arm may come to lies between the start's and the smallest."""
+    """The same run, where the smallest allowed singular value is between the start's and the smallest of the run."""
     _, rig, _ = docked(arm)
     begin = rig.joints.singular_value(rig.joints.settings.posture)
     assert rig.sigma < begin - 1e-4

@@ -150,19 +150,19 @@ SPOILED = {name.removeprefix("spoil_"): each for name, each in globals().items()
 AS_ROOT = {"folder_for_a_group", "owner"}
 
 
-@pytest.mark.parametrize("way", ["beside", "command line", "installed"])
+@pytest.mark.parametrize("named", ["beside", "command line", "installed"])
 @pytest.mark.parametrize("how", SPOILED)
-def test_code_that_others_can_write_is_never_run(tmp_path, module, mark, monkeypatch, way, how):
+def test_code_that_others_can_write_is_never_run(tmp_path, module, mark, monkeypatch, named, how):
     if how in AS_ROOT and os.geteuid() != 0:
         pytest.skip("only root can give a file away")
     folder = tmp_path / "above" / "code"
     path = write_driver(folder / f"{module}.py", mark)
-    rig = write_rig(folder if way == "beside" else tmp_path / "lab", f"{module}:Device")
+    rig = write_rig(folder if named == "beside" else tmp_path / "lab", f"{module}:Device")
     SPOILED[how](folder, module)
-    if way == "installed":
+    if named == "installed":
         monkeypatch.syspath_prepend(str(folder))
-    if way != "beside":
-        own.allow(str(path) if way == "command line" else f"{module}:Device")
+    if named != "beside":
+        own.allow(str(path) if named == "command line" else f"{module}:Device")
     said = refusal(rig)
     assert "belongs to another user" in said or "can be written to by others" in said
     assert not mark.exists()
@@ -180,7 +180,7 @@ def test_listing_and_checking_rigs_runs_no_driver(tmp_path, module, mark, monkey
     assert desk.check(desk.Order(system="docking", scenario="table1", rig="rigs/rig.toml")) == []
     assert not mark.exists()
     rigfile.load(tmp_path / "rigs" / "rig.toml")
-    assert mark.exists(), "the mark would have told"
+    assert mark.exists(), "the mark would have shown it"
 
 
 STATION = """
@@ -209,15 +209,15 @@ class Device(Section):
 """
 
 
-@pytest.mark.parametrize("way", ["beside", "command line"])
-def test_a_station_finds_the_driver_that_its_starter_was_given(tmp_path, module, monkeypatch, way):
-    """It is a process of its own, started without the working folder."""
-    code = tmp_path / ("lab" if way == "beside" else "drivers") / f"{module}.py"
+@pytest.mark.parametrize("named", ["beside", "command line"])
+def test_a_station_finds_the_driver_that_its_starter_was_given(tmp_path, module, monkeypatch, named):
+    """It is a separate process, started without the working folder."""
+    code = tmp_path / ("lab" if named == "beside" else "drivers") / f"{module}.py"
     code.parent.mkdir()
     code.write_text(STATION)
     rig = write_rig(tmp_path / "lab", f"{module}:Device")
     rig.write_text(rig.read_text().replace("[lab]", '[lab]\nready = "0.1 s"\nrealtime = false'))
-    if way != "beside":
+    if named != "beside":
         own.allow(str(code))
     monkeypatch.chdir(tmp_path)
     name = station.launch({"system": "docking", "scenario": "table1", "rig": "lab/rig.toml", "out": str(tmp_path / "runs")})

@@ -1,4 +1,4 @@
-"""Clients that others have written, against our emulated devices."""
+"""Third-party clients against our emulated devices."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Rig files: nobody may ask for more than the hardware's own limits."""
+"""Rig files: no scenario may exceed the hardware's own limits."""
 
 from pathlib import Path
 
@@ -116,7 +116,7 @@ def test_one_of_two_robots_is_the_clock_and_each_has_a_rig_file_of_its_own():
     assert target.other == ""
     assert (target.facility.dead_time, TWO.of("servicer").facility.dead_time) == (0.002, 0.014)
     assert target.facility.sensor_rate == TWO.facility.sensor_rate
-    again = scenario.build(RigFile, TWO.model_dump(mode="json"))  # as a process is told
+    again = scenario.build(RigFile, TWO.model_dump(mode="json"))  # as another process gets it
     assert again.model_dump() == TWO.model_dump()
 
 
@@ -200,7 +200,8 @@ def test_the_clocks_sensor_is_the_first_and_the_other_one_has_a_rig_file_of_its_
     assert (PAYLOAD.clock, PAYLOAD.other, PAYLOAD.carrier, PAYLOAD.second_carrier) == ("table", "arm", "table", "arm")
     assert PAYLOAD.sensor == PAYLOAD.sensors["table"]
     assert PAYLOAD.with_second_sensor.sensor == PAYLOAD.sensors["arm"]
-    assert scenario.build(RigFile, PAYLOAD.model_dump(mode="json")).model_dump() == PAYLOAD.model_dump()  # as a process is told
+    again = scenario.build(RigFile, PAYLOAD.model_dump(mode="json"))  # as another process gets it
+    assert again.model_dump() == PAYLOAD.model_dump()
 
 
 def test_robots_that_hold_on_to_each_other_need_a_sensor_each_and_others_need_one():

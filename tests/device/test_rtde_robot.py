@@ -1,4 +1,4 @@
-"""A robot of Universal Robots against its emulated controller, on real sockets: motion, what the script guards, faults.
+"""A Universal Robots robot against its emulated controller, on real sockets: motion, what the script guards, faults.
 
 Nothing here depends on the machine being quick: a stalled process makes counts smaller and waits longer, not results wrong.
 """
@@ -119,7 +119,7 @@ def test_the_controllers_cycle_does_not_wait_for_whole_milliseconds():
     assert 0.2e-3 <= min(waits) < 0.9e-3
 
 
-def test_packages_that_the_controller_skips_are_counted_and_told():
+def test_packages_that_the_controller_skips_are_counted_and_reported():
     with cell() as (hilt, arm):
         hilt.tick()
         arm.line.next("drop", 3)
@@ -146,7 +146,7 @@ def test_a_stream_out_of_step_is_a_silent_robot_and_never_an_error():
         hilt.driver.stop()
 
 
-def test_a_step_beyond_the_limit_is_shortened_and_told():
+def test_a_step_beyond_the_limit_is_shortened_and_reported():
     with cell() as (hilt, _):
         assert hilt.tick((0.01, 0.0, 0.0)) == (0, faults.ROBOT_LIMITED)
         assert hilt.driver.limited == 1

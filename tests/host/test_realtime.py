@@ -1,4 +1,4 @@
-"""Rights and the doctor: what is taken is given back, what is refused is said, and figures mean what they say."""
+"""Rights and the doctor: rights are given back, refusals are explained, and the numbers are right."""
 
 import gc
 import json

@@ -1,4 +1,4 @@
-"""Names in our folder of shared memory: who looks changes nothing, who sweeps takes away what nobody has."""
+"""Names in our folder of shared memory: looking changes nothing, sweeping removes only what is not in use."""
 
 import os
 

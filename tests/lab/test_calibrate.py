@@ -1,4 +1,4 @@
-"""The load on the sensor from static poses, and the gentle way there."""
+"""The load on the sensor from static poses, and the gentle path between them."""
 
 import itertools
 import math
@@ -48,7 +48,7 @@ def measure(rng, poses, samples, torque_noise=TORQUE_NOISE):
 
 
 def residual_weight(tool, q):
-    """What the sensor would still show of the load."""
+    """The part of the load that the sensor would still show."""
     p = np.zeros(1, TOOL_LOAD.params)[0]
     pack_load(p, tool.load())
     F = load(q)
@@ -69,7 +69,7 @@ def test_a_tool_of_2_kg_in_12_random_poses(torque_noise):
 
 
 def test_the_deviations_are_those_of_many_draws():
-    """The formula of the module's text, the deviation of each fit, and the scatter of 400 fits are the same figure."""
+    """The formula of the module's text, the deviation of each fit, and the scatter of 400 fits agree."""
     rng = np.random.default_rng(6)
     tools = []
     for _ in range(400):
@@ -191,7 +191,7 @@ def test_the_attitude_of_the_sensor_may_stand_in_the_table_of_a_system(system):
 
 @needs_compiler
 def test_calibrate_uses_the_attitude_of_the_systems_table(monkeypatch):
-    """What is sent and measured is of no concern here: which attitude the figures are computed with is."""
+    """Checks only which attitude the load is computed with, not what is sent and measured."""
     turned, used = [math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0], []
     rig = emulated_rig(1, 2).model_copy(update={"scenario": {"freefloat": {"sensor.attitude": turned}}})
     monkeypatch.setattr(gentle, "drive", lambda *_: None)

@@ -51,8 +51,8 @@ def test_a_belief_is_written_and_the_truth_of_an_emulated_robot_is_not_touched(t
     source = rigfile.find("dry-lab")
     compliance.write(found, source, target)
     before, after = (tomllib.loads(path.read_text())["scenario"] for path in (source, target))
-    told = after["docking"]
-    assert {key: told.pop(key) for key in tuple(told) if key.startswith("belief.")} == {
+    written = after["docking"]
+    assert {key: written.pop(key) for key in tuple(written) if key.startswith("belief.")} == {
         "belief.robot.stiffness": "0.50346 N/um",
         "belief.robot.mode_frequency": "12.034 Hz",
         "belief.robot.mode_damping_ratio": 0.0512,

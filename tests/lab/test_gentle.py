@@ -1,6 +1,6 @@
-"""Gentle drives outside of a run: armed like a run, ended softly whatever ends them. The emulated robot is the judge.
+"""Gentle drives outside a run: armed like a run, and ended softly whatever ends them. The emulated robot checks them.
 
-At 0.09 m/s a robot that is simply held has to stop with 22 m/s², more than the 20 m/s² its judge lets pass as no hard stop.
+At 0.09 m/s a robot that is simply held has to stop with 22 m/s², more than the 20 m/s² above which it counts a hard stop.
 """
 
 import math
@@ -47,7 +47,7 @@ HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
-def way(length=0.09, turn=0.0, cycle=T):
+def offsets(length=0.09, turn=0.0, cycle=T):
     """Along x and about z from rest to rest, at SPEED in the middle."""
     ticks = math.ceil(1.875 * length / SPEED / cycle)
     share = quintic_positions(np.arange(1, ticks + 3) / ticks)
@@ -102,11 +102,11 @@ def robot():
 
 
 def drive(robot, watch=None, length=0.09):
-    return gentle.follow(robot[0], way(length), watch)
+    return gentle.follow(robot[0], offsets(length), watch)
 
 
 def went(controller):
-    """Metres along x by the robot's own diary."""
+    """Metres along x, from the robot's own log."""
     return controller.diary[-1].pose[0] - 1.0
 
 
@@ -182,7 +182,7 @@ def test_a_path_ends_at_rest_where_its_condition_becomes_true(robot):
     """As a robot that feels its way to a frame."""
     rig, controller = robot
     controller.live = True
-    gentle.follow(rig, way(), until=lambda row: row["X_WB_cmd"]["p"][0, 0] > 0.02)
+    gentle.follow(rig, offsets(), until=lambda row: row["X_WB_cmd"]["p"][0, 0] > 0.02)
     assert 0.02 < went(controller) < 0.03, "it slows down from 0.09 m/s within the limits"
     assert soft(controller)
     assert rig.state == READY
@@ -192,12 +192,12 @@ def test_a_tighter_limit_of_the_force_stops_the_path(robot):
     rig, controller = robot
     controller.live = True
     with pytest.raises(gentle.Stopped) as stopped:
-        gentle.follow(rig, way(), force=0.5)
+        gentle.follow(rig, offsets(), force=0.5)
     assert stopped.value.fault.code == faults.FORCE
 
 
 def test_a_check_changes_nothing(robot):
-    """Whether a rig may be armed is asked while it is held: the set-point that a run begins from is not touched by asking."""
+    """Whether a rig may be armed is checked while it is held: the check leaves the set-point alone from which a run begins."""
     rig = robot[0]
     rig._robot._sent["p"][0] += 0.0005  # the robot has another set-point than at the last run
     before = rig.set_point.copy()
@@ -218,7 +218,7 @@ def test_nobody_to_ask_is_a_refusal():
 
 
 def test_no_wrench_is_newer_than_the_pose_that_it_is_used_with(robot):
-    """Packets come up to 1.9 ms late, with the pose of their cycle; a newer wrench would show a damping that is not there."""
+    """Packets come up to 1.9 ms late, with the pose of their cycle; a newer wrench would look like damping."""
     controller = robot[1]
     controller.live, controller.settings = True, replace(controller.settings, jitter=0.0019)
     age = drive(robot).age
@@ -243,11 +243,11 @@ def stall(rig, pauses):
 def test_answers_that_come_too_late_make_no_double_steps(robot):
     """A lost step is not made up for at twice the speed, which
     would be 45 m/s² at 0.09 m/s and 95 rad/s² at 0.19 rad/s: a robot that stood comes back to speed within half of the rig's
-    limits beside what the path itself asks for (0.15 m/s², 0.31 rad/s²), and ends where the path does."""
+    limits beside what the path itself needs (0.15 m/s², 0.31 rad/s²), and ends where the path does."""
     rig, controller = robot
     controller.live = True
     stall(rig, lambda rng: [rng.uniform(0.003, 0.012)])  # one to three cycles
-    track = gentle.follow(rig, way(turn=0.19))
+    track = gentle.follow(rig, offsets(turn=0.19))
     assert track.unheard.any()
     assert soft(controller)
     diary = list(controller.diary)  # it goes on
@@ -275,7 +275,7 @@ def test_absolute_set_points_that_come_too_late_make_no_double_steps():
     with on_a_rig(arm, limits, **section) as (rig, _):
         arm.live = True
         stall(rig, lambda _: [1.5 * cycle, 0.6 * cycle])
-        gentle.follow(rig, way(cycle=cycle))
+        gentle.follow(rig, offsets(cycle=cycle))
     assert soft(arm), arm.violations
     assert arm.late > 0
     assert went(arm) == pytest.approx(0.09, abs=1e-6)

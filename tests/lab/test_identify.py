@@ -1,4 +1,4 @@
-"""The robot's answer from its motion: exact where the model is, and the convention of delays is the simulation's own."""
+"""The robot's response identified from its motion: exact where the model is, in the simulation's own convention of delays."""
 
 import math
 import socket
@@ -57,7 +57,7 @@ def simulated(robot, places, period=T):
 def emulated(dead_time, omega, zeta, places, period=T, deaf=(), silent=()):
     """The emulated controller's own response, with its clock and without its socket: relative corrections.
 
-    In a cycle of `deaf` it does not hear the answer; in one of `silent` its packet is lost, so that there is none.
+    In a cycle of `deaf` it does not receive the answer; in one of `silent` its packet is lost, so there is no answer.
     """
     X = np.zeros(1, POSE)[0]
     X["q"][0] = 1.0
@@ -82,7 +82,7 @@ def emulated(dead_time, omega, zeta, places, period=T, deaf=(), silent=()):
 
 
 def test_the_excitation_keeps_half_of_the_bounds_of_a_driver_that_has_some():
-    """The driver of a Franka bends what goes beyond them; the rig's own limits are wider."""
+    """The driver of a Franka limits what goes beyond them; the rig's own limits are wider."""
     file = rigfile.load(rigfile.find("dry-lab-franka"))
     robot = file.robot_section
     assert robot.acceleration < 0.5 * file.limits.acceleration
@@ -157,7 +157,7 @@ def test_lost_and_late_packets_cost_data_and_not_truth():
 
 
 def test_a_stretch_that_does_not_fit_is_left_out():
-    """Somebody bumps into the robot, and nothing reports it."""
+    """The robot is pushed, and nothing reports it."""
     track = emulated(0.008, 150.0, 0.9, excitation(T, REACH, SPEED, ACCELERATION, 4.0))
     track.measured["p"][700:740, 0] += 1e-3 * np.sin(np.arange(40) / 40 * math.pi)
     found = identify(track, T)
@@ -169,7 +169,7 @@ def test_a_stretch_that_does_not_fit_is_left_out():
 def test_noise_of_the_encoders_is_what_the_deviations_say():
     """10 µm rms and the usual chirp, 6 draws: the errors in their deviations, squared, have a mean near 1.
 
-    The three figures of a draw hang together, so this is χ² of 6 or more: 99 % of it lies between 0.1 and 3.1.
+    The three parameters of a draw are correlated, so this is χ² of 6 or more: 99 % of it lies between 0.1 and 3.1.
     """
     rng, places, squares = np.random.default_rng(3), excitation(T, REACH, SPEED, ACCELERATION, 8.0), []
     for _ in range(6):
@@ -325,7 +325,7 @@ def test_what_no_order_explains_is_said_with_its_size():
 
 
 def test_noise_is_no_misfit():
-    """10 µm of noise are larger than what is allowed, but neighbours do not err alike."""
+    """10 µm of noise is more than the allowed misfit, but the errors of neighbouring cycles are uncorrelated."""
     track = emulated(0.008, 150.0, 0.9, excitation(T, REACH, SPEED, ACCELERATION, 4.0))
     track.measured["p"][:, 0] += 50e-6 * np.random.default_rng(3).normal(size=len(track.cycle))
     found = identify(track, T)

@@ -1,4 +1,4 @@
-"""What `hilt check --rig` says about an arm: a start that it reaches, ways that it can follow, and where it cannot."""
+"""What `hilt check --rig` says about an arm: a start that it reaches, paths that it can follow, and where it cannot."""
 
 import json
 

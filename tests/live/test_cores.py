@@ -84,7 +84,7 @@ def test_cores_are_given_once_and_one_is_left():
 
 
 def test_a_second_session_on_devices_is_refused_before_it_contacts_anybody(tmp_path):
-    """A claim is all that there is of the first one here, and neither robot nor sensor of the second."""
+    """Of the first session only a claim exists here; the second has neither robot nor sensor."""
     mine = Claims()
     for core in cores.usable():
         assert mine.take(f"core {core}")

@@ -91,7 +91,7 @@ def test_a_long_answer_is_cut_between_two_letters(box, sender):
     assert set(sender.answer(number).text) == {"µ"}
 
 
-def test_who_gets_no_answer_is_told_so(box, sender, name):
+def test_a_missing_answer_is_a_refusal(box, sender, name):
     number = sender.arm()
     assert sender.wait(number, 0.0) == Answer(False, f"{name} did not answer within 0 s")
     box.close()
@@ -167,7 +167,7 @@ def test_an_old_request_is_refused_but_a_stop_is_not(box, sender, monkeypatch):
 
 
 @pytest.mark.parametrize(("value", "ramp"), [(math.nan, 0.0), (math.inf, 0.0), (1.0, -1.0), (1.0, math.nan)])
-def test_a_number_that_is_none_never_reaches_the_loop(box, sender, value, ramp):
+def test_a_non_finite_number_never_reaches_the_loop(box, sender, value, ramp):
     number = sender.set("robot.delay", value, ramp)
     assert drain(box) == []
     assert not sender.answer(number).accepted
@@ -176,7 +176,7 @@ def test_a_number_that_is_none_never_reaches_the_loop(box, sender, value, ramp):
 @settings(max_examples=200)
 @given(st.data())
 def test_scribbled_memory_is_bounded_work_and_never_an_exception(data):
-    """Other processes can write into it: the loop must outlive whatever stands there."""
+    """Other processes can write into it: the loop must survive whatever is in it."""
     name = f"test-{os.getpid()}-{next(_number)}"
     box = Mailbox(name)
     start = letters.BOX.fields["bell"][1]

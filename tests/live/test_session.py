@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory a
 
 
 def test_the_end_of_a_run_takes_its_rows_by_chunks(tmp_path, monkeypatch):
-    """Ten hours of them fit into no memory. Whoever asked for all at once would be refused here."""
+    """Ten hours of rows fit into no memory. A request for all of them at once would be refused here."""
     session = Session(*job.find("freefloat", "paper", ["loop.period=1 ms", "loop.duration=1 s"]), tmp_path)
     monkeypatch.setattr(job, "KEPT_BYTES", 1000)
     monkeypatch.setattr(reading, "LOADED_BYTES", 1000)

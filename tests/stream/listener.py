@@ -1,8 +1,8 @@
 """A subscriber of ROS 2 that knows nothing of hilt: run by the Python of the peers, with `zenoh_ros2_sdk`.
 
-Asked on its input, a line of JSON: the router's port, and topics with their types and definitions. It computes the hashes of
-the types itself, so that it hears only topics with the same ones; says "ready"; publishes what further lines say; and when its
-input ends it writes what it has heard.
+Its input is a line of JSON: the router's port, and topics with their types and definitions. It computes the hashes of the
+types itself, so that it receives only topics with the same ones; says "ready"; publishes what further lines say; and when its
+input ends it writes what it has received.
 """
 
 import json

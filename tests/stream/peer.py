@@ -1,4 +1,4 @@
-"""The independent node of ROS 2 (listener.py) as a process: it subscribes, lists topics, and publishes what it is told."""
+"""The independent node of ROS 2 (listener.py) as a process: it subscribes, lists topics, and publishes on request."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ class Peer:
         self.process.stdin.flush()
 
     def wait(self, name, count):
-        """Until so many messages of a topic have come; a minute at most."""
+        """Wait until this many messages of a topic have come; a minute at most."""
         self.tell({"name": name, "count": count})
         assert self.process.stdout.readline() == "waited\n"
 
@@ -55,7 +55,7 @@ class Peer:
         )
 
     def end(self):
-        """What it has heard, listed and computed."""
+        """Return what it has received, listed and computed."""
         said, _ = self.process.communicate(timeout=LONG)
         assert self.process.returncode == 0
         return json.loads(said.splitlines()[-1])

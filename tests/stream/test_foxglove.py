@@ -115,8 +115,8 @@ def own_memory(pid):
     return 1024 * int(line.split()[1])
 
 
-def test_a_viewer_that_does_not_read_loses_the_oldest_and_is_told_and_memory_is_bounded():
-    """40 MB of rows, a queue of 8 MB and the buffers of the kernel: whatever did not come was counted, and the newest came."""
+def test_a_viewer_that_does_not_read_loses_the_oldest_and_is_warned_and_memory_is_bounded():
+    """40 MB of rows, a queue of 8 MB and the buffers of the kernel: every lost row was counted, and the newest came."""
     with served("slow-viewer") as (session, child, address), subscribed(address, max_queue=1) as client:
         reads_along(client, session)
         taken = [own_memory(child.pid)]

@@ -26,7 +26,7 @@ HAND, SPEED = "/hilt/payload/operator", "/hilt/payload/set/operator/speed"
 
 
 def run(folder, do):
-    """A run that ends when `do(peer, session)`, in another thread, brings it about; what the peer heard then."""
+    """A run that ends when `do(peer, session)`, in another thread, brings it about; returns what the peer received."""
     here = place("ros2")
     asked = wanted(live_in=here, force=20.0, torque=2.0)
     refused = {"/hilt/payload/refused": (rosmsg.STRING, rosmsg.definition(rosmsg.STRING))}

@@ -25,7 +25,7 @@ def xyz(found, order="xyz"):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """A run of two jointed arms, and what the peer heard of it."""
+    """A run of two jointed arms, and what the peer received of it."""
     python_with("zenoh_ros2_sdk")
     here = place("ros2")
     settings = ["loop.duration='0.5 s'"]  # 2 MB: what lies in buffers is not left out, however slow the peer is
