@@ -1,1 +1,1 @@
-"""The front door: what `import hilt` offers, made from the rooms behind it."""
+"""The front door: what `import hilt` offers, built from the rooms below it."""

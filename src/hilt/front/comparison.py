@@ -1,4 +1,4 @@
-"""Several runs of one scenario, with some values changed: `hilt.compare`."""
+"""Several runs of one scenario with changed values: `hilt.compare`."""
 
 import html
 from collections.abc import Iterator, Mapping
@@ -13,17 +13,17 @@ from hilt.report import words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DRAWN = 12  # runs in one picture
-LISTED = 60  # runs in a table
+DRAWN = 12  # most runs in one picture
+LISTED = 60  # most runs in a table
 
 
 class Comparison(Mapping[str, Run]):
-    """Runs by what differs between them; `over` has the changed keys with the values as they were given.
+    """Runs, keyed by their changed values as text; `over` maps each changed key to its values as given.
 
     >>> runs = hilt.compare("docking", "table1", over={"compensate.method": ["none", "pida", "twin"]})
     >>> runs["twin"].metrics["cov"]
-    >>> runs.frame()                    # a line for each run
-    >>> runs.plot("cov")                # a figure over what was changed;   runs.plot("F_C_true_W.x"): signals over time
+    >>> runs.frame()                    # one row per run
+    >>> runs.plot("cov")                # a metric over the changed value;   runs.plot("F_C_true_W.x"): signals over time
     """
 
     def __init__(self, runs: dict[str, Run], over: dict[str, list[Any]]) -> None:
@@ -41,7 +41,7 @@ class Comparison(Mapping[str, Run]):
         return len(self._runs)
 
     def frame(self) -> Any:
-        """A pandas table with a line for each run: the changed values in SI, then the metrics, entry by entry."""
+        """Return a pandas table with one row per run: the changed values in SI, then the metrics, one column per entry."""
         pandas = tables.library("pandas", "frame()")
         lines = []
         for run in self.values():
@@ -82,7 +82,7 @@ class Comparison(Mapping[str, Run]):
 
     def _plot_metric(self, name: str, axes: "Axes") -> "Axes":
         if len(self.over) != 1:
-            raise InputError(f"{name} can be drawn over one changed value; there are {', '.join(self.over)}; use frame()")
+            raise InputError(f"{name} can be drawn over one changed key only, not over {', '.join(self.over)}; use frame()")
         key = next(iter(self.over))
         found = [run.metrics.get(name) for run in self.values()]
         places = [_value(run, key) for run in self.values()]
@@ -102,7 +102,7 @@ class Comparison(Mapping[str, Run]):
         return "\n".join(f"{label:>12s}  {run!r}" for label, run in list(self.items())[:LISTED])
 
     def _repr_html_(self) -> str:
-        """For a notebook: a line for each run, and the picture of the comparison where its system has one."""
+        """For a notebook: one row per run, and the comparison's picture if the system has one."""
         heads = ["", *(name for name, _ in self._first._headline()), "verdict"]
         lines = [
             [label, *(words.metric(name, value) for name, value in run._headline()), run.verdict.sentence]
@@ -120,7 +120,7 @@ class Comparison(Mapping[str, Run]):
 
 
 def _value(run: Run, key: str) -> Any:
-    """What a key was in a run, in SI; as it was given where the scenario has no such place."""
+    """Return a key's value in a run, in SI."""
     found: Any = run.scenario
     for part in key.split("."):
         found = found[int(part)] if part.isdigit() else found.get(part) if isinstance(found, dict) else getattr(found, part)

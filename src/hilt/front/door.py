@@ -20,12 +20,12 @@ from hilt.record.reading import rows_of_a_stranger, stored
 Target = str | os.PathLike[str] | System | Scenario
 Choice = str | os.PathLike[str] | Scenario | None
 Found = tuple[System, Scenario, str]
-LEVEL = 3  # of the line that called the front door: hilt/__init__.py stands between
-MOST = 100_000  # runs of a comparison
+LEVEL = 3  # stack level of the line that called the front door: hilt/__init__.py is in between
+MOST = 100_000  # runs in a comparison
 
 
 def settings_of(settings: Mapping[str, Any] | None) -> list[Setting]:
-    """Keys with dots and tables in tables mean the same; numbers of NumPy and paths become plain values."""
+    """Flatten nested tables to dotted keys; NumPy numbers and paths become plain values."""
     return [(key, _plain(value)) for key, value in _flat(settings or {})]
 
 
@@ -46,10 +46,10 @@ def _plain(value: Any) -> Any:
 
 
 def find(target: Target, choice: Choice, changes: Sequence[Setting]) -> Found:
-    """System, checked scenario and its name."""
+    """Return the system, the checked scenario and its name."""
     if isinstance(target, Scenario):
         if choice is not None:
-            raise InputError("a scenario was given twice; give it once, and changes of it as settings")
+            raise InputError("a scenario was given twice; give it once, and changes to it as settings")
         return _changed(registry.system(target.system), target, changes)
     if isinstance(choice, Scenario):
         system = target if isinstance(target, System) else registry.system(os.fspath(target))
@@ -120,14 +120,14 @@ def compare(
         label = _unused(", ".join(_words(each) for each in chosen), found)
         found[label] = with_changes(settings_of(dict(zip(values, chosen, strict=True))))
         if len(found) > MOST:
-            raise InputError(f"over asks for more than {MOST} runs; give fewer values")
+            raise InputError(f"over makes more than {MOST} runs; give fewer values")
     longest = max(found.values(), key=lambda each: each[1].loop.duration / each[1].loop.period)
     preflight.check(preflight.estimate(*longest[:2], len(found), recorded=record is not None))
     return Comparison(_runs(found, record), values)
 
 
 def _finder(target: Target, choice: Choice, settings: list[Setting]) -> Callable[[list[Setting]], Found]:
-    """Finds one scenario with many changes: its file and its units are read once, unless it is only right with the changes."""
+    """Return a function that applies changes to one scenario, read only once unless it needs the changes to be valid."""
     try:
         system, values, name = find(target, choice, settings)
     except InputError:
@@ -136,7 +136,7 @@ def _finder(target: Target, choice: Choice, settings: list[Setting]) -> Callable
 
 
 def _runs(found: dict[str, Found], record: str | os.PathLike[str] | None) -> dict[str, Run]:
-    """Run one after the other; rows are kept as long as they fit in memory well."""
+    """Run one after the other; rows are kept in memory up to KEPT_BYTES in all."""
     runs, kept = {}, 0
     for label, each in found.items():
         result = job.simulate(*each) if record is None else job.run(*each, Path(record))
@@ -147,13 +147,13 @@ def _runs(found: dict[str, Found], record: str | os.PathLike[str] | None) -> dic
 
 
 def _words(value: Any) -> str:
-    """A value as the label of its run."""
+    """Return a value as text for the label of its run."""
     number = _plain(value)
     return f"{number:.6g}" if isinstance(number, float) else str(number)
 
 
 def _unused(label: str, taken: Mapping[str, Any]) -> str:
-    """Values that read alike must not hide each other."""
+    """Number the label if it is taken: values that print alike must not hide each other."""
     return next(each for n in itertools.count(1) if (each := label if n == 1 else f"{label} ({n})") not in taken)
 
 

@@ -1,4 +1,4 @@
-"""Methods and systems of a user's own."""
+"""User-defined methods and stages."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from hilt.core.stage import StageKind
 
 
 def method(system: str, parts: Mapping[str, Any]) -> Callable[[Any], StageKind]:
-    """Registers a stage, or makes one from a step function and registers it."""
+    """Return a decorator that registers a stage, or makes one from a step function and registers it."""
     place = registry.system(system).methods
     if place is None:
         able = [name for name, each in registry.systems().items() if each.methods is not None]
@@ -26,9 +26,9 @@ def method(system: str, parts: Mapping[str, Any]) -> Callable[[Any], StageKind]:
 
 
 def stage(step: Any, parts: Mapping[str, Any]) -> StageKind:
-    """A stage made from a step function, which is compiled."""
+    """Compile a step function and make a stage from it."""
     if not callable(step):
-        raise InputError(f"a stage is a StageKind or a step function and not a {type(step).__name__}; see docs/extending.md")
+        raise InputError(f"a stage is a StageKind or a step function, not a {type(step).__name__}; see docs/extending.md")
     given = {key: value for key, value in parts.items() if value is not None}
     for key in ("state", "params"):
         if isinstance(given.get(key), Mapping):

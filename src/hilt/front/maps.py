@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Map:
-    """Where a loop fails over two of its keys: what `hilt.map` gives. Values are in SI units.
+    """The boundary beyond which a loop fails, over two of its keys: the result of `hilt.map`. Values are in SI units.
 
     >>> found = hilt.map("docking", "table1", {"compensate.method": "none"}, x="robot.delay=0.5..4 ms", y="contact.stiffness")
     >>> found.boundary              # an array of points (x, y)
@@ -41,17 +41,17 @@ class Map:
 
     @property
     def boundary(self) -> np.ndarray:
-        """Points (x, y) of the boundary, line after line."""
+        """Points (x, y) of all lines of the boundary."""
         return self._found.points
 
     @property
     def lines(self) -> tuple[np.ndarray, ...]:
-        """The boundary, an array for each line of it."""
+        """The boundary: one array per line."""
         return self._found.lines
 
     @property
     def closed_forms(self) -> dict[str, tuple[np.ndarray, ...]]:
-        """Lines of each closed form by its name."""
+        """Lines of each closed form, by name."""
         return {curve.form.name: curve.lines for curve in self._found.curves}
 
     @property
@@ -61,12 +61,12 @@ class Map:
 
     @property
     def here(self) -> tuple[float, float]:
-        """Where the scenario stands."""
+        """The scenario's point (x, y)."""
         return self._found.here
 
     @property
     def at_scenario(self) -> tuple[list[float], list[float]]:
-        """Where the boundary is on the lines through the scenario: values of x, and values of y."""
+        """Where the boundary crosses the lines through the scenario: values of x, and values of y."""
         return self._found.crossings()
 
     @property
@@ -78,11 +78,11 @@ class Map:
         return self._found.runs
 
     def as_json(self) -> dict[str, Any]:
-        """What `hilt map --json` prints."""
+        """Return what `hilt map --json` prints."""
         return _as_json(self._batch, self._found)
 
     def frame(self) -> Any:
-        """A pandas table: a line for each point of the boundary; `attrs["units"]` has the units."""
+        """Return a pandas table with one row per point of the boundary; `attrs["units"]` has the units."""
         pandas = tables.library("pandas", "frame()")
         number = np.concatenate([np.full(len(line), n) for n, line in enumerate(self.lines)] or [np.zeros(0, int)])
         found = pandas.DataFrame({"line": number, **dict(zip(self.keys, self.boundary.T, strict=True))})
@@ -108,11 +108,11 @@ class Map:
 
 
 class Margin:
-    """How far a scenario is from its edges: what `hilt.margin` gives. Values are in SI units.
+    """How far a scenario is from its edges: the result of `hilt.margin`. Values are in SI units.
 
     >>> found = hilt.margin("docking", "table1", {"compensate.method": "none", "robot.delay": "1 ms"})
     >>> found.critical["robot.delay"].value, found.critical["robot.delay"].margin
-    >>> found.frame()               # a line for each key
+    >>> found.frame()               # one row per key
     >>> found.advice
     """
 
@@ -121,17 +121,17 @@ class Margin:
 
     @property
     def critical(self) -> dict[str, Critical]:
-        """For each key its value now, the critical one and the distance: `.now`, `.value`, `.margin`, `.unit`, `.searched`."""
+        """For each key the present value, the critical one and the distance: `.now`, `.value`, `.margin`, `.unit`, `.searched`."""
         return _by_key(self._found.edge)
 
     @property
     def goal(self) -> dict[str, Critical] | None:
-        """The same for the scenario's goal; nothing if it has none, or if limits were given."""
+        """The same for the scenario's goal; None if it has no goal or if limits were given."""
         return None if self._found.goal is None else _by_key(self._found.goal)
 
     @property
     def beyond(self) -> bool:
-        """Whether the scenario is beyond its edge already."""
+        """Whether the scenario is already beyond its edge."""
         return self._found.edge.beyond
 
     @property
@@ -151,11 +151,11 @@ class Margin:
         return self._found.runs
 
     def as_json(self) -> dict[str, Any]:
-        """What `hilt margin --json` prints."""
+        """Return what `hilt margin --json` prints."""
         return _as_json(self._batch, self._found)
 
     def frame(self) -> Any:
-        """A pandas table: a line for each key. NaN is a value that was not found within what was searched."""
+        """Return a pandas table with one row per key. NaN: no critical value within the searched range."""
         pandas = tables.library("pandas", "frame()")
         return pandas.DataFrame(list(self._lines())).set_index("key")
 
@@ -179,9 +179,9 @@ class Margin:
         return f"<Margin {self._title}; {self.sentences[0]}>"
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(each)}</p>" for each in self.sentences)
+        text = "".join(f"<p>{html.escape(each)}</p>" for each in self.sentences)
         table = pictures.cells([margin_page.head(self._found), *margin_page.rows(self._found)])
-        return f"<b>{html.escape(self._title)}</b>{said}{table}"
+        return f"<b>{html.escape(self._title)}</b>{text}{table}"
 
 
 def draw(chosen: "Chosen", x: str, y: str, limits: Sequence[str], seeds: int, engine: str) -> Map:

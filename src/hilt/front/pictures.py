@@ -1,6 +1,6 @@
-"""Pictures at the front door: plots on axes of matplotlib, and those of a report for a notebook.
+"""Plots on matplotlib axes, and a report's pictures and tables for a notebook.
 
-A user's own backend and style stay what they are: reports are drawn on figures that no window knows of.
+The user's backend and style are left alone: reports are drawn on figures that are not attached to a window.
 """
 
 import html
@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from hilt.core.faults import InputError
 from hilt.front.signal import Signal, axes_of
 
-if TYPE_CHECKING:  # 0.5 s that a program without a picture does not need
+if TYPE_CHECKING:  # importing it takes 0.5 s; programs without pictures do not need it
     from matplotlib.axes import Axes
 
     from hilt.report.figure import Picture
 
 
 def plot(signals: Iterable[Signal], axes: "Axes | None") -> "Axes":
-    """Signals of one unit over time, on these axes or on new ones."""
+    """Draw signals of one unit over time, on these axes or on new ones."""
     shown = list(signals)
     units = {each.unit: each.name for each in shown}
     if len(units) != 1:
-        raise InputError(f"one plot has one unit; plot {' and '.join(units.values())} on axes of their own")
+        raise InputError(f"one plot has one unit; plot {' and '.join(units.values())} on separate axes")
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -47,7 +47,7 @@ def _draw(axes: "Axes", values: Signal, named: bool) -> None:
 
 
 def block(picture: "Picture") -> str:
-    """A picture of a report as HTML."""
+    """Return a report's picture as HTML."""
     return (
         f'<figure style="margin:8px 0"><img style="max-width:860px" alt="{html.escape(picture.title)}" src="{picture.svg()}">'
         f'<figcaption style="max-width:860px">{html.escape(picture.caption)}</figcaption></figure>'
@@ -55,7 +55,7 @@ def block(picture: "Picture") -> str:
 
 
 def cells(lines: Iterable[Iterable[Any]]) -> str:
-    """A table as HTML, its first line as the head."""
+    """Return a table as HTML; its first row is the head."""
     head, *rest = ([html.escape(str(cell)) for cell in line] for line in lines)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in line)}</tr>" for line in rest)
     return f"<table><thead><tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr></thead><tbody>{body}</tbody></table>"

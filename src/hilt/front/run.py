@@ -1,4 +1,4 @@
-"""A run as Python has it: figures, signals by name, tables and pictures."""
+"""A run in Python: metrics, signals by name, tables and pictures."""
 
 import html
 import warnings
@@ -25,15 +25,15 @@ from hilt.report import words
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SHOWN = 4  # figures in the short form
+SHOWN = 4  # metrics in the short form
 
 
 class FaultWarning(UserWarning):
-    """A run ended with a fault: its figures are of the time before it."""
+    """A run ended with a fault: its metrics cover the time before it."""
 
 
 def warn_of_faults(results: Iterable[Result], level: int) -> None:
-    """Warn once for all of them, at the line of whoever called the front door."""
+    """Warn once for all of them, at the caller's line."""
     every = list(results)
     bad = [each for each in every if each.fault is not None]
     if not bad:
@@ -45,12 +45,12 @@ def warn_of_faults(results: Iterable[Result], level: int) -> None:
 
 
 class Run:
-    """A run that has ended: what `hilt.run`, `hilt.load` and `hilt.compare` give.
+    """A finished run: what `hilt.run` and `hilt.load` return, and `hilt.compare` for each label.
 
     >>> run = hilt.run("docking", "table1", {"compensate.method": "twin"})
     >>> run.metrics["cov"]              # plain numbers
     >>> run["F_C_true_W"]               # an array, with .unit and .t; run.signals has all names
-    >>> run.plot("F_C_true_W")          # axes of matplotlib
+    >>> run.plot("F_C_true_W")          # matplotlib axes
     >>> run.frame("F_C_true_W", "H")    # a pandas table;   run.array(...): an xarray dataset
     """
 
@@ -60,14 +60,14 @@ class Run:
 
     @classmethod
     def without_rows(cls, result: Result) -> "Run":
-        """A run that keeps its figures only; asked for signals, it is simulated again, which gives the same rows."""
+        """Make a run that keeps only its metrics; when signals are needed it is simulated again, which gives the same rows."""
         made = cls(replace(result, rows=result.rows[-1:].copy()))
         made._whole = False
         return made
 
     @property
     def result(self) -> Result:
-        """The run as the rooms behind the front door have it."""
+        """The run as the rooms below use it."""
         if not self._whole:
             self._result = job.simulate(self.system, self.scenario, self.name)
             self._whole = True
@@ -84,32 +84,32 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """The checked values that the run was made with, in SI units."""
+        """The checked values of the run, in SI units."""
         return self._result.scenario
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Its figures: plain numbers, or lists of them; SI units, which their names end with."""
+        """Plain numbers or lists of them, in SI units; the name ends with the unit."""
         return self._result.metrics
 
     @property
     def ledger(self) -> dict[str, Any]:
-        """Joules by cause: `rows` of ports, and how well they add up."""
+        """Energy by cause [J]: `rows` of ports, and the residual of their sum."""
         return self._result.ledger
 
     @property
     def fault(self) -> Fault | None:
-        """What ended the run before its time, with a `sentence`; None if nothing did."""
+        """The fault that ended the run early, with a `sentence`; None if there was none."""
         return self._result.fault
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it met the goal of its scenario: `kind`, a `sentence`, and the `figures` that were judged."""
+        """Whether it met its scenario's goal: `kind`, a `sentence`, and the `figures` that were judged."""
         return self._result.verdict
 
     @property
     def recording(self) -> Path | None:
-        """The file that it was recorded in."""
+        """The file it was recorded in; None if it was not."""
         return self._result.recording
 
     @property
@@ -123,7 +123,7 @@ class Run:
         return self["t"].t
 
     def __getitem__(self, name: str) -> Signal:
-        """The values of a signal, one row for each tick: `run["F_So_S.f"]`, or one of its entries: `run["F_So_S.f.x"]`."""
+        """Return a signal, one row per tick: `run["F_So_S.f"]`, or one of its entries: `run["F_So_S.f.x"]`."""
         return self._columns([name])[name]
 
     def _columns(self, names: Iterable[str]) -> dict[str, Signal]:
@@ -131,7 +131,7 @@ class Run:
         result = self.result
         if result.survey is None:
             found = [[values_of(result.rows, *place) for place in (("t", None), *wanted.values())]]
-        else:  # a long run: its rows are in its recording, and only what is asked for comes into memory
+        else:  # a long run: only the requested signals are read from its recording
             assert result.recording is not None
             recorded = fitting.fitted(stored(result.recording), self.system.row)
             found = [[values_of(rows, *place) for place in (("t", None), *wanted.values())] for rows in recorded.chunks()]
@@ -139,21 +139,21 @@ class Run:
         return {name: signal(name, values, t) for name, values in zip(wanted, columns, strict=True)}
 
     def frame(self, *signals: str) -> Any:
-        """A pandas table of some signals, or of all: the time as index, units in the names of the columns."""
+        """Return a pandas table of some signals, or of all: the time as index, units in the column names."""
         return tables.frame(self._columns(signals or self.signals))
 
     def array(self, *signals: str) -> Any:
-        """An xarray dataset of some signals, or of all: over `t`, with units as attributes."""
+        """Return an xarray dataset of some signals, or of all: over `t`, with units as attributes."""
         return tables.dataset(self._columns(signals or self.signals))
 
     def plot(self, *signals: str, axes: "Axes | None" = None) -> "Axes":
         """Draw signals of one unit over time; returns the axes, with labels and units."""
         if not signals:
-            raise InputError("plot() was given no signal; name one, such as run.plot('t'); run.signals has all names")
+            raise InputError("plot() needs a signal; name one, such as run.plot('t'); run.signals has all names")
         return pictures.plot(self._columns(signals).values(), axes)
 
     def report(self, path: str | Path) -> Path:
-        """Write the report of the run, one HTML file that needs nothing else."""
+        """Write the report of the run as a single, self-contained HTML file."""
         from hilt.report import page
 
         text = page.render(self.result)
@@ -165,19 +165,19 @@ class Run:
     def __repr__(self) -> str:
         last = self._result.rows[-1]
         ended = f"; ended with a fault: {self.fault.sentence}" if self.fault else ""
-        said = self.verdict.sentence.rstrip(".") if self.system.judge else self._figures() or "no metrics"
-        return f"<Run {self.system.name} · {self.name}, {last['t']:.4g} s, {last['tick'] + 1} ticks: {said}{ended}>"
+        text = self.verdict.sentence.rstrip(".") if self.system.judge else self._metrics() or "no metrics"
+        return f"<Run {self.system.name} · {self.name}, {last['t']:.4g} s, {last['tick'] + 1} ticks: {text}{ended}>"
 
-    def _figures(self) -> str:
+    def _metrics(self) -> str:
         return ", ".join(f"{name} {words.metric(name, value)}" for name, value in self._headline())
 
     def _headline(self) -> list[tuple[str, Any]]:
-        """The figures that say most: those with an ideal of 1, of lists the worst."""
+        """The most telling metrics: those with an ideal of 1, of lists the worst entry."""
         names = [name for name in self.system.ratios if name in self.metrics] or list(self.metrics)[:SHOWN]
         return [(name, _worst(self.metrics[name], name in self.system.ratios)) for name in names]
 
     def _repr_html_(self) -> str:
-        """For a notebook: verdict, figure and numbers, as the report begins."""
+        """For a notebook: verdict, figure and numbers, like the top of the report."""
         from hilt.report import summary
 
         title = f"<b>{html.escape(f'{self.system.name} · {self.name}')}</b> {html.escape(self.scenario.summary)}"
@@ -185,7 +185,7 @@ class Run:
 
 
 def _worst(value: Any, ratio: bool) -> Any:
-    """Of a list the entry that is farthest from its ideal, or the largest."""
+    """Return a list's entry farthest from its ideal, or the largest; other values as they are."""
     if not isinstance(value, list) or not value:
         return value
     return max(value, key=lambda each: abs(each - 1.0) if ratio else each)

@@ -1,4 +1,4 @@
-"""A signal of a run as an array that knows its unit and its times."""
+"""A signal of a run as an array with its unit and times."""
 
 import difflib
 from typing import Any
@@ -12,9 +12,9 @@ _NO_TIMES: np.ndarray = np.zeros(0)
 
 
 class Signal(np.ndarray):
-    """The values of one signal, a row for each tick, with `.name`, `.unit`, `.meaning` and `.t`.
+    """The values of one signal, one row per tick, with `.name`, `.unit`, `.meaning` and `.t`.
 
-    What is computed from it, and every part of it, is a plain array: a square of newtons is not newtons.
+    Slices of it, and results computed from it, are plain arrays: the square of a force is not in newtons.
     """
 
     name: str
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 
 def signal(name: str, values: np.ndarray, t: np.ndarray) -> Signal:
-    """Values with what the table of signals says of them."""
+    """Attach unit, meaning and times from the signal table to the values."""
     made = values.view(Signal)
     leaf = _leaf_of(name)
     made.name, made.unit, made.meaning, made.t = name, unit_of(leaf), TABLE[whole(name)].meaning, t
@@ -48,21 +48,21 @@ def signal(name: str, values: np.ndarray, t: np.ndarray) -> Signal:
 
 
 def _leaf_of(name: str) -> str:
-    """`F_So_S.f` of `F_So_S.f.x`; the signal itself where its name has no parts."""
+    """Return `F_So_S.f` for `F_So_S.f.x`; the signal itself if it has no parts."""
     head, _, rest = name.partition(".")
     part = rest.partition(".")[0]
     return f"{head}.{part}" if TABLE[head].kind.names else head
 
 
 def axes_of(name: str, size: int) -> tuple[str, ...]:
-    """What the entries of a vector are called."""
+    """Return the names of a vector's entries."""
     if name.endswith(".q") and size == 4:
         return tuple("wxyz")
     return tuple("xyz") if size == 3 else tuple(map(str, range(size)))
 
 
 def column(row: np.dtype, name: str) -> tuple[str, int | None]:
-    """The leaf of a row that a name means, and which of its entries, if it names one; an unknown name is one sentence."""
+    """Return the leaf of a row that a name means, and the entry, if it names one; an InputError for an unknown name."""
     known = leaves(row)
     leaf, _, last = name.rpartition(".")
     if name in known:
@@ -71,7 +71,7 @@ def column(row: np.dtype, name: str) -> tuple[str, int | None]:
         letters = axes_of(leaf, known[leaf][2][0])
         if last in letters:
             return leaf, letters.index(last)
-        if UNITS_OF_PARTS.get(last) == unit_of(leaf):  # a force that has no torque beside it is asked for as .f as well
+        if UNITS_OF_PARTS.get(last) == unit_of(leaf):  # a force without a torque may also be named with .f
             return leaf, None
     if parts := [each for each in known if each.startswith(f"{name}.")]:
         raise InputError(f"{name} is a record; name one of its parts: {', '.join(parts)}", key=name)
@@ -80,7 +80,7 @@ def column(row: np.dtype, name: str) -> tuple[str, int | None]:
 
 
 def values_of(rows: np.ndarray, leaf: str, entry: int | None) -> np.ndarray:
-    """A column of rows, copied: an array of its own keeps nothing else in memory."""
+    """Return a column of rows as a copy, which does not keep the other columns in memory."""
     found: np.ndarray = rows
     for part in leaf.split("."):
         found = found[part]

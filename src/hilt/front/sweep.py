@@ -28,16 +28,16 @@ from hilt.sweeps.table import Plan, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LISTED = 6  # metrics in a notebook
+LISTED = 6  # metrics shown in a notebook
 
 
 class Sweep:
-    """A table with a line for each scenario: what `hilt.sweep` gives.
+    """A table with one row per scenario: the result of `hilt.sweep`.
 
     >>> sweep = hilt.sweep("docking", "table1", over={"robot.delay": "2..40 ms:20", "compensate.method": "none,pida"})
-    >>> sweep.frame()               # pandas, a line for each scenario
-    >>> sweep.array()               # xarray, a dimension for each axis
-    >>> sweep.plot("cov")           # the picture that fits: a curve over one axis, a map over two
+    >>> sweep.frame()               # pandas, one row per scenario
+    >>> sweep.array()               # xarray, one dimension per axis
+    >>> sweep.plot("cov")           # a curve over one axis, a map over two
     >>> sweep.run(7)                # one of the scenarios, with its signals
     """
 
@@ -50,7 +50,7 @@ class Sweep:
 
     @property
     def folder(self) -> Path:
-        """Where the table is; it is temporary unless `record` named a folder."""
+        """The table's folder; temporary unless `record` named one."""
         return self.table.folder
 
     @property
@@ -70,22 +70,22 @@ class Sweep:
         return self._done.scenarios
 
     def scenario(self, number: int) -> Scenario:
-        """The checked values of one scenario."""
+        """Return the checked values of one scenario."""
         if not 0 <= number < len(self):
-            raise InputError(f"there is no scenario {number}; they have the numbers 0 to {len(self) - 1}")
+            raise InputError(f"there is no scenario {number}; they are numbered 0 to {len(self) - 1}")
         return self.table.space.scenario(number)
 
     def run(self, number: int) -> Run:
-        """One of the scenarios, simulated again with all its signals."""
+        """Simulate one of the scenarios again, with all its signals."""
         space = self.table.space
         return Run(job.simulate(space.system, self.scenario(number), space.name))
 
     def frame(self) -> Any:
-        """A pandas table: a line for each scenario, its axes and metrics as columns, in SI units."""
+        """Return a pandas table with one row per scenario, axes and metrics as columns, in SI units."""
         return self.table.frame()
 
     def array(self) -> Any:
-        """An xarray dataset: a variable for each metric, a dimension for each axis."""
+        """Return an xarray dataset with one variable per metric and one dimension per axis."""
         return self.table.array()
 
     def plot(self, name: str | None = None) -> "Figure":
@@ -93,7 +93,7 @@ class Sweep:
         return drawn.picture(self.table, self._column(name)).figure
 
     def map(self, name: str | None = None) -> "Figure":
-        """Draw a metric over two axes of numbers; a panel for each word or for each value of a third axis."""
+        """Draw a metric over two axes of numbers; one panel per word or value of a third axis."""
         axes = [axis for axis in self.table.space.axes if sides.kind(axis) == "number"]
         if len(axes) < 2:
             raise InputError(f"a map needs two axes of numbers, and {self._axes()} has {len(axes)}; use plot()")
@@ -104,14 +104,14 @@ class Sweep:
         return page.write(self._done, Path(path))
 
     def _column(self, name: str | None) -> str:
-        """A column; of a metric that is a list its error, or its first entry."""
+        """Return a column's name; for a metric that is a list, that of its error or its first entry."""
         names = self.table.names()
         if name is None:
             return next(iter(page.worth(self.table)), names[0])
         for each in (name, f"{name}_error", f"{name}_1"):
             if each in names:
                 return each
-        raise InputError(f"{shortened(name)!r} is not a column of this sweep; there are {', '.join(names)}; choose one")
+        raise InputError(f"{shortened(name)!r} is not a column of this sweep; choose one of {', '.join(names)}")
 
     def _axes(self) -> str:
         return " × ".join(f"{', '.join(axis.keys)} ({len(axis)})" for axis in self.table.space.axes)
@@ -121,7 +121,7 @@ class Sweep:
         return f"<Sweep {space.system.name} · {space.name}: {self._axes()}; {len(self):,} scenarios in {self.seconds:.3g} s>"
 
     def _repr_html_(self) -> str:
-        """For a notebook: what was swept, the figures, and the picture."""
+        """For a notebook: what was swept, the metrics, and the picture."""
         lines = [("", "smallest", "median", "largest", "runs"), *list(summary.lines(self.table))[:LISTED]]
         title = f"<b>{html.escape(repr(self)[1:-1])}</b>"
         telling = page.worth(self.table)[:1]
@@ -131,7 +131,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Asked:
-    """What `hilt.sweep` was asked for beside the scenario."""
+    """What `hilt.sweep` was given besides the scenario."""
 
     request: Request
     metrics: Sequence[str] | None
@@ -147,11 +147,11 @@ def over_of(over: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
 
 
 def source_of(target: Any, choice: Any, changes: Sequence[Setting]) -> Source:
-    """A scenario before it is checked, from all that `hilt.run` takes."""
+    """Return a scenario before it is checked, from anything that `hilt.run` accepts."""
     values = target if isinstance(target, Scenario) else choice if isinstance(choice, Scenario) else None
     if values is not None:
         if target is values and choice is not None:
-            raise InputError("a scenario was given twice; give it once, and changes of it as settings")
+            raise InputError("a scenario was given twice; give it once, and changes to it as settings")
         named = values.system if target is values else target
         system = named if isinstance(named, System) else registry.system(os.fspath(named))
         tree = values.model_dump(mode="json")
@@ -178,5 +178,5 @@ def sweep(source: Source, asked: Asked) -> Sweep:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)  # when nobody needs it any more, or at the end
+    weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)  # when it is garbage-collected, or at exit
     return found

@@ -1,4 +1,4 @@
-"""Signals of a run as tables of other libraries: pandas and xarray, which are asked for with `pip install hilt[data]`."""
+"""Signals of a run as pandas and xarray tables; both are installed with `pip install hilt[data]`."""
 
 import importlib
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from hilt.front.signal import Signal, axes_of
 
 
 def library(name: str, what: str) -> Any:
-    """A library that not everybody has; a missing one is one sentence."""
+    """Import an optional library; an InputError if it is missing."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -17,12 +17,12 @@ def library(name: str, what: str) -> Any:
 
 
 def _without_time(signals: Mapping[str, Signal]) -> list[tuple[str, Signal]]:
-    """The time is the index of a table and not a column of it."""
+    """Leave out the time: it is the index of a table, not a column."""
     return [(name, values) for name, values in signals.items() if name != "t"]
 
 
 def frame(signals: Mapping[str, Signal]) -> Any:
-    """A pandas table: a row for each tick, the time as index, a column for each number, with its unit."""
+    """Return a pandas table: one row per tick, the time as index, one column per number, with its unit."""
     pandas = library("pandas", "frame()")
     first = next(iter(signals.values()))
     columns: dict[str, Any] = {}
@@ -36,7 +36,7 @@ def frame(signals: Mapping[str, Signal]) -> Any:
 
 
 def dataset(signals: Mapping[str, Signal]) -> Any:
-    """An xarray dataset: a variable for each signal over `t`, with unit and meaning as attributes."""
+    """Return an xarray dataset: one variable per signal over `t`, with unit and meaning as attributes."""
     xarray = library("xarray", "array()")
     first = next(iter(signals.values()))
     coordinates: dict[str, Any] = {"t": ("t", first.t, {"units": "s"})}
