@@ -2,5 +2,5 @@
 
 import logging
 
-# Without a home that can be written to, matplotlib takes a private temporary folder, and says so in two paragraphs.
+# Without a writable home, matplotlib uses a temporary folder and logs two paragraphs about it.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)

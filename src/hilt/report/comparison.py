@@ -13,13 +13,13 @@ from hilt.report import figure, heading, ledger, numbers, page, summary, words
 
 
 def rows(results: dict[str, Result]) -> list[tuple[str, ...]]:
-    """A line for each metric, then for each port of the ledger that moved something in one of the runs."""
+    """Return a row per metric, then per ledger port that exchanged energy in at least one run."""
     first = next(iter(results.values()))
     lines = []
     for name, text in first.system.metric_words.items():
         if any(name in result.metrics for result in results.values()):
-            told = (numbers.shown(first.system, name, r.metrics[name]) if name in r.metrics else "" for r in results.values())
-            lines.append((text, *told))
+            cells = (numbers.shown(first.system, name, r.metrics[name]) if name in r.metrics else "" for r in results.values())
+            lines.append((text, *cells))
     least = ledger.LEAST * max(float(result.ledger["exchanged_J"]) for result in results.values())
     for n, port in enumerate(first.ledger["rows"]):
         net = [float(result.ledger["rows"][n]["net_J"]) for result in results.values()]
@@ -37,11 +37,11 @@ def _module(results: dict[str, Result]) -> Any:
     return next(iter(results.values())).system.part("views.report")
 
 
-COLUMNS = 5  # of the table in the terminal, the name of the run included
+COLUMNS = 5  # in the terminal's table, including the name of the run
 
 
 def brief(results: dict[str, Result]) -> list[tuple[str, ...]]:
-    """A head, then a line for each run: its name, its verdict, and the figures that it is judged by."""
+    """Return a head, then a row per run: its name, its verdict, and the figures it is judged by."""
     verdicts = {name: result.verdict for name, result in results.items()}
     labels = list(dict.fromkeys(figure.label for verdict in verdicts.values() for figure in verdict.figures))[: COLUMNS - 2]
     made = len(labels) < COLUMNS - 2
@@ -54,12 +54,12 @@ def brief(results: dict[str, Result]) -> list[tuple[str, ...]]:
 
 
 def _made(result: Result) -> float:
-    """Joules that came from the loop and not from the world."""
+    """Return the energy that came from the loop and not from the world [J]."""
     return float(sum(row["net_J"] for row in result.ledger["rows"] if row["port"] != "environment"))
 
 
 def print_comparison(console: Console, results: dict[str, Result], every: bool = False) -> None:
-    """Runs as rows and what they are judged by; with `every` all metrics and ports, a line each."""
+    """Print one row per run with what it is judged by; with `every`, one row per metric and port."""
     first = next(iter(results.values()))
     console.print(f"[bold]{first.system.name} · {first.name}[/]  {first.scenario.summary}", highlight=False)
     lines = [("", *results), *rows(results)] if every else brief(results)
@@ -73,7 +73,7 @@ def print_comparison(console: Console, results: dict[str, Result], every: bool =
 
 
 def write(results: dict[str, Result], path: Path) -> Path:
-    """The comparison as a page of its own, with links to the reports of the runs."""
+    """Write the comparison as a page, with links to the reports of the runs."""
     first = next(iter(results.values()))
     title = f"{heading.title(first)}: {', '.join(results)}"
     with figure.styled():
@@ -84,8 +84,8 @@ def write(results: dict[str, Result], path: Path) -> Path:
 
 def _body(results: dict[str, Result], first: Result) -> str:
     body = heading.comparison(results)
-    if told := sentence(results):
-        body += f"<div class='change'>{html.escape(told)}</div>"
+    if found := sentence(results):
+        body += f"<div class='change'>{html.escape(found)}</div>"
     module = _module(results)
     if hasattr(module, "comparison_picture"):
         body += summary.figure(module.comparison_picture(results))
@@ -96,7 +96,7 @@ def _body(results: dict[str, Result], first: Result) -> str:
 
 
 def _numbers(results: dict[str, Result]) -> str:
-    """The ten of each run, beside each other; the head leads to its report."""
+    """The ten numbers of each run side by side; the heads link to the reports."""
     found = {name: {"verdict": result.verdict.kind, **dict(numbers.ten(result))} for name, result in results.items()}
     lines = dict.fromkeys(what for each in found.values() for what in each)
     cells = [(html.escape(what), *(html.escape(each.get(what, "")) for each in found.values())) for what in lines]

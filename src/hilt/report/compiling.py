@@ -1,7 +1,7 @@
-"""What the terminal shows while functions are compiled: one line, rewritten in place and wiped off at the end.
+"""What the terminal shows while functions are compiled: one line, rewritten in place and erased at the end.
 
-Where a line cannot be rewritten (a file, a pipe, a dumb terminal) it is said once, in words that are still true when the
-compiler has finished. Nothing is said of what is found in the cache.
+Where a line cannot be rewritten (a file, a pipe, a dumb terminal), one message is printed that is still true when the
+compiler has finished. Nothing is printed for functions found in the cache.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ from hilt.compiled import progress
 from hilt.compiled.progress import Step
 from hilt.core import clock
 
-PATIENCE = 3.0  # s of compiling before a line that cannot be wiped off again
-_bars: list[Callable[[Step | None], None]] = []  # a bar that is shown already has the line
+PATIENCE = 3.0  # s of compiling before a line that cannot be erased is printed
+_bars: list[Callable[[Step | None], None]] = []  # a bar on the screen shows the line instead
 
 
 def words(step: Step) -> str:
-    """That it happens once is what one wants to know while waiting."""
+    """Return the line; whoever waits wants to know that this happens only once."""
     return f"compiling {step.what}, once: {step.done} of {step.total} functions ({step.function})"
 
 
@@ -60,7 +60,7 @@ class _Line:
 
 @contextmanager
 def shown(console: Console) -> Iterator[None]:
-    """Say on this console what is compiled meanwhile."""
+    """Show on this console what is being compiled."""
     line = _Line(console)
     try:
         with progress.watched(line.tell):
@@ -71,7 +71,7 @@ def shown(console: Console) -> Iterator[None]:
 
 @contextmanager
 def in_bar(tell: Callable[[Step | None], None]) -> Iterator[None]:
-    """Have a bar that is on the screen say it."""
+    """Show it in a bar that is already on the screen."""
     _bars.append(tell)
     try:
         yield

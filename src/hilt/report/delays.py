@@ -6,7 +6,7 @@ from hilt.report.table import table
 
 
 def section(result: Result) -> str:
-    """HTML; nothing for a system without such a table."""
+    """Return HTML; nothing for a system without such a table."""
     found = delays.table(result.system, result.scenario)
     rows = [(delays.WORDS[name], _ms(seconds)) for name, seconds in found.items() if name != "whole" and seconds != 0.0]
     if not rows:
@@ -15,7 +15,7 @@ def section(result: Result) -> str:
     measured = getattr(result.system.part("views.delays"), "measured", None)
     rows += measured(result) if measured is not None else []
     none = [delays.WORDS[name] for name, seconds in found.items() if seconds == 0.0]
-    rest = f"<p class='sub'>Nothing is lost in: {'; '.join(none)}.</p>" if none else ""
+    rest = f"<p class='sub'>No delay in: {'; '.join(none)}.</p>" if none else ""
     return table(("part", "delay at low frequency"), rows) + rest
 
 

@@ -1,6 +1,6 @@
-"""Scenarios as flat trees of keys, what differs between them, and their values as people read them.
+"""Differences between scenarios, key by key, with readable values.
 
-The trees may come from a stranger's recording: nothing in them is trusted to be right, and what is shown is bounded.
+The trees may come from a stranger's recording: nothing in them is trusted, and what is shown is bounded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from hilt.core.system import System
 from hilt.report import words
 
 Tree = dict[str, Any]
-MOST = 60  # differences that are listed
-LETTERS = 80  # of a value
+MOST = 60  # differences listed
+LETTERS = 80  # per value
 DEEPEST = 6
-UNSAID = ("summary",)
+NOT_COMPARED = ("summary",)
 
 
 def shipped(system: System, name: str) -> Tree | None:
-    """A scenario that comes with the system; None if there is none of that name."""
+    """Return a scenario that comes with the system; None if it has none of that name."""
     path = system.scenario_files.get(name)
     if path is None:
         return None
@@ -30,12 +30,12 @@ def shipped(system: System, name: str) -> Tree | None:
 
 
 def between(system: System, trees: Sequence[Tree]) -> list[tuple[str, list[str]]]:
-    """Keys that all have and that not all have alike, with the value of each."""
+    """Return the keys that all trees have with different values, and those values."""
     flat = [dict(leaves(tree)) for tree in trees]
     units = dict(scenario.keys(system.scenario))
     found = []
     for key in flat[0]:
-        if key in UNSAID or not all(key in each for each in flat):
+        if key in NOT_COMPARED or not all(key in each for each in flat):
             continue
         values = [each[key] for each in flat]
         if any(value != values[0] for value in values):
@@ -52,12 +52,12 @@ def leaves(tree: Tree, path: str = "", depth: int = DEEPEST) -> Iterator[tuple[s
 
 
 def unit_of(key: str, units: dict[str, str]) -> str:
-    """That of a belief is the unit of what is believed."""
+    """Return a key's unit; a belief has that of the value it is about."""
     return units.get(key.removeprefix("belief."), "").removeprefix("1")
 
 
 def shown(value: Any, unit: str) -> str:
-    """A value with its unit, as a scenario file would have it; long ones are cut."""
+    """Return a value with its unit, as in a scenario file; long ones are cut."""
     if value is None:
         return "none"
     try:
@@ -69,4 +69,4 @@ def shown(value: Any, unit: str) -> str:
             return f"[{', '.join(f'{each:.6g}' for each in value)}] {unit}".rstrip()[:LETTERS]
         return str(value)[:LETTERS]
     except (OverflowError, ValueError):  # a whole number of thousands of digits
-        return "a number beyond all bounds"
+        return "a number too large to print"

@@ -1,4 +1,4 @@
-"""How hilt's pictures are drawn; their colours stand in colours.py."""
+"""How hilt's pictures are drawn; their colours are in colours.py."""
 
 import base64
 import io
@@ -36,32 +36,32 @@ _STYLE: Any = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw as hilt draws; a notebook's own settings and its windows stay as they are."""
+    """Draw in hilt's style; a notebook's settings and windows are left alone."""
     with matplotlib.rc_context(_STYLE):
         yield
 
 
 def blank(width: float, height: float) -> Figure:
-    """A figure that no window knows of [inches]."""
+    """Return a figure that is not attached to a window; width and height in inches."""
     return Figure(figsize=(width, height), dpi=72, layout="constrained")
 
 
 def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **options: Any) -> tuple[Figure, Any]:
-    """Panels of a new figure, as pyplot gives them."""
+    """Return a new figure and its panels, like pyplot."""
     figure = blank(*figsize)
     return figure, figure.subplots(rows, columns, **options)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its title and one sentence that says what to see in it."""
+    """A figure with its title and a sentence on what it shows."""
 
     title: str
     caption: str
     figure: Figure
 
     def svg(self) -> str:
-        """The figure as a data address, so that a page needs no other file."""
+        """Return the figure as a data URL, so that a page needs no other file."""
         buffer = io.BytesIO()
         with styled():
             self.figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -69,13 +69,13 @@ class Picture:
 
 
 def panels(count: int, height: float = 1.9, width: float = 7.2) -> tuple[Figure, list[Axes]]:
-    """Panels above each other with one time axis."""
+    """Return panels above each other with one time axis."""
     figure, axes = subplots(count, 1, figsize=(width, height * count + 0.4), sharex=True, squeeze=False)
     return figure, [row[0] for row in axes]
 
 
 def thin(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most 2 · POINTS points that keep every peak: smallest and largest value of each stretch."""
+    """Return at most 2 · POINTS points that keep every peak: smallest and largest value per interval."""
     if len(t) <= 2 * POINTS:
         return t, y
     edges = np.linspace(0, len(t), POINTS + 1).astype(int)
@@ -98,7 +98,7 @@ def hide_rounding(axes: Axes, floor: float) -> None:
 
 
 def widen(axes: Axes, share: float = 0.1) -> None:
-    """A nearly constant curve stays nearly constant: show at least this share of its size."""
+    """Keep a nearly constant curve flat: show at least this share of its size."""
     low, high = axes.get_ylim()
     middle, span = 0.5 * (low + high), share * max(abs(low), abs(high))
     if high - low < span:
@@ -106,7 +106,7 @@ def widen(axes: Axes, share: float = 0.1) -> None:
 
 
 def mark_fault(axes: list[Axes], t: float | None) -> None:
-    """Where the run was stopped, in every panel."""
+    """Mark where the run was stopped, in every panel."""
     if t is None:
         return
     for panel in axes:
@@ -115,12 +115,12 @@ def mark_fault(axes: list[Axes], t: float | None) -> None:
 
 
 def legend(axes: Axes) -> None:
-    """Beside the panel, where no curve is."""
+    """Put the legend beside the panel, where it hides no curve."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
 
 
 def prefixed(largest: float, unit: str) -> tuple[float, str]:
-    """By what to multiply, and the unit then: 0.0003 J are drawn as 300 µJ."""
+    """Return the factor to multiply by, and the unit then: 0.0003 J is drawn as 300 µJ."""
     if not 0.0 < largest < math.inf:
         return 1.0, unit
     power = min(max(math.floor(math.log10(largest) / 3), min(_PREFIXES)), max(_PREFIXES))

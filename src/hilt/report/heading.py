@@ -6,16 +6,16 @@ from datetime import datetime
 from hilt.job import Result
 from hilt.report.overrides import Override, command, overrides
 
-SHOWN = 4  # overrides in the title; all of them stand with the scenario
+SHOWN = 4  # overrides in the title; all of them are listed with the scenario
 
 
 def title(result: Result) -> str:
-    """Plain text, for the window."""
+    """Return plain text, for the window."""
     return f"{result.system.name} · {result.name}" if result.name else result.system.name
 
 
 def section(result: Result) -> str:
-    """HTML."""
+    """Return HTML."""
     changed = overrides(result.system, result.name, result.scenario)
     return (
         f"<h1>{html.escape(title(result))}{_changed(changed)}</h1><p class='sub'>{html.escape(result.scenario.summary)}</p>"
@@ -24,7 +24,7 @@ def section(result: Result) -> str:
 
 
 def comparison(results: dict[str, Result]) -> str:
-    """HTML of the head of several runs: what all of them have changed, and what differs."""
+    """Return HTML for the head of several runs: what is changed in all of them, and what differs."""
     first = next(iter(results.values()))
     each = [overrides(run.system, run.name, run.scenario) for run in results.values()]
     common = [one for one in each[0] if all(one in other for other in each[1:])]
@@ -39,14 +39,14 @@ def comparison(results: dict[str, Result]) -> str:
 def _changed(changed: list[Override]) -> str:
     if not changed:
         return ""
-    told = [f"{each.key} = {each.shown}" for each in changed[:SHOWN]]
+    parts = [f"{each.key} = {each.shown}" for each in changed[:SHOWN]]
     if len(changed) > SHOWN:
-        told.append(f"and {len(changed) - SHOWN} more")
-    return f" <span class='changed'>with {html.escape(', '.join(told))}</span>"
+        parts.append(f"and {len(changed) - SHOWN} more")
+    return f" <span class='changed'>with {html.escape(', '.join(parts))}</span>"
 
 
 def _made(result: Result) -> list[str]:
-    """Date, rig, version and command, as far as they are known."""
+    """Return date, rig and command, as far as they are known."""
     parts = _when(result)
     if (typed := _command(result)) != "":
         parts.append(f"<code>{html.escape(typed)}</code>")
@@ -69,5 +69,5 @@ def _date(made: str) -> str:
 
 def _command(result: Result) -> str:
     if result.timing is not None and (result.origin or {}).get("rig", "").partition(":")[0].endswith("devices"):
-        return ""  # its values are the rig's, too
+        return ""  # some of its values come from the rig
     return command(result.system, result.name, result.scenario)

@@ -1,4 +1,4 @@
-"""The energy ledger as a table of the report: the parts that made or took something."""
+"""The energy ledger as a table of the report: the ports that exchanged energy."""
 
 import html
 from typing import Any
@@ -7,11 +7,11 @@ from hilt.job import Result
 from hilt.report import words
 from hilt.report.table import table
 
-LEAST = 1e-6  # of the energy exchanged: less is rounding
+LEAST = 1e-6  # share of the energy exchanged; less is rounding
 
 
 def section(result: Result) -> str:
-    """HTML; no balance where no energy was exchanged."""
+    """Return HTML; without a balance if no energy was exchanged."""
     exchanged = float(result.ledger["exchanged_J"])
     if not exchanged > 0.0:
         return _beside(result)
@@ -28,7 +28,7 @@ def section(result: Result) -> str:
     share = abs(result.ledger["residual_J"]) / exchanged
     closes = f"The sum closes to {share:.1e} of the energy exchanged."
     if nothing:
-        closes += f" Not listed, for they made and took nothing: {', '.join(nothing)}."
+        closes += f" Not listed, because no energy flowed: {', '.join(nothing)}."
     return table(("port", "in", "out", "net"), rows) + f"<p class='sub'>{closes}</p>" + _beside(result)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a run that is too long for all of its rows to be drawn: the smallest and the largest of each stretch of it."""
+"""Pictures of a run with too many rows to draw: smallest and largest value per interval."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from hilt.report.figure import Picture, mark_fault
 from hilt.report.pictures import energy_made
 from hilt.report.plain import FORCES, SPEEDS
 
-# What is drawn, of those signals that the system has.
+# What is drawn, if the system has the signals.
 SIGNALS = (
     ("Where it is", ("X_WBcm.p", "p_C_des_W", "x_s", "e_p_N")),
     ("How fast it moves", ("V_WBcm.v", "v_C_des_W")),
@@ -23,11 +23,11 @@ SIGNALS = (
 
 
 def sentence(result: Result) -> str:
-    """What is drawn here and what is not."""
+    """Say what is drawn and what is not."""
     assert result.survey is not None
     return (
-        "The run is too long for the pictures of a short one: drawn is the range of each signal, stretch by stretch, and the "
-        f"joules by every {result.survey.every}th row. The metrics and the ledger are from all rows."
+        "The run is too long to draw every row: the figures show the range of each signal per interval, and the energy at "
+        f"every {result.survey.every}th row. The metrics and the ledger use all rows."
     )
 
 
@@ -40,7 +40,7 @@ def headline(result: Result) -> Picture | None:
 
 
 def pictures(result: Result) -> Iterator[Picture]:
-    """An envelope of some signals, and where the energy was made."""
+    """Draw where the energy was made, and envelopes of some signals."""
     stop = float(result.rows["t"][-1]) if result.fault is not None else None
     yield from energy_made(result, result.rows["t"], stop)
     flat = leaves(result.system.row)
@@ -65,4 +65,4 @@ def _envelopes(result: Result, title: str, names: list[str], stop: float | None,
     axes[-1].set(xlabel="time [s]")
     mark_fault(axes, stop)
     meanings = "; ".join(f"{name}: {TABLE[name.partition('.')[0]].meaning}" for name in names)
-    return Picture(title, f"Smallest and largest of each stretch. {meanings}.", fig)
+    return Picture(title, f"Smallest and largest value per interval. {meanings}.", fig)

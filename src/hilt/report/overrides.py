@@ -1,4 +1,4 @@
-"""What of a run's scenario is not as it was shipped, and the command that runs it again."""
+"""How a run's scenario differs from the shipped one, and the command that runs it again."""
 
 import shlex
 from typing import Any, NamedTuple
@@ -9,12 +9,12 @@ from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
 from hilt.report import differences
-from hilt.report.differences import UNSAID, leaves, shown, unit_of
+from hilt.report.differences import NOT_COMPARED, leaves, shown, unit_of
 from hilt.report.scenario_text import literal
 
 
 class Override(NamedTuple):
-    """A key with its value in SI, and as people read it."""
+    """A key with its value in SI, and in readable form."""
 
     key: str
     value: Any
@@ -22,7 +22,7 @@ class Override(NamedTuple):
 
 
 def overrides(system: System, name: str, values: Scenario) -> list[Override]:
-    """Every value that differs from the shipped scenario of that name; nothing for a scenario of one's own."""
+    """Return every value that differs from the shipped scenario of that name; nothing for a user's scenario."""
     shipped = differences.shipped(system, name)
     if shipped is None:
         return []
@@ -31,12 +31,12 @@ def overrides(system: System, name: str, values: Scenario) -> list[Override]:
     return [
         Override(key, value, shown(value, unit_of(key, units)))
         for key, value in after.items()
-        if key not in UNSAID and value is not None and before.get(key) != value
+        if key not in NOT_COMPARED and value is not None and before.get(key) != value
     ]
 
 
 def command(system: System, name: str, values: Scenario) -> str:
-    """What to type to run it again in simulation; nothing if no command says it."""
+    """Return the command that runs it again in simulation; empty if no command can."""
     if name not in system.scenario_files:
         return f"hilt run {shlex.quote(name)}.toml" if name else ""
     changed = overrides(system, name, values)

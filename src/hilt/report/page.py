@@ -1,12 +1,12 @@
-"""The report: one HTML file that needs nothing else.
+"""The report: a single, self-contained HTML file.
 
-It begins with what one wants to know: what was run, whether it did what it should, one figure, what to change, ten numbers.
-All the rest is folded. What a system brings for it lies in its `views.report`; each of these may be missing:
+It begins with what matters most: what was run, whether it met its goal, one figure, what to change, ten numbers. The rest is
+folded. A system's own parts are in its `views.report`; each of these is optional:
 
     headline(result)  -> Picture                    speed and force against the ideal
-    numbers(result)   -> (what, how much), at most ten
+    numbers(result)   -> (name, value), at most ten
     advice(result)    -> sentences, HTML            what to change
-    details(result)   -> (title, HTML)              what was found beside it, folded
+    details(result)   -> (title, HTML)              further findings, folded
     pictures(result)  -> Pictures                   all others, folded
 """
 
@@ -52,12 +52,12 @@ def document(title: str, body: str) -> str:
 
 
 def fold(title: str, body: str) -> str:
-    """What is there for those who ask; nothing of nothing."""
+    """Return a collapsed section; nothing for an empty body."""
     return f"<details><summary>{html.escape(title)}</summary><div>{body}</div></details>" if body else ""
 
 
 def render(result: Result) -> str:
-    """The whole page."""
+    """Return the whole page."""
     with figure.styled():
         return _render(result)
 
@@ -71,12 +71,12 @@ def _render(result: Result) -> str:
 
 
 def _changes(result: Result) -> str:
-    """What to change, and where more of it would come from."""
+    """What to change, and how to get more advice."""
     own: Any = result.system.part("views.report")
     if result.survey is not None:
         return f"<p class='sub'>{html.escape(long.sentence(result))}</p>"
-    told = list(own.advice(result)) if hasattr(own, "advice") else []
-    text = "<h2>What to change</h2>" + "".join(f"<div class='change'>{sentence}</div>" for sentence in told) if told else ""
+    advice = list(own.advice(result)) if hasattr(own, "advice") else []
+    text = "<h2>What to change</h2>" + "".join(f"<div class='change'>{sentence}</div>" for sentence in advice) if advice else ""
     if result.beside is None and result.system.part("analysis.beside"):
         text += (
             "<p class='sub'>Comparisons that need simulation were not computed for this page; hilt show --advice adds them.</p>"
@@ -102,11 +102,11 @@ def _folds(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def scenario(result: Result) -> str:
-    """The scenario as a file that runs again."""
+    """Return HTML with the scenario as a file that runs again."""
     changed = overrides(result.system, result.name, result.scenario)
-    told = [(html.escape(each.key), html.escape(each.shown)) for each in changed]
+    rows = [(html.escape(each.key), html.escape(each.shown)) for each in changed]
     differs = (
-        f"<h3>Changed against {html.escape(result.name)} as shipped</h3>{table(('', ''), told, titled=False)}" if told else ""
+        f"<h3>Changed from the shipped {html.escape(result.name)}</h3>{table(('', ''), rows, titled=False)}" if rows else ""
     )
     return (
         f"{differs}<p class='sub'>Save it as a file and run it again with hilt run FILE.toml. "
@@ -121,7 +121,7 @@ def write(result: Result) -> Path:
 
 
 def write_again(result: Result) -> Path:
-    """Write the report of a recording. One that was written after it and says something else is kept: this goes beside it."""
+    """Write the report of a recording. A report newer than the recording is kept if it differs; the new one goes beside it."""
     assert result.recording is not None
     path, text = result.recording.with_suffix(".html"), render(result)
     if path.is_file() and path.stat().st_mtime >= result.recording.stat().st_mtime:
@@ -135,5 +135,5 @@ def _write(path: Path, text: str) -> Path:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"the report {path} cannot be written: {error.strerror}; make room and run hilt show again") from None
+        raise InputError(f"the report {path} cannot be written: {error.strerror}; fix this and run hilt show again") from None
     return path

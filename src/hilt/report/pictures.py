@@ -12,7 +12,7 @@ from hilt.report.ledger import LEAST
 
 
 def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Iterator[Picture]:
-    """Joules by cause, over time and in all; nothing where no part of the loop made or took any."""
+    """Draw energy by cause, over time and in total; nothing if no part of the loop made or took any."""
     exchanged = float(result.ledger["exchanged_J"])
     causes = [
         row
@@ -37,19 +37,19 @@ def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Iterator[P
     right.locator_params(axis="x", nbins=4)
     for n, label in enumerate(right.get_yticklabels()):  # the names of the bars are the legend of the curves
         label.set_color(colours.of(n))
-    caption = "Net energy of each part of the loop, in the colour of its name; the work of the world is left out."
+    caption = "Net energy of each part of the loop, in the colour of its name, without the work of the world."
     yield Picture("Where the energy was made", caption, fig)
 
 
 def lateness(rows: np.ndarray, t: np.ndarray) -> Iterator[Picture]:
-    """How late the ticks began; nothing for a run without deadlines."""
+    """Draw how late the ticks began; nothing for a run without deadlines."""
     late = rows["lateness"] * 1e6
     if not late.any():
         return
     fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 2.4), width_ratios=(1.5, 1))
     line(left, t, late, color=MEASURED)
     right.hist(late, bins=60, color=MEASURED, log=True, label="lateness")
-    if np.nan_to_num(rows["tick_time"]).any():  # recordings of older versions have none
+    if np.nan_to_num(rows["tick_time"]).any():  # missing in recordings of older versions
         right.hist(rows["tick_time"] * 1e6, bins=60, color=CONTROLLER, log=True, alpha=0.5, label="duration")
         right.legend(fontsize=8)
     left.set(xlabel="time [s]", ylabel="lateness [µs]")

@@ -1,4 +1,4 @@
-"""The report of a system that brings none: speed and force by the names of its signals, its energy, how its ticks kept time."""
+"""The report of a system without its own: speed and force, found by signal name, its energy, and lateness of its ticks."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ FORCES = ("F_Bcm_W.f", "F_mea_W", "f_s", "F_So_S.f", "F_h_H.f")
 
 
 def headline(result: Result) -> Picture | None:
-    """Speed and force, as far as the system has signals of that meaning."""
+    """Draw speed and force, if the system has such signals."""
     flat = leaves(result.system.row)
     names = [name for wanted in (SPEEDS, FORCES) if (name := next((each for each in wanted if each in flat), None))]
     if not names:

@@ -6,11 +6,11 @@ from typing import Any
 from hilt.core import scenario
 from hilt.core.scenario import Scenario
 
-LONGEST = 100  # characters of a list in one line
+LONGEST = 100  # characters of a list on one line
 
 
 def text(values: Scenario) -> str:
-    """All values of a scenario, those with a default included."""
+    """Return all values of a scenario as TOML, including defaults."""
     units = dict(scenario.keys(type(values)))
     lines: list[str] = []
     _table(lines, values.model_dump(mode="json"), "", units)
@@ -18,7 +18,7 @@ def text(values: Scenario) -> str:
 
 
 def _table(lines: list[str], tree: dict[str, Any], path: str, units: dict[str, str]) -> None:
-    """Plain values first, as TOML wants them, then the tables below them; what is None is left out, as in a file."""
+    """Plain values first, as TOML requires, then the tables below them; None is left out, as in a file."""
     for key, value in tree.items():
         if not isinstance(value, dict) and not _tables(value) and value is not None:
             unit = units.get(path + key, "")
@@ -34,12 +34,12 @@ def _table(lines: list[str], tree: dict[str, Any], path: str, units: dict[str, s
 
 
 def _tables(value: Any) -> bool:
-    """A list of tables, such as pushes."""
+    """Whether a value is a list of tables, such as pushes."""
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
 def literal(value: Any) -> str:
-    """One value as TOML writes it."""
+    """Return one value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -48,4 +48,4 @@ def literal(value: Any) -> str:
         inside = [literal(entry) for entry in value if entry is not None]
         short = f"[{', '.join(inside)}]"
         return short if len(short) <= LONGEST else "[\n  " + ",\n  ".join(inside) + ",\n]"
-    return json.dumps(value, ensure_ascii=False)  # texts and whole numbers are the same in both
+    return json.dumps(value, ensure_ascii=False)  # strings and integers look the same in both

@@ -1,4 +1,4 @@
-"""How a page of hilt looks: readable at 1200 px, on a phone, and printed."""
+"""The style of hilt's pages: readable at 1200 px, on a phone, and printed."""
 
 from hilt.report.colours import LIMIT, MADE, MEASURED
 

@@ -1,4 +1,4 @@
-"""A result at a glance, as HTML: verdict and the one figure. The top of every report, and what a notebook shows."""
+"""A result at a glance, as HTML: verdict and headline figure, for the top of a report and for a notebook."""
 
 import html
 from typing import Any
@@ -9,7 +9,7 @@ from hilt.report.figure import Picture, styled
 
 
 def figure_of(result: Result) -> Picture | None:
-    """Speed and force against the ideal; what the system draws of it, else what its signals are called."""
+    """Return speed and force: the system's own picture, else one from the names of its signals."""
     own: Any = result.system.part("views.report")
     if len(result.rows) < 3:  # stopped at once: nothing moved
         return None
@@ -20,7 +20,7 @@ def figure_of(result: Result) -> Picture | None:
 
 
 def figure(picture: Picture) -> str:
-    """A picture without a heading of its own."""
+    """Return a picture as HTML, without a heading."""
     return (
         f'<figure><img alt="{html.escape(picture.title)}" src="{picture.svg()}">'
         f"<figcaption>{html.escape(picture.caption)}</figcaption></figure>"
@@ -28,14 +28,14 @@ def figure(picture: Picture) -> str:
 
 
 def notebook(result: Result) -> str:
-    """The same with the numbers, and with a style of its own: a notebook has none."""
+    """Return verdict, figure and numbers, with inline style because a notebook has none."""
     look = "border-left:6px solid #57606a;padding:8px 12px;margin:8px 0;max-width:980px"
     picture = section(result).replace("<figure>", "<figure style='margin:0;max-width:1000px'>")
     return picture.replace("<div class='verdict", f"<div style='{look}' class='verdict") + numbers.section(result)
 
 
 def section(result: Result) -> str:
-    """Verdict and figure."""
+    """Return verdict and figure."""
     with styled():
         picture = figure_of(result)
         return verdict.section(result) + (figure(picture) if picture is not None else "")

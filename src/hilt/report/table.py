@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 1, *, titled: bool = True) -> str:
-    """A table; columns from `numbers` on are aligned right. Cells are HTML already."""
+    """Return a table; columns from `numbers` on are aligned right. Cells are already HTML."""
     mark = [' class="n"' if i >= numbers else "" for i in range(len(head))]
     lines = ["<table>"]
     if titled:

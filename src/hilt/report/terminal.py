@@ -21,14 +21,14 @@ from hilt.report.compiling import words as compiling_words
 
 
 class _SpeedColumn(ProgressColumn):
-    """Simulated seconds per second of wall time, from the first tick on; before it what is compiled."""
+    """Simulated seconds per second of wall time from the first tick on; before that, what is being compiled."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.fields['speed']:.3g} × real time" if task.fields["speed"] else task.fields["compiling"])
 
 
 class _Running(ProgressColumn):
-    """A column that gives its room to the line of the compiler."""
+    """A column that is empty while the compiler's line is shown."""
 
     def __init__(self, column: ProgressColumn) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _Running(ProgressColumn):
 
 @contextmanager
 def progress(console: Console, duration: float, period: float, what: str = "simulating") -> Iterator[Callable[[int], None]]:
-    """A bar with simulated time and speed factor; gives the loop's `watch`."""
+    """Show a bar with simulated time and speed factor; yields the loop's `watch`."""
     columns = (TextColumn(f"{what:10s}"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:.6g} s"))
     bar = Progress(*map(_Running, columns), _SpeedColumn(), console=console)
     started: list[float] = []
@@ -64,7 +64,7 @@ _COLOURS = {"met": "green", "missed": "red", "diverged": "red", "stopped": "red"
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
-    """The first line: what became of the run."""
+    """Print the first line: how the run ended."""
     console.print(Text(verdict.sentence, f"bold {_COLOURS.get(verdict.kind, '')}".strip()))
 
 

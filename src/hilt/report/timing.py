@@ -1,4 +1,4 @@
-"""How a run on devices kept time, and what happened beside it."""
+"""The timing of a run on devices, and notes about it."""
 
 import html
 from typing import Any
@@ -11,12 +11,12 @@ from hilt.report.table import table
 WORST = 5  # ticks
 
 
-def _row(name: str, figures: dict[str, Any]) -> tuple[str, ...]:
-    return (name, *(f"{figures[key]:.0f}" for key in ("p50", "p99", "p999", "max")))
+def _row(name: str, percentiles: dict[str, Any]) -> tuple[str, ...]:
+    return (name, *(f"{percentiles[key]:.0f}" for key in ("p50", "p99", "p999", "max")))
 
 
 def _worst(rows: np.ndarray) -> str:
-    """The latest and the longest ticks, with their times."""
+    """Return the latest and the longest ticks, with their times."""
     late, long = (np.argsort(rows[name])[::-1][:WORST] for name in ("lateness", "tick_time"))
     lines = [
         (
@@ -31,19 +31,19 @@ def _worst(rows: np.ndarray) -> str:
 
 
 def _taken(timing: dict[str, Any]) -> str:
-    """Late ticks of a virtual machine may be nobody's fault in it."""
+    """Return the time that the host took: late ticks on a virtual machine may have their cause outside it."""
     stolen = timing.get("stolen_s", 0.0)
     if stolen == 0.0:
-        return "nothing: the cores were ours all the time"
-    return f"{stolen:g} s of computing time, which other guests of the machine had: no tick can begin or go on in it"
+        return "nothing"
+    return f"{stolen:g} s of computing time went to other guests of the machine; no tick can run during that time"
 
 
 def sentence(timing: dict[str, Any]) -> str:
-    """One line for the terminal."""
+    """Return one line for the terminal."""
     late = timing["lateness_us"]
     words = (
         f"{timing['rows']} ticks at {timing['rate_hz']:g} Hz, {timing['missed']} missed, {timing['overruns']} overruns, "
-        f"{timing['rows_lost']} rows lost; late by {late['p50']:.0f} µs, 99 of 100 by less than {late['p99']:.0f} µs, "
+        f"{timing['rows_lost']} rows lost; late by {late['p50']:.0f} µs (median), {late['p99']:.0f} µs (p99), "
         f"at worst {late['max']:.0f} µs"
     )
     stolen = timing.get("stolen_s", 0.0)
@@ -51,7 +51,7 @@ def sentence(timing: dict[str, Any]) -> str:
 
 
 def section(result: Result) -> str:
-    """HTML of the timing of a run on devices; nothing for a simulation."""
+    """Return HTML for the timing of a run on devices; nothing for a simulation."""
     timing = result.timing
     if timing is None:
         return ""
@@ -62,16 +62,16 @@ def section(result: Result) -> str:
         ("overruns, oversleeps, missed", f"{timing['overruns']}, {timing['oversleeps']}, {timing['missed']}"),
         ("taken by the host", _taken(timing)),
         ("rights", html.escape("; ".join(rights["granted"].values()) or "none")),
-        ("not permitted", html.escape(refused or "nothing was refused")),
+        ("not permitted", html.escape(refused or "none")),
         *(
             (html.escape(name), html.escape(", ".join(f"{key} {value}" for key, value in counts.items())))
             for name, counts in timing["devices"].items()
         ),
-        *(("beside it", html.escape(note)) for note in result.notes or ()),
+        *(("note", html.escape(note)) for note in result.notes or ()),
     ]
     percentiles = table(
         ("[µs]", "p50", "p99", "p999", "max"),
         [_row("lateness", timing["lateness_us"]), _row("duration of a tick", timing["tick_us"])],
     )
-    worst = "" if result.survey else _worst(result.rows)  # of a long run the worst need not be among the rows kept
+    worst = "" if result.survey else _worst(result.rows)  # a long run may not have kept its worst rows
     return f"{percentiles}{table(('', ''), facts, numbers=2)}{worst}"

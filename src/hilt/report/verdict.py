@@ -1,4 +1,4 @@
-"""The first thing a report says: whether the run did what it should, and what stood in the way before it began."""
+"""The top of a report: whether the run met its goal, and which checks failed before it began."""
 
 import html
 
@@ -11,7 +11,7 @@ _LOOKS = {"met": "good", "not judged": ""}  # all others are bad
 
 
 def section(result: Result) -> str:
-    """HTML: the verdict, what ended the run, and the checks that failed."""
+    """Return HTML: the verdict, the fault if any, and the checks that failed."""
     found = result.verdict
     lines = [] if result.system.judge is None and result.fault is None else [f"<b>{html.escape(found.sentence)}</b>"]
     if result.fault is not None:
@@ -22,7 +22,7 @@ def section(result: Result) -> str:
 
 
 def checks(result: Result) -> str:
-    """All checks, HTML; nothing for a system that has none."""
+    """Return all checks as HTML; nothing for a system without checks."""
     rows = [
         (
             html.escape(remark.about),

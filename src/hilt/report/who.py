@@ -8,7 +8,7 @@ from hilt.report.table import table
 
 
 def section(result: Result) -> str:
-    """HTML; nothing for a run that nobody could have touched."""
+    """Return HTML; nothing for a run without such a record."""
     if not result.who:
         return ""
     rows = [(html.escape(deed["what"]), deeds.when(deed), html.escape(deed["who"])) for deed in result.who]

@@ -1,4 +1,4 @@
-"""Numbers for people: 0.00455 J is 4.55 mJ."""
+"""Readable numbers: 0.00455 J is 4.55 mJ."""
 
 import math
 
@@ -20,12 +20,12 @@ UNITS = {
 }
 NONE = "—"  # where there is no number
 _NIL = {"N": 1e-6, "N·m": 1e-6, "m": 1e-8, "m/s": 1e-8, "rad": 1e-8, "rad/s": 1e-8, "s": 1e-9, "J": 1e-10}  # less is rounding
-_COARSE = {"m", "m/s", "rad", "rad/s"}  # nobody thinks in nanometres
+_COARSE = {"m", "m/s", "rad", "rad/s"}  # not below µ: nanometres are not practical here
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
 
 
 def si(value: float, unit: str, digits: int = 4) -> str:
-    """A value with a prefix that leaves one to three digits before the point."""
+    """Return a value with a prefix that leaves one to three digits before the decimal point."""
     if math.isnan(value):
         return NONE
     if math.isinf(value):
@@ -36,21 +36,21 @@ def si(value: float, unit: str, digits: int = 4) -> str:
         return f"{value:.{max(digits, 4)}g} {unit}"
     power = _power(value, unit)
     number = value / 1000.0**power
-    if abs(number) < 0.1:  # below the smallest prefix that is used
+    if abs(number) < 0.1:  # below the smallest prefix in use
         return f"{number:.1g} {_PREFIXES[power]}{unit}"
     whole = f"{number:.0f}" if abs(number) >= 99.5 and digits <= 3 else f"{number:.{digits}g}"
     return f"{whole} {_PREFIXES[power]}{unit}"
 
 
 def _power(value: float, unit: str) -> int:
-    """Of 1000, for the prefix."""
+    """Return the power of 1000 for the prefix."""
     least = -2 if unit in _COARSE else min(_PREFIXES)
-    most = 1 if unit.startswith("m") else max(_PREFIXES)  # and nobody in megametres
+    most = 1 if unit.startswith("m") else max(_PREFIXES)  # no megametres
     return min(max(math.floor(math.log10(abs(value)) / 3), least), most)
 
 
 def metric(name: str, value: object, digits: int = 4) -> str:
-    """A metric by its name's unit (`drift_m`, `e_obs_min_J`), or why there is none; lists entry by entry."""
+    """Return a metric with the unit in its name (`drift_m`, `e_obs_min_J`), or why it has no value; lists entry by entry."""
     if isinstance(value, list):
         return _alike(name, value, digits) or ", ".join(metric(name, each, digits) for each in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -64,7 +64,7 @@ def metric(name: str, value: object, digits: int = 4) -> str:
 
 
 def _alike(name: str, values: list[object], digits: int) -> str:
-    """A list whose entries would have different prefixes, with that of the largest: 82.9 mm, 0.8 mm; else nothing."""
+    """Use the largest entry's prefix where entries would have different ones: 82.9 mm, 0.8 mm; else return nothing."""
     unit = next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
     found = [float(each) for each in values if isinstance(each, int | float) and math.isfinite(each)]
     sizes = [abs(each) for each in found if abs(each) >= _NIL.get(unit, 1e-13)]
@@ -76,7 +76,7 @@ def _alike(name: str, values: list[object], digits: int) -> str:
 
 
 def percent(share: float) -> str:
-    """0.0123 is 1.2 %; what is off by more than its own size is a factor."""
+    """Return a share in percent: 0.0123 is 1.2 %."""
     if math.isnan(share):
         return NONE
     size = abs(100.0 * share)
@@ -86,12 +86,12 @@ def percent(share: float) -> str:
 
 
 def off_one(value: object) -> str:
-    """How far a ratio is from 1, which is ideal: 1.012 is +1.2 %, 41 is 41 times; of a list each, or once if all are equal."""
+    """Return how far a ratio is from the ideal 1: 1.012 is +1.2 %, 41 is 41 times; of a list each, or one if all are equal."""
     if isinstance(value, list):
-        told = [off_one(each) for each in value]
-        if len(told) > 1 and len(set(told)) == 1:
-            return f"{told[0]}, all {len(told)}"
-        return ", ".join(told) or "none"
+        texts = [off_one(each) for each in value]
+        if len(texts) > 1 and len(set(texts)) == 1:
+            return f"{texts[0]}, all {len(texts)}"
+        return ", ".join(texts) or "none"
     if isinstance(value, Missing) or not isinstance(value, int | float):
         return metric("", value)
     if math.isnan(value):
