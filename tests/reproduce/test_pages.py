@@ -35,8 +35,8 @@ OWN = dataclasses.replace(PAPER, own=True)
 
 
 def test_the_tally_counts_every_claim_once():
-    assert PAPER.tally == "3 claims: 1 reproduced, 1 differ, 1 beyond the paper (it gives no figure to compare with)."
-    assert OWN.tally == "3 targets of our own: 1 met, 1 missed, 1 beyond what was asked for."
+    assert PAPER.tally == "3 claims: 1 reproduced, 1 differ, 1 beyond the paper (it gives no number to compare with)."
+    assert OWN.tally == "3 targets of our own: 1 met, 1 missed, 1 beyond the targets."
     assert [claim["verdict"] for claim in OWN.as_json()["claims"]] == ["met", "missed, because a reason", "beyond the target"]
 
 

@@ -1,1 +1,1 @@
-"""Audits of papers: what all of them share."""
+"""Audits of papers: the parts that all of them share."""

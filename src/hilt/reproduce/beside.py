@@ -1,4 +1,4 @@
-"""The numbers that a paper gives, drawn beside ours."""
+"""A picture of a paper's numbers next to hilt's."""
 
 from hilt.report import figure
 from hilt.report.colours import MADE, MEASURED, TRUTH
@@ -7,11 +7,11 @@ from hilt.reproduce.claims import DIFFERS, REPRODUCED, Claim, Reproduction
 
 LONGEST = 58  # characters of a claim in the picture
 CHOSEN = "0.45"  # grey: fitted, or by construction
-WIDEST = 2.0  # times the paper's number; what is beyond is drawn at the edge
+WIDEST = 2.0  # times the paper's number; larger ratios are drawn at the edge
 
 
 def numbers_picture(found: Reproduction) -> Picture | None:
-    """Ours in percent of the paper's, a line for each number; nothing where the paper gives none."""
+    """Draw hilt's numbers in percent of the paper's, one line each; None if the paper gives no number."""
     pairs = [(claim, paper, here) for claim in found.claims for paper, here in claim.numbers if paper]
     if not pairs:
         return None
@@ -34,14 +34,14 @@ def numbers_picture(found: Reproduction) -> Picture | None:
         text = f"{paper:.4g} / {here if abs(ratio) > 1e-4 else 0.0:.4g}"
         axes.annotate(text, (1.01, n), xycoords=("axes fraction", "data"), va="center", fontsize=8)
     axes.set_yticks(range(len(pairs)), [_short(claim) for claim, _, _ in pairs], fontsize=8)
-    axes.set(ylim=(len(pairs) - 0.4, -0.6), xlabel="ours, in % of the paper's number")
+    axes.set(ylim=(len(pairs) - 0.4, -0.6), xlabel="hilt, in % of the paper's number")
     axes.set_xlim(*_limits([here / paper for _, paper, here in pairs]))
-    axes.set_title("paper / ours", fontsize=8, loc="right")
+    axes.set_title("paper / hilt", fontsize=8, loc="right")
     caption = (
-        "Diamond: the paper. Circle: ours; red where they differ, hollow where an input was chosen to give it or it could not "
-        "be otherwise. Only claims for which the paper gives a number."
+        "Diamond: the paper. Circle: hilt; red where they differ, hollow where an input was chosen to give the number or the "
+        "result could not be otherwise. Only claims for which the paper gives a number."
     )
-    return Picture("The paper's numbers beside ours", caption, fig)
+    return Picture("The paper's numbers and hilt's", caption, fig)
 
 
 def _limits(ratios: list[float]) -> tuple[float, float]:

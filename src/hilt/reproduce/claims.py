@@ -1,7 +1,7 @@
-"""A paper's claims beside what hilt computes.
+"""A paper's claims next to what hilt computes.
 
-A verdict is computed wherever the paper gives numbers: paper's value, ours and the tolerance decide. Whether an input was
-chosen to give the result, or the result could not have been otherwise, only the author of a claim knows, and has to declare.
+Where the paper gives numbers, the verdict follows from its value, hilt's value and the tolerance. Only the author of a claim
+knows whether an input was chosen to give the result, or the result could not have been otherwise, and has to declare it.
 """
 
 from collections.abc import Callable
@@ -21,26 +21,26 @@ MEANING = {
     REPRODUCED: "computed from the paper's inputs; agrees within a tolerance set from its words and digits",
     DIFFERS: "computed; does not agree, and the reason is given",
     FITTED: "an input was chosen to give it, so agreement says nothing",
-    BY_CONSTRUCTION: "could not have come out otherwise: an identity, or an input of the run",
-    NOT_TESTABLE: "the paper does not say what is needed to compute it",
-    BEYOND: "the paper gives no figure to compare with",
+    BY_CONSTRUCTION: "could not have turned out otherwise: an identity, or an input of the run",
+    NOT_TESTABLE: "the paper does not give what is needed to compute it",
+    BEYOND: "computed, but the paper gives no number to compare with",
 }
 DECLARED = (FITTED, BY_CONSTRUCTION, NOT_TESTABLE)
 OWN_MEANING = {
-    "met": "computed; keeps the target",
-    "missed": "computed; does not keep it, and the reason is given",
-    "beyond the target": "computed beside what was asked for",
+    "met": "computed; meets the target",
+    "missed": "computed; misses the target, and the reason is given",
+    "beyond the target": "computed in addition to the targets",
 }
 _SUMMED_UP = {
     DIFFERS: "differ",
-    BEYOND: "beyond the paper (it gives no figure to compare with)",
-    "beyond the target": "beyond what was asked for",
+    BEYOND: "beyond the paper (it gives no number to compare with)",
+    "beyond the target": "beyond the targets",
 }
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One number or statement: the paper's, ours, how it was read, what was allowed, and the verdict."""
+    """One number or statement: the paper's value, hilt's, how it was read, the tolerance, and the verdict."""
 
     where: str
     what: str
@@ -48,8 +48,8 @@ class Claim:
     here: str
     judged: bool | None = None  # by the author, for statements in words; numbers are judged by the tolerance
     because: str = ""
-    beyond: bool = False  # the paper has no figure to compare with
-    numbers: tuple[tuple[float, float], ...] = ()  # the paper's and ours, where the paper gives numbers
+    beyond: bool = False  # the paper has no number to compare with
+    numbers: tuple[tuple[float, float], ...] = ()  # (paper, here), where the paper gives numbers
     reading: str = ""  # how the paper's words were read
     tolerance: Tolerance | None = None
     declared: str = ""  # fitted, by construction, not testable here; `because` says why
@@ -65,16 +65,16 @@ class Claim:
 
     @property
     def holds(self) -> bool:
-        """Whether ours agrees with the paper's, however that came about."""
+        """Whether hilt agrees with the paper, for whatever reason."""
         if self.judged is not None:
-            return bool(self.judged)  # comparisons of arrays give a type of their own
+            return bool(self.judged)  # comparing arrays gives numpy.bool
         if self.tolerance is None or self.tolerance.allows is None:
             return False
-        return all(bool(self.tolerance.allows(paper, ours)) for paper, ours in self.numbers)
+        return all(bool(self.tolerance.allows(paper, here)) for paper, here in self.numbers)
 
     @property
     def verdict(self) -> str:
-        """A fitted claim that does not even agree differs: a fit excuses agreement, not disagreement."""
+        """The verdict; a fitted claim that does not agree even so counts as differing."""
         if self.declared == NOT_TESTABLE:
             return NOT_TESTABLE
         if self.beyond:
@@ -89,18 +89,18 @@ class Claim:
             "claim": self.what,
             "paper": self.paper,
             "here": self.here,
-            "verdict": told(self, self.verdict),
+            "verdict": explained(self, self.verdict),
             "kind": self.verdict,
             "holds": None if self.declared == NOT_TESTABLE else self.holds,
             "because": self.because,
             "reading": self.reading,
             "tolerance": self.tolerance.as_json() if self.tolerance else None,
-            "numbers": [[float(paper), float(ours)] for paper, ours in self.numbers],
+            "numbers": [[float(paper), float(here)] for paper, here in self.numbers],
         }
 
 
-def told(claim: Claim, verdict: str) -> str:
-    """The verdict with its reason, where one is due."""
+def explained(claim: Claim, verdict: str) -> str:
+    """Return the verdict, with its reason where it needs one."""
     if claim.beyond and not claim.holds and verdict == BEYOND:
         verdict += ", our own criterion missed"
     needs_reason = not claim.holds or verdict in DECLARED
@@ -109,7 +109,7 @@ def told(claim: Claim, verdict: str) -> str:
 
 @dataclass(frozen=True)
 class Listing:
-    """A table beside the claims; `good` says which rows are as they should be."""
+    """A table next to the claims; `good` says which rows are as they should be."""
 
     title: str
     head: tuple[str, ...]
@@ -122,46 +122,46 @@ class Listing:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All claims of a paper, and its figures, drawn when they are asked for."""
+    """All claims of a paper, and its figures, which are drawn on demand."""
 
     key: str
     title: str
     claims: list[Claim]
     pictures: Callable[[], list[Picture]]
-    own: bool = False  # of a method of ours: what it is held against are our own targets, not a paper's
+    own: bool = False  # a method of hilt's own, held against our targets instead of a paper
     tables: tuple[Callable[[], Listing], ...] = ()
 
     def verdict(self, claim: Claim) -> str:
-        """A target of one's own is met or missed; only a paper is reproduced."""
+        """Return a claim's verdict: hilt's own targets are met or missed, only a paper is reproduced."""
         if not self.own:
             return claim.verdict
         return "missed" if not claim.holds else "beyond the target" if claim.beyond else "met"
 
     @property
     def against(self) -> str:
-        """What stands beside ours."""
+        """The head of the column next to hilt's values."""
         return "target" if self.own else "paper"
 
     @property
     def meaning(self) -> dict[str, str]:
-        """Every verdict that a claim may get, in order, and what it says."""
+        """Every possible verdict, in order, and what it means."""
         return OWN_MEANING if self.own else MEANING
 
     @property
     def coverage(self) -> dict[str, int]:
-        """How many claims have got each verdict; those that none has got are there, too."""
+        """Number of claims per verdict, including verdicts that none has."""
         found = [self.verdict(claim) for claim in self.claims]
         return {verdict: found.count(verdict) for verdict in self.meaning}
 
     @property
     def tally(self) -> str:
-        """The same in one line."""
+        """The coverage in one line."""
         counted = [f"{count} {_SUMMED_UP.get(verdict, verdict)}" for verdict, count in self.coverage.items() if count]
         return f"{len(self.claims)} {'targets of our own' if self.own else 'claims'}: {', '.join(counted)}."
 
     def as_json(self) -> dict[str, Any]:
         claims = [
-            {**claim.as_json(), "verdict": told(claim, self.verdict(claim)), "kind": self.verdict(claim)}
+            {**claim.as_json(), "verdict": explained(claim, self.verdict(claim)), "kind": self.verdict(claim)}
             for claim in self.claims
         ]
         return {

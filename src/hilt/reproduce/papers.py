@@ -25,14 +25,14 @@ REASONS = {
     DIFFERS: "What differs, and why",
     "missed": "What was missed, and why",
     FITTED: "What was fitted: agreement says nothing",
-    BY_CONSTRUCTION: "What could not have come out otherwise",
+    BY_CONSTRUCTION: "What could not have turned out otherwise",
     NOT_TESTABLE: "What cannot be tested here",
     BEYOND: "Beyond the paper: where our own criterion is missed",
 }
 
 
 def _modules() -> dict[str, str]:
-    """Of every system: which module computes the claims of which paper."""
+    """Return, for the papers of all systems, the module that computes the claims."""
     found: dict[str, str] = {}
     for system in registry.systems().values():
         found |= getattr(system.part("paper"), "PAPERS", {})
@@ -60,7 +60,7 @@ def write(reproduction: Reproduction, folder: Path) -> Path:
 
 
 def _body(found: Reproduction) -> str:
-    """Coverage, the numbers beside each other, what is not reproduced and why; every claim and the figures are folded."""
+    """Coverage, the numbers side by side, what is not reproduced and why; all claims and the figures are folded."""
     wanting = [claim for claim in found.claims if not claim.holds or claim.declared]
     look = "verdict" if wanting else "verdict good"
     body = f"<h1>{html.escape(found.title)}</h1><div class='{look}'><b>{html.escape(found.tally)}</b></div>{_coverage(found)}"
@@ -80,7 +80,7 @@ def _body(found: Reproduction) -> str:
 
 
 def _coverage(found: Reproduction) -> str:
-    """How many claims have got which verdict."""
+    """Return the number of claims per verdict as a table."""
     rows = [
         (f"<span class='{LOOKS.get(verdict, 'beyond')}'>{verdict}</span>", str(count), html.escape(found.meaning[verdict]))
         for verdict, count in found.coverage.items()
@@ -90,7 +90,7 @@ def _coverage(found: Reproduction) -> str:
 
 
 def _listing(table: Listing) -> str:
-    """A table beside the claims; its last column is green or red."""
+    """Return a table next to the claims; its last column is green or red."""
     rows = [
         (*(html.escape(cell) for cell in row[:-1]), f"<span class='{'yes' if good else 'no'}'>{html.escape(row[-1])}</span>")
         for row, good in zip(table.rows, table.good, strict=True)
