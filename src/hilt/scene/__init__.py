@@ -1,1 +1,1 @@
-"""Three-dimensional pictures of runs: shapes and places that systems draw with."""
+"""Three-dimensional pictures of runs: shapes and poses that systems draw with."""

@@ -10,7 +10,7 @@ from hilt.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class Drawing:
-    """`pose(row, x, p, out)`: rows, memory and parameters are arrays of one record, out is float32."""
+    """`pose(row, x, p, out)`: row, state and parameters are arrays of one record, out is float32."""
 
     scene: Scene
     pose: Callable[..., None]

@@ -1,6 +1,6 @@
-"""Numbers of a picture, compiled: `out` has 8 for each node (place, attitude, shown), then 7 for each arrow.
+"""Numbers of a picture, compiled: `out` has 8 per node (position, attitude, shown), then 7 per arrow.
 
-A pose that is not known yet (attitude 0) or not finite is not shown: a picture never breaks on what a run does.
+A pose that is not known yet (attitude 0) or not finite is not shown, so a diverging run cannot break a picture.
 """
 
 import math
@@ -13,7 +13,7 @@ UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 @jit_apart
 def put(out, i, p, q):
-    """Node i at a pose; returns whether it is shown."""
+    """Put node i at a pose; returns whether it is shown."""
     size = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     shown = math.isfinite(p[0] + p[1] + p[2] + size) and size > 0.25
     at = 8 * i
@@ -36,7 +36,7 @@ def hide(out, i):
 
 @jit_apart
 def put_arrow(out, nodes, i, p, f, least):
-    """Arrow i: where it starts, and the vector in its unit; not shown below `least`."""
+    """Put arrow i at p with the vector f in its unit; not shown below `least`."""
     at = 8 * nodes + 7 * i
     square = vec.dot(f, f)
     shown = math.isfinite(p[0] + p[1] + p[2] + square) and square > least * least
@@ -48,7 +48,7 @@ def put_arrow(out, nodes, i, p, f, least):
 
 @jit_apart
 def put_chain(out, first, p, q, base_p, base_q):
-    """The links of a serial chain (hilt.maths.chain), each at its joint and turned with it, and then its tool."""
+    """Put the links of a serial chain (hilt.maths.chain), each at its joint, then its tool; returns the tool's position."""
     at, turn = base_p, base_q
     for i in range(p.joints):
         at = vec.add(at, so3.rotate(turn, vec.load(p.origin[i])))

@@ -1,4 +1,4 @@
-"""A system of another package has no scene of its own: its set-point and its robot's pose are drawn, if its rows have them."""
+"""The scene of a system without its own: set-point and robot pose, if its rows have them."""
 
 from typing import Any
 

@@ -1,12 +1,12 @@
-"""A generic industrial robot of six axes that carries a mock-up: drawn, not controlled, so its angles come in closed form.
+"""A generic six-axis industrial robot that carries a mock-up: only drawn, so its angles are computed in closed form.
 
-At zero angles the upper arm stands and the forearm lies ahead along x. The wrist's centre c is the flange less its length; with
-r, z from the shoulder to c, D² = r² + z² and φ = atan2(z, r),
+At zero angles the upper arm is vertical and the forearm points ahead along x. The wrist centre c is one flange length behind
+the flange; with r, z from the shoulder to c, D² = r² + z² and φ = atan2(z, r),
 
     q1 = atan2(c_y, c_x),  q2 = ½π - φ - α,  q3 = β - φ - q2        α, β: angles of the triangle (upper arm, D, forearm)
     Rx(q4) Ry(q5) Rx(q6) = R03ᵀ R
 
-A pose out of its reach leaves it undrawn: scenarios that are only computed go where no robot goes.
+It is hidden at poses out of its reach: purely simulated scenarios may go where no robot can.
 """
 
 import math
@@ -21,17 +21,17 @@ from hilt.scene.placing import hide, put_chain
 from hilt.scene.shapes import Scene, X, Y, Z, box, cylinder, rod, sphere
 
 HEIGHT, AHEAD, UPPER, FOREARM, FLANGE = 0.60, 0.30, 1.15, 1.20, 0.20  # m
-ELBOW_TO_ROLL = 0.45  # m, where on the forearm its roll begins
+ELBOW_TO_ROLL = 0.45  # m, from the elbow to the roll joint
 JOINTS = 6
 NODES = JOINTS + 2  # the base, six links, the flange
-BEFORE = (1.55, -0.55)  # m ahead of and above the base, where the flange is best
-BELOW = HEIGHT + UPPER + BEFORE[1]  # m, the base under the flange
+BEFORE = (1.55, -0.55)  # m, preferred flange position: ahead of the base, above the end of the upright upper arm
+BELOW = HEIGHT + UPPER + BEFORE[1]  # m, from the flange down to the base
 
 ROBOT = record(chain=CHAIN, stand=7, first="i8", mount=7)
 
 
 def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_p, mount_q, label: str = "robot") -> None:
-    """Nodes of a robot whose flange is first at `flange_at`, and its base behind and below; `facing` lies.
+    """Add a robot with its flange initially at `flange_at`, and its base behind and below; `facing` is horizontal.
 
     mount: pose of the flange (its x outwards) in the frame of the mock-up that it carries.
     """
@@ -71,7 +71,7 @@ def add_robot(scene: Scene, p, flange_at: np.ndarray, facing: np.ndarray, mount_
 
 @jit
 def _wrist(q, R):
-    """The three angles of q = Rx Ry Rx; near q5 = 0 the first is chosen 0."""
+    """The three angles of q = Rx Ry Rx; near q5 = 0 the first is set to 0."""
     x = so3.rotate(R, (1.0, 0.0, 0.0))
     row = so3.rotate_back(R, (1.0, 0.0, 0.0))  # the first row of the matrix
     bend = math.sqrt(x[1] * x[1] + x[2] * x[2])
@@ -86,7 +86,7 @@ def _wrist(q, R):
 
 @jit_apart
 def robot_angles(q, p, q_RF):
-    """Six angles into q for the flange at p, q_RF in the robot's frame; returns whether it gets there."""
+    """Compute the six angles q for the flange at p, q_RF in the robot's frame; returns whether it is within reach."""
     x = so3.rotate(q_RF, (1.0, 0.0, 0.0))
     c = vec.sub(p, vec.scale(FLANGE, x))
     q[0] = math.atan2(c[1], c[0])
@@ -108,7 +108,7 @@ def robot_angles(q, p, q_RF):
 
 @jit_apart
 def put_robot(out, p, q, mock_p, mock_q, known):
-    """The robot that holds the mock-up; q is room for its angles."""
+    """Put the robot that holds the mock-up; q is scratch for its angles."""
     base_p, base_q = vec.load(p.stand), so3.load(p.stand[3:])
     for k in range(7):
         out[8 * p.first + k] = p.stand[k]

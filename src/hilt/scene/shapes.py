@@ -1,6 +1,6 @@
-"""What a scene is made of: nodes with parts, links between them, arrows, trails and views; plain data for the page.
+"""The elements of a scene: nodes with parts, links between them, arrows, trails and views; plain data for the page.
 
-Solid is what is simulated, wire what is real, ghost what is commanded or seen late, static what never moves.
+Styles: solid is simulated, wire is real, ghost is commanded or seen late, static never moves.
 """
 
 import math
@@ -34,7 +34,7 @@ PANEL = "rotor"  # the darkest: solar cells
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of any kind as JSON has them."""
+    """Convert numbers and arrays to JSON types."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple | np.ndarray):
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
 
 
 def turn_to(direction: Vector) -> tuple[float, float, float, float]:
-    """The shortest turn that brings z along a direction."""
+    """Return the shortest rotation (w, x, y, z) that turns z along a direction."""
     x, y, z = (part / math.sqrt(sum(part * part for part in direction)) for part in direction)
     if z < -1.0 + 1e-12:
         return (0.0, 1.0, 0.0, 0.0)
@@ -56,13 +56,13 @@ def box(size: Vector, at: Vector | None = None, turn: Vector | None = None, colo
 
 
 def cylinder(radius: float, length: float, at: Vector | None = None, along: Vector = Z, colour: str | None = None) -> Part:
-    """Centred at `at`."""
+    """Return a cylinder centred at `at`."""
     turn = None if tuple(along) == Z else turn_to(along)
     return _plain({"shape": "cylinder", "radius": radius, "length": length, "at": at, "turn": turn, "colour": colour})
 
 
 def cone(radius: float, length: float, at: Vector | None = None, along: Vector = Z, colour: str | None = None) -> Part:
-    """Centred at `at`, its tip along `along`."""
+    """Return a cone centred at `at`, its tip along `along`."""
     turn = None if tuple(along) == Z else turn_to(along)
     return _plain({"shape": "cone", "radius": radius, "length": length, "at": at, "turn": turn, "colour": colour})
 
@@ -76,13 +76,13 @@ def tube(points: Sequence[Vector], radius: float, colour: str | None = None) -> 
 
 
 def rod(start: Vector, end: Vector, radius: float, colour: str | None = None) -> Part:
-    """A cylinder from one point to another."""
+    """Return a cylinder from one point to another."""
     a, b = np.array(start, float), np.array(end, float)
     return cylinder(radius, float(np.linalg.norm(b - a)), 0.5 * (a + b), b - a, colour)
 
 
 def edges(size: Vector, radius: float, at: Vector = (0.0, 0.0, 0.0), colour: str | None = None) -> list[Part]:
-    """The twelve edges of a box, as rods."""
+    """Return the twelve edges of a box, as rods."""
     made = []
     for axis in range(3):
         for u in (-0.5, 0.5):
@@ -98,7 +98,7 @@ def edges(size: Vector, radius: float, at: Vector = (0.0, 0.0, 0.0), colour: str
 
 
 def cuboid(mass: float, inertia: Sequence[Vector] | None) -> np.ndarray:
-    """Sides of the homogeneous cuboid with this mass and inertia; without inertia, a cube of a satellite's density."""
+    """Return the sides [m] of the homogeneous cuboid with this mass and inertia; without inertia, a cube of satellite density."""
     if inertia is None:
         return np.full(3, min(max((mass / DENSITY) ** (1.0 / 3.0), 0.1), 6.0))
     moments = np.diag(np.array(inertia))
@@ -107,7 +107,7 @@ def cuboid(mass: float, inertia: Sequence[Vector] | None) -> np.ndarray:
 
 
 def satellite(size: Vector, at: Vector = (0.0, 0.0, 0.0), wings: int = 1, colour: str | None = None) -> list[Part]:
-    """A bus with two solar wings along an axis (1 is y)."""
+    """Return a bus with two solar wings along an axis (1 is y)."""
     middle = np.array(at, float)
     across = np.eye(3)[wings]
     parts = [box(size, at, colour=colour)]
@@ -122,7 +122,7 @@ def satellite(size: Vector, at: Vector = (0.0, 0.0, 0.0), wings: int = 1, colour
 
 
 class Scene:
-    """Collects what is drawn; nodes and arrows are counted in the order in which `pose` gives their numbers."""
+    """Collects what is drawn; nodes and arrows are numbered in the order in which `pose` writes them."""
 
     def __init__(self, scale_bar: float) -> None:
         self.nodes: list[dict[str, Any]] = []
@@ -138,7 +138,7 @@ class Scene:
         return len(self.nodes) - 1
 
     def link(self, id: str, ends: tuple[str, str], at: tuple[Vector, Vector], radius: float, style: str, colour: str) -> None:
-        """A rod between points of two nodes."""
+        """Add a rod between points of two nodes."""
         self.links.append(
             _plain(
                 {
@@ -162,21 +162,21 @@ class Scene:
         self.trails.append({"node": node, "seconds": TRAIL, "colour": colour})
 
     def workspace(self, low: Vector, high: Vector, most: float) -> None:
-        """The box, unless it is so wide that it says nothing."""
+        """Add the box, unless a side is longer than `most` [m]."""
         if max(b - a for a, b in zip(low, high, strict=True)) <= most:
             self.box = _plain({"min": low, "max": high, "label": "workspace"})
 
     def view(self, name: str, eye: Vector, target: Vector, span: float, up: Vector = Z, node: str | None = None) -> None:
-        """From a point of the world, or of a node that carries the camera."""
+        """Add a view from a point of the world, or of a node that carries the camera."""
         kind = "fixed" if node is None else "node"
         self.views.append(
             _plain({"name": name, "kind": kind, "node": node, "eye": eye, "target": target, "up": up, "span": span})
         )
 
     def look(self, name: str, target: Vector, direction: Vector, span: float, up: Vector = Z, node: str | None = None) -> None:
-        """A view from a direction, far enough away to see the span."""
-        way = np.array(direction, float)
-        self.view(name, np.array(target) + 1.6 * span * way / np.linalg.norm(way), target, span, up, node)
+        """Add a view from a direction, far enough away to see the span."""
+        along = np.array(direction, float)
+        self.view(name, np.array(target) + 1.6 * span * along / np.linalg.norm(along), target, span, up, node)
 
     def describe(self) -> dict[str, Any]:
         return {
