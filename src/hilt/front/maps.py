@@ -121,7 +121,7 @@ class Margin:
 
     @property
     def critical(self) -> dict[str, Critical]:
-        """For each key the present value, the critical one and the distance: `.now`, `.value`, `.margin`, `.unit`, `.searched`."""
+        """For each key its value now, the critical one and the distance: `.now`, `.value`, `.margin`, `.unit`, `.searched`."""
         return _by_key(self._found.edge)
 
     @property

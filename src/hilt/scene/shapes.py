@@ -98,7 +98,7 @@ def edges(size: Vector, radius: float, at: Vector = (0.0, 0.0, 0.0), colour: str
 
 
 def cuboid(mass: float, inertia: Sequence[Vector] | None) -> np.ndarray:
-    """Return the sides [m] of the homogeneous cuboid with this mass and inertia; without inertia, a cube of satellite density."""
+    """Return the sides [m] of the homogeneous cuboid with this mass and inertia; by default a cube of satellite density."""
     if inertia is None:
         return np.full(3, min(max((mass / DENSITY) ** (1.0 / 3.0), 0.1), 6.0))
     moments = np.diag(np.array(inertia))
