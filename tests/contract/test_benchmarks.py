@@ -1,4 +1,4 @@
-"""Benchmarks are run by hand: what they import must be there, or nobody notices until then."""
+"""Benchmarks are only run by hand, so a broken import would go unnoticed until then."""
 
 import importlib
 from pathlib import Path

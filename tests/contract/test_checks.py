@@ -23,7 +23,7 @@ def test_remarks_are_sentences_about_keys(system, name):
 
 
 def test_a_hand_that_is_too_stiff():
-    """The limit of the loop, held against runs by tests/theory/test_cuniato2022.py, is the number that is named."""
+    """The limit of the loop, held against runs by tests/theory/test_cuniato2022.py, is the number reported."""
     loop = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "port_passivity.enabled=false"]
     for stiffness, fine in ((150, True), (600, False)):
         system, values, name = job.find("aerial", "hover", [*loop, f"hand.stiffness={stiffness}"])

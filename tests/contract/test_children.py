@@ -1,4 +1,4 @@
-"""Processes that hilt starts: none imports from the working folder."""
+"""No process that hilt starts imports from the working folder."""
 
 import ast
 from pathlib import Path
@@ -19,7 +19,7 @@ PLANTED = ("hilt", "numpy", "json", "struct", "socket", "pydantic", "sitecustomi
 
 @pytest.fixture
 def working_folder(tmp_path, monkeypatch):
-    """One with modules that say so when they are imported."""
+    """A folder with modules that print a message when they are imported."""
     for name in PLANTED:
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'a').write({name!r})\n")
     monkeypatch.chdir(tmp_path)
@@ -38,7 +38,7 @@ def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
 @pytest.mark.parametrize("name", ["robot", "sensor"])
 def test_the_emulators_import_nothing_from_the_working_folder(working_folder, name):
     device = Asked(name, f"hilt.lab.dry.{name}", "start it again")
-    with pytest.raises(InputError):  # it has come far enough to refuse, or to fall over, a configuration that is none
+    with pytest.raises(InputError):  # it got far enough to read its configuration, which is invalid
         device.hear(device.tell("[]"), 60.0)
     device.end()
     assert not (working_folder / "mark").exists()

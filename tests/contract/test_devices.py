@@ -24,7 +24,7 @@ from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import RsiSettings
 
 CALIBRATION = ft.Calibration(1e6, 1e6)
-LONG = 20.0  # [s], what no test waits for unless something is broken
+LONG = 20.0  # [s], only reached if something is broken
 LOAD = ((10.0, -20.0, 30.0), (1.0, 2.0, -3.0))
 
 
@@ -32,7 +32,7 @@ def until(condition, limit=LONG):
     """Wait for something to become true, whatever the load of the machine."""
     pause, end = clock.PeriodicClock(), clock.now() + limit
     while not condition():
-        assert clock.now() < end, "it never came true"
+        assert clock.now() < end, "not true in time"
         pause.start()
         pause.wait_until(0.002)
 
@@ -47,7 +47,7 @@ def sleep(seconds):
 
 
 class Load:
-    """A load that never stands still, by one count, so that a frozen sensor can be told."""
+    """A load that always changes by at least one count, so that a frozen sensor can be detected."""
 
     def __init__(self):
         self.f, self.tau, self._turn = *LOAD, 0
@@ -102,7 +102,7 @@ def test_the_queue_is_emptied_and_the_newest_record_wins():
         marked = box.sent
         until(lambda: box.sent > marked + 5)
         box.silence = True
-        sleep(0.1)  # what was under way has arrived
+        sleep(0.1)  # packets in transit have arrived
         used = driver.used
         assert driver.read(out) == faults.NONE
         assert driver.used == used + 1
@@ -111,7 +111,7 @@ def test_the_queue_is_emptied_and_the_newest_record_wins():
 
 
 def test_a_sample_that_lay_in_the_buffer_is_known_to_be_old():
-    """The kernel's buffer keeps the oldest: after a long pause of the loop its last record is no news."""
+    """The kernel's buffer keeps the oldest records, so after a long pause of the loop even its last one is old."""
     with stream(stale=0.2) as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 3)
         box.silence = True
@@ -143,7 +143,7 @@ def test_a_sample_that_came_after_the_robots_cycle_waits_for_the_next_one():
         assert driver.gaps == 0
 
 
-def test_gaps_are_counted_also_where_the_numbers_run_over():
+def test_gaps_are_counted_also_when_the_sequence_wraps():
     with stream(first=2**32 - 20) as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 2)
         box.line.next("drop", 7)
@@ -161,16 +161,16 @@ def test_records_missing_in_a_row_are_a_fault_from_the_stated_number_on(gap, los
         codes = read_until(driver, out, lambda: driver.gaps >= lost)
         assert driver.gaps == lost
         assert (codes[-1] == faults.SENSOR_GAP) == fault
-        assert codes.count(faults.SENSOR_GAP) == fault  # told once
+        assert codes.count(faults.SENSOR_GAP) == fault  # reported once
         assert driver.read(out) == faults.NONE
         assert "does not know" not in faults.explain(faults.SENSOR_GAP)
 
 
 def test_records_that_were_not_fetched_in_time_are_no_gap_of_the_sensor():
-    """They came, and the socket had no room: counted, and no fault."""
+    """They arrived but the socket had no room: counted, but no fault."""
     with stream(gap=2) as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 2)
-        driver._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)  # the least there is: a few records
+        driver._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)  # the smallest buffer possible: a few records
         sent = box.sent
         until(lambda: box.sent > sent + 60)
         codes = read_until(driver, out, lambda: driver.gaps > 0)
@@ -201,12 +201,12 @@ def test_packets_that_are_no_records_are_counted_and_not_used():
         received = driver.received
         read_until(driver, out, lambda: driver.received > received + 5)
         assert driver.rejected == 10
-        assert driver.gaps == 10  # they are missed, too
+        assert driver.gaps == 10  # they also count as missing
         assert out["f"][0] == pytest.approx(LOAD[0], abs=2e-6)
 
 
 def test_corrupt_packets_never_stop_the_stream():
-    """Bits of the wrench itself cannot be told from a load; a number of the sequence that jumps far is not believed."""
+    """Corrupt bits in the wrench look like a load; a sequence number that jumps far is rejected."""
     with stream() as (box, driver, out):
         box.line.corrupt = 0.5
         read_until(driver, out, lambda: box.line.done["corrupt"] > 100)
@@ -215,12 +215,12 @@ def test_corrupt_packets_never_stop_the_stream():
         read_until(driver, out, lambda: driver.received > received + 50)
         used, late, rejected = driver.used, driver.late, driver.rejected
         read_until(driver, out, lambda: driver.received > received + 100)
-        assert driver.used > used, "new samples are given out again"
-        assert (driver.late, driver.rejected) == (late, rejected), "and every one of them is believed"
+        assert driver.used > used, "new samples are delivered again"
+        assert (driver.late, driver.rejected) == (late, rejected), "and each of them is accepted"
         assert out["f"][0] == pytest.approx(LOAD[0], abs=2e-6)
 
 
-def test_bias_is_set_on_the_users_word_only():
+def test_bias_is_set_only_on_the_users_request():
     with stream() as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 5)
         assert box.biases == 0
@@ -244,7 +244,7 @@ def onrobot(**keys):
             driver.stop()
 
 
-def test_onrobot_counts_rate_filter_and_bias_are_its_own():
+def test_onrobot_has_its_own_counts_rate_filter_and_bias():
     with onrobot(rate=500.0, filter=150.0) as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 5)
         assert (round(box.rate), ft.FILTERS[box.filter], box.refused) == (500, 150.0, 0)
@@ -291,7 +291,7 @@ def test_an_ati_sensor_takes_neither_rate_nor_filter():
         ("freeze", True, faults.SENSOR_FROZEN),
     ],
 )
-def test_a_fault_of_the_sensor_is_told_and_goes_away(switch, value, fault):
+def test_a_fault_of_the_sensor_is_reported_and_goes_away(switch, value, fault):
     with stream(stale=0.3, frozen=0.1) as (box, driver, out):
         read_until(driver, out, lambda: driver.used > 5)
         good = getattr(box, switch)
@@ -304,7 +304,7 @@ def test_a_fault_of_the_sensor_is_told_and_goes_away(switch, value, fault):
         until(lambda: driver.read(out) == faults.NONE)
 
 
-def test_several_clients_have_streams_of_their_own():
+def test_each_client_has_its_own_stream():
     with stream() as (box, driver, out):
         other, mirror = sensor(), np.zeros(1, WRENCH)
         other.open(box.address, box.port, LONG)
@@ -340,7 +340,7 @@ def test_a_sensor_that_is_not_there_is_one_sentence():
             driver.open("127.0.0.1", port, 0.3)
     driver.stop()
     with pytest.raises(InputError, match="cannot be reached"):
-        sensor().open("127.0.0.1", port, LONG)  # closed now: the machine itself says no
+        sensor().open("127.0.0.1", port, LONG)  # closed now: the machine itself refuses
     with pytest.raises(InputError, match="cannot be reached"):
         sensor().open("no.such.host.invalid", 49152, 1.0)
     with pytest.raises(InputError, match="cannot be reached"):
@@ -359,7 +359,7 @@ def test_stop_never_raises_and_reading_a_stopped_sensor_is_stale():
         assert driver.read(out) == faults.SENSOR_STALE
 
 
-def test_the_line_does_what_it_is_told():
+def test_the_line_makes_the_requested_faults():
     line, got = Line(), []
     for number, fault in enumerate(FAULTS):
         line.next(fault)
@@ -402,10 +402,10 @@ def cell(cycle=0.004, base=HERE, tool=HERE, patience=500, step_limit=0.001, **se
             driver.close()
 
 
-def smooth(k, count, way):
-    """Place of tick k on a way of `count` ticks, slow at both ends."""
+def smooth(k, count, distance):
+    """Position at tick k of a move of `count` ticks, slow at both ends."""
     s = min(k / count, 1.0)
-    return way * s * s * (3.0 - 2.0 * s)
+    return distance * s * s * (3.0 - 2.0 * s)
 
 
 @pytest.mark.parametrize("kind", ["relative", "absolute"])
@@ -413,7 +413,7 @@ def smooth(k, count, way):
 def test_a_loop_of_many_cycles_echoes_every_ipoc_and_goes_where_it_is_sent(kind, cycle, count):
     # 30 mm in 0.7 s: at most 0.37 m/s² by the cubic, far from the limit, also where a cycle is lost to the machine.
     with cell(cycle, AWAY, HAND, correction=kind, step_limit=0.002) as (driver, arm, X, V):
-        for _ in range(5):  # what had queued up before they met is behind us
+        for _ in range(5):  # discard what was queued before they connected
             assert driver.wait(X, V).code == faults.NONE
             driver.hold()
         late, start = arm.late, np.zeros(1, POSE)
@@ -435,11 +435,11 @@ def test_a_loop_of_many_cycles_echoes_every_ipoc_and_goes_where_it_is_sent(kind,
         stamps = [entry.stamp for entry in diary]
         assert stamps == sorted(set(stamps))
         assert not [step for step in np.diff(stamps) if step % (1000 * cycle)]
-        way = np.subtract(diary[-1].pose[:3], arm.settings.start_p)
-        if kind == "relative":  # the controller's own sum, whatever was lost to a busy machine
-            assert way == pytest.approx(np.sum([entry.correction[:3] for entry in diary], axis=0), abs=1e-12)
-        if kind == "absolute" or arm.late == late:  # what is absolute does not drift by what was lost
-            assert np.linalg.norm(way) == pytest.approx(np.hypot(0.03, 0.01), abs=1e-8)
+        moved = np.subtract(diary[-1].pose[:3], arm.settings.start_p)
+        if kind == "relative":  # the controller's own sum, even if a busy machine lost some
+            assert moved == pytest.approx(np.sum([entry.correction[:3] for entry in diary], axis=0), abs=1e-12)
+        if kind == "absolute" or arm.late == late:  # absolute set-points do not drift when some are lost
+            assert np.linalg.norm(moved) == pytest.approx(np.hypot(0.03, 0.01), abs=1e-8)
             until(lambda: np.linalg.norm(arm.true_twist()["v"]) < 1e-5)
             assert arm.true_pose()["p"] == pytest.approx(diary[-1].pose[:3], abs=1e-5)
         if arm.late == late:
@@ -460,13 +460,13 @@ def test_an_answer_that_came_too_late_is_made_up_for(kind):
             if k % 10 == 5:
                 time.sleep(0.018)
             assert driver.send(goal) == faults.NONE
-        assert arm.late >= late + 3, "of six; an emulated robot that was stalled itself takes an answer that is there"
+        assert arm.late >= late + 3, "of six; a robot that was stalled itself takes an answer that is there"
         driver.wait(X, V)
         driver.sent(sent)
         driver.hold()
         assert sent["p"][0] == pytest.approx(goal["p"][0], abs=1e-8)
-        way = np.subtract(arm.diary[-1].pose[:3], arm.settings.start_p)
-        assert np.linalg.norm(way) == pytest.approx(0.01, abs=1e-8), "the controller is where the driver believes it is"
+        moved = np.subtract(arm.diary[-1].pose[:3], arm.settings.start_p)
+        assert np.linalg.norm(moved) == pytest.approx(0.01, abs=1e-8), "the controller is where the driver believes it is"
 
 
 def test_measured_pose_and_twist_are_those_of_the_robot():
@@ -476,14 +476,14 @@ def test_measured_pose_and_twist_are_those_of_the_robot():
         arm.live = True
         goal = np.zeros(1, POSE)
         driver.sent(goal)
-        way, begin = np.zeros(3), X["p"][0].copy()
+        moved, begin = np.zeros(3), X["p"][0].copy()
         for k in range(150):
             before = int(driver.state["ipoc"])
             assert driver.wait(X, V).code == faults.NONE
-            way += V["v"][0] * (int(driver.state["ipoc"]) - before) / 1000
+            moved += V["v"][0] * (int(driver.state["ipoc"]) - before) / 1000
             goal["p"][0, 1] += 0.0001 if k < 100 else 0.0
             assert driver.send(goal) == faults.NONE
-        assert way == pytest.approx(X["p"][0] - begin, abs=1e-12)  # the twist is that of the way, lost cycles or not
+        assert moved == pytest.approx(X["p"][0] - begin, abs=1e-12)  # the twist matches the motion, lost cycles or not
         assert V["w"][0] == pytest.approx([0.0, 0.0, 0.0], abs=1e-6)
         # The base is turned so that y of the world is x of the robot.
         moved = np.subtract(arm.diary[-1].pose[:3], arm.settings.start_p)
@@ -510,7 +510,7 @@ def test_holding_moves_nothing_and_is_no_set_point():
             assert len(arm.diary) > 10
 
 
-def test_the_controller_tells_of_a_set_point_that_comes_while_not_live():
+def test_the_controller_reports_a_set_point_that_comes_while_not_live():
     with cell() as (driver, arm, X, V):
         goal = np.zeros(1, POSE)
         driver.sent(goal)
@@ -522,7 +522,7 @@ def test_the_controller_tells_of_a_set_point_that_comes_while_not_live():
         assert "while not live" in arm.violations[0]
 
 
-def test_the_controller_tells_of_too_much_acceleration():
+def test_the_controller_reports_too_much_acceleration():
     with cell(acceleration_limit=1.0) as (driver, arm, X, V):
         arm.live = True
         goal = np.zeros(1, POSE)
@@ -536,7 +536,7 @@ def test_the_controller_tells_of_too_much_acceleration():
         assert arm.hard_stops > 0
 
 
-def test_a_step_is_shortened_to_the_limit_of_a_cycle_and_said():
+def test_a_step_is_shortened_to_the_limit_of_a_cycle_and_reported():
     with cell(step_limit=0.0005) as (driver, arm, X, V):
         arm.live = True
         goal, sent = np.zeros(1, POSE), np.zeros(1, POSE)
@@ -594,7 +594,7 @@ def test_the_robots_own_limits_stop_it_and_it_falls_silent(limits, reason):
         assert reason in arm.reason
         until(lambda: driver.wait(X, V).code == faults.ROBOT_SILENT)
         arm.restart()
-        # It goes on without a new start of hilt, and from its packet's place.
+        # It continues without restarting hilt, from the position in its packet.
         until(lambda: driver.wait(X, V).code == faults.ROBOT_RESTARTED)
         driver.sent(goal)
         assert np.abs(goal["p"] - X["p"]).max() < 1e-9
@@ -604,17 +604,17 @@ def test_the_robots_own_limits_stop_it_and_it_falls_silent(limits, reason):
         driver.close()
 
 
-def step_to(driver, X, V, goal, way, count):
-    """So many answered packets on a way along x; the driver's set-point is where the way has led."""
+def step_to(driver, X, V, goal, distance, count):
+    """Answer `count` packets while moving along x; the driver's set-point is at the end of the move."""
     for k in range(1, count + 1):
         until(lambda: driver.wait(X, V).code == faults.NONE)
         driver.sent(goal)
-        goal["p"][0, 0] += smooth(k, count, way) - smooth(k - 1, count, way)
+        goal["p"][0, 0] += smooth(k, count, distance) - smooth(k - 1, count, distance)
         driver.send(goal)
 
 
 def stop_and_move(arm, place):
-    """Somebody ends the robot's program and drives the robot elsewhere."""
+    """End the robot's program and move the robot elsewhere."""
     arm._halt("somebody stopped it")
     clock.pause(0.1)
     arm._set["p"] = place
@@ -625,7 +625,7 @@ def stop_and_move(arm, place):
 
 @pytest.mark.parametrize("rebooted", [False, True], ids=["program", "controller"])
 def test_a_program_that_is_started_again_begins_where_the_robot_stands(rebooted):
-    """Somewhere else, with hilt connected all the time: nothing of what was sent before counts any more."""
+    """The robot was moved while hilt stayed connected: nothing sent before the restart is used."""
     with cell(patience=50) as (driver, arm, X, V):
         arm.live = True
         goal = np.zeros(1, POSE)
@@ -645,7 +645,7 @@ def test_a_program_that_is_started_again_begins_where_the_robot_stands(rebooted)
         step_to(driver, X, V, goal, 0.02, 50)
         until(lambda: driver.wait(X, V).code == faults.NONE)
         driver.sent(goal)
-        assert 1.1 + 1e-3 < goal["p"][0, 0] < 1.12 + 1e-6  # steps that a stalled machine has lost are not there
+        assert 1.1 + 1e-3 < goal["p"][0, 0] < 1.12 + 1e-6  # less any steps lost to a stalled machine
         assert goal["p"][0, 1:] == pytest.approx((0.2, 0.9), abs=1e-6)
         assert arm._set["p"] == pytest.approx(goal["p"][0], abs=1e-8)
         assert driver.restarts == 1
@@ -654,7 +654,7 @@ def test_a_program_that_is_started_again_begins_where_the_robot_stands(rebooted)
 
 
 def test_absolute_corrections_are_not_made_to_a_program_that_was_started_again():
-    """They would count from another place, in one step: nobody is answered, and the robot stops by itself."""
+    """They would start from the wrong place, in one step: no packet is answered, and the robot stops by itself."""
     with cell(correction="absolute", patience=50, late_limit=100) as (driver, arm, X, V):
         arm.live = True
         goal = np.zeros(1, POSE)
@@ -679,7 +679,7 @@ def test_absolute_corrections_are_not_made_to_a_program_that_was_started_again()
 
 
 def test_a_silence_of_the_line_is_no_new_program():
-    """The robot's set-point has stood and is known: cut off on the way, the robot is behind it."""
+    """The robot's set-point stayed where it was and is known; cut off in motion, the robot is behind it."""
     with cell(patience=50, dead_time=0.5) as (driver, arm, X, V):
         arm.live = True
         goal = np.zeros(1, POSE)
@@ -711,7 +711,7 @@ def test_answers_that_do_not_come_stop_the_robot():
         driver.stop()
 
 
-def test_faults_of_the_way_are_counted_and_survived():
+def test_faults_of_the_line_are_counted_and_survived():
     with cell() as (driver, arm, X, V):
 
         def cycles(count):

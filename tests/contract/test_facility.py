@@ -1,6 +1,6 @@
 """The emulated facility: separate processes, the real drivers against them.
 
-Nothing here compares wall times: the robot's own time stamps are the time, and what a busy machine may spoil is tried again.
+Nothing here compares wall times: the robot's own time stamps are the time, and tests that a busy machine can spoil are retried.
 """
 
 import csv
@@ -31,7 +31,7 @@ from hilt.lab.dry.motion import FollowedResponse, MockUp, PublishedResponse
 
 DRY_LAB = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
 DRY_RIG = rigfile.load(DRY_LAB)
-# Patient with each other on a busy machine: a second, not a tenth.
+# Longer timeouts for a busy machine: a second, not a tenth.
 RIG = DRY_RIG.model_copy(
     update={
         "robot": {**DRY_RIG.robot, "patience": 250},
@@ -41,7 +41,7 @@ RIG = DRY_RIG.model_copy(
     }
 )
 STIFFNESS, FREE_WAY = 176.275e3, 0.010  # of docking's table1: gap 15 mm, rod 5 mm
-LONG = 60.0  # [s], what no test waits for unless something is broken
+LONG = 60.0  # [s], only reached if something is broken
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
 
@@ -49,7 +49,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory a
 def until(condition):
     end = clock.now() + LONG
     while not condition():
-        assert clock.now() < end, "it never came true"
+        assert clock.now() < end, "not true in time"
         clock.pause(0.01)
 
 
@@ -66,7 +66,7 @@ def running(diary):
 
 @pytest.fixture
 def facility(running):
-    """Sound, and waiting for hilt."""
+    """Healthy, and waiting for hilt."""
     running.control.clear()
     running.control.live(False)
     running.control.restart()
@@ -105,7 +105,7 @@ class Hilt:
         return code
 
     def go_to(self, x, speed=0.02, cycle=0.004):
-        """Along x with no jerk at the ends; once more for what late answers have lost on the way."""
+        """Move along x with no jerk at the ends; repeated to make up for what late answers have lost."""
         for _ in range(20):
             left = x - float(self.X_WB["p"][0])
             if abs(left) < 2e-6:
@@ -165,16 +165,16 @@ def test_a_step_is_followed_after_the_dead_time_by_a_second_order_response(facil
             t, x = 1e-3 * (np.array(rows)[:, 0] - asked), np.array(rows)[:, 1]
             exact = step_response(t - 0.004, section.dead_time, 0.004, section.natural_frequency, section.damping_ratio)
             worst = np.abs((x - x_0) / size - exact).max()
-            # A late answer is lost, and a stall of the robot's process shifts its cycles against its time stamps: either
-            # spoils a response, but makes none of them right.
+            # A late answer is lost, and a stall of the robot's process shifts its cycles against its time stamps: either can
+            # make a good response look wrong, but not a wrong one right.
             matches += worst < 1e-3 and hilt.robot.counters()["delay"] == delayed
             if matches == 3:
                 return
     raise AssertionError(f"{matches} of 100 responses are as they should be")
 
 
-def test_one_millimetre_into_the_frame_gives_its_stiffness_times_the_way(facility):
-    """2 %: 3.5 N of 176 N; the mean of 200 samples has 4 mN of noise, the robot stands within 2 µm, which is 0.35 N."""
+def test_one_millimetre_into_the_frame_gives_its_stiffness_times_the_distance(facility):
+    """2 %: 3.5 N of 176 N; the mean of 200 samples has 4 mN of noise, the robot is within 2 µm, which is 0.35 N."""
     facility.control.live(True)
     with Hilt(facility.rig) as hilt:
         hilt.go_to(FREE_WAY + 0.001)
@@ -225,7 +225,7 @@ def test_faults_come_on_demand_and_go(facility):
             control.send("nonsense")
 
 
-def test_the_judge_has_a_sentence_for_a_set_point_while_not_live(facility):
+def test_the_emulated_robot_reports_a_set_point_while_not_live(facility):
     with Hilt(facility.rig) as hilt:
         until(lambda: hilt.tick(1e-6) == 0 and facility.control.status()["robot"]["violation_count"])
     assert "while not live" in facility.control.status()["robot"]["violations"][-1]
@@ -242,8 +242,8 @@ def test_a_stopped_process_is_reported_and_its_late_answers_confuse_nobody(facil
     assert "cycles" in facility.control.status()["robot"]
 
 
-def test_two_facilities_at_once_and_what_happens_to_one_is_not_felt_by_the_other(facility, tmp_path):
-    """The second one's sensor is killed, which is said; the first goes on. Its diary is whole."""
+def test_two_facilities_at_once_do_not_affect_each_other(facility, tmp_path):
+    """The second one's sensor is killed, which is reported; the first goes on. Its log is complete."""
     path = tmp_path / "diary.csv"
     with running_facility(RIG, diary=path, live=True) as second:
         assert second.rig.robot["port"] != facility.rig.robot["port"]
@@ -314,7 +314,7 @@ def test_a_signal_ends_all_processes(end):
     assert not shared.left(f"facility-*-{ports[1]}*")
 
 
-def test_what_cannot_be_emulated_is_said():
+def test_what_cannot_be_emulated_is_refused():
     with pytest.raises(InputError, match=r"no \[facility\]"), running_facility(RIG.model_copy(update={"facility": None})):
         pass
     slow = RIG.facility.model_copy(update={"dead_time": 5.0})
@@ -396,7 +396,8 @@ def test_the_sensor_feels_the_contact_of_each_system(system, scenario, stages, a
 
 
 def test_a_robot_that_bends_swings_on_through_a_stall_of_the_sensor():
-    """Pressed to the frame on a smooth way: samples a millisecond apart and one after 120 ms feel the same, to the noise."""
+    """Pressed against the frame in a smooth move: samples a millisecond apart and one after 120 ms measure the same force, to
+    the noise."""
     bends = ["robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz", "frames.gap=15 mm"]
     X_WB, V_WB = world.start_of(RIG, bends), np.zeros(1, TWIST)[0]
     start, end, forces = X_WB["p"].copy(), 0.12, []

@@ -19,9 +19,9 @@ def test_frames_are_one_tree(name, scenario):
     frames = standard.of(system, values).frames
     parents = {each.child: each.frame for each in (*frames.fixed, *frames.poses)}
     assert len(parents) == len(frames.fixed) + len(frames.poses), "a frame has one parent"
-    list(TopologicalSorter({child: {parent} for child, parent in parents.items()}).static_order())  # no circle
+    list(TopologicalSorter({child: {parent} for child, parent in parents.items()}).static_order())  # no cycle
     roots = set(parents.values()) - set(parents)
-    assert len(roots) == 1, f"viewers show what hangs together: {roots}"
+    assert len(roots) == 1, f"viewers show one connected tree: {roots}"
     assert {each.frame for each in (*frames.twists, *frames.wrenches)} <= set(parents) | roots
 
 

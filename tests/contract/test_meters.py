@@ -1,4 +1,4 @@
-"""Figures do not depend on how the rows of a run were cut: one definition for rows in memory and for a recording."""
+"""Metrics do not depend on how the rows of a run are split: one definition for rows in memory and for a recording."""
 
 import math
 
@@ -40,7 +40,7 @@ def run(case):
 
 
 def exactly(value):
-    """Two figures are the same if these are: every bit, and the reason of one that is missing."""
+    """Two metrics are equal if these are: every bit, and the reason if one is missing."""
     if isinstance(value, list):
         return [exactly(each) for each in value]
     return ("missing", value.reason) if isinstance(value, Missing) else value.hex() if isinstance(value, float) else value
@@ -49,7 +49,7 @@ def exactly(value):
 @pytest.mark.parametrize("case", CASES)
 @settings(max_examples=10)
 @given(data=st.data())
-def test_chunks_of_any_size_give_the_same_figures_to_the_last_bit(case, data):
+def test_chunks_of_any_size_give_the_same_metrics_to_the_last_bit(case, data):
     result = run(case)
     rows = result.rows
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=12)))
@@ -68,7 +68,7 @@ def test_chunks_of_any_size_give_the_same_figures_to_the_last_bit(case, data):
 
 
 @pytest.mark.parametrize("name", registry.names("systems"))
-def test_figures_of_rows_that_are_not_numbers_have_reasons(name):
+def test_metrics_of_non_finite_rows_have_reasons(name):
     result = run({"freefloat": "freefloat wall", "docking": "docking twin"}.get(name, name))
     rows = result.rows[:300].copy()
     for field in set(rows.dtype.names) - {"t", "tick"}:
@@ -116,7 +116,7 @@ def test_a_staircase_knows_when_a_level_was_last_passed(values, size, level):
 
 
 @given(st.integers(0, 50), st.lists(st.integers(1, 20), min_size=1, max_size=10))
-def test_a_lag_pairs_each_row_with_the_one_so_many_before(late, sizes):
+def test_a_lag_pairs_each_row_with_the_one_that_many_before(late, sizes):
     numbers = np.arange(sum(sizes))
     lag, at, pairs = Lag(late), 0, []
     for size in sizes:

@@ -1,4 +1,4 @@
-"""Other users of the machine: whatever lies in world-writable places, our processes find each other and nobody else."""
+"""Other users of the machine: whatever is in world-writable places, our processes find each other and nobody else."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ KINDS = ("file", "fifo", "folder", "link", "dangling", "socket")
 
 
 def plant(path, kind):
-    """Something that is no segment of hilt."""
+    """Create something that is not a segment of hilt."""
     if kind == "file":
         path.write_bytes(b"x" * 100)
     elif kind == "fifo":
@@ -46,7 +46,7 @@ def plant(path, kind):
 
 
 def clear(user):
-    """Everything that a user has in shared memory."""
+    """Remove everything that a user has in shared memory."""
     for path in SHM.iterdir():
         if path.lstat().st_uid == user:
             if path.is_dir() and not path.is_symlink():
@@ -65,7 +65,7 @@ def shm():
 
 
 def round_trip():
-    """A session that one process makes, another one of the same user finds, asks and loses."""
+    """A session that one process makes is found and used by another process of the same user, and then gone."""
     with closing(Mailbox("round-trip")) as box:
         found = mailbox.sessions()
         child = os.fork()
@@ -91,7 +91,7 @@ def test_a_strangers_names_in_shared_memory_disturb_nobody(shm, kind):
 
 @needs_root
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stranger_who_sits_on_our_name_locks_nobody_out(shm, kind):
+def test_a_stranger_who_takes_our_name_locks_nobody_out(shm, kind):
     call(STRANGER, plant, shm / PLAIN, kind)
     assert call(US, round_trip) == EXPECTED
     assert len([path for path in shm.glob(f"{PLAIN}-*") if path.lstat().st_uid == US]) == 1
@@ -155,7 +155,7 @@ def test_the_session_folder_comes_first_if_it_is_ours_and_in_memory(shm, tmp_pat
 
 
 @needs_root
-def test_a_full_session_folder_gives_way_to_the_other_one(shm, tmp_path):
+def test_the_other_folder_is_used_when_the_session_folder_is_full(shm, tmp_path):
     mount = ["mount", "-t", "tmpfs", "-o", f"size=4k,mode=0700,uid={US}", "tmpfs", str(tmp_path)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a small file system cannot be mounted here")
@@ -175,7 +175,7 @@ def folder():
 
 @pytest.mark.parametrize("suffix", [mailbox.SUFFIX, ring.SUFFIX, ".recorder", ".motion", shared.MEETING, shared.SOCKET])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_no_segment_hangs_and_fools_nobody_even_in_our_own_folder(folder, kind, suffix):
+def test_a_false_segment_in_our_own_folder_blocks_and_deceives_no_process(folder, kind, suffix):
     name = f"odd-{os.getpid()}"
     plant(folder / (name + suffix), kind)
     try:
@@ -187,7 +187,7 @@ def test_what_is_no_segment_hangs_and_fools_nobody_even_in_our_own_folder(folder
         with within():
             assert name not in [*mailbox.sessions(), *ring.rings()]
             shared.sweep()
-        assert (folder / (name + suffix)).is_dir() == os.path.lexists(folder / (name + suffix)), "taken away"
+        assert (folder / (name + suffix)).is_dir() == os.path.lexists(folder / (name + suffix)), "removed"
         with closing(Mailbox(f"after-{os.getpid()}")):
             assert f"after-{os.getpid()}" in mailbox.sessions()
     finally:
@@ -200,7 +200,7 @@ def link_to_a_segment(path, whole):
 
 
 def large_folder(path, whole):
-    """As long as a segment: its length alone does not give it away."""
+    """As long as a segment, so that its length alone does not reveal it."""
     path.mkdir()
     for number in range(300):
         (path / str(number)).touch()
@@ -216,7 +216,7 @@ def file_of_another_user(path, whole):
 @pytest.mark.parametrize("writable", [False, True])
 @pytest.mark.parametrize("odd", [link_to_a_segment, large_folder, file_of_another_user])
 def test_only_a_file_of_our_own_is_opened(shm, odd, writable):
-    """Whatever has the name and the length of a segment: no link is followed, and owner and kind are checked."""
+    """Even if it has the name and the length of a segment: no link is followed, and owner and type are checked."""
     whole = shared.Segment.create(f"whole-{os.getpid()}", shared.PAGE)
     whole.publish()
     path = whole.path.with_name(f"odd-{os.getpid()}")
@@ -253,7 +253,7 @@ sys.stdin.readline()
 
 @pytest.fixture
 def session_folder(monkeypatch):
-    """That of a login session in which nobody else calls hilt: what is taken away here, our command has taken away."""
+    """The folder of a login session in which nobody else calls hilt: what is removed here was removed by our command."""
     folder = Path(tempfile.mkdtemp(prefix="test-", dir=SHM))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     yield folder
@@ -261,8 +261,8 @@ def session_folder(monkeypatch):
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, None])
-def test_the_next_command_takes_away_what_a_killed_process_has_left(end, session_folder):
-    """Mailbox, ring, status of the recorder, motion, joystick, control and its socket; all of them, and no living one's."""
+def test_the_next_command_removes_what_a_killed_process_has_left(end, session_folder):
+    """Mailbox, ring, status of the recorder, motion, joystick, control and its socket: all, and none of a live process."""
     name = f"held-{os.getpid()}"
     with closing(Mailbox(f"living-{os.getpid()}")):
         child = subprocess.Popen([sys.executable, "-c", HOLDER, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -273,7 +273,7 @@ def test_the_next_command_takes_away_what_a_killed_process_has_left(end, session
             child.send_signal(end)
         child.communicate("\n", timeout=30)
         joystick = shared.left(f"{name}{shared.MEETING}")
-        assert bool(joystick) == (end is not None), "the last one of an orderly end takes the joystick away"
+        assert bool(joystick) == (end is not None), "the last one to exit cleanly removes the joystick"
         done = subprocess.run([sys.executable, "-m", "hilt.cli.main", "list", "--json"], capture_output=True, text=True)
         assert done.returncode == 0
         assert not shared.left(f"{name}*")
@@ -281,7 +281,7 @@ def test_the_next_command_takes_away_what_a_killed_process_has_left(end, session
         assert f"living-{os.getpid()}" in mailbox.sessions()
 
 
-def test_both_sides_of_a_joystick_meet_whoever_comes_first():
+def test_both_sides_of_a_joystick_meet_in_either_order():
     name = f"stick-{os.getpid()}"
     one, two = shared.Segment.join(name, 64), shared.Segment.join(name, 64)
     one.memory[0] = 7

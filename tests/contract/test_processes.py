@@ -1,7 +1,8 @@
-"""Processes beside the loop: whatever happens to a reader or the recorder, the writer does not notice and the books are right.
+"""Processes beside the loop: whatever happens to a reader or the recorder, the writer is not affected and
+the counts are right.
 
 Real processes, really killed and stopped. Nothing here compares wall times, which another program on the machine can stretch:
-that a writer does not wait is seen by its voluntary context switches, of which a burst of appends must make none.
+that a writer does not wait is seen from its voluntary context switches: a burst of appends must cause none.
 """
 
 import itertools
@@ -27,7 +28,7 @@ from hilt.record.layout import describe
 
 ROW = signals.row_type(("X_WB_cmd", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
-PATIENCE = 60.0  # [s] until something that must happen is given up
+PATIENCE = 60.0  # [s] before a test gives up waiting
 _number = itertools.count()
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
@@ -71,7 +72,7 @@ class Writer:
 
 @pytest.fixture
 def start(name, tmp_path):
-    """`start(capacity)`: a writer and its recorder, which is ready."""
+    """`start(capacity)` returns a writer and its recorder, which is ready."""
     made = []
 
     def begin(capacity=8192, folder=tmp_path):
@@ -89,12 +90,12 @@ def start(name, tmp_path):
 def until(condition):
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, "it never happened"
+        assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.005)
 
 
 def stop(pid):
-    """Stop a process, and see that it has stopped: the signal alone takes its time."""
+    """Stop a process and wait until it has stopped; the signal takes a moment."""
     os.kill(pid, signal.SIGSTOP)
     until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
 
@@ -171,7 +172,7 @@ print(got, ring.lost, flush=True)
 
 
 @pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
-def test_what_happens_to_a_reader_is_noticed_by_nobody(start, name, fate):
+def test_what_happens_to_a_reader_affects_no_other_process(start, name, fate):
     writer, recorder = start()
     reader = subprocess.Popen([sys.executable, "-c", READER, name], stdout=subprocess.PIPE, text=True)
     assert reader.stdout.readline() == "ready\n"
@@ -191,13 +192,13 @@ def test_what_happens_to_a_reader_is_noticed_by_nobody(start, name, fate):
     recorder.finish()
     status = recorder.status
     assert status.rows_written + status.rows_lost == writer.ring.count
-    # The stopped reader is not to blame if a busy machine made the recorder lose rows in the burst.
+    # If a busy machine made the recorder lose rows in the burst, the stopped reader is not the cause.
     assert len(recording.load(recorder.path).rows) == status.rows_written
 
 
 @pytest.fixture(params=["small tmpfs", "file size limit"])
 def small_disk(request, tmp_path):
-    """A folder that takes 300 kB, and what must be done to the recorder for it."""
+    """A folder with room for 300 kB, and what must be done to the recorder for it."""
     if request.param == "file size limit":
         yield tmp_path, lambda pid: resource.prlimit(pid, resource.RLIMIT_FSIZE, (300_000, 300_000))
         return
@@ -210,11 +211,11 @@ def small_disk(request, tmp_path):
     subprocess.run(["umount", "--lazy", str(tmp_path)], check=True, capture_output=True)
 
 
-def test_a_full_disk_is_said_and_what_was_written_stays_readable(start, small_disk):
+def test_a_full_disk_is_reported_and_what_was_written_stays_readable(start, small_disk):
     folder, limit = small_disk
     writer, recorder = start(capacity=1 << 16, folder=folder)
     limit(recorder.status.pid)
-    row = np.random.default_rng(0)  # noise: it must not be compressed away
+    row = np.random.default_rng(0)  # noise, which does not compress
     for _ in range(4000):
         writer.row["X_WB_cmd"]["p"] = row.normal(size=3)
         writer.row["X_WB_cmd"]["q"] = row.normal(size=4)
@@ -266,7 +267,7 @@ while True:
 """
 
 
-def test_when_the_loop_is_killed_the_recorder_ends_the_file_in_order_and_goes(name, tmp_path):
+def test_when_the_loop_is_killed_the_recorder_finishes_the_file_and_exits(name, tmp_path):
     path = tmp_path / "run.mcap"
     loop = subprocess.Popen([sys.executable, "-c", LOOP, name, str(path)], stdout=subprocess.PIPE, text=True)
     recorder = int(loop.stdout.readline())
@@ -284,7 +285,7 @@ def test_when_the_loop_is_killed_the_recorder_ends_the_file_in_order_and_goes(na
     loop.communicate()
     until(lambda: not reader.writer_alive)
     until(lambda: not os.path.exists(f"/proc/{recorder}") or b"hilt" not in command_of(recorder))
-    assert path.read_bytes()[-8:] == b"\x89MCAP0\r\n"  # the end of a whole file
+    assert path.read_bytes()[-8:] == b"\x89MCAP0\r\n"  # the end of a complete file
     assert recording.load(path).rows["tick"].tolist() == list(range(reader.count))
     assert not shared.left(f"{name}*")  # and nothing is left behind
 
@@ -308,7 +309,7 @@ while True:
 """
 
 
-def test_a_killed_sender_leaves_its_lane_and_a_stopped_one_jams_nobody(name):
+def test_a_killed_sender_frees_its_lane_and_a_stopped_one_blocks_nobody(name):
     box = Mailbox(name)
     children = [subprocess.Popen([sys.executable, "-c", SENDER, name], stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for child in children:

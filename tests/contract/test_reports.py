@@ -1,5 +1,5 @@
 """A report is a function of a result: it simulates nothing, `hilt show` draws the page that the run had, and the reports of all
-shipped scenarios can be read: first what one wants to know, no text on another, nothing from outside, no empty table."""
+shipped scenarios are readable: the key result first, no overlapping text, nothing loaded from elsewhere, no empty table."""
 
 import dataclasses
 import html
@@ -21,7 +21,7 @@ from tests.report.layout import fingerprint, problems
 
 SHIPPED = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 
-# Pictures and words that a scenario must have, whatever else it shows.
+# Figures and words that a scenario's report must have, whatever else it shows.
 FLIGHT = {"Displacement and force", "The flying arm", "How stiff a hand may be"}
 ESTIMATOR = {"With and without the estimator", "Estimated force and torque"}
 TASK = {"Gains", "Energy tank", "Where the energy was made"}
@@ -56,7 +56,7 @@ SAID = {
 
 
 class Outline(HTMLParser):
-    """Headings and folds in their order, and what the page takes from elsewhere."""
+    """Headings and folds in their order, and what the page loads from elsewhere."""
 
     def __init__(self, text):
         super().__init__()
@@ -76,7 +76,7 @@ class Outline(HTMLParser):
 
 @pytest.fixture
 def unreadable(monkeypatch):
-    """What is wrong with the figures that are drawn meanwhile."""
+    """Collects what is wrong with the figures drawn during the test."""
     found, draw = [], Picture.svg
 
     def svg(picture):
@@ -90,7 +90,7 @@ def unreadable(monkeypatch):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Instead of the picture only what it shows: writing it costs more than all the rest."""
+    """A fingerprint instead of the figure: writing it costs more than everything else."""
     monkeypatch.setattr(Picture, "svg", lambda picture: fingerprint(picture.figure))
 
 
@@ -117,7 +117,7 @@ def test_a_report_can_be_read(case, unreadable):
     assert scenario.build(result.system.scenario, tomllib.loads(written)).hash() == result.scenario.hash()
 
 
-# Each with something of its own beside it: methods, a simulated ideal, integrators, policies, feedback, delays, the estimator.
+# Each compares with something else: methods, a simulated ideal, integrators, policies, feedback, delays, the estimator.
 CASES = [
     ("docking", "table1", ["collisions=1"]),
     ("docking", "oblique", ["collisions=1"]),
@@ -190,17 +190,17 @@ def wall(tmp_path_factory):
     return dataclasses.replace(result, beside=Beside({"other": beside.slim(result, ("H", "X_WBcm"))}, figures))
 
 
-def test_what_is_kept_comes_back(wall):
+def test_what_is_saved_is_read_back(wall):
     beside.keep(wall)
     found = beside.kept(dataclasses.replace(wall, beside=None)).beside
-    told = found.numbers["integrators"]["euler"]
-    assert (told["b"], told["c"], told["a"].reason) == ([1.0, float("inf")], True, "nothing to compute")
+    read = found.numbers["integrators"]["euler"]
+    assert (read["b"], read["c"], read["a"].reason) == ([1.0, float("inf")], True, "nothing to compute")
     assert found.runs["other"].rows.tobytes() == wall.beside.runs["other"].rows.tobytes()
     assert found.runs["other"].scenario == wall.scenario
 
 
 @pytest.mark.parametrize("harm", ["cut", "other scenario", "no archive"])
-def test_what_does_not_fit_is_as_if_it_were_not_there(wall, harm):
+def test_what_does_not_fit_is_ignored(wall, harm):
     beside.keep(wall)
     path, asked = beside.path_of(wall.recording), dataclasses.replace(wall, beside=None)
     if harm == "cut":

@@ -34,7 +34,7 @@ LONG = 30.0  # [s]
 def soon(condition, limit=LONG):
     end = clock.now() + limit
     while not condition():
-        assert clock.now() < end, "it never came true"
+        assert clock.now() < end, "not true in time"
 
 
 class Cell:
@@ -52,7 +52,7 @@ class Cell:
         return pose
 
     def wait(self):
-        """The robot's next packet. What the robot has not taken is taken back, as a rig does it."""
+        """The robot's next packet. What the robot did not execute is taken back, as a rig does."""
         reply = self.driver.wait(self.X, self.V)
         if reply.code != faults.NONE or not reply.heard:
             self.goal = self.sent()
@@ -74,17 +74,17 @@ class Cell:
             assert code == answer == faults.NONE, (faults.explain(code), faults.explain(answer))
 
     def follow(self):
-        """Until the robot takes set-points."""
+        """Wait until the robot takes set-points."""
         soon(lambda: self.tick() == (0, 0) and self.arm.state == "running")
         self.move(0.0, 5)
 
     def agree(self):
-        """At rest the robot's own set-point is what the driver believes."""
+        """At rest the robot's own set-point is the one the driver has."""
         soon(lambda: self.tick() == (0, 0) and np.abs(self.arm._set["p"] - self.sent()["p"]).max() < 1e-6)
 
     @property
     def broken(self):
-        """Whether a stream has been given up: then nothing more can be broken."""
+        """Whether a stream has been given up, after which no fault can be injected."""
         return getattr(getattr(self.driver, "_line", None), "broken", False)
 
     def count(self, *names):
@@ -93,7 +93,7 @@ class Cell:
 
 
 def start_of(rig):
-    """Where the robot begins: a robot that takes angles at its posture, with its joints."""
+    """Where the robot begins; one that takes angles begins at its posture, with its joints."""
     joints, X = getattr(rig, "joints", None), np.zeros(1, POSE)[0]
     if joints is None:
         return {"start_p": START}
@@ -113,7 +113,7 @@ def cell(name, patience=PATIENCE):
     with ExitStack() as stack:
         arm = kind.make(rig, {**settings, "step_limit": 2 * STEP, "turn_limit": 2 * TURN})
         arm.attend(f"contract-{os.getpid()}-{name}", None)
-        arm.automatic = False  # nobody restarts it unasked
+        arm.automatic = False  # it restarts only on request
         stack.enter_context(arm)
         driver = rig.connect()
         stack.callback(driver.close)
@@ -129,21 +129,21 @@ def test_every_driver_has_an_emulated_robot():
 
 
 @every_driver
-def test_a_robot_goes_where_it_is_sent_and_says_so(name):
+def test_a_robot_goes_where_it_is_sent_and_reports_it(name):
     with cell(name) as it:
         it.follow()
         it.move(1e-5, 100)
         it.agree()
         soon(lambda: it.tick() == (0, 0) and abs(it.X["p"][0] - it.sent()["p"][0]) < 1e-5)
         assert it.X["p"][0] > it.start[0] + 5e-4
-        # Joints that go on by themselves while commands are late leave the straight line.
+        # Joints that continue by themselves while commands are late leave the straight line.
         assert it.X["p"][1:] == pytest.approx(it.start[1:], abs=1e-4 if name == "fci-joints" else 1e-6)
         assert it.arm.violations == []
 
 
 @every_driver
 def test_silent(name):
-    """Noticed when `patience` is over, and not earlier; then nobody can be answered, and the set-point stands."""
+    """Detected when `patience` is over, and not earlier; then there is no packet to answer, and the set-point stays."""
     patience = 0.3
     with cell(name, patience) as it:
         it.follow()
@@ -152,7 +152,7 @@ def test_silent(name):
         before, began = it.sent(), clock.now()
         reply = it.wait()
         assert (reply.code, reply.heard) == (faults.ROBOT_SILENT, False)
-        assert clock.now() - began >= 0.9 * patience, "it waits, and does not spin"
+        assert clock.now() - began >= 0.9 * patience, "it waits and does not spin"
         assert it.driver.send(it.goal) == it.driver.hold() == faults.ROBOT_LINE
         assert it.sent()["p"].tolist() == before["p"].tolist()
         assert it.arm.violations == []
@@ -160,7 +160,7 @@ def test_silent(name):
 
 @every_driver
 def test_late(name):
-    """An answer after its cycle: the robot's set-point and the driver's belief of it agree again, without a jump."""
+    """An answer after its cycle: the robot's set-point and the driver's copy of it agree again, without a jump."""
     with cell(name) as it:
         it.follow()
         for _ in range(8):
@@ -178,7 +178,7 @@ def test_late(name):
 
 @every_driver
 def test_lost(name):
-    """Packets that never came are counted, and show in the number of the robot's cycle."""
+    """Lost packets are counted, and show in the number of the robot's cycle."""
     with cell(name) as it:
         it.follow()
         before, cycle = it.count("lost", "skipped"), it.wait().cycle
@@ -223,7 +223,7 @@ def test_corrupt(name):
 
 @every_driver
 def test_restarted(name):
-    """The robot is stopped, driven elsewhere and started again: told as a fault, and nothing sent before counts any more."""
+    """The robot is stopped, moved elsewhere and restarted: reported as a fault, and nothing sent before is used."""
     with cell(name) as it:
         elsewhere = np.add(it.start, (0.02, 0.01, -0.01))
         it.follow()
@@ -237,8 +237,8 @@ def test_restarted(name):
         found = set()
         soon(lambda: found.add(it.held()) or np.abs(arm.true_pose()["p"] - elsewhere).max() < 1e-5)
         arm.restart()
-        told = {faults.ROBOT_RESTARTED, faults.ROBOT_PROGRAM}
-        soon(lambda: found.add(it.held()) or found & told)
+        expected = {faults.ROBOT_RESTARTED, faults.ROBOT_PROGRAM}
+        soon(lambda: found.add(it.held()) or found & expected)
         for _ in range(20):
             it.tick()
             it.goal = it.sent()
@@ -248,10 +248,10 @@ def test_restarted(name):
 
 @every_driver
 def test_beyond_the_limit_of_a_cycle(name):
-    """Shortened, told, and no reason for the robot to object; the loop then stops softly."""
+    """Shortened and reported, so that the robot does not object; the loop then stops softly."""
     with cell(name) as it:
         it.follow()
-        soon(lambda: it.wait().heard or it.driver.send(it.goal))  # a robot that has lost a command is followed first
+        soon(lambda: it.wait().heard or it.driver.send(it.goal))  # after a lost command the driver first resynchronises
         before, limited = it.sent()["p"][0], it.count("limited")
         it.goal["p"][0] += 10 * STEP
         assert it.driver.send(it.goal) == faults.ROBOT_LIMITED

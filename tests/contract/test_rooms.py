@@ -1,6 +1,6 @@
-"""Imports point one way: a room uses the rooms before it, and nothing goes round in a circle.
+"""Imports point one way: a room uses only the rooms before it, and no imports are circular.
 
-What only one system uses lies in that system's folder; the rest of hilt does not know the systems by name.
+What only one system uses is in that system's folder; the rest of hilt does not name any system.
 """
 
 import ast
@@ -16,7 +16,7 @@ import hilt
 ROOT = Path(hilt.__file__).parent
 # fmt: off
 ORDER = (
-    "compiled", "maths", "core", "host",                     # what everything stands on
+    "compiled", "maths", "core", "host",                     # what everything is built on
     "dynamics", "sense", "command", "plant",                 # blocks of a tick and of the world
     "loop", "metrics", "record", "preflight", "job",         # one run
     "analysis", "report", "reproduce", "scene",              # what views share
@@ -33,7 +33,7 @@ MODULES = {
 
 
 def imports_of(path):
-    """Modules of hilt that a file imports, wherever in it."""
+    """Modules of hilt that a file imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
@@ -47,7 +47,7 @@ IMPORTS = {name: set(imports_of(path)) - {name, "hilt"} for name, path in MODULE
 
 
 def at_import(path):
-    """Those that are imported with the file itself: outside functions."""
+    """Those imported when the file itself is: outside functions."""
     tree = ast.parse(path.read_text())
     inside = {
         inner
@@ -98,7 +98,7 @@ def test_a_system_does_not_know_the_others(system):
             assert not [used for used in uses if f"{used}.".startswith(others)], module
 
 
-# Where a system is named all the same, and why.
+# Exceptions: where a system is named, and why.
 NAMED = {
     "hilt.core.signals": "the tables of signals stand together, in one order",
     "hilt.device.rtde.fields": "the load of a robot is called payload there, too",
@@ -108,7 +108,7 @@ NAMES = re.compile(r"hilt\.systems|\b(docking|freefloat|aerial)\b|^payload$|`pay
 
 
 def words_of(path):
-    """Strings of a file, and what it imports; not its docstrings and comments, which may give examples."""
+    """Strings and imports of a file, without its docstrings and comments, which may give examples."""
     tree = ast.parse(path.read_text())
     said = {
         id(node.body[0].value)
@@ -136,7 +136,7 @@ def test_nobody_but_the_systems_names_a_system():
         if NAMES.search(word)
     }
     assert not {pair for pair in found if pair[0] not in NAMED}
-    assert {module for module, _ in found} == NAMED.keys()  # an exception that is not needed any more goes
+    assert {module for module, _ in found} == NAMED.keys()  # exceptions no longer needed are to be removed
 
 
 def test_what_runs_offline_is_no_part_of_a_device_or_a_loop():

@@ -10,9 +10,9 @@ from hilt.core import registry
 from hilt.core.guard import GUARD
 from hilt.core.signals import FLOAT, POSE, TABLE, TWIST, declare, leaves, whole
 
-# Any block may find a fault; the first one stays.
+# Any block may set the fault; the first one stays.
 FAULTS = {"fault", "fault_axis", "fault_value", "fault_limit"}
-# What acts on the mock-up is a sum: the first block begins it, those behind it read it and add to it.
+# The load on the mock-up is a sum: the first block sets it, later ones read it and add to it.
 SUMS = {"F_Bcm_true_W"}
 
 SYSTEMS = tuple(registry.systems())
@@ -68,7 +68,7 @@ def test_a_frame_in_a_name_is_the_frame_of_the_signal():
 
 
 def test_two_signals_never_differ_by_capitals_alone():
-    """A recording has lower-case columns: X_WB_meas and X_Wb_meas were one of them."""
+    """A recording has lower-case columns: X_WB_meas and X_Wb_meas would be the same one."""
     assert len({name.lower() for name in TABLE}) == len(TABLE)
     with pytest.raises(ValueError, match="signal X_WB_meas is declared already"):
         declare("X_Wb_meas", FLOAT, "something else", unit="m")

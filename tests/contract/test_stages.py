@@ -1,4 +1,4 @@
-"""What every stage promises: it touches what it declares and allocates nothing. A stage is tested by being registered."""
+"""What every stage guarantees: it touches what it declares and allocates nothing. A stage is tested by being registered."""
 
 import os
 
@@ -10,8 +10,8 @@ from hilt.core import registry, scenario
 from hilt.core.signals import LOOP, leaves, whole
 from tests.spoiling import spoil
 
-# In the scenario that shows most of a system; with HILT_STAGES=all in every one. The two large systems are not compiled again
-# for the bounds checks, which takes minutes, the other two only for them.
+# In the scenario that covers most of a system; with HILT_STAGES=all in every one. The two large systems are not compiled again
+# for the bounds checks, which takes minutes; the other two are, but only for them.
 SHOWN = {"aerial": ("handover",), "docking": ("oblique", "twin"), "freefloat": ("capture",), "payload": ("hils-2", "bilateral")}
 CHECKED = ("docking", "freefloat")
 ALL, BOUNDS = os.environ.get("HILT_STAGES") == "all", os.environ.get("NUMBA_BOUNDSCHECK") == "1"
@@ -69,7 +69,7 @@ def test_a_stage_touches_only_what_it_declares(system_name, key, name):
     before, params = row.copy(), bench.p.tobytes()
     kind.step(row[0], x, p, dt)
     for signal in kind.writes:
-        assert finite(column(row, signal)), f"{kind.name} made {signal} of something it does not declare"
+        assert finite(column(row, signal)), f"{kind.name} computed {signal} from something it does not declare"
     for signal in leaves(system.row):
         if signal not in kind.writes and whole(signal) not in kind.writes:
             assert column(row, signal).tobytes() == column(before, signal).tobytes(), f"{kind.name} wrote {signal}"
@@ -90,7 +90,7 @@ def test_a_stage_allocates_nothing(system_name, key, name):
 
 
 def test_the_counter_of_allocations_counts():
-    """Without this a switched-off counter would pass the test above."""
+    """Otherwise the test above would pass with a counter that does not work."""
     import numba
 
     @numba.njit

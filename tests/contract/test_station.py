@@ -1,4 +1,4 @@
-"""A station in a process of its own: its states, its answers, and that nobody can make it do what its state does not allow."""
+"""A station in its own process: its states, its answers, and that it refuses what its state does not allow."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ def wait_for(condition, what):
 
 
 class Seat:
-    """Somebody at a station."""
+    """An operator at a station."""
 
     def __init__(self, config):
         self.name = station.launch(config)
@@ -131,11 +131,11 @@ def test_a_hand_moves_the_virtual_arm_and_lets_go(seat):
     assert here.ask("steer", (0.0,) * 6, False).accepted
     wait_for(lambda: any(not row["joystick"].any() for row in ring.read(100_000)[0][-1:]), "hand off the stick")
     time.sleep(0.6)
-    assert here.front.state == LIVE, "letting go in so many words is no fault"
+    assert here.front.state == LIVE, "an announced release is not a fault"
     here.ask("stop")
     here.rest()
     found = recording.load(Path(here.front.recording))
-    assert job.replay(found) is None, "ended by a person, it replays to the byte"
+    assert job.replay(found) is None, "ended by the operator, it replays to the byte"
     rows = found.rows
     assert rows["joystick"][:, 0].max() == 1.0
     moved = rows["x_vir"][-1] - rows["x_vir"][0]
@@ -143,7 +143,7 @@ def test_a_hand_moves_the_virtual_arm_and_lets_go(seat):
     assert np.allclose(moved[1:], 0.0, atol=1e-9)
 
 
-def test_a_hand_that_falls_silent_is_a_fault(seat):
+def test_a_silent_operator_is_a_fault(seat):
     here = seat("payload", "hils-2", LIVE_OPERATOR)
     here.go()
     here.hold((1.0, 0.0, 0.0, 0.0, 0.0, 0.0), 0.4)
@@ -158,7 +158,7 @@ def test_nobody_steers_a_scenario_without_a_live_operator(seat):
     here.go()
     assert not here.ask("steer", (1.0,) * 6, True).accepted
     time.sleep(0.5)
-    assert here.front.state == LIVE, "and it is no dead man's switch either"
+    assert here.front.state == LIVE, "and it is not a dead-man switch either"
 
 
 def children():

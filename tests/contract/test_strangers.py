@@ -1,4 +1,4 @@
-"""Packets from strangers, on real sockets: whoever is not the robot or the sensor is counted, told and ignored.
+"""Packets from strangers, on real sockets: senders other than the robot or the sensor are counted, reported and ignored.
 
 Strangers send from other loopback addresses (127.0.0.2 …) or other ports; nothing leaves this machine.
 """
@@ -29,9 +29,9 @@ from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import RsiSettings
 
-LONG = 20.0  # [s], what no test waits for unless something is broken
+LONG = 20.0  # [s], only reached if something is broken
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
-FAR = (2.0, 0.5, 0.5)  # where strangers say that the robot is
+FAR = (2.0, 0.5, 0.5)  # the robot's position according to strangers
 ROBOT = "127.0.0.1"
 CALIBRATION = ft.Calibration(1e6, 1e6)
 
@@ -39,7 +39,7 @@ CALIBRATION = ft.Calibration(1e6, 1e6)
 def until(condition):
     end = clock.now() + LONG
     while not condition():
-        assert clock.now() < end, "it never came true"
+        assert clock.now() < end, "not true in time"
         clock.pause(0.002)
 
 
@@ -138,7 +138,7 @@ def test_a_poser_that_sends_first_from_another_address_is_not_the_robot():
 
 @pytest.mark.parametrize(("allowed", "address"), [("", "127.0.0.2"), ("", ROBOT), (ROBOT, ROBOT)])
 def test_two_senders_are_refused_whoever_was_first(allowed, address):
-    """Without robot.peer nobody can tell who is the robot; with an address only, not which of its ports."""
+    """Without robot.peer there is no way to know which is the robot; with only an address, which of its ports."""
     for poser_first in (True, False):
         driver = robot(allowed)
         arm = controller(driver)
@@ -178,8 +178,8 @@ def test_two_posers_and_no_robot_are_one_sentence():
         assert one.answers == two.answers == 0
 
 
-def test_packets_that_lay_in_the_queue_are_thrown_away_unread():
-    """From the robot's own address, before the connection: a program that has ended since, or somebody who lay in wait."""
+def test_packets_queued_before_the_connection_are_discarded_unread():
+    """From the robot's own address, before the connection: from a program that has since ended, or from an attacker."""
     driver = robot()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as old:
         old.bind((ROBOT, 0))
@@ -196,8 +196,8 @@ def test_packets_that_lay_in_the_queue_are_thrown_away_unread():
 
 
 @pytest.mark.parametrize(("allowed", "address"), [("", "127.0.0.2"), (ROBOT, ROBOT)])
-def test_a_robot_that_comes_after_a_poser_is_heard_of_before_anything_moves(allowed, address):
-    """The poser was alone when hilt connected: nobody is armed any more once a second one claims to be the robot."""
+def test_a_robot_that_comes_after_a_poser_is_noticed_before_anything_moves(allowed, address):
+    """The poser was alone when hilt connected: arming is refused once a second sender claims to be the robot."""
     driver, X, V = robot(allowed), np.zeros(1, POSE), np.zeros(1, TWIST)
     with Poser(driver.port, address):
         driver.open("127.0.0.1", driver.port, 0.004, LONG)
@@ -211,7 +211,7 @@ def test_a_robot_that_comes_after_a_poser_is_heard_of_before_anything_moves(allo
         driver.close()
 
 
-def test_without_robot_peer_the_sender_that_was_taken_is_told():
+def test_without_robot_peer_the_accepted_sender_is_reported():
     with cell("") as (driver, arm, _, _):
         (note,) = driver.notes()
         assert f"robot.peer is not set: {peer.named(arm.address)} was taken for the robot" in note
@@ -220,8 +220,8 @@ def test_without_robot_peer_the_sender_that_was_taken_is_told():
 
 
 @pytest.mark.parametrize("address", ["127.0.0.2", ROBOT])
-def test_a_strangers_packet_counts_and_changes_nothing(address):
-    """Places, time stamps ahead and behind, a clock that goes back, counts of late answers: all as if nobody had sent."""
+def test_a_strangers_packet_is_counted_and_changes_nothing(address):
+    """Places, time stamps ahead and behind, a clock that goes back, counts of late answers: all as if nothing had been sent."""
     with cell() as (driver, arm, X, V), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         stranger.bind((address, 0))
         to = ("127.0.0.1", driver.port)
@@ -272,7 +272,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flood:
 
 
 def test_a_flood_of_strangers_does_not_keep_the_robots_packets_away():
-    """The kernel is told to drop them after the first hundred: what the loop reads of a flood is bounded."""
+    """After the first hundred the kernel drops them, so what the loop reads of a flood is bounded."""
     with cell() as (driver, arm, X, V):
         cycles(driver, X, V, 10)
         command = [sys.executable, "-c", FLOOD, str(driver.port), packet(1000).decode(), "50000"]
@@ -302,7 +302,7 @@ def test_the_emulated_robot_takes_corrections_from_its_peer_only():
             stranger.bind((ROBOT, 0))
             for _ in range(20):
                 assert driver.wait(X, V).code == faults.NONE
-                for ahead in (0, 4):  # a guess at the next one, too
+                for ahead in (0, 4):  # a guess at the next one as well
                     stranger.sendto(codec.encode_sen(correction, int(driver.state["ipoc"]) + ahead), arm.address)
                 assert driver.hold() == faults.NONE
         cycles(driver, X, V, 5)
@@ -393,7 +393,7 @@ def test_a_bias_set_by_somebody_else_under_load_is_a_fault(key):
         assert "does not know" not in faults.explain(faults.SENSOR_JUMP)
         assert box.biases == 1
         used = driver.used
-        assert set(read_until(driver, out, lambda: driver.used > used + 10)) == {faults.NONE}, "told once"
+        assert set(read_until(driver, out, lambda: driver.used > used + 10)) == {faults.NONE}, "reported once"
 
 
 def test_our_own_bias_is_no_jump_and_the_next_one_is():
@@ -438,7 +438,7 @@ def test_a_contact_never_jumps_whatever_is_lost_and_a_step_beyond_its_speed_does
 
 
 def test_samples_that_the_sensor_has_taken_and_not_sent_widen_the_bound():
-    """Its numbers run on while its process was stalled: the load had the time to change."""
+    """Its numbers continue while its process is stalled: the load had that time to change."""
     jump = Jump(1.0, 0.0)
     assert not jump.beyond(record_of(0.0, 1, 1), record_of(0.0, 2, 2), 1)
     assert not jump.beyond(record_of(0.0, 2, 2), record_of(99.0, 3, 102), 1)
@@ -447,7 +447,7 @@ def test_samples_that_the_sensor_has_taken_and_not_sent_widen_the_bound():
 
 @given(st.lists(st.floats(1e-4, 0.3), min_size=2, max_size=30))
 def test_a_stalled_emulator_sends_what_the_sensor_would_have_measured(pauses):
-    """1 N/ms, looked at as late as its process pleases: no record is further from the one before than its samples allow."""
+    """1 N/ms, however late its process runs: consecutive records differ by no more than their samples allow."""
     now, records = 0.0, []
     with contextlib.ExitStack() as stack:
         box = NetFTBox(lambda: ((1000.0 * now, 0.0, 0.0), (0.0, 0.0, 0.0)), CALIBRATION, 1000.0)
@@ -485,8 +485,8 @@ def sections(box, port):
     )
 
 
-def test_a_second_run_on_a_rig_is_refused_before_the_sensor_hears_of_it():
-    """A real box streams to whoever asked last: the first run would lose its forces to a run that is refused afterwards."""
+def test_a_second_run_on_a_rig_is_refused_before_it_contacts_the_sensor():
+    """A real box streams to the last client that asked: the first run would lose its forces to a run that is then refused."""
     first = robot()
     with NetFTBox(pushed, CALIBRATION, 500.0) as box:
         with pytest.raises(
@@ -519,12 +519,12 @@ def test_a_sensor_serves_one_run_also_where_the_robots_differ():
         again = section.connect()
         again.stop()
         box.silence = True
-        for _ in range(2):  # nothing stays locked where nobody answered
+        for _ in range(2):  # nothing stays locked if no device answered
             with pytest.raises(InputError, match="sent no record"):
                 section.model_copy(update={"time_limit": 0.1}).connect()
 
 
-def test_a_rig_that_is_there_only_in_part_lets_go_of_all():
+def test_a_rig_that_is_only_partly_there_releases_everything():
     with NetFTBox(pushed, CALIBRATION, 500.0) as box:
         one, two = sections(box, robot_port := free_port())
         with pytest.raises(InputError, match="no robot sent"):

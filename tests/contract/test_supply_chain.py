@@ -23,7 +23,7 @@ spec.loader.exec_module(audit)
 
 @contextmanager
 def service(bad=(), status=200, body=None):
-    """A server of advisories on loopback, which knows some for the packages in `bad`."""
+    """An advisory server on loopback that has advisories for the packages in `bad`."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -48,8 +48,8 @@ def service(bad=(), status=200, body=None):
 
 
 @contextmanager
-def deaf():
-    """A server that takes the connection and never answers."""
+def silent():
+    """A server that accepts the connection and never answers."""
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -57,7 +57,7 @@ def deaf():
 
 
 def npm(folder, answer):
-    """An npm that says so."""
+    """A fake npm that prints this answer."""
     folder.mkdir()
     (folder / "npm").write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
     (folder / "npm").chmod(0o755)
@@ -93,17 +93,17 @@ def test_every_lock_is_audited():
     assert sorted(path.name for path in ROOT.glob("*.lock")) == sorted(audit.LOCKS)
 
 
-def test_the_lock_has_what_hilt_asks_for():
+def test_the_lock_has_what_hilt_depends_on():
     found = audit.pins((ROOT / "requirements.lock").read_text())
     assert ("numpy", "2.4") in [(name, ".".join(version.split(".")[:2])) for name, version in found]
 
 
 def test_a_check_of_the_whole_audits():
-    told = subprocess.run(["make", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "tools/audit.py" in told.stdout
+    listed = subprocess.run(["make", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "tools/audit.py" in listed.stdout
 
 
-def test_what_is_sound_passes(tmp_path):
+def test_no_known_vulnerability_passes(tmp_path):
     with service() as address:
         done = run(address, npm(tmp_path / "bin", CLEAN))
     assert done.returncode == 0
@@ -123,17 +123,17 @@ def test_a_known_vulnerability_fails_the_check_and_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"results": []}', b'{"results": null}'])
-def test_a_service_that_answers_nonsense_has_not_answered(body):
+def test_a_service_that_answers_nonsense_counts_as_silent(body):
     with service(body=body) as address, pytest.raises(audit.NoAnswer):
         audit.ask_osv([("numpy", "2")], address)
 
 
-def test_silent_services_are_one_sentence_each_and_no_failure(tmp_path):
+def test_silent_services_are_one_sentence_each_and_not_a_failure(tmp_path):
     with service(status=503) as address:
         done = run(address, npm(tmp_path / "bin", REFUSED))
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == done.stdout.count("did not answer") == 2
-    with deaf() as address, pytest.raises(audit.NoAnswer):
+    with silent() as address, pytest.raises(audit.NoAnswer):
         audit.ask_osv([("numpy", "2")], address, seconds=0.2)
     with pytest.raises(audit.NoAnswer):
         audit.ask_osv([("numpy", "2")], "http://127.0.0.1:1")

@@ -1,7 +1,7 @@
 """A sweep computes what `hilt run` computes: every metric of random valid scenarios is the same, to the last bit.
 
-A handful of each system; `HILT_SWEEPS=200` asks for more. Scenarios that have the same keys are the points of one axis that
-moves all keys in which they differ: what was packed for one of them must not be taken for another.
+A handful of each system; `HILT_SWEEPS=200` runs more. Scenarios that have the same keys are the points of one axis that moves
+all keys in which they differ: what was packed for one of them must not be used for another.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ def leaves(node, path=""):
 
 
 def spaces(system, scenarios):
-    """Spaces with all of them, and the scenarios' numbers in the order of the points."""
+    """Return spaces with all of them, and the scenarios' numbers in the order of the points."""
     groups = {}
     for number, values in scenarios.items():
         found = leaves(tree_of(values))
@@ -62,7 +62,7 @@ def spaces(system, scenarios):
 
 @functools.cache
 def run_of(name, number):
-    """A run as `hilt run` computes it, without its rows but the ends."""
+    """A run as `hilt run` computes it, without its rows except the first and last."""
     result = job.simulate(registry.system(name), scenario_of(name, number))
     return replace(result, rows=result.rows[-1:].copy()), result.verdict
 
@@ -81,7 +81,7 @@ def same(a, b):
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_sweep_computes_what_a_run_computes(name):
     system, scenarios = registry.system(name), valid(name, int(ASKED or HANDFUL[name]))
-    seen, differ, figures = 0, {}, 0
+    seen, differ, metrics = 0, {}, 0
     for space, numbers in spaces(system, scenarios):
         for part, found in Threads(2).run(space, np.array_split(np.arange(space.count), min(2, space.count))):
             for i, point in enumerate(part):
@@ -89,18 +89,18 @@ def test_a_sweep_computes_what_a_run_computes(name):
                 wanted = alone(name, number)
                 for key in {**wanted, **found}:
                     pair = wanted.get(key, math.nan), float(found[key][i]) if key in found else math.nan
-                    figures += not math.isnan(pair[0])
+                    metrics += not math.isnan(pair[0])
                     if not same(*pair):
                         differ[number, key] = pair
                 seen += 1
-    print(f"{name}: {seen} scenarios, {figures} figures")
+    print(f"{name}: {seen} scenarios, {metrics} metrics")
     assert differ == {}
     assert seen == len(scenarios)
 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_results_without_rows_are_those_of_runs(name):
-    """What `--seeds` means the figures of: metrics with their reasons, books, faults and verdicts, to the last bit."""
+    """What `--seeds` averages: metrics with their reasons, ledgers, faults and verdicts, to the last bit."""
     system, scenarios, seen = registry.system(name), valid(name, int(ASKED or HANDFUL[name])), 0
     for space, numbers in spaces(system, scenarios):
         for number, found in zip(numbers, results.run(space, 2), strict=True):
@@ -119,7 +119,7 @@ def test_results_without_rows_are_those_of_runs(name):
     [("docking", ["sensor.noise=0.5 N"], 300), ("freefloat", ["sensor.noise=0.5 N", "loop.duration=0.5 s"], 3)],
 )
 def test_many_seeds_are_runs_one_after_the_other(name, settings, count):
-    """More of docking than are begun together, of which the first and some others are compared."""
+    """More runs of docking than are started together, of which the first and some others are compared."""
     system, values, scenario = job.find(name, None, settings)
     space = Space(system, scenario, tree_of(values), values, (Axis(("seed",), tuple((seed,) for seed in range(count))),))
     found = list(results.run(space, 2))

@@ -1,4 +1,4 @@
-"""What every system promises, in every scenario it ships."""
+"""What every system guarantees, in every scenario it ships."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ from hilt.core.stage import EMPTY, Cycle, nothing
 from hilt.record import recording
 from tests.spoiling import Poison, spoil
 
-# [s] at most, of what is run tick by tick from Python and recorded; the compiled runs are whole.
+# [s], the longest run tick by tick from Python and recorded; compiled runs are complete.
 LONGEST = math.inf if os.environ.get("HILT_STAGES") == "all" else 12.0
 CASES = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 
@@ -70,7 +70,7 @@ def test_the_ledger_closes_in_every_row(result):
 
 
 def test_the_tick_never_sees_the_truth(result):
-    """What no stage of the tick reads, and every parameter of the plant, is spoiled while the tick runs: it computes the same
+    """What no stage of the tick reads, and every parameter of the plant, is overwritten during the tick: it computes the same
     bytes."""
     system, rows = result.system, result.rows[:300]
     bench = system.set_up(result.scenario)
@@ -79,7 +79,7 @@ def test_the_tick_never_sees_the_truth(result):
     read = {signal for kind in used for signal in kind.reads}
     written = {whole(name) for kind in used for name in kind.writes}
     hidden = system.inputs - read
-    assert hidden, "a simulated world without a secret"
+    assert hidden, "a simulated world that hides nothing"
     for block in system.used_by(result.scenario).plant:
         spoil(bench.p[block.name])
     for k in range(len(rows)):
@@ -93,7 +93,7 @@ def test_the_tick_never_sees_the_truth(result):
             assert bench.row[signal].tobytes() == rows[signal][k].tobytes(), (k, signal)
 
 
-# What a rig can measure. Everything else that a plant writes, only a simulated world can know.
+# What a rig can measure. Everything else that a plant writes exists only in simulation.
 MEASURED = {
     *("X_WB_meas", "V_WB_meas", "F_So_S"),  # encoders of the robot, force/torque sensor
     *("joystick", "x_m", "v_m", "f_m"),  # operator, and the master device with its drives
@@ -111,7 +111,7 @@ def test_the_tick_reads_only_what_a_rig_can_measure(name):
 
 
 def test_the_tick_is_packed_without_a_look_at_the_world(found):
-    """Every section is poison and all of it is believed: the tick, and what observes a lab, get the same parameters."""
+    """Every section is poisoned but all beliefs are set: the tick, and what observes a lab, get the same parameters."""
     system, values, _ = found
     common = {"system", "summary", "seed", "loop", "belief"}
     sections = {name: getattr(values, name) for name in type(values).model_fields if name not in common}
@@ -124,7 +124,7 @@ def test_the_tick_is_packed_without_a_look_at_the_world(found):
 
 
 def test_every_stage_gets_its_own_section(found):
-    """The table gives each stage what its `pack` asks for by its types; whoever has parameters asks for something."""
+    """The table gives each stage what its `pack` declares by its types; every stage with parameters declares something."""
     system, values, _ = found
     for block in system.blocks:
         if block.section is nothing:
@@ -143,12 +143,12 @@ def test_what_can_be_believed_is_a_section_of_the_scenario(found):
 
 def test_metrics_have_words_and_fit_into_json(result):
     assert set(result.metrics) <= set(result.system.metric_words)
-    told = set(json.loads(json.dumps(result.as_json())))
-    assert told == {"system", "scenario", "verdict", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
+    found = set(json.loads(json.dumps(result.as_json())))
+    assert found == {"system", "scenario", "verdict", "metrics", "reasons", "ledger", "delays", "fault", "recording"}
 
 
 def test_a_run_is_judged(result):
-    """By figures that are among its metrics, or are a share of its ledger; a goal has a default."""
+    """By its metrics or a share of its ledger; a goal has a default."""
     judged = result.verdict
     assert judged.kind in ("met", "missed", "diverged")
     assert {figure.metric for figure in judged.figures} <= {*result.metrics, "energy"}
@@ -164,13 +164,13 @@ def test_a_run_that_ends_at_once_still_has_a_result(found):
     short = values.model_copy(update={"loop": values.loop.model_copy(update={"duration": 1e-9})})
     ended = job.simulate(system, short, name)
     assert len(ended.rows) == 1
-    told = json.loads(json.dumps(ended.as_json()))
-    empty = {key for key, value in told["metrics"].items() if value is None or (isinstance(value, list) and None in value)}
-    assert empty == set(told["reasons"])
+    found = json.loads(json.dumps(ended.as_json()))
+    empty = {key for key, value in found["metrics"].items() if value is None or (isinstance(value, list) and None in value)}
+    assert empty == set(found["reasons"])
 
 
 @pytest.mark.parametrize("rig_name", registry.names("rigs"))
-def test_a_rig_stops_twice_without_a_word(rig_name):
+def test_a_rig_can_be_stopped_twice(rig_name):
     system, values, _ = job.find("freefloat", "paper", [])
     bench = system.set_up(values)
     rig = registry.rig(rig_name)(system, bench)
@@ -224,7 +224,7 @@ def test_a_device_that_fails_ends_the_run():
 
 @pytest.mark.parametrize("call", ["read", "write"])
 def test_a_run_that_a_device_has_ended_is_replayed_to_the_byte(tmp_path, call):
-    """No tick can compute such a fault: it is fed in again, before the tick or after it."""
+    """No tick can compute such a fault, so the replay sets it again, before or after the tick."""
 
     class Broken(SimulatedRig):
         def read(self, row):
@@ -256,7 +256,7 @@ def test_an_exception_in_a_rig_stops_the_robot():
 
 
 def test_what_was_sent_is_the_command_until_a_fault(result):
-    """In simulation nothing stands between the two; a tick with a fault sends nothing."""
+    """In simulation nothing is between the two; a tick with a fault sends nothing."""
     rows = result.rows[result.rows["fault"] == 0]
     assert rows["X_WB_sent"].tobytes() == rows["X_WB_cmd"].tobytes()
 

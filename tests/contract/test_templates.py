@@ -35,7 +35,7 @@ def test_it_explains_itself(made):
 
 
 def test_what_it_says_in_comments_is_valid_too(made):
-    """The tables that are only offered, uncommented, are taken as well."""
+    """The tables that are commented out are also accepted when uncommented."""
     lines = made.read_text().splitlines()
     offered = [
         line[2:] if line.startswith(("# [", "# ")) and ("=" in line or line.startswith("# [")) else line for line in lines[5:]

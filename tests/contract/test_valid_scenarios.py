@@ -1,5 +1,5 @@
-"""Random valid scenarios of every system: every figure has a number or a reason, the ledger closes, loop and replay compute
-equal bytes, no set-point is beyond a limit, the twin makes no energy.
+"""Random valid scenarios of every system: every metric has a number or a reason, the ledger closes, loop and replay compute
+equal bytes, no set-point is beyond a limit, the twin adds no energy.
 
 40 of each system; `HILT_SCENARIOS=2000` asks for more.
 """
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 
 
 @pytest.mark.parametrize("system", GENERATORS)
-def test_every_valid_scenario_keeps_every_promise(system):
+def test_every_valid_scenario_keeps_every_law(system):
     refused, broken, ended = [], {}, {}
     for number in sorted({*range(COUNT), *ONCE_BROKEN.get(system, ())}):
         try:

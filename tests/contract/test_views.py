@@ -1,4 +1,4 @@
-"""Views belong to their system and are found through it; a system without any gets plain ones."""
+"""Views belong to their system and are found through it; a system without views gets the default ones."""
 
 import dataclasses
 import subprocess
@@ -36,12 +36,12 @@ def test_every_paper_is_found_through_its_system():
 
 
 @pytest.fixture(scope="module")
-def stranger():
-    """A system of another package that brings nothing but its diagram."""
+def foreign():
+    """A system of another package that has nothing but its diagram."""
     return dataclasses.replace(registry.system("freefloat"), name="of-somebody-else", package="")
 
 
-def test_a_stranger_has_a_report_a_scene_and_a_comparison(stranger, tmp_path):
+def test_a_foreign_system_has_a_report_a_scene_and_a_comparison(stranger, tmp_path):
     _, values, _ = job.find("freefloat", "wall", ["loop.duration=1 s"])
     result = job.run(stranger, values, "wall", tmp_path)
     text = page.write(result).read_text()

@@ -12,11 +12,11 @@ from hilt.core.missing import Missing
 from hilt.core.rig import ReplayRig, SimulatedRig
 from hilt.core.system import Bench
 
-ROUNDING = 1e-15  # of a difference of two numbers, in parts of them
+ROUNDING = 1e-15  # of a difference of two numbers, relative to them
 
 
 def unexplained(metrics):
-    """Names of figures that are not finite and do not say why."""
+    """Names of metrics that are not finite and give no reason."""
     return [
         name
         for name, value in metrics.items()
@@ -25,11 +25,11 @@ def unexplained(metrics):
     ]
 
 
-def books_off(system, rows):
-    """Joules that the ledger misses, in its worst row, in parts of those exchanged and stored.
+def ledger_error(system, rows):
+    """The ledger's energy error in its worst row, relative to the energy exchanged and stored.
 
-    The change of a store is a difference of two numbers, each of them rounded: joules that were exchanged cannot be told from
-    it to more digits than the store itself has.
+    The change of a store is a difference of two rounded numbers, so it gives the energy exchanged to no more digits than the
+    store itself has.
     """
     net = sum(rows[port]["into"] - rows[port]["out"] for port in system.ledger_ports)
     exchanged = sum(rows[port]["into"][-1] + rows[port]["out"][-1] for port in system.ledger_ports)
@@ -38,7 +38,7 @@ def books_off(system, rows):
 
 
 def afresh(made, ticks):
-    """The same start once more; setting up anew would rehearse the twin's clock anew."""
+    """The same start again; a new setup would repeat the rehearsal of the twin's clock."""
     return Bench(made.row.copy(), made.x.copy(), made.w.copy(), made.p, ticks, made.code)
 
 
@@ -57,7 +57,7 @@ def in_the_loop(system, bench, rows, make_rig):
     """The rows of the same run in the only loop."""
     sink = Rows(np.zeros(len(rows), system.row))
     loop.run(bench, make_rig(bench), FreeClock(), sink)
-    sink.rows["tick_time"] = rows["tick_time"]  # how fast a machine was is no result
+    sink.rows["tick_time"] = rows["tick_time"]  # the machine's speed is not part of the result
     return sink.rows
 
 
@@ -81,13 +81,13 @@ def largest(rows, period):
 
 
 def beyond(rows, limits, period):
-    """Limits that a set-point has passed without a fault, computed anew from the recorded rows."""
+    """Limits that a set-point has passed without a fault, recomputed from the recorded rows."""
     sent = rows[:-1] if rows["fault"][-1] else rows
     p, q = sent["X_WB_cmd"]["p"], sent["X_WB_cmd"]["q"]
     if not np.isfinite(p).all() or not np.isfinite(q).all():
         return ["not finite"]
     size = np.abs(p).max(initial=0.0)
-    # What rounding of the places and attitudes makes of their differences.
+    # The effect of rounding of positions and attitudes on their differences.
     rounding = {
         "speed": size / period,
         "acceleration": 4 * size / period**2,
@@ -112,14 +112,14 @@ def examine(name, values):
     bench, log = afresh(made, made.ticks), np.zeros(made.ticks, system.row)
     rows = log[: bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)]
     result = job.finish(system, values, "", rows)
-    assert unexplained(result.metrics) == [], "a figure that is no number and does not say why"
-    off = books_off(system, rows)
+    assert unexplained(result.metrics) == [], "a metric that is not finite and gives no reason"
+    off = ledger_error(system, rows)
     assert off <= 1e-9, f"the ledger is off by {off:.1e}"
     assert beyond(rows, values.limits, values.loop.period) == [], "set-points beyond a limit"
     fastest = result.metrics.get("max_speed_ratio", 1.0)
     assert fastest <= 1.0 + 1e-9, f"the twin made energy: {fastest - 1:.1e}"
     again = in_the_loop(system, afresh(made, len(rows)), rows, lambda bench: SimulatedRig(system, bench))
-    assert again.tobytes() == rows.tobytes(), "the loop computes something else than the batch"
+    assert again.tobytes() == rows.tobytes(), "the loop and the batch differ"
     replayed = in_the_loop(system, afresh(made, len(rows)), rows, lambda _: ReplayRig(system, iter([rows])))
-    assert replayed.tobytes() == rows.tobytes(), "the replay computes something else"
+    assert replayed.tobytes() == rows.tobytes(), "the replay differs"
     return result.fault.name if result.fault else "done" if rows["done"][-1] else "time"

@@ -1,8 +1,8 @@
 """Random scenarios that are meant to be valid: all methods of a system, masses of 1e-3 to 1e6 kg, stiffness of 1 to 1e9 N/m.
 
-What else a scenario has is drawn to suit: bodies as large as their inertia says, delays of some ticks, a way that is covered in
-some hundred of them, noise in parts of the force that is to be expected. Limits are drawn about what is to be expected too, so
-that many runs end with a fault. A draw that the scenario's own checks refuse is counted, not mended.
+The rest of a scenario is drawn to match: bodies as large as their inertia says, delays of some ticks, a distance covered in
+some hundred ticks, noise relative to the expected force. Limits are drawn around the expected values too, so that many runs
+end with a fault. A draw that the scenario's own checks refuse is counted, not corrected.
 """
 
 import math
@@ -12,7 +12,7 @@ from hilt.core import registry, scenario
 from hilt.core.scenario import read_toml
 
 METHODS = ("none", "pic", "dac", "pida", "pida-literal", "twin")
-LARGE = 1e9  # a limit that is hardly ever met
+LARGE = 1e9  # a limit that is hardly ever reached
 
 
 class Draw(random.Random):
@@ -47,7 +47,7 @@ class Draw(random.Random):
         }
 
     def limits(self, force, torque, speed, energy, acceleration, reach):
-        """About what is to be expected: often met, often not; or so large that hardly anything stops a run."""
+        """Around the expected values: sometimes reached, sometimes not; or so large that hardly anything stops a run."""
         wide = self.random() < 0.5
 
         def about(expected):
@@ -85,14 +85,14 @@ def docking(draw, ticks):
     k, speed = draw.log(1.0, 1e9), draw.log(1e-3, 1.0)
     omega = math.sqrt(k / reduced)
     force, sensor_delay = speed * math.sqrt(k * reduced), draw.sometimes(draw.uniform(0.0, 4.0) * period)
-    radius, way = draw.log(1e-3, 1e-2), speed * period * draw.uniform(20.0, 0.3 * ticks)
+    radius, travel = draw.log(1e-3, 1e-2), speed * period * draw.uniform(20.0, 0.3 * ticks)
     for name, mass in zip(("servicer", "target"), masses, strict=True):
         tree[name] |= {"mass": mass, "inertia": draw.inertia(mass)}
         if turns:
             tree[name]["angular_velocity"] = draw.vector(draw.sometimes(0.1 * speed))
             tree[name]["assembly_position"] = draw.vector(draw.log(1e-2, 1.0))
     tree["approach"]["speed"] = speed
-    tree["frames"] = {"gap": radius + way, "shift": draw.sometimes(0.01 * way, chance=0.2), "shift_after": 1}
+    tree["frames"] = {"gap": radius + travel, "shift": draw.sometimes(0.01 * travel, chance=0.2), "shift_after": 1}
     tree["rod"] = {"radius": radius}
     if turns:
         tree["approach"]["direction"] = tree["frames"]["normal"] = draw.direction()
@@ -119,10 +119,12 @@ def docking(draw, ticks):
     tree["compensate"] = {"method": draw.choice(METHODS), "mode": draw.choice(["guarded", "realtime"])}
     tree["prior"] = {
         name: draw.uniform(-0.6, 2.0) for name in ("stiffness_error", "delay_error", "frequency_error", "damping_error")
-    } | {"surface_error": draw.uniform(-0.1, 0.1) * way}
+    } | {"surface_error": draw.uniform(-0.1, 0.1) * travel}
     if turns:
         tree["prior"] |= {"normal_error": draw.uniform(-0.3, 0.3), "normal_doubt": draw.choice([0.0, 0.05])}
-    tree["limits"] = draw.limits(force, force, speed, 0.5 * masses[0] * speed**2, speed * max(omega, 0.01 / period), 10.0 * way)
+    tree["limits"] = draw.limits(
+        force, force, speed, 0.5 * masses[0] * speed**2, speed * max(omega, 0.01 / period), 10.0 * travel
+    )
     tree["collisions"] = draw.randint(1, 5)
     tree["loop"] = {"period": period, "duration": ticks * period}
     if draw.sometimes(1.0, chance=0.15):
@@ -138,7 +140,7 @@ def freefloat(draw, ticks):
     duration, dof = ticks * period, draw.choice([1, 3, 6])
     omega = math.sqrt(k / mass)
     force = mass * speed / duration
-    way = speed * period * draw.uniform(20.0, 0.3 * ticks)
+    travel = speed * period * draw.uniform(20.0, 0.3 * ticks)
     tree["body"] |= {
         "mass": mass,
         "dof": dof,
@@ -167,11 +169,11 @@ def freefloat(draw, ticks):
         tree["wall"] = {
             "stiffness": k,
             "damping": draw.sometimes(2.0 * draw.uniform(0.0, 1.2) * math.sqrt(k * mass)),
-            "gap": way,
+            "gap": travel,
         }
         force = speed * math.sqrt(k * mass)
     energy = 0.5 * mass * speed**2
-    tree["limits"] = draw.limits(force, force, speed, energy, speed * max(omega, 0.01 / period), 10.0 * way)
+    tree["limits"] = draw.limits(force, force, speed, energy, speed * max(omega, 0.01 / period), 10.0 * travel)
     tree["collisions"] = draw.randint(1, 5)
     tree["loop"] = {"period": period, "duration": duration}
     return tree
