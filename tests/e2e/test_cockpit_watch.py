@@ -68,7 +68,7 @@ def test_a_server_that_is_killed_is_not_missed_and_the_next_one_finds_the_run(ch
         killed = page.probe("t")
         first.kill()
         page.is_in("NO CONTACT")
-        expect(page.part("banner")).to_contain_text("The run goes on without it")
+        expect(page.part("banner")).to_contain_text("The run continues without it")
         page.pause(1.0)
         second = Server(tmp_path, port=first.port)  # the same token, from the environment: the page that is open goes on
         try:

@@ -22,7 +22,7 @@ const style = [`${here}node_modules/uplot/dist/uPlot.min.css`, `${here}style.css
 writeFileSync(`${out}cockpit.css`, style.join("\n"));
 cpSync(`${here}index.html`, `${out}index.html`);
 
-// What others have written of it goes with their licences: every package that the bundle was made from, as the bundler names them.
+// Third-party code ships with its licences: those of every package in the bundle, as reported by the bundler.
 const packages = new Set(["uplot"]); // its style sheet
 for (const file of Object.keys(metafile.inputs)) {
   const found = file.match(/.*node_modules\/((?:@[^/]+\/)?[^/]+)\//);
@@ -32,7 +32,7 @@ const licences = [...packages].sort().map((name) => {
   const folder = `${here}node_modules/${name}/`;
   const { version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
   const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
-  if (!license || !text) throw new Error(`${name} has no licence that could be shipped with it`);
+  if (!license || !text) throw new Error(`${name} has no licence text to ship with it`);
   return `${name} ${version} (${license})\n\n${readFileSync(folder + text, "utf8").trim()}\n`;
 });
 writeFileSync(`${out}LICENSES.txt`, `The cockpit's page contains these packages.\n\n${licences.join(`\n${"-".repeat(80)}\n\n`)}`);

@@ -1,5 +1,5 @@
-// Two sockets to the server, which open again by themselves. Orders go to the helm, in a process that nothing else can hold up;
-// pictures come from the back room. Each message is handed to those who asked for its kind.
+// Two sockets to the server, which reconnect by themselves. Orders go to the helm, a process that nothing else can hold up;
+// pictures come from the back room. Each message goes to the listeners of its type.
 
 import { exchanged, forget, hello, keep, key } from "./key";
 import { decode, type Frame, type Range, type ServerMessage } from "./protocol";
@@ -11,16 +11,16 @@ type Outgoing = { type: string; [key: string]: unknown };
 
 const FIRST_WAIT = 250; // [ms]
 const LONGEST_WAIT = 5000;
-const SILENCE = 12000; // [ms] without any message: the connection is dead even if nobody has said so
+const SILENCE = 12000; // [ms] without any message: the connection is taken for dead even if it was not closed
 const PING = 3000; // [ms]
-const NO_KEY = 4403; // the server does not know this page
+const NO_KEY = 4403; // close code: the server does not know this page
 
 /** One socket. */
 class Line {
-  private taken = false; // the server has taken the key
+  private taken = false; // the server has accepted the key
   private socket: WebSocket | null = null;
   private wait = FIRST_WAIT;
-  private heard = 0;
+  private received = 0; // [ms] time of the last message
 
   constructor(
     private path: string,
@@ -37,25 +37,25 @@ class Line {
     socket.onmessage = ({ data }) => this.message(data as string | ArrayBuffer);
     socket.onclose = (event) => this.again(socket, event);
     this.socket = socket;
-    this.heard = performance.now();
+    this.received = performance.now();
   }
 
-  /** What is sent now gets through; a socket that is closing takes nothing any more. */
+  /** Whether a message sent now gets through; not on a socket that is closing. */
   get ready(): boolean {
     return this.taken && this.socket?.readyState === WebSocket.OPEN;
   }
 
-  /** Nothing is kept for later while the socket is down: an old "start" must not come true. */
+  /** Send, or drop the message while the socket is down: an old "start" must not be executed later. */
   send(message: Outgoing): void {
     if (this.ready) this.socket!.send(JSON.stringify(message));
   }
 
   check(): void {
-    if (this.ready && performance.now() - this.heard > SILENCE) this.socket!.close();
+    if (this.ready && performance.now() - this.received > SILENCE) this.socket!.close();
   }
 
   private message(data: string | ArrayBuffer): void {
-    this.heard = performance.now();
+    this.received = performance.now();
     const message = typeof data === "string" ? (JSON.parse(data) as ServerMessage) : decode(data);
     if (message.type === this.greeting) {
       if (message.type === "welcome") keep(message.key);
@@ -78,7 +78,7 @@ class Line {
 
 export class Client {
   onPing: (id: number) => void = () => {};
-  subject = ""; // the session that orders are for
+  subject = ""; // the session that orders are meant for
   private listeners = new Map<string, ((message: never) => void)[]>();
   private number = 0;
   private showing = false;
@@ -87,7 +87,7 @@ export class Client {
     "welcome",
     (ready, why) => {
       this.emit(ready ? { type: "open" } : { type: "closed", why });
-      if (ready && !this.showing) this.room.open(); // when there is a key
+      if (ready && !this.showing) this.room.open(); // the back room needs the key
       this.showing ||= ready;
     },
     (message) => this.emit(message),
@@ -113,7 +113,7 @@ export class Client {
     this.helm.open();
   }
 
-  /** Pings keep the controls ours and find a dead connection; call once. */
+  /** Send pings, which keep the controls with this page and detect a dead connection; call once. */
   keepAlive(): void {
     setInterval(() => {
       this.helm.check();
@@ -123,37 +123,37 @@ export class Client {
     }, PING);
   }
 
-  /** To the back room, which shows. */
+  /** Send to the back room, which provides the pictures. */
   send(message: Outgoing): void {
     this.room.send(message);
   }
 
-  /** An order to the helm, with a number of its own, for the session whose state the page shows; not if it shows none. */
+  /** Send a numbered order to the helm for the session whose state the page shows; nothing is sent if it shows none. */
   order(message: Outgoing): number {
     const id = ++this.number;
     if (this.subject) this.helm.send({ ...message, session: this.subject, id });
     return id;
   }
 
-  /** For whatever this page attends to, and for the session that it shows. */
+  /** Stop the session that this page attends to, and the one that it shows. */
   stop(shown: string): number {
     const id = ++this.number;
     this.helm.send({ type: "do", what: "stop", id, ...(shown ? { session: shown } : {}) });
     return id;
   }
 
-  /** At the helm: orders are for this session. */
+  /** Tell the helm which session orders are for. */
   attend(session: string): void {
     this.helm.send({ type: "watch", session });
   }
 
-  /** The helm and the back room attend to the same session. */
+  /** Make helm and back room attend to the same session. */
   watch(what: { session?: string; [key: string]: unknown }): void {
     this.helm.send({ type: "watch", session: what.session ?? null });
     this.room.send({ type: "watch", ...what });
   }
 
-  /** Send with a number of its own, which is returned and comes back with the answer. */
+  /** Send with a new number, which is returned and comes back with the answer. */
   ask(message: Outgoing): number {
     const id = ++this.number;
     if (message.type === "range") this.room.send({ ...message, id });
@@ -180,7 +180,7 @@ async function answerTo(path: string, body?: unknown): Promise<string> {
   return text;
 }
 
-/** JSON of the server; a refusal becomes an Error with its sentence. */
+/** Get JSON from the server; a refusal becomes an Error with its sentence. */
 export async function api<T>(path: string, body?: unknown): Promise<T> {
   return JSON.parse(await answerTo(path, body)) as T;
 }
@@ -189,9 +189,9 @@ export async function openReport(name: string): Promise<void> {
   await openPage(`/api/report/${encodeURIComponent(name)}`);
 }
 
-/** A report in a tab of its own. It comes through us, since a tab has no key; our rules let no script run in it. */
+/** Open a report in a new tab. This page fetches it, since a tab has no key; our content policy blocks scripts in it. */
 export async function openPage(path: string): Promise<void> {
-  const tab = window.open("", "_blank"); // at once: later the browser would take it for unasked
+  const tab = window.open("", "_blank"); // at once: later the browser would block it as a pop-up
   let text = "";
   try {
     text = await answerTo(path);

@@ -1,4 +1,4 @@
-// Making elements, and numbers for people.
+// Making elements, and readable numbers.
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
@@ -28,7 +28,7 @@ function fill(element: Element, attributes: Attributes, children: Child[]): void
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(key.slice(2), value as EventListener);
     else if (key === "style")
-      (element as HTMLElement).style.cssText = String(value); // allowed where inline styles are not
+      (element as HTMLElement).style.cssText = String(value); // allowed where the content policy forbids inline styles
     else if (value === true) element.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, String(value));
   }
@@ -45,7 +45,7 @@ export function by(testid: string): HTMLElement {
 
 const PREFIXES: Record<number, string> = { [-4]: "p", [-3]: "n", [-2]: "µ", [-1]: "m", 0: "", 1: "k", 2: "M", 3: "G" };
 
-/** A value with a prefix that leaves one to three digits before the point: 0.00455 J is 4.55 mJ. */
+/** A value with a prefix that leaves one to three digits before the decimal point: 0.00455 J is 4.55 mJ. */
 export function si(value: number | null | undefined, unit: string, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (unit === "" || unit === "1") return plain(value, digits);
@@ -57,7 +57,7 @@ export function si(value: number | null | undefined, unit: string, digits = 3): 
 // A prefix belongs to the first unit, and a kilogram has one already: 20 mm, 176 kN/m, but 3684 kg·m².
 const TAKES_PREFIX = /^(m|s|N|J|W|Hz|rad|V|A)(?![²³\w])/;
 
-/** The prefix with which people read a size: 0.02 m as 20 mm. */
+/** The practical prefix for a size: 0.02 m as 20 mm. */
 export function prefixFor(unit: string, size: number): { prefix: string; factor: number } {
   if (!TAKES_PREFIX.test(unit) || !Number.isFinite(size) || size < 1e-13) return { prefix: "", factor: 1 };
   const power = Math.min(3, Math.max(-3, Math.floor(Math.log10(size) / 3 + 1e-12)));
@@ -86,7 +86,7 @@ const ENDINGS: [string, string][] = [
 ];
 
 /** A metric by its name's ending (`drift_m`, `e_obs_min_J`); lists entry by entry. */
-const MOST_VALUES = 8; // of a list
+const MOST_VALUES = 8; // shown of a list
 
 export function metric(name: string, value: unknown): string {
   if (Array.isArray(value)) {
@@ -98,7 +98,7 @@ export function metric(name: string, value: unknown): string {
   return unit ? si(value, unit, 4) : plain(value);
 }
 
-/** "e_obs_min_J" as words, for want of better ones. */
+/** "e_obs_min_J" as words, if there are no better ones. */
 export function wordsOf(name: string): string {
   const ending = ENDINGS.find(([each]) => name.endsWith(each))?.[0] ?? "";
   return name.slice(0, name.length - ending.length).replaceAll("_", " ");

@@ -1,7 +1,7 @@
-// The last minute of the plotted signals, in memory of a fixed size.
+// The last minute of the plotted signals, in a fixed amount of memory.
 //
 // Each array is twice as long as what it keeps. Rows are appended; when the end is reached, the newer half moves to the front.
-// So the kept rows always lie in one piece and are shown without a copy.
+// So the kept rows are always contiguous and are shown without a copy.
 
 import type { Samples } from "./protocol";
 
@@ -26,7 +26,7 @@ export class History {
     return this.end > 0 ? this.times[this.end - 1]! : NaN;
   }
 
-  /** Choose the signals. What is known of a signal that stays is kept; a new one has no past. */
+  /** Choose the signals. Those that stay keep their history; new ones start empty. */
   choose(names: string[]): void {
     const keep = (from: Map<string, Float32Array>) =>
       new Map(names.map((name) => [name, from.get(name) ?? new Float32Array(2 * this.capacity).fill(NaN)]));
@@ -53,7 +53,7 @@ export class History {
     }
   }
 
-  /** Times, and minima and maxima of each name, of the last `seconds`: views that hold until the next push. */
+  /** Times, minima and maxima of each name over the last `seconds`, as views that are valid until the next push. */
   last(seconds: number, names: string[]): { times: Float64Array; lows: Float32Array[]; highs: Float32Array[] } {
     const from = this.first(this.lastTime - seconds);
     const cut = (all: Map<string, Float32Array>, name: string) =>

@@ -1,5 +1,5 @@
-// The page's key. A link brings a code, which the server exchanges for a key once; the code leaves the address at once. The key is
-// kept for this tab and this origin, port included: a reload has it, no other server on the machine ever sees it.
+// The page's key. A link brings a code, which the server exchanges for a key once; the code is removed from the address at once.
+// The key is kept for this tab and origin, including the port: it survives a reload, and no other server on the machine sees it.
 
 const PLACE = "hilt-key";
 
@@ -8,17 +8,17 @@ const waiting: (() => void)[] = [];
 
 window.addEventListener("hashchange", () => (code = takeCode() ?? code));
 
-/** What the server wants to see first: a fresh code, else the key. */
+/** What the server expects first: a fresh code, else the key. */
 export function hello(): { key?: string; code?: string } {
   return code ? { code } : key() ? { key: key() } : {};
 }
 
-/** The key that we have. A link that is opened in a page with a key brings a code beside it, for the next connection. */
+/** The current key. A link opened in a page that has a key adds a code for the next connection. */
 export function key(): string {
   return sessionStorage.getItem(PLACE) ?? "";
 }
 
-/** While the server exchanges a code there is no key yet, and a request without one is refused: it waits. */
+/** Wait for the key while the server exchanges a code: requests without a key are refused. */
 export function exchanged(): Promise<void> {
   return code && !key() ? new Promise((go) => waiting.push(go)) : Promise.resolve();
 }
@@ -29,7 +29,7 @@ export function keep(given: string | undefined): void {
   goOn();
 }
 
-/** The server has refused what we have; an old key may still be good when a used code was not. */
+/** Drop what the server has refused: the code first, since an old key may still be good. */
 export function forget(): void {
   if (code) code = null;
   else sessionStorage.removeItem(PLACE);
@@ -41,10 +41,10 @@ function goOn(): void {
 }
 
 function takeCode(): string | null {
-  const asked = new URLSearchParams(location.hash.slice(1));
-  const found = asked.get("code");
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  const found = wanted.get("code");
   if (!found) return null;
-  asked.delete("code");
-  history.replaceState(null, "", `${location.pathname}${asked.size ? `#${asked}` : ""}`);
+  wanted.delete("code");
+  history.replaceState(null, "", `${location.pathname}${wanted.size ? `#${wanted}` : ""}`);
   return found;
 }

@@ -1,4 +1,4 @@
-// The cockpit's page: what is watched, and which panel hears of what.
+// The cockpit's page: what is watched, and which panel gets which message.
 
 import { Client, api } from "./client";
 import { by } from "./dom";
@@ -28,7 +28,7 @@ const latency = new Latency();
 let watching: Watching | null = null;
 let wish: Wish | null = wishOfAddress();
 let run = NaN;
-let unasked = false; // the page has chosen by itself what to watch: the tab is the user's
+let automatic = false; // the page itself chose what to watch: the tab stays as the user left it
 
 startTheme(by("theme"), () => {
   useDark(isDark());
@@ -71,9 +71,9 @@ const operator = new OperatorPanel(client, {
   active: () => tabs.shown === "operator" && bar.state?.state === "LIVE",
   holds: () => bar.state?.you_hold ?? false,
   delays: () => {
-    const told = watching && !Array.isArray(watching.info) && (watching.info.values?.link as { delay?: number } | undefined);
-    const { up_delay, down_delay } = timing.link ?? { up_delay: 0, down_delay: 0 }; // 0 until the first packet is there
-    return [up_delay || (told && told.delay) || 0, down_delay || (told && told.delay) || 0];
+    const link = watching && !Array.isArray(watching.info) && (watching.info.values?.link as { delay?: number } | undefined);
+    const { up_delay, down_delay } = timing.link ?? { up_delay: 0, down_delay: 0 }; // 0 until the first packet arrives
+    return [up_delay || (link && link.delay) || 0, down_delay || (link && link.delay) || 0];
   },
   forces: () => scene.readings,
   latency,
@@ -94,7 +94,7 @@ client.on("shows", () => {
   by("dark").hidden = true;
   if (!wish) bar.watch("", "");
   void bar.refresh().then(() => {
-    // Alone on this machine: the run that goes on is what one wants to see.
+    // Nothing was chosen: show the live run, or else the first session.
     const only = bar.sessions.find(({ state }) => state === "LIVE") ?? bar.sessions[0];
     if (!wish && only) watch({ session: only.name }, true);
     else if (!wish && !bar.sessions.length && tabs.shown === "live" && !bar.watchOnly) tabs.show("scenarios");
@@ -114,25 +114,25 @@ client.on("closed", ({ why }) => {
   banner.hidden = false;
   banner.textContent =
     why === "key"
-      ? "The server does not know this page: a link opens one page, within five minutes. Print a new one with hilt cockpit --link. The STOP button does not reach the loop."
+      ? "The server does not know this page: a link is valid for five minutes and for one page. Print a new one with hilt cockpit --link. The STOP button does not reach the loop."
       : why
         ? `${why} The STOP button of this page does not reach the loop.`
-        : "The server does not answer. The run goes on without it, but the STOP button does not reach the loop: use the robot's emergency stop. Trying again…";
+        : "The server does not answer. The run continues without it, but the STOP button does not reach the loop: use the robot's emergency stop. Trying again…";
 });
 
 client.on("watching", (message) => {
   const again = watching !== null && sameThing(watching, message);
   watching = message;
   run = NaN;
-  if (!again) tabs.watch(message, unasked);
+  if (!again) tabs.watch(message, automatic);
   latency.watch(message.scene);
   if (!again) scene.show(message.scene);
   energy.clear();
-  timing.clear(message.session ? undefined : "Timing of the recorded run comes with its rows.");
+  timing.clear(message.session ? undefined : "Timing of the recorded run appears with its rows.");
   bar.watch(message.session ?? "", titleOf(message), labelOf(message));
   if (message.session && message.result && !Array.isArray(message.result)) bar.ended(message.result.verdict ?? null);
   parameters.clear(
-    message.session ? "Live parameters come with the state of the session." : "A recording has no live parameters.",
+    message.session ? "Live parameters appear with the state of the session." : "A recording has no live parameters.",
   );
   plots.watch(message, again);
   scrub.watch(message.session ? null : (message.span ?? null));
@@ -165,8 +165,8 @@ window.addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("hashchange", () => {
-  const asked = wishOfAddress();
-  if (asked) watch(asked);
+  const next = wishOfAddress();
+  if (next) watch(next);
 });
 
 client.keepAlive();
@@ -174,7 +174,7 @@ client.open();
 
 function watch(next: Wish, byItself = false): void {
   wish = next;
-  unasked = byItself;
+  automatic = byItself;
   bar.opening("session" in next ? next.session : "recording" in next ? next.recording : next.recordings.join(" and "));
   client.watch(next);
   const address = new URL(location.href);
@@ -188,11 +188,11 @@ function watch(next: Wish, byItself = false): void {
 }
 
 function wishOfAddress(): Wish | null {
-  const asked = new URLSearchParams(location.hash.slice(1) || location.search);
-  const [session, recording, compare] = [asked.get("session"), asked.get("recording"), asked.get("compare")?.split(",")];
+  const wanted = new URLSearchParams(location.hash.slice(1) || location.search);
+  const [session, recording, compare] = [wanted.get("session"), wanted.get("recording"), wanted.get("compare")?.split(",")];
   if (session) return { session };
   if (recording) return { recording };
-  return compare && compare.length > 1 ? { recordings: compare, align: asked.get("align") ?? "first-contact" } : null;
+  return compare && compare.length > 1 ? { recordings: compare, align: wanted.get("align") ?? "first-contact" } : null;
 }
 
 function sameThing(a: Watching, b: Watching): boolean {
@@ -207,7 +207,7 @@ function titleOf(message: Watching): string {
     : `Recording ${message.recording}: ${info[0]}.`;
 }
 
-/** A session as people tell it from others of its kind: "docking · table1 · 14554". */
+/** A short name that tells a session from others of its kind: "docking · table1 · 14554". */
 function labelOf({ session, info }: Watching): string {
   if (!session || Array.isArray(info)) return "";
   const { system, scenario } = info;

@@ -1,7 +1,7 @@
-// When things are drawn: only if they are new, never more often than MOST_A_SECOND, and at most half of the time.
+// When things are drawn: only if they have changed, at most MOST_A_SECOND times a second and half of the time.
 //
-// Without a graphics card a picture of the page costs a tenth of a second of processor time, which a loop on the same machine
-// wants, too. The time from a drawing to the next frame of the browser tells what it cost; as long again nothing is drawn.
+// Without a graphics card, drawing the page takes a tenth of a second of CPU time, which a loop on the same machine needs too.
+// The time from a drawing to the browser's next frame is its cost; for the same time again nothing is drawn.
 
 const MOST_A_SECOND = 20;
 
@@ -18,7 +18,7 @@ class Painter {
   private due = 0;
   private waiting = false;
 
-  /** Have `draw` called when it is worth it; the function that is returned asks for that. */
+  /** Register `draw`; the returned function requests a call to it. */
   add(draw: () => void, mostASecond = MOST_A_SECOND): () => void {
     const job: Job = { wanted: false, gap: 1000 / mostASecond, due: 0, draw };
     this.jobs.push(job);
@@ -61,7 +61,7 @@ class Painter {
 
 export const painter = new Painter();
 
-/** Pictures are made by the processor: fewer pixels, and plots that are not drawn by way of a graphics card that is not there. */
+/** Whether the CPU renders the page: then scenes have fewer pixels, and plots do not go through an emulated graphics card. */
 export const software = /swiftshader|llvmpipe|software/i.test(graphics());
 
 if (software) {

@@ -1,4 +1,4 @@
-// Figures about the page itself, for tests and for the curious: `window.hilt` in the browser's console.
+// Measurements of the page itself, for tests and for the browser's console: `window.hilt`.
 
 import type { Client } from "./client";
 import type { Latency } from "./panels/latency";
@@ -9,7 +9,7 @@ import type { PlotsPanel } from "./plots/panel";
 import type { Frame } from "./protocol";
 import type { ScenePanel } from "./scene/panel";
 
-const WINDOW = 2000; // [ms] over which the rate is taken
+const WINDOW = 2000; // [ms] over which the rate is measured
 const KEPT = 200;
 
 export class Probe {
@@ -20,7 +20,7 @@ export class Probe {
   state = "";
   stops: number[] = []; // [ms] from the stop key or button to the state STOPPED
   scene: Float32Array = new Float32Array(0); // numbers of the last frame
-  way: () => OperatorPanel["way"] | null = () => null; // of a command through the delay
+  way: () => OperatorPanel["way"] | null = () => null; // a command's way through the delays
   private arrivals: number[] = [];
   private stopAt = 0;
 
@@ -39,7 +39,7 @@ export class Probe {
     return this.client.connected;
   }
 
-  /** Frames a second over the last two seconds. */
+  /** Frames per second over the last two seconds. */
   get rate(): number {
     const now = performance.now();
     return this.arrivals.filter((at) => now - at < WINDOW).length / (WINDOW / 1000);

@@ -1,4 +1,4 @@
-// What the server and the page say to each other, and the decoder of its binary messages.
+// The messages between server and page, and the decoder of the binary ones.
 
 export interface NodePart {
   shape: "box" | "cylinder" | "cone" | "sphere" | "tube" | "mesh";
@@ -99,7 +99,7 @@ export interface Info {
 
 export type Metrics = Record<string, unknown>;
 
-/** What became of a run. */
+/** The outcome of a run. */
 export interface Verdict {
   kind: "met" | "missed" | "diverged" | "stopped" | "no contact" | "not judged";
   sentence: string;
@@ -141,7 +141,7 @@ export interface State {
   armed: boolean;
   run: number;
   sentence: string;
-  writing: boolean; // the recording of a run that has ended
+  writing: boolean; // the recording of a finished run is being written
   holder: string | null;
   you_hold: boolean;
   watchers: number;
@@ -236,7 +236,7 @@ export interface Range {
   samples: Samples;
 }
 
-/** A binary message: u32 length of a JSON header, the header, float32 numbers (views, nothing is copied). */
+/** A binary message: u32 length of a JSON header, the header, float32 numbers (as views, without a copy). */
 export function decode(buffer: ArrayBuffer): Frame | Range {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));

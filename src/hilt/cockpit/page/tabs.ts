@@ -36,10 +36,10 @@ export class Tabs {
     this.buttons.get(name)!.hidden = !may;
   }
 
-  watch(watching: Watching, unasked: boolean): void {
+  watch(watching: Watching, automatic: boolean): void {
     document.body.dataset.watch = watching.session ? "session" : watching.recordings ? "compare" : "recording";
     this.buttons.get("live")!.textContent = watching.session ? "Live" : watching.recordings ? "Compare" : "Replay";
-    if (!unasked && (!this.seesScene || !watching.session)) this.show("live");
+    if (!automatic && (!this.seesScene || !watching.session)) this.show("live");
   }
 
   private key(event: KeyboardEvent, name: TabName): void {

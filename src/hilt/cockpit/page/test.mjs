@@ -1,4 +1,4 @@
-// Run tests/*.test.ts with Node's own runner: bundled into one file beside the packages, run, thrown away.
+// Run tests/*.test.ts with Node's own runner: bundled into one file beside the packages, run, deleted.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until somebody presses the button.
+// Light or dark: follows the system until the button is pressed.
 
 const KEY = "hilt-theme";
 

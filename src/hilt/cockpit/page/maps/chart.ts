@@ -1,4 +1,4 @@
-// A sweep as the server tells it, and what a picture needs of it: places, scales, colours. No elements here.
+// A sweep as the server sends it, and what a picture needs from it: places, scales, colours. No elements here.
 
 import { ticks } from "../plots/export";
 
@@ -8,10 +8,10 @@ export interface Axis {
   key: string;
   unit: string;
   log: boolean;
-  dots: boolean; // draws or seeds: points that no line connects
+  dots: boolean; // draws or seeds: points without connecting lines
   values: (number | string)[];
-  here: number | string | null; // where the scenario stands
-  colours?: (string | null)[]; // of words that have one in all pictures, such as methods
+  here: number | string | null; // the scenario's value
+  colours?: (string | null)[]; // of words with a fixed colour in all pictures, such as methods
   numbers: number[]; // what each place adds to the number of a scenario
 }
 
@@ -32,18 +32,18 @@ export interface Chart {
 export type Point = number[];
 
 export const LINES = 7;
-export const FLOOR = 0.01; // [%] of an error: less is drawn as this
-const OUTLIERS = 0.98; // a few runs that blew up must not take all colours
-const WIDE = 50; // largest over smallest, from which a scale is logarithmic
+export const FLOOR = 0.01; // [%] smaller errors are drawn as this
+const OUTLIERS = 0.98; // a few runs that blew up must not take up the whole colour scale
+const WIDE = 50; // largest over smallest above which a scale is logarithmic
 
 const isNumeric = (axis: Axis | undefined): boolean => typeof axis?.values[0] === "number";
 
-/** Whether it is a map over two axes; if not it is a curve over one. */
+/** Whether it is a map over two axes, and not a curve over one. */
 export function isMap({ axes }: Chart): boolean {
   return axes.slice(0, 2).filter((axis) => isNumeric(axis) && axis.values.length > 1).length === 2;
 }
 
-/** The axis whose values are lines of a curve, and those of which one value is picked. */
+/** The axis whose values are drawn as lines, and the axes of which one value is picked. */
 export function rest(chart: Chart): { lines: number | null; picked: number[] } {
   const others = chart.axes.map((_, n) => n).slice(isMap(chart) ? 2 : 1);
   const first = others[0];
@@ -51,7 +51,7 @@ export function rest(chart: Chart): { lines: number | null; picked: number[] } {
   return { lines, picked: others.filter((n) => n !== lines) };
 }
 
-/** Where the scenario stands, as near as there is a value; the middle where it does not say. */
+/** The point nearest to the scenario; the middle of an axis on which it has no value. */
 export function home({ axes }: Chart): Point {
   return axes.map((axis) => (axis.here === null ? Math.floor((axis.values.length - 1) / 2) : nearest(axis, axis.here)));
 }
@@ -68,7 +68,7 @@ export function indexOf({ axes }: Chart, point: Point): number {
   return axes.reduce((index, axis, n) => index * axis.values.length + point[n]!, 0);
 }
 
-/** The number of the scenario; of several seeds that of the first. */
+/** The number of the scenario; with several seeds, that of the first. */
 export function numberOf({ axes }: Chart, point: Point): number {
   return axes.reduce((number, axis, n) => number + axis.numbers[point[n]!]!, 0);
 }
@@ -78,13 +78,13 @@ const isError = ({ metric }: Chart): boolean => metric.endsWith("_error");
 /** Whether a value is an error that is too small to matter. */
 export const isFloored = (chart: Chart, value: Value | undefined): boolean => isError(chart) && typeof value === "number" && value < FLOOR;
 
-/** A value as it is drawn. */
+/** A value as drawn. */
 export const drawn = (chart: Chart, value: number): number => (isFloored(chart, value) ? FLOOR : value);
 
 const short = (value: number | string): string => (typeof value === "number" ? String(Number(value.toPrecision(4))) : value);
 
 /** "robot.delay = 20 ms, contact.stiffness = 176 N/mm: cov_error = 12.3 %". */
-export function told(chart: Chart, point: Point): string {
+export function describe(chart: Chart, point: Point): string {
   const places = chart.axes.map(({ key, unit, values }, n) => `${key} = ${short(values[point[n]!]!)}${unit && ` ${unit}`}`);
   const value = chart.values[indexOf(chart, point)];
   const means = chart.averaged ? `, mean of ${chart.averaged.count} ${chart.averaged.what}` : "";
@@ -97,7 +97,7 @@ export function told(chart: Chart, point: Point): string {
   return `${places.join(", ")}: ${word}`;
 }
 
-/** From values to 0 … 1 and back, straight or logarithmic. */
+/** From values to 0 … 1 and back, linear or logarithmic. */
 export class Scale {
   readonly log: boolean;
   private from: number;
@@ -151,13 +151,13 @@ export function cells(axis: Axis): { scale: Scale | null; edges: number[]; centr
   return { scale, edges: bent.map((value) => scale.at(back(value))), centres: values.map((value) => scale.at(value)) };
 }
 
-/** Which cell a place 0 … 1 lies in; the nearest one outside. */
+/** The cell that contains a place 0 … 1; outside, the nearest one. */
 export function cellAt(edges: number[], place: number): number {
   const found = edges.findIndex((edge) => edge > place) - 1;
   return found < -1 ? edges.length - 2 : Math.min(Math.max(found, 0), edges.length - 2);
 }
 
-/** The scale of a metric's values: of a map without the few largest. */
+/** The scale of a metric's values; of a map without the few largest. */
 export function scaleOf(chart: Chart, values: Value[], map: boolean): Scale {
   const there = values.filter((value): value is number => typeof value === "number").map((value) => drawn(chart, value));
   if (!there.length) return new Scale(0, 1, false);
@@ -172,7 +172,7 @@ export function scaleOf(chart: Chart, values: Value[], map: boolean): Scale {
 
 const VIRIDIS = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725".split(" ").map((colour) => parseInt(colour, 16));
 
-/** A share 0 … 1 as a colour that grows lighter, also in print and for the colour-blind. */
+/** A share 0 … 1 as a colour of growing lightness, safe in print and for the colour-blind. */
 export function colourOf(share: number): string {
   const at = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
   const [below, above] = [VIRIDIS[Math.floor(at)]!, VIRIDIS[Math.ceil(at)]!];
@@ -183,7 +183,7 @@ export function colourOf(share: number): string {
   return `rgb(${mixed.join(" ")})`;
 }
 
-/** Where on a map the loop begins to diverge: borders between cells, as [x0, y0, x1, y1] in places 0 … 1. */
+/** Where on a map the loop starts to diverge: borders between cells, as [x0, y0, x1, y1] in places 0 … 1. */
 export function boundary(chart: Chart, point: Point, x: number[], y: number[]): [number, number, number, number][] {
   const found: [number, number, number, number][] = [];
   if (!chart.diverged) return found;

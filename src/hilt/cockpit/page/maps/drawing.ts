@@ -1,4 +1,4 @@
-// The picture of a sweep: a curve over one axis, a map over two. Cells on a canvas, everything that is text or line above it.
+// The picture of a sweep: a curve over one axis, a map over two. Cells on a canvas; text and lines above it.
 
 import { h, plain, svg } from "../dom";
 import {
@@ -19,7 +19,7 @@ import {
 } from "./chart";
 
 const MARGIN = { left: 66, right: 18, top: 12, bottom: 46 };
-const BAR = { room: 96, width: 16 }; // of the scale of colours
+const BAR = { room: 96, width: 16 }; // the colour scale
 const LIGHT = ["#1f6fb2", "#2a9d5c", "#e07b00", "#00838f", "#a9803a", "#d6709b", "#7a8c1f"]; // as in all reports; no red
 const DARK = ["#63aef2", "#62c98b", "#f5a04a", "#4fc3cc", "#d0ae6e", "#ee9dbf", "#b3c452"];
 const LEAST = { width: 320, height: 220 };
@@ -41,7 +41,7 @@ export class Drawing {
   private box: Box = { left: 0, top: 0, width: 1, height: 1 };
   private x = { edges: [0, 1], centres: [0.5] };
   private y = { edges: [0, 1], centres: [0.5] };
-  private metric = new Scale(0, 1, false); // of the values of curves
+  private metric = new Scale(0, 1, false); // vertical scale of curves
 
   constructor(
     private dark: () => boolean,
@@ -122,7 +122,7 @@ export class Drawing {
 
   private paint(chart: Chart, scale: Scale, density: number): void {
     const context = this.canvas.getContext("2d")!;
-    const pixel = (place: number): number => Math.round(place * density); // whole ones leave no seams
+    const pixel = (place: number): number => Math.round(place * density); // whole pixels leave no seams
     const rows = chart.axes[1]!.values.length;
     this.slab(chart).forEach((value, n) => {
       if (value === false) return;
@@ -179,14 +179,14 @@ export class Drawing {
     return [...grid, frame, ...here, ...curves, ...this.axisX(axis, across.scale, across.centres), ...this.axisY(chart.metric, chart.unit, scale, [], [])];
   }
 
-  /** The points at the start of each line. */
+  /** The first point of each line. */
   lines(chart: Chart): Point[] {
     const { lines } = rest(chart);
     if (lines === null) return [this.point];
     return chart.axes[lines]!.values.map((_, n) => this.point.map((place, axis) => (axis === lines ? n : place)));
   }
 
-  /** Of a line: its word's own, or the nth. */
+  /** The colour of a line: that of its word, or the nth. */
   colour(chart: Chart, n: number): string {
     const { lines } = rest(chart);
     const own = lines === null ? null : chart.axes[lines]!.colours?.[n];
@@ -268,7 +268,7 @@ export class Drawing {
 
   // -- the chosen point ------------------------------------------------------------------------------------------------
 
-  /** Choose the point under the pointer; not outside of the picture. */
+  /** Choose the point under the pointer; false outside the picture. */
   private look(event: MouseEvent): boolean {
     const { chart, box } = this;
     if (!chart) return false;
@@ -282,7 +282,7 @@ export class Drawing {
     return true;
   }
 
-  /** Of several lines the one whose circle or line is nearest to the pointer. */
+  /** Return the line nearest to the pointer. */
   private nearestLine(y: number): void {
     const { chart } = this;
     const lines = chart && rest(chart).lines;
@@ -294,7 +294,7 @@ export class Drawing {
     this.point[lines] = Math.max(0, far.indexOf(Math.min(...far)));
   }
 
-  /** Where the point of a curve is, if it has a value. */
+  /** The height of a curve's point, if it has a value. */
   private height(chart: Chart, point: Point): number | undefined {
     const value = chart.values[indexOf(chart, point)];
     return typeof value === "number" ? this.atY(this.metric.at(drawn(chart, value))) : undefined;

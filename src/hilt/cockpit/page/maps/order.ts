@@ -1,4 +1,4 @@
-// A new sweep: system, scenario, settings, axes; what is wrong with it or what it will take, before it starts.
+// A new sweep: system, scenario, settings, axes; errors, or the expected duration, before it starts.
 
 import { api } from "../client";
 import { h, si } from "../dom";
@@ -19,11 +19,11 @@ interface Checked {
   estimate?: { sentence: string };
 }
 
-const PAUSE = 350; // [ms] after the last key before a check
-const KEYS = "map-keys"; // the list of keys that an axis can have
+const PAUSE = 350; // [ms] from the last key to the check
+const KEYS = "map-keys"; // id of the list of keys for axes
 const EXAMPLES = ["2..40 ms:39", "10..300 N/mm:60 log"];
 
-/** One axis: a key, its values as a text, and what is wrong with them. */
+/** One axis: a key, its values as text, and their errors. */
 class AxisRow {
   readonly key: HTMLInputElement;
   readonly values: HTMLInputElement;
@@ -54,7 +54,7 @@ class AxisRow {
     });
   }
 
-  /** What the key is, and its value in the scenario. */
+  /** Show what the key means, and its value in the scenario. */
   explain(): void {
     const field = this.fields().find(({ key }) => key === this.key.value.trim());
     const now = typeof field?.value === "number" ? si(field.value, field.unit, 6) : field?.choices.join(", ");
@@ -87,7 +87,7 @@ export class OrderForm {
   private note = h("p.verdict", { role: "status", "data-testid": "map-estimate" });
   private begin = h("button.primary", { type: "submit", disabled: true, "data-testid": "map-start" }, "Start sweep");
   private timer = 0;
-  private asked = 0;
+  private request = 0;
 
   constructor(private started: (name: string, metric: string) => void) {
     const edited = (): void => this.edited();
@@ -114,7 +114,7 @@ export class OrderForm {
 
   async enter(): Promise<void> {
     if (this.systems.length) return;
-    this.say("Asking the server for its systems…", false);
+    this.say("Loading the systems…", false);
     try {
       this.systems = await api<SystemEntry[]>("/api/systems");
     } catch (error) {
@@ -172,12 +172,12 @@ export class OrderForm {
 
   private edited(): void {
     clearTimeout(this.timer);
-    this.begin.disabled = true; // until the server has seen this
+    this.begin.disabled = true; // until the server has checked it
     this.timer = window.setTimeout(() => void this.check(), PAUSE);
   }
 
   private async check(): Promise<void> {
-    const asked = ++this.asked;
+    const request = ++this.request;
     const changed = Object.keys(this.form?.settings() ?? {}).length;
     this.summary.textContent = changed ? `Settings · ${changed} changed` : "Settings · as in the file";
     if (this.axes.every(({ empty }) => empty) && !this.seeds.value.trim()) {
@@ -186,16 +186,16 @@ export class OrderForm {
     }
     try {
       const answer = await api<Checked>("/api/maps/check", this.order());
-      if (asked !== this.asked) return;
+      if (request !== this.request) return;
       this.tell(answer.errors ?? []);
       if (answer.estimate) this.say(`${answer.estimate.sentence}.`, false);
       this.begin.disabled = !answer.estimate;
     } catch (error) {
-      if (asked === this.asked) this.say((error as Error).message, true);
+      if (request === this.request) this.say((error as Error).message, true);
     }
   }
 
-  /** Each sentence beside what it is about: an axis, a value of the form, or the whole. */
+  /** Show each problem next to its cause: an axis, a value of the form, or the whole order. */
   private tell(problems: Problem[]): void {
     const used = this.axes.filter((axis) => !axis.empty);
     const about = ({ key }: Problem): AxisRow | undefined =>
@@ -205,7 +205,7 @@ export class OrderForm {
     const inForm = others.filter(({ key }) => this.known.some((field) => key === field.key || key.startsWith(`${field.key}.`)));
     this.form?.tell(inForm);
     if (inForm.length) this.settings.open = true;
-    if (problems.length) this.say(others.map(({ sentence }) => sentence).join(" ") || "Something is wrong: see the red line.", true);
+    if (problems.length) this.say(others.map(({ sentence }) => sentence).join(" ") || "Invalid input: see the red line.", true);
   }
 
   private async start(): Promise<void> {

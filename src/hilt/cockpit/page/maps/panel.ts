@@ -2,7 +2,7 @@
 
 import { api, openPage } from "../client";
 import { by, h } from "../dom";
-import { type Chart, FLOOR, home, isFloored, isMap, numberOf, type Point, rest, told } from "./chart";
+import { type Chart, FLOOR, home, isFloored, isMap, numberOf, type Point, rest, describe } from "./chart";
 import { Drawing } from "./drawing";
 import { OrderForm } from "./order";
 
@@ -18,8 +18,8 @@ interface Entry {
   state: Going;
 }
 
-/** A chart, and how far it is; of one that is known already only the latter. */
-interface Told extends Partial<Chart> {
+/** A chart and its progress; only the progress if the chart is already known. */
+interface Status extends Partial<Chart> {
   name: string;
   state: Going;
   sentence: string;
@@ -61,9 +61,9 @@ export class MapsPanel {
   private listed = ""; // what the list shows
   private name = "";
   private chart: Chart | null = null;
-  private last: Told | null = null;
+  private last: Status | null = null;
   private timer = 0;
-  private asked = 0;
+  private request = 0;
   private opening = false;
   private mayOrder = false;
 
@@ -81,10 +81,10 @@ export class MapsPanel {
       this.right,
       this.waiting,
     );
-    window.setInterval(() => this.shown && !document.hidden && void this.list(), SELDOM); // others start sweeps, too
+    window.setInterval(() => this.shown && !document.hidden && void this.list(), SELDOM); // other programs start sweeps, too
   }
 
-  /** Whether this page may start, cancel, continue and open; a page that may only watch sees. */
+  /** Whether this page may start, cancel, continue and open sweeps, or only watch them. */
   allow(may: boolean): void {
     this.mayOrder = may;
     this.form.element.hidden = !may;
@@ -112,11 +112,11 @@ export class MapsPanel {
   private async list(): Promise<void> {
     try {
       const found = await api<Entry[]>("/api/maps");
-      const told = JSON.stringify(found.map(({ name, state }) => [name, state]));
-      if (told === this.listed) return; // the focus stays where it is
-      this.listed = told;
+      const text = JSON.stringify(found.map(({ name, state }) => [name, state]));
+      if (text === this.listed) return; // the focus stays where it is
+      this.listed = text;
       this.entries.replaceChildren(...found.map((entry) => this.entry(entry)));
-      if (!found.length) this.entries.replaceChildren(h("p.muted", {}, "None yet. Those of hilt sweep appear here, too."));
+      if (!found.length) this.entries.replaceChildren(h("p.muted", {}, "None yet. Those started by hilt sweep appear here, too."));
       const going = found.find(({ state }) => state === "running" || state === "waiting");
       if (!this.name && going) this.choose(going.name, "");
     } catch (error) {
@@ -149,25 +149,25 @@ export class MapsPanel {
     this.again();
   }
 
-  /** Ask now, and from then on from time to time as long as the tab is shown. */
+  /** Ask now, and then regularly while the tab is shown. */
   private again(): void {
     clearTimeout(this.timer);
     if (this.name && this.shown) void this.ask();
   }
 
   private async ask(): Promise<void> {
-    const [name, asked] = [this.name, ++this.asked];
+    const [name, request] = [this.name, ++this.request];
     const seen = this.chart && this.last?.seen?.startsWith(`${this.metric.value} `) ? this.last.seen : "";
     let pause = SELDOM;
     try {
-      const found = await api<Told>(`/api/maps/${this.path}?${new URLSearchParams({ metric: this.metric.value, seen: seen ?? "" })}`);
-      if (name !== this.name || asked !== this.asked) return;
+      const found = await api<Status>(`/api/maps/${this.path}?${new URLSearchParams({ metric: this.metric.value, seen: seen ?? "" })}`);
+      if (name !== this.name || request !== this.request) return;
       const before = this.last?.state;
       this.show(found);
       if (found.state === "running" || found.state === "waiting") pause = OFTEN;
       if (before !== found.state) void this.list();
     } catch (error) {
-      if (name !== this.name || asked !== this.asked) return;
+      if (name !== this.name || request !== this.request) return;
       this.note.textContent = (error as Error).message;
       this.right.hidden = false;
       this.waiting.hidden = true;
@@ -175,7 +175,7 @@ export class MapsPanel {
     this.timer = window.setTimeout(() => this.again(), pause);
   }
 
-  private show(found: Told): void {
+  private show(found: Status): void {
     this.right.hidden = false;
     this.waiting.hidden = true;
     this.last = { ...this.last, ...found };
@@ -210,7 +210,7 @@ export class MapsPanel {
     this.read();
   }
 
-  /** Of axes that are not drawn one value is picked. */
+  /** Pickers for the axes that are not drawn. */
   private pickers(): void {
     const chart = this.chart!;
     this.picks.replaceChildren(
@@ -231,16 +231,16 @@ export class MapsPanel {
   }
 
   private progress(): void {
-    const told = this.last;
-    if (!told) return;
-    const { state, done = 0, count = 0, rate, left, sentence, damaged } = told;
+    const status = this.last;
+    if (!status) return;
+    const { state, done = 0, count = 0, rate, left, sentence, damaged } = status;
     const going = state === "running" || state === "waiting";
     this.bar.max = count || 1;
     this.bar.value = done;
     this.bar.hidden = !going;
     const parts = [
       count ? `${done.toLocaleString("en")} of ${count.toLocaleString("en")} scenarios` : "starting…",
-      state === "running" && rate ? `${Math.round(rate).toLocaleString("en")} a second` : "",
+      state === "running" && rate ? `${Math.round(rate).toLocaleString("en")} per second` : "",
       state === "running" && left !== null && left !== undefined ? `${duration(left)} left` : "",
     ];
     this.far.textContent = state === "whole" ? `${count.toLocaleString("en")} scenarios` : state === "gone" ? "" : parts.filter(Boolean).join(" · ");
@@ -248,14 +248,14 @@ export class MapsPanel {
     this.cancel.hidden = !going || !this.mayOrder;
     this.resume.hidden = state !== "unfinished" || !this.mayOrder;
     this.report.hidden = state !== "whole";
-    if (!this.opening) this.note.textContent = [sentence, damaged ? `${damaged} damaged chunks are left out.` : ""].filter(Boolean).join(" ");
+    if (!this.opening) this.note.textContent = [sentence, damaged ? `${damaged} damaged chunks are missing.` : ""].filter(Boolean).join(" ");
   }
 
   private read(): void {
     if (!this.chart) return;
     const which = this.chart.averaged ? "the run of its first seed" : "this run";
     this.readout.replaceChildren(
-      `${told(this.chart, this.drawing.point)}. `,
+      `${describe(this.chart, this.drawing.point)}. `,
       h("span.muted", {}, this.mayOrder ? `Click or Enter opens ${which}.` : ""),
     );
   }
@@ -278,7 +278,7 @@ export class MapsPanel {
     if (!this.mayOrder) return;
     this.opening = true;
     const point: Point = [...this.drawing.point];
-    this.note.textContent = `Running ${told(chart, point).split(": ")[0]}…`;
+    this.note.textContent = `Running ${describe(chart, point).split(": ")[0]}…`;
     try {
       const { recording } = await api<{ recording: string }>(`/api/maps/${this.path}/open`, { number: numberOf(chart, point) });
       this.note.textContent = "";
@@ -292,7 +292,7 @@ export class MapsPanel {
 
 function captionOf(chart: Chart): string {
   const parts = [chart.title];
-  if (chart.averaged) parts.push(`Mean of ${chart.averaged.count} ${chart.averaged.what}${chart.low ? "; the band goes from the smallest to the largest" : ""}`);
+  if (chart.averaged) parts.push(`Mean of ${chart.averaged.count} ${chart.averaged.what}${chart.low ? "; band: smallest to largest" : ""}`);
   const there = chart.values.filter((value) => value !== false);
   if (there.some((value) => isFloored(chart, value))) parts.push(`Errors below ${FLOOR} % are drawn as ${FLOOR} %`);
   if (isMap(chart)) {

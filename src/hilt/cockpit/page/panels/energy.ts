@@ -1,4 +1,4 @@
-// The energy ledger as a picture of the loop: joules at each port, red where energy is made.
+// The energy ledger as a picture of the loop: energy at each port [J], red where it is made.
 //
 // Top: from the world through the sensor to the body; bottom: from the body through the robot back to the world.
 // `into` is what a port gave to the simulated body, `out` what it took; only the world may give more than it takes.
@@ -8,14 +8,14 @@ import type { Ledger, Port } from "../protocol";
 
 const ORDER = ["environment", "sensor", "compensation", "controller", "integrator", "rotation", "sampling", "delay"];
 const TITLES: Record<string, string> = { environment: "world", delay: "robot", sampling: "hold", compensation: "compens." };
-const SMALL = 1e-6; // of the energy exchanged: below, a port makes nothing
+const SMALL = 1e-6; // share of the energy exchanged; a port with less makes nothing
 const [HEIGHT, BOX] = [148, 44];
 
 export function net(port: Port): number {
   return port.into - port.out;
 }
 
-/** Energy out of nothing: more came than went, at a port that is not the world. */
+/** Whether a port other than the world gave more energy than it took. */
 export function makes(port: Port, exchanged: number): boolean {
   return port.name !== "environment" && net(port) > SMALL * exchanged;
 }
@@ -24,7 +24,7 @@ export class EnergyPanel {
   private picture = svg("svg", { role: "img", "aria-label": "energy at the ports of the loop" });
   private beside = h("ul.beside");
   private balance = h("p.balance");
-  private waiting = h("p.waiting", {}, "The ledger fills when a run is watched.");
+  private waiting = h("p.waiting", {}, "The ledger appears when a run is watched.");
   private element = by("ledger");
   private width = 300;
   private last: Ledger | null = null;
@@ -65,7 +65,7 @@ export class EnergyPanel {
       h(
         "span",
         { title: "change of the stored energy minus the sum of the ports" },
-        `books close to ${si(Math.abs(rest), "J", 2)}`,
+        `ledger closes to ${si(Math.abs(rest), "J", 2)}`,
       ),
     );
     this.beside.replaceChildren(
@@ -121,7 +121,7 @@ export class EnergyPanel {
     const bar = (Math.abs(value) / largest) * (width / 2 - 6);
     const middle = x + width / 2;
     const tip = above ? BOX + 1 : HEIGHT - BOX - 1;
-    const inward = (above ? 1 : -1) * (value >= 0 ? 1 : -1); // towards the loop when it gives
+    const inward = (above ? 1 : -1) * (value >= 0 ? 1 : -1); // towards the loop when the port gives energy
     const base = value >= 0 ? tip : tip + (above ? 9 : -9);
     return svg(
       "g",

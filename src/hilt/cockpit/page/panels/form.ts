@@ -1,4 +1,4 @@
-// The form of a scenario: one row a field, with unit, range, meaning, and what is wrong with it beside it.
+// The form of a scenario: one row per field, with unit, range, meaning and error.
 
 import { h, prefixFor, si } from "../dom";
 import { type Field, type Schema, fieldOf, fields, same, typed } from "./schema";
@@ -14,7 +14,7 @@ interface Row {
   error: HTMLElement;
   read: () => unknown;
   reset: () => void;
-  first: unknown; // what `read` gave before anybody typed
+  first: unknown; // what `read` gave before any edit
 }
 
 export class Form {
@@ -27,13 +27,13 @@ export class Form {
     values: Record<string, unknown>,
     text: string,
     private changed: () => void,
-    private name = "scenario", // another form of the same fields may be in the page
+    private name = "scenario", // the page may have another form with the same fields
   ) {
     this.element = h("div.fields", { "data-testid": `${name}-form` });
     this.rows = fields(schema, values).map((field) => this.row(field));
     const sections = new Map<string, Row[]>();
     for (const row of this.rows) sections.set(row.field.section, [...(sections.get(row.field.section) ?? []), row]);
-    // What the scenario's own file speaks of is open; the rest is there for those who look.
+    // Sections that the scenario's own file sets are open, the others folded.
     const spoken = new Set([...text.matchAll(/^\s*\[+([\w.]+)\]/gm)].map((match) => match[1]));
     this.element.append(
       this.general,
@@ -48,13 +48,13 @@ export class Form {
     );
   }
 
-  /** Only what was changed. */
+  /** Only the changed values. */
   settings(): Record<string, unknown> {
     const changed = this.rows.filter((row) => !same(row.read(), row.first));
     return Object.fromEntries(changed.map((row) => [row.field.key, row.read()]));
   }
 
-  /** Show problems beside their fields; those of no field at the top. */
+  /** Show problems next to their fields; those without a field at the top. */
   tell(problems: Problem[]): void {
     const all = this.rows.map((row) => row.field);
     for (const row of this.rows) {
@@ -131,7 +131,7 @@ export class Form {
   }
 }
 
-/** "= 15 mm" beside a 0.015 that stands for metres: a bare number is SI, and is easily misread. */
+/** "= 15 mm" next to a 0.015 in metres: a bare SI number is easily misread. */
 function asPeopleRead(value: unknown, unit: string): string {
   if (typeof value !== "number" || prefixFor(unit, Math.abs(value)).factor === 1) return "";
   return `= ${si(value, unit, 6)}`;

@@ -1,4 +1,4 @@
-// The operator's hand: six axes from -1 to 1 and the dead man's switch, from pad, keys and gamepad together.
+// The operator's input: six axes from -1 to 1 and the dead man's switch, combined from pad, keys and gamepad.
 
 const KEYS: Record<string, [number, number]> = {
   ArrowRight: [0, 1],
@@ -28,7 +28,7 @@ export class Hand {
     return this.holding.size > 0;
   }
 
-  /** A key goes down or up; true if it steers. */
+  /** Handle a key going down or up; true if it steers. */
   key(code: string, down: boolean): boolean {
     if (code !== DEAD_MAN_KEY && !(code in KEYS)) return false;
     if (code === DEAD_MAN_KEY) this.hold("key", down);
@@ -42,7 +42,7 @@ export class Hand {
     else this.holding.delete(by);
   }
 
-  /** All off: the window is not looked at any more. */
+  /** Release everything: the window has lost the focus. */
   letGo(): void {
     this.keys.clear();
     this.holding.clear();
@@ -50,12 +50,12 @@ export class Hand {
     this.lift = 0;
   }
 
-  /** Axes of now; without the dead man's switch the hand asks for nothing. */
+  /** The current axes; all 0 while the dead man's switch is not held. */
   axes(gamepads: readonly (Gamepad | null)[]): number[] {
     const axes = [this.pad[0], this.pad[1], this.lift, 0, 0, 0];
     for (const code of this.keys) {
-      const [axis, way] = KEYS[code]!;
-      axes[axis]! += way;
+      const [axis, sign] = KEYS[code]!;
+      axes[axis]! += sign;
     }
     const gamepad = gamepads.find((each) => each?.connected);
     this.hold("gamepad", !!gamepad && BUMPERS.some((i) => gamepad.buttons[i]?.pressed));

@@ -1,31 +1,31 @@
-// How long the virtual arm takes to answer the hand, measured in the page: from the steer message to the frame that shows it.
+// How long the virtual arm takes to respond to the hand, measured in the page: from the steer message to the frame that shows it.
 //
-// A heavy arm still coasts when the next push comes. It has answered when it leaves the parabola on which it came.
+// A heavy arm is still coasting when the next push comes. It has responded when it leaves the parabola it was following.
 
 import type { Frame, Scene } from "../protocol";
 
 const KEPT = 500;
-const SEEN = 1e-6; // [m] beside the parabola: ten times the float32 noise in it
-const STEP = 3; // [frames] between the three places that the parabola goes through
+const SEEN = 1e-6; // [m] off the parabola: ten times its float32 noise
+const STEP = 3; // [frames] between the three points of the parabola
 const GIVEN_UP = 2000; // [ms]
 
 interface Seen {
-  t: number; // [s] of the run
+  t: number; // [s] time of the run
   places: Float32Array;
 }
 
 export class Latency {
-  echo: number[] = []; // [ms] until the loop had taken the input
-  motion: number[] = []; // [ms] until the virtual arm had changed its way
+  echo: number[] = []; // [ms] until the loop had received the input
+  motion: number[] = []; // [ms] until the virtual arm had left its path
   private sent = new Map<number, number>();
   private virtual: number[] = [];
-  private seen: Seen[] = []; // with the same input
+  private seen: Seen[] = []; // frames with the same input
   private pressed: { at: number; path: Seen[] } | null = null;
   private axes = "";
-  private changed = 0; // the message that brought them
-  private taken = 0; // the last message that the loop has taken
+  private changed = 0; // the message with the latest axes
+  private taken = 0; // the last message that the loop has received
 
-  /** The parts that must move at once: those of the virtual arm, or else all that is simulated. */
+  /** Watch the parts that must move at once: those of the virtual arm, or else all simulated ones. */
   watch(scene: Scene | null): void {
     const pick = (test: (node: Scene["nodes"][number]) => boolean) =>
       scene?.nodes.flatMap((node, i) => (test(node) ? [i] : [])) ?? [];
@@ -48,7 +48,7 @@ export class Latency {
     this.seen = [];
   }
 
-  /** The loop has taken a message. */
+  /** The loop has received a message. */
   steeredBy(taken: number): void {
     this.taken = taken;
     const now = performance.now();
@@ -67,7 +67,7 @@ export class Latency {
       keep(this.motion, now - this.pressed.at);
       this.pressed = null;
     }
-    if (this.taken < this.changed) return; // not yet the way of this input
+    if (this.taken < this.changed) return; // does not show this input yet
     if (seen.t <= (this.seen.at(-1)?.t ?? -1)) this.seen = []; // another run
     this.seen.push(seen);
     if (this.seen.length > 2 * STEP + 1) this.seen.shift();
@@ -91,7 +91,7 @@ function keep(samples: number[], value: number): void {
   if (samples.length > KEPT) samples.shift();
 }
 
-/** Whether a place is beside the parabola through three earlier ones. */
+/** Whether a place is off the parabola through three earlier ones. */
 function leaves([a, b, c]: Seen[], now: Seen): boolean {
   const share = (of: Seen, one: Seen, other: Seen) =>
     ((now.t - one.t) * (now.t - other.t)) / ((of.t - one.t) * (of.t - other.t));

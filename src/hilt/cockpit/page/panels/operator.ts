@@ -1,7 +1,7 @@
-// The operator's panel: joystick, dead man's switch, what is commanded, and the delay.
+// The operator's panel: joystick, dead man's switch, command and delay.
 //
-// While the switch is held the hand is sent RATE times a second; the loop stops softly when it hears nothing for a while, so a
-// page that is closed, hidden or hung cannot go on steering.
+// While the switch is held the input is sent RATE times a second. The loop stops softly when it receives nothing for a while, so a
+// page that is closed, hidden or hung cannot continue to steer.
 
 import type { Client } from "../client";
 import { by, h, plain } from "../dom";
@@ -17,7 +17,7 @@ const REFUSED_FOR = 2500; // [ms]; the server repeats a refusal once a second
 const AXES = ["x", "y", "z", "turn x", "turn y", "turn z"];
 
 export interface Surroundings {
-  active: () => boolean; // the panel is shown and a run may be steered
+  active: () => boolean; // the panel is shown and a run can be steered
   holds: () => boolean; // this page has the controls
   delays: () => [number, number]; // up and down [s]
   forces: () => ArrowReading[];
@@ -61,7 +61,7 @@ export class OperatorPanel {
   private wasHeld = false;
   private leaving = false;
   private wantsControls = 0;
-  private steers: number[] = []; // numbers of the last ones
+  private steers: number[] = []; // numbers of the last steer messages
   private refused = { at: 0, text: "" };
   private axes = [0, 0, 0, 0, 0, 0];
   private redraw = painter.add(() => this.show(), 10);
@@ -94,7 +94,7 @@ export class OperatorPanel {
     setInterval(() => this.tick(), 1000 / RATE);
   }
 
-  /** The delays, and the part of a full push that is sent now, arrives at the orbit now, and is seen to come back now. */
+  /** The delays, and the share of a full push that is now being sent, arriving at the orbit, and coming back. */
   get way(): { up: number; down: number; sent: number; arrives: number; back: number } {
     const [up, down] = this.around.delays();
     const { timeline } = this;
@@ -145,7 +145,7 @@ export class OperatorPanel {
       this.tick();
     };
     window.addEventListener("blur", letGo);
-    window.addEventListener("pagehide", () => (this.leaving = true)); // no word any more: the loop stops softly
+    window.addEventListener("pagehide", () => (this.leaving = true)); // send nothing more: the loop stops softly
     window.addEventListener("pageshow", () => (this.leaving = false));
     document.addEventListener("visibilitychange", () => document.hidden && letGo());
   }
@@ -169,7 +169,7 @@ export class OperatorPanel {
     }
     const drives = may && hand.held;
     if (this.around.holds() && (drives || this.wasHeld) && !this.leaving) {
-      // The last one of a drive says that the switch was let go; silence would be a fault.
+      // The last message of a drive says that the switch was released; silence would be a fault.
       this.sentAt = performance.now();
       const id = this.client.order({ type: "steer", axes: drives ? axes : axes.map(() => 0), held: drives });
       this.around.latency.steered(id, axes);
@@ -214,6 +214,6 @@ export class OperatorPanel {
     const ms = (samples: number[], share: number) => (samples.length ? `${plain(percentile(samples, share), 3)} ms` : "–");
     this.reaction.textContent = echo.length
       ? `Hand to virtual arm, measured here: p50 ${ms(echo, 0.5)}, p95 ${ms(echo, 0.95)} of ${echo.length}; first motion ${ms(motion, 0.95)} of ${motion.length}.`
-      : "Hand to virtual arm: measured here as soon as you drive.";
+      : "Hand to virtual arm: measured here once you drive.";
   }
 }

@@ -1,4 +1,4 @@
-// Parameters that may be changed while the run goes on: value, range, ramp.
+// Parameters that can be changed during a run: value, range, ramp.
 
 import type { Client } from "../client";
 import { by, h, plain } from "../dom";
@@ -15,10 +15,10 @@ export class ParametersPanel {
       const note = this.answers.get(id);
       if (!note) return;
       this.answers.delete(id);
-      note.textContent = accepted ? text || "taken" : text;
+      note.textContent = accepted ? text || "accepted" : text;
       note.classList.toggle("bad", !accepted);
     });
-    this.clear("Live parameters come with a session.");
+    this.clear("Live parameters appear with a session.");
   }
 
   clear(text: string): void {
@@ -30,7 +30,7 @@ export class ParametersPanel {
   show(parameters: LiveParameter[]): void {
     const same = parameters.length === this.rows.size && parameters.every(({ key }) => this.rows.has(key));
     if (!same) {
-      if (!parameters.length) return this.clear("This scenario has no parameter that may change while it runs.");
+      if (!parameters.length) return this.clear("This scenario has no parameter that can be changed during a run.");
       this.rows.clear();
       this.element.replaceChildren(h("h2", {}, "Live parameters"), ...parameters.map((parameter) => this.row(parameter)));
     }
@@ -56,7 +56,7 @@ export class ParametersPanel {
     });
     const apply = () => {
       const id = this.client.order({ type: "set", key: parameter.key, value: Number(value.value), ramp: Number(ramp.value) });
-      note.textContent = "asked…";
+      note.textContent = "requested…";
       this.answers.set(id, note);
     };
     const form = h(

@@ -1,4 +1,4 @@
-// All recordings: what became of each and what was changed in it; look at one, read its report, compare several.
+// All recordings with their outcome and changes: open one, read its report, compare several.
 
 import { api, openReport } from "../client";
 import { by, clock, h, metric, plain, wordsOf } from "../dom";
@@ -15,7 +15,7 @@ export interface Recording {
   made: string;
   fault: string | null;
   verdict: Verdict | null;
-  overrides: { key: string; was: string; value: string }[] | null; // none for a scenario of one's own
+  overrides: { key: string; was: string; value: string }[] | null; // null for a user's scenario
   method: string;
   metrics: Metrics | null;
   bytes: number;
@@ -24,7 +24,7 @@ export interface Recording {
 
 const FIRST_METRICS = 3;
 const FIRST_CHANGES = 4;
-const METHOD_KEYS = /^(compensate\.method|integrator\.kind|simulator\.kind)$/; // shown in a column of its own
+const METHOD_KEYS = /^(compensate\.method|integrator\.kind|simulator\.kind)$/; // shown in a separate column
 
 export class RecordingsPanel {
   private all: Recording[] = [];
@@ -75,7 +75,7 @@ export class RecordingsPanel {
   }
 
   async enter(): Promise<void> {
-    if (!this.all.length) this.note.textContent = "Asking the server for its recordings…";
+    if (!this.all.length) this.note.textContent = "Loading the recordings…";
     try {
       this.all = (await api<Recording[]>("/api/recordings")).sort((a, b) => b.made.localeCompare(a.made));
       this.list();
@@ -90,8 +90,8 @@ export class RecordingsPanel {
     this.note.textContent = shown.length
       ? ""
       : this.all.length
-        ? "No recording has these words."
-        : "No recording yet: start a scenario, and it will be here when it ends.";
+        ? "No recording matches."
+        : "No recording yet: start a scenario; its recording appears here when it ends.";
     this.body.replaceChildren(...shown.map((recording) => this.row(recording)));
   }
 
@@ -146,7 +146,7 @@ function judged({ verdict, fault }: Recording): HTMLElement | string {
   return h(`span.${moodOf(verdict.kind)}`, { title: verdict.sentence }, h("b", {}, word), h("small", {}, verdict.sentence));
 }
 
-/** What is not as in the shipped scenario; the method has a column of its own. */
+/** What differs from the shipped scenario; the method has a separate column. */
 function changes({ overrides }: Recording): HTMLElement[] {
   if (overrides === null) return [h("span", {}, "a scenario of your own")];
   const others = overrides.filter(({ key }) => !METHOD_KEYS.test(key));

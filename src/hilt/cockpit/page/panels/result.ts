@@ -1,4 +1,4 @@
-// What came out: the verdict, then metrics in words, of one run or of several side by side.
+// The result: the verdict, then metrics in words, of one run or of several side by side.
 
 import { openReport } from "../client";
 import { by, h, metric, wordsOf } from "../dom";
@@ -6,7 +6,7 @@ import type { Difference, RunResult, Verdict } from "../protocol";
 
 export const LETTERS = "ABCDEF"; // of runs side by side
 
-/** A verdict as a colour: green only for a run that did what it was for. */
+/** A verdict as a colour: green only for a run that met its goal. */
 export function moodOf(kind: Verdict["kind"] | undefined): "good" | "warn" | "bad" | "plain" {
   if (kind === "met") return "good";
   if (kind === "diverged" || kind === "stopped") return "bad";
@@ -20,7 +20,7 @@ export class ResultPanel {
     this.wait();
   }
 
-  wait(text = "Metrics appear when the run has ended and is written."): void {
+  wait(text = "Metrics appear when the run has ended and its recording is written."): void {
     this.element.replaceChildren(h("h2", {}, "Result"), h("p.waiting", {}, text));
   }
 
@@ -58,14 +58,14 @@ export class ResultPanel {
               h("tr", {}, h("th", { scope: "row" }, key), ...values.map((value) => h("td", {}, value))),
             ),
           )
-        : h("p.waiting", {}, "Nothing in their scenarios, or they are of different systems."),
-      h("h2", {}, "What came out"),
+        : h("p.waiting", {}, "Nothing in their scenarios, or their systems differ."),
+      h("h2", {}, "Results"),
       table(["", ...letters], results, words),
     );
   }
 }
 
-/** The verdict in its colour; of a recording without one the fault, if there is any. */
+/** The verdict in its colour; for a recording without one, its fault if any. */
 function judged({ verdict, fault }: RunResult): HTMLElement | "" {
   if (verdict) return h(`p.verdict-note.${moodOf(verdict.kind)}`, { "data-testid": "verdict" }, verdict.sentence);
   return fault ? h("p.verdict-note.bad", { "data-testid": "verdict" }, fault) : "";

@@ -1,4 +1,4 @@
-// Pick a system and a scenario, change what you like, start it.
+// Pick a system and a scenario, change values, start it.
 
 import { api } from "../client";
 import { by, h } from "../dom";
@@ -12,7 +12,7 @@ export interface SystemEntry {
   scenarios: { name: string; summary: string }[];
 }
 
-const PAUSE = 350; // [ms] after the last key before a check
+const PAUSE = 350; // [ms] from the last key to the check
 
 export class ScenariosPanel {
   private systems: SystemEntry[] = [];
@@ -24,7 +24,7 @@ export class ScenariosPanel {
   private begin = h("button.primary", { "data-testid": "launch", onclick: () => void this.launch() }, "Start session");
   private verdict = h("span.verdict", { role: "status" });
   private timer = 0;
-  private asked = 0;
+  private request = 0;
 
   constructor(
     private starting: (title: string) => void,
@@ -36,7 +36,7 @@ export class ScenariosPanel {
   /** Called when the tab is shown. */
   async enter(): Promise<void> {
     if (this.systems.length) return;
-    this.list.replaceChildren(h("p.waiting", {}, "Asking the server for its systems…"));
+    this.list.replaceChildren(h("p.waiting", {}, "Loading the systems…"));
     try {
       const rigs = await api<{ path: string; summary: string }[]>("/api/rigs");
       this.systems = await api<SystemEntry[]>("/api/systems");
@@ -77,7 +77,7 @@ export class ScenariosPanel {
     this.chosen = { system, scenario };
     for (const button of this.list.querySelectorAll<HTMLElement>("[data-key]"))
       button.setAttribute("aria-pressed", String(button.dataset.key === `${system}/${scenario}`));
-    this.right.replaceChildren(h("p.waiting", {}, `Opening ${system} · ${scenario}…`)); // what was typed before is not this one's
+    this.right.replaceChildren(h("p.waiting", {}, `Opening ${system} · ${scenario}…`)); // values typed before belong to the previous scenario
     try {
       const found = await api<{ schema: Schema; values: Record<string, unknown>; text: string }>(
         `/api/scenario/${encodeURIComponent(system)}/${encodeURIComponent(scenario)}`,
@@ -108,15 +108,15 @@ export class ScenariosPanel {
   }
 
   private async check(): Promise<void> {
-    const asked = ++this.asked;
+    const request = ++this.request;
     const settings = this.form!.settings();
     try {
       const answer = await api<{ ok: boolean; errors?: Problem[] }>("/api/check", { ...this.chosen, settings });
-      if (asked !== this.asked) return;
+      if (request !== this.request) return;
       this.form!.tell(answer.errors ?? []);
       const count = Object.keys(settings).length;
       this.say(
-        answer.ok ? (count ? `${count} changed, all right` : "as in the file") : "something is wrong: see the red line",
+        answer.ok ? (count ? `${count} changed, valid` : "as in the file") : "invalid input: see the red line",
         !answer.ok,
       );
       this.begin.disabled = !answer.ok;
@@ -147,7 +147,7 @@ export class ScenariosPanel {
       this.form!.tell(answer.errors ?? []);
       if (answer.session) {
         this.say("", false);
-        this.started(answer.session); // before the controls come back: they are the new one's
+        this.started(answer.session); // before the controls are enabled: they are for the new session
       } else this.say(answer.errors?.[0]?.sentence ?? "not started", true);
     } catch (error) {
       clearInterval(telling);

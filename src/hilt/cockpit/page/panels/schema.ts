@@ -1,4 +1,4 @@
-// From a JSON schema and the values of a scenario to the fields of a form: no elements here, only what they will show.
+// From a JSON schema and the values of a scenario to the fields of a form. No elements here.
 
 export interface Schema {
   $ref?: string;
@@ -57,7 +57,7 @@ function walk(raw: Schema, value: unknown, path: string[], about: string, defs: 
   } else if (schema.const === undefined) found.push(field(path, schema, value ?? raw.default, words, optional, raw));
 }
 
-/** Follow references, and see through "this or nothing". */
+/** Follow references, and resolve "this or null". */
 function resolve(schema: Schema, defs: Record<string, Schema>): { schema: Schema; optional: boolean } {
   if (schema.$ref) return resolve({ ...defs[schema.$ref.split("/").at(-1)!] }, defs);
   const some = schema.anyOf?.filter((each) => each.type !== "null");
@@ -102,7 +102,7 @@ function limits(schema: Schema): Partial<Schema> {
   );
 }
 
-const [NEAR_ZERO, FAR] = [1e-6, 1e6]; // bounds beyond keep formulas from overflowing, and tell nobody anything
+const [NEAR_ZERO, FAR] = [1e-6, 1e6]; // bounds beyond these only keep formulas from overflowing
 
 /** "≥ 0 s", "> 0 and < 1". */
 export function rangeOf(schema: Partial<Schema>, unit: string): string {
@@ -119,7 +119,7 @@ export function rangeOf(schema: Partial<Schema>, unit: string): string {
   return text && unit ? `${text} ${unit}` : text;
 }
 
-/** What was typed, as the server takes it: a number where it is one, else the text with its unit; "" is nothing. */
+/** Input as the server expects it: a number if it is one, else the text with its unit; null for "". */
 export function typed(text: string): number | string | null {
   const trimmed = text.trim();
   if (trimmed === "") return null;
@@ -130,7 +130,7 @@ export function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The field whose error this is: the key itself, or the longest field that it begins with. */
+/** The field that an error belongs to: the key itself, or its longest prefix that is a field. */
 export function fieldOf(key: string, all: Field[]): Field | undefined {
   return all
     .filter((each) => key === each.key || key.startsWith(`${each.key}.`))

@@ -1,4 +1,4 @@
-// Through a recording by hand: a bar, play and pause. One seek at a time is on its way, so a fast hand cannot flood the server.
+// Scrub through a recording: a bar, play and pause. Only one seek is pending at a time, so fast dragging cannot flood the server.
 
 import type { Client } from "../client";
 import { by, clock, h } from "../dom";
@@ -28,7 +28,7 @@ export class Scrub {
   private waiting = 0;
   private next: number | null = null;
   private end = 1;
-  seekTimes: number[] = []; // [ms] from question to frame
+  seekTimes: number[] = []; // [ms] from request to frame
 
   constructor(private client: Client) {
     this.element.append(this.button, this.speed, this.bar, this.time);

@@ -1,4 +1,4 @@
-// The delay as a time line: what the hand does now, what arrives at the orbit now, what is seen to come back now.
+// The delay as a time line: what is now being sent, arriving at the orbit, and coming back.
 
 import { h, plain } from "../dom";
 import { LONGEST, Past } from "./past";
@@ -15,12 +15,12 @@ export class Timeline {
     this.element = h("div.timeline", { "data-testid": "time-line" }, this.canvas, this.words);
   }
 
-  /** How far the hand is pushed from now on; called many times a second. */
+  /** Note how far the hand is pushed from now on; called many times a second. */
   push(size: number): void {
     this.past.push(performance.now() / 1e3, size);
   }
 
-  /** What was sent so many seconds ago. */
+  /** What was sent `age` seconds ago. */
   ago(age: number): number {
     return this.past.at(performance.now() / 1e3 - age);
   }
@@ -41,7 +41,7 @@ export class Timeline {
     pen.clearRect(0, 0, width, height);
     const [left, right, top, base] = [38, width - 38, 36, height - 20];
     const shown = Math.min(LONGEST, Math.max(1.15 * (up + down), 2));
-    const x = (age: number) => left + (right - left) * (age / shown); // now is at the left: a command travels to the right
+    const x = (age: number) => left + (right - left) * (age / shown); // now is on the left: a command travels to the right
     pen.fillStyle = paint("--accent-soft");
     pen.strokeStyle = paint("--accent");
     pen.lineWidth = 1.5;

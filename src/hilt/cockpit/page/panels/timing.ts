@@ -1,4 +1,4 @@
-// Is the loop on time: rate, lateness, overruns, rows lost, the link's delay and loss.
+// Timing of the loop: rate, lateness, overruns, rows lost, the link's delay and loss.
 
 import type { Client } from "../client";
 import { by, h, plain, si, svg } from "../dom";
@@ -16,7 +16,7 @@ export class TimingPanel {
     "aria-label": "histogram of lateness",
     class: "histogram",
   });
-  private waiting = h("p.waiting", {}, "Timing comes with the first rows of a run.");
+  private waiting = h("p.waiting", {}, "Timing appears with the first rows of a run.");
   private sent = new Map<number, number>();
   private roundTrip = NaN;
 
@@ -31,7 +31,7 @@ export class TimingPanel {
     this.clear();
   }
 
-  clear(text = "Timing comes with the first rows of a run."): void {
+  clear(text = "Timing appears with the first rows of a run."): void {
     this.waiting.textContent = text;
     this.link = null;
     this.element.replaceChildren(h("h2", {}, "Timing"), this.waiting);
@@ -42,7 +42,7 @@ export class TimingPanel {
     this.link = timing.link;
     const late = timing.lateness_us;
     const micro = (value: number | undefined) => (value === undefined ? "–" : si(value * 1e-6, "s"));
-    const way = (delay: number | null, lost: number | null) => `${si(delay, "s")}, ${lost ?? "–"} lost`;
+    const link = (delay: number | null, lost: number | null) => `${si(delay, "s")}, ${lost ?? "–"} lost`;
     const rows: [string, string, boolean?][] = [
       ["rate", `${plain(timing.rate_hz, 4)} Hz`],
       ["period", si(timing.period, "s")],
@@ -54,8 +54,8 @@ export class TimingPanel {
       ["rows lost", String(timing.lost), timing.lost > 0],
     ];
     if (timing.link) {
-      rows.push(["link up", way(timing.link.up_delay, timing.link.up_lost)]);
-      rows.push(["link down", way(timing.link.down_delay, timing.link.down_lost)]);
+      rows.push(["link up", link(timing.link.up_delay, timing.link.up_lost)]);
+      rows.push(["link down", link(timing.link.down_delay, timing.link.down_lost)]);
     }
     rows.push(["page ↔ server", si(this.roundTrip * 1e-3, "s", 2)]);
     this.figures.replaceChildren(

@@ -1,7 +1,7 @@
-// The bar that is always there: state, who holds the controls, what may be done now, and stop.
+// The bar that is always shown: state, who holds the controls, which orders are possible now, and stop.
 //
-// Stop is sent on the press, not on the release; by the space bar anywhere but in a text field, by Escape everywhere; without a
-// question and without the controls.
+// Stop is sent on press, not on release; by the space bar anywhere but in a text field, by Escape everywhere; without confirmation
+// and without holding the controls.
 
 import { api, type Client } from "../client";
 import { by, h } from "../dom";
@@ -18,15 +18,15 @@ interface Session {
 }
 
 const NEXT: Record<string, string> = {
-  OFF: "This session does not run; pick another one or start a scenario.",
+  OFF: "This session is not running; pick another one or start a scenario.",
   READY: "Ready: arm, then start.",
   ARMED: "Armed: start, or drive home; reset disarms.",
-  LIVE: "The run goes on. Space bar or Escape stops it.",
+  LIVE: "Running. Space bar or Escape stops it.",
   WRITING: "Stopped: the recording is being written…",
   STOPPED: "Reset to be ready again.",
 };
 
-// A run that is over, by what became of it. Until its verdict is there it has ended, or a fault has stopped it.
+// A finished run, by its verdict. Until that arrives the run is ENDED, or STOPPED by a fault.
 const ENDS: Record<Verdict["kind"], string> = {
   met: "GOAL MET",
   missed: "GOAL MISSED",
@@ -49,18 +49,18 @@ export class TopBar {
   private passing = 0;
   private notice = "";
   private watched = "";
-  private label = ""; // of the watched session, for people
+  private label = ""; // readable name of the watched session
   private shown: State | null = null; // of the watched session
   private beginning = ""; // a session that is being started
-  private verdict: Verdict | null = null; // on the run that is over
-  private picking = false; // the list must not change under the hand
+  private verdict: Verdict | null = null; // on the finished run
+  private picking = false; // the list must not change while it is open
   watchOnly = false;
-  private last: State | null = null; // of whatever session: it may come before its first picture
+  private last: State | null = null; // of any session: it may arrive before the first picture
 
   constructor(
     private client: Client,
     private pick: (session: string) => void,
-    private said: (what: string, id: number) => void,
+    private ordered: (what: string, id: number) => void,
   ) {
     for (const [what, button] of this.buttons) button.addEventListener("click", () => this.order(what));
     this.take.addEventListener("click", () => client.order({ type: this.state?.you_hold ? "release" : "take" }));
@@ -84,12 +84,12 @@ export class TopBar {
     setInterval(() => void this.refresh(), 2000);
   }
 
-  /** Of the session that orders are for: none while another one is on its way. */
+  /** State of the session that orders are for; null while another one is being started. */
   get state(): State | null {
     return this.beginning ? null : this.shown;
   }
 
-  /** The server is gone: nothing is known of the run, and nothing can be asked of it. */
+  /** The server is gone: the state of the run is unknown, and it takes no orders. */
   lost(): void {
     this.shown = this.last = null;
     this.paint();
@@ -97,7 +97,7 @@ export class TopBar {
     this.hint.textContent = "";
   }
 
-  /** It takes a moment until a session or a recording is there. */
+  /** Show that a session or a recording is being opened. */
   opening(name: string): void {
     this.notice = `Opening ${name}…`;
     this.shown = null;
@@ -105,7 +105,7 @@ export class TopBar {
     this.badge.textContent = "OPENING";
   }
 
-  /** Whoever has started a session means it with the next order: the one that is shown is let go of, and only STOP reaches it. */
+  /** A session is being started, and the next order is meant for it: release the one that is shown; only STOP still reaches it. */
   starting(title: string): void {
     if (title && this.state?.you_hold) this.client.order({ type: "release" });
     this.beginning = title;
@@ -123,7 +123,7 @@ export class TopBar {
     this.list();
   }
 
-  /** The verdict on the run that is over, or nothing. */
+  /** Set the verdict on the finished run, or null. */
   ended(verdict: Verdict | null): void {
     this.verdict = verdict;
     this.paint();
@@ -135,11 +135,11 @@ export class TopBar {
       this.sessions = await api<Session[]>("/api/sessions");
       this.list();
     } catch {
-      // The socket's banner tells when the server is gone.
+      // The banner of the socket says when the server is gone.
     }
   }
 
-  /** A sentence that goes by itself after some seconds. */
+  /** Show a sentence for some seconds. */
   note(text: string): void {
     clearTimeout(this.passing);
     this.hint.textContent = text;
@@ -152,7 +152,7 @@ export class TopBar {
 
   halt(): void {
     const id = this.client.stop(this.watched);
-    this.said("stop", id);
+    this.ordered("stop", id);
     this.stop.classList.add("pressed");
     setTimeout(() => this.stop.classList.remove("pressed"), 250);
     if (!this.client.connected)
@@ -160,13 +160,13 @@ export class TopBar {
   }
 
   private order(what: string): void {
-    if (!this.state?.you_hold) this.client.order({ type: "take" }); // refused by the server if another one holds them
-    this.said(what, this.client.order({ type: "do", what }));
+    if (!this.state?.you_hold) this.client.order({ type: "take" }); // the server refuses if another page holds them
+    this.ordered(what, this.client.order({ type: "do", what }));
   }
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.key === "Enter" && target.matches?.("input[type=checkbox]")) return target.click(); // since the space bar stops
+    if (event.key === "Enter" && target.matches?.("input[type=checkbox]")) return target.click(); // because the space bar stops the run
     const types = target.matches?.(
       "textarea, [contenteditable], input:not([type=checkbox]):not([type=range]):not([type=radio])",
     );
@@ -223,10 +223,10 @@ export class TopBar {
           ? `${state.holder} holds the controls`
           : "nobody holds the controls";
     this.holder.title = state ? `${state.watchers} watching` : "";
-    const said = over ? over.sentence : state && state.state !== "LIVE" ? state.sentence : "";
-    this.fault.textContent = said;
+    const sentence = over ? over.sentence : state && state.state !== "LIVE" ? state.sentence : "";
+    this.fault.textContent = sentence;
     this.fault.dataset.mood = over ? moodOf(over.kind) : "bad";
-    this.fault.hidden = !said;
+    this.fault.hidden = !sentence;
     if (this.passing) return;
     this.hint.classList.remove("note");
     if (this.beginning) {
@@ -239,7 +239,7 @@ export class TopBar {
       : this.notice || "Pick a session, start a scenario, or open a recording.";
   }
 
-  /** The button says which session it arms: with two of a kind it is easy to mean the other one. */
+  /** Show on the button which session it arms: two of a kind are easily confused. */
   private arming(state: State | null): void {
     const arm = this.buttons.get("arm")!;
     const which = state ? this.label || state.session : "";

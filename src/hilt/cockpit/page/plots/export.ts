@@ -1,4 +1,4 @@
-// A plot to take along: its numbers as CSV in SI units, or its picture as SVG, as it is shown.
+// Export a plot as shown: its numbers as CSV in SI units, or its picture as SVG.
 
 import { plain } from "../dom";
 import type { Curve } from "./plot";
@@ -7,13 +7,13 @@ export interface Shown {
   title: string;
   unit: string; // SI
   curves: Curve[];
-  data: ArrayLike<number | null | undefined>[]; // times, then the smallest and the largest of each curve
+  data: ArrayLike<number | null | undefined>[]; // times, then minimum and maximum of each curve
   from: number;
   to: number;
   scale: { prefix: string; factor: number }; // of the unit on the axis
 }
 
-/** One line a row; a curve has one column where each row is one value, else its smallest and its largest. */
+/** One line per row; a curve has one column if each row is a single value, else minimum and maximum. */
 export function csvOf({ unit, curves, data, from, to }: Shown): string {
   const times = data[0]!;
   const inside = Array.from(times, (_, k) => k).filter((k) => times[k]! >= from && times[k]! <= to);
@@ -39,7 +39,7 @@ function quoted(text: string): string {
 const [WIDTH, HEIGHT] = [720, 360];
 const BOX = { left: 64, top: 52, right: 12, bottom: 34 };
 
-/** A picture of its own, dark on white, with axes and a legend: for a paper or a message. */
+/** A standalone picture, dark on white, with axes and a legend: for a paper or a message. */
 export function svgOf(shown: Shown): string {
   const { title, unit, curves, data, from, to, scale } = shown;
   const [low, high] = rangeOf(shown);
@@ -98,7 +98,7 @@ function rangeOf({ data, curves, from, to }: Shown): [number, number] {
   return [low - room, high + room];
 }
 
-/** Some five round numbers between two. */
+/** About five round numbers between two values. */
 export function ticks(from: number, to: number): number[] {
   const rough = (to - from) / 5;
   if (!(rough > 0)) return [from];
@@ -112,7 +112,7 @@ function escaped(text: string): string {
   return text.replace(/[<>&"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** Hand a file to the one in front of the page. */
+/** Offer a file for download. */
 export function download(name: string, type: string, text: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));

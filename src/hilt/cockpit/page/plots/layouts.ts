@@ -1,10 +1,10 @@
-// Layouts that somebody has saved: plots and views by a name, for one system, in this browser.
+// Saved layouts: plots and views by name, for one system, in this browser.
 
 import type { PlotChoice } from "../protocol";
 
 export interface Layout {
   name: string;
-  plots: PlotChoice[]; // signals as one run has them
+  plots: PlotChoice[]; // signals named as for a single run
   views: number[]; // viewpoint of each view
   large: number; // the view that fills the scene, or -1
 }
@@ -15,7 +15,7 @@ function place(system: string): string {
   return `hilt-layouts-${system}`;
 }
 
-/** What was saved for a system; what cannot be read counts as nothing. */
+/** The layouts saved for a system; unreadable ones are ignored. */
 export function saved(system: string): Layout[] {
   try {
     const found: unknown = JSON.parse(localStorage.getItem(place(system)) ?? "[]");
@@ -25,7 +25,7 @@ export function saved(system: string): Layout[] {
   }
 }
 
-/** Keep one; a layout of the same name is replaced. */
+/** Save a layout; one of the same name is replaced. */
 export function save(system: string, layout: Layout): void {
   write(system, [...saved(system).filter(({ name }) => name !== layout.name), layout].slice(-MOST));
 }
@@ -41,7 +41,7 @@ function write(system: string, all: Layout[]): void {
   try {
     localStorage.setItem(place(system), JSON.stringify(all));
   } catch {
-    // A browser without storage keeps nothing.
+    // A browser without storage saves nothing.
   }
 }
 
@@ -63,7 +63,7 @@ export function ofOne(plots: PlotChoice[]): PlotChoice[] {
   });
 }
 
-/** The other way: each signal of each of so many runs; of one they stay as they are. */
+/** The reverse: each signal for each of several runs; for one run they stay as they are. */
 export function ofSeveral(plots: PlotChoice[], runs: number): PlotChoice[] {
   if (runs < 2) return structuredClone(plots);
   const each = Array.from({ length: runs }, (_, i) => `${i + 1}/`);

@@ -11,13 +11,13 @@ import { Search } from "./search";
 import { Detail, LIVE_WINDOW, liveHistory } from "./sources";
 
 const MOST_SIGNALS = 24; // the server's limit
-const OWN = "saved: "; // before the name of a layout that was saved, so that it is told from ours
+const OWN = "saved: "; // prefix that tells a saved layout from a preset
 const MOST_DRAWINGS = 10; // a second
 const PALETTES = {
   light: ["#1f6fb5", "#c2570c", "#2a8a4a", "#8b3fb0", "#0e8a8f", "#a8324a"],
   dark: ["#63aef2", "#f5a05a", "#6bcf8a", "#c794ee", "#4fd0d6", "#f07f96"],
 };
-// Of several recordings each has a colour, and its signals are shades of it: A blue, B orange, C green, ...
+// With several recordings, each has a colour, and its signals are shades of it: A blue, B orange, C green, ...
 const SHADES = [100, 65, 40];
 
 export class PlotsPanel {
@@ -34,7 +34,7 @@ export class PlotsPanel {
     { title: "save these plots and views under a name, in this browser", "data-testid": "save-layout", onclick: () => this.name(true) },
     "Save",
   );
-  // Not a dialog of the browser's: while one is open, no key and no button of the page works, STOP included.
+  // Not a browser dialog: while one is open, no key or button of the page works, including STOP.
   private naming = h("input", {
     hidden: true,
     maxlength: 40,
@@ -43,22 +43,22 @@ export class PlotsPanel {
     onblur: () => this.name(false),
     onkeydown: (event: KeyboardEvent) => event.key === "Enter" && this.saveLayout(),
   });
-  private drop = h("button", { hidden: true, title: "forget this saved layout", onclick: () => this.forget() }, "Forget");
+  private drop = h("button", { hidden: true, title: "delete this saved layout", onclick: () => this.forget() }, "Forget");
   private pauseButton = h(
     "button",
-    { title: "hold the plots still; the run goes on", "data-testid": "pause-plots", onclick: () => this.pause(!this.paused) },
+    { title: "freeze the plots; the run continues", "data-testid": "pause-plots", onclick: () => this.pause(!this.paused) },
     "Pause",
   );
   private resetButton = h(
     "button",
-    { title: "back to the whole (double click in a plot)", disabled: true, onclick: () => this.unzoom() },
+    { title: "show the whole time range (double-click in a plot)", disabled: true, onclick: () => this.unzoom() },
     "Whole",
   );
   private note = h("span.note");
   private paused = false;
   private zoom: [number, number] | null = null;
   private t = NaN;
-  private refill = 0; // number of the question for the past of the signals
+  private refill = 0; // number of the request for the past of the signals
   private hasPast = false;
   private zooming = 0;
   private schedule = painter.add(() => this.redraw(), MOST_DRAWINGS);
@@ -91,7 +91,7 @@ export class PlotsPanel {
     return this.plots.map((plot) => plot.rows);
   }
 
-  /** Show another thing; `again`: the same one after the connection was lost, with the plots that were chosen. */
+  /** Show something else; `again`: the same after a lost connection, with the plots that were chosen. */
   watch(watching: Watching, again: boolean): void {
     this.watching = watching;
     this.history.clear();
@@ -119,7 +119,7 @@ export class PlotsPanel {
     );
   }
 
-  /** The saved layout that is chosen, if it is one. */
+  /** The chosen layout, if it is a saved one. */
   private get own(): Layout | undefined {
     const { value } = this.presets;
     return value.startsWith(OWN) ? saved(this.system).find(({ name }) => name === value.slice(OWN.length)) : undefined;
@@ -130,7 +130,7 @@ export class PlotsPanel {
     if (on) this.naming.focus();
   }
 
-  /** The plots as they stand and the views beside them. */
+  /** The current plots and views. */
   private saveLayout(): void {
     const name = this.naming.value.trim();
     if (!name || !this.system) return;
@@ -162,7 +162,7 @@ export class PlotsPanel {
     this.schedule();
   }
 
-  /** Build all plots anew: other signals, or other colours. */
+  /** Rebuild all plots after a change of signals or colours. */
   rebuild(): void {
     for (const plot of this.plots) plot.dispose();
     this.area.replaceChildren();
@@ -189,7 +189,7 @@ export class PlotsPanel {
     this.redraw();
   }
 
-  /** Frames bring what is new since a signal was chosen; what was before is asked for once. */
+  /** Frames bring what is new since a signal was chosen; its past is requested once. */
   private askPast(): void {
     this.hasPast = true;
     const names = this.names().slice(0, MOST_SIGNALS);
@@ -255,7 +255,7 @@ export class PlotsPanel {
 
   private pause(on: boolean): void {
     this.paused = on;
-    this.pauseButton.textContent = on ? "Go on" : "Pause";
+    this.pauseButton.textContent = on ? "Resume" : "Pause";
     this.pauseButton.setAttribute("aria-pressed", String(on));
     this.schedule();
   }
@@ -263,7 +263,7 @@ export class PlotsPanel {
   private zoomTo(from: number, to: number): void {
     this.zoom = [from, to];
     this.resetButton.disabled = false;
-    clearTimeout(this.zooming); // all plots tell of one drag, since their cursors are one
+    clearTimeout(this.zooming); // one drag is reported by all plots, since they share a cursor
     this.zooming = window.setTimeout(() => this.askRange(), 30);
   }
 
@@ -300,7 +300,7 @@ export class PlotsPanel {
   }
 }
 
-/** A colour, so many percent of it; the rest is what it is drawn on. */
+/** A share of a colour in percent; the rest is the background. */
 function shade(colour: string, percent: number, dark: boolean): string {
   const mix = (at: number) => {
     const [own, ground] = [parseInt(colour.slice(at, at + 2), 16), dark ? 0x17 : 0xff];

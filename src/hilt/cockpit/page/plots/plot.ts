@@ -6,7 +6,7 @@ import type { PlotChoice } from "../protocol";
 import { csvOf, download, svgOf } from "./export";
 
 export interface Curve {
-  signal: string; // name as the server knows it
+  signal: string; // name on the server
   label: string;
   colour: string;
 }
@@ -17,9 +17,9 @@ export interface Columns {
   highs: ArrayLike<number | null>[];
 }
 
-const MARGIN = 0.08; // of the range, above and below
-const ROUNDING = 1e-9; // in the unit of the axis: below, a figure is what rounding left
-const SLACK = 3; // how far beyond its thousand a value may go before the unit changes: it must not flicker
+const MARGIN = 0.08; // share of the range, above and below
+const ROUNDING = 1e-9; // in the axis's unit: smaller numbers are rounding errors
+const SLACK = 3; // how far beyond 1000 a value may go before the unit changes, so that it does not flicker
 
 export class Plot {
   readonly element: HTMLElement;
@@ -39,7 +39,7 @@ export class Plot {
     private zoomed: (from: number, to: number) => void,
     reset: () => void,
     remove: () => void,
-    private last: boolean, // only the lowest plot writes the times: all have the same
+    private last: boolean, // only the lowest plot labels the time axis: all share it
   ) {
     const entries = curves.map((curve) => {
       const value = h("b.figure", {}, "–");
@@ -99,7 +99,7 @@ export class Plot {
     this.tell();
   }
 
-  /** By the largest value on the axis. */
+  /** Choose the prefix by the largest value on the axis. */
   private choosePrefix(): void {
     const { min, max } = this.chart!.scales.y!;
     const size = Math.max(Math.abs(min ?? 0), Math.abs(max ?? 0));
@@ -185,11 +185,11 @@ export class Plot {
     this.zoomed(from, to);
   }
 
-  /** Figures under the cursor, or the newest. */
+  /** Show the values under the cursor, or the newest. */
   private tell(): void {
     const index = this.chart?.cursor.idx ?? this.indexOfMark();
     this.values.forEach((value, i) => {
-      let k = index; // a row of the other recording only: the last one of this
+      let k = index; // a row of another recording only: take this one's last
       while (k > 0 && this.data[2 * i + 1]?.[k] === undefined) k--;
       const low = this.data[2 * i + 1]?.[k] ?? NaN;
       const middle = (0.5 * (low + (this.data[2 * i + 2]?.[k] ?? NaN))) / this.scale.factor;
@@ -222,7 +222,7 @@ export class Plot {
   }
 }
 
-/** A range with room above and below; never empty, and noise of 1e-12 is not shown as a mountain. */
+/** A range with a margin above and below; never empty, and noise of 1e-12 is not blown up. */
 export function roomy(low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [-1, 1];
   const size = Math.max(Math.abs(low), Math.abs(high));

@@ -1,4 +1,4 @@
-// Find a signal among hundreds by any words of its name, unit or meaning.
+// Find a signal among hundreds by words in its name, unit or meaning.
 
 import { h } from "../dom";
 import type { Signal } from "../protocol";
@@ -65,7 +65,7 @@ export class Search {
       h(
         "li.hint",
         {},
-        found.length ? "Enter: into a plot of that unit · Alt+Enter: into a new plot" : "No signal has these words; try fewer.",
+        found.length ? "Enter: into a plot of that unit · Alt+Enter: into a new plot" : "No signal matches; try fewer words.",
       ),
     );
     this.list.hidden = false;

@@ -1,4 +1,4 @@
-// Where the plots' columns come from: the live history, or answers of the server to a question about a range of time.
+// The sources of the plots' columns: the live history, or ranges of time requested from the server.
 
 import uPlot from "uplot";
 import type { Client } from "../client";
@@ -7,26 +7,26 @@ import type { Range, Samples } from "../protocol";
 import type { Columns } from "./plot";
 
 export const LIVE_WINDOW = 60; // [s]
-const RATE = 60; // [buckets a second]
+const RATE = 60; // [buckets per second]
 const POINTS = 2000;
 const PATIENCE = 2000; // [ms] for an answer
-const MOST_SIGNALS = 24; // of one question
+const MOST_SIGNALS = 24; // per request
 
-/** What is kept of the run that goes on. */
+/** A buffer for the live run. */
 export function liveHistory(): History {
   return new History(LIVE_WINDOW * RATE * 1.1);
 }
 
-/** Full resolution of a range of time: asked once, kept until another range is asked. */
+/** A range of time at full resolution: requested once, kept until another range is requested. */
 export class Detail {
   from = NaN;
   to = NaN;
-  full = true; // every row is there, nothing was put into buckets
+  full = true; // every row is included, nothing was put into buckets
   private wanted = { from: NaN, to: NaN };
   private partial = false;
   private next: [string[], number, number] | null = null;
   private timer = 0;
-  private askedAt = 0;
+  private requestedAt = 0;
   private waiting = new Map<number, Samples | null>();
   private merged = new Map<string, { low: ArrayLike<number | null>; high: ArrayLike<number | null> }>();
   private times: ArrayLike<number> = new Float64Array(0);
@@ -38,7 +38,7 @@ export class Detail {
     client.on("range", (range) => this.take(range));
   }
 
-  /** Something can be shown. */
+  /** Whether there is something to show. */
   get shown(): boolean {
     return Number.isFinite(this.from);
   }
@@ -47,16 +47,16 @@ export class Detail {
     return this.waiting.size > 0 && [...this.waiting.values()].every((samples) => samples !== null);
   }
 
-  /** Ask for a range; while the last question is not answered, only the newest of the further ones waits. */
+  /** Request a range; while a request is pending, only the newest further one is kept waiting. */
   ask(names: string[], from: number, to: number): void {
     clearTimeout(this.timer);
-    if (this.waiting.size && !this.ready && performance.now() - this.askedAt < PATIENCE) {
+    if (this.waiting.size && !this.ready && performance.now() - this.requestedAt < PATIENCE) {
       this.next = [names, from, to];
       this.timer = window.setTimeout(() => this.ask(names, from, to), PATIENCE);
       return;
     }
     this.next = null;
-    this.askedAt = performance.now();
+    this.requestedAt = performance.now();
     this.wanted = { from, to };
     this.waiting.clear();
     this.partial = false;
@@ -83,7 +83,7 @@ export class Detail {
   }
 
   private take(range: Range): void {
-    if (!this.waiting.has(range.id)) return; // an answer to a question that has been replaced
+    if (!this.waiting.has(range.id)) return; // the answer to a request that has been replaced
     this.waiting.set(range.id, range.samples);
     this.partial ||= !range.full;
     if (!this.ready) return;
@@ -110,7 +110,7 @@ export class Detail {
   }
 }
 
-/** Where a recording has no row, a plot must not end: "not there" instead of "not a number". */
+/** NaN as undefined: a plot must not break where a recording has no row. */
 function some(values: Float32Array): ArrayLike<number | null> {
   return values.some(Number.isNaN)
     ? Array.from(values, (value) => (Number.isNaN(value) ? (undefined as unknown as null) : value))

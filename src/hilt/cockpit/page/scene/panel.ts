@@ -1,4 +1,4 @@
-// The scene: one canvas, four views in it, drawn only when there is something new.
+// The scene: one canvas with four views, drawn only when something has changed.
 
 import * as THREE from "three";
 import { by, h } from "../dom";
@@ -34,7 +34,7 @@ export class ScenePanel {
     this.begin();
   }
 
-  /** Show another scene; null: nothing to see. */
+  /** Show another scene, or none (null). */
   show(scene: Scene | null): void {
     this.scene = scene;
     this.last = null;
@@ -82,7 +82,7 @@ export class ScenePanel {
     this.redraw();
   }
 
-  /** Which viewpoint each view shows, and the view that is large: for a layout that is saved. */
+  /** Which viewpoint each view shows, and which view is large: for a saved layout. */
   get layout(): { views: number[]; large: number } {
     return { views: this.views.map((view) => view.viewpoint), large: this.large };
   }
@@ -110,7 +110,7 @@ export class ScenePanel {
       this.renderer.autoClear = false;
     } catch {
       this.waiting.textContent =
-        "This browser gives no WebGL, which the scene needs; switch hardware acceleration on, or use another browser.";
+        "This browser provides no WebGL, which the scene needs; turn on hardware acceleration, or use another browser.";
     }
   }
 

@@ -1,6 +1,6 @@
 // Geometry from the parts of a node, and how each style is drawn.
 //
-// solid: lit surfaces; wire: edges only, seen over the solid; ghost: a transparent surface; static: lit and dull.
+// solid: lit surfaces; wire: edges only, drawn over the solid; ghost: a transparent surface; static: lit and matt.
 
 import * as THREE from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
@@ -25,7 +25,7 @@ export function buildNode(node: SceneNode): THREE.Group {
   return group;
 }
 
-/** A surface or its edges, as the style wants. */
+/** A surface or its edges, depending on the style. */
 export function dress(shape: THREE.BufferGeometry, style: Style, role: string): THREE.Object3D {
   const paint = colour(role);
   if (style === "wire") {
@@ -40,7 +40,7 @@ export function dress(shape: THREE.BufferGeometry, style: Style, role: string): 
     return mesh;
   }
   const material = new THREE.MeshLambertMaterial({ color: paint, side: THREE.DoubleSide });
-  material.polygonOffset = true; // so that edges in the same place are seen
+  material.polygonOffset = true; // so that edges in the same place are visible
   material.polygonOffsetFactor = 1;
   material.polygonOffsetUnits = 1;
   return new THREE.Mesh(shape, material);
@@ -91,7 +91,7 @@ function bare(part: NodePart, facets: number): THREE.BufferGeometry {
   }
 }
 
-/** An arrow of length 1 along z, to be scaled: shaft and head are scaled apart, so that the head keeps its form. */
+/** An arrow of length 1 along z, to be scaled: shaft and head are scaled separately, so that the head keeps its shape. */
 export class Arrow {
   readonly group = new THREE.Group();
   private shaft: THREE.Mesh;

@@ -1,9 +1,9 @@
-// The path of a node over the last seconds, in memory of a fixed size.
+// The path of a node over the last seconds, in a fixed amount of memory.
 
 import * as THREE from "three";
 import { colour } from "./colours";
 
-const RATE = 20; // [points a second]
+const RATE = 20; // [points per second]
 
 export class Trail {
   readonly line: THREE.Line;

@@ -1,4 +1,4 @@
-// One of the four views: its camera, the controls over it, and how it is turned and zoomed.
+// One of the four views: its camera, its controls, turning and zooming.
 
 import * as THREE from "three";
 import { h, si } from "../dom";
@@ -132,13 +132,13 @@ export class View {
     this.changed();
   }
 
-  /** The camera for a picture of this size; the scale bar is set, too. */
+  /** Return the camera for a picture of this size; also sets the scale bar. */
   camera(width: number, height: number): THREE.Camera | null {
     const view = this.world?.scene.views[this.chosen];
     if (!this.world || !view || !width || !height) return null;
     const { eye, target, up } = this.placed(view);
     const span = view.span * this.zoom;
-    // `span` is what is seen across the shorter side, so that a view shows the same in any window.
+    // `span` is the extent seen across the shorter side, so that a view shows the same in any window.
     const metresPerPixel = span / Math.min(width, height);
     this.showScale(metresPerPixel, width);
     const flat = view.kind === "fixed";

@@ -18,7 +18,7 @@ export interface ArrowReading {
   shown: boolean;
 }
 
-/** "4.74 N", or a dash where there is nothing now. */
+/** "4.74 N", or a dash if there is no value now. */
 export function figureOf({ size, unit, shown }: ArrowReading): string {
   if (!shown) return "–";
   return unit === "N" || unit === "N·m" ? `${plain(size, 3)} ${unit}` : si(size, unit);
@@ -170,9 +170,9 @@ export class World {
     const grid = new THREE.LineSegments(shape, new THREE.LineBasicMaterial({ color: colour("grid") }));
     const up = new THREE.Vector3(...(this.scene.up as [number, number, number])).normalize();
     grid.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), up);
-    // Under everything: at the floor of the workspace.
+    // Below everything, on the floor of the workspace.
     const floor = box ? Math.min(0, up.dot(this.a.fromArray(box.min)), up.dot(this.b.fromArray(box.max))) : 0;
-    // Around what the views look at, with its lines at whole numbers of cells.
+    // Centred on what the views look at, with lines at whole numbers of cells.
     const targets = this.scene.views
       .filter((view) => view.kind === "fixed")
       .map((view) => new THREE.Vector3().fromArray(view.target));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { type Axis, boundary, cellAt, cells, type Chart, colourOf, home, indexOf, isMap, numberOf, rest, Scale, scaleOf, told } from "../maps/chart";
+import { type Axis, boundary, cellAt, cells, type Chart, colourOf, home, indexOf, isMap, numberOf, rest, Scale, scaleOf, describe } from "../maps/chart";
 
 const axis = (key: string, values: (number | string)[], more: Partial<Axis> = {}): Axis => ({
   key,
@@ -27,7 +27,7 @@ const chart = (axes: Axis[], more: Partial<Chart> = {}): Chart => ({
   ...more,
 });
 
-test("two axes of numbers are a map, one is a curve with a line for each word; of the rest one value is picked", () => {
+test("two axes of numbers are a map, one is a curve with a line for each word; of the other axes one value is picked", () => {
   assert.ok(isMap(chart([delay, stiffness, method])));
   assert.deepEqual(rest(chart([delay, stiffness, method])), { lines: null, picked: [2] });
   assert.ok(!isMap(chart([delay, method])));
@@ -41,11 +41,11 @@ test("a point has the number of its scenario and the place of its value", () => 
   const found = chart([delay, stiffness, method]);
   assert.equal(numberOf(found, [2, 3, 1]), 8 + 3 + 100);
   assert.equal(indexOf(found, [2, 3, 1]), 2 * 8 + 3 * 2 + 1);
-  assert.equal(told(found, [0, 1, 1]), "robot.delay = 2 ms, contact.stiffness = 10, compensate.method = pida: cov_error = 3 %");
-  assert.match(told({ ...found, averaged: { count: 20, what: "seeds" } }, [0, 1, 1]), /mean of 20 seeds$/);
-  assert.match(told({ ...found, values: found.values.map(() => false) }, [0, 0, 0]), /not computed yet$/);
-  assert.match(told({ ...found, values: found.values.map(() => null) }, [0, 0, 0]), /no cov_error$/);
-  assert.match(told({ ...found, values: found.values.map(() => 1e-14) }, [0, 0, 0]), /cov_error < 0.01 %$/);
+  assert.equal(describe(found, [0, 1, 1]), "robot.delay = 2 ms, contact.stiffness = 10, compensate.method = pida: cov_error = 3 %");
+  assert.match(describe({ ...found, averaged: { count: 20, what: "seeds" } }, [0, 1, 1]), /mean of 20 seeds$/);
+  assert.match(describe({ ...found, values: found.values.map(() => false) }, [0, 0, 0]), /not computed yet$/);
+  assert.match(describe({ ...found, values: found.values.map(() => null) }, [0, 0, 0]), /no cov_error$/);
+  assert.match(describe({ ...found, values: found.values.map(() => 1e-14) }, [0, 0, 0]), /cov_error < 0.01 %$/);
 });
 
 test("the first point is the one nearest to the scenario, on the axis's own scale", () => {
@@ -70,7 +70,7 @@ test("a scale is logarithmic where values differ much, and ticks lie on it", () 
   assert.ok(wide.log);
   assert.deepEqual([wide.low, wide.high], [1, 1000]);
   const blown = scaleOf(chart([delay], { metric: "x" }), [...Array.from({ length: 99 }, (_, n) => n + 1), 1e9], true);
-  assert.equal(blown.high, 98); // one run that blew up does not take all colours
+  assert.equal(blown.high, 98); // one run that blew up does not take up the whole scale
   assert.equal(scaleOf(chart([delay]), [1e-12, 5], false).low, 0.01);
 });
 
