@@ -36,19 +36,19 @@ def test_every_paper_is_found_through_its_system():
 
 
 @pytest.fixture(scope="module")
-def foreign():
+def foreign_system():
     """A system of another package that has nothing but its diagram."""
     return dataclasses.replace(registry.system("freefloat"), name="of-somebody-else", package="")
 
 
-def test_a_foreign_system_has_a_report_a_scene_and_a_comparison(stranger, tmp_path):
+def test_a_foreign_system_has_a_report_a_scene_and_a_comparison(foreign_system, tmp_path):
     _, values, _ = job.find("freefloat", "wall", ["loop.duration=1 s"])
-    result = job.run(stranger, values, "wall", tmp_path)
+    result = job.run(foreign_system, values, "wall", tmp_path)
     text = page.write(result).read_text()
     assert "Energy ledger" in text
     assert '<img alt="Speed and force"' in text
     assert "Delays of the loop" not in text
     assert result.as_json()["delays"] == {}
     assert "of-somebody-else" in comparison.write({"one": result, "two": result}, tmp_path / "both.html").read_text()
-    assert presets.of([stranger], [""], [""]) == []
-    assert scenes.describe(stranger, values)["nodes"]
+    assert presets.of([foreign_system], [""], [""]) == []
+    assert scenes.describe(foreign_system, values)["nodes"]
