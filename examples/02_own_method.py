@@ -1,7 +1,7 @@
-"""A method of your own: a damper against the energy that the robot's delay makes, beside those that hilt brings.
+"""A method of your own: a damper against the energy that the robot's delay makes.
 
 A spring k that is felt τ late pushes with k x(t - τ) ≈ k x - k τ v: it drives the motion like a damping of -k τ. The method
-gives that damping back while the bodies touch. As a plugin it is found by every command:
+restores that damping while the bodies touch. As a plugin it is available to every command:
 
     HILT_PLUGINS=02_own_method.py hilt compare docking --over compensate.method=pida,damper
 """
@@ -22,7 +22,7 @@ def pack(p, scenario, loop):
     pack=pack,
 )
 def damper(sig, x, p, dt):
-    """F̂ = F + c v while in contact: F is the force of the rod on the frame, v its velocity against it."""
+    """F̂ = F + c v while in contact: F is the force of the rod on the frame, v its velocity relative to it."""
     force = vec.load(sig.F_mea_W)
     if sig.in_contact:
         force = vec.add(force, vec.scale(p.c, vec.load(sig.v_C_des_W)))

@@ -1,4 +1,4 @@
-"""A docking contact on a robot 20 ms late: what each method makes of it."""
+"""A docking contact on a robot 20 ms late: the result with each method."""
 
 import hilt
 

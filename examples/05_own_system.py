@@ -1,7 +1,7 @@
-"""A system of your own: a simulated mass on a real spring. A robot moves the spring's end as the mass moves, only too late.
+"""A system of your own: a simulated mass on a real spring. A robot moves the spring's end like the mass, but too late.
 
-A spring that is felt τ late drives the mass: its swing grows as exp(ω² (τ + T/2) t/2), with T/2 for holding the force over a
-tick. The table of blocks below is all that hilt needs for runs, comparisons, recordings, the energy ledger and a report:
+A spring that is felt τ late drives the mass: its oscillation grows as exp(ω² (τ + T/2) t/2), with T/2 for holding the force
+over a tick. The table of blocks below is all that hilt needs for runs, comparisons, recordings, the energy ledger and a report:
 
     HILT_PLUGINS=05_own_system.py hilt run oscillator --set robot.delay="8 ms"
 """
@@ -23,11 +23,11 @@ LONGEST = 64  # ticks of delay
 
 class Body(hilt.Section):
     mass: Kilogram = Field(default=10.0, gt=0)
-    start: Metre = Field(default=0.02, description="where it is let go")
+    start: Metre = Field(default=0.02, description="where it is released")
 
 
 class Spring(hilt.Section):
-    stiffness: NewtonPerMetre = Field(default=394.8, gt=0, description="394.8 N/m and 10 kg swing once a second")
+    stiffness: NewtonPerMetre = Field(default=394.8, gt=0, description="394.8 N/m and 10 kg oscillate at 1 Hz")
 
 
 class Robot(hilt.Section):
@@ -48,7 +48,7 @@ def pack_mass(p, body, loop):
     p.mass, p.start = body.mass, body.start
 
 
-def let_go(sig, x, p):
+def release(sig, x, p):
     x.x = sig.X_WBcm_next.p[0] = p.start
 
 
@@ -58,7 +58,7 @@ def let_go(sig, x, p):
     state={"x": "f8", "v": "f8"},
     params={"mass": "f8", "start": "f8"},
     pack=pack_mass,
-    reset=let_go,
+    reset=release,
 )
 def mass(sig, x, p, dt):
     """m v' = f, the force held over the tick."""
@@ -80,7 +80,7 @@ def pack_world(p, scenario, loop):
     pack=pack_world,
 )
 def world(sig, x, p, dt):
-    """The robot stands where the mass was τ ago; the spring pulls it back. Its work, and what the delay makes, are booked."""
+    """The robot is where the mass was τ ago; the spring pulls it back. Books its work, and the energy that the delay makes."""
     x.line[sig.tick % LONGEST] = sig.X_WBcm_next.p[0]
     at, mass = x.line[max(0, sig.tick - p.late) % LONGEST], sig.X_WBcm_next.p[0]
     if sig.tick > 0:
@@ -92,8 +92,8 @@ def world(sig, x, p, dt):
     ledger.publish(sig.W_delay, x.delay)
 
 
-def figures(rows, scenario):
-    """How fast the swing grows [1/s], beside theory."""
+def metrics(rows, scenario):
+    """How fast the oscillation grows [1/s], and the ratio to theory."""
     energy = rows["H"] + 0.5 * scenario.spring.stiffness * rows["X_WBcm"]["p"][:, 0] ** 2
     growth = math.log(energy[-1] / energy[0]) / (2.0 * rows["t"][-1])
     late = scenario.robot.delay + 0.5 * scenario.loop.period
@@ -105,9 +105,9 @@ OSCILLATOR = hilt.System(
     summary="a simulated mass on a real spring, through a late robot",
     scenario=Oscillator,
     tick=(hilt.Block("mass", mass, lambda scenario: scenario.body),),  # runs in the lab, too
-    plant=(hilt.Block("world", world, lambda scenario: scenario),),  # what the lab has instead
-    metrics=of_rows(figures),
-    metric_words={"growth": "growth of the swing [1/s]", "growth_ratio": "growth / theory"},
+    plant=(hilt.Block("world", world, lambda scenario: scenario),),  # replaced by the hardware in the lab
+    metrics=of_rows(metrics),
+    metric_words={"growth": "growth of the oscillation [1/s]", "growth_ratio": "growth / theory"},
     ratios=("growth_ratio",),
     ledger_ports={"W_environment": "work of the spring", "W_delay": "made by the robot's delay"},
     stored_energy=lambda rows: rows["H"],

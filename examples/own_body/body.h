@@ -1,7 +1,7 @@
-/* A free rigid body: the model of this example. All numbers of an instance lie in one array, and a value reference is a place in it. */
+/* A free rigid body: the model of this example. All numbers of an instance are in one array; a value reference is an index into it. */
 
 enum {
-    FORCE = 0,             /* in:  N, at the centre of mass, in the world frame, as everything here */
+    FORCE = 0,             /* in:  N, at the centre of mass, in the world frame like everything here */
     TORQUE = 3,            /* in:  N·m */
     POSITION = 6,          /* out: m */
     ATTITUDE = 9,          /* out: unit quaternion w x y z */
@@ -19,5 +19,5 @@ struct body {
 };
 
 void body_defaults(struct body *b);
-int body_begin(struct body *b);            /* after the parameters are set; 0 if no body can have them */
+int body_begin(struct body *b);            /* after the parameters are set; 0 if they are impossible */
 int body_step(struct body *b, double dt);  /* the wrench is held over dt; 0 if the result is not finite */

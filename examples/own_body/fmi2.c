@@ -1,4 +1,4 @@
-/* The functions of FMI 2.0 for co-simulation that an importing tool calls, over body.h. Tools write such a file themselves. */
+/* The functions of FMI 2.0 for co-simulation that an importing tool calls, over body.h. Tools generate such a file. */
 
 #include "body.h"
 

@@ -1,4 +1,4 @@
-/* The same for FMI 3.0, where a vector is one variable: its reference is the place of its first entry. */
+/* The same for FMI 3.0, where a vector is one variable: its reference is the index of its first entry. */
 
 #include "body.h"
 

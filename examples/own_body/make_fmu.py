@@ -1,4 +1,4 @@
-"""Make body.fmu of the C sources beside this file: `python make_fmu.py 2|3 [body.fmu]`. In other tools it is a menu item."""
+"""Make body.fmu from the C sources in this folder: `python make_fmu.py 2|3 [body.fmu]`. In other tools it is a menu item."""
 
 import subprocess
 import sys
@@ -25,20 +25,20 @@ VECTORS = (
 def variable(version: int, name: str, first: int, count: int, causality: str, unit: str, start: str) -> str:
     kind = "fixed" if causality == "parameter" else "continuous"
     exact = "" if causality == "input" else ' initial="exact"'
-    said = f'causality="{causality}" variability="{kind}"{exact}'
+    attributes = f'causality="{causality}" variability="{kind}"{exact}'
     if version == 3:
         size = f'<Dimension start="{count}"/>' if count > 1 else ""
-        return f'<Float64 name="{name}" valueReference="{first}" {said} unit="{unit}" start="{start}">{size}</Float64>'
+        return f'<Float64 name="{name}" valueReference="{first}" {attributes} unit="{unit}" start="{start}">{size}</Float64>'
     names = [f"{name}[{number + 1}]" for number in range(count)] if count > 1 else [name]
     return "".join(
-        f'<ScalarVariable name="{each}" valueReference="{first + at}" {said}>'
+        f'<ScalarVariable name="{each}" valueReference="{first + at}" {attributes}>'
         f'<Real unit="{unit}" start="{value}"/></ScalarVariable>'
         for at, (each, value) in enumerate(zip(names, start.split(), strict=True))
     )
 
 
 def outputs(version: int) -> str:
-    """The structure that both versions ask for."""
+    """Return the structure that both versions require."""
     if version == 3:
         return "".join(f'<Output valueReference="{first}"/>' for _, first, _, kind, *_ in VECTORS if kind == "output")
     places = [kind for _, _, count, kind, *_ in VECTORS for _ in range(count)]
@@ -62,11 +62,11 @@ def description(version: int) -> str:
 
 
 def make(version: int, path: Path, *options: str) -> Path:
-    """The FMU; `options` are more words for the compiler."""
+    """Write the FMU and return its path; `options` are further compiler options."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "body.so")
         sources = [str(HERE / "body.c"), str(HERE / f"fmi{version}.c")]
-        # Without contracted products, so that it computes the same bits on every processor.
+        # Without fused multiply-add, so that every processor computes the same bits.
         flags = ["-O2", "-fPIC", "-shared", "-ffp-contract=off", "-Wall", "-Wextra", f'-DTOKEN="{TOKEN}"']
         subprocess.run(["gcc", *flags, *sources, *options, "-o", str(library), "-lm"], check=True)
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

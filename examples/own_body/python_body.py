@@ -1,4 +1,4 @@
-"""The same body in Python, for PythonFMU: `pythonfmu build -f python_body.py`. Good to try a model out, slow in a loop."""
+"""The same body in Python, for PythonFMU: `pythonfmu build -f python_body.py`. Good for trying out a model, slow in a loop."""
 
 import math
 

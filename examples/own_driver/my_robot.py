@@ -1,6 +1,6 @@
-"""A robot and a sensor of your own, for the rig file beside this file: hilt run docking --rig rig.toml
+"""A robot and a sensor of your own, for the rig file next to this one: hilt run docking --rig rig.toml
 
-Both are pretended: a robot that is some cycles late, and a spring that it runs into. Yours would talk to a socket or a bus.
+Both are simulated: a robot that is some cycles late, and a spring that it runs into. Yours would talk to a socket or a bus.
 Every method that may fail returns 0 or a code of hilt.core.faults.
 """
 
@@ -9,7 +9,7 @@ from hilt.core import clock
 from hilt.device.protocol import Reply
 
 FREE, STIFFNESS = 0.010, 176_275.0  # m to the frames on both sides, N/m
-place = [0.0, 0.0, 0.0]  # of the robot [m]: robot and sensor are in one world
+place = [0.0, 0.0, 0.0]  # of the robot [m]; shared by robot and sensor
 
 
 class Robot(hilt.Section):
@@ -25,7 +25,7 @@ class Robot(hilt.Section):
 
 class RobotDriver:
     def __init__(self, cycle, late):
-        self.cycle, self.next, self.way = cycle, clock.now(), [tuple(place)] * (late + 1)
+        self.cycle, self.next, self.queue = cycle, clock.now(), [tuple(place)] * (late + 1)
 
     def wait(self, X_WB, V_WB):  # until its next packet: the robot is the clock
         self.next = max(self.next, clock.now()) + self.cycle
@@ -34,11 +34,11 @@ class RobotDriver:
         return Reply(0, round(self.next / self.cycle))
 
     def sent(self, X_WB):
-        X_WB["p"], X_WB["q"] = self.way[-1], (1, 0, 0, 0)
+        X_WB["p"], X_WB["q"] = self.queue[-1], (1, 0, 0, 0)
 
     def send(self, X_WB_cmd):
-        self.way = [*self.way[1:], tuple(X_WB_cmd["p"])]
-        place[:] = self.way[0]
+        self.queue = [*self.queue[1:], tuple(X_WB_cmd["p"])]
+        place[:] = self.queue[0]
         return 0
 
     hold = lambda self: 0  # noqa: E731
