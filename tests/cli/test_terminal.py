@@ -1,4 +1,4 @@
-"""What the terminal says: verdicts first, comparisons that fit 80 columns, what is done and how long, and what to do next."""
+"""What the terminal prints: verdicts first, comparisons that fit 80 columns, what is done and how long, and what to do next."""
 
 import io
 import json
@@ -52,7 +52,7 @@ def test_a_comparison_fits_80_columns_and_cuts_nothing(results):
             assert cell in text
 
 
-def test_all_metrics_of_a_comparison_are_there_when_asked_for(results):
+def test_all_metrics_of_a_comparison_are_there_on_request(results):
     found = printed(comparison.print_comparison, results, True)
     first = next(iter(results.values()))
     words = [first.system.metric_words[name].split()[0] for name in first.metrics]
@@ -114,7 +114,7 @@ def refused(*_arguments, **_options):
 def test_long_commands_say_at_once_what_they_do(monkeypatch, tmp_path, capsys, arguments, place, said):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(place, refused)
-    monkeypatch.setattr("hilt.live.cores.check_nobody_live", lambda: None)  # whatever else goes on on this host
+    monkeypatch.setattr("hilt.live.cores.check_nobody_live", lambda: None)  # whatever else is running on this host
     with pytest.raises(InputError, match="as far as this"):
         app(arguments, standalone_mode=False)
     assert said in " ".join(capsys.readouterr().err.split())

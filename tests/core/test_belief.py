@@ -1,4 +1,4 @@
-"""World and belief: the plant does what the scenario says, the controller believes what it is told."""
+"""World and belief: the plant follows the scenario, the controller uses its beliefs."""
 
 from pathlib import Path
 
@@ -19,21 +19,21 @@ def wall(*settings):
     return job.find("freefloat", "wall", list(settings))
 
 
-def test_without_a_word_the_controller_is_told_the_truth():
+def test_by_default_the_controller_believes_the_truth():
     _, values, _ = wall()
     assert values.believed is values
-    assert '"belief"' not in values.canonical(), "a scenario has the hash that it had before there were beliefs"
+    assert '"belief"' not in values.canonical(), "beliefs left out do not change the hash of a scenario"
 
 
 def test_a_belief_reaches_the_tick_and_never_the_plant():
-    """The lead, the only block of this tick that uses the robot's delay, goes by the belief; the robot by the world."""
+    """The lead, the only block of this tick that uses the robot's delay, uses the belief; the robot uses the world."""
     (system, true, _), (_, false, _) = wall(*LATE), wall(*FALSE)
-    told, misled = system.set_up(true).p, system.set_up(false).p
-    assert misled["lead"]["tau"][0] == 0.016 == pytest.approx(told["lead"]["tau"][0] - 0.004)
-    assert [name for name in told.dtype.names if told[name].tobytes() != misled[name].tobytes()] == ["lead"]
+    correct, wrong = system.set_up(true).p, system.set_up(false).p
+    assert wrong["lead"]["tau"][0] == 0.016 == pytest.approx(correct["lead"]["tau"][0] - 0.004)
+    assert [name for name in correct.dtype.names if correct[name].tobytes() != wrong[name].tobytes()] == ["lead"]
 
 
-def test_a_belief_is_a_value_and_no_word():
+def test_a_belief_is_a_value_however_it_is_written():
     _, one, _ = wall(*LATE, "belief.robot.delay=16 ms")
     _, two, _ = wall(*LATE, "belief={robot = {delay = 0.016}}")
     assert one == two
@@ -41,7 +41,7 @@ def test_a_belief_is_a_value_and_no_word():
 
 
 def test_the_world_can_change_under_a_belief():
-    """As a sweep over the true delay does."""
+    """As in a sweep over the true delay."""
     _, values, _ = wall(*FALSE)
     slower = values.model_copy(update={"robot": values.robot.model_copy(update={"delay": 0.03, "lead": False})})
     assert slower.believed.robot == values.robot.model_copy(update={"delay": 0.016, "lead": False})

@@ -1,4 +1,4 @@
-"""Clocks, on a time that the test makes: no test here sleeps. Periods are powers of two, so that sums are exact."""
+"""Clocks, on a simulated time: no test here sleeps. Periods are powers of two, so that sums are exact."""
 
 import itertools
 import math
@@ -14,7 +14,7 @@ PERIOD = 2.0**-10
 
 
 class Made:
-    """A time that moves only when somebody sleeps or works."""
+    """A time that advances only by sleeping and working."""
 
     def __init__(self):
         self.t = 1000.0
@@ -29,33 +29,33 @@ class Made:
 
 
 def run(clock, made, works, oversleeps=None):
-    """Ticks that work for so long; when each began, in periods after the start, and what lateness it was told."""
+    """Run ticks that take `works`; return when each began, in periods after the start, and its reported lateness."""
     clock.start()
     origin = made.t
-    begun, told = [], []
+    begun, reported = [], []
     for k, work in enumerate(works):
         made.oversleep = oversleeps[k] * PERIOD if oversleeps else 0.0
-        told.append(clock.wait_until(k * PERIOD) / PERIOD)
+        reported.append(clock.wait_until(k * PERIOD) / PERIOD)
         begun.append((made.t - origin) / PERIOD)
         made.t += work * PERIOD
-    return begun, told
+    return begun, reported
 
 
 def test_deadlines_are_a_period_apart_whatever_a_tick_takes():
     made = Made()
     clock = PeriodicClock(source=made)
-    begun, told = run(clock, made, [0.5, 0.0, 0.875, 0.25, 0.0])
+    begun, reported = run(clock, made, [0.5, 0.0, 0.875, 0.25, 0.0])
     assert begun == [0, 1, 2, 3, 4]
-    assert told == [0] * 5
+    assert reported == [0] * 5
     assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 0, 0)
 
 
 def test_after_an_overrun_the_next_deadline_is_the_next_multiple_and_there_is_no_burst():
     made = Made()
     clock = PeriodicClock(source=made)
-    begun, told = run(clock, made, [0.5, 3.5, 0.5, 0.5, 0.5])
+    begun, reported = run(clock, made, [0.5, 3.5, 0.5, 0.5, 0.5])
     assert begun == [0, 1, 5, 6, 7]  # begun at 1, over at 4.5: the deadlines 2, 3 and 4 have passed
-    assert told == [0, 0, 3, 0, 0]  # the row of the late tick says how late it was, by its own deadline
+    assert reported == [0, 0, 3, 0, 0]  # the row of the late tick has its lateness after its own deadline
     assert (clock.overruns, clock.oversleeps, clock.missed) == (3, 0, 3)
     assert clock.worst_overrun == 2.5 * PERIOD
     assert clock.worst_overrun_at == 2 * PERIOD
@@ -64,9 +64,9 @@ def test_after_an_overrun_the_next_deadline_is_the_next_multiple_and_there_is_no
 def test_woken_late_is_an_oversleep_and_not_an_overrun():
     made = Made()
     clock = PeriodicClock(source=made)
-    begun, told = run(clock, made, [0.25] * 5, [0.0, 0.0625, 0.5, 0.0, 0.25])
+    begun, reported = run(clock, made, [0.25] * 5, [0.0, 0.0625, 0.5, 0.0, 0.25])
     assert begun == [0, 1.0625, 2.5, 3, 4.25]
-    assert told == [0, 0.0625, 0.5, 0, 0.25]
+    assert reported == [0, 0.0625, 0.5, 0, 0.25]
     assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 2, 0)  # a sixteenth is within the tolerance
     assert clock.worst_oversleep == 0.5 * PERIOD
     assert clock.worst_oversleep_at == 2 * PERIOD
@@ -83,9 +83,9 @@ def test_a_deadline_missed_after_an_oversleep_is_not_blamed_on_the_tick():
 def test_a_sleep_through_whole_periods_is_no_burst_either():
     made = Made()
     clock = PeriodicClock(source=made)
-    begun, told = run(clock, made, [0.25] * 4, [0.0, 5.5, 0.0, 0.0])
+    begun, reported = run(clock, made, [0.25] * 4, [0.0, 5.5, 0.0, 0.0])
     assert begun == [0, 6.5, 7, 8]
-    assert told == [0, 5.5, 0, 0]
+    assert reported == [0, 5.5, 0, 0]
     assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 5)
 
 
@@ -97,30 +97,30 @@ def test_every_deadline_is_met_once_or_counted_as_missed_and_every_miss_is_expla
     works, oversleeps = zip(*story, strict=True)
     made = Made()
     clock = PeriodicClock(source=made)
-    begun, told = run(clock, made, works, oversleeps)
+    begun, reported = run(clock, made, works, oversleeps)
     places = [math.floor(b) for b in begun]
     assert all(after > before for before, after in itertools.pairwise(places))  # one tick a period at most
     assert places[-1] == len(story) - 1 + clock.missed
     assert clock.missed == 0 or clock.overruns + clock.oversleeps > 0
-    assert all(late >= 0 for late in told)
-    # What the rows say adds up: a tick is late by what was slept too long and by the deadlines it skipped.
+    assert all(late >= 0 for late in reported)
+    # The rows add up: a tick is late by the oversleep and by the deadlines it skipped.
     if not any(oversleeps):
         assert clock.oversleeps == 0
-        assert clock.overruns == clock.missed == sum(told)
+        assert clock.overruns == clock.missed == sum(reported)
 
 
 def test_a_device_clock_never_waits_and_says_how_late_the_packet_was():
     made = Made()
     clock = DeviceClock(PERIOD, source=made)
     clock.start()
-    told = []
+    reported = []
     for arrival in [0.0, 1.0, 2.5, 3.0]:  # the third packet is half a period late
         before = made.t
         clock.wait_until(0.0)
         assert made.t == before
         made.t = 1000.0 + arrival * PERIOD
-        told.append(clock.arrived() / PERIOD)
-    assert told == pytest.approx([0, 0, 0.5, 0], abs=1e-9)
+        reported.append(clock.arrived() / PERIOD)
+    assert reported == pytest.approx([0, 0, 0.5, 0], abs=1e-9)
     assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 0)
     assert clock.worst_oversleep == pytest.approx(0.5 * PERIOD)
 
@@ -142,8 +142,8 @@ def test_a_device_clock_counts_a_long_tick_as_an_overrun_and_lost_packets_as_mis
     assert clock.missed == 3
 
 
-def test_a_device_whose_clock_runs_slow_is_not_called_late_for_ever():
-    """One part in a thousand: the expectation follows by a hundredth of each lateness, so it settles at a tenth of a period."""
+def test_a_device_whose_clock_runs_slow_is_not_reported_late_for_ever():
+    """One part in a thousand: the expected time follows by a hundredth of each lateness: it settles at a tenth of a period."""
     made = Made()
     clock = DeviceClock(PERIOD, source=made)
     clock.start()
@@ -157,12 +157,12 @@ def test_a_device_whose_clock_runs_slow_is_not_called_late_for_ever():
 
 
 def test_the_host_clock_sleeps_to_an_absolute_time():
-    """Never early, which holds on any machine; how late is for the doctor."""
+    """Never early, which holds on any machine; the doctor measures how late."""
     source = Monotonic()
     until = source.now() + 0.002
     source.sleep_until(until)
     assert source.now() >= until
-    source.sleep_until(until)  # over already: returns
+    source.sleep_until(until)  # already past: returns
 
 
 def test_a_steady_clock_follows_the_earliest_packets_and_the_devices_own_count():
@@ -173,7 +173,7 @@ def test_a_steady_clock_follows_the_earliest_packets_and_the_devices_own_count()
             continue  # lost, or read late together with the next
         clock.arrived(n, 10.0 + 0.004 * n + draw.uniform(0.0, 0.002))
         began.append(clock.began - (10.0 + 0.004 * n))
-    # Half a second has about 100 packets: the earliest of them is rarely later than 5 % of what they scatter by.
+    # Half a second has about 100 packets: the earliest of them is rarely later than 5 % of their scatter.
     assert min(began[125:]) > -1e-9
     assert max(began[125:]) < 2e-4
     # Half a per cent of a cycle, for each that has passed.
@@ -182,7 +182,7 @@ def test_a_steady_clock_follows_the_earliest_packets_and_the_devices_own_count()
 
 @pytest.mark.parametrize("period", [0.001, 0.004])
 def test_a_steady_clock_that_begins_with_late_packets_has_caught_up_after_half_a_second(period):
-    """Its first packets come in a burst, from 10 ms late on: a host that stalled while the robot was armed."""
+    """Its first packets come in a burst, the first 10 ms late: the host stalled while the robot was being armed."""
     clock = SteadyClock(period)
     for n in range(round(0.5 / period) + 1):
         clock.arrived(n, max(period * n, 0.01 + 0.3 * period * n))

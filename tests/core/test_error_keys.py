@@ -1,4 +1,4 @@
-"""An error carries the keys of the values that it is about; nobody has to search its sentence for them."""
+"""An error carries the keys of the values that it is about; no one has to parse its sentence for them."""
 
 import re
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_errors_of_a_rig_file_have_its_keys(tmp_path):
 
 
 def test_settings_of_a_rig_keep_their_types():
-    """A value is merged as it was read and not as it would be printed: a text that looks like a list is still a text."""
+    """A value is merged as it was read and not as it would be printed: a text that looks like a list stays a text."""
     tree = {"summary": ""}
     scenario.apply_settings(tree, [("summary", "[1, 2]"), ("a.b", [True, "x"]), "c=[1, 2]", ["d", None]])
     assert tree == {"summary": "[1, 2]", "a": {"b": [True, "x"]}, "c": [1, 2], "d": None}

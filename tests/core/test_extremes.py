@@ -1,4 +1,4 @@
-"""Values that are allowed and extreme, and what they once broke: found by tests/fuzz, one test each."""
+"""Values that are allowed but extreme and once broke something: found by tests/fuzz, one test each."""
 
 import math
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_the_noise_of_a_lead_is_that_of_its_sum():
     assert values.lead_noise == pytest.approx(0.1 * math.sqrt(sum(w * w for w in weights)), rel=1e-9)
 
 
-def test_a_response_that_vanishes_beside_the_dead_time_is_none():
+def test_a_response_that_is_negligible_beside_the_dead_time_is_ignored():
     robot = Robot(kind="delay+second-order", delay=1.0, pure_delay=1.0 - 1e-16)
     assert robot.natural_frequency(robot.pure(1.0)) == 0.0
     assert robot.natural_frequency(1.5) > 0.0
@@ -55,10 +55,10 @@ def test_a_direction_of_no_length_is_one_sentence():
 
 
 def test_a_rehearsal_without_end_is_refused():
-    told = with_loop(docking(), duration=1e9)
+    endless = with_loop(docking(), duration=1e9)
     with pytest.raises(InputError, match="at most 50000 are rehearsed"):
-        rehearse.check_length(told)
-    rehearse.check_length(with_loop(told, duration=1.0))
+        rehearse.check_length(endless)
+    rehearse.check_length(with_loop(endless, duration=1.0))
 
 
 def test_a_contact_that_is_slow_beside_all_delays_needs_no_rehearsal():

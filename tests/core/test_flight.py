@@ -1,4 +1,4 @@
-"""Of a flight of any length the speed at any tick is known: exactly while there is room, to some ticks beyond."""
+"""The speed at any tick of a flight of any length: exact while there is room, to within some ticks beyond."""
 
 import numpy as np
 import pytest

@@ -97,7 +97,7 @@ def test_angular_acceleration_is_seen_in_the_set_points(parts):
 
 def test_jerk_is_seen_in_the_set_points(parts):
     sig, x, p = parts
-    for position in (0.0, 0.0018, 0.0018):  # 18 m/s² one way, then 36 m/s² less: the second is a jerk of 3600 m/s³
+    for position in (0.0, 0.0018, 0.0018):  # 18 m/s², then 36 m/s² less: the second is a jerk of 3600 m/s³
         sig.X_WB_cmd.p[0] = position
         p.acceleration = 40.0
         guard_step(sig, x, p, DT)
@@ -139,7 +139,7 @@ def bench_of(*settings):
 
 @pytest.mark.parametrize(("at_rest", "code"), [("true", faults.ACCELERATION), ("false", faults.NONE)])
 def test_a_scenario_counts_from_its_robots_own_start(at_rest, code):
-    """A servicer that comes with 95 mm/s: a robot under way goes on at that, one at rest would have to jump to it."""
+    """A servicer that arrives at 95 mm/s: a moving robot continues at that speed, one at rest would have to jump to it."""
     _, bench = bench_of("approach.speed=95 mm/s", f"robot.start_at_rest={at_rest}")
     bench.code.tick(bench.row, bench.x, bench.p)
     assert bench.row[0]["fault"] == code

@@ -1,4 +1,4 @@
-"""Input from anybody is bounded: in length, in depth, and in what each key may say. Whatever is wrong is one short sentence."""
+"""Input is bounded in length, in depth, and in the values of each key. Every error is one short sentence."""
 
 import copy
 import os
@@ -23,7 +23,7 @@ def refusal(call, *arguments):
 
 
 def readable(text):
-    """One short sentence, or all errors at once, each a line with one."""
+    """One short sentence, or all errors at once, one per line."""
     first, *others = text.splitlines()
     assert not others or first.endswith(" values are wrong or missing:")
     assert all(len(line) < 500 for line in (first, *others))
@@ -56,7 +56,7 @@ def numbers(schema, name="", root=None):
 
 
 def bounded(schema):
-    """A range, and no "greater than 0" that would let 1e-300 through: its quotients overflow."""
+    """A range, and not just "greater than 0", which would accept 1e-300: its quotients overflow."""
     below = {"minimum", "exclusiveMinimum", "ge"} & schema.keys()
     above_zero = schema["type"] != "integer" and schema.get("gt", schema.get("exclusiveMinimum")) == 0
     return below and not above_zero and {"maximum", "exclusiveMaximum", "le", "lt"} & schema.keys()
@@ -79,7 +79,7 @@ def test_every_number_of_a_rig_has_bounds_in_the_schema():
 
 @pytest.mark.parametrize("value", ["1e300", "-1e300", "9" * 400, "-" + "9" * 400, "1e999", "'1e300'", "9" * 999])
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_no_key_takes_a_number_beyond_all_measure(name, value):
+def test_no_key_takes_an_absurdly_large_number(name, value):
     for key in dict(scenario.keys(SYSTEMS[name].scenario)):
         if key not in ("summary", "operator.joystick"):  # texts
             refusal(build, name, f"{key}={value}")
@@ -93,11 +93,11 @@ def test_what_machines_and_satellites_have_is_allowed(mass, stiffness):
     assert build("freefloat", f"body.mass={mass}", f"wall.stiffness={stiffness}", "wall.gap=1").wall.stiffness == stiffness
 
 
-def test_a_bound_is_said_with_its_unit():
+def test_a_bound_is_reported_with_its_unit():
     assert refusal(build, "freefloat", "body.mass=1e300") == "body.mass is 1e+300 kg; it must be at most 1e+12 kg; change it"
     assert refusal(build, "freefloat", "body.mass=1e-300 kg").endswith("it must be greater than 0 kg; change it")
     assert refusal(build, "freefloat", "body.mass=1e-20 t").endswith("it must be at least 1e-09 kg; change it")
-    filtered = ("force_filter.kind=butterworth", "force_filter.cutoff=1e-30")  # a key that may be left out
+    filtered = ("force_filter.kind=butterworth", "force_filter.cutoff=1e-30")  # an optional key
     assert refusal(build, "docking", *filtered).endswith("it must be at least 1e-06 Hz; change it")
     assert refusal(build, "freefloat", "body.position=[-1e20, 0, 0]").endswith("it must be at least -1e+12 m; change it")
 
@@ -108,8 +108,8 @@ def test_the_bound_of_a_count_is_its_own():
     assert refusal(build, "docking", "frames.shift_after=1000001").endswith("it must be at most 1e+06; change it")
 
 
-def test_a_tick_never_takes_as_long_as_somebody_writes():
-    """What a tick computes once for each cycle of the other robot, or for each tick of the sensor's delay, is bounded."""
+def test_the_time_of_a_tick_is_bounded_whatever_the_scenario():
+    """Bounds the work that a tick does once for each cycle of the other robot, or for each tick of the sensor's delay."""
     twin = "compensate.method=twin"
     assert "the delay line holds at most 0.51 s" in refusal(build, "docking", twin, "compensate.sensor_delay=1024")
     assert "the delay line" in refusal(build, "docking", twin, "force_filter.kind=first-order", "force_filter.cutoff=1e-3")
@@ -204,7 +204,7 @@ BOUNDS = {
 
 @pytest.mark.parametrize("what", BOUNDS)
 def test_each_bound_of_a_file_holds_on_its_own(what, tmp_path):
-    """What is beyond one of them and harmless otherwise is refused because of it, before anybody looks at the values."""
+    """A file beyond one of them and harmless otherwise is refused because of it, before its values are read."""
     text, sentence = BOUNDS[what]
     path = tmp_path / "long.toml"
     path.write_text(text)
@@ -263,13 +263,13 @@ def test_a_scenario_of_a_system_in_a_rig_may_be_anything(tmp_path):
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_what_a_recording_holds_can_be_built_again(name):
-    """Defaults too stand in a recording, and are checked when it is opened."""
+    """A recording also contains the defaults, and they are checked when it is opened."""
     for shipped in SYSTEMS[name].scenario_files:
         _, values, _ = job.find(name, shipped, [])
         assert scenario.build(SYSTEMS[name].scenario, values.model_dump(mode="json")) == values
 
 
-def test_a_form_full_of_errors_is_told_of_some():
+def test_a_form_full_of_errors_reports_some_of_them():
     from hilt.cockpit import desk
 
     order = desk.Order(system="freefloat", scenario="paper", settings={f"nonsense{n}": 1 for n in range(400)})

@@ -1,4 +1,4 @@
-"""A figure that a run cannot give says why: in the result, in the terminal, in the means over seeds."""
+"""A metric that a run cannot give has a reason: in the result, in the terminal, in the means over seeds."""
 
 import io
 import math
@@ -27,7 +27,7 @@ def numbers(value):
 
 
 def unexplained(metrics):
-    """Names of figures that are not finite and do not say why."""
+    """Names of metrics that are not finite and give no reason."""
     return [
         name
         for name, value in metrics.items()
@@ -46,7 +46,7 @@ def test_it_counts_as_the_number_and_keeps_its_reason(why, value):
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_a_run_that_ends_too_soon_explains_every_figure_it_has_not(name):
+def test_a_run_that_ends_too_soon_explains_every_missing_metric(name):
     scenario, settings = SHORT[name]
     result = job.simulate(*job.find(name, scenario, settings))
     assert unexplained(result.metrics) == []

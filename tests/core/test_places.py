@@ -1,4 +1,4 @@
-"""Where keys stand in a TOML file: each is on the line that the parser would miss it from."""
+"""Lines of keys in a TOML file: without its line, a key is missing from the parsed tree."""
 
 import tomllib
 
@@ -52,7 +52,7 @@ NAMES = st.text("abcxyz_", min_size=1, max_size=6)
 
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, st.integers(0, 9), min_size=1, max_size=4), max_size=4))
 def test_every_key_of_a_file_is_found_on_its_line(tree):
-    """The line that is told, taken out of the file, takes the key out of the tree."""
+    """Removing the reported line from the file removes the key from the tree."""
     text = "".join(
         f"[{table}]\n" + "".join(f"{key} = {value}\n" for key, value in keys.items()) for table, keys in tree.items()
     )

@@ -34,7 +34,7 @@ def test_three_moments_are_a_diagonal_tensor():
     assert build("body.inertia=[3, 4, 5]").body.inertia == ((3, 0, 0), (0, 4, 0), (0, 0, 5))
 
 
-def test_the_hash_sees_values_and_not_words():
+def test_the_hash_depends_on_values_and_not_on_their_notation():
     assert build().hash() == build("summary='other words'").hash() == build("body.mass=30000 g").hash()
     assert build().hash() != build("body.mass=31 kg").hash()
 
@@ -100,7 +100,7 @@ def test_every_shipped_scenario_is_valid_and_described():
         assert scenario.build(FreeFloat, scenario.read_toml(path)).summary
 
 
-def test_noises_have_keys_of_their_own():
+def test_each_noise_has_its_own_key():
     a = build()
     assert a.noise_key("sensor.noise") != a.noise_key("encoder.noise")
     assert a.noise_key("sensor.noise") != build("seed=2").noise_key("sensor.noise")

@@ -1,4 +1,4 @@
-"""Live values: they lie where the scenario's do, keep within their bounds, and go from one to the other in a straight ramp."""
+"""Live values: they start at the scenario's, stay within their bounds, and change in a linear ramp."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def tuning():
 
 
 @pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
-def test_a_knob_stands_where_the_scenario_put_it_and_turns_the_loop_s_own_number(name, scenario):
+def test_a_knob_has_the_scenarios_value_and_changes_the_loops_own_number(name, scenario):
     system, values, _ = job.find(name, scenario, [])
     bench = system.set_up(values)
     found = knobs(system, values, bench)
@@ -34,7 +34,7 @@ def test_a_knob_stands_where_the_scenario_put_it_and_turns_the_loop_s_own_number
         before = bench.p.tobytes()
         for place in knob.places:
             place[...] = knob.value + 1.0
-        assert bench.p.tobytes() != before, f"{key} must be the bench's own memory, no copy"
+        assert bench.p.tobytes() != before, f"{key} must be the bench's own memory, not a copy"
         assert knob.unit, key
         assert knob.meaning, key
 
@@ -75,7 +75,7 @@ def test_a_ramp_is_straight_and_ends_exactly(end, ramp):
     assert np.allclose(steps, (end - begin) / ticks, rtol=0, atol=1e-9 * (abs(begin) + abs(end)))
 
 
-def test_a_new_wish_starts_from_where_the_old_one_is(tuning):
+def test_a_new_change_starts_from_where_the_old_one_is(tuning):
     knob = tuning.knobs["contact.stiffness"]
     tuning.ask(0, "contact.stiffness", 1e5, 1.0)
     for tick in range(100):

@@ -1,4 +1,4 @@
-"""Units: what a scenario may say, and what it may not."""
+"""Units: what a scenario may contain, and what it may not."""
 
 import math
 

@@ -27,7 +27,7 @@ def good():
 
 
 def test_a_run_is_judged_by_the_goal_of_its_scenario(good):
-    """The same rows, judged by a goal just above and just below their worst figure."""
+    """The same rows, with a goal just above and just below their worst value."""
     worst = {"cov": max(abs(v - 1) for v in good.metrics["cov"]), "cof": max(abs(v - 1) for v in good.metrics["cof"])}
     assert good.verdict.kind == "met"
     assert {figure.metric: figure.value for figure in good.verdict.figures} == pytest.approx(worst)
@@ -50,8 +50,8 @@ def test_a_goal_of_1_is_not_taken_for_1_percent():
 
 
 @pytest.mark.parametrize(("system", "name"), SHIPPED)
-def test_a_goal_decides_nothing_of_a_run(system, name):
-    """The hash stays, and so does that of files which say nothing of a goal."""
+def test_a_goal_changes_nothing_in_a_run(system, name):
+    """The hash stays the same, also for files without a goal."""
     _, values, _ = job.find(system, name, [])
     others = values.model_copy(update={"goal": None})
     assert values.hash() == others.hash()
@@ -92,12 +92,12 @@ def test_a_limit_that_stops_a_sound_loop_is_no_divergence():
         ("workspace", "its workspace limit"),
     ],
 )
-def test_who_stopped_a_run(good, name, by):
+def test_the_verdict_names_who_stopped_a_run(good, name, by):
     judged = replace(good, fault=fault(name)).verdict
     assert (judged.kind, judged.sentence) == ("stopped", f"Stopped by {by} at t = 1 s: it was so.")
 
 
-def test_a_run_that_was_cut_short_is_not_judged_as_a_whole(good):
+def test_a_run_that_was_cut_short_is_not_judged_as_complete(good):
     judged = replace(good, rows=good.rows[: len(good.rows) // 2]).verdict
     assert judged.kind == "stopped"
     assert "before its end" in judged.sentence
@@ -107,8 +107,8 @@ def test_a_run_without_contact_is_not_fine():
     assert run("loop.duration=0.5 s").verdict.kind == "no contact"
 
 
-def test_a_contact_that_nobody_saw_is_not_fine():
-    """A threshold above every force: the bodies meet and the controller does nothing; it must not read as success."""
+def test_an_undetected_contact_is_not_fine():
+    """A threshold above every force: the bodies meet and the controller does nothing; this must not count as success."""
     found = run("detect.threshold=1 MN")
     assert found.metrics["contacts_missed"] == len(found.metrics["cof"]) > 0
     assert found.verdict.kind == "no contact"
@@ -129,11 +129,11 @@ def test_of_many_seeds_the_worst_counts():
     [((), "diverged"), (("robot.delay=0 ms", "loop.period=0.1 ms"), "met"), (("loop.duration=0.1 s",), "no contact")],
 )
 def test_freefloat_is_judged_by_its_energy(changes, kind):
-    """Between walls delay and sampling make energy: without delay, and at a short period, there is nothing to miss."""
+    """Between walls delay and sampling add energy: without delay, and at a short period, the goal is met."""
     assert run(*changes, system="freefloat", name="wall").verdict.kind == kind
 
 
-def test_a_stiff_hand_diverges_and_is_said_to_have_been_given_energy():
+def test_a_stiff_hand_diverges_and_the_verdict_reports_the_energy_added():
     changes = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=600"]
     bare = run(*changes, "port_passivity.enabled=false", system="aerial", name="hover")
     assert bare.verdict.kind == "diverged"
@@ -157,7 +157,7 @@ def test_percent():
     assert [percent(x) for x in (50.81, 2e9)] == ["5081 %", "2e+11 %"]
 
 
-def test_the_goal_is_no_matter_of_belief():
+def test_the_goal_cannot_be_believed():
     system, _, _ = job.find("docking", "table1", [])
     tree = scenario.read_toml(system.scenario_files["table1"])
     with pytest.raises(InputError, match=r"belief\.goal cannot differ"):

@@ -1,4 +1,4 @@
-"""Mutated input from a seed: what somebody types wrongly, what a machine writes wrongly, and what nobody would ever write."""
+"""Mutated input from a seed: typing mistakes, files corrupted by machines, and input nobody would ever write."""
 
 import copy
 import datetime
@@ -125,7 +125,7 @@ def deep(levels: int, rng: random.Random) -> Any:
 
 
 def odd_value(rng: random.Random) -> Any:
-    """A value that fits hardly anywhere."""
+    """A value that fits almost nowhere."""
     return rng.choice(
         [
             lambda: rng.choice(NUMBERS),
@@ -141,7 +141,7 @@ def odd_value(rng: random.Random) -> Any:
 
 
 def scaled(value: Any, rng: random.Random) -> Any:
-    """The same kind of value, many times larger or smaller: mostly allowed, and the hardest for the code behind."""
+    """The same kind of value, many times larger or smaller: mostly allowed, and the hardest for the code that uses it."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int) and abs(value) > 1 << 1000:
@@ -175,7 +175,7 @@ def fields_of(model: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def known_value(field: Any, rng: random.Random) -> Any:
-    """Something that the key could well take."""
+    """A value that the key could well accept."""
     choices = getattr(field.annotation, "__args__", ())
     if choices and all(isinstance(each, str | int) for each in choices):
         return rng.choice(choices)

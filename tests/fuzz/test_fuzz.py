@@ -1,6 +1,6 @@
 """Mutated scenarios, rigs, settings, forms, recordings and commands: no traceback, no hang, no file left, memory in bounds.
 
-`HILT_FUZZ=100000` is the whole; a seed that fails is run alone by `python -m tests.fuzz.worker SEED SEED+1`.
+`HILT_FUZZ=100000` runs all of it; a seed that fails is run alone by `python -m tests.fuzz.worker SEED SEED+1`.
 """
 
 import itertools
@@ -35,13 +35,13 @@ class Worker:
 def start(first: int, last: int) -> Worker:
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     arguments = [sys.executable, "-m", "tests.fuzz.worker", str(first), str(last)]
-    # Files, not pipes: nobody reads what the second worker says before the first has ended, and a full pipe would stop it.
+    # Files, not pipes: the output of the second worker is only read after the first has ended, and a full pipe would block it.
     said, errors = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(2))  # noqa: SIM115  (closed by finish)
     return Worker(subprocess.Popen(arguments, stdout=said, stderr=errors, cwd=ROOT, env=environment), said, errors)
 
 
 def finish(worker: Worker) -> tuple[list[dict], int | None, str]:
-    """What a worker said, and the seed that ended it before its end, if one did."""
+    """The output of a worker, and the seed that killed it, if one did."""
     code = worker.process.wait()
     texts = []
     for file in (worker.said, worker.errors):
@@ -54,8 +54,8 @@ def finish(worker: Worker) -> tuple[list[dict], int | None, str]:
 
 
 def ranges() -> list[tuple[int, int]]:
-    """Of seeds, the next one to be taken last. Blocks that no input before had together are compiled, and that code stays in a
-    process: ten thousand inputs leave hundreds of megabytes of it."""
+    """Ranges of seeds; the last one is run next. A new combination of blocks is compiled, and that code stays in the process:
+    ten thousand inputs leave hundreds of megabytes of it."""
     count = max(WORKERS, -(-INPUTS // MOST))
     edges = [round(INPUTS * part / count) for part in range(count + 1)]
     return [*itertools.pairwise(edges)][::-1]
@@ -87,5 +87,5 @@ def test_mutated_input_ends_in_a_result_or_in_one_sentence():
     assert sum(outcomes.values()) == INPUTS
     assert {each.partition(":")[0] for each in outcomes} == OUTCOMES
     taken = sum(count for each, count in outcomes.items() if each.endswith((" ran", " faulted")))
-    assert taken > 0.1 * INPUTS  # not everything is refused at the door
+    assert taken > 0.1 * INPUTS  # not everything is refused at once
     assert memory < MEMORY

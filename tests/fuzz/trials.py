@@ -1,4 +1,4 @@
-"""One mutated input through the code that a person would send it through: it ends in a result, or in one sentence."""
+"""One mutated input through the code that a user would run on it: it ends in a result, or in one sentence."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ SHORT = ("--set", "loop.duration=20 ms", "--set", "loop.period=1 ms")
 
 
 def trial(seed: int, folder: Path, recordings: list[bytes]) -> str:
-    """What became of the input with this seed; anything but an answer or a sentence is raised."""
+    """Return the outcome for the input with this seed; anything but an answer or a sentence is raised."""
     rng = random.Random(seed)
     kind = rng.choices([*TRIALS], [weight for _, weight in TRIALS.values()])[0]
     try:
@@ -141,7 +141,7 @@ def command_trial(rng: random.Random, folder: Path, _: Any) -> str:
     }[verb]
     code = command(*options)
     left = [*out.rglob("*")] if out.exists() else []
-    assert code in (0, 1, 3) or not left, f"{left} were left by a command that was refused"
+    assert code in (0, 1, 3) or not left, f"{left} were left by a refused command"
     for path in sorted(left, reverse=True):
         path.unlink()
     if out.exists():
@@ -150,7 +150,7 @@ def command_trial(rng: random.Random, folder: Path, _: Any) -> str:
 
 
 def command(*arguments: str) -> int:
-    """A command in this process, its words put aside; its exit code."""
+    """Run a command in this process, its output captured; return its exit code."""
     out, errors, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["hilt", *arguments]
     try:
@@ -169,7 +169,7 @@ def command(*arguments: str) -> int:
 
 
 def compute(system: Any, values: Any, name: str) -> str:
-    """A scenario that was accepted: set up, some ticks, metrics, books and what is written of it."""
+    """Run an accepted scenario: set-up, some ticks, metrics, ledger and the files written."""
     values.hash()
     bench = system.set_up(values)
     log = np.zeros(min(bench.ticks, TICKS), system.row)
@@ -187,7 +187,7 @@ def written(folder: Path, data: bytes) -> Path:
     return path
 
 
-TRIALS = {  # and how often, of 100
+TRIALS = {  # and their share in per cent
     "scenario": (scenario_trial, 25),
     "text": (text_trial, 8),
     "settings": (settings_trial, 22),

@@ -1,6 +1,6 @@
 """Trials of a range of seeds in a process that may hang, crash or eat memory: `python -m tests.fuzz.worker FIRST LAST`.
 
-A line for each seed before it and one after it, as JSON: who reads them knows which seed killed this process.
+One line of JSON before each seed and one after it: they show which seed killed this process.
 """
 
 import faulthandler
@@ -17,9 +17,9 @@ from typing import Any
 
 from numba.core import event
 
-CPU_SECONDS = 5.0  # of one input; of the processor's time, for the machine may have other work
+CPU_SECONDS = 5.0  # of one input; CPU time, since the machine may be busy
 STUCK = 300.0  # s, in code that no signal reaches
-MEMORY = 1 << 30  # bytes beyond what is there before the first input
+MEMORY = 1 << 30  # bytes more than before the first input
 
 
 class Hang(BaseException):
@@ -31,8 +31,8 @@ def _hang(*_: Any) -> None:
 
 
 class Uncounted(event.Listener):  # type: ignore[misc]
-    """The clock of an input stands while something is compiled, or its code is loaded: blocks that no shipped scenario has
-    together are compiled for the first input that has them."""
+    """Stops the clock of an input while code is compiled or loaded: a combination of blocks that no shipped scenario has is
+    compiled for the first input with it."""
 
     depth, left = 0, 0.0
 
@@ -77,7 +77,7 @@ def main(first: int, last: int) -> None:
         os.chdir(home)
         folder = Path(home)
         recordings = some_recordings(folder)
-        for system in registry.systems().values():  # what is compiled, loaded and cached is not an input's
+        for system in registry.systems().values():  # what is compiled, loaded and cached does not count against an input
             trials.compute(*trials.job.find(system.name, None, []))
             for name in system.scenario_files:
                 trials.compute(*trials.job.find(system.name, name, ["loop.duration=50 ms"]))

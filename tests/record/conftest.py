@@ -1,4 +1,4 @@
-"""One small recording that the tests read, cut and spoil."""
+"""One small recording that the tests read, cut and damage."""
 
 import pytest
 

@@ -22,13 +22,13 @@ LONGER = os.environ.get("HILT_MEMORY", "")  # all systems, 20, 40 and 80 s
 
 @pytest.mark.parametrize("system", ["freefloat", *(["docking", "payload", "aerial"] if LONGER else [])])
 def test_the_memory_of_a_run_does_not_grow_with_its_rows(system):
-    """A row of the smallest system has 1112 bytes, and a run that keeps its rows takes all of them."""
+    """A row of the smallest system has 1112 bytes, and a run that keeps its rows needs memory for all of them."""
     found = measure(system, [20.0, 40.0, 80.0] if LONGER else [4.0, 20.0], kept_bytes=1 << 20)
     assert found["rows"][-1] > 2 * found["rows"][0], found
     assert found["bytes_a_row"] < 100, found
 
 
-def test_a_long_run_is_drawn_by_its_stretches_and_measured_by_all_rows(tmp_path, monkeypatch):
+def test_a_long_run_is_plotted_from_a_survey_and_measured_from_all_rows(tmp_path, monkeypatch):
     found = job.find("freefloat", "paper", ["loop.period=2 ms"])
     result = job.run(*found, tmp_path)
     monkeypatch.setattr(job, "KEPT_BYTES", 1000)

@@ -1,4 +1,4 @@
-"""Who did what stands in the run's record, by the senders' own names."""
+"""The run's record lists who did what, by the senders' own names."""
 
 import os
 
@@ -12,22 +12,24 @@ from hilt.record.letters import ARM, SET, START, STEER, STOP, Request
 KINDS = {"arm": ARM, "start": START, "stop": STOP, "steer": STEER, "set": SET}
 
 
-def asked(what, who, key="", value=0.0):
+def requested(what, who, key="", value=0.0):
     return Request(KINDS[what], key, value, 0.0, (0.0,) * 6, 0, 0, who)
 
 
-def test_the_order_of_things_and_first_and_last_of_each_hand(monkeypatch):
+def test_deeds_are_in_order_with_the_first_and_last_of_each_sender(monkeypatch):
     now, deeds = [10.0], Deeds()
     monkeypatch.setattr(clock, "now", lambda: now[0])
-    for each in (asked("arm", "A"), asked("start", "B")):
+    for each in (requested("arm", "A"), requested("start", "B")):
         deeds.note(each)
     deeds.begin()
-    for at, each in enumerate((asked("steer", "A"), asked("steer", "B"), asked("steer", "A"), asked("set", "B", "k", 2.0))):
+    for at, each in enumerate(
+        (requested("steer", "A"), requested("steer", "B"), requested("steer", "A"), requested("set", "B", "k", 2.0))
+    ):
         now[0] = 11.0 + at
         deeds.note(each)
-    deeds.note(asked("stop", "C"))
-    told = deeds.take()
-    assert [(deed["what"], deed["who"], deed["first"], deed["last"]) for deed in told] == [
+    deeds.note(requested("stop", "C"))
+    found = deeds.take()
+    assert [(deed["what"], deed["who"], deed["first"], deed["last"]) for deed in found] == [
         ("arm", "A", None, None),
         ("start", "B", None, None),
         ("steer", "A", 1.0, 3.0),
@@ -35,15 +37,15 @@ def test_the_order_of_things_and_first_and_last_of_each_hand(monkeypatch):
         ("set k = 2", "B", 4.0, 4.0),
         ("stop", "C", 4.0, 4.0),
     ]
-    assert [when(deed) for deed in told[1:4]] == ["before the run", "1 to 3 s", "2 s"]
-    assert read(told) == told
+    assert [when(deed) for deed in found[1:4]] == ["before the run", "1 to 3 s", "2 s"]
+    assert read(found) == found
     assert [deed["who"] for deed in deeds.take()] == ["the command line"]
 
 
 def test_it_stays_small():
     deeds = Deeds()
     for number in range(10 * MOST):
-        deeds.note(asked("set", "A", "k", float(number)))
+        deeds.note(requested("set", "A", "k", float(number)))
     assert len(deeds.take()) <= MOST + 1
 
 
@@ -65,6 +67,6 @@ def test_a_letter_says_who_sent_it(who):
     box.close()
 
 
-@pytest.mark.parametrize("told", [None, 7, {}, [], [7], [{"what": 1}], [{"what": "a", "who": "b", "first": "c", "last": 1}]])
-def test_of_a_strangers_recording_only_deeds_are_read(told):
-    assert not read(told)
+@pytest.mark.parametrize("found", [None, 7, {}, [], [7], [{"what": 1}], [{"what": "a", "who": "b", "first": "c", "last": 1}]])
+def test_of_a_strangers_recording_only_deeds_are_read(found):
+    assert not read(found)

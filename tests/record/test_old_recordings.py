@@ -1,6 +1,6 @@
-"""Recordings outlive versions: real ones of older versions open, show and plot here.
+"""Recordings of older versions can still be opened, shown and plotted.
 
-`old/freefloat-renamed.mcap`: its set-point was called X_WB_des and V_WB_des. `old/freefloat-fewer.mcap` is older still: it has
+`old/freefloat-renamed.mcap`: its set-point was called X_WB_des and V_WB_des. `old/freefloat-fewer.mcap` is older: it has
 no tick_time, and no filtered or weighed wrench. Both are the scenario `wall` with a gap of 0.4 mm, 0.12 s of it: one rebound.
 """
 
@@ -27,17 +27,17 @@ def path(request, tmp_path):
     return Path(shutil.copy(request.param, tmp_path))
 
 
-def test_it_is_shown_with_the_figures_it_was_made_with(path, tmp_path):
+def test_it_is_shown_with_the_metrics_it_was_made_with(path, tmp_path):
     done = hilt(tmp_path, "show", path.name, "--json")
     found = json.loads(done.stdout)
     assert found["metrics"]["rebound_gain"] == pytest.approx([1.1697], abs=1e-4)
     then = stored(path).result["metrics"]
     assert {name: found["metrics"][name] for name in then} == then
-    assert set(found["metrics"]) - set(then) == {"energy_made"}, "what later versions measure is computed from the rows"
+    assert set(found["metrics"]) - set(then) == {"energy_made"}, "metrics of later versions are computed from the rows"
 
 
 def test_it_is_judged_by_a_goal_that_it_does_not_have(path, tmp_path):
-    """17 % faster after one rebound: 27 % of the energy it then has came from the loop."""
+    """17 % faster after one rebound: 27 % of its energy then came from the loop."""
     done = hilt(tmp_path, "show", path.name)
     assert done.stdout.startswith("Goal missed: the loop made 26.9 % of the body's energy")
 
@@ -66,7 +66,7 @@ def test_what_it_does_not_have_is_not_a_number(path):
     assert np.concatenate(list(found.chunks())).tobytes() == found.rows.tobytes()
 
 
-def test_a_replay_says_in_one_sentence_that_the_signals_differ(path, tmp_path):
+def test_a_replay_reports_in_one_sentence_that_the_signals_differ(path, tmp_path):
     with pytest.raises(InputError, match="other signals"):
         job.replay(stored(path))
     done = hilt(tmp_path, "replay", path.name)

@@ -1,4 +1,4 @@
-"""Recordings: readable when cut, damaged or killed, and readable by others."""
+"""Recordings: readable when cut, damaged or killed, and readable by other programs."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def chunk_ends(data):
     return ends
 
 
-def test_it_comes_back_as_it_was(run):
+def test_it_is_read_back_as_it_was_written(run):
     found = recording.load(run.recording)
     assert found.rows.tobytes() == run.rows.tobytes()
     assert found.result == run.as_json()
@@ -71,7 +71,7 @@ def test_a_damaged_byte_never_gives_a_wrong_row(run, data, tmp_path, draw):
 
 
 def test_other_readers_see_the_same_numbers(run):
-    """The MCAP project's reader with its ROS 2 decoder, which knows nothing of hilt but the definition in the file."""
+    """The MCAP project's reader with its ROS 2 decoder, which only has the definition in the file."""
     with run.recording.open("rb") as stream:
         reader = make_reader(stream, decoder_factories=[DecoderFactory()])
         messages = [decoded for *_, decoded in reader.iter_decoded_messages(topics=["/hilt/freefloat"])]

@@ -1,4 +1,4 @@
-"""Standard messages beside the rows: the same numbers, thinned by a rule, read by programs that know nothing of hilt."""
+"""Standard messages beside the rows: the same numbers, thinned by a rule, read by third-party programs."""
 
 import json
 import subprocess
@@ -55,7 +55,7 @@ def test_poses_and_wrenches_are_columns_of_the_rows_at_every_nth_tick(docking):
     assert np.array_equal([numbers(each, "wrench", "torque") for each in wrenches], some["F_So_S"]["tau"])
 
 
-def test_a_transform_says_the_same_as_its_pose(docking):
+def test_a_transform_agrees_with_its_pose(docking):
     run, *_ = docking
     seen = decoded(run.recording)
     for time_of_pose, pose in seen["/hilt/docking/X_WB_cmd"]:
@@ -77,7 +77,7 @@ def test_times_begin_at_the_wall_time_of_the_run_and_stamps_are_the_same(docking
 
 
 def test_rosbags_reads_the_same(docking):
-    """Another implementation of the format and of CDR, in Python of its own."""
+    """Another implementation of the format and of CDR, in pure Python."""
     run, *_ = docking
     code = """
 import json, sys
@@ -124,7 +124,7 @@ print(json.dumps({name: store.hash_rihs01(name) for name in asked["names"]}))
 
 
 def test_rerun_shows_transforms_and_poses(docking, tmp_path):
-    """By its loader, from its command line."""
+    """With its loader, from its command line."""
     rerun = Path(python_with("rerun")).with_name("rerun")
     run, *_ = docking
     subprocess.run([rerun, "mcap", "convert", run.recording, "-o", tmp_path / "run.rrd"], check=True, capture_output=True)
@@ -154,7 +154,7 @@ def test_the_rate_is_kept_for_any_period():
         assert every == 1 or 1.0 / ((every - 1) * period) > standard.RATE
 
 
-def test_what_a_system_says_survives_the_way_to_another_process():
+def test_a_systems_topics_survive_the_transfer_to_another_process():
     for system, scenario in (("payload", "two-arms"), ("aerial", "push"), ("docking", "twin")):
         found = standard.of(*job.find(system, scenario, [])[:2])
         assert standard.from_json(json.loads(json.dumps(found.as_json()))) == found

@@ -1,4 +1,4 @@
-"""Recordings of strangers: whatever a file holds, it is one sentence or rows, in bounded memory, and it hides no other."""
+"""Untrusted recordings: whatever a file contains, it gives one sentence or rows, in bounded memory, and hides no other file."""
 
 import itertools
 import json
@@ -83,7 +83,7 @@ def bombs():
     """Small files that would unpack to gigabytes."""
     many = zstandard.ZstdCompressor(level=3)
     stream = many.compressobj()
-    silent = b"".join(stream.compress(HUGE) for _ in range(1024)) + stream.flush()  # 4.3 GB, its size not in its head
+    silent = b"".join(stream.compress(HUGE) for _ in range(1024)) + stream.flush()  # 4.3 GB, its size not in its header
     yield "zstd, as it says", chunk(silent, claimed=4 << 30)
     yield "zstd, and it lies", chunk(silent, claimed=1 << 20)
     head = bytearray(zstandard.compress(b"\0" * (1 << 24)))
@@ -102,7 +102,7 @@ BOMBS = dict(bombs())
 
 
 def cases(run):
-    """Files by name; each of them must be one sentence."""
+    """Files by name; each of them must give one sentence."""
     rows = run.rows
     row = json.dumps(json.loads(recording.origin_of(run.system, run.scenario)["row"]))
     good = packed(rows[:100])
@@ -174,7 +174,7 @@ def cases(run):
 
 
 def one_sentence(words):
-    """What a user is told: one line that is no traceback and can be read at once."""
+    """A message for the user: one line, no traceback, readable at once."""
     return words.startswith("hilt: ") and words.count("\n") == 1 and len(words) < 1200 and "Traceback" not in words
 
 
@@ -192,7 +192,7 @@ def names(run):
     return [name for name, _ in cases(run)]
 
 
-def test_each_is_one_sentence_for_who_shows_or_replays_it(run, folder):
+def test_showing_or_replaying_each_is_one_sentence(run, folder):
     for number, name in enumerate(names(run)):
         for command in ("show", "replay"):
             done = here(folder, command, f"bad-{number}.mcap")
@@ -201,7 +201,7 @@ def test_each_is_one_sentence_for_who_shows_or_replays_it(run, folder):
     assert not list(folder.glob("*.html"))
 
 
-def test_each_is_rows_or_one_sentence_for_who_loads_it_in_a_program(run, folder):
+def test_loading_each_in_a_program_gives_rows_or_one_sentence(run, folder):
     for number, name in enumerate(names(run)):
         try:
             found = recording.load(folder / f"bad-{number}.mcap")
@@ -211,11 +211,11 @@ def test_each_is_rows_or_one_sentence_for_who_loads_it_in_a_program(run, folder)
             assert {"tick", "t"} <= set(found.rows.dtype.names), name
 
 
-def test_each_is_one_sentence_for_who_looks_at_it_in_the_cockpit(run, folder):
+def test_opening_each_in_the_cockpit_is_one_sentence(run, folder):
     for number, name in enumerate(names(run)):
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as refused:
             Film(folder / f"bad-{number}.mcap")
-        assert len(str(told.value)) < 1200, name
+        assert len(str(refused.value)) < 1200, name
 
 
 def test_none_hides_the_others(folder):
@@ -237,7 +237,7 @@ class _nothing:
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_file_that_would_unpack_to_gigabytes_takes_no_memory(run, name, tmp_path):
-    """In a process that may take a gigabyte of addresses more than it has: beside rows that are good, which stay readable."""
+    """In a process with at most one more gigabyte of address space: next to good rows, which stay readable."""
     path = tmp_path / "bomb.mcap"
     path.write_bytes(file_of(origin(run), packed(run.rows[:100]), BOMBS[name]))
     assert path.stat().st_size < 2 << 20
@@ -257,7 +257,7 @@ def test_a_file_that_would_unpack_to_gigabytes_takes_no_memory(run, name, tmp_pa
 
 
 @pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.LZ4, CompressionType.NONE])
-def test_every_way_of_packing_is_read(run, tmp_path, compression):
+def test_every_compression_is_read(run, tmp_path, compression):
     path = tmp_path / "other.mcap"
     with path.open("wb") as stream:
         writer = Writer(stream, compression=compression)
@@ -283,7 +283,7 @@ def test_a_pipe_a_folder_and_a_device_are_not_waited_for(tmp_path):
         assert Library(tmp_path).list() == []
 
 
-def test_rows_beyond_what_memory_is_given_are_a_sentence(run, monkeypatch, tmp_path):
+def test_rows_beyond_the_memory_limit_are_a_sentence(run, monkeypatch, tmp_path):
     monkeypatch.setattr(reading, "LOADED_BYTES", 1000)
     found = recording.stored(run.recording)
     with pytest.raises(InputError, match="of memory at once"):
@@ -292,7 +292,7 @@ def test_rows_beyond_what_memory_is_given_are_a_sentence(run, monkeypatch, tmp_p
 
 
 @given(code=st.integers(-(2**63), 2**63 - 1), axis=st.integers(-(2**63), 2**63 - 1))
-def test_a_fault_of_nobody_has_a_sentence(run, code, axis):
+def test_an_unknown_fault_has_a_sentence(run, code, axis):
     row = run.rows[-1:].copy()
     row["fault"], row["fault_axis"] = code, axis
     fault = faults.read_fault(row[0])
@@ -307,7 +307,7 @@ WILD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0)
 
 
 def spoiled(rows, seed):
-    """Rows with any numbers at all in some of their signals."""
+    """Rows with arbitrary numbers in some of their signals."""
     rng = np.random.default_rng(seed)
     rows = rows.copy()
     for name in rows.dtype.names:
@@ -325,7 +325,7 @@ def spoiled(rows, seed):
 
 
 def look_at(path):
-    """As the cockpit does."""
+    """Open it as the cockpit does."""
     player = Player([Film(path)])
     for t in (0.0, 0.1, 0.2):
         player.seek(t, 0.0)
@@ -335,7 +335,7 @@ def look_at(path):
 
 
 @pytest.mark.parametrize("name", registry.names("systems"))
-def test_any_numbers_in_the_rows_end_in_figures_or_in_a_sentence(name, tmp_path):
+def test_any_numbers_in_the_rows_give_metrics_or_a_sentence(name, tmp_path):
     system, values, _ = job.find(name, None, ["loop.duration=0.2 s"])
     rows = job.simulate(system, values).rows
     for seed in range(4):
@@ -343,7 +343,7 @@ def test_any_numbers_in_the_rows_end_in_figures_or_in_a_sentence(name, tmp_path)
         chunks = recording.Chunks(path, recording.origin_of(system, values))
         chunks.write(spoiled(rows, seed))
         chunks.finish()
-        with np.errstate(all="ignore"):  # of a thread of the server, which has nobody to warn
+        with np.errstate(all="ignore"):  # from a thread of the server, where no one sees the warning
             look_at(path)
         for command in (("show", "--json"), ("show",), ("replay",))[:: 1 if seed == 0 else 2]:
             done = here(tmp_path, *command, path.name)
@@ -352,7 +352,7 @@ def test_any_numbers_in_the_rows_end_in_figures_or_in_a_sentence(name, tmp_path)
 
 
 def mutated(data, seed):
-    """A recording with bytes, lengths and stretches that are not as they were."""
+    """A recording with changed bytes, lengths and sections."""
     rng = np.random.default_rng(seed)
     changed = bytearray(data)
     for _ in range(rng.integers(1, 8)):

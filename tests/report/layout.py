@@ -1,4 +1,4 @@
-"""Whether the texts of a figure can be read: none is cut off, none lies on another, none on another panel."""
+"""Whether the texts of a figure are readable: none is cut off, overlaps another, or lies on another panel."""
 
 import hashlib
 import io
@@ -7,11 +7,11 @@ import itertools
 from matplotlib.backends.backend_svg import RendererSVG
 from matplotlib.text import Text
 
-PIXELS = 0.7  # points: a box of text has that much air
+PIXELS = 0.7  # points: the margin in a box of text
 
 
 def texts(figure):
-    """Every text that is drawn, with the axes it belongs to; the labels of ticks outside a panel are not."""
+    """Every text drawn, with the axes it belongs to; tick labels outside a panel are not drawn."""
     for axes in figure.axes:
         if not axes.get_visible():
             continue
@@ -28,7 +28,7 @@ def texts(figure):
 
 def problems(figure):
     """One sentence for each text that cannot be read; the figure has been laid out already."""
-    renderer = RendererSVG(*figure.bbox.size, io.StringIO(), image_dpi=72)  # letters as wide as they are written
+    renderer = RendererSVG(*figure.bbox.size, io.StringIO(), image_dpi=72)  # letters as wide as they are drawn
     shown = [
         (text, axes, text.get_window_extent(renderer))
         for text, axes in texts(figure)
@@ -58,13 +58,13 @@ def _overlap(one, two):
 
 
 def fingerprint(figure):
-    """What a figure shows, without drawing it: its curves, its texts, its limits."""
-    told = hashlib.sha256()
+    """A hash of what a figure shows, without drawing it: its curves, its texts, its limits."""
+    digest = hashlib.sha256()
     for axes in figure.axes:
         for line in axes.lines:
-            told.update(line.get_xydata().tobytes())
+            digest.update(line.get_xydata().tobytes())
         for patch in (*axes.patches, *(path for each in axes.collections for path in each.get_paths())):
-            told.update(getattr(patch, "get_path", lambda path=patch: path)().vertices.tobytes())
-        told.update(repr((axes.get_xlim(), axes.get_ylim(), axes.get_xlabel(), axes.get_ylabel(), axes.get_title())).encode())
-        told.update(repr([text.get_text() for text in axes.texts]).encode())
-    return f"data:{told.hexdigest()}"
+            digest.update(getattr(patch, "get_path", lambda path=patch: path)().vertices.tobytes())
+        digest.update(repr((axes.get_xlim(), axes.get_ylim(), axes.get_xlabel(), axes.get_ylabel(), axes.get_title())).encode())
+        digest.update(repr([text.get_text() for text in axes.texts]).encode())
+    return f"data:{digest.hexdigest()}"

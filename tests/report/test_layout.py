@@ -1,4 +1,4 @@
-"""The check of the figures finds what an eye would."""
+"""The layout check finds what a reader would notice."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a report says was changed, and the two ways to run it again: the command and the file."""
+"""The changes that a report lists, and the two ways to run it again: the command and the file."""
 
 import shlex
 
@@ -22,9 +22,9 @@ def found(system, name, changes=()):
     return system, name, values
 
 
-def test_what_was_changed_is_said_as_people_read_it():
-    told = {each.key: each.shown for each in overrides.overrides(*found("docking", "table1", CHANGES))}
-    assert told == {
+def test_changes_are_shown_in_readable_units():
+    shown = {each.key: each.shown for each in overrides.overrides(*found("docking", "table1", CHANGES))}
+    assert shown == {
         "robot.delay": "12.5 ms",
         "compensate.method": "twin",
         "belief.robot.delay": "11 ms",
@@ -40,7 +40,7 @@ def test_the_command_runs_the_same_scenario(changes):
     assert job.find("docking", name, settings)[1].hash() == values.hash()
 
 
-def test_a_scenario_of_ones_own_is_run_from_its_file():
+def test_a_users_own_scenario_is_run_from_its_file():
     system, _, values = found("docking", "table1", CHANGES)
     assert overrides.overrides(system, "mine", values) == []
     assert overrides.command(system, "mine", values) == "hilt run mine.toml"

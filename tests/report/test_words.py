@@ -46,11 +46,11 @@ def test_the_entries_of_a_list_have_one_unit():
         (1562.0, "1562 times"),
     ],
 )
-def test_a_ratio_is_how_far_it_is_off(ratio, shown):
+def test_a_ratio_is_shown_as_its_error(ratio, shown):
     assert words.off_one(ratio) == shown
 
 
-def test_equal_entries_stand_once():
+def test_equal_entries_are_shown_once():
     assert words.off_one([1.0] * 5) == "0.0 %, all 5"
     assert words.off_one([2.102, 41.0]) == "+110 %, 41 times"
     docking = registry.system("docking")

@@ -1,4 +1,4 @@
-"""Spaces for tests: one of every system, with axes that meet in the same blocks, and in none."""
+"""Spaces for tests: one of every system, with axes in the same blocks and in different ones."""
 
 from typing import Any
 

@@ -46,6 +46,6 @@ def test_bad_limits_are_refused_in_one_sentence(text):
     assert "\n" not in str(error.value)
 
 
-def test_a_metric_that_no_run_has_is_refused_with_those_there_are():
+def test_a_metric_that_no_run_has_is_refused_with_a_list_of_those_there_are():
     with pytest.raises(InputError, match="choose one of cov_1, cov_2, cov_error, mean_cof, diverged"):
         Limit("time_slip_s", 1.0).beyond(DOCKING, COLUMNS)

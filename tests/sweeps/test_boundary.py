@@ -1,4 +1,4 @@
-"""The boundary of regions that are known."""
+"""The boundary of known regions."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SIZES = st.integers(5, 14)
 @settings(max_examples=60)
 @given(st.floats(0, 2 * np.pi), st.floats(0.2, 0.8), st.floats(0.2, 0.8), SIZES, SIZES)
 def test_every_point_lies_on_a_line(angle, a, b, columns, rows):
-    """A half plane through (a, b): one line, whose points are off by no more than half of the last halving."""
+    """A half plane through (a, b): one line, whose points are off by at most half of the last interval."""
     normal = np.array([np.cos(angle), np.sin(angle)])
     height = lambda points: (points - np.array([a, b])) @ normal  # noqa: E731
     found = boundary.find(lambda points: height(points) > 0, columns, rows)
@@ -23,14 +23,14 @@ def test_every_point_lies_on_a_line(angle, a, b, columns, rows):
 
 @settings(max_examples=40)
 @given(st.floats(0.25, 0.4), st.floats(0.45, 0.55), st.floats(0.45, 0.55), st.integers(10, 20))
-def test_a_circle_is_one_closed_ring_of_its_own_length(radius, a, b, size):
+def test_a_circle_is_one_closed_ring_of_the_right_length(radius, a, b, size):
     found = boundary.find(lambda points: np.hypot(points[:, 0] - a, points[:, 1] - b) < radius, size, size)
     assert len(found.lines) == 1
     ring = found.lines[0]
     assert np.array_equal(ring[0], ring[-1])
     assert np.hypot(ring[:, 0] - a, ring[:, 1] - b) == pytest.approx(radius, abs=1e-3 / size)
     length = np.hypot(*np.diff(ring, axis=0).T).sum()
-    assert length == pytest.approx(2 * np.pi * radius, rel=0.05)  # chords of a cell are shorter than its arc
+    assert length == pytest.approx(2 * np.pi * radius, rel=0.05)  # chords are shorter than their arcs
 
 
 def area(polygon):
@@ -53,7 +53,7 @@ def test_patches_cover_a_region_and_its_complement_the_rest(angle, a, columns, r
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 7), st.integers(2, 7))
 def test_any_pattern_is_separated_once_and_completely(seed, columns, rows):
-    """Whatever the grid says: every crossed edge has exactly one point, and lines end at the border or not at all."""
+    """For any grid: every crossed edge has exactly one point, and lines end at the border or not at all."""
     grid = np.random.default_rng(seed).random((columns, rows)) < 0.5
 
     def inside(points):
@@ -73,8 +73,8 @@ def test_any_pattern_is_separated_once_and_completely(seed, columns, rows):
                 assert np.isclose(end, 0.0).any() or np.isclose(end, 1.0).any()
 
 
-def test_points_are_asked_for_in_batches():
-    """One call for the grid and one for each halving: an engine runs them all at once."""
+def test_points_are_requested_in_batches():
+    """One call for the grid and one for each halving: an engine runs each batch at once."""
     calls = []
 
     def inside(points):

@@ -1,4 +1,4 @@
-"""The loop of a sweep compiles for a GPU where there is none; what cannot run there is refused with its block named."""
+"""The loop of a sweep compiles for a GPU on a machine without one; a block that cannot run there is refused by name."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def test_the_whole_loop_becomes_ptx(tmp_path):
     assert f".entry {made.entry}(" in made.ptx
     assert f".version {kernel.PTX_VERSION}" in made.ptx
     assert f".maxnreg {kernel.REGISTERS}" in made.ptx
-    assert ".extern .func" not in made.ptx.replace(".extern .func  (.param .b32 func_retval0) vprintf", "")  # all is in it
+    assert ".extern .func" not in made.ptx.replace(".extern .func  (.param .b32 func_retval0) vprintf", "")  # all is inlined
     if assembler := shutil.which("ptxas"):
         (tmp_path / "kernel.ptx").write_text(made.ptx)
         subprocess.run([assembler, "-arch=sm_90", "-o", tmp_path / "kernel.cubin", tmp_path / "kernel.ptx"], check=True)
@@ -46,7 +46,7 @@ def test_without_a_gpu_it_is_one_sentence():
 
 
 def test_delay_lines_as_short_as_the_scenarios_allow_change_nothing():
-    """The same bytes of everything that is counted, of methods that look back by different times."""
+    """The same bytes of everything counted, for methods that look back by different times."""
     tried = space("docking", None, {"robot.delay": [0.002, 0.02, 0.04], "compensate.method": ["pida", "twin"], "seed": [1, 2]})
     system, counter = tried.system, registry.system("docking").metrics
     for group in Packing(tried, counter).pack(np.arange(tried.count)):

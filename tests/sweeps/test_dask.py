@@ -28,7 +28,7 @@ def plan(chunk=2):
 
 @pytest.fixture(scope="module")
 def local(tmp_path_factory):
-    """The same by all cores of this machine: its files."""
+    """The files of the same sweep run by all cores of this machine."""
     return files(sweep.run(plan(), Threads(), tmp_path_factory.mktemp("local") / "a").table)
 
 
@@ -92,7 +92,7 @@ def test_a_cluster_that_does_not_answer_is_one_sentence_and_nothing_is_written(t
     assert not (tmp_path / "a").exists()
 
 
-def test_an_address_that_is_none_is_one_sentence(tmp_path):
+def test_an_invalid_address_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="does not answer"):
         sweep.run(plan(), Cluster("nowhere at all"), tmp_path / "a")
     assert not (tmp_path / "a").exists()

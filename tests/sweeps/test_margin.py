@@ -17,7 +17,7 @@ DELAY, STIFFNESS = "robot.delay", "contact.stiffness"
 
 
 class Formula:
-    """An engine that computes mean_cof by a formula of the axes' values, and counts what it was asked."""
+    """An engine that computes mean_cof by a formula of the axes' values, and counts its requests."""
 
     name = "formula"
 
@@ -38,7 +38,7 @@ def batch_of(formula, **options):
 @settings(max_examples=40)
 @given(st.floats(0.0011, 0.39))
 def test_a_limit_on_either_side_is_found(limit):
-    """The scenario stands at 20 ms; the edge is where it is, whichever side that is."""
+    """The scenario is at 20 ms; the limit is found on either side of it."""
     batch = batch_of(lambda columns: columns[DELAY] / limit)
     (found,) = critical.find(batch, [Vital(DELAY, 1e-3, 0.4)], (Limit("mean_cof", 1.0),))
     assert found.beyond == (limit < 0.02)
@@ -55,7 +55,7 @@ def test_the_nearest_of_two_counts():
 
 
 def test_no_limit_says_how_far_was_searched():
-    """Delays that do not fit into the delay line are no scenarios: the search ends before them."""
+    """Delays that do not fit into the delay line are invalid: the search ends before them."""
     batch = batch_of(lambda columns: np.zeros(len(columns[DELAY])))
     (found,) = critical.find(batch, [Vital(DELAY, 1e-3, 4.0)], (Limit("mean_cof", 1.0),))
     (delay,) = found.keys
@@ -82,7 +82,7 @@ def test_with_several_seeds_the_worst_counts():
 
 
 def test_indices_of_a_sum_are_the_shares_of_its_variance():
-    """a + 2 b, uniform with the same width: shares 1/5 and 4/5, nothing together."""
+    """a + 2 b, uniform with the same width: shares 1/5 and 4/5, no interaction."""
     spread = sensitivity.Uncertain("0..1", lambda q: np.asarray(q))
     batch = batch_of(lambda columns: 5.0 + columns[DELAY] + 2.0 * columns[STIFFNESS])
     found = sensitivity.indices(batch, {DELAY: spread, STIFFNESS: spread}, ["mean_cof"], samples=1024)
@@ -93,8 +93,8 @@ def test_indices_of_a_sum_are_the_shares_of_its_variance():
     assert found.sentence.startswith("For a better prediction, measure contact.stiffness (80 %")
 
 
-def test_a_product_acts_together():
-    """Of (a - ½)(b - ½) nothing is explained by one key alone."""
+def test_a_product_is_all_interaction():
+    """One key alone explains nothing of (a - ½)(b - ½)."""
     spread = sensitivity.Uncertain("0..1", lambda q: np.asarray(q))
     batch = batch_of(lambda columns: (columns[DELAY] - 0.5) * (columns[STIFFNESS] - 0.5))
     (each,) = sensitivity.indices(batch, {DELAY: spread, STIFFNESS: spread}, ["mean_cof"], samples=1024).metrics
@@ -102,7 +102,7 @@ def test_a_product_acts_together():
     assert each.total == pytest.approx({DELAY: 1.0, STIFFNESS: 1.0}, abs=0.05)
 
 
-def test_what_does_not_vary_or_is_missing_is_said():
+def test_what_does_not_vary_or_is_missing_is_reported():
     spread = sensitivity.within(0.02)
     constant = sensitivity.indices(batch_of(lambda columns: np.ones(len(columns[DELAY]))), {DELAY: spread}, ["mean_cof"], 8)
     assert constant.metrics[0].why == "it does not vary"

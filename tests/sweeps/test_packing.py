@@ -1,4 +1,4 @@
-"""Gathered parameters are those of a scenario that was set up by itself, to the last byte; whatever reads a key is noticed."""
+"""Gathered parameters are those of a scenario that was set up by itself, to the last byte; every read of a key is detected."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_gathered_parameters_are_those_of_a_scenario_alone(name):
     packing = Packing(tried, NOTHING)
     numbers = some(40 if name == "docking" else 8, tried.count)
     seen = 0
-    for part in np.array_split(numbers, 3):  # what the first chunks taught must not mislead the later ones
+    for part in np.array_split(numbers, 3):  # what was learnt from the first chunks must hold for the later ones
         for group in packing.pack(part):
             group.complete()
             for i, number in enumerate(part[group.at]):
@@ -41,8 +41,8 @@ def test_gathered_parameters_are_those_of_a_scenario_alone(name):
     assert seen == len(numbers)
 
 
-def test_what_a_later_chunk_teaches_does_not_spoil_the_parts_of_the_earlier_ones(monkeypatch):
-    """A block that reads a key only in some scenarios, and results that are forgotten because there are many."""
+def test_what_is_learnt_from_a_later_chunk_keeps_the_parts_of_the_earlier_ones(monkeypatch):
+    """A block that reads a key only in some scenarios, and results that are evicted because there are many."""
     monkeypatch.setattr("hilt.sweeps.memo.MOST", 3)
     monkeypatch.setattr("hilt.sweeps.packing.MOST", 3)
     axes = {"detect.threshold": [1.0, None], "sensor.noise": [0.2, 0.5, 0.7], "robot.delay": [0.01, 0.02], "seed": [1, 2, 3]}
@@ -90,7 +90,7 @@ def test_copies_and_beliefs_are_followed():
     assert read_by(lambda s: s.robot.model_copy(update={"delay": 0.0}).delay) == set()
     assert read_by(lambda s: s.robot.model_copy().delay) == {"robot.delay"}
     assert read_by(lambda s: hash(s.contact) and 0) == {"contact.stiffness"}
-    assert read_by(lambda s: s.contact) == {"contact.stiffness"}  # whoever has it may read it later
+    assert read_by(lambda s: s.contact) == {"contact.stiffness"}  # the section may be read later
     assert read_by(lambda s: s.believed.sensor.noise) >= {"sensor.noise"}
     assert "belief.robot.delay" in read_by(lambda s: s.believed.robot.delay)
 

@@ -1,4 +1,4 @@
-"""The picture that fits a sweep: what is drawn over which axes, in which units, with the scenario marked where it stands."""
+"""The picture that fits a sweep: what is drawn over which axes, in which units, with the scenario's own values marked."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ DELAY, STIFFNESS, METHOD = "robot.delay=2..40 ms:20", "contact.stiffness=10..300
 
 
 class Formula:
-    """Results that can be reckoned: cov_error is the delay in tenths of a second, and a long delay diverges."""
+    """Results known by formula: cov_error is the delay in tenths of a second, and a long delay diverges."""
 
     name = "plain"
 
@@ -134,5 +134,5 @@ def test_every_kind_of_sweep_has_a_report(swept, over):
         (0.5, "rad", (pytest.approx(57.29578), "°")),
     ],
 )
-def test_units_are_those_that_people_read(largest, unit, shown):
+def test_units_are_readable_ones(largest, unit, shown):
     assert scales.readable(largest, unit) == shown

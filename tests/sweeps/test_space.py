@@ -24,7 +24,7 @@ def test_a_key_has_the_value_of_the_scenario_and_a_belief_that_of_the_world_unle
 
 
 @pytest.mark.parametrize("key", ["robot.dely", "robot.delay.more", "body", "robot.model_dump", "", "contact.stiffness.0"])
-def test_a_key_that_is_none_is_nothing_and_refused_where_somebody_named_it(base, key):
+def test_an_unknown_key_is_ignored_or_refused_where_the_user_named_it(base, key):
     assert value_of(base, key) is None
     with pytest.raises(InputError, match="is not a key of this scenario, or it has no value there; "):
         given_value_of(base, key)

@@ -1,4 +1,4 @@
-"""Texts of axes: what they mean, and the sentence for each that means nothing."""
+"""Texts of axes: what they mean, and the sentence for each invalid one."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_seeds_start_at_the_scenarios_and_vary_fastest():
 
 
 @pytest.mark.parametrize("sampler", sampling.SAMPLERS)
-def test_joint_draws_follow_their_distributions_and_come_again(sampler):
+def test_joint_draws_follow_their_distributions_and_are_reproducible(sampler):
     over = ("contact.stiffness=normal(176,9) N/mm", "robot.delay=loguniform(1,100) ms", "contact.damping=uniform(1,3) N*s/m")
     found = points(*over, draws=512, sampler=sampler)
     assert found == points(*over, draws=512, sampler=sampler)
@@ -85,7 +85,7 @@ def test_low_discrepancy_draws_fill_a_range_more_evenly_than_random_ones():
     assert all(holes(sampler) < 0.5 * holes("random") for sampler in ("sobol", "latin"))
 
 
-def test_draws_with_a_count_are_axes_of_their_own():
+def test_draws_with_a_count_are_separate_axes():
     found = space("contact.stiffness=normal(176,9) N/mm:4", "robot.delay=uniform(1,2) ms:3")
     assert found.shape == (4, 3)
     assert all(axis.drawn for axis in found.axes)

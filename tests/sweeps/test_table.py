@@ -1,4 +1,4 @@
-"""Tables on disk: whole or not at all, the same bytes however they came about, and one sentence for whatever is wrong."""
+"""Tables on disk: complete or absent, the same bytes however they were computed, and one sentence for every error."""
 
 import json
 import resource
@@ -30,7 +30,7 @@ def plan(chunk=4, over=OVER, metrics=None):
 
 
 def bytes_of(table):
-    """Of the contents, whatever the chunks are."""
+    """Bytes of the contents, whatever the chunks."""
     found = table.columns()
     return list(found), {name: (each.dtype.str, each.tobytes()) for name, each in found.items()}
 
@@ -115,7 +115,7 @@ def test_joint_draws_are_one_axis(tmp_path):
     assert found["contact.damping"].dims == ("draw",)
 
 
-def test_only_the_metrics_that_were_asked_for(tmp_path):
+def test_only_the_requested_metrics(tmp_path):
     found = sweep.run(plan(metrics=("cof",)), Plain(), tmp_path / "a").table
     assert found.names() == ["cof_1", "cof_2", "cof_3", "cof_4", "cof_5", "cof_error", "ticks", "fault"]
 
@@ -129,18 +129,18 @@ def test_a_killed_sweep_goes_on_where_it_was(made, tmp_path):
                 yield each
 
     class Counting(Plain):
-        asked = 0
+        requested = 0
 
         def run(self, space, chunks):
             for each in super().run(space, chunks):
-                Counting.asked += 1
+                Counting.requested += 1
                 yield each
 
     with pytest.raises(RuntimeError):
         sweep.run(plan(), Killed(), tmp_path / "a")
     (tmp_path / "a" / "table" / ".chunk-000002.parquet.draft").write_bytes(b"half")
     sweep.run(plan(), Counting(), tmp_path / "a", resume=True)
-    assert Counting.asked == 2
+    assert Counting.requested == 2
     for k in range(4):
         assert Table.open(tmp_path / "a").path(k).read_bytes() == made.path(k).read_bytes()
     assert len(list((tmp_path / "a" / "table").iterdir())) == 4  # the draft is gone
@@ -174,7 +174,7 @@ def test_a_damaged_chunk_is_named_and_computed_again(made, copy, spoil):
 @pytest.mark.parametrize(
     "other", [plan(chunk=5), plan(over=("collisions=1..5:5", "robot.delay=1,2,31 ms")), plan(metrics=("cof",))]
 )
-def test_another_sweep_does_not_go_on_in_a_folder(copy, other):
+def test_a_different_sweep_does_not_continue_in_a_folder(copy, other):
     before = {path: path.read_bytes() for path in copy.rglob("*.*")}
     with pytest.raises(InputError, match="holds another sweep"):
         sweep.run(other, Plain(), copy, resume=True)
@@ -260,7 +260,7 @@ def _started(folder, *arguments, **options):
 
 
 def test_a_full_disk_keeps_what_is_written(made, tmp_path):
-    """As large as a chunk of two collisions: one of five, which has more columns, does not fit."""
+    """Room for a chunk with two collisions: one with five, which has more columns, does not fit."""
     limit = 8_300
     arguments = ("docking", "--scenario", "table1", "--over", OVER[0], "--over", OVER[1], "--chunk", "3", "--out", "a")
     process = _started(
@@ -296,7 +296,7 @@ def test_a_signal_ends_a_sweep_with_its_chunks_whole(tmp_path):
 
 
 def test_without_pyarrow_one_sentence_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)  # Python then says that there is no such module
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)  # Python then reports that there is no such module
     done = here(tmp_path, "sweep", *ARGUMENTS)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "hilt: sweeps need pyarrow, which is not installed; install it with pip install 'hilt[sweep]'\n"

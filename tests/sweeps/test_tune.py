@@ -1,4 +1,4 @@
-"""Tuning, of an engine whose results are known: what is best is found, and chance is not taken for skill."""
+"""Tuning, of an engine whose results are known: the best is found, and chance is not taken for an improvement."""
 
 import numpy as np
 import pytest
@@ -58,14 +58,14 @@ def test_the_best_is_found_and_written_as_a_file_that_is_the_same_scenario():
     assert found.scenario.seed == BASE.seed
 
 
-def test_the_largest_if_asked_for():
+def test_the_largest_on_request():
     found = tuned(search_of(bowl, "compensate.method=dac,pida", objective="mean_cof:max"), trials=8)
     assert found.best == {METHOD: "pida"}
     assert not found.better  # the scenario has it already
 
 
-def test_luck_on_the_seeds_of_the_search_is_not_called_better():
-    """Values that are better only with seeds 1 and 2: seen and said."""
+def test_luck_on_the_seeds_of_the_search_is_not_reported_as_better():
+    """Values that are better only with seeds 1 and 2: detected and reported."""
     found = tuned(search_of(lambda values: values.robot.delay * (1 if values.seed <= 2 else -1), "robot.delay=5..20 ms"))
     assert found.comparison.seen[1] < found.comparison.seen[0]
     assert not found.better
@@ -85,12 +85,12 @@ def test_a_winner_that_fails_on_an_unseen_seed_is_not_better():
     assert "ended with a fault" in found.sentence
 
 
-def test_what_chance_does_not_touch_is_said():
+def test_a_metric_without_chance_is_reported():
     assert "nothing in this scenario is random" in tuned(search_of(bowl, "robot.delay=5..80 ms"), trials=10).sentence
 
 
 def test_the_scenario_as_it_is_comes_first():
-    """So the winner is never worse on the seeds of the search than what was there."""
+    """So the winner is never worse than the scenario on the seeds of the search."""
     search = search_of(lambda values: abs(values.robot.delay - 0.02), "robot.delay=5..80 ms")
     assert tuned(search, trials=1).best == {DELAY: 0.02}
 
