@@ -1,9 +1,9 @@
-"""Known vulnerabilities of what hilt depends on: the packages of all locks, and what the cockpit's page is bundled from.
+"""Known vulnerabilities of hilt's dependencies: the packages of all lock files, and those bundled into the cockpit's page.
 
-    python tools/audit.py          0: none is known, or a service does not answer (a sentence says so); 1: each is named
+    python tools/audit.py          exits 0: none known, or a service did not answer (prints so); 1: prints each
 
-Python packages are looked up at OSV, the open database of advisories (HILT_AUDIT names another server of the same kind), and
-the page's with `npm audit`. Both are bounded in time: a check must not hang where there is no network.
+Python packages are looked up at OSV, the open database of advisories (or at the server in HILT_AUDIT), the page's packages
+with `npm audit`. Both are bounded in time: a check must not hang where there is no network.
 """
 
 import json
@@ -21,22 +21,22 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = "https://api.osv.dev"
 LIMIT = 15.0  # s
-# What runs and tests hilt; what builds its site; what its drivers are tested against.
+# For running and testing hilt; for building its site; for testing its drivers.
 LOCKS = ("requirements.lock", "requirements-docs.lock", "requirements-peers.lock")
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^ \\;]+)", re.M)
 
 
 class NoAnswer(Exception):
-    """A service that could not be asked."""
+    """A service did not answer."""
 
 
 def pins(lock: str) -> list[tuple[str, str]]:
-    """Names and versions of a lock file."""
+    """Return the names and versions in a lock file."""
     return [(name.lower(), version) for name, version in _PIN.findall(lock)]
 
 
 def ask_osv(found: list[tuple[str, str]], service: str, seconds: float = LIMIT) -> dict[str, list[str]]:
-    """Package and version -> advisories."""
+    """Return advisories by package and version."""
     queries = [{"package": {"name": name, "ecosystem": "PyPI"}, "version": version} for name, version in found]
     request = urllib.request.Request(
         f"{service}/v1/querybatch", json.dumps({"queries": queries}).encode(), {"Content-Type": "application/json"}
@@ -47,13 +47,13 @@ def ask_osv(found: list[tuple[str, str]], service: str, seconds: float = LIMIT) 
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NoAnswer(str(getattr(error, "reason", error))) from None
     if len(results) != len(found):
-        raise NoAnswer(f"{len(results)} answers to {len(found)} questions")
+        raise NoAnswer(f"{len(results)} answers to {len(found)} queries")
     advisories = ([each["id"] for each in result.get("vulns", [])] for result in results)
     return {f"{name} {version}": ids for (name, version), ids in zip(found, advisories, strict=True) if ids}
 
 
 def ask_npm(page: Path, seconds: float = LIMIT) -> dict[str, list[str]]:
-    """Packages that the page ships, not those that only build it -> advisories."""
+    """Return advisories by package, for packages that the page ships, without those that only build it."""
     npm = shutil.which("npm")
     if npm is None:
         raise NoAnswer("npm is not installed")
@@ -94,7 +94,7 @@ def main() -> int:
     signal.signal(signal.SIGALRM, _too_late)
     code = 0
     for what, check in checks.items():
-        signal.alarm(round(2 * LIMIT))  # also for a service that sends a byte now and then
+        signal.alarm(round(2 * LIMIT))  # also ends a service that only sends a byte now and then
         try:
             found = check()
             signal.alarm(0)
@@ -102,7 +102,7 @@ def main() -> int:
             print(f"audit: {what} were not checked for known vulnerabilities: the service did not answer ({error})")
             continue
         for package, advisories in found.items():
-            print(f"audit: {package} has known vulnerabilities: {', '.join(advisories)}; take another version", file=sys.stderr)
+            print(f"audit: {package} has known vulnerabilities: {', '.join(advisories)}; use another version", file=sys.stderr)
             code = 1
         if not found:
             print(f"audit: no known vulnerability in {what}")

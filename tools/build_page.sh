@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build the cockpit's page: src/hilt/cockpit/page (TypeScript) -> src/hilt/cockpit/static (what the package ships). Called by make.
+# Build the cockpit's page: src/hilt/cockpit/page (TypeScript) -> src/hilt/cockpit/static (shipped with the package). Called by make.
 # Does nothing when the sources have not changed since the last time.
 set -eu
 fail() { echo "hilt page: $*" >&2; exit 2; }
@@ -12,7 +12,7 @@ fi
 
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null ||
-        fail "Node was not found, which builds the cockpit's page; ask an administrator for: apt-get install nodejs npm"
+        fail "Node was not found, which is needed to build the cockpit's page; ask an administrator for: apt-get install nodejs npm"
     echo "hilt page: installing Node (once)"
     { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs npm; } >/dev/null 2>&1 ||
         fail "Node could not be installed; try: apt-get install nodejs npm"

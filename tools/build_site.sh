@@ -1,6 +1,6 @@
 #!/bin/sh
-# Build the documentation as a site into build/site. mkdocs has an environment of its own, so that nothing else waits for it.
-# Strict: a broken link, a page that is not in the menu, or anything that would be loaded from the network fails.
+# Build the documentation as a site into build/site. mkdocs has its own environment, so that nothing else waits for it.
+# Strict: a broken link, a page missing from the menu, or anything loaded from the network is an error.
 set -eu
 ENVIRONMENT=build/mkdocs
 
@@ -11,6 +11,6 @@ if ! cmp -s requirements-docs.lock $ENVIRONMENT/requirements-docs.lock; then
     $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check install --require-hashes -r requirements-docs.lock
     cp requirements-docs.lock $ENVIRONMENT/requirements-docs.lock
 fi
-# mkdocs-material announces another product of its makers at each start; that is no warning about these pages.
+# mkdocs-material advertises another product at each start; that is not a warning about these pages.
 NO_MKDOCS_2_WARNING=1 $ENVIRONMENT/bin/python -m mkdocs build --strict
 echo "hilt docs: open build/site/index.html; with search: python3 -m http.server -d build/site"

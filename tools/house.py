@@ -1,7 +1,7 @@
-"""The picture of the house, docs/house.svg, from the real imports.
+"""Draw docs/house.svg, the rooms of the package, from the real imports.
 
-Left the rooms, with their number of files: each uses rooms below it. Right who imports whom, as a matrix: a number is how many
-files of the room in the row import from the room in the column. Nothing stands above the diagonal, so there is no circle.
+Left: the rooms with their number of files; each uses rooms below it. Right: the imports as a matrix; a number is how many files
+of the room in the row import from the room in the column. Nothing is above the diagonal, so there are no circular imports.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ def room(path: Path) -> str:
 
 
 def imports() -> Counter[tuple[str, str]]:
-    """How many files of a room import from another one."""
+    """Count the files of a room that import from another one."""
     found: Counter[tuple[str, str]] = Counter()
     for path in sources():
         used = {room(each) for each in reach.neighbours(path, path.parent) if each != ROOT / "__init__.py"}
@@ -48,7 +48,7 @@ def imports() -> Counter[tuple[str, str]]:
 
 
 def words(name: str) -> str:
-    """What a room says of itself, up to the colon."""
+    """Return the first line of a room's docstring, up to the colon."""
     path = ROOT / name / "__init__.py"
     first = (path if path.is_file() else ROOT / f"{name}.py").read_text().split('"""')[1].partition("\n")[0]
     return first.partition(":")[0].rstrip(".")

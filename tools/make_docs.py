@@ -4,9 +4,9 @@ docs/signals.md     from the signal table
 docs/references.md  from the marks `[Key, eq. n]` in code and tests: equation -> function -> test; a mark without a test fails
 docs/scenarios.md   every key of every scenario
 docs/api.md         what `import hilt` offers, from its docstrings (reference.py)
-docs/house.svg      the rooms and who imports whom (house.py)
-docs/licences.md    licences of what the package contains and of what it asks for
-docs/docking.svg    the README's picture, from the run that it shows; not checked, since fonts differ between machines
+docs/house.svg      the rooms and their imports (house.py)
+docs/licences.md    licences of the bundled packages and of the dependencies
+docs/docking.svg    the README's picture, from the runs that it shows; not checked, since fonts differ between machines
 """
 
 import ast
@@ -66,7 +66,7 @@ def signals_page() -> str:
 
 
 def scenarios_page() -> str:
-    """Every key of every scenario, section by section."""
+    """Return the page with every key of every scenario, section by section."""
     lines = [
         "# Scenario reference",
         "",
@@ -89,7 +89,7 @@ def scenarios_page() -> str:
 
 
 def marks(folder: Path) -> dict[tuple[str, str], list[str]]:
-    """(key, equation) -> the functions whose text carries the mark."""
+    """Return, for each (key, equation), the functions with the mark."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path in sorted(folder.rglob("*.py")):
         text = path.read_text()
@@ -137,12 +137,12 @@ def readme_picture() -> None:
 
 
 def licence_of(package: str) -> str:
-    """As its metadata says: an expression, a classifier, or a line of text."""
+    """Return the licence in a package's metadata: an expression, a classifier, or a line of text."""
     about = metadata.metadata(package)
     classified = [each.rpartition(" :: ")[2] for each in about.get_all("Classifier") or () if each.startswith("License ::")]
     found = about.get("License-Expression") or ", ".join(classified) or (about.get("License") or "").partition("\n")[0]
     if not found:
-        sys.exit(f"{package} does not say which licence it has; look it up before hilt depends on it")
+        sys.exit(f"{package} does not name its licence; look it up before hilt depends on it")
     return found
 
 
@@ -151,24 +151,24 @@ def licences_page() -> str:
     bundled = {
         path.partition("node_modules/")[2]: each for path, each in lock["packages"].items() if path and not each.get("dev")
     }
-    asked = sorted({re.split(r"[^\w.-]", each)[0] for each in metadata.requires("hilt") or () if "extra ==" not in each})
+    required = sorted({re.split(r"[^\w.-]", each)[0] for each in metadata.requires("hilt") or () if "extra ==" not in each})
     lines = [
         "# Licences",
         "",
         GENERATED,
         "hilt itself: Apache-2.0 (`LICENSE`).",
         "",
-        "Bundled into the cockpit's page, and so part of the package, with the texts in `hilt/cockpit/static/LICENSES.txt`:",
+        "Bundled into the cockpit's page, and so part of the package; their texts are in `hilt/cockpit/static/LICENSES.txt`:",
         "",
         "| package | version | licence |",
         "|---|---|---|",
         *(f"| {name} | {each['version']} | {each['license']} |" for name, each in sorted(bundled.items())),
         "",
-        "Installed beside it, not contained in it:",
+        "Installed as dependencies, not part of the package:",
         "",
         "| package | licence |",
         "|---|---|",
-        *(f"| {name} | {licence_of(name)} |" for name in asked),
+        *(f"| {name} | {licence_of(name)} |" for name in required),
     ]
     return "\n".join(lines) + "\n"
 

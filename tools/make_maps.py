@@ -1,4 +1,4 @@
-"""The first figure of docs/maps.md: delay × stiffness for three methods of docking; run by hand, since it takes minutes.
+"""The first figure of docs/maps.md: delay × stiffness for three methods of docking; run by hand because it takes minutes.
 
 python tools/make_maps.py
 """

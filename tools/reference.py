@@ -27,7 +27,7 @@ GROUPS = {
     "Systems of your own": ("System", "Block", "StageKind", "stage", "Section"),
     "Warnings and errors": ("InputError", "FaultWarning", "PluginWarning"),
 }
-INNER = ("without_rows", "result", "noise_key", "canonical", "inputs", "kinds", "set_up")  # of the rooms behind the front door
+INNER = ("without_rows", "result", "noise_key", "canonical", "inputs", "kinds", "set_up")  # for the rooms below the front door
 
 
 def page(generated: str) -> str:
@@ -48,14 +48,14 @@ def _entry(title: str, found: Any, level: str) -> Iterator[str]:
     signature = _signature(title, found)
     if signature and not (inspect.isclass(found) and issubclass(found, Exception)):
         yield from ("```text", signature, "```", "")
-    yield from _told(inspect.getdoc(found) or "")
+    yield from _markdown(inspect.getdoc(found) or "")
     if inspect.isclass(found):
         yield from _members(found)
 
 
 def _signature(title: str, found: Any) -> str:
     if inspect.isclass(found) and not hasattr(found, "__dataclass_fields__"):
-        return ""  # made by hilt, not by its users
+        return ""  # created by hilt, not by its users
     try:
         found = inspect.signature(found)
     except (TypeError, ValueError):
@@ -69,14 +69,14 @@ def _signature(title: str, found: Any) -> str:
 
 
 def _argument(found: inspect.Parameter) -> str:
-    """As in the source: no modules before names, and no default that only the program can read."""
+    """Return an argument as in the source: no module prefixes, and … for defaults that are not readable."""
     text = re.sub(r" = (<.*|dtype.*)$", " = …", str(found).replace("str | os.PathLike[str]", "Path"))
     text = re.sub(r" = $", ' = ""', text.replace("'", ""))
     return re.sub(r"\b(?:collections\.abc|typing|pathlib|(?:hilt(?:\.\w+)+))\.(?=[A-Z])", "", text)
 
 
-def _told(text: str) -> Iterator[str]:
-    """A docstring as Markdown: what is typed at a prompt becomes a block of code."""
+def _markdown(text: str) -> Iterator[str]:
+    """Yield a docstring as Markdown: prompts become blocks of code."""
     inside = False
     for line in text.splitlines():
         prompt = line.lstrip().startswith((">>>", "..."))
@@ -85,7 +85,7 @@ def _told(text: str) -> Iterator[str]:
         elif inside and not line.strip():
             yield "```"
         inside = prompt or (inside and bool(line.strip()))
-        yield re.sub(r"\s+# ", "  # ", line) if inside else line  # comments as the formatter has them
+        yield re.sub(r"\s+# ", "  # ", line) if inside else line  # comments spaced like the formatter does
     if inside:
         yield "```"
     yield ""
@@ -113,5 +113,5 @@ def _arguments(member: Any) -> str:
 
 
 def _first(member: Any) -> str:
-    """The first paragraph of its docstring."""
+    """Return the first paragraph of a docstring."""
     return " ".join((inspect.getdoc(member) or "").partition("\n\n")[0].split())

@@ -1,12 +1,11 @@
 #!/bin/sh
-# All tests. What happens in wall time comes first, in its turn: devices and processes, then the lab and the cockpit in a browser.
-# Those that are patient with a busy host run two at a time; those that judge contacts, delays or a live core run alone. All of
-# them mostly wait, so everything else, which only computes, runs beside them on what they leave, at idle priority: also the stages
-# with bounds checks in the compiled code, and numerics without the compiler. What fails beside other work is judged on the quiet
-# machine: it runs once more, alone, and what fails there fails.
+# All tests. Tests in wall time come first: devices and processes, then the lab and the cockpit in a browser. Those that tolerate a
+# busy host run two at a time; those that judge contacts, delays or a live core run alone. All of them mostly wait, so the remaining
+# tests, which only compute, run alongside at idle priority, including the blocks with bounds checks in the compiled code, and
+# numerics without the compiler. Tests that fail beside other work run once more on the quiet machine, alone; that result counts.
 set -eu
-export OPENBLAS_NUM_THREADS=1 # each process has one core; threads that wait for each other take minutes
-unset PYTHONDONTWRITEBYTECODE # a thousand processes start: what one has compiled, the next ones read
+export OPENBLAS_NUM_THREADS=1 # one core per process; threads that wait for each other take minutes
+unset PYTHONDONTWRITEBYTECODE # a thousand processes start and share their bytecode
 PYTEST=".venv/bin/python -m pytest --dist loadfile --no-loadscope-reorder"
 PATIENT="tests/e2e/test_lab_faults.py tests/e2e/test_lab_kills.py tests/e2e/test_lab_arming.py tests/e2e/test_lab_watch.py
     tests/e2e/test_lab_strangers.py tests/e2e/test_lab_tick.py tests/stream/test_live_in.py tests/e2e/test_lab_processes.py
@@ -26,7 +25,7 @@ trap 'rm -rf "$FAILED"' EXIT
 IDLE="nice -n 19"
 command -v chrt >/dev/null && IDLE="chrt --idle 0"
 
-kept() { # the tests with these words for pytest, which remembers in a folder of its own what failed
+kept() { # run pytest with these arguments; it records failures in a separate folder
     part=$1
     shift
     $PYTEST -o cache_dir="$FAILED/$part" --durations 25 --durations-min 5 "$@"
@@ -39,13 +38,12 @@ once_more() {
     kept "$part" --last-failed -n 0 "$@"
 }
 
-# What the browser's tests need, and the peers of the drivers, are fetched beside; without them those tests are skipped, and a sentence
-# says what is missing.
+# The browser for its tests, and the peers of the drivers, are installed in parallel; without them those tests are skipped with a message.
 sh tools/browser.sh &
 fetched=$!
 sh tools/peers.sh &
 peers=$!
-# What most tests need is compiled once, by two processes side by side.
+# Code that most tests need is compiled once, by two processes in parallel.
 .venv/bin/python tools/warm.py aerial freefloat docking:bending &
 warmed=$!
 .venv/bin/python tools/warm.py docking payload docking:twin
@@ -94,7 +92,7 @@ kept lab -n 0 $LAB || lab=failed
 wait $beside
 
 echo "on a quiet machine"
-kept quiet -n 0 $QUIET || kept quiet -n 0 $QUIET # whole: its tests follow each other on one facility
+kept quiet -n 0 $QUIET || kept quiet -n 0 $QUIET # all of them: its tests build on each other on one facility
 # shellcheck disable=SC2046,SC2086
 [ $wall = held ] || once_more wall $(printf -- '--ignore %s ' $PATIENT $LAB) $WALL
 # shellcheck disable=SC2086

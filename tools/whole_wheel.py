@@ -1,4 +1,4 @@
-"""Hatch asks this before it packs a wheel: one without the cockpit's page would install, and show nothing."""
+"""Hatch's build hook: refuse to pack a wheel without the cockpit's page, which would install but show nothing."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ PAGE = ("index.html", "cockpit.js", "cockpit.css", "LICENSES.txt")
 
 class WholeWheel(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """An editable install takes the page from where it is built, whenever that is."""
+        """Check that the page is built; an editable install does not need it, because it uses the page once it is built."""
         static = Path(self.root, "src", "hilt", "cockpit", "static")
         missing = [name for name in PAGE if not (static / name).is_file()]
         if version != "editable" and missing:
