@@ -1,7 +1,7 @@
 """Cost of one tick of aerial with both arms, compiled, and how much faster than real time that is at 1 kHz.
 
-`step` is plant and tick, `tick` the tick alone over the recorded measurements, which must end in the same row, byte by byte, or
-the run fails. The median is over stretches of 100 ticks; of several passes the fastest counts.
+`step` is plant and tick, `tick` the tick alone over the recorded measurements; it must end in the same row, byte by byte, or
+the run fails. The median is over blocks of 100 ticks; the fastest of several passes counts.
 """
 
 import json
@@ -25,7 +25,7 @@ AIM_TIMES_REAL_TIME = 1.0
 
 
 def loops(bench: Bench) -> tuple[Any, Any]:
-    """Plant and tick, and the tick alone over a log, as the scenario's diagram has them."""
+    """Return compiled loops over a log for a scenario's diagram: plant and tick, and the tick alone."""
     plant, tick = bench.code.plant, bench.code.tick
 
     @njit(error_model="numpy")
@@ -54,7 +54,7 @@ def _fresh(bench: Bench) -> tuple[np.ndarray, ...]:
 
 
 def _stretches(work: Any, count: int) -> list[float]:
-    """Microseconds a tick of each stretch."""
+    """Return the microseconds per tick of each block of ticks."""
     taken = []
     for first in range(0, count - STRETCH + 1, STRETCH):
         start = time.perf_counter_ns()

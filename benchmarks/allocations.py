@@ -1,6 +1,6 @@
-"""Allocations of one tick: none in the compiled loop, and nothing that stays or grows in the loop of Python.
+"""Allocations of one tick: none in the compiled loop, and none that stay or grow in the Python loop.
 
-A count over few ticks is taken off a count over many, so what a run needs once does not matter.
+A count over few ticks is subtracted from a count over many, so one-time allocations do not matter.
 """
 
 import os
@@ -27,7 +27,7 @@ from hilt.core.system import System
 
 # Six degrees of freedom, a filtered noisy sensor and a second-order robot; a period that makes the run long enough.
 SYSTEM, SCENARIO, _ = job.find("freefloat", "capture", ["loop.period=2 ms"])
-# The twin of one and of six degrees of freedom, on stiff robots and on one that bends, with noise and more than one contact.
+# The twin with one and with six degrees of freedom, on stiff robots and on a flexible one, with noise and several contacts.
 TWIN = ["compensate.method=twin", "sensor.noise=0.5 N", "collisions=1000"]
 BENDING = ["robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz"]
 TWINS = {name: job.find("docking", name, TWIN)[:2] for name in ("twin", "oblique", "bending")}
@@ -47,12 +47,12 @@ class Counter:
 
 def per_tick(count: Callable[[int], int], few: int) -> float:
     count(few)  # compiles
-    # Two digits: the free lists of Python come and go by a few blocks a run. Plus zero: no -0.0.
+    # Two digits: Python's free lists vary by a few blocks per run. Plus zero: no -0.0.
     return round((count(MANY) - count(few)) / (MANY - few), 2) + 0.0
 
 
 def allocations_of(system: System, scenario: Scenario, ticks: int) -> int:
-    """Of plant and tick in the compiled loop."""
+    """Return the allocations per tick of plant and tick in the compiled loop."""
     bench, log = system.set_up(scenario), np.zeros(ticks, system.row)
     before = rtsys.get_allocation_stats().alloc
     if bench.code.batch(bench.row, bench.x, bench.w, bench.p, log) != ticks:
@@ -69,14 +69,14 @@ def allocate_each_tick(ticks):
 
 
 def known_allocations(ticks: int) -> int:
-    """One array a tick: shows that the counter counts."""
+    """Allocate one array per tick, to show that the counter works."""
     before = rtsys.get_allocation_stats().alloc
     allocate_each_tick(ticks)
     return rtsys.get_allocation_stats().alloc - before
 
 
 def run_loop(ticks: int, measure: Callable[[], int]) -> int:
-    """How much more `measure` shows after a run of hilt's loop than before it."""
+    """Return how much `measure` grows over a run of hilt's loop."""
     bench, sink = dataclasses.replace(SYSTEM.set_up(SCENARIO), ticks=ticks), Counter()
     rig, clock = SimulatedRig(SYSTEM, bench), FreeClock()
     gc.collect()
@@ -93,7 +93,7 @@ def blocks_kept(ticks: int) -> int:
 
 
 def boundary_allocations(ticks: int) -> int:
-    """Handles that Numba makes, and frees again, for the arrays of each call from Python."""
+    """Return the handles that Numba makes and frees for the arrays of each call from Python."""
     return run_loop(ticks, lambda: rtsys.get_allocation_stats().alloc)
 
 

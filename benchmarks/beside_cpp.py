@@ -1,4 +1,4 @@
-"""The same computation in C++: compiled on the spot, fed the numbers of a bench, asked for its time and its last numbers."""
+"""The same computation in C++: compile it, feed it the numbers of a bench, and read its time and its final numbers."""
 
 import json
 import subprocess
@@ -13,14 +13,14 @@ from hilt.core.system import Bench
 Numbers = dict[str, np.ndarray]
 
 HERE = Path(__file__).parent
-# No contraction: a fused product and sum rounds once where hilt rounds twice. g++ 12 fuses all the same when it vectorises
-# straight lines, so the build that is compared does not vectorise them; the faster one of both counts.
+# No contraction: a fused multiply-add rounds once where hilt rounds twice. g++ 12 fuses even so when it vectorises straight
+# lines of code, so the build whose results are compared does not vectorise it; the time is that of the faster build.
 FLAGS = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=off"]
 COMPARED = "-fno-tree-slp-vectorize"
 
 
 def numbers_of(records: np.ndarray, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
-    """Every number of a record, by dotted name."""
+    """Return every number of a record by dotted name."""
     for name in records.dtype.names:
         part = np.asarray(records[name])
         if part.dtype.names:
@@ -34,7 +34,7 @@ def numbers_of_bench(bench: Bench) -> Numbers:
 
 
 class Cpp:
-    """The program made from `source`: `ns(cycles)` runs it, `last` is what it ended with."""
+    """The program made from `source`: `ns(cycles)` runs it, `last` has its final numbers."""
 
     def __init__(self, source: str, folder: Path, given: Numbers) -> None:
         self._numbers = folder / "numbers.txt"
@@ -46,7 +46,7 @@ class Cpp:
         self.last: Numbers = {}
 
     def ns(self, cycles: int) -> float:
-        """Nanoseconds of one tick or step."""
+        """Return the nanoseconds per tick or step."""
         compared, vectorised = self._run(self._compared, cycles), self._run(self._vectorised, cycles)
         self.last = {name: np.array(values) for name, values in compared["last"].items()}
         return min(compared["ns"], vectorised["ns"])
@@ -62,7 +62,7 @@ def _block(name: str) -> str:
 
 
 def difference(expected: Numbers, found: Numbers) -> float:
-    """Largest relative difference of what was found; a vector is one quantity, not finite numbers differ.
+    """Return the largest relative difference; a vector is one quantity, non-finite numbers differ.
 
     Joules of ports and observers are small differences of large ones, so they count against the bodies' energy.
     """

@@ -1,9 +1,9 @@
-"""The cockpit held to its figures: `python benchmarks/cockpit.py [operator stop payload attack watch kill scrub]`, JSON lines.
+"""Measure the cockpit: `python benchmarks/cockpit.py [operator stop payload attack watch kill scrub]`, JSON lines.
 
 operator   hand to virtual arm [ms] over 60 changes of the input, hils-2
 stop       click to STOPPED [ms] over 50 trials, in simulation and on the dry lab
-payload    both on the two robots of dry-lab-payload, hils-2 driven by keys: hand to virtual arm, click to STOPPED and, by the
-           robots' own logs, until each was told to move for the last time; force in the grip on the way home [N]
+payload    both on the two robots of dry-lab-payload, hils-2 driven by keys: hand to virtual arm, click to STOPPED and, from the
+           robots' own logs, to the last motion command of each; force in the grip on the way home [N]
 attack     the same in one run, calm and while a second client floods forms, opens a recording of 2 GB and 30 sockets, strangers
            stand at the door, and another user fills the shared folders
 watch      10 minutes of 1 kHz before two browsers: memory, rate, and the loop's lateness with and without them
@@ -35,12 +35,12 @@ from tests.e2e.test_lab_payload import judged, payload_rig
 
 LONG_RUN = {"loop.duration": "900 s", "collisions": "10000"}
 MINUTES = float(os.environ.get("HILT_MINUTES", "10"))
-GIGABYTES = float(os.environ.get("HILT_GIGABYTES", "1.9"))  # of rows: hilt opens 2 GB and no more
+GIGABYTES = float(os.environ.get("HILT_GIGABYTES", "1.9"))  # of rows; hilt opens at most 2 GB
 TRIALS = int(os.environ.get("HILT_TRIALS", "50"))
 
 
 def figures(samples):
-    """What a latency is judged by."""
+    """Return the statistics that a latency is judged by."""
     p50, p95, worst = np.percentile(samples, (50, 95, 100))
     return {"n": len(samples), "p50": round(float(p50), 1), "p95": round(float(p95), 1), "max": round(float(worst), 1)}
 
@@ -51,7 +51,7 @@ def lateness(rows):
 
 
 def rows_of(name):
-    """Of the last run of a station, when it is written."""
+    """Return the rows of a station's last run once it is written."""
     watcher = mailbox.Watcher(name)
     path = until(lambda: watcher.front.state == mailbox.STOPPED and watcher.front.recording, 120.0)
     watcher.close()
@@ -64,7 +64,7 @@ PRESSED = "addEventListener('pointerdown', () => (window.pressed = Date.now()), 
 
 
 def push(page, pushes=30):
-    """Forth and back, the dead man's switch held."""
+    """Push forth and back with the dead man's switch held."""
     page.page.keyboard.down("f")
     for number in range(pushes):
         key = "ArrowLeft" if number % 2 else "ArrowRight"
@@ -89,7 +89,7 @@ def operator(folder):
 
 
 def payload(folder):
-    """hils-2 as it is for the hand; for STOP a light payload and 1 s of delay, so that both robots soon move as it asks."""
+    """hils-2 unchanged for the hand; for STOP a light payload and 1 s of delay, so that both robots soon move as commanded."""
     rig, light = rigfile.find("dry-lab-payload"), {**HANDS, "link.delay": "1 s", "payload.mass": "500 kg"}
     stops, rests, strains, ways = [], {"table": [], "arm": []}, [], []
     with (
@@ -97,7 +97,7 @@ def payload(folder):
         browser() as chromium,
         server(folder) as found,
     ):
-        told = {}
+        results = {}
         for settings in (HANDS, light):
             page = chromium.page(found.address)
             lab.ready()
@@ -114,7 +114,7 @@ def payload(folder):
                 page.go()
                 page.pause(1.0)
                 if settings is HANDS:
-                    told |= push(page)
+                    results |= push(page)
                     page.part("stop").click()
                     page.is_in("STOPPED")
                     continue
@@ -139,7 +139,7 @@ def payload(folder):
                 lab.control.restart()
         violations = {name: each["violation_count"] for name, each in judged(lab.facility).items()}
     return {
-        **told,
+        **results,
         "stop_ms": figures(stops),
         **{f"{robot}_at_rest_ms": figures(each) for robot, each in rests.items()},
         "home_mm": figures(1e3 * np.array(ways)),
@@ -149,7 +149,7 @@ def payload(folder):
 
 
 def stop(folder):
-    told = {}
+    results = {}
     with dry_lab(folder) as lab, browser() as chromium, server(folder) as found:
         for place, rig in (("simulation", None), ("dry_lab", lab.name)):
             page = chromium.page(found.address)
@@ -169,15 +169,15 @@ def stop(folder):
                 page.pause(0.3)
                 page.part("stop").click()
                 page.is_in("STOPPED")
-            told[f"{place}_ms"] = figures(page.probe("stops"))
+            results[f"{place}_ms"] = figures(page.probe("stops"))
             page.page.context.close()
             end(name)
-    return told
+    return results
 
 
 def attack(folder):
-    """Calm, attacked and calm again, with one page, one server and one session."""
-    told = {}
+    """Measure calm, under attack and calm again, with one page, one server and one session."""
+    results = {}
     recorded = attackers.long_recording(folder / "runs", int(GIGABYTES * 2**30))
     with browser() as chromium, server(folder) as found:
         page = chromium.page(found.address)
@@ -187,7 +187,7 @@ def attack(folder):
             with ExitStack() as stack:
                 if part == "attacked":
                     stack.enter_context(attackers.attack(found, name, recorded))
-                    time.sleep(10.0)  # until all of it goes on
+                    time.sleep(10.0)  # until all attacks are running
                 before = len(page.probe("stops"))
                 for trial in range(TRIALS):
                     if before or trial:
@@ -197,15 +197,15 @@ def attack(folder):
                     page.pause(0.3)
                     page.part("stop").click()
                     page.is_in("STOPPED")
-                told[f"{part}_ms"] = figures(page.probe("stops")[before:])
-                told[f"{part}_load"] = os.getloadavg()[0]
+                results[f"{part}_ms"] = figures(page.probe("stops")[before:])
+                results[f"{part}_load"] = os.getloadavg()[0]
         page.page.context.close()
         end(name)
-    return {"recording_gb": GIGABYTES, **told}
+    return {"recording_gb": GIGABYTES, **results}
 
 
 def heap(page):
-    """Bytes that the page's own objects take, garbage apart."""
+    """Return the bytes of the page's own objects, without garbage."""
     session = page.page.context.new_cdp_session(page.page)
     session.send("HeapProfiler.collectGarbage")
     found = session.send("Runtime.getHeapUsage")["usedSize"]
@@ -318,8 +318,8 @@ PARTS = {each.__name__: each for each in (operator, stop, payload, attack, watch
 def main():
     for part in sys.argv[1:] or PARTS:
         with tempfile.TemporaryDirectory() as folder:
-            told = PARTS[part](Path(folder))
-        print(json.dumps({"part": part, "load": os.getloadavg()[0], **told}), flush=True)
+            results = PARTS[part](Path(folder))
+        print(json.dumps({"part": part, "load": os.getloadavg()[0], **results}), flush=True)
 
 
 if __name__ == "__main__":

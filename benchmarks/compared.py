@@ -1,11 +1,11 @@
-"""The same job in hilt and in other simulators: figures of docs/compared.md, as JSON lines.
+"""The same job in hilt and in other simulators: the numbers in docs/compared.md, as JSON lines.
 
-    python benchmarks/compared.py              hilt and MuJoCo, which hilt brings along; Drake and Basilisk where installed
+    python benchmarks/compared.py              hilt and MuJoCo, which hilt installs; Drake and Basilisk if installed
 
 Two free bodies (300 and 4000 kg) meet at 20 mm/s through a spring of 176.275 N/mm, at 1 kHz: docking's scenario table1.
 
-late     the robot shows the contact 20 ms late and nothing is done about it: 2.1017 in the limit of small steps.
-         No simulator has this loop, so delay line and spring are written around it, in the same way for each (`rebound`).
+late     the robot shows the contact 20 ms late, without compensation: 2.1017 in the limit of small steps.
+         No simulator has this loop, so delay line and spring are added around each in the same way (`rebound`).
 contact  the simulator's own contact with the same stiffness, no delay: speed must stay, and the peak is v √(k m).
 """
 
@@ -22,11 +22,11 @@ PEAK = SPEED * math.sqrt(STIFFNESS * REDUCED)
 GAP, DURATION = 0.001, 0.5  # before the touch; long enough to leave again
 RADIUS = 0.1
 
-Step = Callable[[float], tuple[float, float]]  # force on the target -> how far the servicer is in it, and its closing speed
+Step = Callable[[float], tuple[float, float]]  # force on the target -> penetration by the servicer, and closing speed
 
 
 def rebound(step: Step, period: float = PERIOD) -> dict[str, float]:
-    """A loop that feels the contact of DELAY ago: speed after over speed before, and the largest force."""
+    """Run a loop that feels the contact DELAY late; return speed after over speed before, and the largest force."""
     late = deque([-GAP] * (round(DELAY / period) + 1), maxlen=round(DELAY / period) + 1)
     closing, largest = SPEED, 0.0
     for _ in range(round(DURATION / period)):
@@ -38,7 +38,7 @@ def rebound(step: Step, period: float = PERIOD) -> dict[str, float]:
 
 
 def reference() -> dict[str, float]:
-    """The same at 1 MHz: symplectic Euler, whose error is of second order here."""
+    """The same at 1 MHz with symplectic Euler, whose error is of second order here."""
     period = 1e-6
     inside, closing = -GAP, SPEED
 
@@ -93,7 +93,7 @@ def in_mujoco() -> dict[str, Any]:
 
 
 def _mujoco_contact() -> dict[str, float]:
-    """Its soft contact, as hard and as undamped as this job asks: stiffness over mass, impedance close to 1."""
+    """MuJoCo's soft contact, as stiff and undamped as this job requires: stiffness over mass, impedance close to 1."""
     elastic = f'solref="{-STIFFNESS / REDUCED} 0" solimp="0.9999 0.9999 0.001" condim="1"'
     mujoco, model, data = _mujoco(elastic)
     largest = 0.0

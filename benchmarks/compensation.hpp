@@ -1,5 +1,5 @@
-// Taking the robot's delay off the contact force; the same expressions as hilt.compensate.delay.
-// Only the method that the benchmark runs is here: `pida`; `twin` has headers of its own.
+// Compensation of the contact force for the robot's delay; the same expressions as hilt.compensate.delay.
+// Only `pida`, which the benchmark runs; `twin` has its own headers.
 #pragma once
 #include <algorithm>
 

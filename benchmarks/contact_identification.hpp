@@ -1,5 +1,5 @@
-// What the tick knows of a contact, and its stiffness and damping; the same expressions as hilt.sense.contact and
-// hilt.compensate.identify. Only the filter that the benchmark runs is here: `absolute`.
+// Detection of a contact, and its stiffness and damping; the same expressions as hilt.sense.contact and
+// hilt.compensate.identify. Only the filter `absolute`, which the benchmark runs.
 #pragma once
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-// A delay line with fractions of a sample; the same expressions as hilt.maths.delay.
+// A delay line with fractional delays; the same expressions as hilt.maths.delay.
 #pragma once
 #include "records.hpp"
 
-constexpr int64_t CAPACITY = 512;  // a power of two: places are counted with a mask
+constexpr int64_t CAPACITY = 512;  // a power of two, so that indices wrap with a mask
 
 template <size_t WIDTH> struct Line {
     std::array<std::array<double, WIDTH>, CAPACITY> buffer;
@@ -15,7 +15,7 @@ using MotionLine = Line<13>;
 
 template <class F, size_t WIDTH> void fields(Line<WIDTH>& a, F f) { FIELD(buffer) FIELD(newest) }
 
-// The samples on both sides of a moment, and how far it lies towards the older one.
+// The samples on both sides of a time, and its fraction towards the older one.
 template <size_t WIDTH> struct Neighbours {
     const std::array<double, WIDTH>&newer, &older;
     double share;

@@ -1,4 +1,4 @@
-"""Steps per second of many independent benches of docking: what a sweep can reach. Nothing is logged."""
+"""Steps per second of many independent benches of docking: the limit of a sweep. Nothing is logged."""
 
 import time
 from typing import Any
@@ -10,13 +10,13 @@ from hilt import job
 from hilt.core.diagram import Code
 
 THREADS = 2
-BENCHES = 64  # each thread takes many, so that none waits long for the other at the end
+BENCHES = 64  # many per thread, so that none waits long for the other at the end
 STEPS = 20_000
-REPEATS = 9  # the fastest counts: other work on one of the cores halves the rate
+REPEATS = 9  # the fastest counts: other work on one core halves the rate
 
 
 def all_benches(code: Code) -> Any:
-    """Steps of many benches, on all threads."""
+    """Run the steps of many benches on all threads."""
     plant, tick = code.plant, code.tick
 
     @numba.njit(error_model="numpy", parallel=True)  # as hilt.compiled.jit, but with threads
@@ -34,7 +34,7 @@ def all_benches(code: Code) -> Any:
 
 
 def steps_per_second(scenario_name: str, settings: list[str]) -> dict[str, Any]:
-    """The same scenario at different speeds: no two benches do the same."""
+    """Return the same scenario at different speeds, so that no two benches do the same."""
     benches = []
     for n in range(BENCHES):
         system, scenario, _ = job.find("docking", scenario_name, [*settings, f"seed={n}", f"approach.speed={10 + n / 4} mm/s"])

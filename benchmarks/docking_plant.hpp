@@ -1,6 +1,6 @@
 // The world of docking: robot with a pure delay, encoders, contact, its ledger and the sensor under the target.
-// Only what the benchmark runs is here: no noise, no lost samples, no limits, no second-order part of the robot; it does not
-// give way, and the frames stay where they are.
+// Only what the benchmark runs: no noise, no lost samples, no limits, no second-order part of the robot; the robot is stiff, and
+// the frames do not move.
 #pragma once
 #include <algorithm>
 
@@ -37,7 +37,7 @@ struct SensorState { WrenchLine line; Vec f, tau; };
 template <class F> void fields(RobotState& a, F f) { FIELD(line) }
 template <class F> void fields(ContactState& a, F f) { FIELD(touching) }
 template <class F> void fields(LedgerState& a, F f) {
-    f("true", a.true_);  // a word of C++
+    f("true", a.true_);  // `true` is a keyword in C++
     FIELD(des) FIELD(f) FIELD(started) FIELD(environment) FIELD(sampling) FIELD(delay) FIELD(sensor) FIELD(compensation)
     FIELD(controller)
 }

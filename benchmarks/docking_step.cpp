@@ -3,7 +3,7 @@
 //     docking_step NUMBERS CYCLES
 //
 // NUMBERS holds parameters (p.), first states (x., w.), first signals (row.), the `steps` of a cycle and room for the
-// `rebounds`. Each cycle starts from the first states. One line of JSON tells the time of a step, every number of the last
+// `rebounds`. Each cycle starts from the first states. One line of JSON has the time of a step, every number of the last
 // states and signals, and the speed of the tip along the frames' normal at the end of the flight before each collision.
 #include <chrono>
 #include <memory>
@@ -13,7 +13,7 @@
 
 struct Bench { Row row; State x; World w; };
 
-// Flat: g++ on its own stops inlining half-way, which costs a third of the speed.
+// Flat: by itself g++ stops inlining half-way, which costs a third of the speed.
 __attribute__((flatten)) void cycles_of_steps(Bench& bench, const Bench& first, const Parameters& p, long cycles, long steps,
                                               std::vector<double>& rebounds) {
     Row& row = bench.row;

@@ -1,10 +1,10 @@
 """Cost of one step of docking, plant and tick: compiled by hilt and in C++, side by side in one run.
 
-The twin on a robot that bends has no counterpart in C++; its cost includes the swinging tip, the plan and the learning.
+The twin on a flexible robot has no counterpart in C++; its cost includes the swinging tip, the plan and the learning.
 
 Both start from the same numbers and must end in the same state after many collisions, or the run fails: the row with bodies,
 forces, identified contact and ledger, the states of all stages with delay line and covariances, and the speed after each
-collision. Nothing is logged, and nothing may be allocated. A further figure is the steps per second of many benches at once.
+collision. Nothing is logged, and nothing may be allocated. Also measured: the steps per second of many benches at once.
 """
 
 import os
@@ -34,9 +34,9 @@ PIDA = ["compensate.method=pida", "identify.kind=absolute", "robot.delay=20 ms"]
 TWIN = ["compensate.method=twin", "sensor.noise=0 N", "encoder.position_noise=0 m", "encoder.velocity_noise=0 m/s"]
 CASES = {"dof_1": ("table1", PIDA), "dof_6": ("oblique", PIDA), "twin": ("twin", TWIN)}
 BENDING = ("bending", TWIN)
-STEPS = 20_000  # of one cycle: each starts afresh, so that the bodies of six degrees of freedom do not drift away
+STEPS = 20_000  # per cycle; each starts afresh, so that the bodies of six degrees of freedom do not drift away
 CYCLES = 25
-REPEATS = 9  # of hilt and C++ in turn; the fastest counts, since other work on the machine can only add time
+REPEATS = 9  # hilt and C++ alternate; the fastest counts, since other work on the machine can only add time
 MOST_COLLISIONS, FEWEST_COLLISIONS = 64, 2
 TOLERANCE = 1e-9
 AIMS = {
@@ -51,7 +51,7 @@ AIMS = {
 
 
 def cycles_of_steps(code: Code) -> Any:
-    """Many steps of a diagram in one compiled call."""
+    """Return a function that runs many steps of a diagram in one compiled call."""
     plant, tick = code.plant, code.tick
 
     @jit
@@ -67,7 +67,7 @@ def cycles_of_steps(code: Code) -> Any:
                 sig.t = k * p[0].dt
                 plant(row, w, p)
                 tick(row, x, p)
-                if sig.collision != before:  # the flight that ends here began with the collision before
+                if sig.collision != before:  # the flight that ends here began with the previous collision
                     rebounds[before] = vec.dot(vec.load(p[0].contact.n_W), vec.load(sig.v_C_des_W))
 
     return run
@@ -81,7 +81,7 @@ class Hilt:
         self.ns(1)  # compiles
 
     def ns(self, cycles: int) -> float:
-        # Each time at another place in memory, as each new process of C++: the place alone can cost some per cent.
+        # At a new memory address each time, like each C++ process: the address alone can cost some per cent.
         row, x, w, p = (part.copy() for part in (*self._first, self._p))
         self._benches.append(Bench(row, x, w, p, STEPS, self._code))
         start = time.perf_counter_ns()
@@ -106,7 +106,7 @@ def measure(scenario_name: str, settings: list[str]) -> dict[str, Any]:
         hilt, cpp = Hilt(bench), Cpp("docking_step.cpp", Path(folder), given)
         times = [(hilt.ns(CYCLES), cpp.ns(CYCLES)) for _ in range(REPEATS)]
     hilt_ns, cpp_ns = (min(column) for column in zip(*times, strict=True))
-    # What one call needs for its arguments is taken off.
+    # Subtract what one call allocates for its arguments.
     allocations = (hilt.allocations(2) - hilt.allocations(1)) / STEPS
     last = hilt.last
     away, collisions, fault = difference(last, cpp.last), int(last["row.collision"][0]), int(last["row.fault"][0])
@@ -125,7 +125,7 @@ def measure(scenario_name: str, settings: list[str]) -> dict[str, Any]:
 
 
 def measure_alone(scenario_name: str, settings: list[str]) -> dict[str, Any]:
-    """Nothing to compare with: the mean over a run with its contacts."""
+    """Measure a method without a C++ counterpart: the mean over a run with its contacts."""
     system, scenario, _ = job.find("docking", scenario_name, [*settings, f"collisions={MOST_COLLISIONS}"])
     hilt = Hilt(system.set_up(scenario))
     ns = min(hilt.ns(1) for _ in range(4 * REPEATS))

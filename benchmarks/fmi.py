@@ -1,4 +1,4 @@
-"""Cost of a step of an imported body, beside hilt's own integrator: the blocks of a tick in a compiled loop.
+"""Cost of a step of an imported body, compared with hilt's own integrator: the blocks of a tick in a compiled loop.
 
 The body of examples/own_body in C (FMI 2.0 and 3.0) and, where PythonFMU is installed (tools/peers.sh), in Python.
 """
@@ -35,7 +35,7 @@ def models(folder: Path) -> dict[str, Path | None]:
 
 
 def in_a_loop(kinds: list[Any]) -> Any:
-    """Steps of one or two blocks, one after the other."""
+    """Return a compiled loop over the steps of one or two blocks."""
     first, last = kinds[0].step, kinds[-1].step
     two = len(kinds) == 2
 

@@ -1,5 +1,5 @@
 // The tick of freefloat as a C++ engineer would write it: the yardstick for the compiled Python of hilt.
-// Only the rules that the benchmark runs are here: Euler's rule of the rotation is not.
+// Only the rules that the benchmark runs: without Euler's rule for rotation.
 #pragma once
 #include <algorithm>
 
@@ -125,7 +125,7 @@ inline void setpoint(Row& row, const SetpointParameters& p) {
     const Vec c_W = rotate(q_WB, p.p_BoBcm_B), w_W = row.V_WBcm_next.w;
     row.X_WB_sim = {row.X_WBcm_next.p - c_W, q_WB};
     row.V_WB_sim = {row.V_WBcm_next.v - cross(w_W, c_W), w_W};
-    row.X_WB_cmd = row.X_WB_sim;  // nothing leads
+    row.X_WB_cmd = row.X_WB_sim;  // no lead
     row.V_WB_cmd = row.V_WB_sim;
 }
 

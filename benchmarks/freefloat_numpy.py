@@ -1,6 +1,6 @@
 """The tick of freefloat as a NumPy user would write it: vectors are arrays, each tick is a Python call.
 
-Only the rules that the benchmark runs are here: `passive` and the mean rule of the translation, `momentum` of the rotation.
+It has only the rules that the benchmark runs: `passive` and the mean rule for translation, `momentum` for rotation.
 """
 
 import math
@@ -15,7 +15,7 @@ from hilt.maths.so3 import SMALL
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    # By hand: np.cross is made for stacks of vectors and needs several times as long for one.
+    # By hand: np.cross is made for stacks of vectors and takes several times as long for one.
     a0, a1, a2 = a
     b0, b1, b2 = b
     return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
@@ -66,7 +66,7 @@ def log(q: np.ndarray) -> np.ndarray:
 
 
 class Port:
-    """Joules in and out, of one port or of one for each axis."""
+    """Energy in and out [J] of one port, or of one port per axis."""
 
     def __init__(self, into: np.ndarray, out: np.ndarray) -> None:
         self.into, self.out = into.copy(), out.copy()
@@ -165,7 +165,7 @@ class FreeFloat:
         L_half = L_B - 0.5 * dt * cross(self.inverse_inertia @ L_B, L_B)
         turn_B = dt * (self.inverse_inertia @ L_half)
         q_next = multiply(q, exp(turn_B))
-        self.q = (1.5 - 0.5 * (q_next @ q_next)) * q_next  # one step of Newton towards length one
+        self.q = (1.5 - 0.5 * (q_next @ q_next)) * q_next  # one Newton step towards unit length
         self.L_W = L_W + dt * tau_W
         self.w_W = w_after = self.angular_velocity(self.q, self.L_W)
         gain = 0.5 * dt * (tau_W @ (w_W + w_after)) + 0.5 * (L_W @ w_after - self.L_W @ w_W)
@@ -184,7 +184,7 @@ class FreeFloat:
         turned = (self.des_q != self.guard_q).any()
         turn = log(multiply(self.des_q, CONJUGATE * self.guard_q)) / dt if turned else np.zeros(3)
         spin = (turn - self.guard_w) / dt
-        # Squares: a root is taken only for the sentence.
+        # Squares: the root is needed only for the message.
         force, torque, speed = f_S @ f_S, tau_S @ tau_S, velocity @ velocity
         acceleration, angular_speed, energy = change @ change, turn @ turn, self.H + self.H_rot
         if not math.isfinite(force + torque + speed + acceleration + angular_speed + energy + self.des_q[0]):
@@ -216,7 +216,7 @@ class FreeFloat:
             self.fault, self.fault_axis, self.fault_value, self.fault_limit = code, axis, value, limit
 
     def numbers(self) -> Numbers:
-        """The last state and signals, under the names of hilt."""
+        """Return the last state and signals, under hilt's names."""
         (made_in, made_out), (taken_in, taken_out), (turned_in, turned_out) = self.published
         named = {
             "x.translation.p": self.position,

@@ -3,13 +3,13 @@
 //     freefloat_tick NUMBERS CYCLES
 //
 // NUMBERS holds parameters (p.), first state (x.), first signals (row.) and the wrenches. Each cycle starts from the first
-// state and feeds all wrenches. One line of JSON tells the time of a tick and every number of the last state and signals.
+// state and feeds all wrenches. One line of JSON has the time of a tick and every number of the last state and signals.
 #include <chrono>
 
 #include "freefloat.hpp"
 #include "numbers.hpp"
 
-// Flat: g++ on its own stops inlining half-way.
+// Flat: by itself g++ stops inlining half-way.
 __attribute__((flatten)) void cycles_of_ticks(Row& row, State& x, const Row& first_row, const State& first_state,
                                               const Parameters& p, const std::vector<Wrench>& wrenches, long cycles) {
     for (long cycle = 0; cycle < cycles; ++cycle) {

@@ -20,15 +20,15 @@ from hilt.core.diagram import Code
 from hilt.core.system import Bench, System
 
 CASES = {"dof_1": ("paper", "passive"), "dof_6": ("capture", "momentum")}
-TICKS = 2000  # of one cycle: each starts afresh, so that a long measurement stays inside the limits of the guard
+TICKS = 2000  # per cycle; each starts afresh, so that a long measurement stays inside the limits of the guard
 CYCLES = 500
-REPEATS = 9  # of hilt and C++ in turn; the fastest counts, since other work on the machine can only add time
+REPEATS = 9  # hilt and C++ alternate; the fastest counts, since other work on the machine can only add time
 CPP_TOLERANCE, NUMPY_TOLERANCE = 1e-12, 1e-10
 RATIO_TO_CPP_AIM, NUMPY_RATIO_AIM = 1.5, 100.0
 
 
 def cycles_of_ticks(code: Code) -> Any:
-    """Many ticks of a diagram in one compiled call."""
+    """Return a function that runs many ticks of a diagram in one compiled call."""
     tick = code.tick
 
     @jit
@@ -46,7 +46,7 @@ def cycles_of_ticks(code: Code) -> Any:
 
 
 def make_wrenches(system: System) -> np.ndarray:
-    """Smooth pushes and noise; small enough for every scenario's limits."""
+    """Return smooth pushes with noise, small enough for every scenario's limits."""
     t = np.linspace(0.0, 1.0, TICKS, endpoint=False)
     noise = np.random.default_rng(1)
     wrenches = np.zeros(TICKS, system.row["F_So_S"])
@@ -63,7 +63,7 @@ class Hilt:
         self.ns(1)  # compiles
 
     def ns(self, cycles: int) -> float:
-        # Each time at another place in memory, as each new process of C++: the place alone can cost some per cent.
+        # At a new memory address each time, like each C++ process: the address alone can cost some per cent.
         first = self._first
         row, x, p = (part.copy() for part in (first.row, first.x, first.p))
         self._benches.append(Bench(row, x, first.w, p, TICKS, first.code))
@@ -122,7 +122,7 @@ def measure(scenario_name: str, kind: str) -> dict[str, Any]:
 
 
 def wall_step_ns() -> float:
-    """The whole step, plant and tick, with its row of the log: the compiled loop of a sweep."""
+    """Return the time of the whole step, plant and tick, with its row of the log: the compiled loop of a sweep."""
     system, scenario, _ = job.find("freefloat", "wall", [])
     times = []
     for _ in range(1 + REPEATS):

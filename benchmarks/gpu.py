@@ -1,13 +1,13 @@
-"""Docking sweeps on a GPU: ticks per second, and metrics beside the processor's.
+"""Docking sweeps on a GPU: ticks per second, and metrics compared with the CPU's.
 
-The GPU may be in another machine, which needs nothing but Python, NumPy and CuPy:
+The GPU may be in another machine, which needs only Python, NumPy and CuPy:
 
-    python benchmarks/gpu.py export FOLDER     here: kernels, packed scenarios, the processor's results
-    python benchmarks/gpu.py run FOLDER OUT    there: writes what was counted into OUT and prints JSON lines
+    python benchmarks/gpu.py export FOLDER     here: kernels, packed scenarios, the CPU's results
+    python benchmarks/gpu.py run FOLDER OUT    there: writes the counters to OUT and prints JSON lines
     python benchmarks/gpu.py compare FOLDER    here: largest difference of each metric
 
 A grid of delays and stiffnesses is sent as two lists of parameters, one for each axis: every block is taken from the list that
-it depends on. The blocks of the twin depend on both, so of it a smaller grid is sent whole, with many seeds.
+it depends on. The twin's blocks depend on both, so a smaller grid is sent in full for it, with many seeds.
 """
 
 import importlib.util
@@ -22,7 +22,7 @@ import numpy as np
 DELAYS, STIFFNESSES = (0.012, 0.028), (60e3, 180e3)  # s, N/m: around the facility of the README
 GRIDS = {"none": (1000, 1000, 1), "pida": (1000, 1000, 1), "twin": (25, 20, 20)}  # delays, stiffnesses, seeds
 COMPARED = 10_000
-TIMED = 262_144  # scenarios, at least: those of a small grid are repeated
+TIMED = 262_144  # scenarios at least; those of a small grid are repeated
 
 
 def export(folder: Path) -> None:
@@ -84,7 +84,7 @@ def _fields(kind: np.dtype) -> list[tuple[int, int]]:
 
 
 def _grid(parts: Any, key: str, numbers: np.ndarray, fields: list[list[int]]) -> np.ndarray:
-    """Parameters of scenarios of a product grid, field by field from the axis that it depends on."""
+    """Return the parameters of a product grid's scenarios, each field from the axis that it depends on."""
     delay, stiffness = parts[f"by_delay.{key}"], parts[f"by_stiffness.{key}"]
     i, j = np.divmod(numbers, int(parts["stiffnesses"]))
     found = delay[i]
@@ -97,7 +97,7 @@ def _grid(parts: Any, key: str, numbers: np.ndarray, fields: list[list[int]]) ->
 
 
 def _packed(parts: Any, numbers: np.ndarray) -> dict[str, np.ndarray]:
-    """Everything that the kernel takes, as plain bytes."""
+    """Return everything that the kernel takes, as plain bytes."""
     sizes, fields = json.loads(str(parts["sizes"])), json.loads(str(parts["fields"]))
     if "all.p" in parts:
         which = np.searchsorted(parts["compared"], numbers)
@@ -114,7 +114,7 @@ def _packed(parts: Any, numbers: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def run(folder: Path, out: str) -> None:
-    where = Path(__file__).parents[1] / "src/hilt/sweeps/engines/gpu.py"  # on its own: hilt itself is not installed there
+    where = Path(__file__).parents[1] / "src/hilt/sweeps/engines/gpu.py"  # loaded alone: hilt itself is not installed there
     spec = importlib.util.spec_from_file_location("gpu", where)
     assert spec is not None
     assert spec.loader is not None
@@ -125,16 +125,16 @@ def run(folder: Path, out: str) -> None:
         sizes = json.loads(str(parts["sizes"]))
         started = time.perf_counter()
         loaded = gpu.Gpu((folder / f"{method}.ptx").read_text(), str(parts["entry"]))
-        said: dict[str, Any] = {"method": method, "load_s": round(time.perf_counter() - started, 1)}
+        result: dict[str, Any] = {"method": method, "load_s": round(time.perf_counter() - started, 1)}
         blanks = [np.zeros(1, f"V{sizes[name]}") for name in ("row", "x", "w")]
         found, seconds = loaded.run(blanks, _packed(parts, parts["compared"]))
         counted = found["m"].view(np.uint8).reshape(len(found["m"]), -1)
         for first, width in json.loads(str(parts["scratch"])):
-            counted[:, first : first + width] = 0  # what only the counting itself needs; it would take most of the file
+            counted[:, first : first + width] = 0  # only needed while counting; it would be most of the file
         for half, at in enumerate(np.array_split(np.arange(len(counted)), 2)):
             kept = {key: found[key][at].view(np.uint8) for key in ("m", "each", "ends")}
             np.savez_compressed(Path(out) / f"{method}.found{half}.npz", **kept)
-        said |= {"compared": len(parts["compared"]), "kernel_s": round(seconds, 4)}
+        result |= {"compared": len(parts["compared"]), "kernel_s": round(seconds, 4)}
         every = np.resize(parts["compared"], TIMED) if "all.p" in parts else np.arange(int(np.prod(grid)))
         started, ticks, kernel_s = time.perf_counter(), 0, 0.0
         for numbers in np.array_split(every, max(1, len(every) // TIMED)):
@@ -142,9 +142,9 @@ def run(folder: Path, out: str) -> None:
             ticks += int(found["ends"].view(np.int64).reshape(-1, sizes["ends"] // 8)[:, 0].sum())
             kernel_s += seconds
         wall = time.perf_counter() - started
-        said |= {"scenarios": len(every), "ticks": ticks, "seconds": round(wall, 2), "kernel_seconds": round(kernel_s, 3)}
-        said |= {"gticks_per_s": round(ticks / kernel_s / 1e9, 3), "scenarios_per_s": round(len(every) / wall)}
-        print(json.dumps(said), flush=True)
+        result |= {"scenarios": len(every), "ticks": ticks, "seconds": round(wall, 2), "kernel_seconds": round(kernel_s, 3)}
+        result |= {"gticks_per_s": round(ticks / kernel_s / 1e9, 3), "scenarios_per_s": round(len(every) / wall)}
+        print(json.dumps(result), flush=True)
 
 
 def compare(folder: Path) -> None:
@@ -184,7 +184,7 @@ def compare(folder: Path) -> None:
 
 
 def _ideals(values: Any, q: np.ndarray) -> Any:
-    """Of every stiffness."""
+    """Return the ideal for every stiffness."""
     from hilt.core.counter import References
     from hilt.systems.docking.metrics import ideal_of
 

@@ -1,8 +1,8 @@
-"""Lateness of the loop in real time at three rates: docking's compiled tick, the recorder on, and a busy reader beside it.
+"""Lateness of the loop in real time at three rates: docking's compiled tick, with the recorder and a busy reader.
 
-Each rate in a clean process on one core, with the rights that the host permits. Beside it, on the same core and under the same
-busy reader: cyclictest where it is installed, and a bare loop of hilt's clock that computes nothing. The aim: p99 within twice
-cyclictest's plus 30 µs. A shared or virtual machine adds its own stalls to all three; the worst of them say little there.
+Each rate runs in a clean process on one core, with the rights that the host permits. For comparison, on the same core and with
+the same reader: cyclictest if installed, and an empty loop of hilt's clock. The aim: p99 within twice that of cyclictest plus
+30 µs. A shared or virtual machine adds its own stalls to all three; maxima mean little there.
 """
 
 import json
@@ -30,7 +30,7 @@ CHILD, READER = "--child", "--reader"
 
 
 def read_for_ever(ring_name: str) -> None:
-    """A reader that never rests."""
+    """Read all the time."""
     from hilt.live.ring import RingReader
 
     ring = RingReader(ring_name)
@@ -40,7 +40,7 @@ def read_for_ever(ring_name: str) -> None:
 
 
 def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
-    """One rate, in this process."""
+    """Measure one rate, in this process."""
     settings = [f"loop.period={1 / rate:.9g} s", f"loop.duration={seconds} s", "collisions=1000"]
     system, scenario, _ = job.find("docking", "table1", settings)
     bench = system.set_up(scenario)

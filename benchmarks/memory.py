@@ -1,9 +1,9 @@
-"""Memory of long runs: the peak over runs of growing length, its slope in bytes a row, and what ten hours would take.
+"""Memory of long runs: the peak over runs of growing length, its slope in bytes per row, and an estimate for ten hours.
 
     python benchmarks/memory.py freefloat 600 1200 2400        seconds of simulated time at 1 kHz
 
-Each run is simulated in the loop and recorded, its figures are computed, and its report is written; a run of its own for each
-length, since a process gives memory back as it likes.
+Each run is simulated and recorded, its metrics are computed, and its report is written. Each length has its own process, since
+a process need not return freed memory.
 """
 
 import json
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 SYSTEMS = ("freefloat", "docking", "payload", "aerial")
-# Runs that do not end by themselves, by a contact or at a wall of the workspace.
+# Runs that do not end early, by a contact or at the edge of the workspace.
 ENDLESS = {
     "freefloat": ("tumble",),
     "docking": ("table1", "collisions=10000"),
@@ -25,17 +25,17 @@ TEN_HOURS = 36_000_000  # rows at 1 kHz
 
 
 def highest() -> int:
-    """Most bytes that this process has had in memory. getrusage would count those of the process that started it, too."""
+    """Return the peak memory of this process in bytes. getrusage would include that of its parent."""
     return 1024 * int(re.findall(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[0])
 
 
 def peak(system: str, seconds: float, kept_bytes: int | None = None) -> tuple[int, int]:
-    """Bytes at the peak of a run in this process, and its rows."""
+    """Return the peak memory of a run in this process in bytes, and its rows."""
     from hilt import job
     from hilt.metrics import survey
     from hilt.report import page
 
-    if kept_bytes is not None:  # what a long run keeps is full sooner
+    if kept_bytes is not None:  # reach the limit of a long run's kept rows sooner
         job.KEPT_BYTES, survey.ROWS_BYTES, survey.STRETCHES = kept_bytes, kept_bytes, 64
     scenario, *changes = ENDLESS[system]
     changes += [f"loop.duration={seconds} s", "loop.period=1 ms"]
@@ -44,12 +44,12 @@ def peak(system: str, seconds: float, kept_bytes: int | None = None) -> tuple[in
         page.write(result)
         rows = round(float(result.rows["tick"][-1])) + 1
         if rows < seconds / 1e-3:
-            raise SystemExit(f"hilt bench: {system} ended after {rows} rows, so its memory says nothing of longer runs")
+            raise SystemExit(f"hilt bench: {system} ended after {rows} rows, so its memory says nothing about longer runs")
     return highest(), rows
 
 
 def measure(system: str, lengths: list[float], kept_bytes: int | None = None) -> dict:
-    """Peaks of processes of their own, and the slope from the shortest to the longest."""
+    """Return the peaks, each in its own process, and the slope from the shortest to the longest run."""
     found = []
     for seconds in lengths:
         command = [sys.executable, __file__, "--one", system, str(seconds), str(kept_bytes or "")]

@@ -23,7 +23,7 @@ inline Numbers read(const char* path) {
     return numbers;
 }
 
-// `f(name, number)` for each number of a value: of a number, of an array, of a record with a list of `fields`.
+// `f(name, number)` for each number of a value: a scalar, an array, or a record with a list of `fields`.
 template <class F> struct EachNumber {
     F f;
     void operator()(const std::string& name, double& value) { f(name, value); }
@@ -40,7 +40,7 @@ template <class F> struct EachNumber {
     }
 };
 
-// Whether any number of the record `top.block` is given: a diagram has the blocks of its scenario only.
+// Whether any number of the record `top.block` is given: a diagram has only the blocks of its scenario.
 inline bool has_block(const Numbers& numbers, const std::string& part) {
     const std::string block = part.substr(0, part.find('.', part.find('.') + 1)) + '.';
     const auto first = numbers.lower_bound(block);

@@ -1,9 +1,9 @@
 """How well a simulation with the identified robot predicts the dry lab: docking with pida on the emulated facility.
 
-Identify, run in the lab (`hilt run`, its own process), simulate. A peak of force depends on where between two ticks the touch
-falls and on how old the sensor's sample is then, between 0 and a period of its own clock. Nobody can tell either beforehand:
-told are the simulation as it stands and mean and range over both. Beside each run stand the cycles that were missed in it and
-the time that the host of a virtual machine took: a run with many is no evidence.
+Identify, run in the lab (`hilt run`, its own process), simulate. A force peak depends on where between two ticks the touch
+falls, and on the age of the sensor's sample, between 0 and one period of its clock. Both are random: reported are the
+simulation as it is, and mean and range over both. Each run also lists its missed cycles and the time taken by the host of a
+virtual machine: runs with many are no evidence.
 """
 
 import json
@@ -29,7 +29,7 @@ PORTS = ("robot", "sensor")
 
 
 def file_on(ports: Any, folder: Path) -> Path:
-    """The dry lab's file with the ports of a facility."""
+    """Write the dry lab's rig file with the ports of a facility."""
     text, before = RIG.read_text(), rigfile.load(RIG)
     for device in PORTS:
         text = text.replace(f"port = {getattr(before, device)['port']}", f"port = {getattr(ports, device)['port']}")
@@ -42,9 +42,9 @@ def in_the_lab(rig: Path, folder: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "hilt.cli.main", "run", "docking", "--rig", str(rig), "--set", "compensate.method=pida"]
     done = subprocess.run([*command, "--json", "--out", str(folder)], stdout=subprocess.PIPE, text=True)
     found = json.loads(done.stdout)
-    told = {name: found["metrics"][name] for name in ("cov", "cof", "mean_cof")}
+    metrics = {name: found["metrics"][name] for name in ("cov", "cof", "mean_cof")}
     timing = {name: found["timing"][name] for name in ("rows", "rows_lost", "missed", "overruns", "stolen_s")}
-    return {**told, **timing, "fault": found["fault"], "exit_code": done.returncode}
+    return {**metrics, **timing, "fault": found["fault"], "exit_code": done.returncode}
 
 
 def simulated(rig: Path) -> dict[str, Any]:
@@ -81,13 +81,15 @@ def main(runs: int) -> int:
             time.sleep(1.0)
             lab.append(in_the_lab(rig, folder))
         violations = facility.control.status()["robot"]["violation_count"]
-        told, truth = simulated(identified), facility.rig.facility
-    off = {key: [np.round(np.subtract(each[key], told[key]), 4).tolist() for each in lab] for key in ("cov", "cof", "mean_cof")}
+        expected, truth = simulated(identified), facility.rig.facility
+    off = {
+        key: [np.round(np.subtract(each[key], expected[key]), 4).tolist() for each in lab] for key in ("cov", "cof", "mean_cof")
+    }
     within = {key: bool(np.abs(off[key]).max() <= AIM[key]) for key in ("cov", "cof", "mean_cof")}
     within["pure_delay_s"] = abs(fit.pure_delay - truth.dead_time - fit.cycle) <= AIM["pure_delay_s"]
     within["natural_frequency"] = abs(fit.natural_frequency / truth.natural_frequency - 1.0) <= AIM["natural_frequency"]
     robot = {"pure_delay_s": fit.pure_delay, "natural_frequency": fit.natural_frequency, "damping_ratio": fit.damping_ratio}
-    result = {"robot": robot, "lab": lab, "simulated": told, "lab_less_simulated": off, "violations": violations}
+    result = {"robot": robot, "lab": lab, "simulated": expected, "lab_less_simulated": off, "violations": violations}
     print(json.dumps({"benchmark": "prediction", **result, "within_aim": within, "aims": AIM}))
     return int(violations > 0 or any(each["exit_code"] for each in lab))
 

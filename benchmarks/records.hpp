@@ -1,4 +1,4 @@
-// Records that several stages share, and a list of the fields of each: one list to read their numbers and to write them.
+// Records that several stages share, each with one list of its fields to read and write their numbers.
 #pragma once
 #include <cstdint>
 

@@ -25,7 +25,7 @@ inline Quat operator*(const Quat& a, const Quat& b) {
     };
 }
 inline Quat inverse(const Quat& q) { return {q[0], -q[1], -q[2], -q[3]}; }
-inline Quat renormalise(const Quat& q) {  // one step of Newton, no root
+inline Quat renormalise(const Quat& q) {  // one Newton step, no root
     const double s = 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     return {s * q[0], s * q[1], s * q[2], s * q[3]};
 }

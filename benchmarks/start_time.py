@@ -1,6 +1,6 @@
-"""Time from the start of the process to the first tick of `hilt run`, for each system, or for those that are named.
+"""Time from the start of the process to the first tick of `hilt run`, for each system, or for the named ones.
 
-Cold: the compiler's cache is empty. Warm: the slower one of the second and the third start with the same cache.
+Cold: the compiler's cache is empty. Warm: the slower of the second and third start with the same cache.
 """
 
 import json
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 CHILD = "first-tick"
-SHORT = ["loop.duration=50 ms"]  # what comes after the first tick is not asked for
+SHORT = ["loop.duration=50 ms"]  # only the first tick matters
 CASES = {
     "freefloat": ("freefloat", "paper"),
     "docking-pida": ("docking", "table1", "compensate.method=pida"),
@@ -24,7 +24,7 @@ AIMS = {"freefloat": 8.0, "docking-pida": 12.0, "docking-twin": 20.0, "payload":
 
 
 def print_first_tick(folder: Path, system: str, scenario: str, *settings: str) -> None:
-    """In a process of its own: what the command does, and when its first tick was over."""
+    """Run the command and print when its first tick was over; called in a separate process."""
     from hilt import job
 
     moments: list[float] = []
@@ -36,7 +36,7 @@ def print_first_tick(folder: Path, system: str, scenario: str, *settings: str) -
 def seconds_to_first_tick(cache: Path, runs: Path, case: tuple[str, ...]) -> float:
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
     environment["XDG_CACHE_HOME"] = str(cache)
-    # The monotonic clock of both processes is that of the machine.
+    # Both processes share the machine's monotonic clock.
     start = time.monotonic()
     command = [sys.executable, __file__, CHILD, str(runs), *case]
     answer = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
@@ -49,7 +49,7 @@ def measure(case: tuple[str, ...]) -> dict[str, float]:
         cold, *warm = (seconds_to_first_tick(cache, runs, case) for _ in range(3))
         modules = [path.name.rpartition("-")[0] for path in cache.glob("hilt/numba-*/*")]  # each named after its sources
         if len(modules) > len(set(modules)):
-            raise SystemExit("hilt bench: the sources changed between two starts, so none was warm; run it again")
+            raise SystemExit("hilt bench: the sources changed between two starts, so none was warm; run this again")
     return {"cold_s": round(cold, 2), "warm_s": round(max(warm), 2)}
 
 

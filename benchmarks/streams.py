@@ -1,10 +1,10 @@
-"""Lateness of a loop on the dry lab with a Foxglove viewer beside it: none, one that reads, one that is stopped by SIGSTOP.
+"""Lateness of a loop on the dry lab with a Foxglove viewer: none, one that reads, one that is stopped by SIGSTOP.
 
-The three cases take turns, so that a busy host disturbs all of them alike; each case's lateness is that of all its rounds. The
-aim: p99 with the stopped viewer at most 1.2 times that without one. Robot and sensor are emulated with the priority that
-hardware has, where the host permits it; the loop has the rights that it permits.
+The three cases alternate, so that a busy host disturbs all alike; the lateness of a case is over all its rounds. The
+aim: p99 with the stopped viewer at most 1.2 times that without one. The emulated robot and sensor have the priority of
+hardware, and the loop its rights, as far as the host permits.
 
-    .venv/bin/python benchmarks/streams.py [SECONDS A ROUND] [ROUNDS]
+    .venv/bin/python benchmarks/streams.py [SECONDS_PER_ROUND] [ROUNDS]
 """
 
 import json
@@ -29,7 +29,7 @@ from hilt.live.session import Session
 from hilt.stream.places import LOOPBACK, Place
 from hilt.stream.streams import Wanted, streaming
 
-SECONDS, ROUNDS = 6.0, 3  # the contact comes after 6.25 s: what is measured is the loop and not the controller
+SECONDS, ROUNDS = 6.0, 3  # the contact comes after 6.25 s, so this measures the loop and not the controller
 WARM_UP = 50  # rows
 AIM = 1.2
 CASES = ("none", "reading", "stopped")
@@ -67,14 +67,14 @@ def _viewer(place: Place, case: str) -> subprocess.Popen[str]:
 
 
 def once(facility: Any, case: str, seconds: float, folder: Path) -> tuple[np.ndarray, dict[str, Any], list[str]]:
-    """Lateness of each row in microseconds, the run's timing, and what its stream said."""
-    rig, said = facility.rig, list[str]()
+    """Return the lateness of each row [µs], the run's timing, and the messages of its stream."""
+    rig, messages = facility.rig, list[str]()
     settings = ["collisions=10000", f"loop.duration='{seconds} s'"]
     facility.control.restart()
     place, viewer = _place(), None
     session = Session(*job.find("docking", "table1", [*rig.settings("docking"), *settings]), folder, rig)
     try:
-        with streaming(session.box.name, Wanted(() if case == "none" else (place,)), said.append):
+        with streaming(session.box.name, Wanted(() if case == "none" else (place,)), messages.append):
             if case != "none":
                 viewer = _viewer(place, case)
             session.open()
@@ -88,11 +88,11 @@ def once(facility: Any, case: str, seconds: float, folder: Path) -> tuple[np.nda
             viewer.kill()
             viewer.communicate()
     assert result.timing is not None
-    return 1e6 * result.rows["lateness"][WARM_UP:], {**result.timing, "fault": result.fault and result.fault.sentence}, said
+    return 1e6 * result.rows["lateness"][WARM_UP:], {**result.timing, "fault": result.fault and result.fault.sentence}, messages
 
 
 def _patient(rig: RigFile) -> RigFile:
-    """Lateness is measured here and ends no run, not even on a busy host."""
+    """Return a rig whose runs do not end because of lateness, even on a busy host."""
     assert rig.facility is not None
     return rig.model_copy(
         update={
@@ -115,12 +115,12 @@ def main(seconds: float, rounds: int) -> int:
                     os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(60))
         for _ in range(rounds):
             for case in CASES:
-                rows, timing, said = once(facility, case, seconds, Path(folder))
+                rows, timing, messages = once(facility, case, seconds, Path(folder))
                 late[case].append(rows)
                 lost[case] += timing["rows_lost"]
                 rights = timing["rights"]
                 faults += [f"{case}: {timing['fault']}"] if timing["fault"] else []
-                accounts += said[-1:]
+                accounts += messages[-1:]
     cases = {
         case: {
             **realtime.percentiles(np.concatenate(found)),
@@ -130,7 +130,7 @@ def main(seconds: float, rounds: int) -> int:
         for case, found in late.items()
     }
     ratio = cases["stopped"]["p99"] / cases["none"]["p99"]
-    told = {
+    totals = {
         "p99_stopped_to_none": round(ratio, 3),
         "aim": AIM,
         "within_aim": ratio <= AIM,
@@ -139,7 +139,7 @@ def main(seconds: float, rounds: int) -> int:
     }
     print(
         json.dumps(
-            {"benchmark": "streams", "seconds": seconds, "rounds": rounds, "lateness_us": cases, **told, "rights": rights}
+            {"benchmark": "streams", "seconds": seconds, "rounds": rounds, "lateness_us": cases, **totals, "rights": rights}
         )
     )
     return int(bool(faults) or any(lost.values()))

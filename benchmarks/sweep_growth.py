@@ -1,9 +1,9 @@
-"""Time and memory of a sweep against its size: both must grow as they should, linearly and not at all.
+"""Time and memory of a sweep against its size: time must grow linearly, memory not at all.
 
     python benchmarks/sweep_growth.py [SIZES …]        scenarios; 100 1000 10000 100000 if not given
 
-Each size is a process of its own: `hilt sweep freefloat`, a grid of stiffnesses and distances of the walls, written as Parquet.
-The slope is that of log time over log scenarios, less the time of a sweep of one scenario (start, compiled code, report).
+Each size runs in its own process: `hilt sweep freefloat`, a grid of stiffnesses and distances of the walls, written as Parquet.
+The slope is that of log time over log scenarios, minus the time of a sweep of one scenario (start, compiled code, report).
 """
 
 import json
@@ -20,16 +20,16 @@ HILT = Path(sys.executable).with_name("hilt")
 
 
 def sweep(scenarios: int) -> float:
-    """Seconds of the whole command."""
+    """Return the seconds of the whole command."""
     side = math.isqrt(scenarios)
     over = [f"wall.stiffness=5..50 kN/m:{scenarios // side} log", f"body.mass=20..200 kg:{side}"]
     with tempfile.TemporaryDirectory() as folder:
         command = [HILT, "sweep", "freefloat", "--scenario", "wall", "--json", "--out", f"{folder}/table"]
         start = time.perf_counter()
         process = subprocess.Popen([*command, *(word for each in over for word in ("--over", each))], stdout=subprocess.PIPE)
-        said, _ = process.communicate()
+        output, _ = process.communicate()
         seconds = time.perf_counter() - start
-    if process.returncode != 0 or json.loads(said)["scenarios"] != scenarios // side * side:
+    if process.returncode != 0 or json.loads(output)["scenarios"] != scenarios // side * side:
         raise SystemExit(f"hilt bench: a sweep of {scenarios} scenarios failed")
     return seconds
 
@@ -41,7 +41,7 @@ def main() -> None:
     found = []
     for size in sizes:
         seconds = sweep(size)
-        # Children end one after the other, the largest last: the maximum so far is that of this one.
+        # Children end one after the other, the largest last, so the maximum so far is that of this one.
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         found.append({"scenarios": size, "seconds": round(seconds, 2), "memory_MB": round(memory)})
         print(json.dumps(found[-1]), flush=True)

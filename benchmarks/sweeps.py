@@ -1,9 +1,9 @@
-"""Scenarios per second of a docking sweep on all cores, all metrics counted, beside the same job written for the purpose.
+"""Scenarios per second of a docking sweep on all cores, with all metrics, compared with hand-written versions of the job.
 
-hilt     the engine `threads`: packing, runs, metrics; everything but compiling. `setup_us` is the packing of one scenario.
-cpp      the whole step in C++ (docking.hpp), a process a core, each run as long as the mean scenario; no metrics
+hilt     the engine `threads`: packing, runs, metrics; everything but compiling. `setup_us` is for packing one scenario.
+cpp      the whole step in C++ (docking.hpp), one process per core, each run as long as the mean scenario; no metrics
 numpy    the untreated contact only, all scenarios at once: two bodies, a late robot, two frames; no metrics
-mujoco   the same in MuJoCo: its rollout makes one step of all scenarios at a time, delay line and spring are around it
+mujoco   the same in MuJoCo: its rollout makes one step of all scenarios at a time; delay line and spring are added around it
 
 numpy and mujoco must find the rebound of the late contact, 2.1018 (compared.py), or the run fails.
 """
@@ -32,7 +32,7 @@ GRID = {"robot.delay": (0.018, 0.022, 20), "contact.stiffness": (160e3, 190e3, 2
 SEEDS = 20
 CHUNK = 1000
 REPEATS = 3  # the fastest counts: other work on the machine can only add time
-TOGETHER = 500  # scenarios of NumPy and of MuJoCo
+TOGETHER = 500  # scenarios in NumPy and in MuJoCo
 REBOUND, WITHIN = 2.1018, 5e-4
 AIMS = {"none": 6000, "pida": 3000, "twin": 1000, "setup_us": 50.0}
 
@@ -68,7 +68,7 @@ def in_hilt(method: str) -> dict[str, Any]:
 
 
 def in_cpp(ticks: int) -> int:
-    """Steps are those of pida: C++ has all blocks in every step."""
+    """Count the steps of pida: C++ runs all blocks in every step."""
     system, values, _ = job.find("docking", "table1", ["compensate.method=pida", "identify.kind=absolute"])
     bench = system.set_up(values)
     given = {**numbers_of_bench(bench), "steps": np.array([ticks]), "rebounds": np.zeros(64)}
@@ -79,7 +79,7 @@ def in_cpp(ticks: int) -> int:
 
 
 def _late(step: Any, delays: np.ndarray, ticks: int) -> np.ndarray:
-    """The untreated loop of many scenarios: the contact is felt as late as the robot is; returns speeds after over before."""
+    """Run the untreated loop of many scenarios, where contact is felt as late as the robot; return speeds after over before."""
     late = np.rint(delays / PERIOD).astype(int)
     line = np.full((late.max() + 1, len(delays)), -GAP)
     rows, closing = np.arange(len(delays)), np.full(len(delays), SPEED)
@@ -102,7 +102,7 @@ def in_numpy(ticks: int) -> tuple[int, float]:
     start = time.perf_counter()
     rebound = _late(step, np.full(TOGETHER, DELAY), round(DURATION / PERIOD))
     taken = (time.perf_counter() - start) * ticks / round(DURATION / PERIOD)
-    return round(CORES * TOGETHER / taken), float(rebound[0])  # one process a core
+    return round(CORES * TOGETHER / taken), float(rebound[0])  # one process per core
 
 
 def in_mujoco(ticks: int) -> tuple[int, float]:

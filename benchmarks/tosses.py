@@ -1,4 +1,4 @@
-"""Real tosses of a cube beside hilt's thrown body and MuJoCo: parameters fitted on a third, judged on the rest.
+"""Real tosses of a cube against hilt's thrown body and MuJoCo: parameters fitted on a third, judged on the rest.
 
     python benchmarks/tosses.py DATA.npz             judge with the frozen parameters, on tosses that were not fitted
     python benchmarks/tosses.py DATA.npz --all       the same on all tosses, for data that the parameters have never seen
@@ -31,18 +31,18 @@ from hilt.report import colours
 FROZEN = Path(__file__).parents[1] / "tests" / "data" / "tosses" / "parameters.json"
 RATE = 148.0  # Hz
 HALF_WIDTH, MASS, INERTIA, GRAVITY = 0.0524, 0.37, 8.1e-4, 9.81  # by the authors of the data
-# Free flights fall with 9.61 m/s², and the cube rests with its centre 51.3 mm above the table: lengths are 2.1 % short.
+# In the data, free flight accelerates at 9.61 m/s², and the cube rests 51.3 mm above the table: lengths are 2.1 % short.
 SCALE = 0.979
-STEPS = 16  # within a sample, for both: 0.42 ms
-SHARE = 3  # every third toss is for fitting
+STEPS = 16  # per sample, for both: 0.42 ms
+SHARE = 3  # every third toss is used for fitting
 SEED, POINTS, FIRST, ALL = 1, 128, 200, 120  # random points; evaluations of each descent
-# In the loss an error of this size counts 1, and larger ones less and less: a cube that fell on another side teaches nothing.
+# In the loss an error of this size counts 1, larger ones saturate: a cube that fell on another side carries no information.
 SIZES = Errors(velocity=0.1, spin=2.0, position=0.02, angle=0.3)
 
 Poses = tuple[np.ndarray, np.ndarray]
 Model = Callable[[Sequence[float], Toss], Poses]
 
-# name -> (unit, lowest, highest); bounds of what is searched as a logarithm are logarithms to base 10
+# name -> (unit, lowest, highest); bounds of parameters searched logarithmically are logarithms to base 10
 HILT = {
     "stiffness": ("log10 N/m^n", 3.5, 6.5),
     "exponent": ("", 1.0, 2.0),
@@ -63,7 +63,7 @@ MUJOCO_SPHERES = {**MUJOCO, "radius": ("m", 0.0005, 0.015)}
 
 
 def load(path: str) -> list[Toss]:
-    """All tosses, in metres."""
+    """Return all tosses, in metres."""
     data = np.load(path)
     state, start = data["state"].astype(float), data["start"]
     corners = box_corners(HALF_WIDTH, HALF_WIDTH, HALF_WIDTH)
@@ -141,13 +141,13 @@ MODELS: dict[str, tuple[Model, dict[str, Any]]] = {
 
 
 def judged(model: Model, values: Sequence[float], tosses: Sequence[Toss]) -> np.ndarray:
-    """Errors of velocity, spin, position and angle, one row a toss; what is not finite is infinitely wrong."""
+    """Return the errors of velocity, spin, position and angle, one row per toss; non-finite ones become infinite."""
     rows = np.array([list(asdict(errors(toss, *model(values, toss))).values()) for toss in tosses])
     return np.where(np.isfinite(rows), rows, np.inf)
 
 
 def loss(model: Model, values: Sequence[float], tosses: Sequence[Toss], parts: slice = slice(0, 4)) -> float:
-    """Mean over the tosses and over some of the errors."""
+    """Return the mean over the tosses and over some of the errors."""
     try:
         sizes = np.array(list(asdict(SIZES).values()))
         return float(np.mean(np.log1p(np.minimum(judged(model, values, tosses) / sizes, 100.0))[:, parts]))
@@ -161,10 +161,10 @@ def until_second_impact(toss: Toss) -> Toss:
 
 
 def fitted(name: str, tosses: Sequence[Toss]) -> dict[str, Any]:
-    """Best parameters of a model on some tosses, with the same budget for all models.
+    """Return the best parameters of a model on some tosses, with the same budget for all models.
 
-    First what comes after the first impact, which is quick to simulate: random points, then Nelder and Mead downhill from the
-    best. Then all errors, downhill from there. A restart with a fresh simplex gets it off where it has collapsed.
+    First the errors after the first impact, which are quick to simulate: random points, then Nelder-Mead from the best. Then
+    all errors, starting from there. A restart with a fresh simplex frees a collapsed one.
     """
     model, ranges = MODELS[name]
     bounds = [(low, high) for _, low, high in ranges.values()]
@@ -206,7 +206,7 @@ LOOKS = {
 
 
 def picture(path: str, frozen: dict[str, list[float]], tosses: Sequence[Toss]) -> None:
-    """Above: share of the tosses with an error below x. Below: two tosses over time, at the quartiles of our final position."""
+    """Draw the share of tosses with an error below x, and two tosses over time, at the quartiles of hilt's final position."""
     fig = Figure(figsize=(10.0, 6.4), layout="constrained")
     above, below = fig.subfigures(2, 1, height_ratios=(1.0, 1.05))
     rows = {name: judged(MODELS[name][0], values, tosses) for name, values in frozen.items()}
@@ -255,15 +255,15 @@ def main() -> None:
             frozen[name] = fitted(name, part)
             FROZEN.parent.mkdir(parents=True, exist_ok=True)
             FROZEN.write_text(json.dumps(frozen, indent=2) + "\n")
-    told: dict[str, Any] = {"tosses": len(rest), "fitted_on": len(part)}
+    results: dict[str, Any] = {"tosses": len(rest), "fitted_on": len(part)}
     for name in chosen.models:
         values = list(frozen[name]["values"].values())
-        told[name] = summary(judged(MODELS[name][0], values, rest))
-        told[name]["loss"] = loss(MODELS[name][0], values, rest)
+        results[name] = summary(judged(MODELS[name][0], values, rest))
+        results[name]["loss"] = loss(MODELS[name][0], values, rest)
         if name == "hilt":
             flights = [hilt_flight(values, toss) for toss in rest]
-            told[name]["energy_made_of_start"] = max(flight.energy_made / flight.energy[0] for flight in flights)
-    print(json.dumps(told, indent=2))
+            results[name]["energy_made_of_start"] = max(flight.energy_made / flight.energy[0] for flight in flights)
+    print(json.dumps(results, indent=2))
     if chosen.picture:
         picture(chosen.picture, {name: list(frozen[name]["values"].values()) for name in chosen.models}, rest)
 

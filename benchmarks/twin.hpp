@@ -18,7 +18,7 @@ inline Reading read(const PairLine& line, double samples, size_t which) {
     return {newer + late.share * (older - newer), newer - older};
 }
 
-// Step 0: bias of the sensor, and whether its sample is a new one.
+// Step 0: bias of the sensor, and whether its sample is new.
 struct BiasParameters { double threshold; };
 struct BiasState { Vec last, bias; int64_t count; };
 template <class F> void fields(BiasParameters& a, F f) { FIELD(threshold) }
@@ -124,7 +124,7 @@ inline void robot(Row& row, RobotState& x, const RobotParameters& p, double dt) 
     row.T2_hat = theta[2];
 }
 
-// Step 5, exit: what the real frame kept decides with what speed the body leaves.
+// Step 5, exit: the energy kept by the real frame determines the body's exit speed.
 struct Pool { double weighted, weight; };
 struct BalanceParameters { double force_noise, threshold, position_noise, sensor_delay; };
 struct BalanceState {
@@ -232,7 +232,7 @@ inline void clock(Row& row, ClockState& x, const ClockParameters& p, double dt) 
     row.time_slip = x.slip;
 }
 
-// Steps 4 and 5: the force on the simulated body, and the bound on what a contact gives back.
+// Steps 4 and 5: the force on the simulated body, and the bound on the energy that a contact returns.
 struct BodyParameters { Vec n_W; double mass, middle; };
 struct BodyState { int64_t on; double e, energy, last_at; };
 template <class F> void fields(BodyParameters& a, F f) { FIELD(n_W) FIELD(mass) FIELD(middle) }
@@ -304,7 +304,7 @@ template <class Stages, class F> void stages(Stages& a, F f) {
     FIELD(twin_body) FIELD(twin_command)
 }
 
-// After the bias, which stands before the sense of contact.
+// After the bias, which comes before contact detection.
 inline void tick(Row& row, State& x, BodiesState& bodies, const Parameters& p, const BodiesParameters& bodies_p, double dt) {
     sense(row, x.twin_sense, p.twin_sense);
     robot(row, x.twin_robot, p.twin_robot, dt);

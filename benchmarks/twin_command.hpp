@@ -39,7 +39,7 @@ inline Reference in_real_time(const Frame& frame, double mass, const Motion& m, 
     return {m.x, rate * m.v, rate * rate * m.a + slope * m.v, rate * rate * rate * jerk + 3.0 * rate * slope * m.a};
 }
 
-// Virtual time that passes in `time`; the clock goes on to where it is going.
+// Virtual time that passes in `time`; the clock continues towards its target.
 inline double clock_ahead(Ticking& clock, double aim, double time) {
     const auto [rate, slope] = clock;
     const double ramp = slope == 0.0 ? 0.0 : (aim - rate) / slope;

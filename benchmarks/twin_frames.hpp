@@ -1,4 +1,4 @@
-// The twin's frames: what they are made of, and when a contact with them begins and ends; the same expressions as model, fit,
+// The twin's frames: their stiffness and damping, and when a contact with them begins and ends; the same expressions as model, fit,
 // give_way and contact of hilt.systems.docking.twin.
 #pragma once
 #include <algorithm>
@@ -15,7 +15,7 @@ inline double squared(double a) { return a * a; }
 inline double within(double value, double least, double most) { return std::min(std::max(value, least), most); }
 inline size_t place_of(double e) { return e > 0.0 ? 0 : 1; }  // front frame first
 
-// A spring on side e, linear with damping or after Hertz; one that was never touched has no force.
+// A spring on side e, linear with damping or after Hertz; without force if it was never touched.
 struct Frame { double e; int64_t known, model; double k, c, q, surface; };
 
 inline Frame frame_of(const Row& row, double e) {
@@ -121,9 +121,9 @@ inline AsKnown as_known(const ContactState& x, const FrameState& frame, const Co
                         double rate, double F) {
     const double by_line = frame.line.theta[0] * (at - x.line_before) * e;
     const double by_hertz = frame.hertz.theta[0] * (at - x.hertz_before) * e;
-    const double told =
+    const double predicted =
         frame.model == LINEAR ? by_line + frame.c_used * rate * e : std::pow(std::max(by_hertz, 0.0), 1.5);
-    return {squared(F - told) <= 25.0 * squared(p.offset_deviation), by_line, by_hertz};
+    return {squared(F - predicted) <= 25.0 * squared(p.offset_deviation), by_line, by_hertz};
 }
 
 // The first sample.
@@ -188,10 +188,10 @@ inline void learn(ContactState& x, FrameState& frame, const ContactParameters& p
     const double depth = (at - x.at) * e, v = rate * e;
     const double R = p.force_variance + squared(theta[0] * p.position_noise) + squared(1e-3 * x.peak);
     const double y = F - (theta[0] * depth + theta[1] * v + theta[2]);
-    const double root = std::pow(F, 1.0 / 3.0), told = theta_H[0] * depth + theta_H[1];
-    const double y_H = F - std::pow(std::max(told, 0.0), 1.5);
+    const double root = std::pow(F, 1.0 / 3.0), predicted = theta_H[0] * depth + theta_H[1];
+    const double y_H = F - std::pow(std::max(predicted, 0.0), 1.5);
     update(frame.line, {depth, v, 1.0}, y, R);
-    update(frame.hertz, {depth, 1.0}, root * root - told, R * squared(2.0 / 3.0 / root));
+    update(frame.hertz, {depth, 1.0}, root * root - predicted, R * squared(2.0 / 3.0 / root));
     theta[0] = within(theta[0], p.least, p.most);
     theta_H[0] = within(theta_H[0], 0.1 * p.hertz, 10.0 * p.hertz);
     frame.line_surface = x.at - e * theta[2] / theta[0];
@@ -227,16 +227,16 @@ inline void publish(Row& row, const FrameState& frame, size_t i) {
 
 // What happens to the contact with the frame on side e.
 inline Event event_of(const Row& row, const ContactState& x, const ContactParameters& p, double e, const Frame& shown) {
-    const double F = row.F_n, size = std::abs(F), told = force(shown, row.x_late, row.v_late);
+    const double F = row.F_n, size = std::abs(F), predicted = force(shown, row.x_late, row.v_late);
     if (row.touch != 0) {
-        const bool inside = told > 0.0, leaving = row.v_sim * e < 0.0;
+        const bool inside = predicted > 0.0, leaving = row.v_sim * e < 0.0;
         const bool over = !inside && size < p.threshold && force(shown, row.x_sim, row.v_sim) == 0.0;
         if (F * e < -p.threshold || (!leaving && !inside && size < 0.5 * p.threshold)) return CAME_TO_NOTHING;
         return leaving && over ? x.samples == 0 ? CAME_TO_NOTHING : ENDS : NOTHING;
     }
     if (size > p.threshold && row.fresh) return BEGINS;
     const double least = 4.0 * p.threshold + 0.15 * std::sqrt(shown.k * p.mass) * std::abs(row.v_late);
-    return told > least && F * e < 0.3 * told ? ABSENT : NOTHING;
+    return predicted > least && F * e < 0.3 * predicted ? ABSENT : NOTHING;
 }
 
 inline void contact(Row& row, ContactState& x, const ContactParameters& p, double dt) {
