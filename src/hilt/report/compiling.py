@@ -19,7 +19,7 @@ _bars: list[Callable[[Step | None], None]] = []  # a bar on the screen shows the
 
 
 def words(step: Step) -> str:
-    """Return the line; whoever waits wants to know that this happens only once."""
+    """Return the line, which also says that this happens only once."""
     return f"compiling {step.what}, once: {step.done} of {step.total} functions ({step.function})"
 
 

@@ -52,7 +52,7 @@ test("the first point is the one nearest to the scenario, on the axis's own scal
   assert.deepEqual(home(chart([delay, stiffness, method])), [1, 1, 1]);
 });
 
-test("cells lie around their values, evenly spaced or in even ratios, and a place is in the cell that it lies in", () => {
+test("cells lie around their values, evenly spaced or in even ratios, and a place is found in its cell", () => {
   const straight = cells(axis("x", [1, 2, 4]));
   assert.deepEqual(straight.edges, [0, 1 / 4.5, 2.5 / 4.5, 1]);
   const bent = cells(stiffness);

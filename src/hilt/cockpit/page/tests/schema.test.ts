@@ -43,14 +43,14 @@ test("every value of a scenario becomes one field, with unit and range", () => {
   assert.deepEqual([stiffness!.optional, stiffness!.range, stiffness!.value], [true, "> 0 N/m", null]);
 });
 
-test("ranges are said with all their bounds", () => {
+test("ranges are written with all their bounds", () => {
   assert.equal(rangeOf({ minimum: 0, exclusiveMaximum: 1 }, ""), "≥ 0 and < 1");
   assert.equal(rangeOf({}, "s"), "");
   assert.equal(rangeOf({ minimum: 1e-12, maximum: 1e9 }, "m"), "> 0 m");
   assert.equal(rangeOf({ minimum: -1e12, maximum: 1e12 }, ""), "");
 });
 
-test("an error of a component stands beside its vector", () => {
+test("an error of a component belongs to its vector", () => {
   const found = fields(schema, { seed: 1, body: { mass: 30, position: [1, 2] } });
   assert.equal(fieldOf("body.position.1", found)?.key, "body.position");
   assert.equal(fieldOf("elsewhere", found), undefined);
