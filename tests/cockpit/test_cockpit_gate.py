@@ -529,7 +529,7 @@ def test_the_run_has_lost_nothing(cockpit, run):
 
 
 def test_another_address_warns_and_a_port_that_is_taken_is_one_sentence(cockpit, tmp_path, capsys, monkeypatch):
-    with pytest.raises(InputError, match=f"port {cockpit.port} of 127.0.0.1 is taken"):
+    with pytest.raises(InputError, match=f"port {cockpit.port} of 127.0.0.1 is in use"):
         opening.serve("127.0.0.1", cockpit.port, tmp_path)
     assert capsys.readouterr().err == ""
     with pytest.raises(InputError, match="cannot listen"):

@@ -36,7 +36,7 @@ SHOWN = {
     ("payload", "hils-2"): {"Speed and force"},
     ("payload", "grasp"): {"Grasp", "Speed and force", "Position"},
     ("payload", "outage"): {"Link", "Outage policies", "Re-synchronisation"},
-    ("payload", "two-arms"): {"Turning", "Two hands", "Joints", "Does the arm follow"},
+    ("payload", "two-arms"): {"Turning", "Two hands", "Joints", "Does the arm follow?"},
     ("payload", "bilateral"): {"Hand and force", "Felt and applied force", "The link's ledger", "Link", "Effect of the delay"},
     ("freefloat", "paper"): {
         *("Speed and force", "Position", "Correction", "Energy", "Passivity observer", "Where the energy was made"),

@@ -226,5 +226,5 @@ def test_robots_that_hold_on_to_each_other_need_a_sensor_each_and_others_need_on
 
 
 def test_tools_that_move_one_robot_refuse_a_rig_of_two():
-    with pytest.raises(InputError, match="give each a rig file of its own"), gentle.armed(TWO):
+    with pytest.raises(InputError, match="give each its own rig file"), gentle.armed(TWO):
         pass

@@ -37,7 +37,7 @@ def changed(old, new, count=1):
     [
         ("", "is not XML: no element found"),
         ("<robot><link name='base'/>", "is not XML"),
-        ("<sdf/>", "begins with <sdf>, not with <robot>; give a URDF file; expand xacro before"),
+        ("<sdf/>", "begins with <sdf>, not with <robot>; give a URDF file; expand xacro first"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><robot>&b;</robot>", "declares a document type"),
         (changed('child link="wrist_2"', 'child link="other"'), "does not join 'tool0' to 'base'; choose another base or tip"),
         (changed('parent link="shoulder"', 'parent link="forearm"'), "does not join 'tool0' to 'base'"),

@@ -8,7 +8,7 @@ from tests.e2e.command import here as hilt
 
 BAD = {
     "no such scenario": (["docking", "--scenario", "nowhere"], "not a scenario of docking"),
-    "a system without contact": (["payload"], "docking has one"),
+    "a system without contact": (["payload"], "payload has no bound on its contact force; give one that has (docking)"),
 }
 
 

@@ -108,7 +108,7 @@ def test_the_dry_lab_works(somebody):
     finally:
         emulated.send_signal(signal.SIGINT)
         _, complained = emulated.communicate(timeout=30)
-    assert complained.startswith("Starting a robot and a force sensor")
+    assert complained.startswith("Starting an emulated robot and force sensor")
     assert complained.count("\n") == 1, complained
     assert emulated.returncode == 0
     assert not list(Path(f"/dev/shm/hilt-{US}").iterdir()), "nothing is left behind"

@@ -59,7 +59,7 @@ def test_the_report_stays_what_it_was(ran, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "3 missed" in " ".join(done.stdout.split())
     assert ran.recording.with_suffix(".html").read_text() == before
-    assert all(words in before for words in ("<summary>Timing</summary>", NOTE, "Predicted by running each of them"))
+    assert all(words in before for words in ("<summary>Timing</summary>", NOTE, "Predicted by running every method"))
 
 
 def test_another_report_goes_beside_the_one_there_is(ran, tmp_path):

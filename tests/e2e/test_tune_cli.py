@@ -71,7 +71,7 @@ def test_what_is_not_better_is_not_written(tmp_path):
         ((*VARY, "--unseen", "0"), "--unseen is 0"),
         ((*VARY, "--seeds", "0"), "--seeds is 0"),
         ((*VARY, "--storage", "nosuch://host"), "the storage 'nosuch://host' cannot be used"),
-        ((*VARY, "--out", "tuned.txt"), "a scenario file ends with .toml"),
+        ((*VARY, "--out", "tuned.txt"), "a scenario file must end in .toml"),
         ((*VARY, "--out", "no/such/tuned.toml"), "whose folder does not exist"),
     ],
 )

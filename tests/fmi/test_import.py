@@ -177,7 +177,7 @@ def test_a_step_out_of_order_is_a_fault_and_not_a_wrong_number(body2):
     row = bench.row.copy()
     bench.code.tick(row, old, bench.p)
     assert row[0]["fault"] == faults.FMU_ELSEWHERE
-    assert "stepped outside of this run" in faults.read_fault(row[0]).sentence
+    assert "stepped outside this run" in faults.read_fault(row[0]).sentence
 
 
 def test_a_step_allocates_nothing(body):

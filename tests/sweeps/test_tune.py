@@ -133,7 +133,7 @@ def test_a_study_is_continued_and_only_the_same_one(tmp_path, storage):
         search_of(bowl, vary, seeds=3),
         search_of(bowl, vary, objective="cof"),
     ):
-        with pytest.raises(InputError, match="of another scenario"):
+        with pytest.raises(InputError, match="for another scenario"):
             studies.opened(other, studies.storage_of(url), "test")
 
 

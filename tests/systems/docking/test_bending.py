@@ -127,7 +127,7 @@ def test_steps_grow_with_the_frequency():
     ("changes", "words"),
     [
         (("robot.mode_frequency=12 Hz",), "robot.stiffness is 0, which means rigid"),
-        (("robot.stiffness=0.5 N/um", "robot.mode_frequency=1 MHz"), "cannot be followed; shorten loop.period"),
+        (("robot.stiffness=0.5 N/um", "robot.mode_frequency=1 MHz"), "too fast to simulate with loop.period = 0.001 s; shorten"),
     ],
 )
 def test_a_mode_that_cannot_be_is_refused_in_one_sentence(changes, words):

@@ -347,9 +347,9 @@ def test_warnings_name_what_cannot_be_seen():
     assert "Loss uncertain" in words("sensor.noise=2 N", scenario="bench-1.93")
     assert "Loss not identifiable" in words("contact.damping=2 N*s/m", "sensor.delay=10 ms", scenario="bench-1.93")
     assert words(scenario="bench-1.93") == ""
-    assert "beyond 2.2" in words("robot.delay=100 ms")
+    assert "above 2.2" in words("robot.delay=100 ms")
     assert "Friction" in words("contact.friction=0.2", scenario="oblique")
-    assert "believed wrong by 10 %, the force is wrong by 1.8 %" in words("robot.stiffness=0.5 N/um", "compensate.method=twin")
+    assert "assumed wrong by 10 %, the force is wrong by 1.8 %" in words("robot.stiffness=0.5 N/um", "compensate.method=twin")
     assert (
         least_loss(docking()) < least_loss(docking("sensor.delay=0.2 ms")) < least_loss(docking("sensor.delay=10 ms")) < 0.004
     )

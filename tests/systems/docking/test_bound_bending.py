@@ -125,7 +125,7 @@ def test_its_metric_is_missing_and_hilt_bound_has_it():
     assert cof_just_after_tick(values) is None
     found = view.bound(values)
     assert found.cof == view.bound_of(values) == least_cof(*touch_and_tip(ROBOTS[1])) > 1.05
-    assert "at least 1.08 times the force of space" in found.sentence
+    assert "at least 1.08 times the force in space" in found.sentence
     assert "the robot bends: stiffness at the tip" in dict(found.rows())
     easy = view.bound(values_of(ROBOTS[0]))
     assert easy.cof == 1.0

@@ -9,9 +9,10 @@ and one of seven joints moves as little as possible. A set-point is refused with
     JOINT_ACCELERATION  |q̈ᵢ| > acceleration       JOINT_LIMIT  qᵢ + q̇ᵢ T/2 outside its limits
 
 T is the time of a soft stop from q̇: all joints slow down together, evenly, as gently as the rig file says for the tool and as
-the joints can. The stop takes q̇ T/2, so an arm that has passed the check can always be stopped within its limits. The stop
-itself needs no inverse kinematics, so it also works next to a singular posture. An arm whose jerk is bounded coasts before it
-slows down: it travels further by q̇ times that time, and q̇ may still grow by half of it times q̈.
+the joints can. The stop takes q̇ T/2, so an arm that has passed the check can always be stopped within its limits. That holds
+because a stop never takes longer than the T of its first posture: where the tool would need more time in a later one, it slows
+down less gently. The stop itself needs no inverse kinematics, so it also works next to a singular posture. An arm whose jerk is
+bounded coasts before it slows down: it travels further by q̇ times that time, and q̇ may still grow by half of it times q̈.
 """
 
 import math
@@ -55,6 +56,7 @@ STATE = record(
     next=MOST,
     speed=MOST,
     coasting=MOST,
+    slowness="f8",  # time of a stop from the last set-point that passed the check, divided by its largest speed [s²/rad]
     sigma="f8",
     axis="i8",
     value="f8",
@@ -81,6 +83,15 @@ def _stop_time(x, p, speed):
     return needed
 
 
+@jit
+def _largest(p, speed):
+    """Return the largest joint speed [rad/s]."""
+    largest = 0.0
+    for i in range(p.chain.joints):
+        largest = max(largest, abs(speed[i]))
+    return largest
+
+
 @jit_apart
 def check(x, p, dt):
     """Check that x.next may be sent after x.last: 0 or a fault code. Writes x.speed; x.work must be that of x.next."""
@@ -96,13 +107,15 @@ def check(x, p, dt):
         if abs(change) > p.acceleration * ROUNDED:
             return _say(x, faults.JOINT_ACCELERATION, i, change, math.copysign(p.acceleration, change))
         x.coasting[i] = x.speed[i] + 0.5 * p.coasts * change
-    half = 0.5 * _stop_time(x, p, x.coasting)
+    stop = _stop_time(x, p, x.coasting)
     for i in range(n):
-        end = x.next[i] + (p.coasts + half) * x.coasting[i]
+        end = x.next[i] + (p.coasts + 0.5 * stop) * x.coasting[i]
         if end < p.lower[i]:
             return _say(x, faults.JOINT_LIMIT, i, end, p.lower[i])
         if end > p.upper[i]:
             return _say(x, faults.JOINT_LIMIT, i, end, p.upper[i])
+    largest = _largest(p, x.coasting)
+    x.slowness = stop / largest if largest > 0.0 else NEVER
     x.least_sigma = min(x.least_sigma, x.sigma)
     for i in range(n):
         room = min(x.next[i] - p.lower[i], p.upper[i] - x.next[i])
@@ -140,7 +153,8 @@ def slow_down(x, p, dt):
     """The next step of a soft stop, into x.next and x.speed; False if the arm is at rest with the last one."""
     chain.forward(x.work, p.chain, x.last, _ZERO, _IDENTITY)
     chain.jacobian(x.work, p.chain)
-    needed = _stop_time(x, p, x.last_speed)
+    # Evenly, the time left is proportional to the speed left.
+    needed = min(_stop_time(x, p, x.last_speed), x.slowness * _largest(p, x.last_speed))
     share = 1.0 - dt / needed if needed > dt else 0.0
     for i in range(p.chain.joints):
         x.speed[i] = share * x.last_speed[i]
@@ -262,6 +276,7 @@ class JointSpace:
         """Start at rest with these angles as the robot's set-point."""
         self.last[:] = q
         self.next[:] = q
+        self._x["slowness"] = NEVER
         self.stand_still()
 
     def stand_still(self) -> None:
