@@ -536,7 +536,7 @@ def test_another_address_warns_and_a_port_that_is_taken_is_one_sentence(cockpit,
         opening.serve("192.0.2.1", 0, tmp_path)  # an address that nobody has
     assert "listens on 192.0.2.1" in capsys.readouterr().err
     monkeypatch.setattr(cli_cockpit, "_built", lambda: True)  # the page may not be there: the server need not serve one here
-    with pytest.raises(InputError, match="is taken"):
+    with pytest.raises(InputError, match="is in use"):
         cli_cockpit.cockpit(port=cockpit.port, no_browser=True)
 
 
