@@ -35,12 +35,12 @@ def step_response(t, force, mass, damping, stiffness):
 
 def push(mass, damping, stiffness, dt, duration, force=3.0):
     x = frame()
-    way = [0.0]
+    moved = [0.0]
     for _ in range(round(duration / dt)):
         admittance.apply_wrench(x, (force, 0.0, 0.0), (0.0, 0.0, 0.0))
         admittance.comply(x, six(mass), six(damping), six(stiffness), dt)
-        way.append(x.z[0])
-    return np.array(way)
+        moved.append(x.z[0])
+    return np.array(moved)
 
 
 SETS = {"normal": (1.0, 10.0, 5.0), "hooked": (2.0, 10.0, 20.0), "impact": (30.0, 800.0, 400.0), "undamped": (1.0, 0.0, 20.0)}
@@ -48,7 +48,7 @@ SETS = {"normal": (1.0, 10.0, 5.0), "hooked": (2.0, 10.0, 20.0), "impact": (30.0
 
 @pytest.mark.parametrize("figures", SETS.values(), ids=SETS.keys())
 def test_a_push_moves_the_frame_as_the_closed_form_says(figures):
-    """[Cuniato2022, eq. 4, eq. 8] with x̃ = compliant - desired: along the force, to f/K. The error is of the order (ωT)²."""
+    """[Cuniato2022, eq. 4, eq. 8] with x̃ = compliant - desired: along the force, to f/K. The error is of order (ωT)²."""
     t = DT * np.arange(401)
     exact = step_response(t, 3.0, *figures)
     # Largest pole times T, squared, over 12: the midpoint rule's relative error of a time constant.
@@ -125,7 +125,7 @@ def test_the_sets_by_axis():
 
 
 def ramp(chosen_at, ticks):
-    """Desired stiffness along x while the task asks for sets: {tick: set}."""
+    """Desired stiffness along x while the task requests sets: {tick: set}."""
     x = np.zeros(1, gains.RAMP)[0]
     gains.begin(x, TABLE, NORMAL)
     chosen, seen = NORMAL, []

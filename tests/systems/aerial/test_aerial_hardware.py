@@ -1,4 +1,4 @@
-"""The hardware side of `aerial`: the link to the simulation, the arm's kinematics, and the ledger of what the human moves."""
+"""The hardware side of `aerial`: the link to the simulation, the arm's kinematics, and the ledger of the human's side."""
 
 import math
 import os
@@ -97,7 +97,7 @@ def exchange(stage, ticks, before=lambda sig: None):
 @settings(max_examples=20 if QUICK else 60)
 @given(turns, turns, places, places)
 def test_the_wrench_is_turned_and_keeps_its_power(q_NH, q_Nb, f, tau):
-    """About the tool's own origin: h_e = Ad⁻ᵀ h_h with no lever; what it does on a motion seen from H, it does in W and b."""
+    """About the tool's own origin: h_e = Ad⁻ᵀ h_h with no lever arm; its power is the same seen from H as in W and b."""
     sig, x, p = make(INTERFACE, frames=Frames(attitude=q_NH))
     sig.X_Nb_meas.q, sig.F_h_H.f, sig.F_h_H.tau = q_Nb, f, tau
     interface_step(sig, x, p, DT)
@@ -122,7 +122,7 @@ def test_a_link_without_delay_is_a_wire():
     assert (log["wrench_share"] == 1.0).all()
 
 
-def test_both_ways_are_late_by_the_delay():
+def test_both_directions_are_late_by_the_delay():
     def move(sig):
         sig.F_h_H.f[0] = sig.e_p_N[1] = 1.0 + sig.t
 
@@ -134,7 +134,7 @@ def test_both_ways_are_late_by_the_delay():
 
 
 def test_losses_are_counted_and_the_newest_is_used():
-    """20 % lost, each way on its own: ± 4 standard deviations of 1000 tosses are 5 %."""
+    """20 % lost, independently in each direction: ± 4 standard deviations of 1000 draws are 5 %."""
 
     def move(sig):
         sig.F_h_H.f[0] = sig.tick
@@ -144,7 +144,7 @@ def test_losses_are_counted_and_the_newest_is_used():
     assert log["motion_lost"][-1] == pytest.approx(200, abs=50)
     assert (log["wrench_lost"] != log["motion_lost"]).any()
     assert (np.diff(log["F_E_N"]["f"][:, 0]) >= 0.0).all()
-    # With nothing lost in a tick, it is that tick's.
+    # If nothing is lost in a tick, the value is that tick's.
     fresh = np.diff(log["wrench_lost"], prepend=0) == 0
     assert (log["F_E_N"]["f"][fresh, 0] == log["tick"][fresh]).all()
 
@@ -160,7 +160,7 @@ def test_in_an_outage_the_wrench_fades_and_the_displacement_is_held():
     gone = 0.5 + 0.020 + SILENCE  # the last packet was sent a tick before the outage
     assert (f[(t > 0.03) & (t < gone - DT)] == 4.0).all()
     assert (f[(t > gone + FADE) & (t < 1.51)] == 0.0).all()
-    assert np.abs(np.diff(f[t > 0.03])).max() == pytest.approx(4.0 * DT / FADE, rel=1e-9), "no jump, also on the way back"
+    assert np.abs(np.diff(f[t > 0.03])).max() == pytest.approx(4.0 * DT / FADE, rel=1e-9), "no jump, also when it returns"
     assert f[-1] == 4.0
     silent = (t > 0.52) & (t < 1.519)
     assert np.ptp(log["e_p_H"][silent, 0]) == 0.0
@@ -169,8 +169,8 @@ def test_in_an_outage_the_wrench_fades_and_the_displacement_is_held():
 
 @settings(max_examples=20 if QUICK else 60)
 @given(turns, turns, places)
-def test_the_hardware_rests_where_the_simulated_tool_is_wanted(q_NH, q_NE, p_NE):
-    """At the start at its own start pose whatever the frames; then it moves as the desired tool does, seen from H."""
+def test_the_hardware_rests_at_the_pose_desired_for_the_simulated_tool(q_NH, q_NE, p_NE):
+    """It starts at its own start pose whatever the frames; then it moves as the desired tool does, seen from H."""
     sig, x, p = make(INTERFACE, frames=Frames(attitude=q_NH), start_of_simulated_tool=(p_NE, q_NE))
     X_bE = spatial.compose(((0.0, 0.0, -2.0), (1.0, 0.0, 0.0, 0.0)), (p_NE, q_NE))
     spatial.store(sig.X_bE_des, X_bE)
@@ -184,7 +184,7 @@ def test_the_hardware_rests_where_the_simulated_tool_is_wanted(q_NH, q_NE, p_NE)
     assert sig.X_HB_rest.p == pytest.approx(np.add(START[0], so3.rotate_back(q_NH, step)), abs=1e-12)
 
 
-def test_the_flight_is_shown_if_wanted():
+def test_the_flight_is_shown_on_request():
     """A base that is planned 0.2 m further and turned by 90°: the tool, 0.1 m in front of it, swings to its side."""
     sig, x, p = make(INTERFACE, frames=Frames(show_flight=True))
     sig.X_bE_des.p = (0.1, 0.0, -0.3)
@@ -213,7 +213,7 @@ def test_a_link_that_holds_too_much_is_refused():
 
 
 def test_the_arm_has_its_published_lengths():
-    """Straight up: 0.34 + 0.40 + 0.40 + 0.126 m to the flange; bent at the shoulder, 0.926 m and the tool out from it."""
+    """Straight up: 0.34 + 0.40 + 0.40 + 0.126 m to the flange; bent at the shoulder, 0.926 m plus the tool away from it."""
     x, p = np.zeros(1, chain.CHAIN_WORK)[0], np.zeros(1, chain.CHAIN)[0]
     pack_iiwa(p, 0.1)
     q = np.zeros(7)
@@ -222,7 +222,7 @@ def test_the_arm_has_its_published_lengths():
     q[1] = 0.5 * math.pi
     chain.forward(x, p, q, *spatial.UNMOVED)
     assert x.p == pytest.approx((0.926 + 0.1, 0.0, 0.34), abs=1e-12)
-    q[1], q[3] = 0.0, 0.5 * math.pi  # the elbow bends the other way
+    q[1], q[3] = 0.0, 0.5 * math.pi  # the elbow bends in the opposite direction
     chain.forward(x, p, q, *spatial.UNMOVED)
     assert x.p == pytest.approx((-0.526 - 0.1, 0.0, 0.74), abs=1e-12)
 
@@ -256,7 +256,7 @@ def test_an_impossible_attitude_is_refused():
 
 
 def test_a_slow_pose_is_followed_to_a_micrometre():
-    """0.1 m circles at 0.2 m/s with the tool nodding by 0.2 rad: three steps a tick leave nothing."""
+    """0.1 m circles at 0.2 m/s with the tool nodding by 0.2 rad: three steps per tick leave no error."""
     sig, x, p = make(HARDWARE_IK)
     for k in range(60 if QUICK else 1200):
         angle = 2.0 * k * DT
@@ -271,7 +271,7 @@ def test_a_slow_pose_is_followed_to_a_micrometre():
 
 @compiled_only
 def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
-    """The pose jumps by 0.3 m: the arm goes there as fast as it can, and what is commanded is always on its way."""
+    """The pose jumps by 0.3 m: the arm goes there as fast as it can, and the command is always on its path."""
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(patience=10.0))
     last, seen = sig.q_hw.copy(), []
     for _ in range(150):
@@ -386,7 +386,7 @@ def run_stages(row, state, params, dt, busy, log):
 
 
 def held(busy=3, ticks=TICKS, **sections):
-    """Rows of a hand that leads the tool about and turns against it."""
+    """Rows of a hand that moves the tool about and twists against it."""
     hand = {
         "stiffness": 150,
         "amplitude": 0.03,
@@ -410,7 +410,7 @@ def net(log, port):
     return log[port]["into"] - log[port]["out"]
 
 
-def check_books(log):
+def check_ledger(log):
     exchanged = sum(log[port]["into"][-1] + log[port]["out"][-1] for port in PORTS)
     residual = sum(net(log, port) for port in PORTS) - (log["E_hw"] - log["E_hw"][0])
     assert exchanged > 1e-4
@@ -424,30 +424,30 @@ def test_the_ledger_closes_in_every_row(busy, guard):
     """Ports by their own expressions, the stored energy from the state alone: masses, springs, gains, lead, base, limits."""
     log = held(busy, port_passivity={"enabled": guard})
     assert len(log) == TICKS
-    check_books(log)
-    assert (np.abs(log["z_hw"][-1]) > 1e-6).all(), "shifts and turns all work"
+    check_ledger(log)
+    assert (np.abs(log["z_hw"][-1]) > 1e-6).all(), "all shifts and turns do work"
     assert net(log, "W_damping")[-1] < 0.0
     assert (net(log, "W_gains")[-1] != 0.0) == bool(busy & 1)
 
 
 @compiled_only
 def test_the_ledger_closes_while_the_arm_is_at_its_limits():
-    """A box of 20 mm around the start: the joints stop, the compliance goes on, and the port of the limits has it."""
+    """A box of 20 mm around the start: the joints stop, the compliance moves on; the port of the limits has the difference."""
     arm = {"box_min": (0.49, -0.01, 0.39), "box_max": (0.51, 0.01, 0.41)}
     log = held(3, hardware_arm=arm)
-    check_books(log)
+    check_ledger(log)
     inside = (log["X_WB_cmd"]["p"] >= np.subtract(arm["box_min"], 1e-6)) & (
         log["X_WB_cmd"]["p"] <= np.add(arm["box_max"], 1e-6)
     )
     assert inside.all()
-    # Without limits the port has what the inverse kinematics leaves.
+    # Without limits the port has the residual of the inverse kinematics.
     free = held(3)
     busiest = [run["W_limits"]["into"][-1] + run["W_limits"]["out"][-1] for run in (free, log)]
     assert busiest[0] < 1e-6 < busiest[1]
 
 
 def test_gains_change_the_stored_energy_by_what_is_booked():
-    """A tool held at z = f/K: raising K by dK at rest adds ½ z² dK at once, and nothing else."""
+    """A tool held at z = f/K: raising K by dK at rest adds ½ z² dK at once and nothing else."""
     sig, x, p = make(HARDWARE_ADMITTANCE)
     sig.X_HB_rest.p, sig.X_HB_rest.q = START
     sig.M_arm, sig.D_arm_des, sig.K_arm, sig.F_h_H.f[0] = 1.0, 20.0, 100.0, 5.0
@@ -455,28 +455,28 @@ def test_gains_change_the_stored_energy_by_what_is_booked():
         hardware_admittance_step(sig, x, p, DT)
     assert sig.z_hw[0] == pytest.approx(0.05, abs=1e-12)
     before = sig.E_hw
-    sig.K_arm[0], sig.F_h_H.f[0] = 130.0, 6.5  # the force is raised too, so that the tool stays
+    sig.K_arm[0], sig.F_h_H.f[0] = 130.0, 6.5  # the force is raised too, so that the tool stays there
     hardware_admittance_step(sig, x, p, DT)
     hardware_admittance_step(sig, x, p, DT)
     assert sig.W_gains.into == pytest.approx(0.5 * 0.05**2 * 30.0, rel=1e-8)
     assert sig.E_hw - before == pytest.approx(0.0375, rel=1e-8)
 
 
-def test_the_hardware_follows_the_gains_of_the_arm_only_if_told():
-    """1 N over 400 or 100 N/m; critically damped at 20 and 10 rad/s, so 4 s leave less than 1e-13 of the way."""
+def test_the_hardware_follows_the_gains_of_the_arm_only_on_request():
+    """1 N over 400 or 100 N/m; critically damped at 20 and 10 rad/s, so 4 s leave less than 1e-13 of the distance."""
     own = GainSet(mass=1.0, damping=20.0, stiffness=100.0)
-    for follow, way in ((True, 0.0025), (False, 0.01)):
+    for follow, shift in ((True, 0.0025), (False, 0.01)):
         sig, x, p = make(HARDWARE_ADMITTANCE, hardware=Hardware(follow_gains=follow, gains=own))
         sig.X_HB_rest.p, sig.X_HB_rest.q = START
         sig.M_arm, sig.D_arm_des, sig.K_arm, sig.F_h_H.f[0] = 1.0, 40.0, 400.0, 1.0
         for _ in range(800):
             hardware_admittance_step(sig, x, p, DT)
-        assert sig.z_hw[0] == pytest.approx(way, rel=1e-6)
+        assert sig.z_hw[0] == pytest.approx(shift, rel=1e-6)
 
 
 @compiled_only
 @pytest.mark.parametrize("busy", [1, 2, 3])
-def test_what_the_simulation_does_does_not_wake_the_guard(busy):
+def test_what_the_simulation_does_does_not_trip_the_guard(busy):
     """A soft hand while gains, base and rest pose move: the observer's store and its zero follow them."""
     log = held(busy, sensor={"noise": 0.0}, force_filter={"bandwidth": 100.0, "bias_samples": 0})
     assert log["D_port"].max() <= 2.0

@@ -30,7 +30,7 @@ EASY = (1.0, 0.0, 0.0, 0.0)
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 slow = pytest.mark.skipif(PLAIN, reason="too slow without the compiler")
 
-# The working room: every place in it can be had at every one of the turns. Beyond it the wrist leaves the arm's reach.
+# The workspace: every position in it is reachable at each of the turns. Beyond it the wrist leaves the arm's reach.
 places = st.tuples(st.floats(-0.24, 0.24), st.floats(-0.1, 0.1), st.floats(-0.35, -0.22))
 turns = st.tuples(*[st.floats(-0.3, 0.3)] * 3).map(so3.exp)
 
@@ -59,7 +59,7 @@ def ready(kind, scenario):
 
 
 def fly(dt, duration, rotors, command=None, wrench=None, **changes):
-    """Rows of the airframe alone, its inputs given as functions of time."""
+    """Rows of the airframe alone, with its inputs as functions of time."""
     sig, x, p = ready(AIRFRAME, values(dt, **changes))
     home = sig.q_uam_c.copy()
     log = np.zeros(round(duration / dt) + 1, ROW)
@@ -122,7 +122,7 @@ def test_at_home_the_weight_of_the_arm_turns_the_base_about_x_alone_with_0_19_ne
 
 @settings(deadline=None, max_examples=5 if PLAIN else 50)
 @given(places, turns)
-def test_posture_chain_and_mujoco_put_the_tool_at_the_same_place(place, attitude):
+def test_posture_chain_and_mujoco_put_the_tool_in_the_same_pose(place, attitude):
     posture = posture_for(place, attitude)
     work, p = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
     pack_flying_chain(p, SECTION)
@@ -184,7 +184,7 @@ def test_at_rest_the_servos_carry_what_virtual_work_says():
     lever = np.cross(whole.centre, (0.0, 0.0, WEIGHT)) - np.cross(HOME, f)
     sideways = ToolPush(force=tuple(f), duration=100.0)
     log = fly(0.005, 2.0, lambda t: (WEIGHT - f[2], tuple(lever)), push=sideways, wind=Wind(mean=(-f[0], 0.0, 0.0)))
-    assert np.abs(log["X_Nb_meas"]["q"][:, 1:]).max() < 2e-3  # nobody steers: the arm's first give has tilted the base
+    assert np.abs(log["X_Nb_meas"]["q"][:, 1:]).max() < 2e-3  # no flight control: the arm's first sag has tilted the base
     work, p = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
     pack_flying_chain(p, SECTION)
 
@@ -197,7 +197,7 @@ def test_at_rest_the_servos_carry_what_virtual_work_says():
 
     q = log["q_uam"][-1]
     expected = [(potential(q + e) - potential(q - e)) / 2e-6 for e in 1e-6 * np.eye(JOINTS)]
-    assert log["q_uam"][-1] == pytest.approx(posture_for(HOME), abs=1e-3)  # the integral has done its work
+    assert log["q_uam"][-1] == pytest.approx(posture_for(HOME), abs=1e-3)  # the integral term has converged
     assert log["tau_uam"][-1] == pytest.approx(expected, abs=0.02)
 
 
@@ -213,9 +213,9 @@ def momentum(row, model, data):
 
 
 @slow
-def test_an_arm_that_moves_changes_no_momentum_but_by_forces_from_outside():
-    """A wild arm, thrust, wind and a wrench at the tool: momentum and angular momentum change by the sum of impulses. What is
-    left is of the first order in the step of the physics, as the integrator is."""
+def test_a_moving_arm_changes_momentum_only_by_external_forces():
+    """A wild arm, thrust, wind and a wrench at the tool: momentum and angular momentum change by the sum of impulses. The
+    rest is of first order in the step of the physics, as is the integrator."""
     model = mujoco.MjModel.from_xml_string(flying_xml(SECTION, 1e-3))
     data = mujoco.MjData(model)
     left = []
@@ -256,7 +256,7 @@ def test_free_flight_of_the_rigid_body_and_of_mujoco_agree_to_a_micrometre():
         fly(0.005, 2.0, tumble, simulator=simulator, yaw=0.4)
         for simulator in (Simulator(kind="rigid"), Simulator(kind="mujoco", locked=True))
     )
-    assert np.linalg.norm(rigid["X_Nb_meas"]["p"][-1] - rigid["X_Nb_meas"]["p"][0]) > 1.0, "the vehicle went somewhere"
+    assert np.linalg.norm(rigid["X_Nb_meas"]["p"][-1] - rigid["X_Nb_meas"]["p"][0]) > 1.0, "the vehicle moved"
     for name in ("X_Nb_meas", "X_NE"):
         assert np.abs(rigid[name]["p"] - other[name]["p"]).max() < 1e-6
         assert np.abs(rigid[name]["q"] - other[name]["q"]).max() < 1e-6
@@ -268,7 +268,7 @@ def test_free_flight_of_the_rigid_body_and_of_mujoco_agree_to_a_micrometre():
 
 @slow
 def test_they_agree_under_wind_and_a_wrench_at_the_tool_too():
-    """The wrench stands in the world while its lever turns with the body."""
+    """The wrench is fixed in the world while its lever arm turns with the body."""
     rigid, other = (
         fly(0.005, 1.0, tumble, wrench=lambda t: ((4.0, -2.0, 1.0), (0.1, 0.2, -0.1)), simulator=simulator, wind=Wind(gust=3.0))
         for simulator in (Simulator(kind="rigid"), Simulator(kind="mujoco", locked=True))
@@ -279,7 +279,7 @@ def test_they_agree_under_wind_and_a_wrench_at_the_tool_too():
 
 @slow
 def test_an_arm_held_by_its_servos_is_nearly_a_welded_one():
-    """Servos give way by some mrad and the joints' integrator is of first order: millimetres in a second of free flight."""
+    """Servos yield by some mrad and the joints' integrator is of first order: millimetres in a second of free flight."""
     rigid, other = (fly(0.005, 1.0, tumble, simulator=Simulator(kind=kind)) for kind in ("rigid", "mujoco"))
     assert np.abs(rigid["X_Nb_meas"]["p"] - other["X_Nb_meas"]["p"]).max() < 5e-3
     assert np.abs(other["q_uam"] - posture_for(HOME)).max() < 0.02
@@ -341,7 +341,7 @@ def test_a_commanded_jump_is_taken_at_the_joints_speed_and_within_its_torque():
 
 
 def solve(sig, x, p, place, dt, ticks, attitude=EASY):
-    """Rows of inverse kinematics with a fixed wish."""
+    """Rows of inverse kinematics with a fixed goal."""
     sig.X_bE_cmd.p, sig.X_bE_cmd.q = place, attitude
     log = np.zeros(ticks, ROW)
     for k in range(ticks):
@@ -352,7 +352,7 @@ def solve(sig, x, p, place, dt, ticks, attitude=EASY):
 
 @settings(deadline=None, max_examples=1 if PLAIN else 10)
 @given(places, turns)
-def test_every_pose_in_the_working_room_is_reached_no_faster_than_the_joints_can(place, attitude):
+def test_every_pose_in_the_workspace_is_reached_no_faster_than_the_joints_can(place, attitude):
     dt = 0.01
     log = solve(*ready(ARM_IK, values(dt)), place, dt, 250, attitude)
     assert log["ik_error"][-1] < 1e-9
@@ -363,10 +363,10 @@ def test_every_pose_in_the_working_room_is_reached_no_faster_than_the_joints_can
     assert log["fault"][-1] == faults.NONE
 
 
-def test_a_pose_out_of_reach_is_a_fault_after_a_while_and_the_residual_tells_the_distance():
+def test_a_pose_out_of_reach_is_a_fault_after_a_while_and_the_residual_is_the_distance():
     dt = 0.01
-    wish = (0.6, HOME[1], HOME[2])
-    log = solve(*ready(ARM_IK, values(dt, arm_ik=ArmIk(max_error=0.05, patience=0.495))), wish, dt, 80)
+    goal = (0.6, HOME[1], HOME[2])
+    log = solve(*ready(ARM_IK, values(dt, arm_ik=ArmIk(max_error=0.05, patience=0.495))), goal, dt, 80)
     first = int(np.argmax(log["fault"] != 0))
     assert log["fault"][-1] == faults.FLYING_ARM_ERROR
     assert first == 49  # the fiftieth tick
@@ -374,17 +374,17 @@ def test_a_pose_out_of_reach_is_a_fault_after_a_while_and_the_residual_tells_the
     work, p = np.zeros(1, CHAIN_WORK)[0], np.zeros(1, CHAIN)[0]
     pack_flying_chain(p, SECTION)
     chain.forward(work, p, log["q_uam_c"][-1], (0.0, 0.0, 0.0), EASY)
-    assert log["ik_error"][-1] == pytest.approx(np.linalg.norm(work.p - wish), rel=1e-9)
+    assert log["ik_error"][-1] == pytest.approx(np.linalg.norm(work.p - goal), rel=1e-9)
     assert "flying arm" in faults.read_fault(log[-1]).sentence
     assert all(link.lower <= q <= link.upper for q, link in zip(log["q_uam_c"][-1], LINKS, strict=True))
 
 
 @slow
 @pytest.mark.parametrize("kind", ["mujoco", "rigid"])
-def test_a_vehicle_whose_equations_come_apart_is_a_fault_at_once(kind):
-    """Boxes and limits on the way to the hardware hide what is not a number for some ticks; a human may hold the tool.
+def test_a_vehicle_whose_equations_diverge_is_a_fault_at_once(kind):
+    """Boxes and limits before the hardware hide a non-finite value for some ticks; a human may hold the tool.
 
-    No row shows anything that is not a number, the last one neither.
+    No row has a non-finite value, not even the last one.
     """
     result = job.simulate(
         *job.find("aerial", "push", [f"simulator.kind={kind}", "push.force=[1e9, 2e8, 0]", "push.start=0.5 s"])

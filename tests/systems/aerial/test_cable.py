@@ -1,4 +1,4 @@
-"""The cable and the hook: geometry, gate, latch, retention, and energy that contact never makes."""
+"""The cable and the hook: geometry, gate, latch, retention, and that contact adds no energy."""
 
 import math
 import os
@@ -33,7 +33,7 @@ from hilt.systems.aerial.cable import (
 compiled_only = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 PLAIN = Cable(present=True, position=(0.0, 0.0, 0.0))
-STIFF = PLAIN.model_copy(update={"stiffness": 8e4, "damping_ratio": 0.5})  # the cable hardly moves: the hook alone is seen
+STIFF = PLAIN.model_copy(update={"stiffness": 8e4, "damping_ratio": 0.5})  # the cable hardly moves: only the hook matters
 
 
 def make(cable=PLAIN, s=0.0, z=-0.05):
@@ -45,7 +45,7 @@ def make(cable=PLAIN, s=0.0, z=-0.05):
 
 
 def go(x, p, s, z, speed=0.02, dt=0.002):
-    """Lead the throat in a straight line to (s, z); forces on the tool, tick by tick."""
+    """Move the throat in a straight line to (s, z); return the forces on the tool, tick by tick."""
     a = np.array(x.hook)
     b = np.array((s, z))
     steps = max(1, math.ceil(np.linalg.norm(b - a) / (speed * dt)))
@@ -61,8 +61,8 @@ def stored(x, p):
 
 
 @given(st.floats(-0.04, 0.04), st.floats(-0.012, 0.03))
-def test_the_way_back_is_the_shortest(u, w):
-    """Nearest point of V and slot, sampled every 0.05 mm: no farther, and nearer by no more than half of that."""
+def test_the_distance_outside_is_the_shortest(u, w):
+    """Nearest point of V and slot against samples every 0.05 mm: no farther, and nearer by at most half of that."""
     _x, p = make()
     up, along = np.linspace(0.0, 0.1, 2001), math.tan(PLAIN.half_angle)
     edges = np.concatenate([np.stack([+up * along, up], 1), np.stack([-up * along, up], 1), np.stack([0.0 * up, -up * 0.2], 1)])
@@ -88,7 +88,7 @@ def test_profile_and_work_of_the_gate():
 
 
 def test_passing_the_gate_costs_its_work():
-    """A cable that hardly moves, led in at 20 mm/s: work of the tool = 1.2 F_s (12 mm/π + 2 mm), all of it lost at the latch.
+    """A cable that hardly moves, entered at 20 mm/s: work of the tool = 1.2 F_s (12 mm/π + 2 mm), all dissipated at the latch.
 
     Dry friction is 0.1 % short at this speed (tanh 4); the cable at 80 kN/m yields 0.45 mm, whose bounce after the latch is
     damped out.
@@ -104,7 +104,7 @@ def test_passing_the_gate_costs_its_work():
 
 
 def test_friction_of_the_gate_helps_it_back_less_than_it_resists():
-    """1.2 of the spring's force on the way in, 0.8 on the way back, at the depth where the cable is."""
+    """1.2 times the spring's force inwards, 0.8 times outwards, at the depth of the cable."""
     x, p = make(STIFF, z=-0.01)
     for z, factor in ((0.004, 1.2), (0.002, 0.8)):
         force = go(x, p, 0.0, z)[-1, 1]
@@ -131,7 +131,7 @@ def test_the_latch_needs_the_force_of_the_gate(load, closes):
 @compiled_only
 @pytest.mark.parametrize(("load", "holds"), [(0.97, True), (1.03, False)])
 def test_the_closed_gate_holds_up_to_its_retention(load, holds):
-    """Latched, then pulled off by a spring of 8 kN/m until it gives `load` times 2 F_s."""
+    """Latched, then pulled by a spring of 8 kN/m up to `load` times 2 F_s."""
     cable = PLAIN.model_copy(update={"stiffness": 8e3, "damping_ratio": 0.5})
     x, p = make(cable, z=-0.01)
     go(x, p, 0.0, 0.025)
@@ -139,12 +139,12 @@ def test_the_closed_gate_holds_up_to_its_retention(load, holds):
     pull = load * 60.0
     forces = go(x, p, 0.0, 0.010 - 2.0 * pull / 8e3, speed=0.01)  # cable and gate stretch alike
     assert (x.place == LATCHED) == holds
-    assert forces[:, 1].max() == pytest.approx(min(pull, 60.0), rel=0.02)  # 2 %: what is left of the cable's swing
+    assert forces[:, 1].max() == pytest.approx(min(pull, 60.0), rel=0.02)  # 2 %: the rest of the cable's swing
 
 
 @pytest.mark.parametrize("offset", [-0.0295, -0.02, 0.0, 0.01, 0.0295])
 def test_the_mouth_centres_what_it_catches(offset):
-    """The tool is held, so the cable is the one that goes aside: 800 N/m times the offset leans on walls of 8 kN/m."""
+    """The tool is held, so the cable moves aside: 800 N/m times the offset presses on walls of 8 kN/m."""
     x, p = make(s=-offset, z=-0.05)
     go(x, p, -offset, 0.08, speed=0.05)
     rest(x, p, 0.3)
@@ -167,13 +167,13 @@ def wave(k, dt, waves):
 
 
 def shaken(x, p, side, up, ticks, dt=0.005):
-    """Shake the tool; books after each tick: work of the tool, stored, lost."""
+    """Shake the tool; return the ledger after each tick: work of the tool, stored, lost."""
     s0, z0 = x.hook
-    books = []
+    ledger = []
     for k in range(1, ticks + 1):
         move_cable(x, p, s0 + wave(k, dt, side), z0 + wave(k, dt, up), dt)
-        books.append((x.work, stored(x, p), x.lost))
-    return np.array(books)
+        ledger.append((x.work, stored(x, p), x.lost))
+    return np.array(ledger)
 
 
 WAVES = st.tuples(st.floats(0.0, 0.03), st.floats(1.0, 12.0), st.floats(0.0, 6.0))
@@ -182,10 +182,10 @@ WAVES = st.tuples(st.floats(0.0, 0.03), st.floats(1.0, 12.0), st.floats(0.0, 6.0
 @compiled_only
 @settings(max_examples=25, deadline=None)
 @given(WAVES, WAVES, st.floats(-0.02, 0.02))
-def test_contact_makes_no_energy(side, up, s):
-    """Whatever the tool does, it has put in what is stored and lost, and what is lost only grows.
+def test_contact_adds_no_energy(side, up, s):
+    """Whatever the tool does, its work is what is stored and lost, and what is lost only grows.
 
-    The rule is of first order: 20 µs against the 8 ms of a wall leave 1 % of what went through.
+    The rule is of first order: 20 µs against the 8 ms of a wall leave 1 % of the energy exchanged.
     """
     cable = PLAIN.model_copy(update={"substep": 2e-5})
     x, p = make(cable, s=s, z=-0.02)
@@ -197,8 +197,8 @@ def test_contact_makes_no_energy(side, up, s):
 
 
 @compiled_only
-def test_the_books_close_with_the_substep():
-    """First order: a quarter of the substep leaves a quarter of the gap, through walls, gate, latch and bottom."""
+def test_the_ledger_closes_with_the_substep():
+    """First order: a quarter of the substep leaves a quarter of the residual, through walls, gate, latch and bottom."""
     gaps = []
     for substep in (4e-5, 1e-5):
         x, p = make(PLAIN.model_copy(update={"substep": substep}), s=0.01, z=-0.04)
@@ -220,7 +220,7 @@ def stage(cable, q=(1.0, 0.0, 0.0, 0.0), start=(0.5, 0.1, 0.4)):
 
 @pytest.mark.parametrize(("along", "side"), [("y", 0), ("x", 1)])
 def test_the_stage_adds_to_the_wrench_of_the_hand(along, side):
-    """Force at the hook, 10 cm beside the tool's origin; the hand's share stays; sideways is across the cable."""
+    """Force at the hook, 10 cm beside the tool's origin; the hand's part stays; sideways is across the cable."""
     hook = (0.1, 0.0, 0.02)
     cable = PLAIN.model_copy(update={"position": (0.1, 0.0, 0.07), "offset": 0.01, "along": along, "hook": hook})
     sig, x, p = stage(cable)

@@ -1,4 +1,4 @@
-"""Rotors, flight control, planner and the plain quadrotor, each on its own."""
+"""Rotors, flight control, planner and the plain quadrotor, each by itself."""
 
 import math
 from types import SimpleNamespace
@@ -82,14 +82,14 @@ def test_the_mixer_keeps_every_limit_and_its_priorities(u_T, roll, pitch, yaw):
     assert max(f) <= p.most
     given_T, given_tau = rotors.wrench(f, p)
     assert given_T == pytest.approx(min(u_T, 4 * p.most), abs=1e-9)
-    # roll and pitch: one share of both; yaw: a share of its own
+    # roll and pitch share one scale factor; yaw has its own
     wanted, got = np.array((roll, pitch)), np.array(given_tau[:2])
     share = got @ wanted / (wanted @ wanted) if wanted @ wanted > 1e-20 else 1.0
     assert -1e-9 <= share <= 1.0 + 1e-9
     assert got == pytest.approx(share * wanted, abs=1e-9)
     assert given_tau[2] * np.sign(yaw) + 1e-9 >= 0.0
     assert abs(given_tau[2]) <= abs(yaw) + 1e-9
-    # and nothing is taken off while every rotor has room
+    # and nothing is reduced while every rotor has room
     level = rotors.mix(u_T, (roll, pitch, 0.0), p)
     assert share > 1.0 - 1e-6 or min(level) < 1e-9 or max(level) > p.most - 1e-9
     assert abs(given_tau[2] - yaw) < 1e-6 or min(f) < 1e-9 or max(f) > p.most - 1e-9
@@ -113,7 +113,7 @@ def test_what_the_rotors_can_give_comes_back_from_the_mixer_unchanged(u_T, roll,
     assert printed @ speed2 == pytest.approx((u_T, roll, pitch, yaw), rel=1e-12, abs=1e-12)
 
 
-def test_the_torques_fit_the_places_of_the_rotors_with_z_up():
+def test_the_torques_match_the_positions_of_the_rotors_with_z_up():
     p = rotor_params()
     places = p.arm * np.array([(1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0)])
     for i, place in enumerate(places):
@@ -122,7 +122,7 @@ def test_the_torques_fit_the_places_of_the_rotors_with_z_up():
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.001])
-def test_motors_follow_as_a_lag_of_first_order_at_any_rate(dt):
+def test_motors_follow_as_a_first_order_lag_at_any_rate(dt):
     sig, x, p = ready(MOTORS, scenario(rotors=Rotors(lag=0.05)))
     start = p.start
     sig.rotor_speed[:] = 800.0
@@ -151,8 +151,8 @@ def test_the_attitude_error_is_the_matrix_form(q, q_d):
 
 
 @given(turns, turns)
-def test_the_attitude_error_is_the_sine_of_the_angle_so_zero_only_where_both_agree(q, step):
-    """Half a turn away it vanishes too: the law knows no way back from exactly there, as every continuous one."""
+def test_the_attitude_error_is_the_sine_of_the_angle(q, step):
+    """Half a turn away it is also zero: the law does not return from exactly there, like every continuous one."""
     error = attitude_error(so3.multiply(q, step), q)
     angle = math.hypot(*so3.log(step))
     assert math.hypot(*error) == pytest.approx(math.sin(angle), abs=1e-12)
@@ -191,7 +191,7 @@ def commanded(yaw, q, motion, values):
     sig.tau_hat_b[:] = (0.1, -0.2, 0.05)
     sig.yaw_bd, sig.yaw_rate_bd, sig.yaw_acc_bd = 0.3 + yaw, 0.2, -0.1
     FLIGHT.step(sig, x, p, 0.005)
-    thrusts = 11.549e-5 * sig.rotor_speed**2  # the speeds themselves are roots, which blow rounding up at a rotor that stands
+    thrusts = 11.549e-5 * sig.rotor_speed**2  # the speeds themselves are roots, which amplify rounding at a stopped rotor
     return np.array((sig.u_T, *sig.tau_b, sig.u_T_clamped, *sig.tau_b_clamped, *thrusts))
 
 
@@ -202,7 +202,7 @@ def test_flight_does_not_depend_on_where_north_is(yaw, q, seed):
     assert commanded(yaw, q, motion, scenario()) == pytest.approx(commanded(0.0, q, motion, scenario()), abs=1e-7)
 
 
-def test_at_rest_in_its_place_the_vehicle_carries_its_weight_and_nothing_else():
+def test_at_rest_in_its_pose_the_vehicle_carries_its_weight_and_nothing_else():
     sig, x, p = ready(FLIGHT, scenario())
     sig.X_Nb_meas.q[0] = 1.0
     FLIGHT.step(sig, x, p, 0.005)

@@ -1,4 +1,4 @@
-"""Force filter, servo, hand and both admittances as stages, each on its own."""
+"""Force filter, servo, hand and both admittances as stages, each by itself."""
 
 import math
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ TURNED = so3.exp((0.4, -0.7, 1.1))
 
 
 class Keys(Section):
-    """The sections, so that bad input becomes its sentence."""
+    """The sections, so that bad input gives its sentence."""
 
     hand: Hand | None = None
     servo: Servo | None = None
@@ -39,7 +39,7 @@ class Keys(Section):
 
 
 def make(kind, **sections):
-    """Row, state and parameters of one stage; sections not named are the plainest there are."""
+    """Row, state and parameters of one stage; sections not named have the simplest values."""
     given_ = {
         "loop": Loop(period=DT, duration=1.0),
         "force_filter": ForceFilter(bandwidth=100.0, bias_samples=0),
@@ -64,8 +64,8 @@ def make(kind, **sections):
     return sig, x, p
 
 
-def test_bias_and_load_are_told_apart():
-    """Bias taken unturned, with the gripper's weight on it; then the tool turns and only the human is left over."""
+def test_bias_and_load_are_distinguished():
+    """The bias is taken unturned, with the gripper's weight included; the tool turns and only the human's force remains."""
     mass, centre = 0.7, np.array([0.01, 0.02, 0.1])
     filter_ = ForceFilter(bandwidth=600.0, bias_samples=50, load_mass=mass, load_centre=tuple(centre))
     sensor = Sensor(position=(0.0, 0.0, -0.05), attitude=so3.exp((0.0, 0.0, 0.8)))
@@ -73,7 +73,7 @@ def test_bias_and_load_are_told_apart():
     bias_f, bias_tau = np.array([3.0, -2.0, 1.0]), np.array([0.1, 0.2, -0.3])
 
     def measure(q_HB, f, tau):
-        """A wrench at the tool's origin and the load, as the sensor says it."""
+        """A wrench at the tool's origin plus the load, as the sensor measures it."""
         weight = np.array([0.0, 0.0, -mass * STANDARD_GRAVITY])
         arm = np.array(so3.rotate(q_HB, sensor.position))
         f_all = f + weight
@@ -156,29 +156,29 @@ def test_a_slow_motion_is_followed_one_whole_lag_behind(kind):
     assert 400 * DT - sig.X_WB_true.p[0] / 0.3 == pytest.approx(servo.whole_lag, abs=1e-6)
 
 
-def hold(ticks, way=lambda t: 0.0, **hand):
-    """Rows of a hand on a tool that moves along x as told, with its exact velocity."""
+def hold(ticks, path=lambda t: 0.0, **hand):
+    """Rows of a hand on a tool that moves along x on `path`, with its exact velocity."""
     sig, x, p = make(HAND, hand=Hand(**{"stiffness": 200.0, "amplitude": 0.0, "start": 0.1, **hand}))
     rows = []
     for n in range(ticks):
         sig.t = n * DT
-        sig.X_WB_true.p[0] = way(sig.t)
-        sig.V_WB_true.v[0] = (way(sig.t + 1e-6) - way(sig.t - 1e-6)) / 2e-6
+        sig.X_WB_true.p[0] = path(sig.t)
+        sig.V_WB_true.v[0] = (path(sig.t + 1e-6) - path(sig.t - 1e-6)) / 2e-6
         hand_step(sig, x, p, DT)
         rows.append(sig.copy())
     return np.array(rows)
 
 
 def test_a_hand_takes_hold_without_a_jump_and_lets_go():
-    log = hold(300, way=lambda t: 0.3 + 0.01 * math.sin(3.0 * t), release=1.0)
+    log = hold(300, path=lambda t: 0.3 + 0.01 * math.sin(3.0 * t), release=1.0)
     t, f = DT * np.arange(300), log["F_Bcm_true_W"]["f"][:, 0]
     assert np.abs(np.diff(f)).max() < 0.15
     assert (f[t < 0.1] == 0.0).all()
     assert (f[t >= 1.31] == 0.0).all()
     held = (t > 0.4) & (t < 1.0)
-    way = 0.01 * np.sin(3.0 * t)
+    path = 0.01 * np.sin(3.0 * t)
     grip = 0.01 * math.sin(0.3)
-    assert f[held] == pytest.approx((-200.0 * (way - grip) - 5.0 * 0.03 * np.cos(3.0 * t))[held], abs=1e-6)
+    assert f[held] == pytest.approx((-200.0 * (path - grip) - 5.0 * 0.03 * np.cos(3.0 * t))[held], abs=1e-6)
     assert [log["hand_state"][n] for n in (0, 100, 299)] == [AWAY, HOLDS, GONE]
 
 
@@ -189,9 +189,9 @@ def test_the_hand_leads_by_its_amplitude():
     assert np.abs(f[:, 2]).max() == pytest.approx(200.0 * 0.02 * 0.8, rel=1e-3)
 
 
-def test_work_on_a_driven_hand_is_what_its_damper_eats():
-    """Over whole periods the spring gives back what it took; the trapezoid misses (ωT)²/12 of it."""
-    log = hold(1601, way=lambda t: 0.01 * math.sin(math.pi * t), start=0.0, grasp=1e-3)
+def test_work_on_a_driven_hand_is_what_its_damper_dissipates():
+    """Over whole periods the spring returns what it took; the trapezoidal rule misses (ωT)²/12 of it."""
+    log = hold(1601, path=lambda t: 0.01 * math.sin(math.pi * t), start=0.0, grasp=1e-3)
     work = log["W_human"]["into"] - log["W_human"]["out"]
     per_period = -5.0 * (0.01 * math.pi) ** 2 * 0.5 * 2.0
     assert work[1600] - work[800] == pytest.approx(2 * per_period, rel=1e-3)
@@ -206,7 +206,7 @@ def test_the_mounted_tool_weighs_on_the_arm_after_the_handover():
 
 
 def test_tremor_has_its_size_and_its_frequency():
-    """0.2 N rms; the phase wanders, so the period is met on the mean over 40 s: ± 2 rad · √40/(2π · 400) = 0.5 %."""
+    """0.2 N rms; the phase wanders, so the period holds on the mean over 40 s: ± 2 rad · √40/(2π · 400) = 0.5 %."""
     log = hold(8000, stiffness=0.0, damping=0.0, tremor=0.2, tremor_frequency=10.0, start=0.0, grasp=1e-3)
     f = log["F_Bcm_true_W"]["f"][1:]
     assert np.sqrt((f**2).mean(axis=0)) == pytest.approx([0.2] * 3, rel=0.03)
@@ -223,7 +223,7 @@ def test_a_hand_that_lets_go_before_it_holds_is_refused():
 
 @given(st.floats(-0.2, 0.2))
 def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
-    """[Cuniato2022, eq. 5] as a displacement: x_asked = x_rest + LPF(clamp(e_p')); no force is made of it."""
+    """[Cuniato2022, eq. 5] as a displacement: x_asked = x_rest + LPF(clamp(e_p')); it produces no force."""
     sig, x, p = make(HARDWARE_ADMITTANCE)
     sig.X_HB_rest.p = sig.X_WB_meas.p = (0.5, 0.0, 0.4)
     sig.e_p_H[1] = away
@@ -234,7 +234,7 @@ def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
     assert np.abs(sig.z_hw).max() == 0.0
 
 
-def test_the_hardware_gives_way_along_the_force():
+def test_the_hardware_yields_along_the_force():
     """To f/K and τ/K at rest; K 5 N/m, M 1 kg, D 10 N·s/m settle with 1.9 s."""
     sig, x, p = make(HARDWARE_ADMITTANCE)
     sig.X_HB_rest.p, sig.X_HB_rest.q = (0.5, 0.0, 0.4), TURNED
@@ -259,4 +259,4 @@ def test_the_arm_sags_by_its_tool_over_its_stiffness():
     assert sig.K_arm == pytest.approx([20.0] * 6)
     assert sig.M_arm == pytest.approx([2.0] * 6)
     assert least >= -1e-9
-    assert full < 0.1, "raising the stiffness under load has cost something"
+    assert full < 0.1, "raising the stiffness under load has cost energy"

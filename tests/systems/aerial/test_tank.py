@@ -1,4 +1,4 @@
-"""The energy tank: whatever the task does to the gains, no energy comes out of nothing."""
+"""The energy tank: whatever the task does to the gains, no energy is created."""
 
 import os
 
@@ -58,7 +58,7 @@ def drive(arms, params, how, stiff, push, damping, dt, energy, audit):
 
 
 def pump(how, *, ticks=10_000, damping=10.0, push=5.0, **given):
-    """Energies in the tank and audit, tick by tick, under a push that swings at 1 Hz."""
+    """Energies in the tank and the audit, tick by tick, under a push that oscillates at 1 Hz."""
     arms, params = arm(**given)
     t = DT * np.arange(ticks)
     energy, audit = np.zeros(ticks), np.zeros(ticks)
@@ -71,7 +71,7 @@ def pump(how, *, ticks=10_000, damping=10.0, push=5.0, **given):
 @pytest.mark.parametrize("damping", [10.0, 1.0, 0.1])
 @pytest.mark.parametrize("how", [EVERY_TICK, WITH_THE_SWING])
 def test_pumping_the_gains_gives_nothing(how, damping):
-    """5 <-> 400 N/m at 1 kHz for 10 s, also stiff inwards and soft outwards, which is how one pumps a swing.
+    """5 <-> 400 N/m at 1 kHz for 10 s, also stiff inwards and soft outwards, as one pumps a swing.
 
     Rounding alone makes the audit miss 0: some 1e-15 J a tick, 1e4 ticks.  [Cuniato2022, eq. 15]
     """
@@ -82,7 +82,7 @@ def test_pumping_the_gains_gives_nothing(how, damping):
 
 @slow
 def test_the_forms_that_fail():
-    """[Cuniato2022, eq. 14] as printed, and put right but integrated in z: joules out of nothing, far more than the tank holds.
+    """[Cuniato2022, eq. 14] as printed, and corrected but integrated in z: energy is created, far more than the tank holds.
 
     Every tick: -40 J as printed and -440 J integrated, of a tank of 0.15 J. With the swing: -7 kJ and -20 kJ.
     """
@@ -115,7 +115,7 @@ def test_any_change_of_mass_and_stiffness_is_paid_for(stiff, push, damping, away
 
 
 def test_an_empty_tank_holds_the_gains_and_dissipation_lets_them_rise():
-    """At the lower bound nothing is granted; moving with friction pays for it."""
+    """At the lower bound no increase is granted; motion with damping pays for it."""
     arms, params = arm(start=0.01, z=0.1)
     x, p = arms[0], params[0]
     x.dK[0] = 15.0
@@ -130,7 +130,7 @@ def test_an_empty_tank_holds_the_gains_and_dissipation_lets_them_rise():
     assert x.K[0] > 5.0
 
 
-def test_lowered_gains_fill_the_tank_to_its_brim_and_no_further():
+def test_lowered_gains_fill_the_tank_and_no_further():
     arms, params = arm(start=0.05, z=0.2)
     x, p = arms[0], params[0]
     x.dK[0] = -4.0

@@ -130,7 +130,7 @@ def test_handover_goes_through_its_states():
     assert run.sig.gain_set == HOOKED
     run.hold(3.0, (2.0, 0.0, -3.0))
     run.hold(5.0, (0.6, 0.0, -1.4))
-    assert run.sig.task_state == RAISED, "a hand still leads the tool"
+    assert run.sig.task_state == RAISED, "a hand still holds the tool"
     begin = run.n
     run.until(RELEASED, (0.0, 0.0, -1.4))
     assert (run.n - begin) * DT == pytest.approx(4.0, abs=2.5 * DT)
@@ -146,7 +146,7 @@ def test_a_touch_too_light_or_too_strong_is_no_contact(size):
     assert run.passed == [BIASING, AWAITING]
 
 
-def test_breaks_start_the_clock_again():
+def test_interruptions_restart_the_timer():
     run = Run("handover")
     for _ in range(3):
         run.hold(0.9, (1.0, 0.0, 0.0))
@@ -180,7 +180,7 @@ def test_the_diverter_waits_under_the_cable(q_NH):
     assert speed <= 0.06 * (1 + 1e-9)
 
 
-def test_a_new_bias_is_asked_for_and_awaited_under_the_cable():
+def test_a_new_bias_is_requested_and_awaited_under_the_cable():
     run = Run("diverter")
     run.until(UNDER)
     assert run.sig.bias_request == 1
@@ -195,18 +195,18 @@ def test_a_new_bias_is_asked_for_and_awaited_under_the_cable():
 
 
 def snap(run):
-    """The load grows to 36 N, falls and comes back: the gate, the fall into the slot, its bottom."""
+    """The load grows to 36 N, drops and returns: the gate, the drop into the slot, its bottom."""
     run.hold(1.5)
     for load in np.arange(0.0, 36.0, 0.5):
         run.step((0.0, 0.0, -load))
     assert run.sig.task_state == RISE
     run.step((0.0, 0.0, -21.9))
-    assert run.sig.task_state == RISE, "0.62 of the peak is no snap"
+    assert run.sig.task_state == RISE, "0.62 of the peak is not a snap"
     run.step((0.0, 0.0, -21.0))
     assert run.sig.task_state == BACK
 
 
-def test_a_snap_a_fall_of_the_load_and_a_tug_are_a_hook():
+def test_a_snap_a_drop_of_the_load_and_a_tug_are_a_hook():
     run = to_rise()
     snap(run)
     run.step((0.0, 0.0, -0.5))
@@ -221,12 +221,12 @@ def test_a_snap_a_fall_of_the_load_and_a_tug_are_a_hook():
     assert run.sig.hooked == 1
     assert run.sig.gain_set == IMPACT
     run.hold(0.3, (0.0, 0.0, 2.0))
-    assert run.sig.gain_set == IMPACT, "gains soften below 1.5 N only"
+    assert run.sig.gain_set == IMPACT, "gains soften only below 1.5 N"
     run.step((0.0, 0.0, 1.0))
     assert run.sig.gain_set == HOOKED
     run.sig.e_p_N = (0.0, 0.0, 0.03)
     run.hold(3.0)
-    assert run.sig.task_state == RECOVER, "the base is 3 cm off"
+    assert run.sig.task_state == RECOVER, "the base is 3 cm away"
     run.sig.e_p_N = (0.0, 0.0, 0.01)
     run.until(INSTALLED)
     run.hold(1.0)
@@ -245,14 +245,14 @@ def test_no_pull_on_the_tug_is_no_hook():
 
 
 def test_a_rise_that_meets_nothing_fails_and_returns():
-    """Given up at 12 cm; the way back ends where it began, with no speed left, within the acceleration allowed."""
+    """Given up at 12 cm; the return ends where it began, at rest, within the allowed acceleration."""
     run = to_rise()
     start = np.array(run.sig.p_bd_N)
     run.until(FAILED, most=30.0)
     run.hold(0.1)
     assert run.passed[-3:] == [RISE, RETREAT, FAILED]
     height = np.array([row.p_bd_N[2] for row in run.rows]) - start[2]
-    assert 0.12 < height.max() < 0.12 + 0.05**2 / (2 * 0.2) + 0.05 * DT  # and the way to brake
+    assert 0.12 < height.max() < 0.12 + 0.05**2 / (2 * 0.2) + 0.05 * DT  # and the braking distance
     assert run.sig.p_bd_N == pytest.approx(start, abs=1e-3)
     assert run.sig.v_bd_N.tolist() == [0.0, 0.0, 0.0]
     assert max(np.abs(row.a_bd_N).max() for row in run.rows if row.task_state >= APPROACH) <= 0.2 + 1e-9
@@ -261,7 +261,7 @@ def test_a_rise_that_meets_nothing_fails_and_returns():
 @pytest.mark.parametrize(
     ("f", "z"), [((0.0, 0.0, -56.0), 0.0), ((40.0, 0.0, -40.0), 0.0), ((0.0, 0.0, -20.0), -0.061)], ids=["down", "aslant", "z"]
 )
-def test_too_much_force_or_way_ends_the_rise(f, z):
+def test_too_much_force_or_distance_ends_the_rise(f, z):
     run = to_rise()
     run.hold(0.5, (0.0, 0.0, -20.0))
     run.sig.z_arm[2] = z
@@ -281,8 +281,8 @@ def test_a_long_rise_under_load_without_a_snap_fails():
     assert run.sig.p_bd_N[2] - run.p.under[2] == pytest.approx(0.30, abs=1e-3)
 
 
-def test_a_snap_that_was_not_seen_is_found_out_by_the_way_back():
-    """Only after a load was felt: without one, a pull on the way back is no cable."""
+def test_a_missed_snap_is_detected_on_the_return():
+    """Only after a load was measured: without one, a pull on the return is not a cable."""
     for load, end in ((15.0, RECOVER), (0.0, RETREAT)):
         run = to_rise()
         run.until(RETREAT, (0.0, 0.0, -load), most=30.0)

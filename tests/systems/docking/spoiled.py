@@ -1,4 +1,4 @@
-"""Runs of docking in which what the tick is told is spoiled on the way, for tests of the twin."""
+"""Runs of docking in which the tick's measurements are corrupted, for tests of the twin."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ FAULTS = ("frozen", "jumps", "nan", "gone", "turned")
 
 
 def run(made, ticks, spoil, look):
-    """What `look` finds after each tick of a bench whose measurements `spoil(k, row)` changes."""
+    """What `look` returns after each tick of a bench whose measurements `spoil(k, row)` changes."""
     row, x, w, p = made.row, made.x, made.w, made.p
     found = []
     for k in range(ticks):
@@ -20,7 +20,7 @@ def run(made, ticks, spoil, look):
 
 
 def sensor(fault, begin, axes):
-    """Spoils force and encoder along so many axes; what lasts begins at a tick."""
+    """Corrupts force and encoder along `axes` axes; a lasting fault begins at tick `begin`."""
     random, held = np.random.default_rng(3), {}
 
     def spoil(k, sig):

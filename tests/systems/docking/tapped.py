@@ -19,7 +19,7 @@ PRELOAD = 8.0
 
 
 def motors(amplitude, stiffness):
-    """Positions and velocities every TICK: the chirp of the tap test behind a servo, about the place of the preload."""
+    """Positions and velocities every TICK: the chirp of the tap test behind a servo, about the position of the preload."""
     omega, zeta = SERVO
     plan = chirp(CYCLE, amplitude, 2.0)
     t = np.arange(int(len(plan) * CYCLE / TICK)) * TICK
@@ -30,7 +30,7 @@ def motors(amplitude, stiffness):
 
 
 def tapped(stiffness=0.5e6, frequency=12.0, damping_ratio=0.05, amplitude=0.15e-3, noise=0.05, force=None, arm=None, **contact):
-    """t, motor, force, when, noise, series: arguments of the fit. `force(t, x, f)` may change what the sensor feels.
+    """t, motor, force, when, noise, series: arguments of the fit. `force(t, x, f)` may change what the sensor measures.
 
     `arm(bending)` gives the robot more than one mode.
     """
@@ -52,6 +52,6 @@ def tapped(stiffness=0.5e6, frequency=12.0, damping_ratio=0.05, amplitude=0.15e-
     if force is not None:
         felt = force(t, x_m, felt)
     rng = np.random.default_rng(1)
-    each = slice(int(0.4 / TICK), None, round(CYCLE / TICK))  # from rest: the start of the plant is over
-    when = t[each] - 0.001 * rng.random(len(t[each]))  # a sensor with a clock of its own
+    each = slice(int(0.4 / TICK), None, round(CYCLE / TICK))  # from rest: the transient of the plant is over
+    when = t[each] - 0.001 * rng.random(len(t[each]))  # a sensor with its own clock
     return t[each], x_m[each], np.interp(when, t, felt) + noise * rng.normal(size=len(when)), when, noise, 1.05 * series

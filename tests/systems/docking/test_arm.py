@@ -47,8 +47,8 @@ def matrices(chain):
 
 
 @given(st.floats(1.05, 20.0), st.floats(0.01, 0.99), st.floats(1e-4, 0.02), st.floats(0.0, 1.0))
-def test_a_chain_has_the_modes_that_were_asked_for(ratio, share, zeta, where):
-    """Frequencies, share of the second mode in the compliance, and what each mode loses in a cycle."""
+def test_a_chain_has_the_requested_modes(ratio, share, zeta, where):
+    """Frequencies, share of the second mode in the compliance, and the energy that each mode loses per cycle."""
     first, frequency = Bending(K_F, 75.0, zeta), 75.0 * ratio
     low, high = damping_range(first, SecondMode(frequency, 0.0, share))
     second = SecondMode(frequency, low + where * (high - low), share)
@@ -98,12 +98,12 @@ def test_the_arm_moves_as_its_equations_say(changes):
     start = [swing(0.0), swing_rate(0.0)] * 2
     truth = solve_ivp(law, (0, times[-1]), start, "DOP853", times, rtol=1e-9, atol=1e-12, max_step=2e-4).y[2]
     assert force.max() > 50.0, "it has to press"
-    assert np.abs(tip - truth).max() < (2e-7 if half else 3e-8)  # each crossing of the play is an error of second order
+    assert np.abs(tip - truth).max() < (2e-7 if half else 3e-8)  # each crossing of the play adds an error of second order
     assert np.abs(force - K * np.maximum(truth - FREE, 0.0)).max() < 1e-3 * force.max()
 
 
 def let_go(steps, ticks, *changes):
-    """States of an arm with its motors held, thrown at the frame; parameters."""
+    """States of an arm with its motors held, thrown at the frame, and its parameters."""
     sig, x, p = bench(*changes, *UNDAMPED)
     hold = FREE - 1e-4
     sig.X_WB_true.p[0], sig.V_WB_true.v[0] = hold, 0.0
@@ -160,7 +160,7 @@ def test_with_damping_an_arm_only_loses(zeta, play, link_v, tip_v):
 
 
 def test_half_the_step_leaves_a_sixteenth_of_the_error():
-    """Fourth order, while nothing is crossed."""
+    """Fourth order, as long as no edge is crossed."""
     off = ("frames.gap=1 m", *TWO)
     ends = [let_go(steps, 200, *off)[0][-1] for steps in (2, 4, 8, 64)]
     first, second, third = (np.abs(end - ends[-1])[[0, 2]].max() for end in ends[:-1])
@@ -176,7 +176,7 @@ def test_pressed_slowly_the_play_is_taken_up_first():
 
 
 def test_a_reversal_within_the_play_moves_nothing():
-    """A slack arm at rest, its motors moving to and fro by less than the play."""
+    """A slack arm at rest, its motors moving back and forth by less than the play."""
     tip, _ = follow(lambda t: 24e-6 * math.sin(5.0 * t), lambda t: 0.0, np.arange(0.0, 1.0, DT), *PLAY)
     assert np.abs(tip).max() == 0.0
 
@@ -191,7 +191,7 @@ def test_the_stiffness_changes_with_the_posture():
     assert force[-1] == pytest.approx(way / (1 / K + 1 / (K_F * math.exp(30 * (FREE + way)))), rel=1e-3)
 
 
-def test_a_robot_without_them_has_the_plant_that_it_had():
+def test_a_robot_without_them_has_the_same_plant_as_before():
     plain = job.find("docking", "bending", [])[1]
     assert DOCKING.kinds(plain)["contact"] is CONTACT
     for change in (*TWO[:1], *PLAY, "robot.stiffness_slope=1"):
@@ -208,15 +208,15 @@ def test_a_robot_without_them_has_the_plant_that_it_had():
         (("robot.second_mode_frequency=1 kHz", "loop.period=4 ms"), "is 1000 Hz, .* too fast to simulate with loop.period"),
     ],
 )
-def test_an_arm_that_cannot_be_is_refused_in_one_sentence(changes, words):
+def test_an_impossible_arm_is_refused_in_one_sentence(changes, words):
     with pytest.raises(InputError, match=words):
         job.find("docking", "table1", [*BENDS, *changes])
 
 
-def test_dry_friction_turns_round_with_the_motion():
-    """Pressed and released slowly, the force is F_h more on the way in than on the way out, for the same place of the motors.
+def test_dry_friction_reverses_with_the_motion():
+    """Pressed and released slowly, the force is F_h larger inwards than outwards, for the same motor position.
 
-    Both springs are in series with the frame; the gears have slipped when the motors have turned by 2 F_h/K_h.
+    Both springs are in series with the frame; the gears slip once the motors have reversed by 2 F_h/K_h.
     """
     times, speed, most = np.arange(0.0, 20.0, DT), 1e-4, 5.0
 
@@ -233,7 +233,7 @@ def test_dry_friction_turns_round_with_the_motion():
 
 
 def test_a_small_motion_of_sticking_gears_is_elastic():
-    """Motors that move to and fro by less than what makes them slip lose nothing: the arm is twice as stiff and comes back."""
+    """Motors that move back and forth by less than the slip distance lose nothing: the arm is twice as stiff and returns."""
     sig, x, p = bench("robot.gear_friction=20 N", *UNDAMPED)
     hold = 0.0
     sig.X_WB_true.p[0], sig.V_WB_true.v[0] = hold, 0.0
@@ -260,5 +260,5 @@ def test_dry_friction_only_loses(most, speed):
         arm_step(sig, x, p, DT)
         stuck = x.tip + x.slipped
         energy.append(0.5 * FIRST.mass * x.tip_v**2 + 0.5 * K_F * x.tip**2 + 0.5 * K_F * stuck**2)
-    # A step across the edge of slipping is of second order, as one across the edge of a frame: about 1e-5.
+    # A step across the edge of slipping is of second order, like one across the edge of a frame: about 1e-5.
     assert np.diff(energy).max() <= 2e-5 * energy[0] + 1e-15

@@ -45,7 +45,7 @@ def swing_rate(t):
 
 @pytest.mark.parametrize("changes", [(), ("contact.damping=300",), ("contact.kind=hertz",)])
 def test_the_tip_moves_as_its_equation_says(changes):
-    """Against DOP853: into the frame and out again, several times. A thousandth of the depth's micrometres is noise."""
+    """Against DOP853: into the frame and out again, several times. 1e-3 of the depth's micrometres is noise."""
     times = np.arange(0.0, 0.6, DT)
     tip, force = follow(swing, swing_rate, times, *changes)
     damping = 300.0 if "contact.damping=300" in changes else 0.0
@@ -75,7 +75,7 @@ def test_a_held_robot_swings_with_its_mode():
     left = tip - 1e-3
     crossings = times[1:][np.diff(np.sign(left)) > 0]
     damped = OMEGA * math.sqrt(1 - ZETA**2)
-    assert 2 * math.pi / np.diff(crossings).mean() == pytest.approx(damped, rel=2e-3)  # a crossing is known to a tick
+    assert 2 * math.pi / np.diff(crossings).mean() == pytest.approx(damped, rel=2e-3)  # a crossing is known to within a tick
     peaks = [left[(times > a) & (times < b)].max() for a, b in itertools.pairwise(crossings)]
     assert -np.log(np.array(peaks[1:]) / peaks[:-1]).mean() == pytest.approx(
         2 * math.pi * ZETA / math.sqrt(1 - ZETA**2), rel=0.01
@@ -109,7 +109,7 @@ def test_an_elastic_contact_on_a_held_robot_keeps_the_energy():
     assert np.ptp(energies) < 1e-5 * energies[0] * np.count_nonzero(np.diff(inside))
 
 
-def test_the_motors_way_between_two_samples_is_the_cubic_through_both():
+def test_the_motors_path_between_two_samples_is_the_cubic_through_both():
     drive = Drive(1.0, 2.0, 1.5, -1.0)
     assert driven(drive, 0.0, 0.1) == pytest.approx((1.0, 2.0))
     assert driven(drive, 1.0, 0.1) == pytest.approx((1.5, -1.0))
@@ -127,9 +127,12 @@ def test_steps_grow_with_the_frequency():
     ("changes", "words"),
     [
         (("robot.mode_frequency=12 Hz",), "robot.stiffness is 0, which means rigid"),
-        (("robot.stiffness=0.5 N/um", "robot.mode_frequency=1 MHz"), "too fast to simulate with loop.period = 0.001 s; shorten"),
+        (
+            ("robot.stiffness=0.5 N/um", "robot.mode_frequency=1 MHz"),
+            "too fast to simulate with loop.period = 0.001 s; shorten",
+        ),
     ],
 )
-def test_a_mode_that_cannot_be_is_refused_in_one_sentence(changes, words):
+def test_an_impossible_mode_is_refused_in_one_sentence(changes, words):
     with pytest.raises(InputError, match=words):
         job.find("docking", "table1", list(changes))

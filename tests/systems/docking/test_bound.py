@@ -1,4 +1,4 @@
-"""The least CoF of a first touch: closed form, full braking, and a linear programme that knows of neither."""
+"""The least CoF of a first touch: closed form, full braking, and a linear programme that uses neither."""
 
 import itertools
 import math
@@ -93,9 +93,9 @@ def test_the_programme_converges_with_the_square_of_its_step():
 def test_full_braking_is_what_the_programme_finds(touch):
     braked = full_brake(touch)
     assert braked.best
-    # The grid has steps of up to 2 ms, in which the tip goes 2 % of the ideal depth: it is off by a part of its square.
+    # The grid has steps of up to 2 ms, in which the tip moves 2 % of the ideal depth: the error is of the order of its square.
     assert least_peak_lp(touch)[0] / touch.ideal == pytest.approx(least_peak(touch) / touch.ideal, abs=1e-3)
-    # Nothing that comes through a robot of this kind is earlier than through its dead time alone.
+    # Nothing passes a robot of this kind earlier than its dead time.
     bare = replace(touch, T1=0.0, T2=0.0)
     assert least_peak(touch) > least_peak(bare)
 
@@ -107,7 +107,7 @@ def test_damping_counts_in_the_force():
     restitution, per_speed = damped_contact(touch.stiffness, touch.damping, touch.mass)
     assert restitution < 1.0
     assert touch.ideal == pytest.approx(per_speed * SPEED, rel=1e-6)
-    # Where a robot swings so much that braking hard pushes later on, full braking is not claimed to be the best.
+    # If a robot overshoots so much that braking hard pushes later on, full braking is not claimed to be the best.
     wild = replace(second_order(0.02, 0.002, 0.01), damping=20e3)
     assert not full_brake(wild).best
     assert least_peak(wild) is None
@@ -133,9 +133,9 @@ def test_a_robot_that_gets_the_programmes_command_reaches_the_bound():
     assert np.abs(rates).max() <= touch.fastest * (1 + 1e-9)
 
 
-def test_where_the_bound_is_one_the_ideal_peak_can_be_had():
+def test_where_the_bound_is_one_the_ideal_peak_is_reached():
     # Commands within the limits are a convex set, and the peak is continuous on it: between a command that stays below the
-    # ideal and one that goes on (the peak grows without end) there is one that meets it.
+    # ideal and one that keeps going (the peak grows without bound) there is one that meets it.
     touch = second_order(1.0, 0.028, 0.01)
     peak = least_peak_lp(touch)[0]
     assert least_cof_of(touch) == 1.0
@@ -173,7 +173,7 @@ robots = st.builds(
 
 @settings(max_examples=40, deadline=None)
 @given(robots, st.floats(1.01, 1.5))
-def test_more_time_speed_or_weakness_never_helps(touch, more):
+def test_delay_weakness_and_a_faster_clock_never_help(touch, more):
     peak = least_peak(touch)
     if peak is None:
         return
@@ -222,7 +222,7 @@ def test_off_the_centres_the_mass_is_the_effective_one():
     assert touch.ideal == pytest.approx(ideal_of(oblique).peaks[0], rel=1e-3)
 
 
-def test_noise_and_the_robots_own_limits_are_counted():
+def test_noise_and_the_robots_own_limits_count():
     def bound(*settings):
         return least_cof_of(touch_of(job.find("docking", "table1", ["robot.delay=40 ms", *settings])[1]))
 
@@ -238,7 +238,7 @@ def docking(*settings, scenario="table1"):
     return job.find("docking", scenario, list(settings))[1]
 
 
-def test_no_bound_is_said_where_none_is_known():
+def test_no_bound_is_given_where_none_is_known():
     with pytest.raises(InputError, match="its bound is not known"):
         bound_for(docking("contact.kind=hertz", "contact.damping=100 N*s/m"))
 
@@ -248,7 +248,7 @@ thresholds = st.floats(0.0, 20.0)
 
 
 @given(phases, thresholds)
-def test_a_touch_is_felt_at_the_first_sample_above_the_threshold(phase, threshold):
+def test_a_touch_is_detected_at_the_first_sample_above_the_threshold(phase, threshold):
     touch = replace(LATE, threshold=threshold)
     felt = felt_after(touch, phase)
     samples = felt / touch.period - phase
@@ -258,7 +258,7 @@ def test_a_touch_is_felt_at_the_first_sample_above_the_threshold(phase, threshol
 
 
 def test_the_bound_over_the_phases_of_a_tick():
-    """ω t_b + 1/(2n) with t_b from F_th/(kv) to a tick more, each as likely as any other."""
+    """ω t_b + 1/(2n) with t_b uniform from F_th/(kv) to a tick more."""
     touch = replace(LATE, threshold=3.0)
     found = spread_of(touch)
     first = OMEGA * (touch.dead_time + touch.unfelt) + 0.1
@@ -272,7 +272,7 @@ def test_the_bound_over_the_phases_of_a_tick():
 
 @settings(max_examples=10, deadline=None)
 @given(phases, st.floats(0.1, 3.0), st.sampled_from([LATE, ROBOTS[0], ROBOTS[6]]))
-def test_noise_makes_of_the_bound_what_drawing_makes(phase, noise, robot):
+def test_the_bound_with_noise_agrees_with_random_draws(phase, noise, robot):
     touch = replace(robot, threshold=6.0 * noise, noise=noise)
     found = spread_of(touch, phase)
     random = np.random.default_rng(3)
@@ -289,19 +289,19 @@ def test_noise_makes_of_the_bound_what_drawing_makes(phase, noise, robot):
 @whole_runs
 @pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
 def test_no_run_is_below_the_bound_of_its_own_phase(noise):
-    """On a pure delay the twin is on it: without noise each touch, with noise in the mean."""
+    """On a pure delay the twin reaches it: without noise at each touch, with noise in the mean."""
     found = touches(pure(40), 5, noise, range(1, 21))
     assert found.phases.min() < 0.1
     assert found.phases.max() > 0.9
     assert found.beaten <= 1e-3
     chance = 4.0 * np.std(found.cof - found.mean) / math.sqrt(20)
     assert abs(found.above) <= 2e-4 + chance
-    assert np.ptp(found.cof) > 0.8 * OMEGA * 1e-3, "where in a tick it is met is worth a tick"
+    assert np.ptp(found.cof) > 0.8 * OMEGA * 1e-3, "the phase of the touch is worth a tick"
 
 
 @whole_runs
 def test_a_run_in_real_time_stays_above_the_bound():
-    # Met just before a tick the surface is felt up to a tick earlier than t_b counts: ω T of CoF.
+    # Touched just before a tick, the surface is detected up to a tick earlier than t_b assumes: ω T of CoF.
     for robot in (
         ["robot.delay=40 ms"],
         ["robot.kind=second-order", "robot.delay=40 ms", "robot.damping_ratio=0.5", "limits.command_acceleration_ratio=3"],
@@ -319,7 +319,7 @@ def test_the_advice_takes_the_simplest_method_that_is_good_enough():
     found = all_methods(late)
     assert list(found) == ["none", "pic", "dac", "pida", "twin realtime", "twin guarded"]
     assert needed(found) == "twin guarded"
-    # What the table says is what a run gives.
+    # The table agrees with a run.
     alone = job.simulate(job.registry.system("docking"), late).metrics
     assert found["pida"].first_cof == alone["cof"][0]
     assert found["pida"].later_cof == max(alone["cof"][1:])
@@ -330,7 +330,7 @@ def test_the_advice_takes_the_simplest_method_that_is_good_enough():
 
 
 @whole_runs
-def test_chance_is_run_three_times():
+def test_random_cases_are_run_three_times():
     found = all_methods(docking("sensor.noise=0.5 N"))
     assert {len(each.runs) for each in found.values()} == {3}
     peaks = {run["cof"][0] for run in found["pida"].runs}
@@ -338,7 +338,7 @@ def test_chance_is_run_three_times():
 
 
 @whole_runs
-def test_warnings_name_what_cannot_be_seen():
+def test_warnings_name_what_cannot_be_measured():
     def words(*settings, scenario="table1"):
         values = docking(*settings, scenario=scenario)
         return " ".join(warnings(values, ideal_of(values)))
@@ -359,7 +359,7 @@ def test_warnings_name_what_cannot_be_seen():
 @whole_runs
 @pytest.mark.parametrize("stiffness", ["0.5 N/um", "2 N/um"])
 def test_the_force_is_as_wrong_as_the_stiffness_makes_it(stiffness):
-    """Of a frame that is known: -½ (k/K_f) δK_f/K_f, for ± 10 %. To first order of that; the second is a tenth."""
+    """For a known frame: -½ (k/K_f) δK_f/K_f, for ± 10 %. To first order; the second order is a tenth of it."""
     settings = ["compensate.method=twin", "compensate.mode=realtime", "collisions=3", "robot.kind=second-order"]
     robot = ["robot.delay=12 ms", "robot.damping_ratio=0.7", "sensor.delay=2 ms", f"robot.stiffness={stiffness}"]
     peaks = []

@@ -1,4 +1,4 @@
-"""The bound of a first touch on a robot that bends: what it must agree with, and that nothing goes below it."""
+"""The bound of a first touch on a robot that bends: limiting cases, and that nothing goes below it."""
 
 import json
 
@@ -39,7 +39,7 @@ def touch_and_tip(robot, *changes):
 
 @pytest.mark.parametrize("dead_time", [30, 40])
 @pytest.mark.parametrize("damping", ["0 N*s/m", "200 N*s/m"])
-def test_a_tip_that_hardly_bends_has_the_bound_of_a_stiff_robot(dead_time, damping):
+def test_a_robot_that_hardly_bends_has_the_bound_of_a_stiff_one(dead_time, damping):
     robot = ("robot.kind=delay+second-order", f"robot.delay={dead_time + 10} ms", f"robot.pure_delay={dead_time} ms")
     touch = touch_of(values_of(robot, f"contact.damping={damping}"))
     found = least_cof(touch, Tip(stiffness=1e9, omega=2e4, damping_ratio=0.5))
@@ -73,8 +73,8 @@ def test_the_best_command_has_that_peak_in_an_independent_integration(robot):
 
 @pytest.mark.parametrize("robot", ROBOTS[1:4])
 def test_no_command_lifts_the_tip_off_before_a_peak_above_that_of_space(robot):
-    """So the force of a tip that stays in contact is the force, for every command, as long as the bound needs it. Where the
-    lowest peak found is below that of space, it is reached by a command, and the bound is 1 whatever others do."""
+    """So the force of a tip that stays in contact is the actual force, for every command, as long as the bound needs it. If the
+    lowest peak found is below that of space, a command reaches it, and the bound is 1 whatever other commands do."""
     touch, tip = touch_and_tip(robot)
     found, nodes = least_touch(touch, tip), forces(touch, tip)
     assert found.peak > touch.ideal
@@ -95,10 +95,10 @@ def test_no_other_command_has_a_lower_peak(robot):
     largest = touch.acceleration * nodes.step
     for _ in range(200):
         held = np.repeat(draw.uniform(-1.0, 1.0, 12), -(-count // 12))[: count - 1]
-        way = [touch.tip_speed]
+        speeds = [touch.tip_speed]
         for each in held * largest:
-            way.append(float(np.clip(way[-1] + each, -touch.fastest, touch.fastest)))
-        force = np.concatenate([nodes.early, nodes.late(np.array(way))])
+            speeds.append(float(np.clip(speeds[-1] + each, -touch.fastest, touch.fastest)))
+        force = np.concatenate([nodes.early, nodes.late(np.array(speeds))])
         until = int(np.argmax(force < 0.0)) if (force < 0.0).any() else len(force)
         assert force[:until].max() >= found.peak * (1.0 - 1e-9)
 
@@ -111,7 +111,7 @@ def test_a_finer_grid_changes_it_by_little():
 
 @pytest.mark.parametrize("robot", ROBOTS[1:4])
 def test_the_twin_in_real_time_comes_near_to_it(robot):
-    """Told exactly and without noise: the phase of the tick alone is worth ωT = 0.025 of it."""
+    """Exact beliefs and no noise: the phase of the tick alone is worth ωT = 0.025 of it."""
     runs = twin_runs.run(
         "collisions=1", "sensor.noise=0 N", robots=[robot], seeds=range(1, 2), mode="realtime", errors=lambda _: {}
     )

@@ -1,6 +1,6 @@
-"""Each sentence of `hilt check` names a number: on its right side the run meets its goal, on its wrong side it does not.
+"""Each sentence of `hilt check` names a number: on one side of it the run meets its goal, on the other it does not.
 
-The tutorial's facility: 12 kg against 60 kg at 8 mm/s and 35 N/mm. Every law is held against simulation with the same scenario.
+The tutorial's facility: 12 kg against 60 kg at 8 mm/s and 35 N/mm. Every law is compared with a run of the same scenario.
 """
 
 import math
@@ -64,14 +64,14 @@ def test_what_the_check_advises_for_the_facility_works():
     assert kinds(*changes, f"sensor.noise={2.0 * needed}", seeds=range(1, 6)) == {"missed"}
 
 
-def test_noise_that_pida_can_bear():
+def test_noise_that_pida_tolerates():
     needed = remark("detection", QUICK, "sensor.noise=0.8 N").needed
     assert kinds(QUICK, f"sensor.noise={0.9 * needed}", seeds=range(1, 6)) == {"met"}
     assert kinds(QUICK, f"sensor.noise={2.0 * needed}", seeds=range(1, 6)) == {"missed"}
 
 
 @pytest.mark.parametrize("ratio", [0.2, 0.5, 0.9])
-def test_what_is_unfelt_raises_the_peak_as_energy_says(ratio):
+def test_force_below_the_threshold_raises_the_peak_by_its_energy(ratio):
     """√(1 + r²), r = threshold over ideal peak; the twin without noise, in real time."""
     threshold = f"detect.threshold={ratio * PEAK}"
     result = job.simulate(*found(TWIN, "compensate.mode=realtime", "robot.delay=0.5 ms", "loop.period=0.1 ms", threshold))
@@ -107,7 +107,7 @@ def test_delay_of_the_twin_in_real_time():
     both_sides("delay", "robot.delay", 0.9 * bad.needed, 1.2 * bad.needed, *changes)
 
 
-def test_the_twin_at_a_slower_clock_bears_the_delay_that_the_check_allows():
+def test_the_twin_at_a_slower_clock_tolerates_the_delay_that_the_check_allows():
     needed = remark("delay", TWIN, "robot.delay=14 ms").needed
     both_sides("delay", "robot.delay", 0.95 * needed, 1.2 * needed, TWIN)
 
@@ -171,13 +171,13 @@ def test_resolution():
 
 
 @pytest.mark.parametrize("name", ["bench-1.93", "bench-2.64", "oblique", "soft-rear", "table1", "twin"])
-def test_the_check_says_of_shipped_scenarios_what_their_runs_do_to_the_force(name):
+def test_the_check_predicts_the_force_error_of_shipped_scenarios(name):
     system, values, stem = job.find("docking", name, [])
     figure = next(each for each in job.simulate(system, values, stem).verdict.figures if each.metric == "cof")
     assert all(each.fine for each in check(system, values)) == figure.met
 
 
-def test_numbers_as_sentences_say_them():
+def test_numbers_as_written_in_sentences():
     assert [si(*each) for each in ((0.0142, "s"), (0.3, "N"), (1850.0, "N/m"), (8.16e-5, "s"), (0.0, "m"))] == [
         "14.2 ms",
         "0.3 N",

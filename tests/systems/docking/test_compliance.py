@@ -1,4 +1,4 @@
-"""How a robot bends, from a tap test on the plant itself: another program than the model that is fitted."""
+"""A robot's compliance from a tap test on the plant itself, which is independent of the fitted model."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.systems.docking.tapped import SURFACE, tapped
     ("stiffness", "frequency", "damping_ratio"), [(0.5e6, 12.0, 0.05), (0.3e6, 8.0, 0.02), (1.0e6, 20.0, 0.1)]
 )
 def test_the_bending_is_found(stiffness, frequency, damping_ratio):
-    """Robot and frame each within 1 %, as is asked of a lab up to 0.5 N/µm, the mode within 0.3 %; here up to 1 N/µm."""
+    """Robot and frame each within 1 %, as required of a lab up to 0.5 N/µm, the mode within 0.3 %; here up to 1 N/µm."""
     found = fit(*tapped(stiffness, frequency, damping_ratio))
     assert found.refusal == ""
     assert found.stiffness == pytest.approx(stiffness, rel=0.01)
@@ -25,7 +25,7 @@ def test_the_bending_is_found(stiffness, frequency, damping_ratio):
 
 
 def test_the_deviations_are_of_the_size_of_the_errors():
-    """0.5 N of noise: each within four of its deviations, and these are not larger than what is asked of a lab."""
+    """0.5 N of noise: each error within four of its deviations, and these no larger than required of a lab."""
     found = fit(*tapped(noise=0.5))
     for name, truth in (("stiffness", 0.5e6), ("mode_frequency", 12.0), ("contact_stiffness", 176275.0)):
         assert abs(getattr(found, name) - truth) < 4.0 * found.deviations[name]
@@ -39,7 +39,7 @@ def test_damping_of_the_frame_is_not_taken_for_that_of_the_robot():
     assert found.stiffness == pytest.approx(0.5e6, rel=0.01)
 
 
-def test_a_force_that_is_later_than_assumed_changes_its_age_only():
+def test_a_force_that_is_later_than_assumed_changes_only_its_age():
     t, motor, force, when, noise, series = tapped()
     found = fit(t, motor, force, when + 0.0006, noise, series)
     assert found.lateness == pytest.approx(0.0006, abs=3e-5)
@@ -47,7 +47,7 @@ def test_a_force_that_is_later_than_assumed_changes_its_age_only():
     assert found.mode_damping_ratio == pytest.approx(0.05, rel=0.05)
 
 
-def test_a_hertz_frame_is_called_one():
+def test_a_hertz_frame_is_recognised():
     found = fit(*tapped(kind="hertz"))
     assert found.contact_kind == "hertz"
     assert found.stiffness == pytest.approx(0.5e6, rel=0.01)
@@ -68,12 +68,12 @@ def test_what_one_mode_does_not_explain_is_refused_with_its_size():
 
 @pytest.mark.parametrize(("play", "friction"), [(50e-6, 0.0), (0.0, 5.0)])
 def test_play_and_dry_friction_in_the_gears_are_refused(play, friction):
-    """50 µm of play or 5 N of friction are no spring and no damper: figures of one would be far off."""
+    """50 µm of play or 5 N of friction do not act like a spring and damper: a fit of one would be far off."""
     found = fit(*tapped(arm=lambda bending: Arm(bending, None, play, 0.0, friction)))
     assert found.residual_share > MISFIT
     assert "does not explain the tap test" in found.refusal
 
 
-def test_a_stiff_robot_is_not_given_a_figure():
+def test_a_stiff_robot_is_given_no_stiffness():
     found = fit(*tapped(stiffness=1e9, frequency=40.0))
     assert "treat it as rigid" in found.refusal

@@ -1,4 +1,4 @@
-"""What a rod meets: Hunt and Crossley's law, friction up to 0.5, and a cone instead of a flat frame."""
+"""What a rod touches: Hunt and Crossley's law, friction up to 0.5, and a cone instead of a flat frame."""
 
 import math
 
@@ -44,7 +44,7 @@ def test_hunt_crossley_only_pushes_and_its_damper_fades_with_the_spring(rate):
 
 def test_a_robot_that_yields_presses_as_hard_as_the_frame_pushes():
     values, sig, w, p = bench("table1", *HUNT_CROSSLEY, "robot.stiffness=1e6")
-    for _ in range(100):  # until it rests: no damper is left then
+    for _ in range(100):  # until it rests, when the damper gives no force
         force = touch(sig, w, p, (0.012, 0, 0))
     depth = sig.penetration
     assert 0 < depth < 0.002
@@ -85,12 +85,12 @@ def test_hunt_crossley_in_space_is_that_of_dop853():
         (("frames.cone=0.5",), "frames.cone is 0.5 rad but dof is 1"),
     ],
 )
-def test_keys_that_do_not_go_together_are_refused(changes, words):
+def test_incompatible_keys_are_refused(changes, words):
     with pytest.raises(InputError, match=words):
         job.find("docking", "table1", changes)
 
 
-def test_the_twin_which_knows_planes_only_is_refused_a_cone():
+def test_the_twin_which_only_models_planes_is_refused_a_cone():
     with pytest.raises(InputError, match="the twin treats each frame as a plane"):
         job.find("docking", "oblique", [CONE, "compensate.method=twin"])
 
@@ -102,7 +102,7 @@ def energies(*changes, scenario="oblique"):
 
 @pytest.mark.parametrize("method", SAFE)
 @pytest.mark.parametrize("friction", [0.1, 0.3, 0.5])
-def test_friction_makes_no_energy(method, friction):
+def test_friction_adds_no_energy(method, friction):
     for seed, noise in ((1, 0.0), (2, 0.5), (3, 0.5)):
         found = energies(f"compensate.method={method}", f"contact.friction={friction}", f"sensor.noise={noise}", f"seed={seed}")
         assert found.max() <= found[0] * (1 + 1e-9)
@@ -110,7 +110,7 @@ def test_friction_makes_no_energy(method, friction):
 
 
 @pytest.mark.parametrize("method", SAFE)
-def test_hunt_crossley_makes_no_energy(method):
+def test_hunt_crossley_adds_no_energy(method):
     found = energies(f"compensate.method={method}", *HUNT_CROSSLEY)
     assert found.max() <= found[0] * (1 + 1e-9)
 
@@ -142,6 +142,6 @@ def test_a_contact_with_a_cone_keeps_the_energy_in_space():
 
 
 @pytest.mark.parametrize("method", ["dac", "pida"])
-def test_a_cone_makes_no_energy(method):
+def test_a_cone_adds_no_energy(method):
     found = energies(f"compensate.method={method}", CONE, "contact.friction=0.2", "loop.duration=20 s")
     assert found.max() <= found[0] * (1 + 1e-9)

@@ -1,4 +1,4 @@
-"""What a contact is compared with, where there is no closed form: the same bodies in space, fine enough or not at all."""
+"""The reference for a contact without a closed form: the same bodies in space, with a fine enough tick or not at all."""
 
 import pytest
 
@@ -26,19 +26,19 @@ def scenario(*changes):
 
 @pytest.mark.parametrize("stiffness", [3588, 10000])
 def test_an_elastic_contact_keeps_the_energy_of_the_reference(stiffness):
-    """±(ωT)²/4 in each of five collisions, with ωT at most 0.06 in the reference, by which a shorter contact has more ticks."""
+    """±(ωT)²/4 in each of five collisions, with ωT at most 0.06 in the reference, so a shorter contact needs more ticks."""
     values = scenario(f"contact.stiffness={stiffness}")[1]
     start = 0.5 * values.servicer.mass * values.approach.speed**2
     assert docking_metrics.ideal_of(values).energy == pytest.approx(start, rel=1e-3)
 
 
-def test_shipped_scenarios_have_the_reference_they_had():
+def test_shipped_scenarios_keep_their_reference():
     """At an eighth of the tick."""
     for name in ("oblique", "twin"):
         assert docking_metrics.fineness(job.find("docking", name, [])[1]) == 8
 
 
-def test_a_contact_that_no_reference_resolves_has_no_figures_but_a_reason():
+def test_a_contact_that_no_reference_resolves_has_a_reason_and_no_metrics():
     system, values, name = scenario("contact.stiffness=1e12", "loop.duration=2 s")
     result = job.simulate(system, values, name)
     found = result.as_json()

@@ -32,7 +32,7 @@ def bench(name, *settings):
 
 
 def touch(sig, w, p, depth, rate=0.0):
-    """Put the true tip so deep into the front frame, moving so fast."""
+    """Put the true tip `depth` into the front frame, moving at `rate`."""
     sig.X_WB_true.p[:] = (0.010 + depth, 0, 0)
     sig.X_WB_true.q[:] = (1, 0, 0, 0)
     sig.V_WB_true.v[:] = (rate, 0, 0)
@@ -56,7 +56,7 @@ def test_hertz_and_friction_are_options():
     assert sig.F_C_true_W[1] == pytest.approx(0.3 * 6e6 * 1e-3**1.5, rel=1e-3), "the rod drags the target along"
 
 
-def test_the_rear_frame_has_a_stiffness_of_its_own():
+def test_the_rear_frame_has_its_own_stiffness():
     _, sig, _, w, p = bench("soft-rear")
     sig.X_WB_true.p[:] = (-0.011, 0, 0)
     sig.X_WB_true.q[:] = (1, 0, 0, 0)
@@ -65,7 +65,7 @@ def test_the_rear_frame_has_a_stiffness_of_its_own():
     assert sig.contact == -1
 
 
-def test_the_sensor_under_the_target_feels_force_and_lever():
+def test_the_sensor_under_the_target_measures_force_and_moment():
     _, sig, _, w, p = bench("oblique")
     sig.F_C_true_W[:] = (10, 20, 30)
     sig.p_C_true_W[:] = (0.5, 0.2, 0.1)
@@ -94,7 +94,7 @@ def test_encoder_noise_has_the_rms_of_the_scenario():
 
 
 def test_jitter_stays_within_its_bounds():
-    """On a ramp the lag is the delay of the moment."""
+    """On a ramp the lag is the current delay."""
     _, sig, _, w, p = bench("table1", "robot.delay=20 ms", "robot.jitter=3 ms")
     lags = []
     for k in range(2000):
@@ -122,7 +122,7 @@ def test_the_robots_own_limits_hold_and_it_arrives():
 
 
 def test_the_lead_takes_the_sensors_delay_off():
-    """[He2022, eq. 6]: on a ramp of force, F_act is the force of now and not of τ_p ago."""
+    """[He2022, eq. 6]: on a ramp of force, F_act is the current force and not that of τ_p ago."""
     _, sig, x, _, p = bench("table1", "sensor.delay=4 ms", "robot.delay=20 ms")
     for k in range(20):
         sig.F_So_filt_S.f[0] = 1000 * (k * DT - 0.004)
@@ -130,7 +130,7 @@ def test_the_lead_takes_the_sensors_delay_off():
     assert sig.F_act_W[0] == pytest.approx(1000 * 19 * DT)
 
 
-def test_contact_is_felt_with_hysteresis():
+def test_contact_is_detected_with_hysteresis():
     _, sig, x, _, p = bench("table1", "sensor.noise=0.5 N")  # threshold 4 N, released at 2 N
     seen = []
     for force in (3.9, 4.1, 3.0, 2.1, 1.9, 3.0):
@@ -164,9 +164,9 @@ def press(values, sig, x, p, k, c, omega=25.0, depth=1e-3, noise=None, sign=1.0,
     """A half sine of contact with this stiffness and damping, as encoders and sensor see it."""
     for n in range(126):
         t = n * DT
-        way, rate = depth * math.sin(omega * t), depth * omega * math.cos(omega * t)
-        sig.p_C_W[0], sig.v_C_W[0] = offset + sign * way + (jitter() if jitter else 0.0), sign * rate
-        sig.F_act_W[0] = sign * max(k * way + c * rate, 1e-9) + (noise() if noise else 0.0)
+        compression, rate = depth * math.sin(omega * t), depth * omega * math.cos(omega * t)
+        sig.p_C_W[0], sig.v_C_W[0] = offset + sign * compression + (jitter() if jitter else 0.0), sign * rate
+        sig.F_act_W[0] = sign * max(k * compression + c * rate, 1e-9) + (noise() if noise else 0.0)
         sig.e_W[0], sig.in_contact = sign, 1
         identify_step(sig, x.identify, p.identify, DT)
     found = sig.k_hat, sig.c_hat, sig.identified
@@ -178,7 +178,7 @@ def press(values, sig, x, p, k, c, omega=25.0, depth=1e-3, noise=None, sign=1.0,
 @pytest.mark.parametrize("kind", ["absolute", "akf"])
 @pytest.mark.parametrize(("k", "c"), [(176275.0, 0.0), (76900.0, 130.0), (20000.0, 50.0)])
 def test_clean_data_give_stiffness_and_damping(kind, k, c):
-    """[He2022, eq. 8, eq. 11, eq. 12, eq. 13]: both filters find what made the data."""
+    """[He2022, eq. 8, eq. 11, eq. 12, eq. 13]: both filters find the parameters that generated the data."""
     values, sig, x, _, p = bench("table1", f"identify.kind={kind}")
     k_hat, c_hat, valid = press(values, sig, x, p, k, c)
     assert valid
@@ -205,7 +205,7 @@ def test_increments_fail_with_encoder_noise_and_the_absolute_form_does_not():
 
 @given(st.floats(0, 500), st.floats(-0.05, 0.05), st.floats(10, 1000), st.floats(0, 1.0), st.floats(0, 0.05))
 def test_the_energy_controller_never_gives_more_than_was_stored(force, v, mass, energy, damping):
-    """[He2022, eq. 14, eq. 16, eq. 17, eq. 19]: on the way out the energy stays above zero, and F_α only takes force off."""
+    """[He2022, eq. 14, eq. 16, eq. 17, eq. 19]: while leaving, the energy stays above zero, and F_α only reduces the force."""
     x = np.zeros(1, COMPENSATE.state)[0]
     x.observer.into = energy
     alpha = energy_controller(x, force, damping * v, v, mass, DT)
@@ -217,8 +217,8 @@ def test_the_energy_controller_never_gives_more_than_was_stored(force, v, mass, 
 
 
 @given(vector.filter(lambda e: math.hypot(*e) > 0.1), vector, vector)
-def test_effective_mass_is_what_a_push_at_the_tip_meets(e, turn, offset):
-    """Change of the tip's relative velocity along e per impulse along e, by really kicking both bodies."""
+def test_effective_mass_is_the_inertia_at_the_tip(e, turn, offset):
+    """Change of the tip's relative velocity along e per impulse along e, by applying the impulse to both bodies."""
     _, sig, x, _, p = bench("oblique")
     x.bodies.servicer.q[:] = so3.multiply(so3.exp(turn), so3.load(x.bodies.servicer.q))
     x.bodies.servicer.p[:] += np.array(offset)
@@ -247,20 +247,20 @@ def test_momentum_and_angular_momentum_stay_whatever_the_force(forces):
 
 
 @given(vector)
-def test_a_kick_changes_the_energy_by_force_times_mean_velocity(force):
+def test_an_impulse_changes_the_energy_by_force_times_mean_velocity(force):
     """The identity behind the ledger: ΔE = -T F·½(v + v⁺) for the tip's relative velocity."""
     _, sig, x, _, p = bench("oblique", "servicer.angular_velocity=[0.1, -0.2, 0.05]")
     contact_sense_step(sig, x.sense, p.sense, DT)
     sig.F_hat_W[:] = 300 * np.array(force)
     two_bodies_step(sig, x.bodies, p.bodies, DT)
     before = sig.H + sig.H_rot
-    books = ledger.energy(x.bodies.integrator) + ledger.energy(x.bodies.rotation)
+    stored = ledger.energy(x.bodies.integrator) + ledger.energy(x.bodies.rotation)
     old = sig.p_C_des_W.copy()
     contact_sense_step(sig, x.sense, p.sense, DT)
     port = -sig.F_hat_W @ (sig.p_C_des_W - old)
     sig.F_hat_W[:] = 0
     two_bodies_step(sig, x.bodies, p.bodies, DT)
-    assert sig.H + sig.H_rot - before == pytest.approx(port + books, abs=1e-12)
+    assert sig.H + sig.H_rot - before == pytest.approx(port + stored, abs=1e-12)
 
 
 def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
@@ -290,7 +290,7 @@ def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
 
 @given(st.floats(-500, 500))
 def test_one_axis_is_the_special_case_of_six(force):
-    """The short way for one degree of freedom gives what the long way gives without levers."""
+    """The short form for one degree of freedom agrees with the general one without lever arms."""
     ends = []
     for dof in (1, 6):
         _, sig, x, _, p = bench("table1", f"dof={dof}")

@@ -54,13 +54,13 @@ def test_the_response_is_that_of_its_order(order):
     truth = solve_ivp(law, (0, times[-1]), [0.0] * order, "DOP853", times, rtol=1e-9, atol=1e-13, max_step=2 * DT).y
     found, _ = follow(sweep, lambda t: 0.0, times, f"robot.order={order}", MOTORS)
     place = truth[0] if order == 2 else truth[-1]
-    # A lag takes what it gets for linear between two ticks: T²/8 of its acceleration each. DOP853 steps over corners: 1e-9.
+    # A lag assumes its input is linear between two ticks: T²/8 of its acceleration each. DOP853 steps over corners: 1e-9.
     bent = DT**2 / 8 * np.abs(np.diff(sent, 2)).max() / DT**2
     assert np.abs(found - place).max() < 1e-9 + (order - 2) * bent
 
 
 @pytest.mark.parametrize("changes", [(ORDER,), (WINDOW,), (ORDER, WINDOW)], ids=str)
-def test_a_steady_motion_lags_by_what_is_said(changes):
+def test_a_steady_motion_lags_by_the_closed_form(changes):
     """1/ω for each order above two, and half of the window."""
     times, speed = np.arange(0.0, 2.0, DT), 0.02
     found, v = follow(lambda t: speed * t, lambda t: 0.0, times, *changes)
@@ -70,7 +70,7 @@ def test_a_steady_motion_lags_by_what_is_said(changes):
 
 
 def test_a_filter_forgets_after_its_window():
-    """On a robot that is otherwise ideal within a tick: a step is a ramp of 12 ms."""
+    """On a robot that is otherwise ideal to within a tick: a step becomes a ramp of 12 ms."""
     settings = ["robot.kind=delay", "robot.delay=0 ms", "robot.start_at_rest=true", WINDOW]
     made = DOCKING.set_up(job.find("docking", "table1", settings)[1])
     sig, x, p = made.row[0], made.w[0].robot, made.p[0].robot
@@ -83,8 +83,8 @@ def test_a_filter_forgets_after_its_window():
     assert np.array(found) == pytest.approx(ramp, abs=1e-12)
 
 
-def test_motors_give_way_to_a_load_as_they_follow_a_set_point():
-    """F/K_m through the same second order; a load that stays is F/K_m."""
+def test_motors_yield_to_a_load_as_they_follow_a_set_point():
+    """F/K_m through the same second-order response; a constant load gives F/K_m."""
     times = np.arange(0.0, 0.4, DT)
     sagged, v = follow(lambda t: 0.0, lambda t: -500.0 if t > 0.0 else 0.0, times, MOTORS)
     assert sagged[-1] == pytest.approx(500.0 / 5e6, rel=1e-6)
@@ -107,7 +107,7 @@ def test_a_body_turns_as_it_moves():
         assert 2.0 * math.atan2(sig.X_WB_true.q[3], sig.X_WB_true.q[0]) == pytest.approx(sig.X_WB_true.p[1], abs=1e-9)
 
 
-def test_a_robot_without_them_has_the_plant_that_it_had():
+def test_a_robot_without_them_has_the_same_plant_as_before():
     assert DOCKING.kinds(job.find("docking", "table1", [])[1])["robot"] is ROBOT
     for change in (ORDER, WINDOW, MOTORS):
         assert DOCKING.kinds(job.find("docking", "table1", [*SERVOED, change])[1])["robot"] is SERVO
@@ -121,6 +121,6 @@ def test_a_robot_without_them_has_the_plant_that_it_had():
         (("robot.interpolation=0.1 ms",), "robot.interpolation is 0.0001 s; at loop.period"),
     ],
 )
-def test_a_controller_that_cannot_be_is_refused_in_one_sentence(changes, words):
+def test_an_impossible_controller_is_refused_in_one_sentence(changes, words):
     with pytest.raises(InputError, match=words):
         job.find("docking", "table1", [*SERVOED, *changes])

@@ -1,4 +1,4 @@
-"""What a lab has and a model forgets: a robot that gives way and starts from rest, a frame that moves, lost samples, drift."""
+"""Effects that models often leave out: a robot that yields and starts from rest, a frame that moves, lost samples, drift."""
 
 import math
 
@@ -17,7 +17,7 @@ from hilt.systems.docking.twin import bias, give_way, model
 from hilt.systems.docking.twin.predict import Motion
 
 DT, K, FREE = 1e-3, 176275.0, 0.010
-nanometres = st.floats(-1e-3, 2e-3).map(lambda way: round(way, 9))  # a depth beyond the rounding of places
+nanometres = st.floats(-1e-3, 2e-3).map(lambda depth: round(depth, 9))  # a depth larger than the rounding of positions
 
 
 def bench(*changes):
@@ -26,14 +26,14 @@ def bench(*changes):
 
 
 def press(sig, w, p, depth, rate=0.0, side=1):
-    """Force on the frame when the encoders are so deep in it."""
+    """Force on the frame when the encoders are `depth` deep in it."""
     sig.X_WB_true.p[0], sig.V_WB_true.v[0] = side * (FREE + depth), side * rate
     contact_step(sig, w.contact, p.contact, DT)
     return side * sig.F_C_true_W[0]
 
 
 @given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8), st.sampled_from([-1, 1]))
-def test_a_robot_that_gives_way_is_a_spring_in_series(depth, stiffness, side):
+def test_a_robot_that_yields_is_a_spring_in_series(depth, stiffness, side):
     sig, _, w, p = bench(f"robot.stiffness={stiffness}")
     force = press(sig, w, p, depth, side=side)
     assert force == pytest.approx(depth / (1 / K + 1 / stiffness), rel=1e-9)
@@ -50,17 +50,17 @@ def test_also_in_series_with_a_hertz_contact(depth, stiffness):
 
 
 @given(st.lists(nanometres, min_size=2, max_size=30), st.floats(1e5, 1e7), st.sampled_from(["linear", "hertz"]))
-def test_robot_and_frame_together_make_no_energy(ways, stiffness, kind):
-    """Any way in and back out, with damping: the work done on them is never negative."""
+def test_robot_and_frame_together_add_no_energy(depths, stiffness, kind):
+    """Any motion in and back out, with damping: the work done on them is never negative."""
     sig, _, w, p = bench(f"robot.stiffness={stiffness}", f"contact.kind={kind}", "contact.damping=300")
     work, last, before = 0.0, -1e-3, 0.0
-    for way in [*ways, -1e-3]:
-        for at in np.linspace(last, way, 40):
+    for depth in [*depths, -1e-3]:
+        for at in np.linspace(last, depth, 40):
             force = press(sig, w, p, at) if at > 0 else press(sig, w, p, -1e-3)
-            work += 0.5 * (force + before) * (max(at, 0.0) - max(last, 0.0))  # outside nothing is done
+            work += 0.5 * (force + before) * (max(at, 0.0) - max(last, 0.0))  # outside no work is done
             last, before = at, force
-    # 40 chords of a curved path: what they cut off is of second order in their length. And a place is known to one rounding.
-    deepest = max(0.0, *ways)
+    # 40 chords of a curved path: their error is of second order in their length. And a position is known to one rounding.
+    deepest = max(0.0, *depths)
     assert work >= -0.02 * 0.5 * K * deepest**2 - 40 * K * np.spacing(FREE) * deepest
 
 
@@ -95,8 +95,8 @@ def test_a_bias_drifts():
 
 
 @pytest.mark.parametrize("longest", [1, 5])
-def test_samples_are_lost_in_rows_of_one_up_to_so_many(longest):
-    """A gap begins with probability q when none lasts: of 1/q + mean length samples, mean length are lost."""
+def test_samples_are_lost_in_gaps_of_one_up_to_a_maximum(longest):
+    """A gap begins with probability q when there is none: of 1/q + mean length samples, mean length are lost."""
     q, count = 0.05, 20_000
     sig, _, w, p = bench(f"sensor.dropout={q}", f"sensor.dropout_length={longest}")
     shown = np.array([felt(sig, w, p, float(k)) for k in range(count)])
@@ -117,7 +117,7 @@ def flight(sig, x, p, force):
     contact_sense_step(sig, x.sense, p.sense, DT)
 
 
-def test_a_bias_is_seen_in_flight_and_only_there():
+def test_a_bias_is_estimated_in_flight_and_only_there():
     sig, x, _, p = bench("compensate.method=twin", "compensate.mode=realtime", "dof=6", "sensor.noise=0.5 N")
     random = np.random.default_rng(5)
     for _ in range(500):
@@ -131,7 +131,7 @@ def test_a_bias_is_seen_in_flight_and_only_there():
     sig.touch, sig.x_late = 0, FREE  # where a frame may be
     flight(sig, x, p, (4.6, 1.0, 0.0))
     assert np.array_equal(sig.F_bias_W, seen)
-    assert sig.F_mea_W == pytest.approx((4.6, 1.0, 0.0) - seen, abs=1e-15), "what follows takes the force without it"
+    assert sig.F_mea_W == pytest.approx((4.6, 1.0, 0.0) - seen, abs=1e-15), "later blocks use the force without it"
 
 
 def test_a_repeated_sample_is_an_old_one():
@@ -145,8 +145,8 @@ def test_a_repeated_sample_is_an_old_one():
 
 
 @given(st.floats(1e-6, 2e-3), st.floats(-0.1, 0.1), st.floats(0, 1e-5), st.sampled_from([model.LINEAR, model.HERTZ]))
-def test_what_is_told_to_a_robot_that_gives_way_is_where_its_tip_should_be(depth, v, C, kind):
-    """Told to be there, it is pushed back by C f̂ to where the tip should be; and its speed as by the chain rule."""
+def test_the_command_to_a_robot_that_yields_puts_its_tip_where_it_should_be(depth, v, C, kind):
+    """At the commanded position it is pushed back by C f̂ to where the tip should be; its speed follows from the chain rule."""
     frame = model.Frame(1.0, model.KNOWN, kind, K, 0.0, 33000.0, FREE)
     r = FREE + depth
     u, du, *_ = give_way.stretched(frame, C, Motion(r, v, 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""The twin's stages are packed from beliefs alone, and from one and the same."""
+"""The twin's stages are packed from beliefs alone, all from the same ones."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def packed(values):
 
 
 def test_every_direction_is_the_believed_normal():
-    """With a wrong normal nothing in the controller has the true one, the identification of the robot included."""
+    """With a wrong normal nothing in the controller uses the true one, not even the identification of the robot."""
     values = scenario("oblique", "prior.normal_error=0.05", "prior.normal_azimuth=1.0")
     believed = twin_beliefs(values).normal
     assert np.dot(believed, values.frames.n_W) == pytest.approx(np.cos(0.05), abs=1e-12)
@@ -37,8 +37,8 @@ def test_every_direction_is_the_believed_normal():
 
 
 @pytest.mark.parametrize("name", ["table1", "oblique"])
-def test_another_world_changes_nothing_that_is_packed(name):
-    """The world has other frames, rod, contact, robot, encoder and sensor; what is believed of it stays."""
+def test_a_different_world_changes_nothing_that_is_packed(name):
+    """The world has different frames, rod, contact, robot, encoder and sensor; the beliefs stay."""
     values = scenario(name, "sensor.noise=0.5 N")
     other = scenario(name, *OTHER_WORLD)
     belief = {section: getattr(values, section) for section in values.WORLD}
@@ -46,7 +46,7 @@ def test_another_world_changes_nothing_that_is_packed(name):
     honest, astray = packed(values), packed(other)
     for block, p in honest.items():
         assert believing[block].tobytes() == p.tobytes(), block
-        assert astray[block].tobytes() != p.tobytes(), f"{block} does not depend on any of it: the test would see nothing"
+        assert astray[block].tobytes() != p.tobytes(), f"{block} does not depend on any of it: the test could not fail"
 
 
 @pytest.mark.parametrize("name", ["table1", "oblique"])
@@ -57,7 +57,7 @@ def test_every_signal_of_the_twin_has_one_writer(name):
 
 
 def test_beliefs_that_blocks_share_are_made_once():
-    """They take time to make."""
+    """They take long to compute."""
     asked = []
     kind = StageKind("shared", lambda *_: None, reads=(), writes=(), pack=lambda p, config, loop: asked.append(config))
 

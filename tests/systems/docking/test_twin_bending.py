@@ -33,7 +33,7 @@ def made_sets(frame, rho=0.003**4):
 
 
 def rows_of(a, frame):
-    """Tip and its speed at the rows of a plan, from rest; the force of `PRESSED` at rest is taken off."""
+    """Tip and its speed at the rows of a plan, from rest; the force of `PRESSED` at rest is subtracted."""
     now, u, du, found = chain.Moving(0.0, 0.0, 0.0, 0.0), 0.0, 0.0, []
     for i in range(plan.ROWS):
         accel = a[np.searchsorted(plan.EDGES, i, "right") - 1]
@@ -67,8 +67,8 @@ def test_work_on_the_sets_may_be_interrupted_anywhere():
 
 
 @pytest.mark.parametrize("dt", [5e-4, 1e-3, 4e-3])
-def test_a_plan_moved_on_keeps_its_velocity(dt):
-    """∫ a dt of what is left of the plan, and of what was sent."""
+def test_a_shifted_plan_keeps_its_velocity(dt):
+    """∫ a dt of the rest of the plan, and of what was sent."""
     a = np.random.default_rng(1).normal(size=plan.BLOCKS)
     lengths = np.diff(plan.EDGES) * plan.ROW
     assert lengths @ (plan.shifts(dt) @ a) + dt * (plan.first(dt) @ a) == pytest.approx(lengths @ a)
@@ -76,7 +76,7 @@ def test_a_plan_moved_on_keeps_its_velocity(dt):
 
 @given(st.integers(0, 1000), st.floats(0.01, 3.0))
 def test_an_improved_plan_is_the_best_within_its_limits(seed, A):
-    """Conditions of Karush, Kuhn and Tucker: no slope inside the limits, and at a limit none that leads back inside."""
+    """Karush-Kuhn-Tucker conditions: no slope inside the limits, and at a limit none that points back inside."""
     draw = np.random.default_rng(seed)
     made = np.zeros(1, plan.SET).view(np.recarray)[0]
     root = draw.normal(size=(plan.BLOCKS, plan.BLOCKS)) + 3.0 * np.eye(plan.BLOCKS)
@@ -85,7 +85,7 @@ def test_an_improved_plan_is_the_best_within_its_limits(seed, A):
     a, g = draw.uniform(-A, A, plan.BLOCKS), draw.normal(scale=5.0, size=plan.BLOCKS)
     before = a.copy()
     work = np.zeros(1, plan.WORK).view(np.recarray)[0]
-    for _ in range(4):  # ticks; one may end before all limits are found
+    for _ in range(4):  # ticks; a single one may end before all limits are found
         plan.improve(a, g + made.H @ (a - before), np.zeros(plan.BLOCKS), made, A, work)
     slope, tolerance = g + made.H @ (a - before), 1e-9 * np.abs(made.H).max() * A
     assert np.abs(a).max() <= A * (1 + 1e-12)
@@ -95,7 +95,7 @@ def test_an_improved_plan_is_the_best_within_its_limits(seed, A):
 
 
 def contact_samples(law=model.LINEAR, zeta=0.02, noise=0.0):
-    """A bank with a contact as the truth makes it, the true θ, and the parameters of a fit."""
+    """A bank with a contact simulated from the truth, the true θ, and the parameters of a fit."""
     values = job.find("docking", "bending", ["compensate.mode=realtime"])[1]
     p = DOCKING.set_up(values).p[0].twin_balance.copy()
     p.variance = max(noise, 0.05) ** 2
@@ -169,14 +169,14 @@ def test_a_contact_shows_bending_and_frame(law, zeta):
     if law == model.LINEAR:
         assert abs(off[4]) < 4.0
         series = np.exp(-result.theta[0]) + np.exp(-result.theta[3])
-        assert series == pytest.approx(1 / TIP.k + 1 / K, rel=0.01), "what a slow press shows, too"
+        assert series == pytest.approx(1 / TIP.k + 1 / K, rel=0.01), "what a slow press also shows"
     assert deviations[1] < 0.03, "the mode is found"
     assert passes < 80, "the work of a flight is bounded"
 
 
 @given(st.floats(0.1, 1e4), st.integers(20, 400))
 def test_the_cost_of_a_wrong_model_has_the_slope_of_its_variance(mean, used):
-    """dS/d(Σ r²) = 1/V, without a step where noise ends to explain the residuals; and there V = σ²."""
+    """dS/d(Σ r²) = 1/V, without a step where noise no longer explains the residuals; and there V = σ²."""
     p = DOCKING.set_up(job.find("docking", "bending", ["compensate.mode=realtime"])[1]).p[0].twin_balance.copy()
     square = mean * used * p.variance
     step = 1e-5 * square
@@ -190,8 +190,8 @@ def test_the_cost_of_a_wrong_model_has_the_slope_of_its_variance(mean, used):
 
 
 @compiled
-def test_a_force_that_no_model_explains_leaves_what_was_known_before():
-    """An oscillation of 3 N that is no part of the model: less is learnt, and less surely, than if it counted as noise."""
+def test_a_force_that_no_model_explains_keeps_the_prior():
+    """An oscillation of 3 N outside the model: less is learnt, and with less certainty, than if it counted as noise."""
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.0, 0.0, 0.0, 0.2, 0.0, 5e-05, 0.0, 0.0])
     plain, _ = fitted(bank, p, start, model.LINEAR)
@@ -202,12 +202,12 @@ def test_a_force_that_no_model_explains_leaves_what_was_known_before():
     wary, deceived = (fitted(bank, each, start, model.LINEAR)[0] for each in (p, trusting))
     assert np.abs(wary.theta[:3] - theta[:3]).max() < np.abs(deceived.theta[:3] - theta[:3]).max()
     deviations = [np.linalg.inv(np.tril(r.left) + np.tril(r.left, -1).T).diagonal() ** 0.5 for r in (wary, deceived, plain)]
-    for damping in (2, 4):  # of robot and frame; stiffness and mode are held by what was known before
+    for damping in (2, 4):  # of robot and frame; stiffness and mode are held by the prior
         assert deviations[0][damping] > 2.0 * max(deviations[1][damping], deviations[2][damping])
 
 
 @compiled
-def test_in_a_hurry_the_best_so_far_is_taken():
+def test_when_time_runs_out_the_best_so_far_is_taken():
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
@@ -263,8 +263,8 @@ def test_knowledge_of_the_other_frame_is_that_of_a_joint_update():
 
 
 @given(st.floats(0.0, 8.0), st.integers(0, 1000))
-def test_two_minima_leave_the_covariance_of_both(worse, seed):
-    """A mixture of two normal distributions, e^(-cost/2) apart in weight: its covariance, from its moments."""
+def test_two_minima_give_the_covariance_of_both(worse, seed):
+    """A mixture of two normal distributions with weights e^(-cost/2): its covariance, from its moments."""
     draw = np.random.default_rng(seed)
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
     result.cost, result.theta[:], task.ends[:] = 100.0, draw.normal(size=8), np.inf
@@ -277,7 +277,7 @@ def test_two_minima_leave_the_covariance_of_both(worse, seed):
     knowledge.widen(known, 0, result.doubt, G, np.zeros(7))
 
     apart = task.found[1] - result.theta[:5]
-    apart = np.concatenate([apart, G @ apart])  # the other frame's mean goes along
+    apart = np.concatenate([apart, G @ apart])  # the other frame's mean moves with it
     weights = np.exp([0.0, -0.5 * worse]) / np.exp([0.0, -0.5 * worse]).sum()
     mean = weights[1] * apart
     expected = C + weights[0] * np.outer(mean, mean) + weights[1] * np.outer(apart - mean, apart - mean)
@@ -285,7 +285,7 @@ def test_two_minima_leave_the_covariance_of_both(worse, seed):
 
 
 def test_the_loss_of_a_damped_contact():
-    """Against the oscillation itself: m ẍ + c ẋ + k x = 0 from x = 0 until nothing pushes any more."""
+    """Against the oscillation itself: m ẍ + c ẋ + k x = 0 from x = 0 until the force is zero."""
     for zeta in (0.01, 0.05, 0.2):
         t, x, v, h = 0.0, 0.0, 1.0, 1e-5
         while 2 * zeta * v + x >= 0.0:
@@ -330,7 +330,7 @@ def changes_of(dead, zeta, stiffness, mode):
 @pytest.mark.parametrize("robot", ROBOTS, ids=str)
 @pytest.mark.parametrize("mode", ["guarded", "realtime"])
 def test_contact_as_in_space_on_a_robot_that_bends(robot, mode):
-    """0.5 N of noise, everything believed wrong: from the third contact on, when both frames were met, within 5 %."""
+    """0.5 N of noise, all beliefs wrong: within 5 % from the third contact on, when both frames have been touched."""
     rows, cov, cof = bending(*changes_of(*robot), f"compensate.mode={mode}")
     assert np.abs(cov - 1).max() < 0.01
     assert np.abs(cof[2:] - 1).max() < 0.05
@@ -341,7 +341,7 @@ def test_contact_as_in_space_on_a_robot_that_bends(robot, mode):
 
 @compiled
 @pytest.mark.parametrize("robot", ROBOTS[2:], ids=str)  # at 0.3 N/um and 20 Hz .051: docs/twin.md
-def test_a_hertz_contact_is_told_from_a_linear_one(robot):
+def test_a_hertz_contact_is_distinguished_from_a_linear_one(robot):
     rows, cov, cof = bending(*changes_of(*robot), "contact.kind=hertz")
     assert rows["learnt_law"][-1].tolist() == [model.HERTZ, model.HERTZ]
     assert np.abs(cov - 1).max() < 0.01
@@ -349,8 +349,8 @@ def test_a_hertz_contact_is_told_from_a_linear_one(robot):
 
 
 @compiled
-def test_bending_that_is_not_told_costs_a_lot():
-    """What the tip's observer, the plan and the learning are for."""
+def test_ignoring_the_bending_costs_a_lot():
+    """The purpose of the tip's observer, the plan and the learning."""
     _, _, cof = bending("prior.compliance_error=-1")
     assert np.abs(cof[2:] - 1).max() > 0.1
 
@@ -358,7 +358,7 @@ def test_bending_that_is_not_told_costs_a_lot():
 @compiled
 @settings(max_examples=12, deadline=None)
 @given(st.fixed_dictionaries(beliefs.ANYTHING))
-def test_no_energy_is_made_whatever_is_believed(values):
+def test_no_energy_is_added_whatever_is_believed(values):
     rows, _, _ = _run(tuple(f"{key}={value}" for key, value in values.items()))
     assert np.abs(rows["v_C_des_W"][:, 0]).max() <= 0.02 * (1 + 1e-9)
 

@@ -44,7 +44,7 @@ def rows_of(*changes, mode="realtime"):
 def test_a_central_collision_is_that_of_one_degree_of_freedom(damping):
     """Nothing turns, and m_eff is the reduced mass: the same forces, commands and bending, five collisions long.
 
-    In real time: guarded clocks differ, since in space known frames have one, too. The two bodies of six degrees of freedom and
+    In real time: guarded clocks differ, since in space known frames also have one. The two bodies of six degrees of freedom and
     the body on a line round differently (1e-16 of 0.3 m a tick); in 5000 ticks that grew to 1e-11.
     """
     robot = (*bending(20, 0.7, 0.5, 12), *TOLD_WRONG, *CENTRAL, f"contact.damping={damping}")
@@ -71,7 +71,7 @@ def test_a_central_collision_is_that_of_one_degree_of_freedom(damping):
 @compiled
 @pytest.mark.parametrize(("robot", "geometry"), [(0, 0), (6, 1), (12, 2), (18, 3)])
 def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
-    """0.5 N of noise, everything believed wrong: within 7 % from the third contact on, when both frames were met."""
+    """0.5 N of noise, all beliefs wrong: within 7 % from the third contact on, when both frames have been touched."""
     runs = twin_six_runs.run(
         robots=[twin_bending.IN_SPACE[robot]],
         geometries=[twin_six_runs.GEOMETRIES[geometry]],
@@ -80,7 +80,7 @@ def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
     )
     assert runs.faults == 0
     assert np.abs(runs.cof[:, 2:] - 1).max() <= 0.07
-    assert runs.energy_error <= 0.015, "as asked of stiff robots"
+    assert runs.energy_error <= 0.015, "as required of stiff robots"
     assert runs.kept.energy <= 1 + 1e-9
     assert runs.kept.drift <= 1e-10
     assert runs.kept.command_speed <= 1.5 * (1 + 1e-9)
@@ -91,7 +91,7 @@ def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
 def test_nothing_is_allocated_in_a_tick():
     changes = ["compensate.method=twin", "compensate.mode=realtime", *bending(20, 0.7, 0.5, 12)]
     values, counts = job.find("docking", "oblique", changes)[1], []
-    for ticks in (10, 10, 3000):  # the last: two contacts, learnt from
+    for ticks in (10, 10, 3000):  # the last ones: two contacts have been learnt from
         made, log = DOCKING.set_up(values), np.zeros(ticks, DOCKING.row)
         before = rtsys.get_allocation_stats().alloc
         made.code.batch(made.row, made.x, made.w, made.p, log)
@@ -102,7 +102,7 @@ def test_nothing_is_allocated_in_a_tick():
 
 @compiled
 def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
-    """What the observer, the plan and the learning are for; along a normal that is itself learnt it is all there is."""
+    """The purpose of the observer, the plan and the learning; along a normal that is itself learnt there is nothing else."""
     geometry, robot = twin_six_runs.GEOMETRIES[1], bending(20, 0.7, 0.5, 12)
     massless = "belief.robot.mode_frequency=0 Hz"
     runs = twin_six_runs.run(massless, robots=[robot], geometries=[geometry], seeds=(1,), errors=twin_bending.prior_errors)
@@ -121,7 +121,7 @@ def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
         }
     )
 )
-def test_no_energy_is_made_whatever_is_believed(values):
+def test_no_energy_is_added_whatever_is_believed(values):
     """Of both bodies, kinetic: a ratio of 1 + 1e-9 is 5e-10 of the speed. Rounding grows to 1e-14 in 8000 ticks."""
     changes = (f"{key}={value}" for key, value in values.items())
     rows = rows_of.__wrapped__(*changes, "robot.delay=20 ms", "sensor.noise=0.5 N", "loop.duration=8 s")
@@ -130,7 +130,7 @@ def test_no_energy_is_made_whatever_is_believed(values):
 
 
 def test_the_clock_of_a_frame_that_a_bending_robot_cannot_follow():
-    """The motors go |1 + k/K_f - (x/ω_f)²| times as fast as the tip; a robot that does not bend has the clock that it had."""
+    """The motors go |1 + k/K_f - (x/ω_f)²| times as fast as the tip; for a stiff robot the clock is unchanged."""
     w, omega, T1, T2 = 75.4, 30.0, 0.01, 5e-5
     stiff = clock.followed_clock(omega, SPEED, T1, T2, A, V, clock.STIFF)
     assert clock.followed_clock(omega, SPEED, T1, T2, A, V, (1e-9, 1e-12)) == stiff
@@ -149,7 +149,7 @@ def test_the_clock_of_a_frame_that_a_bending_robot_cannot_follow():
 
 @given(st.floats(0.01, 0.3), st.floats(20.0, 500.0))
 def test_a_lighter_body_loses_more_in_the_same_frame(zeta, felt):
-    """c is the frame's; ζ = c/(2 √(k m)) belongs to the mass that is felt."""
+    """c is the frame's; ζ = c/(2 √(k m)) belongs to the effective mass."""
     x = np.zeros(1, learn.TWIN_LEARN.state).view(np.recarray)[0]
     p = np.zeros(1, learn.TWIN_LEARN.params).view(np.recarray)[0]
     x.known.value[learn.STIFF], x.known.value[learn.DAMPED], p.mass, x.mass = np.log(K), zeta, MASS, felt
@@ -178,13 +178,13 @@ def late_closing(loss, energy, v):
 
 @given(st.floats(0.0, 0.5), st.floats(0.0, 0.03), st.floats(-SPEED, -0.5 * SPEED))
 def test_a_late_closing_returns_what_the_loss_leaves(loss, taken, v):
-    """In flight: the bodies then have λK less than at the entry, unless that is more than a tenth of K away."""
+    """In flight: the bodies then have λK less than at the entry, unless that takes more than a tenth of K."""
     after, returned, inverse = late_closing(loss, taken * SPEED, v)
     assert after <= 1e-15, "away from the frame, or at rest"
     kept, energy = loss * 0.5 / inverse * SPEED**2, taken * SPEED
     assert returned == pytest.approx(0.5 / inverse * (after**2 - v**2), abs=1e-12)
     most = energy + 0.5 / inverse * v * v  # along the normal there is no more to take
-    assert energy - returned >= min(kept, most) - 1e-12, "never more than the loss leaves"
+    assert energy - returned >= min(kept, most) - 1e-12, "never more than is left after the loss"
     closed = v * v + 2 * (energy - kept) * inverse
     if 0 <= closed <= v * v + body.CLOSED_BY_AT_MOST * SPEED**2:
         assert energy - returned == pytest.approx(kept, abs=1e-12)

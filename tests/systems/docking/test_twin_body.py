@@ -1,4 +1,4 @@
-"""Twin, steps 4 and 5: what drives the simulated body, what the frame kept, and that no energy is made, whatever happens."""
+"""Twin, steps 4 and 5: the force on the simulated body, the loss in the frame, and that no energy is ever added."""
 
 import functools
 import math
@@ -31,13 +31,13 @@ def _started():
 
 
 def at_rest():
-    """A stage of the body that has seen nothing yet."""
+    """A stage of the body that has not had any input yet."""
     made = _started()
     return made.row.copy()[0], made.x.copy()[0].twin_body, made.p[0].twin_body
 
 
 def account_of(v, entry):
-    """Of bodies that came with `entry` and have v now."""
+    """Account of bodies that entered with `entry` and now have v."""
     return body.Account(v * v, 0.5 * MASS * (entry * entry - v * v), MASS, 1.0 / MASS)
 
 
@@ -46,14 +46,14 @@ def test_the_way_out_is_never_faster_than_the_way_in(v, v_next, entry, dissipate
     found = body.bounded(v_next, account_of(v, entry), dissipated, e)
     if v_next * e < 0.0:
         assert abs(found) <= abs(v_next)
-        assert found**2 <= entry**2 + 1e-14 * (v * v + entry**2), "but for rounding of the energy at v"
+        assert found**2 <= entry**2 + 1e-14 * (v * v + entry**2), "except for rounding of the energy at v"
         assert found * e <= 0.0
     else:
         assert found == v_next
 
 
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1), st.sampled_from([-1.0, 1.0]))
-def test_the_exit_gives_at_most_what_came_in_and_a_tenth_more_than_there_was(v, entry, loss, e):
+def test_the_exit_returns_at_most_what_came_in_and_a_tenth_more_than_there_was(v, entry, loss, e):
     found = body.closed(v, entry, account_of(v, entry), loss * 0.5 * MASS * entry**2, e)
     assert found * e <= 0.0
     assert found**2 <= entry**2 * (1 - loss) + 1e-14 * (v * v + entry**2)
@@ -81,7 +81,7 @@ moment = st.tuples(
 
 @given(frame, frame, st.lists(moment, min_size=1, max_size=12), st.floats(-0.02, 0.02))
 def test_no_force_and_no_estimate_makes_the_body_faster(front, rear, moments, start):
-    """Any measured force, place, contact and event in any order, any figures of the frames, any clock."""
+    """Any measured force, position, contact and event in any order, any parameters of the frames, any clock."""
     sig, x, p = at_rest()
     for i, each in enumerate((front, rear)):
         for name, value in zip(("known", "model", "k", "c", "q", "s"), each, strict=True):
@@ -96,8 +96,8 @@ def test_no_force_and_no_estimate_makes_the_body_faster(front, rear, moments, st
         assert abs(sig.v_sim) <= SPEED * (1 + 1e-9)
 
 
-def test_without_delay_the_body_feels_the_measured_force():
-    """Smith form: where robot and twin are at one place the model cancels."""
+def test_without_delay_the_body_gets_the_measured_force():
+    """Smith form: where robot and twin are in the same position the model cancels."""
     sig, x, p = at_rest()
     sig.frame_known[0] = model.KNOWN
     sig.x_sim = sig.x_late = 10.5e-3
@@ -111,7 +111,7 @@ def test_without_delay_the_body_feels_the_measured_force():
 
 
 def robots_contact(zeta, pace, phase):
-    """Depth, speed and force of a robot in a damped contact that it shows at `pace`, sampled at a phase of the tick."""
+    """Depth, speed and force of a robot in a damped contact replayed at `pace`, sampled at a phase of the tick."""
     omega, c = pace * math.sqrt(K / MASS), 2.0 * zeta * math.sqrt(K * MASS)
     root = math.sqrt(1.0 - zeta * zeta)
     before, after = 6, int(1.3 * math.pi / omega / DT)
@@ -127,7 +127,7 @@ def robots_contact(zeta, pace, phase):
 
 
 def settle(zeta, pace=1.0, phase=0.3, delay=0.0, noise=0.0):
-    """The balance of one contact; the sensor's samples lie between ticks where `delay` is no whole number of them."""
+    """The balance of one contact; the sensor's samples are between ticks if `delay` is not a whole number of them."""
     _, made = bench("compensate.mode=realtime", f"sensor.noise={noise} N")
     sig, x, p = made.row[0], made.x[0].twin_balance, made.p[0].twin_balance
     depth, rate, force, c = robots_contact(zeta, pace, phase)
@@ -151,7 +151,7 @@ def in_space(zeta):
 
 
 @given(st.floats(1e-4, 0.6))
-def test_a_damping_ratio_takes_what_it_takes_in_space(zeta):
+def test_a_damping_ratio_dissipates_what_it_does_in_space(zeta):
     assert balance.lost(zeta) == pytest.approx(in_space(zeta), rel=1e-9)
 
 
@@ -159,7 +159,7 @@ def test_a_damping_ratio_takes_what_it_takes_in_space(zeta):
 @pytest.mark.parametrize("zeta", [0.005, 0.02, 0.05])
 @pytest.mark.parametrize(("phase", "delay"), [(0.0, 0.0), (0.4, 0.0), (0.05, 0.5), (0.5, 0.5), (0.9, 0.3)])
 def test_the_loss_is_that_of_the_bodies_whatever_the_robot_did(zeta, pace, phase, delay):
-    """The robot loses less in a contact that it shows more slowly. One part in 1e3 of the speed is 2e-3 here."""
+    """The robot loses less in a contact replayed more slowly. One part in 1e3 of the speed is 2e-3 here."""
     assert settle(zeta, pace, phase, delay) == pytest.approx(in_space(zeta), abs=5e-4)
 
 
@@ -168,13 +168,13 @@ def test_an_elastic_frame_keeps_nothing():
     assert settle(0.0, delay=0.5) == 0.0
 
 
-def test_a_loss_that_noise_could_have_made_is_none():
+def test_a_loss_that_noise_could_explain_counts_as_zero():
     assert settle(0.0003, noise=0.5) == 0.0
     assert settle(0.0127, noise=0.5) == pytest.approx(in_space(0.0127), abs=0.005)
 
 
 def test_the_bodys_loss_is_counted_while_the_body_itself_is_in_contact():
-    """A late robot still touches, and F̂ > 0 by noise; the damped frame lets the body go at F = 0, c v/k before its surface."""
+    """A late robot still touches, and F̂ > 0 by noise; the damped frame releases the body at F = 0, c v/k before its surface."""
     sig, x, p = at_rest()
     sig.frame_known[0], sig.frame_c[0], sig.frame_k[0], sig.frame_s[0] = model.KNOWN, 1000.0, K, 10e-3
     sig.touch, sig.v_sim, sig.x_sim, sig.x_late, sig.v_late = 1, -SPEED, 10.3e-3, 10.6e-3, -SPEED
@@ -189,10 +189,10 @@ def test_the_bodys_loss_is_counted_while_the_body_itself_is_in_contact():
 @compiled
 @pytest.mark.parametrize("robot", [(), ("robot.kind=second-order", "sensor.delay=2 ms", "robot.damping_ratio=0.5")])
 @pytest.mark.parametrize("fault", spoiled.FAULTS)
-def test_a_broken_sensor_makes_no_energy(robot, fault):
+def test_a_broken_sensor_adds_no_energy(robot, fault):
     _, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", *robot)
     v = np.array(spoiled.run(made, 3000, spoiled.sensor(fault, 560, 1), lambda sig, _: sig.v_twin))
-    assert np.isfinite(v).all(), "what is not finite is not taken over"
+    assert np.isfinite(v).all(), "non-finite values are not taken over"
     assert np.abs(v).max() <= SPEED * (1 + 1e-9)
 
 

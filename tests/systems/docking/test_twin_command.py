@@ -29,7 +29,7 @@ def test_the_prediction_has_order_two():
 
 
 @given(st.floats(-5e-3, -1e-3), st.floats(-0.03, 0.03))
-def test_a_flight_that_meets_nothing_is_a_straight_line(x, v):
+def test_a_flight_without_contact_is_a_straight_line(x, v):
     assert predict.ahead(FRAME, MASS, x, v, 0.03, 6) == (x + v * 0.03, v, 0.0)
 
 
@@ -66,7 +66,7 @@ def test_derivatives_in_real_time():
 
 
 def test_the_inverse_robot_and_the_robot_are_one():
-    """A robot that is told U does r."""
+    """A robot commanded U follows r."""
     T1, T2, dt = 0.0276, 0.0276**2, 1e-4
 
     def reference(t):
@@ -76,8 +76,8 @@ def test_the_inverse_robot_and_the_robot_are_one():
     x, w = reference(0.0)[:2]
     worst = 0.0
     for k in range(2000):
-        told = [governor.inverse(reference((k + i) * dt), T1, T2)[0] for i in (0, 1)]
-        x, w, _, _ = _midpoint(x, w, T1, T2, 0.5 * sum(told), dt)
+        commanded = [governor.inverse(reference((k + i) * dt), T1, T2)[0] for i in (0, 1)]
+        x, w, _, _ = _midpoint(x, w, T1, T2, 0.5 * sum(commanded), dt)
         worst = max(worst, abs(x - reference((k + 1) * dt)[0]))
     assert worst < 1e-8, "1e-5 of the swing"
     _, dU = governor.inverse(reference(0.3), T1, T2)
@@ -105,7 +105,7 @@ def test_the_governor_keeps_its_limits_whatever_comes(u, du, now, U, U2, preview
 
 
 def test_the_governor_catches_up_with_a_flight():
-    """It starts 0.8 mm behind, as a command without lead does, and ends on the line."""
+    """It starts 0.8 mm behind, like a command without lead, and ends on the line."""
     A, V, dt, u, du = 2.5, 0.03, 1e-3, 0.0, SPEED
     speeds = []
     for k in range(200):
@@ -115,7 +115,7 @@ def test_the_governor_catches_up_with_a_flight():
         speeds.append(du)
     assert u == pytest.approx(r, abs=1e-9)
     assert max(speeds) <= V
-    assert min(speeds) > 0.5 * SPEED, "no great swing"
+    assert min(speeds) > 0.5 * SPEED, "no large oscillation"
 
 
 def test_catching_up_takes_little_more_than_the_shortest_time():

@@ -1,4 +1,4 @@
-"""Twin, steps 1 to 3: what a contact tells of a frame."""
+"""Twin, steps 1 to 3: what is learnt about a frame from a contact."""
 
 import math
 
@@ -23,7 +23,7 @@ def bench(*settings):
 
 
 def press(sig, x, p, force, surface, e=1, ticks=160, speed=SPEED, k=176275.0):
-    """Half a swing in and out of a frame at `surface`; F = force(depth, depth')."""
+    """Half an oscillation in and out of a frame at `surface`; F = force(depth, depth')."""
     omega = math.sqrt(k / MASS)
     for i in range(ticks):
         t = (i - 5) * DT
@@ -56,10 +56,10 @@ def test_and_two_from_two():
 
 
 @pytest.mark.parametrize("e", [1, -1])
-@pytest.mark.parametrize("told", [-0.4, 0.0, 0.4])
-def test_a_linear_frame_is_found(e, told):
-    """Told 40 % wrong and placed 0.7 mm off; the doubt of 0.1 % of the peak in each sample leaves less than 1 %."""
-    sig, x, p = bench(f"prior.stiffness_error={told}")
+@pytest.mark.parametrize("error", [-0.4, 0.0, 0.4])
+def test_a_linear_frame_is_found(e, error):
+    """Beliefs 40 % wrong and 0.7 mm off; the assumed error of 0.1 % of the peak in each sample leaves less than 1 %."""
+    sig, x, p = bench(f"prior.stiffness_error={error}")
     surface = e * 10.7e-3
     press(sig, x, p, lambda depth, rate: 176275.0 * depth + 300.0 * rate, surface, e)
     i = model.place_of(e)
@@ -100,13 +100,13 @@ def test_a_hertz_frame_is_found():
     assert model.force(model.frame_of(sig, 1), 10.5e-3, 0.0) == pytest.approx(6e6 * 0.5e-3**1.5, rel=0.02)
 
 
-def test_no_damping_is_made_of_an_elastic_frame():
+def test_an_elastic_frame_is_given_no_damping():
     sig, x, p = bench()
     press(sig, x, p, lambda depth, rate: 176275.0 * depth, 10e-3)
     assert sig.frame_c[0] == 0.0
 
 
-def test_a_frame_that_moved_is_found_again_and_not_called_known():
+def test_a_frame_that_moved_is_found_again_and_not_marked_known():
     sig, x, p = bench()
     spring = lambda depth, rate: 176275.0 * depth  # noqa: E731
     press(sig, x, p, spring, 10e-3)
@@ -129,7 +129,7 @@ def test_a_frame_that_is_gone_is_forgotten():
     assert model.force(model.frame_of(sig, 1), 11e-3, SPEED) == 0.0
 
 
-def test_one_odd_sample_in_flight_comes_to_nothing():
+def test_one_odd_sample_in_flight_has_no_effect():
     sig, x, p = bench("sensor.noise=0.5 N")
     before = [np.array(sig[name]) for name in model.SIGNALS]
     sig.x_late, sig.v_late, sig.x_sim, sig.v_sim, sig.F_n, sig.fresh = 2e-3, SPEED, 2e-3, SPEED, 4.0, 1
@@ -143,7 +143,7 @@ def test_one_odd_sample_in_flight_comes_to_nothing():
 
 
 def test_a_lost_sample_begins_no_contact():
-    """Held from a contact that is over, it shows a force where there is none."""
+    """Held from an earlier contact, it shows a force where there is none."""
     sig, x, p = bench("sensor.noise=0.5 N")
     sig.x_late, sig.v_late, sig.x_sim, sig.v_sim, sig.F_n, sig.fresh = 9.9e-3, -SPEED, 9.9e-3, -SPEED, 16.0, 0
     contact.contact_step(sig, x, p, DT)

@@ -1,4 +1,4 @@
-"""What a later contact with a robot that bends makes good of the loss of earlier ones, and the motors' place behind it."""
+"""How a later contact with a robot that bends corrects the loss of earlier ones, and the motors' position used for it."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ dampings = st.lists(st.tuples(st.floats(0.0, 0.06), st.floats(0.0, 0.06)), min_s
 
 
 def speeds(learnt):
-    """Speed after each contact, front and rear in turn, on a line; ζ_c of both frames as known after each."""
+    """Speed after each contact, front and rear in turn, on a line; ζ_c of both frames as estimated after each."""
     x = np.zeros(1, learn.TWIN_LEARN.state).view(np.recarray)[0]
     p = np.zeros(1, learn.TWIN_LEARN.params).view(np.recarray)[0]
     p.mass, p.approach, x.mass = MASS, SPEED, MASS
@@ -43,7 +43,7 @@ def test_a_contact_never_returns_more_than_it_was_given(learnt):
 
 
 @given(st.floats(0.001, 0.05), st.floats(0.001, 0.05), st.integers(2, 9))
-def test_a_damping_that_stays_takes_its_own_loss_in_each_contact(front, rear, count):
+def test_a_constant_damping_takes_its_own_loss_in_each_contact(front, rear, count):
     found, sides = speeds([(front, rear)] * count)
     whole = np.cumprod([1.0 - learn.loss_of((front, rear)[side]) for side in sides])
     assert np.array(found) == pytest.approx(SPEED * whole**0.5, rel=1e-12)
@@ -51,7 +51,7 @@ def test_a_damping_that_stays_takes_its_own_loss_in_each_contact(front, rear, co
 
 @given(st.floats(0.01, 0.05), st.floats(-0.002, 0.004), st.integers(3, 7))
 def test_what_is_learnt_late_counts_for_earlier_contacts(zeta, off, count):
-    """First order in the correction: what is left is of second order."""
+    """First order in the correction: the rest is of second order."""
     first = zeta + off
     found, _ = speeds([(first, first)] * (count - 1) + [(zeta, zeta)])
     lost, believed = learn.loss_of(zeta), learn.loss_of(first)

@@ -23,7 +23,7 @@ def state(theta, u=0.0, v=SPEED):
 
 
 def command(k):
-    """A flight, the ramp that engages the lead, and a swing."""
+    """A flight, the ramp that engages the lead, and an oscillation."""
     t = k * DT
     return SPEED * t + 0.8e-3 * min(1.0, t / 0.08) + (0.5e-3 * math.sin(30 * (t - 0.2)) if t > 0.2 else 0.0)
 
@@ -57,8 +57,8 @@ def test_a_pure_delay_has_the_slope_of_the_command():
     assert x.s[0] == pytest.approx((more - less) / (2 * h), rel=1e-6)
 
 
-def test_the_state_moves_with_the_figures():
-    """After Δθ it is that of a model which had the new θ all along, to second order: half the step, a quarter of the error."""
+def test_the_state_moves_with_the_parameters():
+    """After Δθ it is that of a model with the new θ from the start, to second order: half the step, a quarter of the error."""
     errors = []
     for share in (0.02, 0.01):
         new = [value * (1 + share) for value in TRUE]
@@ -69,22 +69,22 @@ def test_the_state_moves_with_the_figures():
     assert errors[1] == pytest.approx(errors[0] / 4, rel=0.1)
 
 
-def parameters(told, second_order=True):
+def parameters(believed, second_order=True):
     p = np.zeros(1, TWIN_ROBOT.params)[0]
     p.dt, p.second_order, p.drift, p.variance, p.believed = DT, second_order, 1e-5, (20e-6) ** 2, 1.0
     p.n_W[0] = 1.0
-    p.least[:] = (0.0, 0.4 * told[1], 0.3 * told[2])
-    p.most[:] = (0.1, 2.5 * told[1] + 1e-9, 3 * told[2] + 1e-9)
+    p.least[:] = (0.0, 0.4 * believed[1], 0.3 * believed[2])
+    p.most[:] = (0.1, 2.5 * believed[1] + 1e-9, 3 * believed[2] + 1e-9)
     return p
 
 
 @pytest.mark.parametrize(("true", "share"), [(TRUE, 0.1), (TRUE, -0.1), ((0.04, 0.0, 0.0), 0.1), ((0.04, 0.0, 0.0), -0.1)])
 def test_the_robot_is_found_in_a_flight_with_one_ramp(true, share):
-    """Told 10 % wrong; after 0.4 s the lag t_d + T1, which places the robot, is right within 0.1 ms."""
+    """Beliefs 10 % wrong; after 0.4 s the lag t_d + T1, which determines the robot's position, is right within 0.1 ms."""
     second_order = true[2] > 0
-    told = [value * (1 + share) for value in true]
-    x, p = state(told), parameters(told, second_order)
-    for i, deviation in enumerate((max(0.1 * told[0], 0.8e-3), 0.14 * told[1], 0.2 * told[2])):
+    believed = [value * (1 + share) for value in true]
+    x, p = state(believed), parameters(believed, second_order)
+    for i, deviation in enumerate((max(0.1 * believed[0], 0.8e-3), 0.14 * believed[1], 0.2 * believed[2])):
         x.fit.P[i, i] = deviation**2
     world = state(true)
     for k in range(1, 401):

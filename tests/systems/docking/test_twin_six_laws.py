@@ -1,4 +1,4 @@
-"""Twin in six degrees of freedom: impulses, normals, prediction, limits; and that no energy is made, whatever happens."""
+"""Twin in six degrees of freedom: impulses, normals, prediction, limits; and that no energy is ever added."""
 
 import functools
 import math
@@ -65,8 +65,8 @@ def totals(made):
 
 
 @given(direction, vector, vector)
-def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
-    """G_q and G_w by really kicking both bodies; 1/m_eff = n·G_q as the energy controller of the other methods has it."""
+def test_an_impulse_moves_tip_and_attitude_as_computed(n, turn, offset):
+    """G_q and G_w by applying an impulse to both bodies; 1/m_eff = n·G_q as in the energy controller of the other methods."""
     _, made = bench(*TUMBLING)
     sig, x, p = made.row[0], made.x[0].bodies, made.p[0].bodies
     x.servicer.q[:] = so3.multiply(so3.exp(turn), so3.load(x.servicer.q))
@@ -85,7 +85,7 @@ def test_a_kick_moves_tip_and_attitude_along_what_was_computed(n, turn, offset):
 
 
 def test_the_effective_mass_in_closed_form():
-    """A lever r across the normal at one body: 1/m_eff = 1/m + r²/I."""
+    """A lever arm r across the normal at one body: 1/m_eff = 1/m + r²/I."""
     values, made = bench(
         "frames.normal=[1, 0, 0]",
         "approach.direction=[1, 0, 0]",
@@ -104,8 +104,8 @@ def test_the_effective_mass_in_closed_form():
 def test_the_prediction_is_the_motion_of_both_bodies(changes, start):
     """0.3 mm before a known surface and at it, 40 ms ahead, against the two bodies at a hundredth of the tick.
 
-    Within 0.001 of the way, 1 µm and 1 µrad: m_eff, G_q and G_w are held, and free flight is taken as straight. The scalar is
-    integrated finely here; what its six steps cost is a matter of one degree of freedom.
+    Within 0.001 of the distance, 1 µm and 1 µrad: m_eff, G_q and G_w are held, and free flight is taken as straight. The scalar
+    is integrated finely here; the error of its six steps is tested in one degree of freedom.
     """
     _, made = bench(*changes)
     sig, x, p = made.row[0], made.x[0].bodies, made.p[0]
@@ -150,9 +150,9 @@ moments = st.tuples(
 
 
 @given(frames, frames, st.lists(moments, min_size=1, max_size=10), st.booleans())
-def test_nothing_makes_energy_or_momentum(front, rear, told, rubs):
-    """Any force, normal, place, contact and event in any order, any figures of the frames, any clock: the kinetic energy is
-    never above its value at the entry of the contact, and in flight it stays."""
+def test_nothing_adds_energy_or_momentum(front, rear, told, rubs):
+    """Any force, normal, position, contact and event in any order, any parameters of the frames, any clock: the kinetic energy
+    is never above its value at the entry of the contact, and constant in flight."""
     _, made = bench(*TUMBLING)
     sig, x, p = made.row[0], made.x[0], made.p[0]
     for i, each in enumerate((front, rear)):
@@ -178,7 +178,7 @@ def test_nothing_makes_energy_or_momentum(front, rear, told, rubs):
 
 
 def test_the_exit_closes_the_total_kinetic_energy():
-    """After a contact that kept nothing the bodies have what they had, although the speed along the normal is another one."""
+    """After a lossless contact the bodies have the same energy as before, although the speed along the normal differs."""
     _, made = bench()
     sig, x, p = made.row[0], made.x[0], made.p[0]
     start = kinetic_energy(made)
@@ -215,23 +215,23 @@ def test_an_anchor_moves_nothing(n, q, other):
 
 @given(direction, st.floats(0.001, 0.1), st.floats(0, 2 * math.pi), st.sampled_from([-1.0, 1.0]))
 def test_a_normal_is_found_in_the_force(true, angle, azimuth, e):
-    """50 samples of a contact without noise: what is left is the prior's share, (σ/F)²/σ_n² ≤ 1e-4 of the error."""
+    """50 samples of a contact without noise: what remains is the prior's share, (σ/F)²/σ_n² ≤ 1e-4 of the error."""
     first, second = (np.array(a) for a in govern.across(true))
-    told = math.cos(angle) * np.array(true) + math.sin(angle) * (math.cos(azimuth) * first + math.sin(azimuth) * second)
-    plane = plane_at(told, 0.044**2)
+    believed = math.cos(angle) * np.array(true) + math.sin(angle) * (math.cos(azimuth) * first + math.sin(azimuth) * second)
+    plane = plane_at(believed, 0.044**2)
     for _ in range(50):
         planes.turn_to_force(plane, tuple(e * 100.0 * np.array(true)), 0.5, 3.0)
     assert np.linalg.norm(plane.n) == pytest.approx(1.0, abs=1e-12)
     assert np.linalg.norm(np.cross(plane.n, true)) <= 3e-3 * angle
     assert plane.variance < 0.001**2
-    exact = plane_at(told, 0.0)
+    exact = plane_at(believed, 0.0)
     planes.turn_to_force(exact, tuple(e * 100.0 * np.array(true)), 0.5, 3.0)
-    assert np.array_equal(exact.n, told), "a normal that was told exactly stays"
+    assert np.array_equal(exact.n, believed), "a normal believed exact stays"
 
 
 def test_two_places_of_one_plane_turn_its_normal():
-    true, told = np.array([1.0, 0.0, 0.0]), np.array([math.cos(0.01), math.sin(0.01), 0.0])
-    plane = plane_at(told, 0.044**2, at=(0.0, 0.0, 0.0))
+    true, believed = np.array([1.0, 0.0, 0.0]), np.array([math.cos(0.01), math.sin(0.01), 0.0])
+    plane = plane_at(believed, 0.044**2, at=(0.0, 0.0, 0.0))
     for place in ((0.0, 0.0, 0.0), (0.0, 0.02, 0.0)):
         planes.anchor(plane, place)
         planes.turn_to_places(plane, planes.along(plane, place))
@@ -248,7 +248,7 @@ def test_the_point_of_contact_from_force_and_torque(arm, offset, f):
 
 
 def test_the_clock_of_known_frames():
-    """A pure delay follows what is within the limits; a robot with inertia the slower, the stiffer the contact."""
+    """A pure delay follows anything within the limits; for a robot with inertia the clock is slower for stiffer contacts."""
     A, V = 2.5, 0.03
     assert clock.followed_clock(25.0, SPEED, 0.0, 0.0, A, V, clock.STIFF) == 1.0
     found = [clock.followed_clock(omega, SPEED, 0.038, 0.038**2, A, V, clock.STIFF) for omega in (15.0, 25.0, 40.0, 55.0)]
@@ -270,7 +270,7 @@ def limits_kept(tips, values):
 
 @compiled
 @pytest.mark.parametrize("fault", spoiled.FAULTS)
-def test_a_broken_sensor_makes_no_energy(fault):
+def test_a_broken_sensor_adds_no_energy(fault):
     values, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", "prior.normal_doubt=0.04", mode="guarded")
 
     def look(_, x):
@@ -278,7 +278,7 @@ def test_a_broken_sensor_makes_no_energy(fault):
 
     found = spoiled.run(made, 3000, spoiled.sensor(fault, 600, 3), look)
     energy, tips = np.array([each[0] for each in found]), np.array([each[1] for each in found])
-    assert np.isfinite(energy).all(), "what is not finite is not taken over"
+    assert np.isfinite(energy).all(), "non-finite values are not taken over"
     assert energy.max() <= energy[0] * (1 + 1e-9)
     limits_kept(tips, values)
 
@@ -310,7 +310,7 @@ def test_the_kinetic_energy_never_exceeds_its_start(
     mass, shape, k, zeta, friction, lag, kind, noise, wrong, surface, angle, doubt, lever, normal, contact, seed
 ):
     """Bodies of any shape, contact with friction, wrong priors up to a factor of three, normals wrong by up to 17°."""
-    spin = (1.0, 1.0, 1.0) if min(shape) < 0.55 else shape  # a possible body
+    spin = (1.0, 1.0, 1.0) if min(shape) < 0.55 else shape  # a physically possible body
     values, made = bench(
         f"servicer.mass={mass}",
         f"servicer.inertia={[98 * a for a in spin]}",
@@ -352,7 +352,7 @@ def test_the_kinetic_energy_never_exceeds_its_start(
 
 
 def box(mass, edges):
-    """Moments of a box of that mass, along its own axes."""
+    """Moments of inertia of a box of that mass, about its own axes."""
     a, b, c = (10**edge * 10**edge * mass / 12.0 for edge in edges)
     return [b + c, c + a, a + b]
 
@@ -376,7 +376,7 @@ edges = st.tuples(*[st.floats(-1.3, 0.3)] * 3)  # powers of ten, of a metre
     st.floats(0.2, 1.0),
     st.integers(1, 1000),
 )
-def test_no_energy_is_made_at_any_parameters(masses, shapes, k, speed, tick, lag, lever, arm, spin, tip, beta, seed):
+def test_no_energy_is_added_at_any_parameters(masses, shapes, k, speed, tick, lag, lever, arm, spin, tip, beta, seed):
     """Masses of 1e-3 to 1e6 kg, stiffness of 1 to 1e9 N/m, boxes of any shape that tumble, ticks of 0.2 to 10 ms."""
     light, heavy = (10**mass for mass in masses)
     speed, tick = 10**speed, 10**tick

@@ -1,4 +1,4 @@
-"""Docking with servicer and target on a robot each: as with one robot that has the delay of both."""
+"""Docking with servicer and target each on its own robot: as with one robot that has the delay of both."""
 
 import numba
 import numpy as np
@@ -17,7 +17,7 @@ FAST = {
     "target_robot.damping_ratio": 0.9,
 }
 LOOP = {"loop.period": "4 ms", "robot.start_at_rest": True}
-# Two clocks that are not in step: a cycle of 1 ms beside one of 4 ms, with another phase and 50 ppm apart.
+# Two unsynchronised clocks: a cycle of 1 ms beside one of 4 ms, with a different phase and 50 ppm apart.
 APART = {"pair.cycle": "1 ms", "pair.phase": "0.3 ms", "pair.drift": 5e-5}
 
 
@@ -27,7 +27,7 @@ def run(*settings, method="pida"):
 
 
 def test_a_robot_without_a_share_changes_nothing():
-    """Then the servicer's makes the whole motion, with the delay that both have: the same rows as with one such robot."""
+    """Then the servicer's robot makes the whole motion, with the delay of both: the same rows as with one such robot."""
     one = run({"loop.period": "4 ms", "robot.delay": "30 ms"})
     two = run({"loop.period": "4 ms", "robot.delay": "30 ms", "target_robot.delay": "12 ms", "pair.share": 0.0}, APART)
     assert np.abs(one["X_WB_true.p"] - two["X_WB_true.p"]).max() < 1e-12
@@ -36,7 +36,7 @@ def test_a_robot_without_a_share_changes_nothing():
 
 @pytest.mark.parametrize("share", [0.25, 1.0, "masses"])
 def test_before_the_contact_any_share_moves_as_one_robot_would(share):
-    """Uniform motion is delayed by both alike, whatever their cycles; one that really takes 50 ns longer is that late."""
+    """Uniform motion is delayed by both alike, whatever their cycles; a cycle that really takes 50 ns longer is that late."""
     one = run({"loop.period": "4 ms", "robot.delay": "30 ms"})
     two = run({"loop.period": "4 ms", "robot.delay": "30 ms", "target_robot.delay": "12 ms", "pair.share": share}, APART)
     first = int(np.argmax(one["contact"] != 0))
@@ -47,7 +47,7 @@ def test_before_the_contact_any_share_moves_as_one_robot_would(share):
     assert two["hall_poses"][:first, 7] == pytest.approx(-whole * apart, abs=0.02 * 50e-9)
 
 
-def test_the_slower_robot_is_what_the_controller_believes_in():
+def test_the_controller_believes_in_the_slower_robot():
     values = job.find("docking", "table1", ["robot.delay=12 ms", "target_robot.delay=30 ms", "pair.slack=1 ms"])[1]
     one = values.with_one_robot
     # The target's robot is not the clock: it waits for its cycle of 4 ms, half a tick of 1 ms and the slack.
@@ -68,7 +68,7 @@ def test_twin_on_robots_of_12_and_30_ms(more):
     assert two.metrics["cov"] == pytest.approx([1.0] * 5, abs=0.03)
     assert two.metrics["cof"] == pytest.approx([1.0] * 5, abs=0.08)
     momentum = 300.0 * 0.02
-    # 1e-12 of it: the bodies get the same force with opposite signs; what remains is rounding, 1e4 times.
+    # 1e-12 of it: the bodies get the same force with opposite signs; the rest is 1e4 roundings.
     for each in (one, two):
         assert each["P_N"][:, 0] == pytest.approx(momentum, rel=1e-12)
     # Energy is kept by the contact, as CoV is 1: between contacts both runs have that of the approach, within 3 % of the speed.

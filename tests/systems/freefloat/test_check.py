@@ -1,4 +1,4 @@
-"""What `hilt check` says of pushes and walls, held against simulation."""
+"""What `hilt check` says about pushes and walls, compared with simulation."""
 
 import math
 
@@ -19,8 +19,8 @@ def run(name, *changes):
 
 @pytest.mark.parametrize("delay", ["0 ms", "0.5 ms", "2 ms"])
 @pytest.mark.parametrize("collisions", [2, 5])
-def test_energy_that_a_late_wall_makes(delay, collisions):
-    """1 - e^{-πωτN} of what the body has then, τ with half a tick."""
+def test_energy_that_a_late_wall_adds(delay, collisions):
+    """1 - e^{-πωτN} of what the body then has, with half a tick in τ."""
     changes = (f"robot.delay={delay}", f"collisions={collisions}")
     made = run("wall", *changes).metrics["energy_made"]
     late = remarks("wall", *changes)["robot.delay"].found
@@ -31,13 +31,13 @@ def test_energy_that_a_late_wall_makes(delay, collisions):
 def test_the_delay_that_is_needed():
     needed = remarks("wall")["robot.delay"].needed
     for factor, fine in ((0.9, True), (1.2, False)):
-        period = factor * needed  # half of it is the holding, half the delay
+        period = factor * needed  # half of it is the hold, half the delay
         changes = (f"loop.period={period}", f"robot.delay={0.5 * period}")
         assert remarks("wall", *changes)["robot.delay"].fine == fine
         assert (run("wall", *changes).verdict.kind == "met") == fine
 
 
-def test_the_lead_takes_the_robots_part_off_as_the_check_says():
+def test_the_lead_removes_the_robots_part_as_the_check_says():
     assert "robot.lead = true" in remarks("wall")["robot.delay"].sentence
     changes = ("robot.lead=true", "loop.period=0.1 ms")
     assert remarks("wall", *changes)["robot.delay"].fine

@@ -1,4 +1,4 @@
-"""What is counted tick by tick is what the definitions say of all rows at once."""
+"""What is counted tick by tick agrees with the definitions applied to all rows at once."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def touching(contacts, speeds):
 
 
 def gains(contacts, speeds):
-    """Speeds in the middle of the stretches without contact, each divided by the one before."""
+    """Speeds in the middle of the intervals without contact, each divided by the one before."""
     flights, flight = [], []
     for contact, speed in zip([*contacts, 1], [*speeds, 0.0], strict=True):
         if contact == 0:

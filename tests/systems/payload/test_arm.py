@@ -1,4 +1,4 @@
-"""The slave arm with joints: its servos by the paper's appendix, its hand on a stiff grip, and the command of its joints."""
+"""The slave arm with joints: its servos as in the paper's appendix, its hand on a stiff grip, and the command of its joints."""
 
 import math
 import os
@@ -38,7 +38,7 @@ slow_without_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") =
 
 
 def arm(dt=DT, hands=((0.0, 0.0, 0.0),), **settings):
-    """State and parameters of the last of the arms that hold something at `hands`."""
+    """State and parameters of the last of the arms that grip at `hands`."""
     section = JointedArm(**settings)
     x, p = np.zeros(1, ARM)[0], np.zeros(1, ARM_PARAMS)[0]
     pack_arm(p, section, stands(section, hands)[-1], dt)
@@ -74,7 +74,7 @@ def settled_error(f, speeds, seconds=0.1, **settings):
 def test_velocity_error_under_a_force_is_that_of_the_closed_form(f, speed):
     """[Yang2018, eq. 16, eq. 17, eq. 18, eq. 19]: v_c - v = J G⁻¹K⁻¹G⁻ᵀ JᵀF with F the force of the hand on the world.
 
-    1 %: what is left is the term with q̈, since the posture changes slowly (some mm/s on a metre).
+    1 %: the rest is the term with q̈, since the posture changes slowly (some mm/s on a metre).
     """
     error, expected = settled_error(f, speed * np.array([1, -1, 1, 1, -1, 1, -1]))
     assert error == pytest.approx(expected, abs=0.01 * np.linalg.norm(expected))
@@ -107,7 +107,7 @@ def test_the_model_has_the_gears_and_the_equation_of_motion_of_the_paper():
     inertia = np.zeros(JOINTS)
     mujoco.mj_mulM(model, data, inertia, data.qacc)
     assert inertia + data.qfrc_bias == pytest.approx(data.qfrc_actuator + data.qfrc_applied, rel=1e-9)
-    for _ in range(int(p.substeps)):  # and the compiled arm goes on as this model does, when the wrench is turned likewise
+    for _ in range(int(p.substeps)):  # and the compiled arm moves as this model does, if the wrench is turned in the same way
         mujoco.mj_jacSite(model, data, jacobian[:3], jacobian[3:], 0)
         data.qfrc_applied = jacobian.T @ np.concatenate([turn_back(p, f), turn_back(p, tau)])
         mujoco.mj_step(model, data)
@@ -127,26 +127,26 @@ def turn_back(p, a):
     return so3.rotate_back(so3.load(p.base_q), a)
 
 
-def test_no_wrench_and_no_command_keeps_still():
+def test_without_wrench_and_command_nothing_moves():
     _, x, p = arm()
     before = x.state.copy()
     move(x, p, command(), NOTHING, NOTHING, DT, 500)
     assert (x.state[1:] == before[1:]).all()
 
 
-def test_commanded_speeds_are_reached_and_the_hand_stands_where_it_was_placed():
+def test_commanded_speeds_are_reached_and_the_hand_is_where_it_was_placed():
     _, x, p = arm(hands=((1.0, 2.0, 3.0),))
     place, q, _, _ = arm_hand(x, p)
     assert place == pytest.approx((1.0, 2.0, 3.0), abs=1e-12)
     assert q == pytest.approx((1.0, 0.0, 0.0, 0.0), abs=1e-12)
     c = command([0.01, -0.02, 0.03, 0.01, -0.01, 0.02, 0.01])
     move(x, p, c, NOTHING, NOTHING, DT, 100)
-    # Within a thousandth: forces of inertia at these speeds are small beside the servo's.
+    # Within 1e-3: at these speeds inertial forces are small compared with the servo's.
     assert x.state[1 + JOINTS : 1 + 2 * JOINTS] == pytest.approx(c.qd, abs=1e-3 * 0.03)
 
 
 def test_work_of_the_force_is_the_kinetic_energy():
-    """Servos as good as off: what the force puts in is all there. 1 %: the step is first order."""
+    """Servos practically off: all the work of the force is kinetic energy. 1 %: the step is of first order."""
     section, x, p = arm(gear=1.0, servo_gain=1e-9, rotor_inertia=0.0)
     f, work = np.array([2.0, 1.0, -1.0]), 0.0
     before = np.array(arm_hand(x, p)[0])
@@ -166,7 +166,7 @@ def kinetic_energy(section, x):
 
 
 def test_a_free_arm_keeps_its_energy():
-    """No servo, no force, in motion: half a second of 0.5 ms steps may lose or make 1 % (first order), no more."""
+    """No servo, no force, in motion: half a second of 0.5 ms steps may lose or add 1 % (first order), no more."""
     section, x, p = arm(gear=1.0, servo_gain=1e-9, rotor_inertia=0.0)
     x.state[1 + JOINTS : 1 + 2 * JOINTS] = 0.3, -0.2, 0.4, 0.3, -0.3, 0.2, 0.1
     before = kinetic_energy(section, x)
@@ -175,7 +175,7 @@ def test_a_free_arm_keeps_its_energy():
 
 
 def test_a_joint_gives_no_more_than_its_torque():
-    """500 N on a lever of about a metre against 100 N·m: the arm must give way faster than its servo would let it."""
+    """500 N on a lever arm of about a metre against 100 N·m: the arm must yield faster than its servo would let it."""
     weak, strong = (np.linalg.norm(settled_error((500.0, 0.0, 0.0), 0.0, torque=torque)[0]) for torque in (100.0, 5000.0))
     assert weak > 5.0 * strong
 
@@ -194,7 +194,7 @@ def hold_payload(x, p, c, k, d, mass, v, dt, ticks):
         if n < ticks // 10:
             early = max(early, size)
         if n > ticks - ticks // 10:
-            late = late if size <= late else size  # so that NaN stays to be seen
+            late = late if size <= late else size  # so that NaN is not hidden
     return early, late
 
 
@@ -265,7 +265,7 @@ def rates(count=1, model="jointed", **settings):
 
 @jit
 def steer(sig, x, p, dt, ticks):
-    """Joints that do as they are told; stops at a fault."""
+    """Joints that follow their commands exactly; stops at a fault."""
     for n in range(ticks):
         resolved_rate_step(sig, x, p, dt)
         if sig.fault:
@@ -287,7 +287,7 @@ def hand_of(sig, p, i):
 
 @pytest.mark.parametrize("x_way", [0.4, -0.4])
 def test_the_hand_can_travel_far_along_x(x_way):
-    """0.4 m both ways from the start, without a turn of the hand, a fault or damping; 1 mm is the step of Euler's rule."""
+    """0.4 m to both sides of the start, without a turn of the hand, a fault or damping; 1 mm is the error of Euler's rule."""
     sig, x, p = rates()
     before, _ = hand_of(sig, p, 0)
     sig.v_sc[0] = x_way / 4.0
@@ -303,7 +303,7 @@ def test_the_hand_can_travel_far_along_x(x_way):
 
 
 def test_two_hands_move_as_one_body():
-    """v_sc along x and a turn about z: the hands keep their distance and turn alike. 0.1 mm is the step of Euler's rule."""
+    """v_sc along x and a turn about z: the hands keep their distance and turn alike. 0.1 mm is the error of Euler's rule."""
     sig, x, p = rates(count=2)
     sig.v_sc, sig.w_sc = (0.02, 0.01, 0.0), (0.0, 0.0, 0.05)
     steer(sig, x, p, 0.005, 800)
@@ -345,14 +345,14 @@ def test_a_point_arm_needs_no_joint_speeds():
 
 @slow_without_compiler
 def test_a_joint_limit_that_stops_the_hand_is_a_fault_after_a_while():
-    """The hand is turned about its own axis until joints end; it must be told, and no joint be past its limit."""
+    """The hand is turned about its own axis up to the joints' limits; this must be reported, and no joint be past its limit."""
     sig, x, p = rates()
     sig.w_sc = (0.0, 0.4, 0.0)  # about the last joint's axis
     ticks = steer(sig, x, p, 0.005, 20000)
     joint = sig.fault_axis
     assert sig.fault == faults.ARM_JOINT
     assert ticks < 20000
-    assert sig.fault_limit == pytest.approx(0.5 * 0.5 * 0.4, rel=1e-9)  # half of 0.4 rad/s on the lever of 0.5 m
+    assert sig.fault_limit == pytest.approx(0.5 * 0.5 * 0.4, rel=1e-9)  # half of 0.4 rad/s on the lever arm of 0.5 m
     assert sig.fault_value > sig.fault_limit
     assert (np.abs(sig.q_arm[:7]) <= p.chain[0].upper + 1e-9).all()
     assert x.stuck[0] == pytest.approx(0.5, abs=0.006)
@@ -362,7 +362,7 @@ def test_a_joint_limit_that_stops_the_hand_is_a_fault_after_a_while():
 
 @slow_without_compiler
 def test_a_stretched_arm_slows_down_without_a_fault():
-    """Out of reach is no matter of joint limits: the damping shows it and the joints stay slow."""
+    """Being out of reach is not about joint limits: the damping handles it and the joints stay slow."""
     sig, x, p = rates()
     sig.v_sc[1] = 0.1
     fastest = 0.0

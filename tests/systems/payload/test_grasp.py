@@ -1,4 +1,4 @@
-"""A hand that closes on the payload and lets go of it: no jump in the force, closed ledgers, the ground one delay ahead."""
+"""A hand that grips and releases the payload: no jump in the force, closed ledgers, the ground one delay ahead."""
 
 import math
 import os
@@ -66,11 +66,11 @@ def test_without_feedback_damping_and_time_to_close_the_force_is_the_closed_form
 @pytest.mark.parametrize("feedback", ["true", "false"])
 @pytest.mark.parametrize(("mass", "e", "v"), [(500, 0.002, 0.01), (500, 0.0, 0.01), (1000, 0.002, 0.004), (4500, -0.002, 0.01)])
 def test_closing_stays_within_a_fifth_of_the_closed_form(mass, e, v, feedback):
-    """With fingers that take their default 0.1 s, also for the lightest payload of the paper and a hand that moves away."""
+    """With fingers that close in their default 0.1 s, also for the lightest payload of the paper and a hand that moves away."""
     metrics = closing(mass, e, v, f"slave.force_feedback={feedback}").metrics
     assert metrics["closing_force_N"] <= 1.2 * metrics["closing_form_N"]
     if feedback == "true":
-        assert metrics["closing_force_N"] <= 0.7 * metrics["closing_form_N"], "a hand that yields takes more than that off"
+        assert metrics["closing_force_N"] <= 0.7 * metrics["closing_form_N"], "a hand that yields reduces it by more than that"
 
 
 def test_grasp_as_shipped_closes_and_releases_within_the_closed_form():
@@ -83,7 +83,7 @@ def test_grasp_as_shipped_closes_and_releases_within_the_closed_form():
 
 def test_neither_event_is_a_jump():
     """The stiffness rises by a quintic: k ds/dt is at most 1.875/closing, so a tick changes the force by no more than that
-    share of the largest k e plus what motion does, which the closed form bounds too."""
+    share of the largest k e plus the effect of motion, which the closed form bounds too."""
     result = run("grasp")
     rows, scenario = result.rows, result.scenario
     force, dt = hand_force(rows), scenario.loop.period
@@ -101,21 +101,21 @@ def test_neither_event_is_a_jump():
         ((), 1e-12),
         (("link.jitter=0.2 s", "link.loss=0.2"), 1e-12),
         (("arm.model=jointed",), 1e-12),
-        (("grip.play=0.05 mm",), 1e-5),  # the play bends the stretch: second order
+        (("grip.play=0.05 mm",), 1e-5),  # the play changes the stretch: second order
     ],
 )
 def test_the_ledgers_close_through_both_events(changes, largest):
-    """Of the payload, and of the grip: hands + fingers = payload + dampers + stored; relative to what the hands moved."""
+    """Of the payload, and of the grip: hands + fingers = payload + dampers + stored; relative to the work of the hands."""
     result = run("grasp", *changes)
     moved = result.ledger["exchanged_J"]
     assert abs(result.ledger["residual_J"]) <= 1e-12 * moved
     assert abs(result.metrics["grip_residual_J"]) <= largest * moved
     assert abs(result.metrics["fingers_J"]) > 1e-5, "a stretched grip was closed and opened"
     lost = {line["port"]: line for line in result.ledger["beside"]}["grip_damping"]
-    assert lost["out_J"] <= 1e-9 * lost["in_J"], "a damper only takes"
+    assert lost["out_J"] <= 1e-9 * lost["in_J"], "a damper only dissipates"
 
 
-def test_what_the_fingers_make_is_the_integral_of_the_changing_stiffness():
+def test_the_work_of_the_fingers_is_the_integral_of_the_changing_stiffness():
     """∫ ½ K e² ds, from the rows alone. The trapezoid of the rows and the ledger's product differ by (Δe)²: 1e-3 here."""
     result = run("grasp")
     rows = result.rows
@@ -141,11 +141,11 @@ def test_two_hands_that_turn_with_the_payload_close_their_ledger_to_second_order
 
 
 def test_the_ground_grips_and_releases_one_delay_earlier():
-    """To the tick: the model's fingers move when the operator asks, the real ones when the command is played out."""
+    """To the tick: the model's fingers move when the operator commands it, the real ones when the command is played out."""
     result = run("grasp")
     rows, late = result.rows, round(playout_delay(result.scenario) / result.scenario.loop.period)
     assert late == 2000
-    later = late + 1  # rows of the virtual arm tell the end of their tick, those of the real one its beginning
+    later = late + 1  # rows of the virtual arm have the end of their tick, those of the real one its beginning
     assert np.array_equal(rows["grip_open"][later:], rows["grip_open_vir"][:-later])
     assert np.array_equal(rows["grip_open_ground"][late:], rows["grip_open"][:-late])
     for name, is_open in (("f_vir", rows["grip_open_vir"]), ("f_s", rows["grip_open"])):
@@ -165,8 +165,8 @@ def test_in_an_outage_the_hand_stays_as_it_is():
     assert rows["grip_open"][-1] == 1.0, "and known when packets arrive again"
 
 
-def test_bilateral_feels_nothing_before_it_holds():
-    """A hand on the master: free, the slave arm applies nothing, and at rest nothing is felt; gripped, it pulls."""
+def test_bilateral_has_no_force_before_the_hand_grips():
+    """A hand on the master: free, the slave arm applies no force, and at rest none is fed back; gripped, it pulls."""
     changes = (
         "bilateral.gains=payload",
         "link.jitter=0 s",
@@ -201,7 +201,7 @@ class Kept(list):
 
 
 def test_the_operator_closes_and_opens_the_hand_live():
-    """operator.hand_open is a live value, changed at a tick as the cockpit does it, and repeated so in a replay."""
+    """operator.hand_open is a live value, changed at a tick as the cockpit does it, and repeated in a replay."""
     changes = ["operator.hand_open=1", "arm.start=[0.5e-3, 0, 0]", "link.delay=0.2 s", "loop.duration=3 s"]
     system, values, _ = job.find("payload", "hils-1", changes)
     bench, kept = system.set_up(values), Kept()
@@ -225,13 +225,13 @@ def test_the_operator_closes_and_opens_the_hand_live():
         (("operator.close_at=2 s", "operator.release_at=1 s"), "operator.release_at"),
     ],
 )
-def test_what_cannot_be_is_refused(changes, key):
+def test_the_impossible_is_refused(changes, key):
     with pytest.raises(InputError) as refused:
         job.find("payload", "hils-1", list(changes))
     assert key in str(refused.value)
 
 
-def test_closed_from_the_start_nothing_is_new():
+def test_closed_from_the_start_nothing_changes():
     result = run("hils-1", "loop.duration=3 s")
     assert not result.rows["grip_open"].any()
     assert not any(name.startswith(("closing", "release", "grip_residual")) for name in result.metrics)
@@ -239,7 +239,7 @@ def test_closed_from_the_start_nothing_is_new():
 
 
 def test_the_scene_shows_whether_a_hand_holds():
-    """A clasp round a closed hand; the payload as the ground sees it only while it hears that the hand holds it."""
+    """A clasp around a closed hand; the ground's payload only while it receives that the hand holds it."""
     result = run("grasp")
     poser = scenes.Poser(result.system, result.scenario)
     index = {node["id"]: i for i, node in enumerate(draw(result.scenario).scene.nodes)}

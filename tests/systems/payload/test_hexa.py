@@ -85,7 +85,7 @@ def test_the_rods_keep_their_length(shift, turn):
 
 @settings(max_examples=60)
 @given(shifts, turns)
-def test_the_forward_solution_comes_back_to_the_pose(shift, turn):
+def test_the_forward_solution_returns_the_pose(shift, turn):
     position, q = pose(shift, turn)
     found, found_q = forward(P, cranks(position, q)[0], NEUTRAL)
     assert found == pytest.approx(position, abs=1e-9)
@@ -102,7 +102,7 @@ def test_a_third_of_a_turn_passes_the_angles_on_to_the_next_pair(shift, turn):
 
 @given(shifts, turns)
 def test_a_mirrored_pose_exchanges_the_cranks_of_the_pairs(shift, turn):
-    """Mirrored at the plane y = 0, which holds the first pair's middle."""
+    """Mirrored at the plane y = 0, which contains the middle of the first pair."""
     here, _ = cranks(*pose(shift, turn))
     there, _ = cranks(*pose((shift[0], -shift[1], shift[2]), (-turn[0], turn[1], -turn[2])))
     assert there == pytest.approx(here[[1, 0, 5, 4, 3, 2]], abs=1e-13)
@@ -130,14 +130,14 @@ def test_the_cranks_knees_point_outwards():
 
 
 @pytest.mark.parametrize("height", [1.6, 0.1])
-def test_out_of_reach_the_margin_is_negative_and_the_angle_a_number(height):
+def test_out_of_reach_the_margin_is_negative_and_the_angle_finite(height):
     angles, margins = cranks((0.0, 0.0, height), NEUTRAL[1], geometry(Hexa(crank=0.3, height=1.0)))
     assert (margins < 0).all()
     assert np.isfinite(angles).all()
 
 
 @given(st.tuples(unit, unit, unit), turns)
-def test_a_margin_below_zero_means_another_rod(shift, turn):
+def test_a_margin_below_zero_means_another_rod_length(shift, turn):
     position, q = pose(shift, turn)
     for i in range(6):
         _, margin = crank_angle(P, i, position, q)
@@ -182,7 +182,7 @@ def test_at_rest_nothing_moves():
     assert sig.hexa_angles == pytest.approx(before, abs=1e-14)
 
 
-def test_the_stage_stands_at_the_end_of_its_travel_and_the_table_takes_the_rest():
+def test_the_stage_stops_at_the_end_of_its_travel_and_the_table_takes_the_rest():
     sig, x, p = bench((0.25, -0.35, 0.0))
     for k in range(1, 1001):
         sig.X_WB_cmd.p[:2] = (0.25 + 0.2 * min(k / 500, 1), -0.35 - 0.2 * min(k / 500, 1))
@@ -191,7 +191,7 @@ def test_the_stage_stands_at_the_end_of_its_travel_and_the_table_takes_the_rest(
     assert sig.fault == faults.NONE
     found, _ = forward(p, sig.hexa_angles, NEUTRAL)
     assert found[:2] == pytest.approx((0.15, -0.15), abs=1e-12)
-    sig.X_WB_cmd.p[:2] = (0.35, -0.45)  # and it comes back as soon as the command does
+    sig.X_WB_cmd.p[:2] = (0.35, -0.45)  # and it returns as soon as the command does
     hexa_step(sig, x, p, DT)
     sig.X_WB_cmd.p[:2] = (0.25, -0.35)
     hexa_step(sig, x, p, DT)
@@ -251,7 +251,7 @@ def hold(shift, turn):
 
 @given(shifts, turns)
 def test_the_hold_is_the_product_of_the_rods_singular_values(shift, turn):
-    """The wrenches along six rods, against those of the neutral pose: 0 where one combination of forces meets no rod."""
+    """The wrenches along six rods, relative to the neutral pose: 0 where some wrench is carried by no rod."""
 
     def whole(position, q):
         angles = cranks(position, q)[0]
@@ -264,7 +264,7 @@ def test_the_hold_is_the_product_of_the_rods_singular_values(shift, turn):
 
 
 def test_a_plate_that_tilts_too_far_trips_before_its_rods_let_go():
-    """About x the hold falls to 0 near 71°; the step stops at a tenth."""
+    """About x the hold falls to 0 near 71°; the step trips at a tenth."""
     assert hold((0, 0, 0), (0, 0, 0)) == pytest.approx(1.0)
     assert hold((0, 0, 0), (math.radians(50), 0, 0)) > 0 > hold((0, 0, 0), (math.radians(75), 0, 0))
     sig, x, p = bench(table=Hexa(angle_min="-179 deg", angle_max="179 deg", rate_max=1e3))
@@ -279,7 +279,7 @@ def test_a_plate_that_tilts_too_far_trips_before_its_rods_let_go():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-def test_what_is_not_a_number_trips(value):
+def test_a_non_finite_value_trips(value):
     sig, x, p = bench()
     sig.X_WB_cmd.p[2] = value
     hexa_step(sig, x, p, DT)
@@ -297,7 +297,7 @@ def test_what_is_not_a_number_trips(value):
         ({"crank": 0}, "greater than 0"),
     ],
 )
-def test_a_table_that_cannot_stand_is_refused(changes, words):
+def test_an_impossible_table_is_refused(changes, words):
     with pytest.raises(ValidationError, match=words):
         Hexa(**changes)
 
@@ -306,6 +306,6 @@ def test_angles_may_be_given_in_degrees():
     assert Hexa(angle_max="80 deg").angle_max == pytest.approx(math.radians(80))
 
 
-def test_newton_says_when_there_is_no_pose():
+def test_newton_reports_when_there_is_no_pose():
     with pytest.raises(ArithmeticError, match="guess"):
         forward(P, np.array([1.4, -1.0, 1.4, -1.0, 1.4, 3.0]), NEUTRAL)

@@ -47,7 +47,7 @@ LAG = 5e-3  # s of the arm's velocity loop: without it a grip of 100 kN/m rings 
 
 @jit
 def simulate(row, x, w, p, dt, log, covariance):
-    """The arm follows the push and gives way to the force; the payload hangs on a spring with a damper; small steps between."""
+    """The arm follows the push and yields to the force; the payload is on a spring with a damper; small steps in between."""
     for n in range(len(log)):
         t = n * dt
         stretch, rate = w.x - w.x_t, w.v - w.v_t
@@ -76,10 +76,10 @@ def simulate(row, x, w, p, dt, log, covariance):
             w.x += h * w.v
 
 
-def set_up(enabled=False, **told):
+def set_up(enabled=False, **believed):
     """Row, state and parameters of the stage."""
     scenario = SimpleNamespace(
-        identify=IdentifyPayload(**told),
+        identify=IdentifyPayload(**believed),
         operator=SimpleNamespace(direction=(1.0, 2.0, 2.0)),
         virtual=SimpleNamespace(mass_ratio=1.0, identify=enabled),
         payload=SimpleNamespace(mass=MASS),
@@ -92,9 +92,9 @@ def set_up(enabled=False, **told):
     return row, x[0], p[0]
 
 
-def run(*, duration=None, told=None, key=1, pushing=True, **world):
+def run(*, duration=None, believed=None, key=1, pushing=True, **world):
     """Log and covariances of one push (or of nothing) with this truth."""
-    row, x, p = set_up(enabled=True, **(told or {}))
+    row, x, p = set_up(enabled=True, **(believed or {}))
     w = np.zeros(1, WORLD)[0]
     truth = {
         "K_s": 1.0 / 1400.0,
@@ -154,7 +154,7 @@ def test_a_push_gives_mass_grip_and_bias(ratio, k):
 
 @pytest.mark.skipif(not COMPILED, reason="slow without the compiler")
 @pytest.mark.parametrize(
-    ("world", "told", "within"),
+    ("world", "believed", "within"),
     [
         ({"sigma": 0.0}, {}, 1e-3),
         ({"sigma": 0.3}, {"force_noise": 0.3}, 2e-3),
@@ -166,8 +166,8 @@ def test_a_push_gives_mass_grip_and_bias(ratio, k):
         ({"mass": 0.5 * MASS}, {}, 5e-3),
     ],
 )
-def test_the_mass_under_other_noise_drag_and_priors(world, told, within):
-    log, _ = run(**{"mass": 1.2 * MASS, **world}, told=told)
+def test_the_mass_under_other_noise_drag_and_priors(world, believed, within):
+    log, _ = run(**{"mass": 1.2 * MASS, **world}, believed=believed)
     assert log[-1].m_hat == pytest.approx(world.get("mass", 1.2 * MASS), rel=within)
     assert not np.any(log["identify_frozen"])
 
@@ -175,7 +175,7 @@ def test_the_mass_under_other_noise_drag_and_priors(world, told, within):
 @pytest.mark.skipif(not COMPILED, reason="slow without the compiler")
 @pytest.mark.parametrize("obstacle", [3.0, 10.0, 46.0, -46.0])
 def test_an_obstacle_freezes_the_estimate(obstacle):
-    """It holds from 20 s to 30 s; the estimate learns on afterwards."""
+    """It blocks from 20 s to 30 s; the estimate continues to learn afterwards."""
     log, _ = run(mass=1.2 * MASS, obstacle=obstacle, since=20.0, until=30.0, duration=45.0)
     before, during = at(log, 20.0), log[round(21.5 / PERIOD) : round(30.0 / PERIOD)]
     assert not np.any(log["identify_frozen"][: round(20.0 / PERIOD)])
@@ -191,7 +191,7 @@ def test_an_obstacle_freezes_the_estimate(obstacle):
 
 
 @pytest.mark.skipif(not COMPILED, reason="slow without the compiler")
-def test_an_obstacle_in_the_push_does_not_become_mass():
+def test_an_obstacle_in_the_push_is_not_mistaken_for_mass():
     log, _ = run(mass=1.2 * MASS, obstacle=-46.0, since=5.0, until=60.0, duration=40.0)
     during = log[round(5.5 / PERIOD) :]
     assert np.all(during["identify_frozen"])
@@ -200,7 +200,7 @@ def test_an_obstacle_in_the_push_does_not_become_mass():
     assert np.max(np.abs(log["b_hat"])) < 0.6
 
 
-def test_an_obstacle_at_rest_is_no_bias():
+def test_an_obstacle_at_rest_is_not_mistaken_for_bias():
     log, _ = run(pushing=False, obstacle=46.0, since=4.0, until=9.0, duration=8.0)
     during = log[round(4.5 / PERIOD) :]
     assert np.all(during["identify_frozen"])
@@ -224,7 +224,7 @@ def test_after_the_push_the_mass_does_not_drift():
     assert np.ptp(log["m_hat"][round(17.0 / PERIOD) :]) == 0.0
 
 
-def test_switched_off_it_says_what_was_believed():
+def test_switched_off_it_reports_the_beliefs():
     row, x, p = set_up()
     row[0].f_s[0] = 50.0
     payload_identify_step(row[0], x, p, PERIOD)

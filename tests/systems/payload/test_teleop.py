@@ -1,4 +1,4 @@
-"""Link, operator and slave arm, each on its own."""
+"""Link, operator and slave arm, each by itself."""
 
 import math
 
@@ -35,7 +35,7 @@ def values_playout(seconds):
 
 
 def send(sig, x, p, ticks, signal=lambda t: t):
-    """What orbit plays out while the ground sends a signal of time as its reference velocity."""
+    """What is played out in orbit while the ground sends a function of time as its reference velocity."""
     played, silence = [], []
     for k in range(ticks):
         sig.tick, sig.t = k, k * DT
@@ -49,7 +49,7 @@ def send(sig, x, p, ticks, signal=lambda t: t):
 @settings(max_examples=12)
 @given(st.floats(0.0, 3.0), st.floats(0.0, 0.5), st.floats(0.0, 0.4))
 def test_a_ramp_comes_out_one_playout_delay_later(delay, jitter, loss):
-    """Whatever is late or lost: time stamps give the ramp back, but for the newest packets, which have no successor yet."""
+    """Whatever is late or lost: time stamps restore the ramp, except for the newest packets, which have no successor yet."""
     _, sig, x, _, p = bench("hils-2", f"link.delay={delay}", f"link.jitter={jitter}", f"link.loss={loss}")
     played, silence = send(sig, x, p, 450)
     t = np.arange(450) * DT
@@ -61,7 +61,7 @@ def test_a_ramp_comes_out_one_playout_delay_later(delay, jitter, loss):
 
 @settings(max_examples=12)
 @given(st.floats(0.05, 2.0))
-def test_a_clean_link_is_a_delay_and_nothing_else(delay):
+def test_a_clean_link_is_only_a_delay(delay):
     _, sig, x, _, p = bench("hils-2", f"link.delay={delay}")
     played, silence = send(sig, x, p, 300, signal=lambda t: np.sin(t))
     t = np.arange(300) * DT - values_playout(delay)
@@ -89,8 +89,8 @@ def test_two_runs_lose_the_same_packets_and_another_seed_loses_others():
     assert (arrivals[0] != arrivals[2]).any()
 
 
-def test_a_human_arrives_without_running_over():
-    """An arm that follows at once: the hand stops within a few millimetres of the way it has to go."""
+def test_a_human_arrives_without_overshoot():
+    """An arm that follows at once: the hand stops within a few millimetres of its target."""
     values, sig, x, _, p = bench("hils-2")
     speeds = []
     for k in range(6000):
@@ -114,7 +114,7 @@ def test_the_slave_law(force, reference, away):
 
 @pytest.mark.parametrize("signal", ["v_r_orbit", "x_vir_orbit", "f_s"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_the_slave_arm_is_never_sent_what_is_not_a_number(signal, value):
+def test_the_slave_arm_is_never_sent_a_non_finite_value(signal, value):
     """A virtual arm that has diverged on the ground arrives with the link's delay: a fault in the tick of its arrival."""
     _, sig, x, _, p = bench("hils-2")
     sig[signal][0] = value
@@ -131,7 +131,7 @@ def test_play_in_the_grip():
         assert sig.f_s[0] == pytest.approx(force, abs=1e-9)
 
 
-def asked(ticks, *settings_, name="hils-1"):
+def commanded(ticks, *settings_, name="hils-1"):
     """What an operator commands over time, 10 ms a tick."""
     _, sig, x, _, p = bench(name, *settings_)
     found = np.zeros((ticks, 6))
@@ -142,9 +142,9 @@ def asked(ticks, *settings_, name="hils-1"):
     return found
 
 
-def test_the_shaper_keeps_the_way_and_has_the_least_jerk():
+def test_the_shaper_keeps_the_distance_and_has_the_least_jerk():
     """A step becomes the minimum-jerk ramp of 10 s³ - 15 s⁴ + 6 s⁵, and its integral stays."""
-    plain, shaped = (asked(2600, f"operator.shaper={T} s")[:, 0] for T in (0, 2))
+    plain, shaped = (commanded(2600, f"operator.shaper={T} s")[:, 0] for T in (0, 2))
     assert shaped.sum() == pytest.approx(plain.sum(), rel=1e-12)
     s = np.arange(1, 201) / 200
     assert shaped[100:300] == pytest.approx(0.01 * (10 * s**3 - 15 * s**4 + 6 * s**5), abs=2e-6)
@@ -152,18 +152,18 @@ def test_the_shaper_keeps_the_way_and_has_the_least_jerk():
 
 
 def test_a_profile_is_followed_between_its_points():
-    found = asked(900, "operator.kind=profile", "operator.profile=[[0, 0], [2, 0.01], [5, 0.01], [7, 0]]")[:, 0]
+    found = commanded(900, "operator.kind=profile", "operator.profile=[[0, 0], [2, 0.01], [5, 0.01], [7, 0]]")[:, 0]
     t = np.arange(900) * DT - 1.0
     assert found == pytest.approx(np.interp(t, [0, 2, 5, 7], [0, 0.01, 0.01, 0], left=0, right=0), abs=1e-12)
 
 
-def test_a_step_may_turn_too():
-    found = asked(300, "operator.turn_rate=0.02 rad/s", "operator.turn_axis=[0, 3, 4]")
+def test_a_step_may_also_turn():
+    found = commanded(300, "operator.turn_rate=0.02 rad/s", "operator.turn_axis=[0, 3, 4]")
     assert found[200, 3:] == pytest.approx([0.0, 0.012, 0.016])
     assert (found[:99, 3:] == 0).all()
 
 
-def test_a_joystick_in_shared_memory_moves_the_reference_and_lets_go(tmp_path):
+def test_a_joystick_in_shared_memory_moves_the_reference_until_released(tmp_path):
     name = f"test-{tmp_path.name}"
     _, sig, x, w, p = bench("hils-1", "operator.kind=live", f"operator.joystick={name}", "operator.turn_rate=0.1 rad/s")
     stick = Joystick(name)
@@ -177,7 +177,7 @@ def test_a_joystick_in_shared_memory_moves_the_reference_and_lets_go(tmp_path):
     assert (sig.v_r == 0).all()
     stick.move((0.5, 0.0, -2.0), (0.0, 1.0, 0.0))
     tick()
-    assert list(sig.v_r) == pytest.approx([0.005, 0.0, -0.01]), "more than full is full"
+    assert list(sig.v_r) == pytest.approx([0.005, 0.0, -0.01]), "more than full deflection is full"
     assert sig.w_r[1] == pytest.approx(0.1)
     for _ in range(round(PATIENCE / DT) + 1):
         tick()
@@ -222,7 +222,7 @@ def test_the_virtual_payload_keeps_momentum_and_angular_momentum():
 
 @pytest.mark.skipif(not COMPILED, reason="it takes a while")
 def test_hand_and_virtual_payload_turn_together_after_a_while():
-    """A grip that holds torque: the payload follows the hand's turn with I K_s, as it follows its way with m K_s."""
+    """A grip that transmits torque: the payload follows the hand's rotation with I K_s, its translation with m K_s."""
     _, sig, x, p = virtual(*(each for each in ROTATES if "position" not in each and "centre" not in each))
     for k in range(4000):
         sig.tick, sig.t = k, k * 1e-3
@@ -234,7 +234,7 @@ def test_hand_and_virtual_payload_turn_together_after_a_while():
 
 
 def test_two_hands_are_felt_as_one():
-    """Force and torque at the place between two hands that turn: what one hand would give, and K_t d²/2 about z."""
+    """Force and torque midway between two hands that turn: what one hand would give, and K_t d²/2 about z."""
     _, sig, _, w, p = bench("hils-2", "arm.count=2", "payload.dof=6", "grip.damping=0", "grip.spacing=0.5 m")
     sig.X_WB_true.q[0] = 1.0
     w.arm.place[0] = 0.001

@@ -17,7 +17,7 @@ STIFFNESS = 20e3  # N/m, of the default grip
 
 
 def path_of_hand(speeds, *settings):
-    """Of the arm alone, commanded so."""
+    """Path of the arm alone, commanded `speeds`."""
     _, values, _ = job.find("payload", "hils-2", ["loop.period=4 ms", *settings])
     bench, kinds = PAYLOAD.set_up(values), PAYLOAD.kinds(values)
     sig, path = bench.row[0], []
@@ -30,9 +30,9 @@ def path_of_hand(speeds, *settings):
     return np.array(path)
 
 
-def test_an_ideal_robot_is_a_point_arm_that_is_later():
-    """By a cycle, half a tick and the slack: 8 ms. The curve lies between each set-point and the middle of its neighbours, a
-    quarter of the path: a T²/8 of it."""
+def test_an_ideal_robot_is_a_delayed_point_arm():
+    """Delayed by a cycle, half a tick and the slack: 8 ms. The curve is between each set-point and the middle of its
+    neighbours, a quarter of the path: a T²/8 of it."""
     t = 0.004 * np.arange(500)
     speeds = 0.02 * np.sin(3.0 * t) ** 2
     point = path_of_hand(speeds, "arm.delay=8 ms")
@@ -43,7 +43,7 @@ def test_an_ideal_robot_is_a_point_arm_that_is_later():
 
 
 def test_hils_2_on_robots_of_20_and_12_ms_with_clocks_that_drift():
-    """5 s of delay: virtual to slave within 2 mm, force within 10 % of the run without robots; the phase runs on by 50 ppm."""
+    """5 s of delay: virtual to slave within 2 mm, force within 10 % of the run without robots; the phase drifts by 50 ppm."""
     one, two = hilt.run("payload", "hils-2"), hilt.run("payload", "two-robots")
     assert two.fault is None
     assert two.metrics["position_error_m"] < 2e-3
@@ -59,8 +59,8 @@ def bench_with(*settings):
     return values, PAYLOAD.set_up(values)
 
 
-def test_the_observed_hand_is_what_the_wrist_sensor_was_made_from():
-    """At rest, in any attitude, wherever the sensor sits: without the tool's load the wrench comes back, to rounding."""
+def test_the_observed_hand_wrench_is_what_the_wrist_sensor_was_simulated_from():
+    """At rest, in any attitude, wherever the sensor is: without the tool's load the wrench is recovered, to rounding."""
     values, bench = bench_with("wrist.position=['0.02 m', '-0.03 m', '0.15 m']", "wrist.attitude=[0.6, 0, 0.8, 0]")
     sig, f, tau = bench.row[0], np.array([3.0, -7.0, 11.0]), np.array([0.4, 0.1, -0.3])
     q = np.array(so3.exp((0.3, -0.5, 0.7)))
@@ -121,17 +121,17 @@ def test_what_no_device_can_do_is_refused(settings):
 
 
 def test_a_joystick_that_jumps_from_end_to_end_stays_within_the_arms_acceleration():
-    """All axes at once and back, every 0.3 s: what is asked keeps the limit; smoothed over half the time it does not."""
+    """All axes at once and back, every 0.3 s: the command keeps the limit; smoothed over half the time it does not."""
     most = {}
     for shaper in (0.15, 0.075):
         values, bench = bench_with("operator.kind=live", "operator.start=0 s", f"operator.shaper={shaper} s", "link.delay=0 s")
         sig, kind = bench.row[0], PAYLOAD.kinds(values)["operator"]
-        asked = []
+        commanded = []
         for k in range(1000):
             sig["t"], sig["joystick"][:3] = 0.004 * k, 1.0 if (k // 75) % 2 else -1.0
             kind.step(sig, bench.x[0]["operator"], bench.p[0]["operator"], 0.004)
-            asked.append(sig["v_r"].copy())
-        most[shaper] = np.linalg.norm(np.diff(asked, axis=0), axis=1).max() / 0.004
+            commanded.append(sig["v_r"].copy())
+        most[shaper] = np.linalg.norm(np.diff(commanded, axis=0), axis=1).max() / 0.004
     assert 0.9 < most[0.15] <= RIG.limits.acceleration < most[0.075]
 
 

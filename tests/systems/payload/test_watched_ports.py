@@ -1,4 +1,4 @@
-"""Ports beside the balance, and the two ports that the link has with a joystick."""
+"""Ports outside the balance, and the two ports that the link has with a joystick."""
 
 import os
 
@@ -22,7 +22,7 @@ TURNING = (
 )
 
 
-def test_a_watched_port_is_no_part_of_the_balance():
+def test_a_watched_port_is_not_part_of_the_balance():
     rows = np.zeros(2, np.dtype([("W_in", PORT), ("W_seen", PORT)]))
     rows["W_in"]["into"][1], rows["W_seen"]["into"][1], rows["W_seen"]["out"][1] = 3.0, 7.0, 2.0
     found = ledger.table(rows, {"W_in": "in"}, lambda some: some["W_in"]["into"], {"W_seen": "seen"})
@@ -33,7 +33,7 @@ def test_a_watched_port_is_no_part_of_the_balance():
 
 
 @slow_without_compiler
-def test_the_ports_are_force_times_way_and_torque_times_turn():
+def test_the_ports_are_force_times_distance_and_torque_times_angle():
     """Recomputed from the rows: the virtual wrench of a tick on its own motion, the slave's mean wrench on the measured one."""
     result = job.simulate(*job.find("payload", "two-arms", list(TURNING)))
     rows, dt = result.rows, result.scenario.loop.period
@@ -50,8 +50,8 @@ def test_the_ports_are_force_times_way_and_torque_times_turn():
 
 
 @slow_without_compiler
-def test_where_the_virtual_arm_is_put_elsewhere_no_work_is_booked():
-    """After an outage it is put where the slave arm is, 0.3 m away in a tick: the port must not notice."""
+def test_no_work_is_booked_where_the_virtual_arm_is_repositioned():
+    """After an outage it is moved to where the slave arm is, 0.3 m in a tick: the port must not count this."""
     result = job.simulate(*job.find("payload", "outage", ["loop.duration=75 s"]))
     rows = result.rows
     jump = int(np.argmax(np.linalg.norm(np.diff(rows["x_vir"], axis=0), axis=1)))
