@@ -39,7 +39,7 @@ def test_a_long_run_is_plotted_from_a_survey_and_measured_from_all_rows(tmp_path
     assert long.rows[-1] == result.rows[-1]
     assert (long.metrics, long.ledger, long.fault) == (result.metrics, result.ledger, result.fault)
     text = page.write(long).read_text()
-    assert "The metrics and the ledger are from all rows" in text
+    assert "The metrics and the ledger use all rows" in text
     assert "How fast it moves" in text
 
 
