@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from hilt.cockpit import keys, wire
 
-PATIENCE = 60.0  # [s] until something that must happen is given up
+PATIENCE = 60.0  # [s] before a test gives up waiting
 TOKEN = "the-token-of-these-tests"
 ORDERS = ("take", "release", "do", "set", "steer")
 
@@ -71,7 +71,7 @@ box.close()
 
 
 def wait_for(what, patience=PATIENCE):
-    """Until `what` returns something; what it returned."""
+    """Wait until `what` returns something, and return it."""
     until = time.monotonic() + patience
     while time.monotonic() < until:
         if found := what():
@@ -82,7 +82,7 @@ def wait_for(what, patience=PATIENCE):
 
 @contextmanager
 def process(program, *arguments, errors=subprocess.DEVNULL, said=""):
-    """A child; its first line of output when it is ready."""
+    """A child process and its first line of output, once it is ready."""
     child = subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -116,7 +116,7 @@ class Server:
         self.port = int(self.base.rpartition(":")[2])
 
     def link(self, role=keys.CONTROL):
-        """A new one, as `hilt cockpit --link` prints it."""
+        """A new link, as `hilt cockpit --link` prints it."""
         return keys.Card(self.port).link(role)
 
     def get(self, path, **options):
@@ -131,16 +131,16 @@ class Server:
         return connect(f"ws://127.0.0.1:{self.port}{path}", max_size=None, close_timeout=1, **options)
 
     def line(self, path, key=TOKEN, code=None, **options):
-        """One socket, which has said hello."""
+        """One socket, after its hello."""
         found = Line(self.open(path, **options))
         with suppress(
             websockets.exceptions.ConnectionClosed
-        ):  # a server that is full says so at once, and does not wait for it
+        ):  # a server that is full reports it at once, and does not wait for it
             found.send(type="hello", **({"code": code} if code else {"key": key} if key else {}))
         return found
 
     def socket(self, key=TOKEN, **options):
-        """A page: a socket at the helm and one that shows."""
+        """A page: a socket for control and one for display."""
         return Page(self.line("/helm", key, **options), self.line("/ws", key, **options))
 
     def said(self):
@@ -163,7 +163,7 @@ class Line:
         self._opening = opening
         self.connection = opening.__enter__()
         self.lines = [self]
-        self.session = None  # that this page attends to: its orders name it, if they name no other
+        self.session = None  # the session of this page: its commands name it unless they name another
 
     def __enter__(self):
         return self
@@ -186,7 +186,7 @@ class Line:
         return None, None
 
     def next(self, kind, where=lambda message: True, patience=PATIENCE):
-        """The next message of a kind; of frames the header and the numbers."""
+        """The next message of a kind; for frames the header and the numbers."""
         until = time.monotonic() + patience
         while time.monotonic() < until:
             for line in self.lines:
@@ -205,7 +205,7 @@ class Line:
 
 
 class Page(Line):
-    """Both sockets of a page: orders to the helm, wishes to the one that shows."""
+    """Both sockets of a page: one for commands, one for display requests."""
 
     def __init__(self, helm, room):
         self.helm, self.room, self.lines = helm, room, [helm, room]

@@ -1,4 +1,4 @@
-"""Too many connections at once, at the door and in the back room behind it: strangers give way, whoever has a key stays.
+"""Too many connections at once, at the door and in the back room behind it: those without a key are dropped, others stay.
 
 Door and back room run in this process; connections are real sockets. What a whole server does is in test_cockpit_gate.py.
 """
@@ -19,11 +19,11 @@ from hilt.core import clock
 
 TOKEN = "the-token-of-these-tests"
 PATIENCE = 20.0  # [s]
-LARGE = 16 << 20  # [B] of a file that no buffer holds
+LARGE = 16 << 20  # [B] of a file larger than any buffer
 
 
 async def _answer(port, count):
-    """The newest of so many silent connections asks; what it hears, and which of the others were closed for it."""
+    """The newest of `count` silent connections sends a request; return its answer, and which others were closed for it."""
     peers = [await asyncio.open_connection("127.0.0.1", port) for _ in range(count)]
     reader, writer = peers[-1]
     writer.write(b"GET /helm HTTP/1.1\r\nHost: elsewhere\r\n\r\n")
@@ -34,7 +34,7 @@ async def _answer(port, count):
     return answer, gone
 
 
-def test_on_a_full_doorstep_the_oldest_goes_and_the_newest_is_heard():
+def test_at_a_full_door_the_oldest_is_dropped_and_the_newest_answered():
     async def main():
         log = Log()
         there = door.Door(Plate("127.0.0.1", 1), Helm(TOKEN, keys.Codes(), log), log)
@@ -43,12 +43,12 @@ def test_on_a_full_doorstep_the_oldest_goes_and_the_newest_is_heard():
             return await _answer(listening.sockets[0].getsockname()[1], door.DOORSTEP + 8)
 
     answer, gone = asyncio.run(main())
-    assert answer.startswith(b"HTTP/1.1 403 "), "it is told why, and so was heard"
+    assert answer.startswith(b"HTTP/1.1 403 "), "it gets the reason, so its request was read"
     assert gone == list(range(8))
 
 
 class Room:
-    """The back room, and somebody who hands connections over to it as the door does."""
+    """The back room, and a sender that hands connections over to it as the door does."""
 
     def __init__(self, ours):
         self._ours = ours
@@ -98,7 +98,7 @@ def room(tmp_path, monkeypatch):
 
 
 def strangers(room, stack, count):
-    """They ask for the page's script, and take no more of it than its first byte."""
+    """They request the page's script, and read no more than its first byte."""
     for _ in range(count):
         peer = stack.enter_context(room.ask("/static/cockpit.js"))
         assert peer.recv(1) == b"H"
@@ -106,7 +106,7 @@ def strangers(room, stack, count):
 
 
 def is_whole(peer):
-    """Whether somebody who begins to read now gets the whole script; of a closed connection only what is on its way comes."""
+    """Whether a client that begins to read now gets the whole script; a closed connection delivers only what is in transit."""
     left = LARGE
     with contextlib.suppress(ConnectionResetError):
         while left > 0 and (data := peer.recv(1 << 16)):
@@ -121,7 +121,7 @@ def status(peer):
     return answer.status
 
 
-def test_in_a_full_room_the_oldest_stranger_goes_and_who_has_a_key_comes_in(room):
+def test_in_a_full_room_the_oldest_stranger_is_dropped_for_a_client_with_a_key(room):
     with contextlib.ExitStack() as stack:
         others = list(strangers(room, stack, connections.MOST))
         with room.ask("/api/sessions", TOKEN) as known:
@@ -130,7 +130,7 @@ def test_in_a_full_room_the_oldest_stranger_goes_and_who_has_a_key_comes_in(room
         assert is_whole(others[1])
 
 
-def test_a_stranger_who_does_not_read_is_closed_in_time_and_who_has_a_key_is_not(room, monkeypatch, capsys):
+def test_a_stranger_who_does_not_read_is_closed_in_time_and_a_client_with_a_key_is_not(room, monkeypatch, capsys):
     monkeypatch.setattr(connections, "STRANGER_LIFE", 0.5)
     with contextlib.ExitStack() as stack:
         known = stack.enter_context(room.ask("/api/sessions", TOKEN))

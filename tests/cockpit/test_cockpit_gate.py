@@ -1,4 +1,4 @@
-"""The cockpit's gate and bounds: what must not come in does not, is said once, tells nothing, and the run goes on.
+"""The cockpit's gate and bounds: unauthorised requests are refused, reported once, leak nothing, and the run goes on.
 
 A real server on a free port and a peer that appends rows as a station does; requests go over real sockets.
 """
@@ -65,7 +65,7 @@ def run(cockpit):
 
 @pytest.fixture(autouse=True)
 def nothing_leaks(cockpit, folders):
-    """Whatever a test does, the server's words hold no path and no token, and each is said once."""
+    """Whatever a test does, the server's messages contain no path and no token, and each is printed once."""
     yield
     said = cockpit.said()
     assert len(said) == len(set(said))
@@ -74,7 +74,7 @@ def nothing_leaks(cockpit, folders):
 
 
 def raw(cockpit, path, headers=None, method="GET", body=None):
-    """A request as it is written here: nothing is normalised on the way."""
+    """A request exactly as written here: nothing is normalised."""
     connection = http.client.HTTPConnection("127.0.0.1", cockpit.port, timeout=PATIENCE)
     try:
         connection.putrequest(method, path, skip_host=bool(headers and "Host" in headers))
@@ -95,7 +95,7 @@ KEY = keys.key_for(TOKEN, keys.CONTROL)
 WATCHES = keys.key_for(TOKEN, keys.WATCH)
 BEARER = {"Authorization": f"Bearer {KEY}"}
 
-# Who asks: key, origin, host ("{port}" is the server's); whether it may ask for data, and whether it gets the page's own files
+# Who asks: key, origin, host ("{port}" is the server's); whether it may request data, and whether it gets the page's own files
 ASKED = {
     "nothing": ({}, False, True),
     "wrong key": ({"Authorization": "Bearer x"}, False, True),
@@ -135,7 +135,7 @@ def test_who_may_ask(cockpit, folders, who):
 
 @pytest.mark.parametrize("secret", [KEY, TOKEN], ids=["key", "token"])
 def test_a_secret_in_an_address_opens_nothing(cockpit, secret):
-    """It would stand in the history of the browser."""
+    """It would be in the history of the browser."""
     for query in (f"?token={secret}", f"?key={secret}", f"?code={secret}"):
         assert raw(cockpit, f"/api/sessions{query}")[0] == 403
 
@@ -157,7 +157,7 @@ def test_only_our_own_page_may_open_a_socket(cockpit, path, who):
 @pytest.mark.parametrize(
     "key",
     ["", "x", KEY[:-1], WATCHES.replace("watch", "control"), "control..", "." * 150],
-    ids=["none", "x", "cut", "raised", "empty", "long"],  # names of their own: keys differ from process to process
+    ids=["none", "x", "cut", "raised", "empty", "long"],  # explicit names: keys differ from process to process
 )
 def test_a_socket_without_a_key_is_closed(cockpit, path, key):
     with cockpit.line(path, key or None) as client:
@@ -203,23 +203,23 @@ def test_no_answer_sets_a_cookie_and_no_address_has_a_secret(cockpit):
         assert answered["Referrer-Policy"] == "no-referrer"
         assert KEY not in body
     assert "default-src 'self'" in raw(cockpit, "/")[2]["Content-Security-Policy"]
-    assert "?" not in cockpit.address  # a query is sent to servers and stands in logs; what is behind # is not
+    assert "?" not in cockpit.address  # a query is sent to servers and is in logs; what follows # is not
 
 
 def test_no_command_line_has_a_secret(cockpit, run):
     """Every user can read the command lines of all processes."""
     card = Segment.open(f"cockpit-{cockpit.port}.card")
-    told = json.loads(bytes(card.memory))
+    found = json.loads(bytes(card.memory))
     card.close()
     processes = cockpit.processes()
     lines = b"".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes)
     assert len(processes) > 1
-    for secret in (TOKEN, told["codes"], cockpit.code):
+    for secret in (TOKEN, found["codes"], cockpit.code):
         assert secret.encode() not in lines
 
 
-def test_a_browser_is_led_to_a_link_by_a_file_that_only_its_user_can_read(tmp_path, monkeypatch):
-    """What the browser is started with, as any user sees it: no code, no token."""
+def test_a_browser_gets_a_link_from_a_file_that_only_its_user_can_read(tmp_path, monkeypatch):
+    """The browser's command line, as any user sees it: no code, no token."""
     opened = []
     monkeypatch.setattr(cli_cockpit.webbrowser, "open", opened.append)
     card = keys.Card(1)
@@ -373,13 +373,13 @@ REFUSED = {
 }
 
 
-def test_messages_that_mean_nothing_are_refused_in_words(cockpit, folders, run):
+def test_meaningless_messages_are_refused_with_a_message(cockpit, folders, run):
     before = run.count
     for path, greeting in (("/helm", "welcome"), ("/ws", "shown")):
         with cockpit.line(path) as client:
             client.next(greeting)
             for name, text in REFUSED.items():
-                if path == "/helm" and '"watch", "recording' in text:  # no word of the helm's
+                if path == "/helm" and '"watch", "recording' in text:  # not a command for the helm
                     continue
                 client.connection.send(text)
                 refused = client.next("refused")
@@ -392,7 +392,7 @@ def test_messages_that_mean_nothing_are_refused_in_words(cockpit, folders, run):
 
 @pytest.mark.parametrize(("path", "greeting"), [("/helm", "welcome"), ("/ws", "shown")])
 @pytest.mark.parametrize(("message", "code"), [("x" * 5000, 1009), (b"\x00" * 10, 1003), ("x" * 10_000_000, 1009)])
-def test_messages_that_are_no_words_close_the_socket(cockpit, path, greeting, message, code):
+def test_messages_that_are_not_text_close_the_socket(cockpit, path, greeting, message, code):
     with cockpit.line(path) as client:
         client.next(greeting)
         with contextlib.suppress(websockets.exceptions.ConnectionClosed, OSError):
@@ -412,7 +412,7 @@ def test_a_flood_closes_the_socket_and_only_that(cockpit, run, path):
         watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 100)
 
 
-def test_sockets_are_counted_and_those_who_watch_leave_room(cockpit, run):
+def test_sockets_are_counted_and_watchers_leave_room(cockpit, run):
     with contextlib.ExitStack() as stack:
         for _ in range(helm.WATCHERS):
             stack.enter_context(cockpit.line("/helm", WATCHES)).next("welcome")
@@ -438,7 +438,7 @@ def _opens(cockpit):
 
 @contextlib.contextmanager
 def crowd(cockpit, count):
-    """So many connections without a key."""
+    """`count` connections without a key."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
     with contextlib.ExitStack() as stack:
@@ -446,15 +446,15 @@ def crowd(cockpit, count):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_thousand_connections_hold_nobody_up(cockpit, run):
-    """Silent ones are closed, those beyond the bound at once; who watches goes on watching, and the run goes on."""
+def test_a_thousand_connections_block_no_one(cockpit, run):
+    """Silent ones are closed, those beyond the bound at once; watchers keep watching, and the run goes on."""
     before = run.count
     with cockpit.socket() as watcher:
         watcher.send(type="watch", session=NAME)
         first, _ = watcher.next("frame")
         with crowd(cockpit, 1000) as strangers:
             watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 200)
-            for each in strangers:  # every one of them is closed by the server, though nobody here closes it
+            for each in strangers:  # each of them is closed by the server; this test closes none
                 with contextlib.suppress(ConnectionResetError):
                     assert each.recv(1) == b""
         watcher.next("frame", lambda frame: frame["tick"] > first["tick"] + 400)
@@ -463,8 +463,8 @@ def test_a_thousand_connections_hold_nobody_up(cockpit, run):
     assert any(f"{door.DOORSTEP} are waiting" in line for line in cockpit.said())
 
 
-def test_those_who_send_a_byte_now_and_then_give_way_and_are_closed(cockpit, run):
-    """300 of them, each kept alive: somebody with a key comes in and is heard all the same, and they are closed in time."""
+def test_connections_that_send_a_byte_now_and_then_are_dropped_and_closed(cockpit, run):
+    """300 of them, each kept alive: a client with a key is still answered, and they are closed in time."""
     host = f"Host: 127.0.0.1:{cockpit.port}\r\n".encode()
     begun = (b"G", b"GET / HTTP/1.1\r\n" + host + b"X: ", b"GET /helm HTTP/1.1\r\n")
     with crowd(cockpit, 300) as strangers:
@@ -488,8 +488,8 @@ def test_those_who_send_a_byte_now_and_then_give_way_and_are_closed(cockpit, run
         assert not waiting
 
 
-def test_strangers_who_do_not_read_the_page_give_way(cockpit):
-    """More of them than there is room for ask for the page's script and never take it."""
+def test_strangers_who_do_not_read_the_page_are_dropped(cockpit):
+    """More of them than there is room for request the page's script and never read it."""
     request = f"GET /static/cockpit.js HTTP/1.1\r\nHost: 127.0.0.1:{cockpit.port}\r\n\r\n".encode()
     with crowd(cockpit, 400) as strangers:
         for each in strangers:
@@ -502,7 +502,7 @@ def test_strangers_who_do_not_read_the_page_give_way(cockpit):
 
 
 def test_requests_are_bounded_in_number(cockpit):
-    """A script that hammers is told to wait, and then may ask again."""
+    """A client that sends too many requests has to wait, and may then send again."""
     statuses = []
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", cockpit.port, timeout=PATIENCE)) as connection:
         for _ in range(3000):
@@ -533,7 +533,7 @@ def test_another_address_warns_and_a_port_that_is_taken_is_one_sentence(cockpit,
         opening.serve("127.0.0.1", cockpit.port, tmp_path)
     assert capsys.readouterr().err == ""
     with pytest.raises(InputError, match="cannot listen"):
-        opening.serve("192.0.2.1", 0, tmp_path)  # an address that nobody has
+        opening.serve("192.0.2.1", 0, tmp_path)  # an address that is not used
     assert "listens on 192.0.2.1" in capsys.readouterr().err
     monkeypatch.setattr(cli_cockpit, "_built", lambda: True)  # the page may not be there: the server need not serve one here
     with pytest.raises(InputError, match="is in use"):

@@ -1,4 +1,4 @@
-"""What a page is shown of many rows: never less than the smallest, never more than the largest, and rows where they fit."""
+"""What a page shows of many rows: exactly their minima and maxima, and the rows themselves where they fit."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def feed(history, rows, cuts):
 
 @given(st.integers(0, 3000), st.lists(st.integers(0, 3000), max_size=12), st.integers(0, 2**31))
 def test_every_bucket_has_the_extremes_of_its_rows(count, cuts, seed):
-    """Whatever the chunks in which the rows came."""
+    """Whatever the chunks in which the rows arrive."""
     with pytest.MonkeyPatch.context() as patch:
         history = small(patch)
     rows = rows_of(count, seed)
@@ -55,7 +55,7 @@ def test_every_bucket_has_the_extremes_of_its_rows(count, cuts, seed):
 
 @given(st.integers(1, 3000), st.floats(-0.5, 3.5), st.floats(0, 3.5), st.integers(1, 400))
 def test_every_point_of_a_range_has_the_extremes_of_its_rows(count, begin, length, points):
-    """The tick says which rows a point stands for: they join without gap or overlap, up to a bucket of what was asked for."""
+    """The tick says which rows a point stands for: they join without gap or overlap, to within a bucket of the request."""
     with pytest.MonkeyPatch.context() as patch:
         history = small(patch)
     rows = rows_of(count)
@@ -79,7 +79,7 @@ def test_every_point_of_a_range_has_the_extremes_of_its_rows(count, begin, lengt
 
 
 @pytest.mark.parametrize("begin", [0.0, 0.5, 0.5003, 0.501, 0.5169])
-def test_borders_stay_where_they_are_when_the_picture_moves_on(begin):
+def test_borders_stay_where_they_are_when_the_plot_scrolls(begin):
     """Points of several rows begin at multiples of their number, so that a curve does not flicker while it moves."""
     history, rows = History(ROW, PERIOD, 3.0), rows_of(3000)
     history.append(rows)
@@ -91,7 +91,7 @@ def test_borders_stay_where_they_are_when_the_picture_moves_on(begin):
     assert last[-1] == inside[-1]
 
 
-def test_few_rows_are_shown_as_they_are():
+def test_few_rows_are_shown_unchanged():
     history = History(ROW, PERIOD, 10.0)
     rows = rows_of(2000)
     feed(history, rows, [7, 8, 500])
@@ -129,7 +129,7 @@ def test_the_memory_is_taken_once(monkeypatch):
 
 @pytest.mark.parametrize("width", [100, 400])
 def test_the_memory_of_a_day_at_1_khz_is_bounded(monkeypatch, width):
-    """The stated bound holds for any length of run; only sizes are looked at, the memory itself is not touched."""
+    """The stated bound holds for any length of run; only sizes are checked, the memory itself is not touched."""
     monkeypatch.setattr(module.np, "full", lambda shape, _, kind: np.empty(shape, kind))
     wide = np.dtype([("t", "f8"), ("values", "f8", (width - 1,))], align=True)
     history = History(wide, 1e-3, 86_400.0)
@@ -138,7 +138,7 @@ def test_the_memory_of_a_day_at_1_khz_is_bounded(monkeypatch, width):
     assert history.levels[-1].room * history.levels[-1].size >= 86_400_000
 
 
-def test_plots_go_on_where_the_last_frame_ended():
+def test_plots_continue_where_the_last_frame_ended():
     """Buckets of successive frames are those of one pass over all rows."""
     history, rows = History(ROW, PERIOD, 10.0), rows_of(1000)
     cursor, low, times = 0, [], []
@@ -153,7 +153,7 @@ def test_plots_go_on_where_the_last_frame_ended():
     np.testing.assert_allclose(np.concatenate(times), rows["t"][:whole].reshape(-1, 17)[:, 8], rtol=1e-12)
 
 
-def test_who_falls_behind_gets_the_last_buckets(monkeypatch):
+def test_a_page_that_falls_behind_gets_the_last_buckets(monkeypatch):
     history = small(monkeypatch)
     history.append(rows_of(3000))
     found, cursor = history.buckets(NAMES, 0, 16, 10)
@@ -163,7 +163,7 @@ def test_who_falls_behind_gets_the_last_buckets(monkeypatch):
     assert len(found.times) == history.levels[0].room // 16 - 1  # older rows have gone
 
 
-def test_a_number_that_is_none_hides_nothing():
+def test_a_non_finite_number_hides_nothing():
     values = np.array([1.0, np.nan, 3.0, np.nan, np.nan], np.float32)
     low, high = lowest_highest(values, 3)
     np.testing.assert_array_equal(low, [1.0, np.nan])
@@ -182,7 +182,7 @@ def test_every_number_of_a_row_has_a_name_and_words():
 
 
 def test_the_energy_of_the_bodies_has_rotation_in_it():
-    """Which a row has in two parts: a body that only turns is not at rest."""
+    """A row has it in two parts: a body that only turns is not at rest."""
     rows = np.zeros(4, signals.row_type(("H", "H_rot")))
     rows["t"] = PERIOD * np.arange(4)
     rows["H"], rows["H_rot"] = np.random.default_rng(1).uniform(size=(2, 4))

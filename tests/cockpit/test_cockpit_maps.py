@@ -1,4 +1,4 @@
-"""The tab Maps, from a page's side of the socket: sweeps that fill, are cancelled, continued and opened; and who may do it.
+"""The tab Maps, from a page's side of the socket: sweeps that fill, are cancelled, continued and opened; and who may do so.
 
 Real processes throughout: the server, the sweep's own, and a station.
 """
@@ -25,7 +25,7 @@ from tests.cockpit.cockpit_peers import TOKEN, descendants, kill, server, statio
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
 _number = itertools.count()
 MASS, SPEED = {"key": "body.mass", "values": "20..80 kg:4"}, {"key": "body.velocity.0", "values": "5,10,20 mm/s"}
-COMPILED = 200.0  # [s] until a process has answered that had to be compiled first, behind everything else
+COMPILED = 200.0  # [s] for the answer of a process that has to be compiled first, after everything else
 SHORT = {"loop.duration": "2 s"}
 LONG = [{"key": "body.mass", "values": "20..80 kg:40"}, {"key": "wall.stiffness", "values": "1..50 N/mm:100 log"}]
 
@@ -95,10 +95,10 @@ def test_a_sweep_is_estimated_fills_and_every_point_opens_the_run_of_its_row(coc
     assert (row["body.mass"], row["body.velocity.0"], row["seed"]) == (80.0, pytest.approx(0.01), 1)
     opened = cockpit.request("POST", f"/api/maps/{name}/open", json={"number": number}).json()["recording"]
     assert (folder / f"{opened}.mcap").is_file()
-    told = cockpit.get(f"/api/recordings/{opened}").json()
-    assert {each["key"] for each in told["overrides"]} >= {"body.mass", "loop.duration"}
+    opened_run = cockpit.get(f"/api/recordings/{opened}").json()
+    assert {each["key"] for each in opened_run["overrides"]} >= {"body.mass", "loop.duration"}
     system = job.find("freefloat", None, [])[0]
-    flat = columns.flat(system, told["metrics"])
+    flat = columns.flat(system, opened_run["metrics"])
     compared = {key: value for key, value in row.items() if key in flat}
     assert len(compared) >= 5
     assert compared == {key: flat[key] for key in compared}  # the same numbers, not nearly the same
@@ -168,7 +168,7 @@ def test_a_sweep_waits_while_a_robot_is_in_use(cockpit):
         found = wait_for(lambda: (found := chart(cockpit, name))["state"] == "waiting" and found)
         assert found["sentence"] == f"Waiting: {session} is armed on a robot."
         assert session in said_to(cockpit, f"/api/maps/{name}/open", {"number": 0})
-        sender.wait(sender.reset(), 5.0)  # not armed any more, and as far as anybody can see it may be starting
+        sender.wait(sender.reset(), 5.0)  # no longer armed; as far as others can see it may be starting
         wait_for(lambda: "disarmed, or starting, on a robot" in chart(cockpit, name)["sentence"])
         assert stopped()
         sender.wait(sender.start(), 5.0)
@@ -234,7 +234,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(cockpit, folder, over,
     assert sorted(folder.iterdir()) == before
 
 
-def test_who_may_only_watch_sees_maps_and_starts_nothing(cockpit, folder):
+def test_a_watcher_sees_maps_and_starts_nothing(cockpit, folder):
     name = made("robot.delay=2..40 ms:4", folder=folder / "to-watch").name
     watch = keys.key_for(TOKEN, keys.WATCH)
     assert name in [each["name"] for each in cockpit.get("/api/maps", key=watch).json()]
@@ -275,7 +275,7 @@ def test_sweeps_of_the_folder_are_listed_and_nothing_outside_it_opens(cockpit, f
 
 
 class Formula:
-    """Results that can be reckoned: the delay in milliseconds, with a sign by the method."""
+    """Results known by formula: the delay in milliseconds, with a sign that depends on the method."""
 
     name = "plain"
 
@@ -356,10 +356,10 @@ def test_a_sweep_without_numbers_has_a_chart_over_what_it_has(tmp_path, over, se
     assert all(isinstance(value, float) for value in found["values"])
 
 
-def test_a_damaged_chunk_is_left_open_and_said(tmp_path):
+def test_a_damaged_chunk_is_left_open_and_reported(tmp_path):
     folder, shown = made("robot.delay=2..40 ms:20", folder=tmp_path / "a", chunk=5), Charts(tmp_path)
     assert shown.view("a", "force_lead_s", "")["damaged"] == 0
-    Table.open(folder).path(1).write_bytes(b"nonsense")  # under the eyes of the page
+    Table.open(folder).path(1).write_bytes(b"nonsense")  # while the page shows it
     found = shown.view("a", "force_lead_s", "")
     assert found["damaged"] == 1
     assert [value is False for value in found["values"]] == [n // 5 == 1 for n in range(20)]

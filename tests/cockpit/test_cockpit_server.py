@@ -1,4 +1,4 @@
-"""The cockpit's server: what it shows of sessions and recordings, who steers, and that it survives what it watches.
+"""The cockpit's server: what it shows of sessions and recordings, who has control, and that it survives what it watches.
 
 Real processes throughout: the server, and a peer that speaks through mailbox and ring as a station does.
 """
@@ -93,7 +93,7 @@ def test_a_run_is_seen_as_it_goes(cockpit, name):
             for kept, found in zip((times, low, high), plots_of(header, numbers), strict=True):
                 kept.append(found)
             frames += 1
-        assert frames / (time.monotonic() - begun) > 10  # 40 on a machine that has the time
+        assert frames / (time.monotonic() - begun) > 10  # 40 on an idle machine
         times, low, high = np.concatenate(times), np.concatenate(low, axis=1), np.concatenate(high, axis=1)
         # The peer's force is its tick, so a bucket of 17 rows spans 16, and the next one begins where it ended.
         np.testing.assert_array_equal(low[0], low[1])
@@ -119,7 +119,7 @@ def test_a_new_run_begins_anew(cockpit, name):
         client.next("frame", lambda frame: frame["run"] == 1 and frame["t"] > 0.3)
         client.send(type="do", what="stop", id=2)
         state = client.next("state", lambda state: state["state"] == "STOPPED")
-        assert state["sentence"] == "stopped; the file is run.mcap"  # where it lies is nobody's business
+        assert state["sentence"] == "stopped; the file is run.mcap"  # its path is private
         client.send(type="do", what="start", id=3)
         frame, _ = client.next("frame", lambda frame: frame["run"] == 2)
         assert frame["t"] < 0.3
@@ -129,7 +129,7 @@ def test_a_new_run_begins_anew(cockpit, name):
         assert (np.diff(numbers[: header["n"]]) > 0).all()
 
 
-def test_one_holds_the_controls_and_anybody_may_stop(cockpit, name):
+def test_one_holds_the_controls_and_anyone_may_stop(cockpit, name):
     with station(name), cockpit.socket() as driver, cockpit.socket() as guest:
         begin(driver, name)
         guest.send(type="name", name="visitor")
@@ -169,7 +169,7 @@ ORDERS = (
 
 
 def test_an_order_that_names_another_session_reaches_neither_and_stop_reaches_both(cockpit, name):
-    """As when the page has moved on to a new session and the hand still means the old one, or the other way round."""
+    """As when the page has moved on to a new session and the user still means the old one, or the reverse."""
     new = f"{name}-new"
     with station(name), station(new), cockpit.socket() as client:
         begin(client, name)
@@ -189,7 +189,7 @@ def test_an_order_that_names_another_session_reaches_neither_and_stop_reaches_bo
             each.close()
 
 
-def test_a_socket_that_closes_lets_go_of_the_controls(cockpit, name):
+def test_a_socket_that_closes_releases_the_controls(cockpit, name):
     with station(name), cockpit.socket() as guest:
         guest.send(type="watch", session=name)
         with cockpit.socket() as driver:
@@ -197,7 +197,7 @@ def test_a_socket_that_closes_lets_go_of_the_controls(cockpit, name):
             driver.send(type="steer", axes=[1, 0, 0, 0, 0, 0], held=True, id=1)
             guest.next("state", lambda state: state["holder"] and state["state"] == "LIVE")
         state = guest.next("state", lambda state: state["holder"] is None)
-        assert state["state"] == "LIVE"  # whether it goes on is for the station's dead man to say
+        assert state["state"] == "LIVE"  # whether it goes on is up to the station's dead-man switch
         guest.send(type="take")
         guest.next("state", lambda state: state["you_hold"])
 
@@ -210,13 +210,13 @@ def test_a_station_that_dies_is_survived(cockpit, name):
         state = client.next("state", lambda state: state["state"] == "OFF")
         assert "has ended" in state["sentence"]
         client.send(type="range", id=1, names=["tick"], **{"from": 0.0, "to": 0.05, "points": 100})
-        assert client.next("range")[0]["n"] == 51  # what was seen is still there
+        assert client.next("range")[0]["n"] == 51  # what was shown is still there
         client.send(type="do", what="stop", id=2)
         assert "ended" in client.next("answer")["text"]
     assert name not in [session["name"] for session in cockpit.get("/api/sessions").json()]
 
 
-def test_a_server_that_is_killed_is_not_missed(folder, tmp_path, name):
+def test_a_killed_server_does_not_disturb_the_run(folder, tmp_path, name):
     with station(name) as child:
         with server(folder, tmp_path / "first.txt") as first:
             with first.socket() as client:
@@ -234,7 +234,7 @@ def test_a_server_that_is_killed_is_not_missed(folder, tmp_path, name):
         assert child.poll() is None
 
 
-def test_recordings_are_listed_and_told(cockpit, folder):
+def test_recordings_are_listed_and_described(cockpit, folder):
     listed = cockpit.get("/api/recordings").json()
     assert sorted(each["name"] for each in listed) == names_of(folder)
     for each in listed:
@@ -242,10 +242,10 @@ def test_recordings_are_listed_and_told(cockpit, folder):
         assert (each["rows"], each["seconds"]) == (len(rows), pytest.approx(rows["t"][-1]))
         assert (each["system"], each["scenario"], each["rate_hz"]) == ("freefloat", "wall", 1000.0)
         assert not each["running"]
-        told = cockpit.get(f"/api/recordings/{each['name']}").json()
-        assert told["first_contact"] == rows["t"][np.flatnonzero(rows["contact"])[0]]
-        assert told["result"]["recording"] == each["name"]
-        assert str(folder) not in str(told)
+        described = cockpit.get(f"/api/recordings/{each['name']}").json()
+        assert described["first_contact"] == rows["t"][np.flatnonzero(rows["contact"])[0]]
+        assert described["result"]["recording"] == each["name"]
+        assert str(folder) not in str(described)
 
 
 def test_a_cut_recording_is_listed(cockpit, folder):
@@ -300,13 +300,13 @@ def test_two_recordings_are_aligned_at_the_first_contact(cockpit, folder):
         nodes, frame = watching["scene"]["nodes"], client.next("frame")
         assert len({node["id"] for node in nodes}) == len(nodes) == frame[0]["nodes"]
         shown = dict(zip((node["id"] for node in nodes), frame[1][7 : 8 * len(nodes) : 8], strict=True))
-        assert (shown["1/walls"], shown["2/walls"]) == (1.0, 0.0)  # they stand there once
+        assert (shown["1/walls"], shown["2/walls"]) == (1.0, 0.0)  # they are listed once
         assert shown["1/body"] == shown["2/body"] == 1.0
         client.send(type="watch", recordings=names, align="start")
         assert client.next("watching")["span"][0] == 0.0
 
 
-def test_a_report_is_made_when_asked_for(cockpit, folder):
+def test_a_report_is_made_on_request(cockpit, folder):
     page = cockpit.get(f"/api/report/{names_of(folder)[0]}")
     assert page.status_code == 200
     assert "Energy ledger" in page.text
@@ -316,7 +316,7 @@ def test_a_report_is_made_when_asked_for(cockpit, folder):
 
 @pytest.fixture(scope="module")
 def long(folder):
-    """A recording as one is opened that is too long to be read beside a run: by a child."""
+    """A recording opened like one that is too long to be read beside a run: by a child process."""
     path = folder / f"{names_of(folder)[0]}.mcap"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unpack, "SHORT_BYTES", 0)
@@ -328,7 +328,7 @@ def long(folder):
 @pytest.mark.parametrize("points", [1, 7, 50, 300, 4000])
 @pytest.mark.parametrize(("begin", "end"), [(0.3, 2.9), (-9.0, 99.0), (1.0, 1.0), (2.0, 1.0)])
 def test_every_point_of_a_recording_has_the_extremes_of_its_rows(long, points, begin, end):
-    """The tick says which rows a point stands for: they join without gap or overlap and cover what was asked for."""
+    """The tick says which rows a point stands for: they join without gap or overlap and cover the request."""
     shown = long.range(["tick", "X_WB_cmd.p.0", "contact"], begin, end, points)
     assert len(shown.times) <= points
     first, last = shown.low[0].astype(int), shown.high[0].astype(int)
@@ -348,7 +348,7 @@ def test_every_point_of_a_recording_has_the_extremes_of_its_rows(long, points, b
             assert shown.high[line, k] == values[a : b + 1].max()
 
 
-def test_any_time_of_ten_minutes_at_1_khz_is_a_moment_away(tmp_path):
+def test_seeking_in_ten_minutes_at_1_khz_is_fast(tmp_path):
     """The budget is 300 ms; a busy machine gets ten times that. No run: rows of a docking, written as a recorder does."""
     system, values, _ = job.find("docking", "table1", [])
     rows = np.zeros(600_000, system.row)
@@ -358,7 +358,7 @@ def test_any_time_of_ten_minutes_at_1_khz_is_a_moment_away(tmp_path):
     rows["contact"][1234] = 1
     path = tmp_path / "long.mcap"
     short = recording.Recording(path, recording.origin_of(system, values), rows, None)
-    with pytest.MonkeyPatch.context() as patch:  # a minute of unpacking is not what is looked at here
+    with pytest.MonkeyPatch.context() as patch:  # a minute of unpacking is not tested here
         patch.setattr(unpack, "load", lambda _: short)
         player = Player([Film(path)])
     assert player.films[0].first_contact == 1.234
@@ -422,8 +422,8 @@ def test_a_worker_that_is_killed_is_replaced(cockpit):
     assert cockpit.get("/api/rigs").status_code in (200, 404)
 
 
-def test_stop_and_the_dead_man_need_nothing_but_the_door(folder, tmp_path, name):
-    """Everything behind the door stands still: an order, steering and STOP get through, and the page is told."""
+def test_stop_and_the_dead_man_switch_need_only_the_door(folder, tmp_path, name):
+    """Everything behind the door is frozen: a command, steering and STOP get through, and the page is informed."""
     with station(name), server(folder, tmp_path / "said.txt") as cockpit, cockpit.socket() as client:
         begin(client, name)
         client.next("frame", lambda frame: frame["t"] > 0.1)
@@ -438,12 +438,12 @@ def test_stop_and_the_dead_man_need_nothing_but_the_door(folder, tmp_path, name)
         helm.send(type="do", what="stop", id=8)
         assert helm.next("answer", lambda answer: answer["id"] == 8)["accepted"]
         helm.next("state", lambda state: state["state"] == "STOPPED")
-        with cockpit.line("/helm") as other:  # somebody new can come, too
+        with cockpit.line("/helm") as other:  # a new client can connect, too
             other.send(type="watch", session=name)
             other.next("state", lambda state: state["state"] == "STOPPED")
         for pid in behind:
             os.kill(pid, signal.SIGCONT)
-        os.kill(behind[0], signal.SIGKILL)  # and when it is gone it comes back
+        os.kill(behind[0], signal.SIGKILL)  # and when it is killed it is restarted
         helm.send(type="ping", id=9)
         assert helm.next("pong")["id"] == 9
         wait_for(lambda: _shown(cockpit))
@@ -471,7 +471,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_an_error_stands_beside_its_field(cockpit, what):
+def test_an_error_is_shown_beside_its_field(cockpit, what):
     settings, keys = WRONG[what]
     order = {"system": "docking", "scenario": "table1", "settings": settings}
     answer = cockpit.request("POST", "/api/check", json=order).json()
@@ -511,8 +511,8 @@ def test_presets_show_what_there_is(name):
                 assert plot["unit"] in units.get(name, "no such signal").split(", "), name
 
 
-def test_a_station_is_started_run_and_told(cockpit, folder):
-    """The whole way with a real station: order, arm, start, frames, result, quit."""
+def test_a_station_is_started_run_and_reported(cockpit, folder):
+    """All steps with a real station: order, arm, start, frames, result, quit."""
     order = {"system": "freefloat", "scenario": "wall", "settings": {"loop.duration": "0.3 s"}, "rig": None}
     answer = cockpit.request("POST", "/api/stations", json=order)
     assert answer.status_code == 200, answer.text
@@ -539,7 +539,7 @@ def test_a_station_is_started_run_and_told(cockpit, folder):
     assert "control, 127.0.0.1" in report
 
 
-def test_paths_of_this_machine_are_not_told():
+def test_paths_of_this_machine_are_not_revealed():
     assert without_paths("see /home/me/runs/a.mcap: 176 N/mm, 3 m/s") == "see a.mcap: 176 N/mm, 3 m/s"
     assert without_paths({"a": ["/dev/shm/hilt-x"], "b": 1}) == {"a": ["hilt-x"], "b": 1}
 

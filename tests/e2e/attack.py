@@ -1,7 +1,7 @@
-"""Everything at once that a second client and another user can do to a cockpit: forms without a pause, a long recording opened
-again and again, thirty sockets that watch everything, strangers at the door, and shared folders full of names.
+"""Everything that a second client and another user can do to a cockpit, all at once: forms without a pause, a long recording
+opened again and again, thirty sockets that watch everything, unauthenticated connections, and shared folders full of names.
 
-    python -m tests.e2e.attack     in a process of its own, told on stdin what to attack; until it is killed
+    python -m tests.e2e.attack     in its own process, with its target given on stdin; runs until it is killed
 """
 
 import http.client
@@ -24,7 +24,7 @@ from hilt import job
 from hilt.record import recording
 from tests.e2e.cockpit import TOKEN
 
-STRANGER = 12346  # a user that nobody is
+STRANGER = 12346  # an unused user ID
 NAMES = 2000
 ROWS_AT_ONCE = 4096
 ORDERS = (
@@ -38,7 +38,7 @@ ORDERS = (
 
 
 def long_recording(folder, nbytes):
-    """A recording with so many bytes of rows, written as a recorder does; its name."""
+    """Write a recording with `nbytes` of rows as a recorder does; return its name."""
     system, values, _ = job.find("docking", "table1", [])
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "docking-table1-20000101-000000.mcap"
@@ -83,7 +83,7 @@ def _listings(port, number):
 
 
 def _watch(port, session, recorded):
-    """A page that wants to see as much as it may; with `recorded` it opens the long recording and seeks in it."""
+    """A page that requests as much as it may; with `recorded` it opens the long recording and seeks in it."""
     with connect(f"ws://127.0.0.1:{port}/helm") as helm, connect(f"ws://127.0.0.1:{port}/ws", max_size=None) as room:
         for line in (helm, room):
             line.send(json.dumps({"type": "hello", "key": TOKEN}))
@@ -108,14 +108,14 @@ def _watch(port, session, recorded):
 
 
 def _knock(port, number):
-    """Strangers who say a little, and stay."""
+    """Connections that send a little and stay open."""
     with socket.create_connection(("127.0.0.1", port), 5) as line:
         line.send((b"GET / HTTP/1.1\r\nX: ", b"G", b"GET /helm HTTP/1.1\r\n")[number % 3])
         time.sleep(2.0)
 
 
 def _fill(number):
-    """As another user: names in every folder that all can write to."""
+    """As another user: create names in every world-writable folder."""
     for folder in ("/dev/shm", "/tmp"):
         path = Path(folder) / f"hilt-{('x.mail', '0', '0-x', 'x.ring')[number % 4]}-attack{number % NAMES}"
         with suppress(OSError):
@@ -130,8 +130,8 @@ def _clear():
 
 
 def main():
-    told = json.loads(sys.stdin.readline())
-    port, session = told["port"], told["session"]
+    target = json.loads(sys.stdin.readline())
+    port, session = target["port"], target["session"]
     if os.geteuid() == 0:
         child = os.fork()
         if child == 0:
@@ -146,9 +146,9 @@ def main():
     for _ in range(2):
         _for_ever(lambda number: _forms(port, number))
     _for_ever(lambda number: _listings(port, number))
-    for each in range(told["sockets"]):
-        _for_ever(lambda _, each=each: _watch(port, session, told["recording"] if each == 0 else None))
-    for _ in range(told["strangers"]):
+    for each in range(target["sockets"]):
+        _for_ever(lambda _, each=each: _watch(port, session, target["recording"] if each == 0 else None))
+    for _ in range(target["strangers"]):
         _for_ever(lambda number: _knock(port, number))
     print("begun", flush=True)
     while True:
@@ -157,8 +157,8 @@ def main():
 
 @contextmanager
 def attack(server, session, recorded, sockets=30, strangers=60):
-    """While it goes on."""
-    told = {"port": server.port, "session": session, "recording": recorded, "sockets": sockets, "strangers": strangers}
+    """Context in which the attack runs."""
+    target = {"port": server.port, "session": session, "recording": recorded, "sockets": sockets, "strangers": strangers}
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             [sys.executable, "-m", "tests.e2e.attack"],
@@ -169,7 +169,7 @@ def attack(server, session, recorded, sockets=30, strangers=60):
             text=True,
         )
         try:
-            child.stdin.write(json.dumps(told) + "\n")
+            child.stdin.write(json.dumps(target) + "\n")
             child.stdin.flush()
             assert child.stdout.readline().strip() == "begun"
             yield child
@@ -180,7 +180,7 @@ def attack(server, session, recorded, sockets=30, strangers=60):
             child.stdin.close()
             child.stdout.close()
             _clear()
-        assert alive, "the attack has ended by itself"
+        assert alive, "the attack ended by itself"
 
 
 if __name__ == "__main__":

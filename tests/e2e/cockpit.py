@@ -1,6 +1,6 @@
-"""The cockpit as somebody in front of it has it: a server's process, Chromium, and what a hand does to the page.
+"""The cockpit as its user has it: a server process, Chromium, and what the user does in the page.
 
-Every request of every page is noted: none may leave this machine, and no page may complain in its console.
+Every request of every page is recorded: none may leave this machine, and no page may log errors in its console.
 """
 
 import io
@@ -44,9 +44,9 @@ FLAGS = [
 PICTURES = Path(os.environ.get("HILT_PICTURES") or Path(tempfile.gettempdir()) / "hilt-pictures")
 TOKEN = "the-token-of-the-browser-tests"
 AT_ONCE = 200.0  # [ms] from STOP to STOPPED
-LONG = 60.0  # [s] until something that must happen is given up
-COMPILED = 200.0  # [s] until a station has answered that had to be compiled first
-_started: set[str] = set()  # stations; others on this machine are none of ours
+LONG = 60.0  # [s] before a test gives up waiting
+COMPILED = 200.0  # [s] for the answer of a station that has to be compiled first
+_started: set[str] = set()  # stations; others on this machine are not ours
 
 expect.set_options(timeout=LONG * 1e3)
 needs_browser = [
@@ -57,7 +57,7 @@ needs_browser = [
 
 
 def until(what, patience=LONG, every=0.02):
-    """Until `what` returns something; what it returned."""
+    """Wait until `what` returns something, and return it."""
     end = time.monotonic() + patience
     while not (found := what()):
         assert time.monotonic() < end, f"not within {patience} s"
@@ -70,7 +70,7 @@ def _pixels(png):
 
 
 class Server:
-    """`hilt cockpit` in a process of its own, in a folder of its own."""
+    """`hilt cockpit` in its own process and its own folder."""
 
     def __init__(self, folder, port=0, token=TOKEN, python=sys.executable):
         self.folder = Path(folder)
@@ -99,12 +99,12 @@ class Server:
 
     @property
     def memory(self):
-        """Bytes of real memory, of the door and what is behind it."""
+        """Bytes of resident memory, of the door and the processes behind it."""
         pages = [Path(f"/proc/{pid}/statm").read_text().split()[1] for pid in self.processes()]
         return sum(map(int, pages)) * os.sysconf("SC_PAGE_SIZE")
 
     def processes(self):
-        """The server's: not the stations that it has started."""
+        """The server's processes, without the stations that it has started."""
         children = Path(f"/proc/{self.child.pid}/task/{self.child.pid}/children").read_text().split()
         return [self.child.pid, *map(int, children)]
 
@@ -116,7 +116,7 @@ class Server:
 
 @contextmanager
 def server(folder, **options):
-    """A server that is ended, and with it the stations that its pages have started."""
+    """A server that is ended together with the stations that its pages have started."""
     found = Server(folder, **options)
     try:
         yield found
@@ -132,7 +132,7 @@ def server(folder, **options):
 
 
 def end(name):
-    """Stop a station and have it end."""
+    """Stop a station and end it."""
     sender = mailbox.Sender(name)
     sender.wait(sender.stop(), LONG)
     until(lambda: not sender.alive or sender.front.state != mailbox.LIVE)
@@ -142,7 +142,7 @@ def end(name):
 
 
 class Browser:
-    """Chromium, and what its pages have asked for and complained about."""
+    """Chromium, with the requests and complaints of its pages."""
 
     def __init__(self, playwright):
         self.playwright = playwright
@@ -168,7 +168,7 @@ class Browser:
             self.hosts.add(parts.hostname)
 
     def _said(self, text):
-        # A server that was killed, or has just been started again.
+        # From a server that was killed, or has just been restarted.
         if not any(each in text for each in ("net::ERR_CONNECTION", "WebSocket connection", "503 (Service Unavailable)")):
             self.complaints.append(text)
 
@@ -186,7 +186,7 @@ def browser():
 
 
 class Page:
-    """One page: its parts by their names, and `window.hilt`, which counts."""
+    """One page: its parts by name, and the counters in `window.hilt`."""
 
     def __init__(self, page):
         self.page = page
@@ -195,11 +195,11 @@ class Page:
         return self.page.get_by_test_id(name)
 
     def probe(self, expression):
-        """A figure of `window.hilt`."""
+        """A number in `window.hilt`."""
         return self.page.evaluate(f"window.hilt.{expression}")
 
     def until(self, expression, patience=LONG):
-        """Until something in the page is true; the page's own rules forbid to have strings evaluated in it."""
+        """Wait until something in the page is true; the page's content policy forbids evaluating strings in it."""
         end = time.monotonic() + patience
         while not (found := self.page.evaluate(expression)):
             assert time.monotonic() < end, f"not within {patience} s: {expression}"
@@ -207,7 +207,7 @@ class Page:
         return found
 
     def is_in(self, state, patience=LONG):
-        """A state of the loop, which the badge has beside its words: a run that is over says what became of it."""
+        """Wait for a state of the loop, which the badge has beside its text: for a finished run the text is its outcome."""
         if state in mailbox.STATES:
             expect(self.part("state")).to_have_attribute("data-state", state, timeout=patience * 1e3)
         else:
@@ -252,10 +252,10 @@ class Page:
         expect(self.part("holder")).to_have_text("you hold the controls")
 
     def arm(self):
-        """As often as it takes: a robot that was restarted a moment ago is refused."""
+        """Repeat until it works: a robot that was restarted a moment ago is refused."""
         end = time.monotonic() + LONG
         while self.part("state").inner_text().strip() != "READY · armed":
-            assert time.monotonic() < end, "it cannot be armed"
+            assert time.monotonic() < end, "arming failed"
             self.part("arm").click()
             self.pause(0.3)
 
@@ -273,24 +273,24 @@ class Page:
         self.go()
 
     def look(self, name):
-        """Keep a picture for who wants to see it."""
+        """Keep a screenshot for inspection."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=PICTURES / f"{name}.png")
 
     def colours(self, part):
-        """How many different colours a part of the page shows."""
+        """The number of different colours in a part of the page."""
         return len(np.unique(_pixels(self.part(part).screenshot()).reshape(-1, 3), axis=0))
 
 
 def busy(page):
-    """Plots with as many signals as a page may ask for, and a pointer that runs over them."""
+    """Plots with as many signals as a page may request, and a pointer that moves over them."""
     box = page.part("plots").bounding_box()
     for x in np.linspace(0.2, 0.8, 8):
         page.page.mouse.move(box["x"] + x * box["width"], box["y"] + 0.5 * box["height"])
 
 
 def quick(stops):
-    """Each of them where a core is free for the page (benchmarks/cockpit.py), half of them on a machine with more to do."""
+    """All of them where a core is free for the page (benchmarks/cockpit.py), half of them on a busy machine."""
     assert np.median(stops) < AT_ONCE, stops
     assert os.getloadavg()[0] > (os.cpu_count() or 1) or max(stops) < AT_ONCE, stops
 
@@ -301,7 +301,7 @@ class DryLab:
     def __init__(self, facility, folder, path, realtime):
         self.facility, self.control, self.name = facility, facility.control, f"rigs/{path.name}"
         text = path.read_text()
-        patient = {  # for a busy machine without any rights
+        patient = {  # for a busy machine without privileges
             'arm = "run"': f'arm = "run"\nrealtime = {str(realtime).lower()}\nmissed = 100\nready = "0.2 s"',
             'lateness = "100 ms"': 'lateness = "2 s"',
             "patience = 25": "patience = 125",
@@ -315,7 +315,7 @@ class DryLab:
         (folder / self.name).write_text(text)
 
     def ready(self):
-        """Before a run: as after a restart, and watched by the robots' judges."""
+        """Before a run: as after a restart, with the robots counting violations."""
         self.control.clear()
         self.control.restart()
         self.control.live(True)
@@ -329,7 +329,8 @@ def _devices(*rigs):
 
 @contextmanager
 def dry_lab(folder, rig=None, path=RIG, diary=None, realtime=False):
-    """`rig` is that of `path`, patient with a busy machine. `realtime`: loop and devices come first, where the host permits."""
+    """`rig` is that of `path`, with longer timeouts for a busy machine. `realtime`: loop and devices
+    have priority if the host permits it."""
     with running_facility(rig or patient_rig(), diary=diary) as facility:
         if realtime:
             hurry(facility)

@@ -16,7 +16,7 @@ def facility():
 
 @pytest.fixture(scope="module")
 def loop(facility):
-    """A loop in a process of its own, on the module's facility."""
+    """A loop in its own process, on the module's facility."""
     made = Loop(facility)
     yield made
     made.end()
@@ -38,5 +38,5 @@ def run(facility, tmp_path):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """hilt, built and installed as somebody has it who knows of no checkout."""
+    """hilt, built and installed as a user without a checkout has it."""
     return Installed(tmp_path_factory.mktemp("wheel"))

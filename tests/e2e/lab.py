@@ -1,4 +1,4 @@
-"""The emulated facility of the lab's tests, and runs on it with something done to them on the way.
+"""The emulated facility of the lab's tests, and runs on it that are disturbed while live.
 
 `Run` has the loop in the test's own process, `Loop` in another one, which can be killed and stopped.
 """
@@ -29,12 +29,12 @@ from hilt.record import recording
 
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
 PERIOD = 0.004
-LONG = 60.0  # [s], until something that must happen is given up
+LONG = 60.0  # [s] before a test gives up waiting
 SHORT = ("frames.gap='15 mm'", "loop.duration='8 s'")
 
 
 def patient_rig(path=RIG, **lab):
-    """Patient enough for a busy machine without any rights: what is tested is how a run ends, not how fast this host is."""
+    """Timeouts for a busy machine without privileges: what is tested is how a run ends, not the speed of the host."""
     file = rigfile.load(path)
     patience = {"ready": 0.2, "lateness": 2.0, "realtime": False, "missed": 100}
     return file.model_copy(
@@ -48,7 +48,7 @@ def patient_rig(path=RIG, **lab):
 
 
 def live_run(facility, found, folder, forget=False):
-    """One run on a facility, from open to close. `forget`: what its robots count is that of the run, not of compiling."""
+    """One run on a facility, from open to close. `forget`: the robots' counts are those of the run, not of compiling."""
     session = Session(*found, folder, facility.rig)
     try:
         session.open()
@@ -63,12 +63,12 @@ def live_run(facility, found, folder, forget=False):
 
 
 def as_in_space(result, period=PERIOD, first=1):
-    """Speed and force of every contact from the first one to judge on, up to one near which the loop itself was late: a cycle
-    that is missed there looks like a loss. False if none could be judged."""
+    """Check speed and force of every contact from `first` on, up to one near which the loop itself was late: a cycle missed
+    there looks like a loss. False if none could be checked."""
     rows, metrics = result.rows, result.metrics
     for n, (cov, cof) in enumerate(zip(metrics["cov"], metrics["cof"], strict=True), 1):
         there = np.flatnonzero((rows["collision"] == n) & (rows["contact"] != 0))
-        near = rows[max(there[0] - round(0.5 / period), 0) : there[-1]]  # what came before has died out
+        near = rows[max(there[0] - round(0.5 / period), 0) : there[-1]]  # earlier effects have decayed
         if near["lateness"].max() > 0.5 * period:
             return n > first
         if n >= first and (abs(cov - 1.0) > 0.03 or abs(cof - 1.0) > 0.08):
@@ -77,7 +77,7 @@ def as_in_space(result, period=PERIOD, first=1):
 
 
 def kill_while_live(facility, found, victim, folder, moving=lambda rig: True, after=0.0):
-    """One run, of which a device is killed some time after it moves; the result, and when that was."""
+    """One run in which a device is killed some time after it moves; the result, and the time of the kill."""
     session = Session(*found, folder, facility.rig)
     killed = []
 
@@ -103,7 +103,7 @@ def kill_while_live(facility, found, victim, folder, moving=lambda rig: True, af
 def straight(rows, cycle, robots, drift):
     """The phase of the second robot's clock stays within 0.1 ms of a straight line with this slope.
 
-    A host that takes time from the emulated clocks bends the line itself: then nothing can be said.
+    A host that takes time from the emulated clocks bends the line itself: then the test is skipped.
     """
     sure = rows["t"] > 2.0  # the clocks follow the earliest packets of the last half second
     t, phase = rows["t"][sure], np.unwrap(rows["clock_phase"], period=cycle)[sure]
@@ -118,7 +118,7 @@ def straight(rows, cycle, robots, drift):
 
 
 class Run:
-    """One armed run, with something done to it from another thread a while after it went live."""
+    """One armed run, disturbed from another thread a while after it went live."""
 
     def __init__(self, facility, tmp_path, settings=(), lab=None, sensor=None):
         self.facility, self.control = facility, facility.control
@@ -128,7 +128,7 @@ class Run:
         self.session = Session(*found, tmp_path, rig)
 
     def open(self):
-        """Connected and READY, and nobody has moved; how the robot's judge stands then."""
+        """Connected and READY, and nothing has moved; returns the robot's counts."""
         self.control.clear()
         self.control.live(False)
         self.control.restart()
@@ -136,7 +136,7 @@ class Run:
         self.session.open()
         assert self.session.rig.state == READY
         seen = self.control.status()["robot"]
-        assert seen["violation_count"] == before["violation_count"], "a set-point before it was armed would be one"
+        assert seen["violation_count"] == before["violation_count"], "a set-point before arming would be one"
         self.control.live(True)
         return seen
 
@@ -153,13 +153,13 @@ class Run:
         time.sleep(0.2)
         after_run = self.control.status()["robot"]
         assert after_run["violation_count"] == before["violation_count"], after_run["violations"]
-        assert job.replay(recording.load(result.recording)) is None, "whoever ended it"
+        assert job.replay(recording.load(result.recording)) is None, "however it ended"
         if result.fault is not None and result.timing["rows_lost"] == 0:
             self.check_way(result, after_run["late"] - before["late"])
         return result
 
     def check_way(self, result, late):
-        """The set-point goes on for v²/2a at most, as promised, from the last one that was sent; not at all if it has stood.
+        """The set-point goes on for v²/2a at most, as specified, from the last one that was sent; not at all if it was at rest.
 
         Steps that came too late may still have to be made up for; before a silence that is the last one at most, on a host
         that has not stalled.
@@ -187,7 +187,7 @@ class Run:
 
 
 def hurry(facility):
-    """Give robot and sensor the priority that hardware has, where the host permits it: their stalls are not the loop's."""
+    """Give robot and sensor the priority that hardware has, where the host permits it, so that they do not stall the loop."""
     for pid in facility.pids.values():
         for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError):
@@ -197,13 +197,13 @@ def hurry(facility):
 def until(condition):
     end = time.monotonic() + LONG
     while not (found := condition()):
-        assert time.monotonic() < end, "it never happened"
+        assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.005)
     return found
 
 
 def stop(pid):
-    """Stop a process, and see that it has stopped: the signal alone takes its time."""
+    """Stop a process and wait until it has stopped; the signal takes a moment."""
     os.kill(pid, signal.SIGSTOP)
     until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
 
@@ -248,7 +248,7 @@ class Loop:
         self.process.stdin.flush()
 
     def begin(self, folder, settings, ticks=100, **lab):
-        """Live for so many ticks; the ring's name is kept in `run`."""
+        """Live for `ticks` ticks; the ring's name is kept in `run`."""
         self.control.clear()
         self.control.restart()
         self.control.live(True)
@@ -262,7 +262,7 @@ class Loop:
         self.late = self.status()["late"]
 
     def _live(self):
-        assert self.process.poll() is None, "the loop's process has ended"
+        assert self.process.poll() is None, "the loop's process has exited"
         return next((name for name in rings() if name.startswith(f"{self.process.pid}-")), "")
 
     @property
@@ -280,18 +280,18 @@ class Loop:
         return RecorderStatus(Segment.open(self.run + RECORDER)).pid
 
     def until_over(self):
-        """To the last row; how many answers the robot has missed since `begin` returned."""
+        """Wait for the last row; return how many answers the robot has missed since `begin` returned."""
         until(lambda: self.count == self.ring.count and self.ring.ended)
         self.late = self.status()["late"] - self.late
 
     def result(self):
         line = self.process.stdout.readline()
-        assert line, "the loop's process has ended"
+        assert line, "the loop's process has exited"
         self.control.live(False)
         status = self.status()
         assert status["violation_count"] == self.violations, status["violations"]
         found = json.loads(line)
-        assert job.replay(recording.load(Path(found["recording"]))) is None, "whoever ended it"
+        assert job.replay(recording.load(Path(found["recording"]))) is None, "however it ended"
         rows = np.concatenate(self.rows)
         assert rows["tick"].tolist() == list(range(found["timing"]["rows"]))
         return found, rows

@@ -1,7 +1,7 @@
-"""hilt for somebody without rights: another user, no home, nothing of ours but what everybody may read.
+"""hilt for a user without privileges: no home, and nothing of ours except what everyone may read.
 
-The interpreter may lie where others cannot go, such as below /root. Then the user gets a view of the file system of their own,
-in which that folder holds the interpreter and nothing else.
+The interpreter may be where others have no access, such as below /root. Then the user gets a mount namespace in which that
+folder contains the interpreter and nothing else.
 """
 
 import os
@@ -23,13 +23,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def _closed(path):
-    """The outermost folder on the way to a path that others cannot enter."""
+    """The outermost folder on a path that others cannot enter."""
     ways = [*reversed(path.parents), path]
     return next((each for each in ways if not each.stat().st_mode & stat.S_IXOTH), None)
 
 
 def _view(shelf):
-    """Shell lines that open the way to what is needed, in a view of the file system that goes with the process."""
+    """Shell lines that give access to what is needed, in a mount namespace that ends with the process."""
     needed = {Path(os.path.realpath(each)) for each in (sys.base_prefix, sys.prefix, ROOT)}
     closed = {path: _closed(path) for path in needed}
     closed = {path: each for path, each in closed.items() if each is not None}
@@ -43,7 +43,7 @@ def _view(shelf):
 
 
 class Outsider:
-    """Somebody with a folder of their own and nothing else. `keeps`: they also have a folder for compiled code."""
+    """A user with only their own folder. `keeps`: they also have a folder for compiled code."""
 
     def __init__(self, folder, shelf, keeps):
         self.folder = folder
@@ -58,7 +58,7 @@ class Outsider:
         self._before += user
 
     def _give_compiled(self, cache):
-        """A copy of ours, as if they had run everything once before."""
+        """A copy of our compiled code, as if they had run everything once before."""
         self.environment["XDG_CACHE_HOME"] = str(cache)
         (cache / "hilt").mkdir(parents=True)
         sources = reach.PACKAGE.rglob("*.py") if compiled.ROOT is not None else ()
@@ -81,7 +81,7 @@ class Outsider:
         )
 
     def hilt(self, *arguments, folder=None):
-        """Output, complaints and exit code of a command."""
+        """Output, errors and exit code of a command."""
         child = self.start(*arguments, folder=folder)
         said, complained = child.communicate(timeout=240)
         assert "Traceback" not in complained, complained

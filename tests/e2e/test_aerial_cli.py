@@ -58,14 +58,14 @@ STIFF = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=60
         ("hover", set(), ("stiffest hand",), ["servo.kind=second-order", "servo.natural_frequency=60"]),
     ],
 )
-def test_a_report_tells_what_is_special(scenario, shown, said, changes):
+def test_a_report_shows_what_is_special(scenario, shown, said, changes):
     text = page.render(beside.computed(job.simulate(*job.find("aerial", scenario, changes))))
     assert shown <= titles(text)
     for words in said:
         assert words in text
 
 
-def test_the_warning_goes_when_the_servo_is_identified():
+def test_the_warning_disappears_when_the_servo_is_identified():
     changes = ["servo.kind=second-order", "servo.natural_frequency=60", "servo.damping_ratio=0.7"]
     text = page.render(beside.computed(job.simulate(*job.find("aerial", "hover", [*changes, "loop.duration=1 s"]))))
     assert "modelled by a lag only" not in text

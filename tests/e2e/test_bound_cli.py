@@ -26,7 +26,7 @@ def test_the_bound_of_a_late_robot(tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["bound_cof_after_tick"] == pytest.approx(1.1304, abs=1e-4)  # ω 41 ms + 1/10
-    assert found["bound_cof"] == found["bound_cof_after_tick"], "its name before"
+    assert found["bound_cof"] == found["bound_cof_after_tick"], "its former name"
     assert found["bound_cof_programme"] == pytest.approx(found["bound_cof_after_tick"], abs=1e-3)
     low, high = found["bound_cof_1_to_99_percent"]
     assert low < found["bound_cof_mean"] < high <= found["bound_cof_after_tick"] + 1e-9

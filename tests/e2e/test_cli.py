@@ -1,4 +1,4 @@
-"""The program as a user meets it: in a process of its own, and in this one where only words and files matter."""
+"""The program as a user sees it: in a separate process, and in this one where only output and files matter."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_make_run_ends_with_how_to_see_it(tmp_path):
     assert works in done.stdout.strip().splitlines()[-1]
 
 
-def test_a_scenario_file_of_ones_own(tmp_path):
+def test_a_users_own_scenario_file(tmp_path):
     own = tmp_path / "mine.toml"
     system = here(tmp_path, "list", "--json")
     assert "freefloat" in json.loads(system.stdout)
@@ -91,7 +91,7 @@ BAD = {
 }
 
 
-# The door that all of them leave by is the same (main.main): these go through it in a process of their own.
+# All errors leave through the same place (main.main): these tests use a separate process.
 WHOLE = [BAD["unknown key"], BAD["unreadable recording"], BAD["unknown paper"]]
 
 
@@ -135,8 +135,8 @@ def test_a_fault_ends_the_run_with_code_3_and_a_whole_recording(tmp_path, name, 
     assert "is beyond its limit" in shown.stdout.replace("\n", " ")
 
 
-def test_a_run_says_beforehand_what_it_may_take(tmp_path):
-    """On stderr, so that the result stays one object; a short one says nothing."""
+def test_a_run_reports_beforehand_how_long_it_may_take(tmp_path):
+    """On stderr, so that the result stays one object; a short run reports nothing."""
     settings = ["--set", "collisions=1", "--out", "runs", "--json"]
     short = here(tmp_path, "run", "docking", *settings)
     assert (short.returncode, short.stderr) == (0, "")
@@ -161,7 +161,7 @@ def test_reproduce_prints_verdicts_and_writes_the_figures(tmp_path):
 
 
 def test_a_periodic_run_keeps_wall_time(tmp_path):
-    """2 s of scenario cannot take less than 2 s of wall time; how late ticks were stands in the rows."""
+    """2 s of scenario cannot take less than 2 s of wall time; the rows contain the lateness of each tick."""
     found = result(tmp_path, "--scenario", "oos-sim", "--clock", "periodic", "--set", "loop.duration=2 s")
     from hilt.record.recording import load
 
@@ -172,7 +172,7 @@ def test_a_periodic_run_keeps_wall_time(tmp_path):
 
 
 def test_it_runs_where_the_home_cannot_be_written_to(tmp_path):
-    """Compiled code is then not kept, and not looked for elsewhere. A file where a folder is needed stops root, too."""
+    """Compiled code is then not kept, and not looked for elsewhere. A file in place of the folder stops root as well."""
     (tmp_path / "home").write_text("not a folder")
     (tmp_path / "tmp").mkdir()
     home, temporary = str(tmp_path / "home"), str(tmp_path / "tmp")
@@ -183,7 +183,7 @@ def test_it_runs_where_the_home_cannot_be_written_to(tmp_path):
 
 
 def test_another_package_can_add_a_system_a_stage_and_a_rig(tmp_path):
-    """By entry points alone: a package that is only on the path, with its metadata beside it."""
+    """By entry points alone: a package that is only on the path, with its metadata next to it."""
     (tmp_path / "neighbour.py").write_text(
         "import dataclasses\n"
         "from hilt.core.rig import SimulatedRig\n"

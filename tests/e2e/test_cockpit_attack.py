@@ -1,4 +1,4 @@
-"""STOP, the dead man's switch and a page that only watches, in a real browser, while everything else is kept busy."""
+"""STOP, the dead-man switch and a page that only watches, in a real browser, while everything else is kept busy."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ def cockpit(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def driver(cockpit):
-    """A page with a long run in its hands, and the run's name."""
+    """A page that controls a long run, and the run's name."""
     chromium, found, _ = cockpit
     page = chromium.page(found.address, size=(1024, 640))
     yield page, page.launch("docking", "table1", LONG_RUN)
@@ -35,7 +35,7 @@ def driver(cockpit):
 
 
 def test_stop_arrives_while_forms_recordings_sockets_and_strangers_keep_the_server_busy(cockpit, driver):
-    """Whether, not how soon: that is benchmarks/cockpit.py's."""
+    """Tests whether it arrives; benchmarks/cockpit.py measures how soon."""
     _, found, recorded = cockpit
     page, name = driver
     page.take()
@@ -67,7 +67,7 @@ def test_a_link_to_watch_shows_and_stops_and_steers_nothing(cockpit, driver):
     guest.part("stop").click()
     page.is_in("STOPPED")
     guest.is_in("STOPPED")
-    expect(guest.part("fault")).to_contain_text("watch, 127.0.0.1")  # who it was
+    expect(guest.part("fault")).to_contain_text("watch, 127.0.0.1")  # who did it
     guest.page.context.close()
 
 
@@ -77,11 +77,11 @@ def test_a_link_opens_one_page_a_reload_keeps_it_and_no_address_or_cookie_has_a_
     page = chromium.page(link)
     page.until("window.hilt.connected")
     said = page.page.evaluate("location.hash + location.search + document.cookie")
-    assert re.fullmatch(r"|#session=[\w.-]+", said), "nothing, or the run that it shows"
+    assert re.fullmatch(r"|#session=[\w.-]+", said), "empty, or the run that it shows"
     assert page.page.context.cookies() == []
     page.page.reload()
     page.until("window.hilt.connected")
-    second = chromium.page(link)  # the same one, by somebody who has seen it
+    second = chromium.page(link)  # the same link, used by someone who has seen it
     expect(second.part("banner")).to_contain_text("does not know this page")
     assert not second.probe("connected")
     second.look("link-used")

@@ -1,4 +1,4 @@
-"""The tab Maps as a hand has it: a sweep is written down, started, seen filling, and a point of it opened as a run."""
+"""The tab Maps as its user has it: a sweep is entered, started, watched while it fills, and a point of it opened as a run."""
 
 import pytest
 from playwright.sync_api import expect
@@ -58,7 +58,7 @@ def test_a_map_is_started_fills_and_a_point_opens_its_run(chromium, tmp_path):
         page.look("maps")
 
         (folder,) = (path.parent for path in found.out.glob("*/sweep.json"))
-        guest.part("tab-maps").click()  # who may only watch sees the same, and has nothing to start it with
+        guest.part("tab-maps").click()  # a page that may only watch sees the same, but cannot start it
         guest.part("map-list").get_by_role("button").click()
         whole(guest)
         expect(guest.part("map-picture")).to_have_attribute("data-filled", "100")

@@ -15,8 +15,8 @@ pytestmark = needs_browser
 
 PUSHES = 8
 ATTEMPTS = 3
-OVERLOADED = 3.0  # processes that want each core: then delays tell of the machine only
-DELAY = 5.0  # [s] of the link, each way
+OVERLOADED = 3.0  # processes per core: above this, delays only show the load of the machine
+DELAY = 5.0  # [s] of the link, in each direction
 AT_ONCE = 100.0  # [ms]
 SETTINGS = {"operator.kind": "live", "operator.start": "0 s", "loop.duration": "60 s"}
 
@@ -29,7 +29,7 @@ def cockpit(tmp_path_factory):
 
 @pytest.fixture
 def driven(cockpit):
-    """A page with the run in its hands, and the run's name."""
+    """A page that controls the run, and the run's name."""
     chromium, found = cockpit
     page = chromium.page(found.address)
     name = page.launch("payload", "hils-2", SETTINGS)
@@ -37,13 +37,13 @@ def driven(cockpit):
     page.go()
     page.part("tab-operator").click()
     seen = page.probe("pictures")
-    page.until(f"window.hilt.pictures > {seen + 3}")  # nobody drives before there is a picture
+    page.until(f"window.hilt.pictures > {seen + 3}")  # no driving before there is a picture
     yield page, name
     page.page.context.close()
 
 
 def drive(page):
-    """Short pushes, three forth and one back, the dead man's switch held all the time and then let go."""
+    """Short pushes, three forward and one back, with the dead-man switch held all the time and then released."""
     keys = page.page.keyboard
     keys.down("f")
     for push in range(PUSHES):
@@ -64,17 +64,17 @@ def test_the_virtual_arm_answers_at_once_and_the_slave_after_the_delay(driven):
         page.until(f"window.hilt.t > {released + 0.1} || window.hilt.state !== 'LIVE'")
         if page.probe("state") == "LIVE":
             break
-        # A machine that is too busy to bring a word within 0.3 s is stopped, and rightly so.
+        # A machine that is too busy to deliver a message within 0.3 s is stopped, rightly.
         expect(page.part("fault")).to_contain_text("time without a signal")
         page.again()
     latency = page.probe("latency")
     page.look("payload-operator")
     page.until(f"window.hilt.t > {released + DELAY + 2.5} || window.hilt.state !== 'LIVE'")
-    assert page.probe("state") == "LIVE", "letting go is no fault"
+    assert page.probe("state") == "LIVE", "letting go is not a fault"
     page.part("stop").click()
     page.is_in("STOPPED")
     expect(page.part("reset")).to_be_enabled()  # it is written
-    # 95 of 100 where a core is free for the page (benchmarks/cockpit.py), half of them on a machine that has more to do.
+    # 95 of 100 where a core is free for the page (benchmarks/cockpit.py), half of them on a busy machine.
     busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     assert len(latency["motion"]) >= PUSHES // 2
     assert np.median(latency["echo"]) < AT_ONCE, latency["echo"]
@@ -88,12 +88,12 @@ def test_the_virtual_arm_answers_at_once_and_the_slave_after_the_delay(driven):
     assert virtual.max() > 1e-3
     touched = t[np.flatnonzero(rows["joystick"].any(axis=1))[0]]
     assert np.abs(slave[t < touched + DELAY]).max() < 1e-2 * virtual.max(), "no slave can know yet"
-    # The slave's hand brings up the virtual one's force, so their ways agree as well as the loads are alike.
+    # The slave's hand applies the virtual one's force, so their motions agree as well as their loads do.
     late = np.interp(t - DELAY, t, virtual)
     assert np.abs(slave - late).max() < 0.2 * late.max()
-    # The hand let go: from then on the virtual arm only slows down, and 5 s later so does the slave.
-    for way, begin in ((virtual, released + 0.1), (slave, released + DELAY + 0.5)):
-        speed = np.diff(np.interp(np.arange(begin, t[-1], 0.5), t, way)) / 0.5
+    # The hand has let go: from then on the virtual arm only slows down, and 5 s later so does the slave.
+    for path, begin in ((virtual, released + 0.1), (slave, released + DELAY + 0.5)):
+        speed = np.diff(np.interp(np.arange(begin, t[-1], 0.5), t, path)) / 0.5
         assert (np.diff(np.abs(speed)) < 0).all()
         assert abs(speed[-1]) < 0.8 * abs(speed[0])
 
@@ -102,7 +102,7 @@ def test_a_tab_that_is_closed_while_driving_stops_the_run_softly(driven):
     page, name = driven
     page.page.keyboard.down("f")
     page.page.keyboard.down("ArrowRight")
-    page.until("window.hilt.latency.echo.length > 5")  # the loop hears the hand
+    page.until("window.hilt.latency.echo.length > 5")  # the loop receives the hand
     assert page.probe("state") == "LIVE"
     page.page.close(run_before_unload=True)
     watcher = mailbox.Watcher(name)

@@ -1,8 +1,8 @@
 """payload on two emulated robots, driven at a browser: the virtual arm answers at once, the slave robot after the delay.
 
-Table and arm are emulated KUKA robots, which log every set-point; what the page shows is held against these logs and the
-recording. The link's delay is 1 s and the payload light, so that both robots soon move as fast as the hand asks;
-`HILT_PAYLOAD=whole` takes the 5 s of hils-2.
+Table and arm are emulated KUKA robots, which log every set-point; what the page shows is compared with these logs and the
+recording. The link's delay is 1 s and the payload light, so that both robots soon move as fast as the hand commands;
+`HILT_PAYLOAD=whole` uses the 5 s of hils-2.
 """
 
 import os
@@ -25,7 +25,7 @@ from tests.e2e.test_lab_payload import assert_kept, judged, log_of, payload_rig
 
 pytestmark = needs_browser
 
-DELAY = 5.0 if os.environ.get("HILT_PAYLOAD") == "whole" else 1.0  # [s] of the link, each way
+DELAY = 5.0 if os.environ.get("HILT_PAYLOAD") == "whole" else 1.0  # [s] of the link, in each direction
 SETTINGS = {
     "operator.kind": "live",
     "operator.start": "0 s",
@@ -53,7 +53,7 @@ def cockpit(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def driven(cockpit):
-    """A page with a session on both robots, its name and the lab; nothing has moved."""
+    """A page with a session on both robots, its name and the lab; nothing has moved yet."""
     chromium, found, lab = cockpit
     page = chromium.page(found.address)
     lab.ready()
@@ -64,7 +64,7 @@ def driven(cockpit):
 
 
 def begin(page):
-    """Arm and start, from home if it was left stopped; nobody drives before there is a picture."""
+    """Arm and start, from home if it was left stopped; no driving before there is a picture."""
     if page.probe("state") == "STOPPED":
         go_home(page)
     page.go()
@@ -73,7 +73,7 @@ def begin(page):
 
 
 def hold(page, seconds, seen=None):
-    """Go on with what the hand does, and look at the page meanwhile."""
+    """Continue what the hand does, and sample the page meanwhile."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         page.pause(min(left, 0.1))
@@ -82,7 +82,7 @@ def hold(page, seconds, seen=None):
 
 
 def again(page):
-    """A machine that is too busy for a word in 0.3 s or for the robots' cycles is stopped, and rightly so: home, once more."""
+    """A machine too busy for a message in 0.3 s or for the robots' cycles is stopped, rightly: go home and try again."""
     expect(page.part("fault")).to_contain_text(re.compile("time without a signal|were missed"))
     go_home(page)
     begin(page)
@@ -99,7 +99,7 @@ def go_home(page):
 
 
 def rows_of(name):
-    """Of the last run, once it is written."""
+    """Rows of the last run, once it is written."""
     watcher = mailbox.Watcher(name)
     path = until(lambda: watcher.front.state == mailbox.STOPPED and watcher.front.recording)
     watcher.close()
@@ -107,7 +107,7 @@ def rows_of(name):
 
 
 def logged(lab, robot, since=0.0):
-    """Times [s] and positions of what a robot carries in W [m], as it was told since then."""
+    """Times [s] and commanded positions in W [m] of what a robot carries, since then."""
     lab.control.status()  # it writes its log
     t, p = log_of(lab.facility, robot)
     X_WR = lab.facility.rig.of(robot).robot_section.X_WR
@@ -116,7 +116,7 @@ def logged(lab, robot, since=0.0):
 
 
 def rest_of(lab, robot, since):
-    """When a robot was told to move for the last time [s]."""
+    """The time of a robot's last commanded motion [s]."""
     t, p = logged(lab, robot, since)
     moving = np.flatnonzero(np.linalg.norm(np.diff(p, axis=0), axis=1) > MOVES)
     assert len(moving), f"the {robot} has not moved"
@@ -146,7 +146,7 @@ def test_keys_and_gamepad_drive_the_virtual_arm_at_once_and_the_robots_after_the
         if page.probe("state") == "LIVE":
             break
         again(page)
-    assert page.probe("state") == "LIVE", "letting go is no fault"
+    assert page.probe("state") == "LIVE", "letting go is not a fault"
     expect(page.part("time-line")).to_contain_text(
         f"felt at the orbit in {DELAY:g} s and seen here in {2 * DELAY:g} s; the solid virtual arm answers at once"
     )
@@ -174,11 +174,11 @@ def test_keys_and_gamepad_drive_the_virtual_arm_at_once_and_the_robots_after_the
     assert np.abs(rows["joystick"][:, 0]).max() == 1.0
     assert np.isclose(rows["joystick"][:, 0], 0.6).any(), "the gamepad"
 
-    # The robot itself: what it was told, by its own log.
-    told, place = logged(lab, "arm", touched)
+    # The robot itself: its set-points, from its own log.
+    times, place = logged(lab, "arm", touched)
     away = np.linalg.norm(place - place[0], axis=1)
-    assert told[np.argmax(away > 0.02 * size)] - touched > DELAY
-    assert away[told < touched + DELAY + released - first + 2.0].max() > 0.2 * size
+    assert times[np.argmax(away > 0.02 * size)] - touched > DELAY
+    assert away[times < touched + DELAY + released - first + 2.0].max() > 0.2 * size
     shown_as_measured(seen, rows, lab)
     commands_where_they_are(seen, rows)
     robots = judged(lab.facility)
@@ -187,7 +187,7 @@ def test_keys_and_gamepad_drive_the_virtual_arm_at_once_and_the_robots_after_the
 
 
 def shown_as_measured(seen, rows, lab):
-    """In each picture table, arm and payload are where their robots' encoders had them in that row."""
+    """In each picture table, arm and payload are where their robots' encoders measured them in that row."""
     system, values, _ = job.find("payload", "hils-2", [*lab.facility.rig.settings("payload"), *SETTINGS.items()])
     node = {each["id"]: i for i, each in enumerate(scenes.describe(system, values)["nodes"])}
     mount = scenes.Poser(system, values).pose(rows[1]).reshape(-1)[8 * node["robot-flange"] :][:3] - rows["X_WB_meas"]["p"][1]
@@ -210,7 +210,7 @@ def shown_as_measured(seen, rows, lab):
 
 
 def commands_where_they_are(seen, rows):
-    """The delay line: what is sent, arrives at the orbit and comes back at the moment is what the loop had read so long ago."""
+    """The delay line: the commands shown as sent, arriving in orbit and returning are what the loop had read that long ago."""
     t, read = rows["t"], np.minimum(1.0, np.linalg.norm(rows["joystick"][:, :3], axis=1))
     wrong = 0
     for each in seen:
@@ -224,7 +224,7 @@ def commands_where_they_are(seen, rows):
 
 
 def stop_while_both_move(page, lab):
-    """Hold on until the slave moves as the hand asks, then STOP; both robots stand within the figure."""
+    """Hold until the slave moves as the hand commands, then STOP; both robots are at rest within the limit."""
     keys = page.page.keyboard
     keys.down("f")
     keys.down("ArrowRight")
@@ -240,15 +240,15 @@ def stop_while_both_move(page, lab):
     print(f"the table stands {rest[0]:.0f} ms and the arm {rest[1]:.0f} ms after the hand went for STOP")
     assert min(rest) > 0.0, "both moved"
     stopped = page.probe("stops")[-1]
-    # The browser's click comes before the press that the page measures from; both robots rest no later than STOPPED says.
+    # The browser's click comes before the press that the page measures from; both robots are at rest when STOPPED is shown.
     assert os.getloadavg()[0] > (os.cpu_count() or 1) or max(rest) < AT_ONCE + stopped
 
 
 def apart_on_the_way(lab, began):
-    """How far the table was from home [m], and how far the grip is stretched on the way [m], by both robots' set-points."""
+    """How far the table was from home [m], and how far the grip is stretched meanwhile [m], from both robots' set-points."""
     t, table = logged(lab, "table", began)
-    told, arm = logged(lab, "arm", began)
-    apart = np.column_stack([np.interp(t, told, each) for each in arm.T]) - table
+    times, arm = logged(lab, "arm", began)
+    apart = np.column_stack([np.interp(t, times, each) for each in arm.T]) - table
     return np.linalg.norm(table[0] - table[-1]), np.linalg.norm(apart - apart[-1], axis=1)
 
 
@@ -295,7 +295,7 @@ def test_a_tab_that_is_closed_stops_both_softly(driven):
     for robot in ("table", "arm"):
         rest = rest_of(lab, robot, closed - 1.0)
         print(f"{robot}: at rest {1e3 * (rest - closed):.0f} ms after the tab was closed")
-        assert closed < rest < stopped, "both moved, and both stood when the session said so"
+        assert closed < rest < stopped, "both moved, and both were at rest when the session reported it"
     robots = judged(lab.facility)
     assert [robot["violation_count"] for robot in robots.values()] == [0, 0], robots
     assert_kept(lab.facility, "table", "arm")

@@ -1,4 +1,4 @@
-"""Whom an order reaches: the session that is named and no other, and STOP from wherever the page is shown."""
+"""Which session a command reaches: the one named and no other; and STOP on every tab and window size."""
 
 import pytest
 from playwright.sync_api import expect
@@ -26,7 +26,7 @@ def page(tmp_path_factory):
 
 
 def test_arming_after_start_session_reaches_the_new_session_or_none(page):
-    """Whoever presses Start session and then Arm means the new one: the old one must not be armed while that one starts."""
+    """Start session followed by Arm means the new one: the old one must not be armed while the new one starts."""
     old = page.launch("docking", "table1", LONG_RUN)
     page.take()
     watcher, armed = mailbox.Watcher(old), []
@@ -53,7 +53,7 @@ def test_arming_after_start_session_reaches_the_new_session_or_none(page):
 
 
 def test_stop_is_under_the_hand_at_every_width_and_works(page):
-    """Seen and hit on every tab, whatever is scrolled; pressed where it is shown, the run stops."""
+    """Visible and clickable on every tab, whatever is scrolled; pressed where it is shown, the run stops."""
     for wide, high in WINDOWS.items():
         page.page.set_viewport_size({"width": wide, "height": high})
         if page.part("state").get_attribute("data-state") == "STOPPED":

@@ -1,4 +1,4 @@
-"""Recordings in the page: what became of them, scrubbed at once, and several side by side from their first contact."""
+"""Recordings in the page: their outcome, scrubbing without delay, and several side by side from their first contact."""
 
 from xml.etree import ElementTree
 
@@ -30,12 +30,12 @@ def cockpit(folder):
 
 
 def names(folder):
-    """In the order in which they were made."""
+    """Names in the order in which they were made."""
     return [path.stem for path in sorted((folder / "runs").glob("*.mcap"), key=lambda path: path.stat().st_mtime_ns)]
 
 
 def seek(page, t):
-    """The hand on the bar, and the time that is shown then."""
+    """Move the bar; return the time that is then shown."""
     before = page.probe("frames")
     page.part("scrub-bar").evaluate("(bar, t) => { bar.value = t; bar.dispatchEvent(new Event('input')); }", t)
     page.until(f"window.hilt.frames > {before} && Math.abs(window.hilt.t - {t}) < 1e-3")
@@ -59,13 +59,13 @@ def test_a_recording_is_scrubbed(cockpit, folder):
     assert len({tuple(scene) for scene in scenes}) > 15
     expect(page.part("metrics")).to_contain_text("speed")
     page.look("docking-recording")
-    plots_are_taken_along(page)
+    plots_are_exported(page)
     layouts_are_kept(page)
     page.page.context.close()
 
 
-def plots_are_taken_along(page):
-    """As a table in SI units, and as a picture in the unit of its axis."""
+def plots_are_exported(page):
+    """As a table in SI units, and as a picture in the units of its axes."""
     plot = page.page.locator(".plot", has_text="tip position")
     expect(plot.locator("h3")).to_have_text("tip position [mm]")
     with page.page.expect_download() as taken:
@@ -80,7 +80,7 @@ def plots_are_taken_along(page):
 
 
 def layouts_are_kept(page):
-    """Under a name, in this browser, beside the sets of the system; a reload has it."""
+    """Under a name, in this browser, next to the sets of the system; they survive a reload."""
     remove = page.page.get_by_role("button", name="remove plot contact force along x")
     remove.click()
     page.part("save-layout").click()
@@ -98,7 +98,7 @@ def layouts_are_kept(page):
     expect(remove).to_be_visible()
 
 
-def test_the_list_says_what_became_of_each_run_and_what_was_changed(cockpit, folder):
+def test_the_list_shows_the_outcome_of_each_run_and_what_was_changed(cockpit, folder):
     chromium, found = cockpit
     page = chromium.page(found.address, size=(1400, 860))
     page.part("tab-recordings").click()

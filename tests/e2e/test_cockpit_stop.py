@@ -29,7 +29,7 @@ def test_stop_on_the_dry_lab(cockpit):
     for trial in range(TRIALS):
         if trial:
             if trial % 2:
-                lab.ready()  # somebody drives the robot back and starts its program again
+                lab.ready()  # the robot is moved back and its program restarted
             expect(page.part("reset")).to_be_enabled()
             page.part("reset").click()
             page.is_in("READY")

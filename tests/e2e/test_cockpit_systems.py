@@ -1,4 +1,4 @@
-"""Each system, started from the page of an installed wheel: it runs, is seen, and is told; pictures of each are kept."""
+"""Each system, started from the page of an installed wheel: it runs, is shown, and has a verdict; screenshots are kept."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def cockpit(tmp_path_factory, wheel):
 
 
 @pytest.mark.parametrize("system", RUNS)
-def test_a_system_is_started_seen_and_told(cockpit, system):
+def test_a_system_is_started_shown_and_reported(cockpit, system):
     chromium, found = cockpit
     page = chromium.page(found.address)
     scenario, changes = RUNS[system]
@@ -77,7 +77,7 @@ def verdict_of(name):
 
 
 def nothing_overlaps(page):
-    """Panels, bars and views lie beside each other and inside the window; nothing in the top bar lies over another thing."""
+    """Panels, bars and views lie beside each other and inside the window; nothing in the top bar overlaps."""
     wide = page.page.viewport_size["width"]
     for group in (".panel", "header.top > *", ".view", ".plot", ".plot header > *"):
         boxes = page.page.locator(group).evaluate_all(BOXES)

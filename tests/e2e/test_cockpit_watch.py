@@ -1,4 +1,4 @@
-"""Whoever watches, and whatever becomes of the server: the loop goes on, and can be found again."""
+"""Whoever watches, and whatever happens to the server: the loop goes on, and can be found again."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.e2e.cockpit import Server, browser, needs_browser, server, until
 pytestmark = needs_browser
 
 WATCHED = 5.0  # [s]
-STARTED_LATE = 1e-3  # [s]: half of the ticks begin within it on a machine that has much else to do
+STARTED_LATE = 1e-3  # [s]: half of the ticks begin within it on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_two_browsers_watch_a_run_of_1_khz(chromium, tmp_path):
         assert all(np.median(kept) >= 30.0 for kept in rates), rates
         assert found.memory - memory < 32 << 20
         expect(pages[1].part("timing")).to_contain_text("rows lost0")
-        pages[1].part("stop").click()  # anybody may
+        pages[1].part("stop").click()  # anyone may
         for page in pages:
             page.is_in("STOPPED")
             page.page.context.close()
@@ -58,7 +58,7 @@ def test_two_browsers_watch_a_run_of_1_khz(chromium, tmp_path):
         assert np.median(rows["lateness"]) < STARTED_LATE
 
 
-def test_a_server_that_is_killed_is_not_missed_and_the_next_one_finds_the_run(chromium, tmp_path):
+def test_a_killed_server_does_not_disturb_the_run_and_the_next_one_finds_it(chromium, tmp_path):
     with server(tmp_path) as first:
         page = chromium.page(first.address)
         name = page.launch("docking", "table1", {"loop.duration": "60 s", "collisions": "1000"})
@@ -79,7 +79,7 @@ def test_a_server_that_is_killed_is_not_missed_and_the_next_one_finds_the_run(ch
         finally:
             second.kill()
         page.page.context.close()
-        third = Server(tmp_path, token=None)  # a token of its own, and another port: the address that it prints shows the run
+        third = Server(tmp_path, token=None)  # its own token and another port: the address that it prints shows the run
         try:
             assert third.port != first.port
             page = chromium.page(third.address)

@@ -1,4 +1,4 @@
-"""The wheel: whoever installs it has the page, the rigs and the scenarios; one without the page is not built.
+"""The wheel: it installs the page, the rigs and the scenarios; one without the page is not built.
 
 The page of the installed hilt is opened by test_cockpit_systems.py, which starts every system from it.
 """
@@ -20,7 +20,7 @@ def test_the_installed_hilt_is_the_wheels_and_lists_systems_and_rigs(wheel, tmp_
     assert found.returncode == 0, found.stderr
     words = " ".join(found.stdout.split())
     assert all(name in words for name in ("docking", "table1", "dry-lab", "lab-template"))
-    assert str(wheel.folder) in words  # where the rigs lie: here, and not in the checkout
+    assert str(wheel.folder) in words  # where the rigs are: here, and not in the checkout
     assert str(ROOT / "src") not in words
 
 
@@ -34,7 +34,7 @@ def test_the_installed_hilt_runs_a_scenario_to_the_same_numbers(wheel, tmp_path)
 
 def test_the_installed_hilt_knows_its_rigs_by_name(wheel, tmp_path):
     known = wheel.hilt("emulate", "dry-lab", "--set", "robot.delay=nonsense", cwd=tmp_path)
-    assert "robot.delay" in known.stderr  # the rig was found: what is wrong is what was set
+    assert "robot.delay" in known.stderr  # the rig was found: the error is about the setting
     unknown = wheel.hilt("run", "docking", "--rig", "wet-lab", cwd=tmp_path)
     assert unknown.returncode == 2
     assert "known are simulated, dry-lab, dry-lab-aerial" in unknown.stderr

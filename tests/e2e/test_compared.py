@@ -34,6 +34,6 @@ def test_the_page_has_what_is_computed(tool, own, run):
     assert f"{tool} {found['version']}" in PAGE
 
 
-def test_the_same_loop_by_other_hands_gives_hilts_rebound():
-    """Delay line, spring and bodies of hilt against the same written around MuJoCo: equal but for rounding."""
+def test_an_independent_loop_gives_hilts_rebound():
+    """Delay line, spring and bodies of hilt against the same written around MuJoCo: equal to rounding."""
     assert compared.in_mujoco()["late"]["rebound"] == pytest.approx(compared.in_hilt()["late"]["rebound"], rel=1e-12)

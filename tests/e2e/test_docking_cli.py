@@ -85,7 +85,7 @@ def test_the_ledger_of_many_seeds_is_their_mean_as_the_metrics_are(tmp_path):
 
 @pytest.mark.parametrize("other", [("--rig", "rigs/lab.toml"), ("--clock", "periodic"), ("--cockpit",)], ids="-".join)
 def test_seeds_do_not_go_with_a_rig(tmp_path, other):
-    """The rig was used once and the seeds forgotten."""
+    """Otherwise the rig would run once and ignore the seeds."""
     done = hilt(tmp_path, "run", "docking", "--seeds", "3", *other)
     assert done.returncode == 2
     assert "--seeds" in done.stderr

@@ -1,4 +1,4 @@
-"""Every Python block of README and docs runs: those of one page one after the other, as a reader would type them."""
+"""Every Python block of README and docs runs: those of one page in sequence, as a reader would type them."""
 
 import re
 import warnings
@@ -15,7 +15,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 
 
 def blocks(page):
-    """The code of a page, with blank lines for the rest: an error then names the page's own line."""
+    """The code of a page, with blank lines for the rest, so that an error names the page's own line."""
     for found in BLOCK.finditer(text := page.read_text()):
         yield "\n" * text.count("\n", 0, found.start(1)) + found[1]
 
@@ -23,7 +23,7 @@ def blocks(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.stem)
 def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for registered in (methods, registry):  # what a page registers is gone after it
+    for registered in (methods, registry):  # what a page registers is removed after it
         monkeypatch.setattr(registered, "_added", {})
     names = {"__name__": __name__}  # compiled code is found again by the name of its module
     with warnings.catch_warnings():

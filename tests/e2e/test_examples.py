@@ -1,4 +1,4 @@
-"""Every example runs, is short, and prints something; what it prints of numbers is right."""
+"""Every example runs, is short, and prints something; the numbers it prints are right."""
 
 import ast
 import json
@@ -37,7 +37,7 @@ def test_the_page_about_extending_shows_the_example_as_it_is(path):
 
 
 def executed(notebook):
-    """The code cells in one namespace, as a notebook runs them; what a cell ends with is shown as a notebook shows it."""
+    """Run the code cells in one namespace, as a notebook does; the value of a cell is shown as a notebook shows it."""
     names = {"__name__": "__main__"}
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     shown = []
@@ -51,7 +51,7 @@ def executed(notebook):
 
 
 def test_the_notebook_runs_200_delays_in_8_lines(tmp_path, monkeypatch):
-    """The rebound that 4 ms of delay make is 1.171 [He2022, Table 1]; more delay makes more, and 1 % is passed far earlier."""
+    """The rebound with 4 ms of delay is 1.171 [He2022, Table 1]; more delay gives more, and 1 % is exceeded far earlier."""
     monkeypatch.chdir(tmp_path)
     names, cells, shown = executed(ROOT / "examples" / "06_delays.ipynb")
     delays, cov = names["axes"].lines[0].get_xdata(), names["axes"].lines[0].get_ydata()
@@ -66,7 +66,7 @@ def test_the_notebook_runs_200_delays_in_8_lines(tmp_path, monkeypatch):
 
 
 def test_the_notebook_of_maps(tmp_path, monkeypatch):
-    """More delay makes more energy, and the more the stiffer the contact is: the allowed delay falls with stiffness."""
+    """More delay adds more energy, and a stiffer contact even more: the allowed delay falls with stiffness."""
     monkeypatch.chdir(tmp_path)
     names, _, shown = executed(ROOT / "examples" / "07_maps.ipynb")
     assert len(names["curve"]) == 40
@@ -84,9 +84,9 @@ def test_there_are_examples():
     assert EXAMPLES
 
 
-def test_a_system_of_ones_own_grows_as_theory_says(tmp_path):
-    """A spring k felt τ late drives a mass m like a damping of -k τ: its swing grows as exp(k τ t/(2 m)); holding the force
-    over a tick of 1 ms adds half of that to τ. Terms of higher order are (ω τ)² < 0.3 %."""
+def test_a_users_own_system_grows_as_theory_says(tmp_path):
+    """A spring k with a delay τ drives a mass m like a damping of -k τ: its oscillation grows as exp(k τ t/(2 m)); holding
+    the force over a tick of 1 ms adds half of that to τ. Terms of higher order are (ω τ)² < 0.3 %."""
     (path,) = (path for path in EXAMPLES if "own_system" in path.stem)
     printed = output(path, tmp_path)
     assert printed in PAGE.read_text()
@@ -99,9 +99,9 @@ def test_a_system_of_ones_own_grows_as_theory_says(tmp_path):
     assert len(path.read_text().splitlines()) <= 120
 
 
-def test_a_method_of_ones_own_takes_off_what_the_delay_makes(tmp_path):
-    """Untreated, 4 ms of delay make each rebound 1.171 times as fast [He2022, Table 1]; a damping of k τ cancels that to first
-    order in ω τ = 0.1, so that after five contacts less than 1 % is left."""
+def test_a_users_own_method_removes_the_effect_of_the_delay(tmp_path):
+    """Uncompensated, 4 ms of delay make each rebound 1.171 times as fast [He2022, Table 1]; a damping of k τ cancels that to
+    first order in ω τ = 0.1, so that after five contacts less than 1 % is left."""
     (path,) = (path for path in EXAMPLES if "own_method" in path.stem)
     found, printed = {}, output(path, tmp_path)
     assert printed in PAGE.read_text()

@@ -20,7 +20,7 @@ def test_a_tool_is_mounted_over_real_protocols(tmp_path):
     assert result.fault is None
     simulated = job.simulate(*found)
     weight = simulated.scenario.hand.tool_mass * 9.81
-    # The tool hangs still at the end: what the sensor shows is its weight, to the sensor's noise after the force filter.
+    # The tool hangs still at the end: the sensor shows its weight, to the sensor's noise after the force filter.
     assert result.metrics["tool_force_final_N"] == pytest.approx(weight, abs=0.02)
     assert result.metrics["sag_m"] == pytest.approx(simulated.metrics["sag_m"], abs=1e-3)
     assert result.metrics["human_port_energy_min_J"] >= -1e-9

@@ -1,4 +1,4 @@
-"""Who is armed and when: only while somebody writes it down, only by an answer to the question, never against a signal."""
+"""Arming: only while the run is recorded, only by an answer to the question, and never after a signal."""
 
 import contextlib
 import fcntl
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="terminals, sign
 
 @pytest.fixture
 def unarmed(facility, tmp_path):
-    """READY on a facility whose robot calls every set-point that moves it a violation."""
+    """READY on a facility whose robot counts every set-point that moves it as a violation."""
     run = Run(facility, tmp_path / "new" / "runs")
     before = run.open()
     facility.control.live(False)
@@ -39,15 +39,15 @@ def unarmed(facility, tmp_path):
     assert shared.left(f"{os.getpid()}-*") == [], "and nothing is left in shared memory"
 
 
-def test_a_recorder_that_does_not_start_arms_nobody(unarmed, tmp_path, monkeypatch):
-    """It is dead before it has begun."""
+def test_without_a_recorder_nothing_is_armed(unarmed, tmp_path, monkeypatch):
+    """It dies before it has started."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(InputError, match=r"not armed: the recorder's process has ended \(exit code 1\)"):
         unarmed.go()
     assert list(tmp_path.iterdir()) == [], "no file and no folder"
 
 
-def test_a_recorder_that_cannot_write_arms_nobody(unarmed, tmp_path):
+def test_if_the_recorder_cannot_write_nothing_is_armed(unarmed, tmp_path):
     """The disk is full from the first byte on."""
     folder = tmp_path / "new" / "runs"
     folder.mkdir(parents=True)
@@ -65,7 +65,7 @@ def test_a_recorder_that_cannot_write_arms_nobody(unarmed, tmp_path):
 
 
 def test_a_recorder_that_is_killed_before_its_first_row_costs_nothing(run):
-    """It dies in the instant in which the robot goes live: a fault, and the rows are still there."""
+    """It dies at the moment the robot goes live: a fault, and the rows are still there."""
     result = run(kill_recorder, after=0.0)
     assert result.fault.name == "recorder"
     assert "still in shared memory" in str(result.notes)
@@ -85,7 +85,7 @@ def test_a_folder_that_is_deleted_meanwhile_is_made_again(run):
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_is_a_soft_stop_while_live(run, number):
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the parent process may ignore it
     try:
         result = run(lambda each: os.kill(os.getpid(), number))
     finally:
@@ -95,7 +95,7 @@ def test_a_signal_is_a_soft_stop_while_live(run, number):
 
 
 class Terminal:
-    """A command at a terminal of its own."""
+    """A command at its own terminal."""
 
     def __init__(self, folder, *words):
         self._ours, self._theirs = pty.openpty()
@@ -114,7 +114,7 @@ class Terminal:
         until(lambda: struct.unpack("i", fcntl.ioctl(self._theirs, termios.FIONREAD, bytes(4)))[0])  # it lies there
 
     def answer(self, text):
-        """Whether it has ended, once it has had the time to read this."""
+        """Return whether it has ended, after time to read this."""
         os.write(self._ours, text)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.wait(0.2)
@@ -131,7 +131,7 @@ class Terminal:
     ("words", "number"), [(("run", "docking", "--rig"), signal.SIGHUP), (("calibrate", "tool"), signal.SIGTERM)]
 )
 def test_what_was_typed_before_the_question_does_not_answer_it_and_a_signal_ends_it(tmp_path, words, number):
-    """Robot and sensor are let go of, and nothing is left anywhere."""
+    """Robot and sensor are released, and nothing is left behind."""
     rig = rig_file(tmp_path, ('arm = "run"', 'arm = "ask"'))
     facility = Facility(rigfile.load(rig), [], live=False)
     here = Terminal(tmp_path, *words, str(rig))
@@ -158,14 +158,14 @@ def test_what_was_typed_before_the_question_does_not_answer_it_and_a_signal_ends
 
 @pytest.mark.parametrize("words", [("run", "docking", "--rig"), ("calibrate", "tool")])
 def test_only_what_is_typed_after_the_question_answers_it(tmp_path, words):
-    """Yes before it and no after it is a no, however long a robot takes to be armed."""
+    """Yes before it and no after it is a no, however long the robot takes to be armed."""
     rig = rig_file(tmp_path, ('arm = "run"', 'arm = "ask"'))
     facility = Facility(rigfile.load(rig), [], live=False)
     here = Terminal(tmp_path, *words, str(rig))
     try:
         here.type(b"yes\nyes\n")
         assert "Arm it?" in here.child.stderr.readline()
-        until(lambda: here.answer(b"no\n"))  # what comes with the question itself is not its answer either
+        until(lambda: here.answer(b"no\n"))  # what arrives together with the question is not its answer either
         said = here.child.communicate(timeout=LONG)[1]
         assert here.child.returncode == 2
         assert "the robot was not armed; answer yes to arm it" in said
@@ -178,14 +178,14 @@ def test_only_what_is_typed_after_the_question_answers_it(tmp_path, words):
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_a_signal_while_it_connects_ends_it_cleanly(tmp_path, number):
-    """The sensor is there and says nothing; the session has its mailbox already."""
+    """The sensor is there but sends nothing; the session already has its mailbox."""
     rig = rig_file(tmp_path, ("stale =", 'time_limit = "60 s"\nstale ='))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", rigfile.load(rig).sensor["port"]))
         here = Terminal(tmp_path, "run", "docking", "--rig", str(rig))
         try:
             silent.settimeout(LONG)
-            silent.recv(64)  # it asks for the sensor's stream
+            silent.recv(64)  # it requests the sensor's stream
             here.child.send_signal(number)
             said = here.child.communicate(timeout=LONG)[1]
         finally:

@@ -1,4 +1,4 @@
-"""Who may move the robot, from the command line: nobody unasked, and nobody beyond the rig's limits."""
+"""Moving the robot from the command line: only after confirmation, and only within the rig's limits."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ MOVES = {"identify": "robot", "calibrate": "tool"}
 
 
 @pytest.mark.parametrize("command", MOVES)
-def test_without_a_terminal_nobody_can_be_asked(tmp_path, command):
+def test_without_a_terminal_there_is_no_confirmation(tmp_path, command):
     rig = rig_file(tmp_path, ASK)
     done = hilt(tmp_path, command, MOVES[command], str(rig))
     assert done.returncode == 2
@@ -37,14 +37,14 @@ def test_the_command_line_cannot_widen_the_rigs_limits(tmp_path):
 
 @pytest.fixture
 def asking(tmp_path):
-    """A facility whose rig asks; its robot calls every set-point that moves it a violation."""
+    """A facility whose rig asks for confirmation; its robot counts every set-point that moves it as a violation."""
     rig = rig_file(tmp_path, ASK)
     facility = Facility(rigfile.load(rig), [], live=False)
     yield rig, facility.control
     facility.stop()
 
 
-def test_the_robot_is_held_while_somebody_is_asked(asking, tmp_path):
+def test_the_robot_is_held_during_the_question(asking, tmp_path):
     """At a terminal, where the answer is no."""
     rig, control = asking
     ours, theirs = pty.openpty()

@@ -1,7 +1,7 @@
 """A robot that bends, over real protocols: found by `hilt identify robot` and by tapping a frame, then docking with the twin.
 
-The emulated robot bends by 0.5 N/µm at 12 Hz; its rig file says nothing about it, and the scenario of the run is that of a
-rigid robot. What the twin believes is in the rig file that both commands have written.
+The emulated robot has 0.5 N/µm at 12 Hz; its rig file does not mention it, and the scenario of the run is that of a rigid
+robot. The twin's beliefs are in the rig file that both commands have written.
 """
 
 import json
@@ -20,8 +20,8 @@ from tests.e2e.lab import as_in_space, live_run, patient_rig
 
 GAP = "frames.gap=15 mm"
 TRUTH = ("robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz", "robot.mode_damping_ratio=0.05")
-CONTACT = ("prior.stiffness_error=0.3", "prior.surface_error=0.5 mm")  # what is believed of the frames is wrong
-TRIES = 3  # a host that takes cycles from robot or loop spoils a test or a contact
+CONTACT = ("prior.stiffness_error=0.3", "prior.surface_error=0.5 mm")  # the beliefs about the frames are wrong
+TRIES = 3  # a host that takes cycles from robot or loop can spoil a test or a contact
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_a_frame_that_is_not_there_is_a_sentence_and_the_robot_goes_back(lab):
 
 def test_contact_as_in_space_on_a_robot_that_bends_as_it_was_identified(lab, tmp_path):
     facility, path = lab
-    assert "stiffness" not in json.dumps(tomllib.loads(path.read_text())), "the rig does not know that its robot bends"
+    assert "stiffness" not in json.dumps(tomllib.loads(path.read_text())), "the rig file does not say that its robot bends"
     for _ in range(TRIES):
         found, bending = identified(facility, path)
         assert facility.control.status()["robot"]["violations"] == []
@@ -78,7 +78,7 @@ def test_contact_as_in_space_on_a_robot_that_bends_as_it_was_identified(lab, tmp
 
 
 def as_found(found):
-    """As is asked of a lab, with the busy host of a test: 10 % of stiffness and mode, 50 % of its damping."""
+    """As required of a lab, on the busy host of a test: within 10 % for stiffness and mode, 50 % for its damping."""
     return (
         found.refusal == ""
         and found.stiffness == pytest.approx(0.5e6, rel=0.1)

@@ -26,7 +26,7 @@ def free_port():
 
 
 def rig_file(folder, *changes):
-    """The dry lab on free ports, with a short way to go."""
+    """The dry lab on free ports, with a short distance to travel."""
     text = RIG
     for old, new in (*changes, ('"125 mm"', '"15 mm"')):
         assert old in text
@@ -36,7 +36,7 @@ def rig_file(folder, *changes):
         ('stale = "100 ms"', 'stale = "1 s"'),
         ('lateness = "100 ms"', 'lateness = "2 s"\nmissed = 1000'),
     )
-    for old, new in patient:  # a busy machine without rights must do
+    for old, new in patient:  # must also work on a busy machine without privileges
         text = text.replace(old, new)
     text = text.replace("[facility]", "[facility]\nlate_limit = 250")
     text = text.replace("59152", str(free_port())).replace("49152", str(free_port()))
@@ -45,14 +45,14 @@ def rig_file(folder, *changes):
     return path
 
 
-def agrees(seen, told):
-    """Whether the lab did what was predicted; the peak is predicted as a mean over where the touch falls in the tick."""
-    speeds = all(each["cov"] == pytest.approx(seen["cov"], abs=0.03) for each in told)
-    return speeds and np.mean([each["mean_cof"] for each in told]) == pytest.approx(seen["mean_cof"], abs=0.03)
+def agrees(seen, predicted):
+    """Whether the lab did what was predicted; the peak is predicted as a mean over the phase of the touch in the tick."""
+    speeds = all(each["cov"] == pytest.approx(seen["cov"], abs=0.03) for each in predicted)
+    return speeds and np.mean([each["mean_cof"] for each in predicted]) == pytest.approx(seen["mean_cof"], abs=0.03)
 
 
 def test_emulate_in_one_shell_and_run_in_another(tmp_path):
-    """pida keeps the speed, none is stopped by the guard; identified, the simulation predicts what the lab does."""
+    """pida keeps the speed, the guard stops no run; with the identified robot, the simulation predicts what the lab does."""
     rig = rig_file(tmp_path)
     emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli.main", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
     try:
@@ -81,22 +81,22 @@ def test_emulate_in_one_shell_and_run_in_another(tmp_path):
         assert robot["pure_delay"] == pytest.approx(0.012, abs=1e-3), "a cycle and the dead time"
         assert robot["natural_frequency"] == pytest.approx(150, rel=0.05)
         same = rigfile.load(tmp_path / "identified.toml")
-        # A peak depends on where in the tick of 4 ms, 80 µm of way, the touch falls: told is the mean over that.
+        # A peak depends on where in the tick of 4 ms (80 µm) the touch falls: the prediction is the mean over that.
         touches = [f"frames.gap={0.125 + share * 80e-6}" for share in np.linspace(0, 1, 16, endpoint=False)]
-        told = [
+        predicted = [
             job.simulate(*job.find("docking", "table1", [*same.settings("docking"), "collisions=3", touch])).metrics
             for touch in touches
         ]
-        # A cycle that the host takes from robot or loop in a contact changes its figures: one run of three agrees.
+        # A cycle that the host takes from robot or loop in a contact changes its metrics: one run of three must agree.
         seen = [found["metrics"]]
-        while len(seen) < 3 and not agrees(seen[-1], told):
+        while len(seen) < 3 and not agrees(seen[-1], predicted):
             done = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "collisions=3", "--json")
             assert done.returncode == 0, done.stderr
             seen.append(json.loads(done.stdout)["metrics"])
-        assert agrees(seen[-1], told), seen
+        assert agrees(seen[-1], predicted), seen
 
-        told = hilt(tmp_path, "emulate", str(rig), "--fault", "status")
-        assert json.loads(told.stdout)["robot"]["violation_count"] == 0, told.stdout
+        status = hilt(tmp_path, "emulate", str(rig), "--fault", "status")
+        assert json.loads(status.stdout)["robot"]["violation_count"] == 0, status.stdout
     finally:
         emulate.send_signal(signal.SIGTERM)
         emulate.communicate(timeout=30)
@@ -118,7 +118,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_before_anybody_is_armed(tmp_path, name):
+def test_what_is_refused_before_arming(tmp_path, name):
     changes, words = REFUSED[name]
     rig = rig_file(tmp_path, ("stale =", 'time_limit = "0.5 s"\nstale ='), *changes)
     done = hilt(tmp_path, "run", "docking", "--rig", str(rig))
@@ -140,7 +140,7 @@ def test_a_port_that_is_taken(tmp_path):
 
 
 def test_a_payload_is_not_moved_by_one_robot(tmp_path):
-    """Its table and its arm are two robots: a rig with one is refused, and the sentence names one with both."""
+    """Its table and its arm are two robots: a rig with one is refused, and the sentence names a rig with both."""
     rig = rig_file(tmp_path)
     done = hilt(tmp_path, "run", "payload", "--rig", str(rig))
     assert done.returncode == 2

@@ -1,7 +1,7 @@
-"""Faults in the lab, on real drivers against an emulated facility: each ends as stated, and the robot itself is the judge.
+"""Faults in the lab, on real drivers against an emulated facility: each ends as stated, as checked by the robot itself.
 
-The emulated robot logs every set-point: none may come while nobody has armed, and no two may ask for more acceleration than was
-promised. That is checked after every case, whatever it was about.
+The emulated robot logs every set-point: none may come while it is not armed, and none may need more acceleration than
+specified. This is checked after every case.
 
 49 faults are injected: here 14 of devices that end the run, 11 that it survives, 6 that the guard finds, 4 of the recorder, the
 operator and a robot that comes back, 4 on the way home, 2 of a robot that was moved; 8 of processes, disk and host in
@@ -65,8 +65,8 @@ def test_a_fault_of_a_device_stops_the_robot(run, name):
 
 
 def test_bits_that_flip_in_every_packet(run):
-    """A flipped digit may still be a pose that can be (the network's checksum protects from that); most packets are refused,
-    and that many missed cycles end the run."""
+    """A flipped digit may still give a possible pose (the network's checksum protects from that); most packets are refused, and
+    that many missed cycles end the run."""
     result = run(switch("robot.corrupt", 1.0))
     assert result.timing["devices"]["robot"]["rejected"] > 0
     assert result.fault is not None
@@ -74,11 +74,11 @@ def test_bits_that_flip_in_every_packet(run):
 
 
 def check_contact(result, missed=0):
-    """The body bounces back, on any host; as it should unless this one stalled for longer than the fault explains."""
+    """The body bounces back on any host, and correctly unless this one stalled for longer than the fault explains."""
     rows, touched = result.rows, np.flatnonzero(result.rows["contact"])
     x = rows["X_WB_cmd"]["p"][:, 0]
     first, last = touched[0], touched[-1]
-    assert (x[first] - x[first - 5]) * (x[-1] - x[last]) < 0.0, "it leaves the frame that it came to"
+    assert (x[first] - x[first - 5]) * (x[-1] - x[last]) < 0.0, "it leaves the frame that it touched"
     if result.timing["missed"] <= missed and rows["lateness"][touched].max() < PERIOD:
         assert result.metrics["cov"][0] == pytest.approx(1.0, abs=0.05)
 
@@ -110,7 +110,7 @@ LIMITS = {
     "energy": (["compensate.method=none", "limits.energy=0.1 J"], None),
     "workspace": (["limits.workspace_max=[0.005, 0.05, 0.05]"], None),
     "force": (["limits.force=50 N"], None),
-    # The start asks for 5 m/s² and 1250 m/s³; forces that bodies of 279 kg follow with more.
+    # The start needs 5 m/s² and 1250 m/s³; forces that bodies of 279 kg follow need more.
     "acceleration": (["limits.acceleration=6"], switch("sensor.jump", (2900, 0, 0, 0, 0, 0))),
     "jerk": (["limits.jerk=1400"], switch("sensor.jump", (2000, 0, 0, 0, 0, 0))),
 }
@@ -119,10 +119,10 @@ LIMITS = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_the_guard_stops_what_the_loop_does(run, name):
     settings, do = LIMITS[name]
-    result = run(do, settings=settings, sensor={"jump_force": 0, "jump_torque": 0})  # else it is the sensor that is doubted
+    result = run(do, settings=settings, sensor={"jump_force": 0, "jump_torque": 0})  # otherwise the sensor is blamed
     assert result.fault.name == name
     reached = abs(result.rows["X_WB_cmd"]["p"][:-1, 0]).max()
-    assert reached < 0.05, "before the workspace ends"
+    assert reached < 0.05, "before the limit of the workspace"
 
 
 def kill_recorder(run):
@@ -136,7 +136,7 @@ def test_a_killed_recorder_stops_the_run_softly(run):
     result = run(kill_recorder)
     assert result.fault.name == "recorder"
     assert result.notes
-    assert len(recording.load(result.recording).rows) > 20, "what was written can be read"
+    assert len(recording.load(result.recording).rows) > 20, "what was written is readable"
 
 
 def test_an_interrupt_is_a_soft_stop(run):
@@ -145,11 +145,11 @@ def test_an_interrupt_is_a_soft_stop(run):
     assert result.timing["rows_lost"] == 0
 
 
-def test_somebody_asks_to_stop(run):
+def test_a_stop_is_requested(run):
     def ask(each):
         (box,) = shared.left(f"{os.getpid()}-*.mail")
         sender = mailbox.Sender(box.name.removesuffix(".mail"))
-        assert sender.wait(sender.arm(), 2.0).accepted is False, "a live loop takes nothing but stop"
+        assert sender.wait(sender.arm(), 2.0).accepted is False, "a live loop accepts nothing but stop"
         assert sender.wait(sender.stop(), 2.0).accepted
         sender.close()
 
@@ -158,14 +158,14 @@ def test_somebody_asks_to_stop(run):
     assert result.notes
 
 
-def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(run, facility):
-    """Its set-point has stood meanwhile: the soft stop begins at rest, so the robot sees no set-point that moves any more."""
+def test_a_robot_that_comes_back_from_a_silence_does_not_move_again(run, facility):
+    """Its set-point stayed meanwhile: the soft stop begins at rest, so the robot gets no more set-points that move."""
     moved = []
 
     def away_for_a_while(each):
         each.control.set("robot.disconnect", True)
         moved.append(each.control.status()["robot"]["set_points"])
-        time.sleep(0.65)  # silent after 125 cycles; the soft stop waits for it as long again
+        time.sleep(0.65)  # silent after 125 cycles; the soft stop waits for it just as long
         each.control.set("robot.disconnect", False)
 
     result = run(away_for_a_while)
@@ -200,25 +200,25 @@ ON_THE_WAY = {
 
 @pytest.mark.parametrize("name", ON_THE_WAY)
 def test_a_fault_on_the_way_home_is_a_soft_stop(facility, tmp_path, name):
-    """At 0.1 m/s a robot that is simply held has to stop with 25 m/s², which its judge counts as a hard stop."""
+    """At 0.1 m/s a robot that is simply held has to stop with 25 m/s², which it counts as a hard stop."""
     do, words = ON_THE_WAY[name]
     each = Run(facility, tmp_path)
     far = each.session.system.set_up(each.session.values)
-    far.row[0]["X_WB_cmd"]["p"][0] = -0.06  # a second's way, away from the target
+    far.row[0]["X_WB_cmd"]["p"][0] = -0.06  # a second of motion, away from the target
 
-    def on_the_way(run):
+    def in_motion(run):
         until(lambda: run.session.rig.place["p"][0] < -0.02)
         do(run)
 
     try:
         before = each.open()
-        helper = threading.Thread(target=each.disturb, args=(on_the_way, 0.0))
+        helper = threading.Thread(target=each.disturb, args=(in_motion, 0.0))
         helper.start()
         with pytest.raises(InputError, match=words):
             each.session.rig.home(far, 0.1, Overseer(each.session.lab, each.session.box))
         helper.join()
         assert each.session.rig.state == READY
-        assert -0.059 < each.session.rig.place["p"][0] < -0.02, "it was on its way"
+        assert -0.059 < each.session.rig.place["p"][0] < -0.02, "it was moving home"
         after = each.control.status()["robot"]
         assert (after["violation_count"], after["hard_stops"]) == (before["violation_count"], before["hard_stops"])
     finally:
@@ -226,17 +226,17 @@ def test_a_fault_on_the_way_home_is_a_soft_stop(facility, tmp_path, name):
         each.control.clear()
 
 
-def test_a_robot_that_somebody_has_moved_is_not_armed(facility, tmp_path):
-    """By hand, with its program running: its set-point is not where it is, and a set-point says where to go from there."""
+def test_a_robot_that_was_moved_by_hand_is_not_armed(facility, tmp_path):
+    """By hand, with its program running: its set-point is not where it is, and corrections count from the set-point."""
     each = Run(facility, tmp_path)
     try:
         each.open()
         rig = each.session.rig
-        rig._robot._sent["p"][0] += 0.003  # seen from hilt it is the same
+        rig._robot._sent["p"][0] += 0.003  # to hilt it looks the same
         before = each.control.status()["robot"]["set_points"]
-        for way in (each.session.go, each.session.home):
+        for command in (each.session.go, each.session.home):
             with pytest.raises(InputError, match=r"is 3 mm and .* from its set-point; allowed are 1 mm"):
-                way()
+                command()
             assert rig.state == READY
         assert each.control.status()["robot"]["set_points"] == before
     finally:
@@ -244,12 +244,12 @@ def test_a_robot_that_somebody_has_moved_is_not_armed(facility, tmp_path):
 
 
 def test_a_program_started_again_under_a_session_is_armed_from_where_the_robot_stands(facility, tmp_path):
-    """After a stop on the way the operator drives the robot back and starts its program; hilt stays connected."""
+    """After a stop in motion the operator moves the robot back and starts its program; hilt stays connected."""
     each = Run(facility, tmp_path, settings=["collisions=1"])
     try:
         first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
         assert first.fault.name == "sensor-jump"
-        assert each.session.rig.place["p"][0] > 0.003, "it was on its way"
+        assert each.session.rig.place["p"][0] > 0.003, "it was moving home"
         each.control.clear()
         each.control.restart()
         until(lambda: each.session.rig.counters()["robot"]["restarts"] == 1)
@@ -261,19 +261,19 @@ def test_a_program_started_again_under_a_session_is_armed_from_where_the_robot_s
         check_contact(second)
         sent, place = second.rows["X_WB_cmd"]["p"][:, 0], second.rows["X_WB_meas"]["p"][:, 0]
         late = second.timing["missed"] + 5
-        assert np.abs(sent[:-6] - place[6:]).max() < 0.001 + late * 0.1 * PERIOD, "the robot is where it is said to be"
+        assert np.abs(sent[:-6] - place[6:]).max() < 0.001 + late * 0.1 * PERIOD, "the robot is where hilt reports it"
     finally:
         each.session.close()
 
 
 def test_armed_again_after_a_fault_without_connecting_again(facility, tmp_path):
-    """Fault, soft stop, the robot is driven back, and the same session goes on."""
+    """Fault, soft stop, the robot is moved back, and the same session continues."""
     each = Run(facility, tmp_path, settings=["collisions=1"])
     try:
         first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
         assert first.fault.name == "sensor-jump"
         each.control.clear()
-        until(lambda: abs(each.session.rig._wrench["f"][0]) < 100.0)  # the jump back, too, would stop a robot that moves
+        until(lambda: abs(each.session.rig._wrench["f"][0]) < 100.0)  # the jump back would also stop a moving robot
         each.control.live(True)
         with pytest.raises(InputError, match="drive it there"):
             each.session.go()

@@ -1,4 +1,4 @@
-"""A Foxglove viewer beside a run on the dry lab: it sees what is recorded, and stopping it disturbs nobody."""
+"""A Foxglove viewer beside a run on the dry lab: it gets what is recorded, and stopping it disturbs nothing."""
 
 import json
 import os
@@ -22,7 +22,7 @@ FAR = "frames.gap='60 mm'"  # nothing is touched within these runs: a host that 
 
 @pytest.fixture(scope="module")
 def facility():
-    """More patient than the others: what is tested here is what arrives, not when."""
+    """With longer timeouts than the others: what is tested here is what arrives, not when."""
     node_with(FOLDER)
     rig = patient_rig(missed=100_000, lateness=20.0)
     patience = {

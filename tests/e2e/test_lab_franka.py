@@ -16,11 +16,11 @@ from tests.e2e.lab import live_run, patient_rig
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab-franka.toml"
 SHORT = ("frames.gap=15 mm", "collisions=2", "compensate.method=twin")
 PERIOD = 0.001
-TRIES = 3  # a cycle that the host takes from robot or loop in a contact changes its figures
+TRIES = 3  # a cycle that the host takes from robot or loop in a contact changes its metrics
 
 
 def test_contact_as_in_space_without_a_reflex_of_the_robot(tmp_path):
-    file = patient_rig(RIG, realtime=True, missed=1000)  # figures of a contact, not how a run ends
+    file = patient_rig(RIG, realtime=True, missed=1000)  # checks the metrics of a contact, not how a run ends
     for _ in range(TRIES):
         with running_facility(file, [SHORT[0]]) as facility:
             settings = [*facility.rig.settings("docking"), *SHORT]
@@ -39,4 +39,4 @@ def test_contact_as_in_space_without_a_reflex_of_the_robot(tmp_path):
         if as_in_space:
             return
         assert disturbed, f"CoV {result.metrics['cov']}, CoF {result.metrics['cof']}"
-    pytest.skip("this host was too busy: cycles were missed in every run, and the figures of the contacts with them")
+    pytest.skip("this host was too busy: cycles were missed in every run, which spoils the metrics of the contacts")

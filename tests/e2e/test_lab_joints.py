@@ -1,4 +1,4 @@
-"""Docking on emulated robots that take joint angles, over real protocols; the robot judges its joints by its own URDF."""
+"""Docking on emulated robots that take joint angles, over real protocols; the robot checks its joints against its own URDF."""
 
 import csv
 
@@ -13,12 +13,12 @@ from tests.e2e.lab import live_run, patient_rig
 
 RIG, FRANKA = rigfile.find("dry-lab-ur-joints"), rigfile.find("dry-lab-franka-joints")
 STOP = 50  # set-points; a stop from 20 mm/s at 1 m/s² takes 20 ms, ten of them
-TRIES = 3  # a robot that is sent nothing goes on with its last acceleration: what follows a stall of the host may be a reflex
+TRIES = 3  # without commands a robot continues with its last acceleration: after a stall of the host there may be a reflex
 SHORT = ("frames.gap='15 mm'", "loop.duration='3 s'", "compensate.method=twin")
 
 
 def docked(tmp_path, rig=RIG, **robot):
-    """A run of docking; its result, how the robot judged it, the set-points that it received, and the rig."""
+    """A run of docking; its result, the robot's own counts, the set-points that it received, and the rig."""
     file = patient_rig(rig, missed=1000)
     file = file.model_copy(update={"robot": {**file.robot, **({"watchdog": 1000} if rig is RIG else {}), **robot}})
     diary = tmp_path / "diary.csv"
@@ -42,8 +42,8 @@ def test_docking_on_joint_angles(tmp_path, rig):
         assert judged["late"] > 0, f"{judged['last_reason']}: a limit of a joint or a reflex, though every command came in time"
     else:
         pytest.skip("this host was too busy: commands came late in every run, and the robot stopped by a reflex")
-    # Where the angles put the tool, by the robot's own forward kinematics, is where the run meant it to be. The robot's diary
-    # begins and ends at rest, and has the soft stop, whose steps are no rows of the run.
+    # The tool position from the angles, by the robot's own forward kinematics, is the one that the run commanded. The robot's
+    # log begins and ends at rest, and has the soft stop, whose steps are not rows of the run.
     X_RT, places = frames.identity(), []
     for X_WB in result.rows["X_WB_sent"]:
         frames.to_robot(pose_of(robot.X_WR), X_WB, pose_of(robot.X_TB), X_RT)
@@ -56,15 +56,15 @@ def test_docking_on_joint_angles(tmp_path, rig):
 
 
 def test_a_path_through_a_singular_posture_ends_in_one_sentence(tmp_path):
-    """The arm stands so far away that it is nearly stretched, and docking would stretch it. So near to that posture 20 mm/s are
-    much for its elbow: its acceleration is not what is tested here."""
+    """The base is so far away that the arm is nearly stretched, and docking would stretch it. That close to the singularity
+    20 mm/s is fast for its elbow: its acceleration is not tested here."""
     file = rigfile.load(RIG)
     base = {**file.robot["X_WR"], "p": ["-885 mm", "-130 mm", "-100 mm"]}
     arm = {**file.robot["joints"], "posture": [3.13, -0.3, 0.6, 2.8, -1.56, -3.14], "acceleration": 1000.0}
     result, judged, _, _ = docked(tmp_path, X_WR=base, joints=arm)
     assert result.fault.name == "singularity"
     assert result.fault.value < result.fault.limit == pytest.approx(0.05)
-    assert result.fault.value > 0.045, "noticed in the first cycle behind the limit"
+    assert result.fault.value > 0.045, "detected in the first cycle beyond the limit"
     assert "smallest singular value of the robot's Jacobian" in result.fault.sentence
     assert judged["violation_count"] == 0, judged["violations"]
     assert judged["hard_stops"] == 0

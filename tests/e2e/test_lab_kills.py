@@ -1,7 +1,7 @@
-"""Random kills and stops on the dry lab: whoever dies, whenever, the robot is safe, and what was recorded is true.
+"""Random kills and stops on the dry lab: whatever dies, at any time, the robot is safe, and the recording is correct.
 
-Ten of them, or as many as HILT_KILLS says, drawn with a seed, so that a failure can be looked at again: who (loop, recorder,
-robot, sensor, a reader), what (killed, stopped for a while, told to end), and when (while it connects, in READY, live).
+Ten of them, or HILT_KILLS of them, drawn with a seed, so that a failure can be reproduced: which process (loop, recorder,
+robot, sensor, a reader), what (SIGKILL, a stop for a while, SIGTERM), and when (while it connects, in READY, live).
 """
 
 import json
@@ -39,12 +39,12 @@ SEED = 13
 WHO = ("loop", "recorder", "robot", "sensor", "reader")
 SIGNALS = {"kill": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "SIGHUP": signal.SIGHUP}
 WHEN = ("connecting", "ready", "live", "late")
-PAUSES = (0.05, 0.3, 1.2)  # s: unnoticed, noticed, and longer than robot and sensor are waited for
+PAUSES = (0.05, 0.3, 1.2)  # s: unnoticed, noticed, and longer than the timeout of robot and sensor
 SHORT = ("--set", "collisions=1000", "--set", "loop.duration=2 s")
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them")
 
-# The command line, one command after the other: starting Python takes longer than a run.
+# The command line, many commands in one process: starting Python takes longer than a run.
 COMMANDS = """
 import contextlib, io, json, signal, sys
 from hilt.cli import main as cli
@@ -76,13 +76,13 @@ def cases():
         who, when, pause, after = draw.choice(WHO), draw.choice(WHEN), draw.choice(PAUSES), draw.uniform(0.0, 0.4)
         if who in ("recorder", "reader") and when in WHEN[:2]:
             when = "live"  # there is none before
-        # The emulated devices are not told to end: they are hardware.
+        # The emulated devices get no SIGTERM: they are hardware.
         what = draw.choice(("kill", "pause", "SIGTERM", "SIGHUP") if who in ("loop", "recorder") else ("kill", "pause"))
         yield pytest.param(who, what, when, pause, after, id=f"{number}-{who}-{what}-{when}")
 
 
 class Lab:
-    """An emulated facility that is made again when one of its processes has died."""
+    """An emulated facility that is restarted when one of its processes has died."""
 
     def __init__(self, folder):
         self.rig = rig_file(folder)
@@ -112,7 +112,7 @@ class Lab:
         return self._facility.pids[who]
 
     def check(self):
-        """No violation, as far as the robot lives."""
+        """No violation, provided the robot is alive."""
         with suppress(InputError):
             found = self._facility.control.status()["robot"]
             assert found.get("violation_count", self.violations) == self.violations, found["violations"]
@@ -136,7 +136,7 @@ def lab(tmp_path_factory):
 
 
 class Command:
-    """`hilt run`, in a process that has others behind it and before it."""
+    """`hilt run`, in a process that runs one command after another."""
 
     def __init__(self, process, rig, folder):
         self.process = process
@@ -157,7 +157,7 @@ class Command:
         return self._watcher and self._watcher.front
 
     def reach(self, when, after):
-        """As far as that; it may be over before."""
+        """Wait until that state; the run may be over before."""
         until(lambda: self.over or self.front())
         if when != "connecting":
             until(lambda: self.over or self.front().state >= (READY if when == "ready" else LIVE))
@@ -166,12 +166,12 @@ class Command:
         time.sleep(after)
 
     def _rows(self):
-        with suppress(InputError), closing(RingReader(self.front().ring)) as ring:  # over in this instant
+        with suppress(InputError), closing(RingReader(self.front().ring)) as ring:  # it ended just now
             return ring.count
         return 0
 
     def pid(self, who):
-        """Of loop, recorder or a reader; None if it is gone already."""
+        """PID of loop, recorder or a reader; None if it has already ended."""
         if who == "loop":
             return self.process.pid
         if self.front() is None:
@@ -186,7 +186,7 @@ class Command:
             return None
 
     def end(self):
-        """Exit code, what it said and what it complained about."""
+        """Exit code, output and errors."""
         until(lambda: self.over)
         line, self.waits = self.process.stdout.readline(), False
         if self.reader is not None:
@@ -221,15 +221,15 @@ def test_kills_and_stops(lab, tmp_path, who, what, when, pause, after):
     files = list(tmp_path.glob("*.mcap"))
     if code in (2, 130):
         assert complained.count("\n") == 1, complained
-        assert files == [] or "holds the run so far" in complained, "nobody was armed, and nothing is written"
+        assert files == [] or "holds the run so far" in complained, "nothing was armed, and nothing is written"
     elif code in (0, 3):
-        told = json.loads(said)
-        assert [Path(told["recording"])] == files
-        assert (told["fault"] is None) == (code == 0)
+        reported = json.loads(said)
+        assert [Path(reported["recording"])] == files
+        assert (reported["fault"] is None) == (code == 0)
     for path in files:
         found = recording.load(path)
         if code in (0, 3):
-            assert found.result == told or told["timing"]["rows_lost"]
-            assert len(found.rows) == told["timing"]["rows"] - told["timing"]["rows_lost"]
+            assert found.result == reported or reported["timing"]["rows_lost"]
+            assert len(found.rows) == reported["timing"]["rows"] - reported["timing"]["rows_lost"]
         if len(found.rows):
             assert job.replay(found) is None

@@ -1,4 +1,4 @@
-"""What somebody starts beside a live loop: a simulation, a second run, a measurement. The loop does not feel it."""
+"""Programs started beside a live loop: a simulation, a second run, a measurement. They do not disturb the loop."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def rig_text(robot, sensor):
 
 
 def beside(folder, *words):
-    """A command that is started beside the live loop."""
+    """A command started beside the live loop."""
     return subprocess.Popen(
         [sys.executable, "-m", "hilt.cli.main", *words],
         cwd=folder,
@@ -45,15 +45,15 @@ def beside(folder, *words):
     )
 
 
-def test_a_live_loop_has_its_core_for_itself(loop, facility, tmp_path):
-    """A simulated station, two more runs and the doctor beside it: it is as late as alone, and they say their sentence."""
+def test_a_live_loop_has_its_own_core(loop, facility, tmp_path):
+    """A simulated station, two more runs and the doctor beside it: it is no later than alone, and they print their sentence."""
     loop.begin(tmp_path / "calm", CALM)
     loop.until_over()
     calm, rows = loop.result()
     assert calm["fault"] is None
     worst, late = rows["lateness"][1:].max(), loop.late
     (tmp_path / "same.toml").write_text(rig_text(facility.rig.robot["port"], facility.rig.sensor["port"]))
-    (tmp_path / "other.toml").write_text(rig_text(1, 2))  # nobody is there: it must not come so far as to ask
+    (tmp_path / "other.toml").write_text(rig_text(1, 2))  # there is no operator: it must not get as far as asking
 
     loop.begin(tmp_path / "live", RUNS)
     ours = Sender(next(name for name in mailbox.sessions() if name.startswith(f"{loop.process.pid}-")))

@@ -1,4 +1,4 @@
-"""Without rights and without a home that can be written to: hilt works, or says in one sentence what is missing."""
+"""Without privileges and without a writable home: hilt works, or reports in one sentence what is missing."""
 
 import http.client
 import json
@@ -22,8 +22,8 @@ NO_CACHE = re.compile(r"hilt: compiled code is not kept, .*; set XDG_CACHE_HOME 
 
 
 @pytest.fixture(scope="module")
-def somebody():
-    """With compiled code, so that nobody waits for the compiler."""
+def user():
+    """A user with compiled code, so that no test waits for the compiler."""
     with outsider(keeps=True) as found:
         yield found
     clear(US)
@@ -31,7 +31,7 @@ def somebody():
 
 @pytest.fixture
 def nobody():
-    """With nothing at all: HOME is not even set, and the list of users does not know them."""
+    """A user with nothing at all: HOME is not set, and there is no entry in the user database."""
     with outsider(keeps=False) as found:
         yield found
     clear(US)
@@ -50,22 +50,22 @@ def test_without_anything_what_needs_no_compiler_works(nobody):
     assert not list(nobody.folder.iterdir())
 
 
-def test_a_run_works_and_one_that_cannot_be_written_is_refused(somebody):
-    code, said, complained = somebody.hilt("run", "freefloat", "--json")
+def test_a_run_works_and_one_that_cannot_be_written_is_refused(user):
+    code, said, complained = user.hilt("run", "freefloat", "--json")
     assert (code, complained) == (0, "")
     assert json.loads(said)["system"] == "freefloat"
-    assert [path.suffix for path in (somebody.folder / "runs").iterdir()] == [".mcap"]
-    with tempfile.TemporaryDirectory() as closed:  # where they cannot even look
-        for folder, out in (("/", "runs"), (somebody.folder, f"{closed}/runs")):
-            code, _, complained = somebody.hilt("run", "freefloat", "--json", "--out", out, folder=folder)
+    assert [path.suffix for path in (user.folder / "runs").iterdir()] == [".mcap"]
+    with tempfile.TemporaryDirectory() as closed:  # a folder that they cannot enter
+        for folder, out in (("/", "runs"), (user.folder, f"{closed}/runs")):
+            code, _, complained = user.hilt("run", "freefloat", "--json", "--out", out, folder=folder)
             assert code == 2
             assert len(complained.splitlines()) == 1
             assert complained.startswith("hilt: ")
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="the page is not built: sh tools/build_page.sh")
-def test_the_cockpit_answers(somebody):
-    child = somebody.start("cockpit", "--no-browser", "--port", "0")
+def test_the_cockpit_answers(user):
+    child = user.start("cockpit", "--no-browser", "--port", "0")
     try:
         host, port = re.search(r"http://([\d.]+):(\d+)/", child.stdout.readline()).groups()
         with closing(http.client.HTTPConnection(host, int(port), timeout=30)) as connection:
@@ -83,8 +83,8 @@ def free_port():
         return found.getsockname()[1]
 
 
-def test_the_dry_lab_works(somebody):
-    """Patient enough for a busy machine: without rights there is no priority."""
+def test_the_dry_lab_works(user):
+    """With longer timeouts for a busy machine: without privileges there is no priority."""
     text = RIG.read_text()
     for old, new in (
         ("port = 59152", f"port = {free_port()}"),
@@ -96,15 +96,15 @@ def test_the_dry_lab_works(somebody):
     ):
         assert old in text
         text = text.replace(old, new)
-    (somebody.folder / "rig.toml").write_text(text)
-    emulated = somebody.start("emulate", "rig.toml")
+    (user.folder / "rig.toml").write_text(text)
+    emulated = user.start("emulate", "rig.toml")
     try:
         assert "the robot sends to port" in emulated.stdout.readline()
         short = ("--set", "frames.gap=15 mm", "--set", "loop.duration=4 s")
-        code, said, complained = somebody.hilt("run", "docking", "--rig", "rig.toml", *short, "--json")
+        code, said, complained = user.hilt("run", "docking", "--rig", "rig.toml", *short, "--json")
         assert (code, complained) == (0, "")
-        assert json.loads(said)["timing"]["rights"]["refused"], "it has none, and says so"
-        assert json.loads(somebody.hilt("sessions", "--json")[1]) == []
+        assert json.loads(said)["timing"]["rights"]["refused"], "it has none, and reports it"
+        assert json.loads(user.hilt("sessions", "--json")[1]) == []
     finally:
         emulated.send_signal(signal.SIGINT)
         _, complained = emulated.communicate(timeout=30)

@@ -1,4 +1,4 @@
-"""The example of a driver of one's own is live on a core of its own, as any rig."""
+"""The example of a user's own driver goes live on its own core, like any rig."""
 
 import subprocess
 import sys
@@ -12,9 +12,9 @@ from hilt.device import rigfile
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_driver_of_ones_own_beside_its_rig_file_makes_what_its_delay_makes(tmp_path):
-    """It is found from any folder. Untreated, its cycle of delay gives the rebound that the simulation of such a robot gives; a
-    tick that this machine is late by is a cycle more, so to 2 %."""
+def test_a_users_own_driver_beside_its_rig_file_has_the_effect_of_its_delay(tmp_path):
+    """It is found from any folder. Uncompensated, its cycle of delay gives the rebound that the simulation of such a robot
+    gives; a tick that this machine loses is one more cycle, so to 2 %."""
     folder = ROOT / "examples" / "own_driver"
     program = f"""import hilt
 run = hilt.run("docking", None, {{"compensate.method": "none", "collisions": 1}}, rig={str(folder / "rig.toml")!r})

@@ -1,4 +1,4 @@
-"""payload on two emulated robots, table and slave arm, whose tools are joined by the grip; each device is a process of its own.
+"""payload on two emulated robots, table and slave arm, whose tools are joined by the grip; each device is its own process.
 
 `HILT_PAYLOAD=whole` runs all of hils-2, with its 5 s of delay; `HILT_PAYLOAD=drift` a minute with clocks that drift by 50 ppm.
 """
@@ -25,13 +25,13 @@ ASKED = os.environ.get("HILT_PAYLOAD", "")
 WHOLE = ()
 SHORT = ("link.delay=0.5 s", "operator.start=0 s", "operator.duration=3 s", "loop.duration=5 s")
 LIGHT = (*SHORT, "payload.mass=500 kg")  # follows the operator at once: both robots reach the speed of hils-2
-SPEED = 0.015  # m/s, of both when one of them is killed; 22 mm/s is the most that the operator asks for
+SPEED = 0.015  # m/s, of both when one of them is killed; 22 mm/s is the most that the operator commands
 PATIENCE = 25  # cycles
 LATER = 0.008  # s: the arm's cycle, half a tick and the slack
 
 
 def payload_rig(drift=0.0):
-    """As patient with a busy host as the rigs of the other tests; how long a robot may be silent is what the rig file says."""
+    """With the long timeouts of the other tests' rigs; how long a robot may be silent is as in the rig file."""
     file = rigfile.load(rigfile.find("dry-lab-payload"))
     emulated = {name: each.model_copy(update={"late_limit": 1000}) for name, each in file.facility.robots.items()}
     emulated["arm"] = emulated["arm"].model_copy(update={"clock_drift": drift})
@@ -51,7 +51,7 @@ def found(facility, settings):
 
 
 def judged(facility):
-    """What the robots themselves say about their set-points; a robot whose process was killed says nothing."""
+    """What the robots themselves report about their set-points; one whose process was killed reports nothing."""
     status = facility.control.status()
     return {name: status[name] for name in ("robot", "arm") if "violation_count" in status[name]}
 
@@ -66,7 +66,7 @@ def log_of(facility, name):
 def assert_kept(facility, *names):
     """By each robot's log: speed and acceleration within the rig's limits, with 1 % for the rounding of the packets' numbers.
 
-    A cycle without an answer moves nothing and is not in the log; what follows it is no step of one cycle.
+    A cycle without an answer moves nothing and is not in the log; what follows it is not a step of one cycle.
     """
     limits = facility.rig.limits
     for name in names:
@@ -96,11 +96,11 @@ def test_virtual_and_slave_hand_agree_and_the_forces_are_those_of_the_simulation
     rows, peak = result.rows, simulated.metrics["peak_force_N"]
     assert result.metrics["peak_force_N"] == pytest.approx(peak, rel=0.1)
     print(f"{1e3 * result.metrics['position_error_m']:.2f} mm, {result.metrics['peak_force_N']:.2f} N, simulated {peak:.2f} N")
-    # Over the whole run, not only at its peak: the table's sensor and the wrist's each, as rms of the difference.
+    # Over the whole run, not only at its peak: both the table's sensor and the wrist's, as rms of the difference.
     for force in (rows["f_s"], rows["F_Bcm_W"]["f"]):
         apart = force - simulated.rows["f_s"][: len(force)]
         assert np.sqrt((apart**2).sum(axis=1).mean()) < 0.1 * peak
-    assert np.abs(rows["f_s"][:, 1:]).max() < 1.0, "the weights of hand and mock-up are taken off: the noise is 0.05 N"
+    assert np.abs(rows["f_s"][:, 1:]).max() < 1.0, "the weights of hand and mock-up are subtracted: the noise is 0.05 N"
     robots = judged(facility)
     assert len(robots) == 2
     for robot in robots.values():
@@ -111,17 +111,17 @@ def test_virtual_and_slave_hand_agree_and_the_forces_are_those_of_the_simulation
 
 @pytest.mark.parametrize("victim", ["arm", "robot"])
 def test_a_robot_that_falls_silent_on_the_way_home_stops_the_other(facility, tmp_path, victim):
-    """The grip holds on to both: if one drove on it would be torn. A stop by hand stops both at once."""
+    """The grip connects both: if one moved on it would be torn. A manual stop stops both at once."""
     other = "arm" if victim == "robot" else "table"
     facility.control.restart()
     facility.control.wait_for(lambda status: all(status[each]["state"] == "waiting" for each in ("robot", "arm")))
     session = Session(*found(facility, LIGHT), tmp_path, facility.rig)
-    told = []
+    done_at = []
 
     def after(seconds, do):
         until(lambda: session.rig.state == LIVE)
         time.sleep(seconds)
-        told.append(time.monotonic())
+        done_at.append(time.monotonic())
         do()
 
     def ask_to_stop():
@@ -144,12 +144,12 @@ def test_a_robot_that_falls_silent_on_the_way_home_stops_the_other(facility, tmp
         assert meanwhile(2.5, ask_to_stop, session.go).fault.name == "requested"
         with pytest.raises(InputError, match="stopped softly while it returned"):
             meanwhile(0.5, ask_to_stop, session.home)
-        ends = [rest_of(facility, name, told[-1]) for name in ("table", "arm")]
-        assert abs(ends[0] - ends[1]) < 0.05, "neither drives on"
+        ends = [rest_of(facility, name, done_at[-1]) for name in ("table", "arm")]
+        assert abs(ends[0] - ends[1]) < 0.05, "neither moves on"
         with pytest.raises(InputError):
             meanwhile(0.5, lambda: facility.control.set(f"{victim}.disconnect", True), session.home)
         assert session.rig.state == READY
-        going = rest_of(facility, other, told[-1]) - told[-1]
+        going = rest_of(facility, other, done_at[-1]) - done_at[-1]
     finally:
         facility.control.clear()
         session.close()
@@ -160,7 +160,7 @@ def test_a_robot_that_falls_silent_on_the_way_home_stops_the_other(facility, tmp
 
 
 def rest_of(facility, name, since):
-    """When a robot was told to move for the last time after that; that time itself if it stood."""
+    """The time of a robot's last commanded motion after `since`; `since` itself if it was at rest."""
     facility.control.status()  # it writes its log
     t, p = log_of(facility, name)
     t, p = t[t > since - 0.1], p[t > since - 0.1]
@@ -170,7 +170,7 @@ def rest_of(facility, name, since):
 
 @pytest.mark.parametrize("victim", ["arm", "robot"])
 def test_a_killed_robot_stops_both(facility, tmp_path, victim):
-    """The one that is left stops softly; how far it still goes is what docs/safety.md says."""
+    """The other one stops softly, within the distance stated in docs/safety.md."""
     if victim == "arm":
         facility.control.restart()  # without waiting until hilt has been quiet for a while
         kill(facility, victim, tmp_path)  # the last test of this facility
@@ -200,8 +200,8 @@ def kill(facility, victim, tmp_path):
     way = np.linalg.norm(after - before[-1], axis=1).max()
     speed = np.linalg.norm(np.diff(p[t > killed - 0.2], axis=0), axis=1).max() / PERIOD
     late = float(result.rows["lateness"].max())
-    # The table goes on until the silence is noticed, 25 cycles and two ticks, and stops softly. The arm only has what it was
-    # sent before and then waits at rest; a packet that was under way adds a cycle.
+    # The table goes on until the silence is detected, 25 cycles and two ticks, and stops softly. The arm only has what it was
+    # sent before and then waits at rest; a packet in transit adds a cycle.
     going = (PATIENCE + 2) * PERIOD + late if victim == "arm" else LATER + 2 * PERIOD
     print(f"killed {victim}: {survivor} went {1e3 * way:.3f} mm further at {1e3 * speed:.1f} mm/s, late by {1e3 * late:.2f} ms")
     assert speed > 0.9 * SPEED, "it was moving"
@@ -211,7 +211,7 @@ def kill(facility, victim, tmp_path):
 
 @pytest.mark.skipif(ASKED != "drift", reason="HILT_PAYLOAD=drift runs it: a minute")
 def test_a_minute_with_clocks_that_drift_by_50_ppm(tmp_path):
-    """The arm's cycle is 50 ppm longer: its phase runs back by 3 ms in a minute, and stays within 0.1 ms of a straight line."""
+    """The arm's cycle is 50 ppm longer: its phase drifts by -3 ms in a minute, and stays within 0.1 ms of a straight line."""
     settings = ("link.delay=0.5 s", "loop.duration=60 s")
     with running_facility(payload_rig(drift=5e-5), [], diary=tmp_path / "log.csv") as facility:
         hurry(facility)

@@ -1,8 +1,8 @@
-"""Faults of processes, of the disk and of the host while the robot is LIVE: killed, stopped, full, without rights.
+"""Faults of processes, of the disk and of the host while the robot is LIVE: killed, stopped, full, without privileges.
 
-Loop, recorder, reader, robot and sensor are processes of their own, and what happens to them is real. All is compared with an
+Loop, recorder, reader, robot and sensor are separate processes, and the faults are real. Everything is compared with an
 undisturbed run of the same loop on the same machine. Robot and sensor have the priority that hardware has (where the host
-permits it), so that their stalls are not taken for the loop's.
+permits it), so that their stalls are not mistaken for the loop's.
 """
 
 import ctypes
@@ -22,9 +22,9 @@ from hilt.lab.dry.facility import running_facility
 from hilt.record import recording
 from tests.e2e.lab import LONG, PERIOD, SHORT, Loop, hurry, patient_rig, stop, until
 
-# Who waits for a stopped or dead process waits until the test goes on, half a second at least, or for good. The line is drawn
-# in the middle: a quarter of a second more than the worst of the undisturbed run. On two quiet cores every case stays within
-# 0.5 ms; a shared host was seen to take ten cycles of 4 ms from a loop with priority.
+# Waiting for a stopped or dead process would take until the test goes on, at least half a second, or forever. The limit is in
+# between: a quarter of a second more than the worst of the undisturbed run. On two quiet cores every case stays within
+# 0.5 ms; a shared host has taken up to ten cycles of 4 ms from a loop with priority.
 MARGIN = 0.25
 LATE = MARGIN / PERIOD  # the same, counted by the robot: answers that it did not get in time, more than in the undisturbed run
 GOES_ON = ("collisions=1000", "loop.duration='1.6 s'")
@@ -57,7 +57,7 @@ def facility():
 
 @pytest.fixture(scope="module")
 def calm(loop, tmp_path_factory):
-    """The undisturbed run: how late its worst row was, and how many answers came too late for the robot."""
+    """The undisturbed run: the lateness of its worst row, and the number of answers too late for the robot."""
     loop.begin(tmp_path_factory.mktemp("calm"), GOES_ON)
     loop.until_over()
     found, rows = loop.result()
@@ -68,8 +68,8 @@ def calm(loop, tmp_path_factory):
 
 
 def undisturbed(loop, rows, calm):
-    """The law: no tick was missed because of it. From the event on no row began later and none took longer than in the
-    undisturbed run, but for what the host takes; and the robot, which counts for itself, got its answers in time."""
+    """The law: it caused no missed tick. From the event on no row began later and none took longer than in the undisturbed run,
+    apart from what the host takes; and the robot, which has its own count, got its answers in time."""
     after = rows[loop.at :]
     assert len(after) > 50
     assert after["lateness"].max() <= calm["lateness"] + MARGIN
@@ -78,7 +78,7 @@ def undisturbed(loop, rows, calm):
 
 
 def readable(found, rows, least=20):
-    """What was recorded is the beginning of what happened, byte for byte."""
+    """The recording is the beginning of the rows, byte for byte."""
     kept = recording.load(Path(found["recording"])).rows
     assert len(kept) >= least
     assert kept.tobytes() == rows[: len(kept)].tobytes()
@@ -97,7 +97,7 @@ def test_the_recorder_is_killed(loop, calm, tmp_path):
 
 
 def test_the_recorder_is_stopped(loop, calm, tmp_path):
-    """No sign of life for 2 s ends the run softly; a recorder that goes on then has everything."""
+    """No heartbeat for 2 s ends the run softly; a recorder that continues then has everything."""
     loop.begin(tmp_path, ENDS, ticks=200)
     recorder = loop.recorder
     stop(recorder)
@@ -134,7 +134,7 @@ def test_a_reader_is_stopped(loop, calm, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A folder of its own that takes 48 kB: less than a second of rows."""
+    """A separate folder with room for 48 kB: less than a second of rows."""
     try:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(tmp_path)], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
@@ -155,7 +155,7 @@ def test_the_disk_is_full(loop, calm, small_disk, then):
 
 
 def test_the_loop_is_stopped_for_a_while(loop, tmp_path):
-    """The robot stands while nobody answers, and is not set going again: no set-point moves it after the pause."""
+    """The robot stops when there are no answers, and does not start again: no set-point moves it after the pause."""
     loop.begin(tmp_path, ENDS, lateness=0.1, missed=25)
     stop(loop.process.pid)
     time.sleep(2 * PERIOD)
@@ -172,8 +172,8 @@ def test_the_loop_is_stopped_for_a_while(loop, tmp_path):
     assert readable(found, rows) == len(rows)
 
 
-def without_rights():
-    """As on a host that permits nothing: no priority, no locked memory."""
+def without_privileges():
+    """As on a host that permits no priority and no locked memory."""
     for limit in (resource.RLIMIT_RTPRIO, resource.RLIMIT_MEMLOCK, resource.RLIMIT_NICE):
         resource.setrlimit(limit, (0, 0))
     libc, drop = ctypes.CDLL(None), 24  # PR_CAPBSET_DROP: root has none of these after exec, and others had none before
@@ -181,12 +181,12 @@ def without_rights():
         libc.prctl(drop, capability, 0, 0, 0)
 
 
-def test_the_rights_are_cleared_and_the_loop_is_killed(loop, facility, tmp_path):
-    """Without rights a run goes on, and says so. Killed in the next one, it leaves a robot that stops by itself, a whole file,
-    and nothing in shared memory once another has started."""
-    weak = Loop(facility, before=without_rights)
+def test_the_privileges_are_dropped_and_the_loop_is_killed(loop, facility, tmp_path):
+    """Without privileges a run goes on, and reports it. Killed in the next one, it leaves a robot that stops by itself, a
+    complete file, and nothing in shared memory once another has started."""
+    weak = Loop(facility, before=without_privileges)
     try:
-        weak.begin(tmp_path, GOES_ON, missed=1000)  # without rights a busy machine may do to it what it likes
+        weak.begin(tmp_path, GOES_ON, missed=1000)  # without privileges a busy machine can delay it arbitrarily
         weak.until_over()
         found, rows = weak.result()
         assert found["fault"] is None

@@ -28,7 +28,7 @@ def port_of(run):
     return run.facility.rig.robot["port"]
 
 
-def test_a_bias_that_somebody_else_sets_in_contact_stops_the_robot(run):
+def test_a_bias_set_by_another_client_in_contact_stops_the_robot(run):
     def in_contact(each):
         until(lambda: np.linalg.norm(each.control.status()["sensor"]["f"]) > 80.0)
         bias(each)
@@ -40,7 +40,7 @@ def test_a_bias_that_somebody_else_sets_in_contact_stops_the_robot(run):
     assert result.timing["devices"]["sensor"]["jumps"] == 1
     felt = np.linalg.norm(result.rows["F_So_S"]["f"], axis=1)
     assert felt[-2] > 50.0, "in contact"
-    assert felt[-2] - felt[-1] > 25.0, "and biased: that row has sent nothing"
+    assert felt[-2] - felt[-1] > 25.0, "and biased: nothing was sent in that row"
 
 
 def test_a_bias_in_free_flight_changes_nothing(run):
@@ -55,7 +55,7 @@ def test_without_a_bound_on_jumps_the_guard_still_finds_the_load(run, load, faul
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
-def test_a_poser_during_a_run_is_told_and_changes_nothing(run, address):
+def test_a_poser_during_a_run_is_reported_and_changes_nothing(run, address):
     names = []
 
     def pose(each):
@@ -73,7 +73,7 @@ def test_a_poser_during_a_run_is_told_and_changes_nothing(run, address):
     (note,) = [each for each in result.notes if "unknown senders" in each]
     assert f"{counted['strangers']} packets from unknown senders ({names[0]})" in note
     assert note in [each["sentence"] for each in result.as_json()["faults"]]
-    assert np.abs(result.rows["X_WB_meas"]["p"]).max() < 0.1, "its places are nobody's"
+    assert np.abs(result.rows["X_WB_meas"]["p"]).max() < 0.1, "its positions are not used"
 
 
 def test_a_flood_during_a_run_is_survived(run):
@@ -86,7 +86,7 @@ def test_a_flood_during_a_run_is_survived(run):
     assert any("the kernel drops them" in note for note in result.notes)
 
 
-def test_a_second_run_on_the_rig_is_refused_and_the_first_does_not_feel_it(run, facility, tmp_path):
+def test_a_second_run_on_the_rig_is_refused_and_the_first_is_not_disturbed(run, facility, tmp_path):
     refused, seen = [], []
 
     def second(each):

@@ -1,4 +1,4 @@
-"""The files through which a tick on the dry lab goes are those that docs/architecture.md names, in ordinary ticks."""
+"""An ordinary tick on the dry lab goes through the files that docs/architecture.md names."""
 
 import collections
 import re
@@ -12,7 +12,7 @@ from tests.e2e.lab import SHORT
 
 ROOT = Path(hilt.__file__).parent
 PAGE = ROOT.parents[1] / "docs" / "architecture.md"
-COMPILED = "core/diagram.py"  # what it makes is compiled: Python does not enter it
+COMPILED = "core/diagram.py"  # what it builds is compiled: Python does not enter it
 TICKS = 300
 
 
@@ -33,7 +33,7 @@ def test_a_tick_goes_through_the_files_that_the_page_names(facility, tmp_path):
             entered.add(Path(name).relative_to(ROOT).as_posix())
 
     def read(row):
-        """Once a tick. From the hundredth on, the files of the previous tick are what was entered since it began."""
+        """Called once per tick. From the hundredth on, the files of the previous tick are those entered since it began."""
         ticks.append(frozenset(entered))
         entered.clear()
         if len(ticks) == 100:

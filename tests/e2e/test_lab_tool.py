@@ -1,4 +1,4 @@
-"""A tool on the sensor of the emulated facility: identified, written into the rig file, and taken off in a run."""
+"""A tool on the sensor of the emulated facility: identified, written into the rig file, and compensated in a run."""
 
 import json
 import math
@@ -29,8 +29,8 @@ SCENE = """
 """
 
 
-def test_a_tool_that_was_calibrated_is_taken_off(tmp_path):
-    """Less than 0.5 N is left of 20 N and 9 N of bias, sample by sample at 0.05 N rms, once the robot is under way."""
+def test_a_calibrated_tool_is_compensated(tmp_path):
+    """Less than 0.5 N is left of 20 N and 9 N of bias, sample by sample at 0.05 N rms, once the robot is moving."""
     rig = rig_file(
         tmp_path,
         ('arm = "run"', 'arm = "run"\nready = "0.2 s"'),
@@ -55,20 +55,20 @@ def test_a_tool_that_was_calibrated_is_taken_off(tmp_path):
         emulate.communicate(timeout=30)
     result = json.loads(done.stdout)
     rows = recording.load(tmp_path / result["recording"]).rows
-    # A cycle that this host has missed stops the robot for its length: 0.058 rad/s in 4 ms at 0.12 m is 3.5 N of the tool.
+    # A cycle missed by this host stops the robot for that time: 0.058 rad/s in 4 ms at 0.12 m is 3.5 N of the tool.
     jerked = np.convolve(rows["lateness"] > 0.5 * 0.004, np.ones(40), "full")[: len(rows)] > 0
     moved = rows[(rows["t"] > 0.3) & ~jerked]
     assert np.linalg.norm(moved["F_So_S"]["f"][-1] - moved["F_So_S"]["f"][0]) > 1.5  # gravity has turned
     assert np.linalg.norm(moved["F_So_net_S"]["f"], axis=1).max() < 0.5
-    assert np.abs(moved["V_WBcm"]["v"]).max() < 1e-3  # nothing carries the body away
-    # In the books of the lab the world is what is left, too: the weight would have done 20 N · 35 mm.
+    assert np.abs(moved["V_WBcm"]["v"]).max() < 1e-3  # nothing moves the body away
+    # In the lab's ledger, too, the world has only the residual: the weight would have done work of 20 N · 35 mm.
     assert abs(result["ledger"]["exchanged_J"]) < 0.05
     expected = found.mass / 250.0 * (0.02 - result["delays"]["sensor"])
     assert result["delays"]["tool"] == pytest.approx(expected, rel=1e-5)  # the rig file has six digits
 
 
-def test_who_gets_the_tool_of_a_rig(tmp_path):
-    """Systems whose sensor moves with the mock-up; docking's stands still, and the tool of aerial is another thing."""
+def test_which_systems_get_the_tool_of_a_rig(tmp_path):
+    """Systems whose sensor moves with the mock-up; docking's does not move, and aerial's tool is a different one."""
     path = tmp_path / "rig.toml"
     path.write_text(RIG)
     tool = ToolLoad(mass=2.0, centre_of_mass=(0.0, 0.0, 0.1), force_bias=(1.0, 2.0, 3.0))

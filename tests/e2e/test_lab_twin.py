@@ -1,4 +1,4 @@
-"""The twin over real protocols: robot and sensor are emulated, drivers and loop are real, the robot judges its set-points."""
+"""The twin over real protocols: robot and sensor are emulated, drivers and loop are real, the robot checks its set-points."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import as_in_space, live_run, patient_rig
 
 GAP = "frames.gap=15 mm"
-# What `hilt identify robot` writes for this robot, here wrong by some per cent.
+# What `hilt identify robot` writes for this robot, here a few per cent wrong.
 IDENTIFIED = (
     "robot.kind=delay+second-order",
     "robot.delay=24 ms",
@@ -21,11 +21,11 @@ IDENTIFIED = (
 
 
 def test_contact_as_in_space_within_the_limits_of_the_robot(tmp_path):
-    """Commands change their speed by at most 5·v0·ω = 2.51 m/s²: the robot itself looks at every one of them."""
-    file = patient_rig(realtime=True)  # figures of a contact, not how a run ends
+    """Commands change their speed by at most 5·v0·ω = 2.51 m/s²: the robot itself checks each of them."""
+    file = patient_rig(realtime=True)  # checks the metrics of a contact, not how a run ends
     limit = 5 * 0.02 * np.sqrt(176275.0 / (300 * 4000 / 4300))
     file = file.model_copy(update={"facility": file.facility.model_copy(update={"acceleration_limit": limit})})
-    for _ in range(3):  # a cycle that the host takes from robot or loop in a contact changes its figures
+    for _ in range(3):  # a cycle that the host takes from robot or loop in a contact changes its metrics
         with running_facility(file, [GAP]) as facility:
             settings = [*facility.rig.settings("docking"), *IDENTIFIED, GAP, "compensate.method=twin"]
             result = live_run(facility, job.find("docking", "table1", settings), tmp_path)

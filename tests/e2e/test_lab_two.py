@@ -1,6 +1,6 @@
-"""Docking on two emulated robots, each a process with its own clock: figures of the contact, faults of either, and the limits.
+"""Docking on two emulated robots, each a process with its own clock: metrics of the contact, faults of either, and limits.
 
-`HILT_ROBOTS=all` runs the contact with the sensor on the servicer, too, and a minute with clocks of 4 and 1 ms that drift.
+`HILT_ROBOTS=all` also runs the contact with the sensor on the servicer, and a minute with clocks of 4 and 1 ms that drift.
 """
 
 import csv
@@ -26,7 +26,7 @@ ALL = os.environ.get("HILT_ROBOTS") == "all"
 
 
 def two_robots(carrier="target", patience=125, lab=None, **emulated):
-    """As patient with a busy host as the rig of the other tests (lab.py)."""
+    """With the long timeouts of the other tests' rig (lab.py)."""
     file = rigfile.load(rigfile.find("dry-lab-two"))
     robots = {name: {**table, "patience": patience} for name, table in file.robots.items()}
     late = {name: each.model_copy(update={"late_limit": 250, **emulated}) for name, each in file.facility.robots.items()}
@@ -49,7 +49,7 @@ def found(facility, *settings):
 
 
 def judged(facility):
-    """What the robots themselves say about their set-points; a robot whose process was killed says nothing."""
+    """What the robots themselves report about their set-points; one whose process was killed reports nothing."""
     status = facility.control.status()
     return {name: status[name] for name in ("robot", "target") if "violation_count" in status[name]}
 
@@ -72,7 +72,7 @@ def test_the_same_with_the_sensor_on_the_servicer(tmp_path):
 
 def contact_as_in_space(facility, tmp_path):
     """|CoV - 1| ≤ 0.03 and |CoF - 1| ≤ 0.08; momentum and energy as with one robot."""
-    for _ in range(3):  # a cycle that the host takes from robots or loop in a contact changes its figures
+    for _ in range(3):  # a cycle that the host takes from robots or loop in a contact changes its metrics
         facility.control.restart()
         facility.control.wait_for(lambda status: all(status[each]["state"] != "returning" for each in ("robot", "target")))
         facility.control.forget()
@@ -84,7 +84,7 @@ def contact_as_in_space(facility, tmp_path):
             assert robot["violation_count"] == 0, robot["violations"]
         rows = result.rows
         assert rows["P_N"][:, 0] == pytest.approx(300.0 * 0.02, rel=1e-9)  # of both bodies, by rounding
-        assert rows["H"].max() <= 0.5 * 300.0 * 0.02**2 * (1 + 1e-9)  # nothing makes energy
+        assert rows["H"].max() <= 0.5 * 300.0 * 0.02**2 * (1 + 1e-9)  # nothing adds energy
         moved = np.ptp(rows["hall_poses"][:, 0]), np.ptp(rows["hall_poses"][:, 7])
         assert moved[0] == pytest.approx(moved[1], rel=0.05)  # the share is one half; touches fall at different times
         if as_in_space(result):
@@ -133,7 +133,7 @@ def test_a_stop_halts_both_and_both_drive_home(facility, tmp_path):
 
 @pytest.mark.parametrize("victim", ["target", "robot"])
 def test_a_killed_robot_stops_both(facility, tmp_path, victim):
-    """The one that is left stops softly; how far it still goes is what docs/safety.md says."""
+    """The other one stops softly, within the distance stated in docs/safety.md."""
     if victim == "target":
         kill(facility, victim, tmp_path)  # the last test of this facility
     else:
@@ -153,7 +153,7 @@ def kill(facility, victim, tmp_path):
     t, p = poses_of(facility.diary.with_name(f"log-{'target' if victim == 'robot' else 'servicer'}.csv"))
     after = p[t > killed]
     way = np.linalg.norm(after - after[0], axis=1).max()
-    # Each makes half of 20 mm/s. The servicer's goes on until the silence is noticed, 25 cycles and two ticks, and stops
+    # Each makes half of 20 mm/s. The servicer's goes on until the silence is detected, 25 cycles and two ticks, and stops
     # softly.
     # The target's only has what it was sent before, which is 18 ms, and then waits at rest.
     late = float(result.rows["lateness"].max())
@@ -182,8 +182,8 @@ def robots_of_4_and_1_ms(drift):
 
 @pytest.mark.skipif(not ALL, reason="HILT_ROBOTS=all runs it: a minute")
 def test_a_minute_with_robots_of_4_and_1_ms_whose_clocks_drift_by_50_ppm(tmp_path):
-    """The phase runs back by 3 ms, three of the target's cycles, and stays within 0.1 ms of a straight line. In flight the
-    target moves on by the same way in every cycle: none is left out, none made twice."""
+    """The phase drifts by -3 ms, three of the target's cycles, and stays within 0.1 ms of a straight line. In flight the target
+    moves by the same distance in every cycle: none is skipped, none repeated."""
     settings = ["pair.cycle=1 ms", "target_robot.delay=15 ms", "target_robot.pure_delay=5 ms", "target_robot.damping_ratio=1"]
     settings += ["compensate.method=twin"]
     with running_facility(robots_of_4_and_1_ms(5e-5), settings, diary=tmp_path / "log.csv") as facility:
@@ -205,6 +205,6 @@ def test_a_minute_with_robots_of_4_and_1_ms_whose_clocks_drift_by_50_ppm(tmp_pat
     least, most = 1e6 * steps.min(), 1e6 * steps.max()
     print(f"{len(steps)} cycles in flight, {np.sum(cycles > 1)} gaps, {least:.2f} to {most:.2f} µm each")
     assert len(steps) > 30_000
-    assert steps.min() > 5e-6, "none is left out"
-    assert steps.max() < 1.6e-5, "none is made twice"
+    assert steps.min() > 5e-6, "none is skipped"
+    assert steps.max() < 1.6e-5, "none is repeated"
     straight(result.rows, 0.001, robots, -5e-5)

@@ -1,6 +1,6 @@
-"""A robot of Universal Robots over RTDE, whose `servoj` hides 34 ms: found by `hilt identify robot`, then docking with twin.
+"""A Universal Robots robot over RTDE, whose `servoj` hides 34 ms: found by `hilt identify robot`, then docking with twin.
 
-Robot and sensor are emulated, drivers and loop are real, and the robot judges every set-point.
+Robot and sensor are emulated, drivers and loop are real, and the robot checks every set-point.
 """
 
 import pytest
@@ -14,7 +14,7 @@ from tests.e2e.lab import live_run, patient_rig
 
 GAP = "frames.gap=15 mm"
 CYCLE, SERVOJ = 0.002, 0.034  # s: a set-point is read in the cycle after it was sent
-TRIES = 3  # a host that takes cycles from robot or loop spoils a fit or a contact
+TRIES = 3  # a host that takes cycles from robot or loop can spoil a fit or a contact
 
 
 def test_the_hidden_delay_is_found_and_contact_is_as_in_space(tmp_path):
@@ -29,8 +29,8 @@ def test_the_hidden_delay_is_found_and_contact_is_as_in_space(tmp_path):
                     raise
                 figures = (str(error),)
                 continue
-            told = [f"{key}={value}" for key, value in found.settings().items()]
-            settings = [*facility.rig.settings("docking"), *told, GAP, "compensate.method=twin"]
+            identified = [f"{key}={value}" for key, value in found.settings().items()]
+            settings = [*facility.rig.settings("docking"), *identified, GAP, "compensate.method=twin"]
             result = live_run(facility, job.find("docking", "table1", settings), tmp_path)
             judged = facility.control.status()["robot"]
         assert result.fault is None
@@ -40,7 +40,7 @@ def test_the_hidden_delay_is_found_and_contact_is_as_in_space(tmp_path):
         assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
         figures = lost, found.delay, result.metrics["cov"], result.metrics["cof"]
         print(*figures)
-        assert max(result.metrics["cov"]) <= 1 + 1e-9, "no energy is made"
+        assert max(result.metrics["cov"]) <= 1 + 1e-9, "no energy is added"
         right = (
             found.delay == pytest.approx(CYCLE + SERVOJ, abs=0.5e-3)
             and result.metrics["cov"] == pytest.approx([1.0] * 5, abs=0.03)

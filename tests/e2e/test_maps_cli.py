@@ -1,4 +1,4 @@
-"""`hilt map` and `hilt margin` as people call them."""
+"""`hilt map` and `hilt margin` as users call them."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_a_map_as_json(tmp_path):
     assert found["limits"] == ["diverged"]
 
 
-def test_a_map_for_people_is_a_page(tmp_path):
+def test_a_map_without_json_is_a_page(tmp_path):
     done = here(tmp_path, "map", *UNTREATED, *AXES, "--limit", "cov=20%", "--out", "pages")
     assert done.returncode == 0, done.stderr
     (page,) = (tmp_path / "pages").iterdir()
@@ -117,7 +117,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, s
 
 
 def test_the_page_of_maps_says_what_the_commands_say(tmp_path):
-    """Its figures, without the spaces that a table or a terminal puts between them."""
+    """Its numbers, without the spaces that a table or a terminal puts between them."""
     page = "".join((Path(__file__).parents[2] / "docs" / "maps.md").read_text().split())
     ranges = ("--x", "robot.delay=0.5..40 ms:9 log", "--y", "contact.stiffness=20..700 N/mm:9 log")
     said = here(tmp_path, "map", "docking", "--set", "compensate.method=none", *ranges).stdout

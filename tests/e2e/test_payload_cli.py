@@ -86,7 +86,7 @@ def test_a_report_shows_what_is_switched_on(scenario, shown, changes):
     assert shown <= titles(page.render(result))
 
 
-def test_two_ports_of_the_link_stand_beside_the_balance(tmp_path):
+def test_two_ports_of_the_link_are_outside_the_balance(tmp_path):
     """With a joystick: what the virtual arm puts in comes out at the slave arm, to 1 %, and neither is in the balance."""
     done = hilt(tmp_path, "run", "payload", "--scenario", "hils-2", "--json")
     found = json.loads(done.stdout)["ledger"]

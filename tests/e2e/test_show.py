@@ -1,4 +1,4 @@
-"""`hilt show`: the report of a run again, with everything that the run was told to have been."""
+"""`hilt show`: the report of a run again, with everything in the run's result."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ NOTE = "the sensor was biased before the run"
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """A run as one on devices leaves it: timing, a note and who did what stand in its result, and its report is written."""
+    """A run as one on devices leaves it: its result has timing, a note and who did what, and its report is written."""
     folder = tmp_path_factory.mktemp("runs")
     found = job.simulate(*job.find("docking", "table1", ["collisions=1"]))
     recorder = Recorder(folder / "lab.mcap", found.system, found.scenario)
@@ -47,10 +47,10 @@ def ran(tmp_path_factory):
 
 
 def test_timing_notes_and_deeds_are_shown_again(ran, tmp_path):
-    told = json.loads(hilt(tmp_path, "show", str(ran.recording), "--json").stdout)
-    assert told == ran.as_json()
-    assert told["timing"]["missed"] == 3
-    assert {"name": "note", "t": None, "sentence": NOTE} in told["faults"]
+    shown = json.loads(hilt(tmp_path, "show", str(ran.recording), "--json").stdout)
+    assert shown == ran.as_json()
+    assert shown["timing"]["missed"] == 3
+    assert {"name": "note", "t": None, "sentence": NOTE} in shown["faults"]
 
 
 def test_the_report_stays_what_it_was(ran, tmp_path):
@@ -62,8 +62,8 @@ def test_the_report_stays_what_it_was(ran, tmp_path):
     assert all(words in before for words in ("<summary>Timing</summary>", NOTE, "Predicted by running every method"))
 
 
-def test_another_report_goes_beside_the_one_there_is(ran, tmp_path):
-    """Such as one of an older version: it is what somebody saw after the run."""
+def test_a_new_report_is_written_beside_an_existing_one(ran, tmp_path):
+    """For example one of an older version: it is what the user saw after the run."""
     report = ran.recording.with_suffix(".html")
     before = report.read_text()
     report.write_text("as it was seen then")
@@ -74,7 +74,7 @@ def test_another_report_goes_beside_the_one_there_is(ran, tmp_path):
     report.write_text(before)
 
 
-def test_advice_that_was_not_kept_is_computed_when_it_is_asked_for(ran, tmp_path):
+def test_advice_that_was_not_kept_is_computed_on_request(ran, tmp_path):
     path = beside.path_of(ran.recording)
     path.rename(path.with_suffix(".away"))
     report = ran.recording.with_suffix(".html")

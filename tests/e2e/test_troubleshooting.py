@@ -1,4 +1,4 @@
-"""Every message that docs/troubleshooting.md explains is one that hilt can say."""
+"""Every message that docs/troubleshooting.md explains is one that hilt can print."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ MESSAGES = re.findall(r"^\| `([^`]+)` \|", PAGE.partition("## Slow")[0], re.M)
 
 @pytest.fixture(scope="module")
 def said():
-    """Every text of the sources; of those with values in them, the pieces between the values."""
+    """Every string in the sources; of those with values in them, the pieces between the values."""
     paths = [path for path in (ROOT / "src").rglob("*.py") if "node_modules" not in path.parts]
     nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text())))
     return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -24,8 +24,8 @@ def test_there_are_messages():
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_hilt_can_say_it(message, said):
+def test_hilt_can_print_it(message, said):
     pieces = [piece.strip() for piece in message.split("…") if len(piece.strip()) > 1]
     assert max(map(len, pieces)) >= 10, "too little to recognise"
     for piece in pieces:
-        assert any(piece in text for text in said), f"hilt never says {piece!r}"
+        assert any(piece in text for text in said), f"hilt never prints {piece!r}"

@@ -1,4 +1,4 @@
-"""`hilt tune` as people call it."""
+"""`hilt tune` as users call it."""
 
 import json
 
@@ -18,11 +18,11 @@ def test_the_winner_is_a_scenario_file_that_runs(tmp_path):
     assert text.startswith("# Tuned by hilt tune")
     again = here(tmp_path, "run", "tuned.toml", "--json")
     assert again.returncode == 0
-    assert 1.0 < json.loads(again.stdout)["metrics"]["cof"][0] < 1.14  # 20 ms cost 14 %, less costs less
+    assert 1.0 < json.loads(again.stdout)["metrics"]["cof"][0] < 1.14  # 20 ms costs 14 %, less costs less
 
 
 def test_several_processes_share_the_trials(tmp_path):
-    """Each of them finishes its part on one storage, which a later call continues."""
+    """Each of them finishes its part in a shared storage, which a later call continues."""
     common = (*DOCKING, *VARY, "--seeds", "1", "--unseen", "2", "--storage", "trials.log", "--json")
     done = here(tmp_path, "tune", *common, "--trials", "7", "--processes", "2", "--out", "a.toml")
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def test_several_processes_share_the_trials(tmp_path):
     assert found["file"] == "b.toml"
 
 
-def test_what_is_not_better_is_not_written(tmp_path):
+def test_a_result_that_is_not_better_is_not_written(tmp_path):
     common = (
         "tune",
         *DOCKING,

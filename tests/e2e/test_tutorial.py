@@ -1,4 +1,4 @@
-"""The tutorial's commands, in their order, print what the page shows; and they are few."""
+"""The tutorial's commands, in order, print what the page shows; and they are few."""
 
 import re
 import shlex
@@ -27,7 +27,7 @@ def steps():
 
 
 def edited(text, changes):
-    """Each value in its section, as one would do it in an editor: the line stays where it is, comments and all."""
+    """Each value in its section, as one would do it in an editor: the line stays where it is, including comments."""
     for section, values in tomllib.loads(changes).items():
         for key, value in values.items():
             text, found = re.subn(rf'(^\[{section}\][^\[]*?^{key} = )"[^"]*"', rf'\g<1>"{value}"', text, count=1, flags=re.M)
@@ -36,7 +36,7 @@ def edited(text, changes):
 
 
 def words(text):
-    """Without the terminal's breaks, which depend on its width."""
+    """Words without the terminal's line breaks, which depend on its width."""
     return " ".join(text.split())
 
 
@@ -49,7 +49,7 @@ def until_the_verdict():
     pytest.fail("the tutorial does not end with a goal that is met")
 
 
-def test_the_way_to_the_verdict_is_short():
+def test_the_verdict_is_reached_in_a_few_steps():
     found = until_the_verdict()
     assert sum(kind == "command" for kind, *_ in found) <= MOST_COMMANDS
     own = [line for kind, text, _ in found if kind == "edit" for line in text.splitlines() if line.strip()]
@@ -91,7 +91,7 @@ def test_each_command_prints_what_the_page_shows(tmp_path, monkeypatch):
         if into := text.partition(" > ")[2]:
             (tmp_path / into).write_text(done.stdout)
         for line in shown:
-            assert words(line) in words(done.stdout), f"{text}: the page shows something else"
+            assert words(line) in words(done.stdout), f"{text}: the page shows different output"
             shown_at_all += 1
         if arguments[0] == "run" and "--seeds" not in arguments:
             assert max(tmp_path.glob("runs/*.html"), key=lambda path: path.stat().st_mtime_ns).name in done.stdout.replace(

@@ -1,4 +1,4 @@
-"""hilt as `pip install` gives it: a wheel in an environment of its own, which has the dependencies and not the checkout."""
+"""hilt as `pip install` gives it: a wheel in its own environment, which has the dependencies and not the checkout."""
 
 import os
 import subprocess
@@ -25,14 +25,14 @@ class Installed:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.folder], check=True)
         self.python = self.folder / "bin" / "python"
         site = self.folder / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
-        # A folder that is named by a .pth file has no .pth files of its own read: the checkout stays unseen.
+        # .pth files in a folder named by a .pth file are not read: the checkout stays hidden.
         (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
         (wheel,) = Path(folder).glob("*.whl")
         pip = [sys.executable, "-m", "pip", "--python", self.python, "install"]
         subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", "--no-compile", wheel], check=True)
 
     def hilt(self, *words, cwd):
-        """What `hilt` does with these words, as somebody has it who knows of no checkout."""
+        """Run `hilt` with these arguments, as a user without a checkout would."""
         env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         command = [self.folder / "bin" / "hilt", *words]
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
