@@ -46,7 +46,7 @@ E_0 = 0.4
 
 @jit
 def loop(row, x, p, dt, swing, rate, payload, trace):
-    """Plant, then tick. The books of the audit are kept here, on the true forces of the motors and the true motions."""
+    """Plant, then tick. The ledger of the audit is kept here, with the true forces of the motors and the true motions."""
     sig, x, p = row[0], x[0], p[0]
     normal, travel = vec.load(p.arm.normal), vec.load(p.master.travel)
     K, D = (GRIP_STIFFNESS, GRIP_DAMPING) if payload > 0.0 else (0.0, 0.0)
@@ -54,7 +54,7 @@ def loop(row, x, p, dt, swing, rate, payload, trace):
     book = 0.0
     for k in range(len(trace)):
         sig.tick, sig.t = k, k * dt
-        # A hand that does not hold still: its goal swings.
+        # A hand that does not hold still: its goal oscillates.
         vec.store(p.master.travel, vec.add(travel, vec.scale(swing * math.sin(rate * sig.t), normal)))
         x_m, x_s = vec.load(x.master.x), vec.load(x.arm.x)
         master_step(sig, x.master, p.master, dt)
@@ -112,7 +112,7 @@ def push_a_wall(delay, wall, hand, seconds):
 
 
 def settled_at(trace):
-    """When both forces have come to within 5 % (or 0.05 N) of their last value, not to leave it again."""
+    """The time after which both forces stay within 5 % (or 0.05 N) of their final value."""
     last = 0.0
     for name in ("felt", "applied"):
         end = trace[name][-500:].mean()
@@ -124,24 +124,24 @@ def settled_at(trace):
 @pytest.mark.parametrize("wall", WALLS)
 @pytest.mark.parametrize("hand", HANDS)
 def test_half_a_second_from_the_softest_wall_to_the_hardest(wall, hand):
-    """Settled 5 s after the hand stands (4.98 s for the loosest hand on the softest wall, 1.7 s for 300 N/m on 10 kN/m)."""
+    """Settled 5 s after the hand stops (4.98 s for the loosest hand on the softest wall, 1.7 s for 300 N/m on 10 kN/m)."""
     trace = push_a_wall(0.5, wall, hand, 25.0)
     assert trace["applied"][-1] > 1.5, "the wall is touched"
-    # Position errors of both ends are equal and opposite at rest, K (x_m - x_s): what is felt is what is applied.
+    # Position errors of both ends are equal and opposite at rest, K (x_m - x_s): the force felt is the force applied.
     assert abs(trace["felt"] - trace["applied"])[-2000:].max() <= 0.02
     assert settled_at(trace) - (START + HAND_TIME) <= 5.0
     assert settled_at(trace) - trace["t"][np.argmax(trace["applied"] > 0)] <= 2.5, "from the first touch"
-    # Three springs in a row, hand, coupling and wall, share the hand's 5 cm in the wall.
+    # Three springs in series, hand, coupling and wall, share the hand's 5 cm in the wall.
     assert trace["felt"][-1] == pytest.approx(0.05 / (1 / hand + 1 / 100.0 + 1 / wall), rel=5e-3)
     assert trace["book"].min() >= -1e-6
-    assert trace["guard"].max() == 0, "the guard does not touch a loop that is stable by design"
+    assert trace["guard"].max() == 0, "the guard does not act on a loop that is stable by design"
 
 
 @pytest.mark.parametrize(("delay", "loose", "firm"), [(0.25, 2.6, 0.6), (0.5, 5.0, 1.7), (1.0, 9.8, 3.9), (2.5, 24.1, 10.4)])
 def test_settling_grows_with_the_delay(delay, loose, firm):
-    """Stable at any delay, but ten times the delay of waiting: good to half a second, hard work at one, no use at 2.5 s.
+    """Stable at any delay, but settling takes ten times the delay: good to half a second, tedious at one, unusable at 2.5 s.
 
-    Figures in seconds after the hand stands: the loosest hand on the softest wall, and 300 N/m on 10 kN/m.
+    Numbers in seconds after the hand stops: the loosest hand on the softest wall, and 300 N/m on 10 kN/m.
     """
     for wall, hand, seconds in ((1e3, 60.0, loose), (1e4, 300.0, firm)):
         trace = push_a_wall(delay, wall, hand, 80.0)
@@ -150,7 +150,7 @@ def test_settling_grows_with_the_delay(delay, loose, firm):
 
 
 def draw(rng, books):
-    """A loop that may be unstable: stiff for its damping, lagging motors, a hand that swings."""
+    """A loop that may be unstable: stiff for its damping, lagging motors, a hand that oscillates."""
 
     def between(low, high):
         return math.exp(rng.uniform(math.log(low), math.log(high)))
@@ -196,7 +196,7 @@ def test_a_thousand_loops_never_give_more_than_the_start_energy():
 
 
 def test_without_the_guard_some_of_them_do():
-    """The same loops: about one in forty, and some without bound. So the test above can fail."""
+    """The same loops: about one in forty does, and some without bound. So the test above can fail."""
     lowest = lowest_books("none", 400)
     assert np.count_nonzero(lowest < -E_0) >= 4
     assert lowest.min() < -100.0
@@ -210,7 +210,7 @@ def test_books_on_the_commanded_force_do_not_hold_behind_a_lagging_motor():
 
 @pytest.mark.parametrize(("books", "holds"), [("measured", True), ("none", False)])
 def test_the_guard_also_holds_with_a_payload_in_the_hand(books, holds):
-    """5 kg to 6 t on the grip, coupled by up to 1 kN/m, which is ten times what is meant for it."""
+    """5 kg to 6 t on the grip, coupled by up to 1 kN/m, which is ten times what is intended."""
     rng = np.random.default_rng(2027)
     lowest = []
     for k in range(300):
@@ -223,7 +223,7 @@ def test_the_guard_also_holds_with_a_payload_in_the_hand(books, holds):
 
 
 def test_an_outage_lets_go_and_comes_back():
-    """Silent from 12 s to 16 s: only damping is left, so nothing is felt or applied; afterwards everything is as before."""
+    """Silent from 12 s to 16 s: only damping is left, so no force is felt or applied; afterwards everything is as before."""
     link = {**ROUGH, "outage_start": 12.0, "outage_duration": 4.0}
     trace = run(35.0, link=link, hand={"stiffness": 300.0}, arm={"wall_stiffness": 1e4, "wall_distance": 0.05})
     t, fade, before = trace["t"], trace["fade"], trace["felt"][11_900]
@@ -235,7 +235,7 @@ def test_an_outage_lets_go_and_comes_back():
     assert np.abs(trace["felt"][quiet]).max() < 0.1 * before
     assert trace["felt"][-1] == pytest.approx(before, abs=0.02)
     assert trace["book"].min() >= -E_0
-    # Coming back over two seconds: no faster than 1/8 of what it will be, in any 50 ms.
+    # Returning over two seconds: no faster than 1/8 of its final value in any 50 ms.
     back = trace["felt"][t > 16.4]
     assert np.abs(back[50:] - back[:-50]).max() < before / 8
 
@@ -250,7 +250,7 @@ def test_no_axis_is_special():
 
 @pytest.mark.parametrize("mass", [500.0, 4500.0])
 def test_a_heavy_payload_follows_the_hand(mass):
-    """Gains for a payload that floats freely: it comes to where the hand is, and its inertia is felt on the way."""
+    """Gains for a payload that floats freely: it moves to where the hand is, and its inertia is felt meanwhile."""
     trace = run(120.0, payload=mass, bilateral={"gains": "payload"})
     assert trace["x_s"][-1] == pytest.approx(0.1, abs=1e-3)
     assert abs(trace["felt"][-1]) < 0.05
@@ -269,7 +269,7 @@ def test_gains_of_the_recipe():
 
 @pytest.mark.parametrize(("share", "trembles"), [(1.0, False), (10.0, True)])
 def test_a_device_can_show_only_so_much_damping(share, trembles):
-    """The limit is on the safe side: at it a master that is let go comes to rest, at ten times it trembles for ever."""
+    """The limit is conservative: at it a released master comes to rest, at ten times it trembles for ever."""
     device = {"mass": 0.5, "motor_lag": 0.003, "resolution": 0.0}
     most = most_damping(0.5, 0.003, 0.001, T)
     law = {"books": "none", "stiffness": 1.0, "master_damping": share * most, "slave_damping": 1.0}

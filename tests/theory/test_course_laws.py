@@ -1,4 +1,4 @@
-"""What is sent to a robot stays within every limit, whatever is lost on the way, and ends where the loop's set-points are."""
+"""What is sent to a robot stays within every limit, whatever is lost, and ends where the loop's set-points are."""
 
 import math
 
@@ -37,7 +37,7 @@ def pose_at(p, turn):
 
 
 def drive(course, v, w, losses, ticks):
-    """Set-points that go evenly; a lost one is not gone to. What the robot's set-point was in every cycle, and the codes."""
+    """Uniform set-points; a lost one is not executed. Return the robot's set-point in every cycle, and the codes."""
     there, codes = [course.last.copy()], []
     for k in range(1, ticks + 1):
         codes.append(course.next(pose_at(k * T * v, k * T * w)))
@@ -50,7 +50,7 @@ def drive(course, v, w, losses, ticks):
 
 
 def sizes(there, losses):
-    """Speed, acceleration and jerk of what was asked of the robot; a cycle that stood was asked for by nobody."""
+    """Speed, acceleration and jerk of what was commanded; a cycle in which the robot stood was not commanded."""
     v, a, w = np.zeros(3), np.zeros(3), np.zeros(3)
     found = {name: [0.0] for name in LIMITS}
     for k in range(1, len(there)):
@@ -74,14 +74,14 @@ def sizes(there, losses):
     st.sets(st.integers(1, 60), max_size=12),
 )
 def test_what_is_sent_is_within_every_limit(direction, axis, offset, losses):
-    """Up to the limits of speed themselves, from rest, from a place off the start, with cycles lost at random."""
+    """Up to the speed limits themselves, from rest, from a position away from the start, with cycles lost at random."""
     course = course_of()
     v, w = 0.095 * np.array(direction) / math.sqrt(3), 0.19 * np.array(axis) / math.sqrt(3)
     course.last["p"] = 0.001 * np.array(offset) / math.sqrt(3)
     course.last["q"] = so3.exp(tuple(0.001 * part for part in offset))
     course.start(pose_at(np.zeros(3), np.zeros(3)))
     there, codes = drive(course, v, w, losses, 80)
-    assert set(codes) == {faults.NONE}, "it never asks for what its own guard refuses"
+    assert set(codes) == {faults.NONE}, "it never commands what its own guard refuses"
     for name, size in sizes(there, losses).items():
         assert size <= LIMITS[name] * (1 + 1e-9), name
 
@@ -107,7 +107,7 @@ def test_a_set_point_is_sent_as_it_is_when_nothing_is_to_be_made_up_for():
 
 @pytest.mark.parametrize(("jump", "name"), [(0.0005, "speed"), (0.0003, "acceleration"), (0.000159, "jerk")])
 def test_a_jump_is_not_sent(jump, name):
-    """The guard on what is sent sees it, too: 0.5 mm, 0.3 mm and 0.159 mm in a cycle of 4 ms."""
+    """The guard on what is sent detects it, too: 0.5 mm, 0.3 mm and 0.159 mm in a cycle of 4 ms."""
     course = course_of()
     if name == "jerk":
         course.limits["jerk"] = 2400.0
@@ -122,7 +122,7 @@ def test_a_jump_is_not_sent(jump, name):
 
 @pytest.mark.parametrize(("speed", "seed"), [(0.06, 1), (-0.09, 2), (0.02, 3)])
 def test_a_driver_that_bounds_its_commands_trips_no_guard(speed, seed):
-    """A robot that goes on by itself when a command is lost, as a Franka does, and commands bounded tighter than the course."""
+    """A robot that continues by itself when a command is lost, as a Franka does; commands bounded tighter than the course."""
     cycle, losses = 1e-3, set(np.random.default_rng(seed).integers(1, 500, 60).tolist())
     course = course_of(cycle, acceleration=40.0, jerk=40e3)
     bounds, x = np.zeros(1, shape.BOUNDS)[0], np.zeros(1, shape.MOTION)[0]
@@ -141,6 +141,6 @@ def test_a_driver_that_bounds_its_commands_trips_no_guard(speed, seed):
             course.lose(robot)
         else:
             robot["p"], robot["q"] = sent["p"], sent["q"]
-    # Half a second after the last loss: two blends of 0.3 s and 0.1 s in a row have left a fifth of what was lost, which is
-    # less than the way of the 60 cycles.
+    # Half a second after the last loss: two blends of 0.3 s and 0.1 s in series have left a fifth of what was lost,
+    # which is less than the distance of the 60 cycles.
     assert abs(robot["p"][0] - goal["p"][0]) < 0.2 * 60 * cycle * abs(speed)

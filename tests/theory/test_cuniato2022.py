@@ -13,7 +13,7 @@ def run(name, *changes):
 
 
 def test_hover():
-    """Within 1 mm with the estimator; the arm's weight, a little off the middle, leaves about 10 mm without."""
+    """Within 1 mm with the estimator; without it the arm's weight, slightly off centre, leaves about 10 mm."""
     held, left = (run("hover", f"estimator.enabled={flag}").metrics for flag in ("true", "false"))
     assert max(held["base_displacement_m"]) < 1e-3
     assert left["base_final_error_m"] == pytest.approx(0.010, abs=0.002)
@@ -29,7 +29,7 @@ def test_a_push_at_the_tool(estimates, far, tolerance):
 
 
 def test_the_estimator_sees_the_push():
-    """1 - (1 + wt) e^{-wt} with w = 20 rad/s: 0.107 s and 0.194 s, no overshoot; the arm's own swing adds a little."""
+    """1 - (1 + wt) e^{-wt} with w = 20 rad/s: 0.107 s and 0.194 s, no overshoot; the arm's own motion adds a little."""
     metrics = run("push").metrics
     assert metrics["estimator_t63_s"] == pytest.approx(0.105, abs=0.015)
     assert metrics["estimator_t90_s"] == pytest.approx(0.200, abs=0.03)
@@ -37,7 +37,7 @@ def test_the_estimator_sees_the_push():
 
 
 def test_a_human_mounts_a_tool():
-    """Case A: the tool's 1.4 N are left, and the arm sags by 1.4 N over 20 N/m."""
+    """Case A: the tool's 1.4 N remain, and the arm sags by 1.4 N over 20 N/m."""
     result = run("handover")
     m, states = result.metrics, set(result.rows["task_state"])
     assert result.fault is None
@@ -51,7 +51,7 @@ def test_a_human_mounts_a_tool():
 
 
 def test_the_tank_delays_the_gains():
-    """Fig. 4, 5: with little in it the tank holds the stiffness back where the task wants it at once."""
+    """Fig. 4, 5: with little energy in it the tank delays the stiffness that the task requests at once."""
     rows = run("handover", "tank.start=0.02 J", "tank.share=0.05").rows
     behind = rows["K_arm_des"][:, 0] - rows["K_arm"][:, 0]
     assert behind.max() > 1.0
@@ -60,7 +60,7 @@ def test_the_tank_delays_the_gains():
 
 
 def contact(seed):
-    """Every contact parameter off by up to 20 %, the cable by up to 20 mm."""
+    """Every contact parameter wrong by up to 20 %, the cable by up to 20 mm."""
     rng = np.random.default_rng(seed)
     figures = {
         "mass": 0.5,
@@ -138,7 +138,7 @@ LOOPS = [
 
 @pytest.mark.parametrize(("period", "bandwidth", "lag", "gains"), LOOPS)
 def test_the_computed_limit_of_the_hand_is_that_of_the_simulation(period, bandwidth, lag, gains):
-    """15 % below it the hand is held, 15 % above it the loop diverges: filter, lag, gains and tick varied."""
+    """15 % below it the loop is stable, 15 % above it diverges: filter, lag, gains and tick varied."""
     figures = {"normal": (1, 10, 5), "hooked": (2, 10, 20)}[gains]
     changes = [
         f"loop.period={period}",
@@ -165,7 +165,7 @@ def test_a_servo_known_by_its_lag_alone_gets_a_warning():
 
 
 def test_a_late_link_is_felt_but_harmless():
-    """50 ms each way: the simulated arm answers later, the human's port does not notice."""
+    """50 ms each way: the simulated arm responds later, the human's port is not affected."""
     now, late = (run("handover", f"link.delay={delay} ms") for delay in (0, 50))
     assert late.fault is None
     assert late.metrics["tool_force_final_N"] == pytest.approx(now.metrics["tool_force_final_N"], abs=1e-3)

@@ -1,7 +1,7 @@
-"""The flying arm of Cuniato et al. 2022 in its loop: hover, push, estimator and sag, with an arm that gives way.
+"""The flying arm of Cuniato et al. 2022 in its loop: hover, push, estimator and sag, with an arm that yields.
 
 The loop is the simulation's half of a tick: admittance and inverse kinematics of the arm, planner, estimator, flight control,
-motors, body. What pushes the tool reaches both the body and, turned into b, the arm's admittance.
+motors, body. The force on the tool acts on both the body and, rotated into b, the arm's admittance.
 """
 
 import functools
@@ -80,7 +80,7 @@ def fly(
     kind="mujoco",
     gust=0.0,
 ):
-    """Log of the loop; `push` for half a second and `load` for ever, both at the tool in N."""
+    """Log of the loop; `push` for half a second and a constant `load`, both at the tool in N."""
     place = (HOME[0], HOME[1], -depth)
     values = SimpleNamespace(
         vehicle=Vehicle(mass=12.685, inertia=(0.777, 0.777, 1.112)),
@@ -116,7 +116,7 @@ def displaced(rate=200, **changes):
 
 
 def in_base(log):
-    """The tool's place in b."""
+    """The tool's position in b."""
     away = log["X_NE"]["p"] - log["X_Nb_meas"]["p"]
     return np.array([so3.rotate_back(tuple(q), tuple(r)) for q, r in zip(log["X_Nb_meas"]["q"], away, strict=True)])
 
@@ -126,7 +126,7 @@ def in_base(log):
 
 @pytest.mark.parametrize("rate", RATES)
 def test_hover_stays_within_a_millimetre_with_the_estimator(rate):
-    """From the first tick on, when the estimator does not yet know of the arm's weight beside the middle."""
+    """From the first tick on, when the estimator does not yet know the arm's off-centre weight."""
     log = fly(rate, 12.0)
     assert np.abs(log["e_p_N"]).max() < 1e-3
     assert np.abs(log["e_p_N"][-1]).max() < 1e-5
@@ -134,11 +134,11 @@ def test_hover_stays_within_a_millimetre_with_the_estimator(rate):
 
 
 def test_without_it_hover_is_off_by_what_the_weight_of_the_arm_says():
-    """[Cuniato2022, eq. 6, eq. 7] at rest: K_p e = m g tan(asin(τ/K_R)), τ the weight of 1.005 kg 19 mm beside the middle."""
+    """[Cuniato2022, eq. 6, eq. 7] at rest: K_p e = m g tan(asin(τ/K_R)), τ the weight of 1.005 kg 19 mm off centre."""
     expected = WEIGHT * math.tan(math.asin(1.005 * PAPER_GRAVITY * 0.019 / 120.0)) / 20.0
     off = fly(200, 12.0, estimator=False)["e_p_N"][-1]
     assert expected == pytest.approx(0.010, abs=5e-4)
-    assert off[1] == pytest.approx(expected, rel=0.02)  # the base tilts a little, which moves the arm's lever
+    assert off[1] == pytest.approx(expected, rel=0.02)  # the base tilts a little, which changes the arm's lever arm
     assert abs(off[0]) < 1e-3
 
 
@@ -146,8 +146,8 @@ def test_without_it_hover_is_off_by_what_the_weight_of_the_arm_says():
 
 
 def test_a_push_displaces_the_base_as_published():
-    """0.085 ± 0.010 m with and 0.183 ± 0.020 m without the estimator. The depth of the tool was chosen knowing this: the deeper
-    it hangs, the more the push turns the base against itself."""
+    """0.085 ± 0.010 m with and 0.183 ± 0.020 m without the estimator. The depth of the tool was tuned to this: the deeper it
+    hangs, the more the push tilts the base against itself."""
     assert displaced() == pytest.approx(0.085, abs=0.010)
     assert displaced(estimator=False) == pytest.approx(0.183, abs=0.020)
 
@@ -167,7 +167,7 @@ def test_a_push_is_the_same_at_all_rates(estimator):
 
 
 def test_a_push_is_nearly_that_of_the_rigid_vehicle_when_the_arm_does_not_give_way():
-    """Impact gains: 30 kg, 800 N·s/m, across the soft axis, so the push goes along y. Servos and 6 mm/s of give make 2 %."""
+    """Impact gains: 30 kg, 800 N·s/m, across the soft axis, so the push is along y. Servos and 6 mm/s of yielding cause 2 %."""
     side = [
         np.abs(fly(200, 11.0, push=(0.0, 10.0, 0.0), start=6.0, gains=IMPACT, kind=kind)["e_p_N"][:, 1]).max()
         for kind in ("mujoco", "rigid")
@@ -179,7 +179,7 @@ def test_a_push_breaks_no_limit_of_the_arm():
     log = fly(200, 11.0, push=(10.0, 0.0, 0.0), start=6.0)
     assert np.abs(log["tau_uam"]).max() < 5.0
     assert np.abs(np.diff(log["q_uam_c"], axis=0)).max() * 200 <= 1.57 + 1e-9
-    # The soft arm is asked for 0.6 m/s, twice what its joints can do; it falls behind, catches up, and no fault stops the run.
+    # The soft arm is commanded 0.6 m/s, twice what its joints can do; it falls behind, catches up, and no fault stops the run.
     assert 0.1 < log["ik_error"].max() < 0.3
     assert log["ik_error"][-1] < 1e-6
     assert not log["fault"].any()
@@ -199,7 +199,7 @@ def answer(log, start, axis):
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_estimator_sees_the_push_as_fast_as_published(rate):
-    """The arm that gives way first takes part of the force for its own mass: 10 ms later than on a rigid body (0.107 s)."""
+    """The yielding arm first takes part of the force for its own mass: 10 ms later than on a rigid body (0.107 s)."""
     t63, t90, overshoot = answer(fly(rate, 11.0, push=(10.0, 0.0, 0.0), start=6.0), 6.0, 0)
     assert t63 == pytest.approx(0.105, abs=0.015)
     assert t90 == pytest.approx(0.200, abs=0.030)
@@ -218,7 +218,7 @@ def test_through_a_stiff_arm_it_is_its_own_filter():
 
 
 def test_a_tool_of_1_4_newtons_sags_by_its_weight_over_the_stiffness():
-    """Hooked gains 2/10/20: 1.4/20 = 70 mm, of the real joints and not only of the command; the servos' integral sees to it."""
+    """Hooked gains 2/10/20: 1.4/20 = 70 mm, of the real joints and not only of the command, thanks to the servos' integral."""
     log = fly(200, 20.0, load=(0.0, 0.0, -1.4), gains=HOOKED)
     place = in_base(log)
     assert place[-1] - place[0] == pytest.approx((0.0, 0.0, -0.070), abs=5e-4)

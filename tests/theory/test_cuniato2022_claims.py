@@ -1,4 +1,4 @@
-"""Cuniato et al. 2022: what is reproduced, what is not, and what the printed equations do by themselves."""
+"""Cuniato et al. 2022: what is reproduced, what is not, and what the printed equations give by themselves."""
 
 import os
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_noise_on_the_displacement():
 
 
 def test_a_steady_force_moves_the_compliant_frame_with_it():
-    """[Cuniato2022, eq. 8]: f/K, 1 N over 5 N/m, to the rest that is left after 20 s (e^-11)."""
+    """[Cuniato2022, eq. 8]: f/K, 1 N over 5 N/m, to the remainder after 20 s (e^-11)."""
     assert final_yielding() == pytest.approx(0.2, rel=1e-4)
 
 
@@ -113,7 +113,7 @@ def test_power_needs_the_inverse_transpose():
 
 
 def test_the_mixer_is_z_up():
-    """[Cuniato2022, eq. 2] with the first rotor on +x, as in hilt; on -x it is z down. The paper does not say where it is."""
+    """[Cuniato2022, eq. 2] with the first rotor on +x, as in hilt; on -x it is z down. The paper does not say which."""
     assert mixer_fits(1.0)
     assert not mixer_fits(-1.0)
     assert mixer_fits(-1.0, -1.0)

@@ -1,4 +1,4 @@
-"""The flying half of Cuniato et al. 2022 on one rigid body of 12.685 kg: laws, closed forms, the figures of push and hover."""
+"""The flying half of Cuniato et al. 2022 on one rigid body of 12.685 kg: laws, closed forms, the numbers for push and hover."""
 
 import functools
 import math
@@ -47,7 +47,7 @@ def body(inertia=INERTIA, position=NONE, attitude=(1.0, 0.0, 0.0, 0.0), substep=
 def fly(rate, duration, *, estimator=True, push=lambda t: NONE, lever=0.0, torque=NONE, turn=NONE, to=NONE, mass=MASS):
     """Log of a closed loop: planner, estimator, flight control, motors, body. The push acts `lever` under the centre of mass.
 
-    `turn` is the attitude at the start, `mass` what the control believes.
+    `turn` is the attitude at the start, `mass` the control's belief.
     """
     waypoints = ({"arrival": 0.0, "position": NONE}, {"arrival": 4.0, "position": to})
     values = SimpleNamespace(
@@ -142,7 +142,7 @@ def test_free_flight_agrees_with_mujoco_and_the_rest_shrinks_with_the_square_of_
             quadrotor_move(x, p, thrust, tau, NONE, NONE, 0.005)
             apart = max(apart, np.abs(data.qpos[:3] - x.p).max(), np.abs(data.qpos[3:] - x.q).max())
         worst.append(apart)
-    assert np.linalg.norm(x.p) > 1.0, "the body went somewhere"
+    assert np.linalg.norm(x.p) > 1.0, "the body moved"
     assert worst[0] < 1e-6
     assert worst[0] / worst[1] == pytest.approx(4.0, rel=0.05)
 
@@ -158,7 +158,7 @@ def test_hover_is_an_equilibrium(estimator):
 
 
 UNKNOWN = {
-    # A hanging arm whose weight is 19 mm off the middle: K_p e = m g tan(asin(τ/K_R)).
+    # A hanging arm whose weight is 19 mm off centre: K_p e = m g tan(asin(τ/K_R)).
     "torque": ({"torque": (0.0, 0.19, 0.0)}, 0, WEIGHT * math.tan(math.asin(0.19 / 120.0)) / 20.0),
     # The vehicle is 50 g heavier than the control believes.
     "weight": ({"mass": MASS - 0.05}, 2, -0.05 * PAPER_GRAVITY / 50.0),
@@ -180,8 +180,8 @@ def test_a_small_unknown_load_holds_hover_ten_millimetres_off_or_not_at_all_with
 
 @pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.6, -0.8, 0.0)])
 def test_the_vehicle_comes_back_from_sixty_degrees_of_tilt_and_sees_no_wrench_that_is_not_there(axis):
-    """The rotors are at their limits at first: an estimator fed with the wish and not with the clamped output would see tens
-    of N·m here. What it does see is the mean over a tick of a thrust whose direction bends, order T²."""
+    """The rotors are at their limits at first: an estimator fed with the desired and not with the clamped output would see tens
+    of N·m here. What it does see is the mean over a tick of a thrust whose direction changes, order T²."""
     log = fly(200, 20.0, turn=tuple(math.radians(60.0) * part for part in axis))
     wished, got = log["tau_b"][0, :2], log["tau_b_clamped"][0, :2]
     assert np.linalg.norm(wished) > 80.0 > 10.0 > np.linalg.norm(got)
@@ -193,7 +193,7 @@ def test_the_vehicle_comes_back_from_sixty_degrees_of_tilt_and_sees_no_wrench_th
 
 
 def test_a_planned_flight_is_followed_with_its_acceleration_fed_forward():
-    """Thrust must tilt for an acceleration, which takes the attitude loop 0.2 s; nothing is left after arrival."""
+    """Thrust must tilt for an acceleration, which takes the attitude loop 0.2 s; no error remains after arrival."""
     log = fly(200, 9.0, to=(1.0, -0.5, 0.4))
     assert np.abs(log["e_p_N"]).max() < 0.1
     assert np.abs(log["e_p_N"][-1]).max() < 1e-3
@@ -212,7 +212,7 @@ def test_the_estimator_is_its_second_order_filter_at_any_rate(rate):
         (log["tau_hat_b"][:, 1], -2.0, 20.0),
         (log["tau_hat_b"][:, 2], 0.5, 10.0),
     ):
-        # the push turns with the body and the thrust bends over a tick: 1 % at most, at every rate
+        # the push turns with the body and the thrust changes over a tick: 1 % at most, at every rate
         assert seen / true == pytest.approx(1.0 - (1.0 + w * t) * np.exp(-w * t), abs=0.01)
     share = log["f_hat_N"][:, 0] / 10.0
     t63, t90 = (np.interp(level, share[: rate // 2], t[: rate // 2]) for level in (1.0 - math.exp(-1.0), 0.9))
@@ -261,7 +261,7 @@ def linear_push(estimator, lever):
 @pytest.mark.parametrize("lever", [0.0, 0.17, 0.35])
 @pytest.mark.parametrize("estimator", [True, False])
 def test_a_push_displaces_the_base_as_the_linear_loop_says(estimator, lever):
-    """Nothing saturates and the tilt stays below 6°, so one percent covers what the linear model leaves out."""
+    """Nothing saturates and the tilt stays below 6°, so 1 % covers what the linear model neglects."""
     assert pushed(200, estimator, lever) == pytest.approx(linear_push(estimator, lever), rel=0.01)
 
 
@@ -274,8 +274,8 @@ def test_a_push_is_the_same_at_all_rates(estimator, lever):
 
 def test_both_figures_of_a_push_come_out_together_at_an_effective_lever_of_170_mm():
     """0.085 m with and 0.183 m without the estimator: so K_p is N/m, not per mass (that would give 0.025 and 0.030 m), and the
-    rate of z_d is not fed forward. The lever was chosen to meet both; at the centre of mass a push gives 0.090 and 0.215 m, and
-    0.35 m below it 0.081 and 0.149 m, if nothing between tool and base gives way."""
+    rate of z_d is not fed forward. The lever arm was tuned to meet both; at the centre of mass a push gives 0.090 and
+    0.215 m, and 0.35 m below it 0.081 and 0.149 m, if nothing between tool and base yields."""
     assert pushed(200, True, 0.17) == pytest.approx(0.085, abs=0.005)
     assert pushed(200, False, 0.17) == pytest.approx(0.183, abs=0.005)
     assert pushed(200, True, 0.0) == pytest.approx(0.090, abs=0.001)

@@ -1,7 +1,7 @@
-"""The delay table is what the loop does: a push leaves the mock-up on a line that is late by the sum.
+"""The delay table matches the loop: a push leaves the mock-up on a line that is late by the sum.
 
 M x(t) = Σ J (t - t_c - τ) once everything has settled: the time by which that line is late is the slope of the loop's phase at
-frequency zero, measured on the true motion and no part of the code under test.
+frequency zero, measured on the true motion, without the code under test.
 """
 
 import math
@@ -40,7 +40,7 @@ LOOPS = {
 @pytest.mark.parametrize("kind", ["euler", "explicit", "passive", "trapezoid", "momentum"])
 @pytest.mark.parametrize("parts", LOOPS)
 def test_the_sum_is_what_a_free_body_shows(parts, kind):
-    """Two pushes, 30 N·s around 16 s and 60 N·s around 41 s on 30 kg; 20 s later what has not settled is below 1e-7 s."""
+    """Two pushes, 30 N·s around 16 s and 60 N·s around 41 s on 30 kg; 20 s later the unsettled rest is below 1e-7 s."""
     changes = ["loop.duration=70 s", "limits.workspace_max=[1000, 1000, 1000]", f"integrator.kind={kind}"]
     system, values, _ = job.find("freefloat", "paper", [*LOOPS[parts], *changes])
     last = job.simulate(system, values).rows[-1]
@@ -50,7 +50,7 @@ def test_the_sum_is_what_a_free_body_shows(parts, kind):
 
 
 def pushed(system, values, signal, force, ticks, centre):
-    """Robot, sensor and tick of a system with a smooth pulse of 100 ticks in the place of its contact; true x along the way."""
+    """Robot, sensor and tick of a system with a smooth pulse of 100 ticks in place of its contact; returns the true x."""
     bench = system.set_up(values)
     sig, w, p, dt = bench.row[0], bench.w[0], bench.p[0], values.loop.period
     stages = system.kinds(values)
@@ -100,7 +100,7 @@ def pushed(system, values, signal, force, ticks, centre):
     ],
 )
 def test_the_sum_is_what_the_other_loops_show(name, scenario, signal, sign, settings):
-    """Beside the same run without a push, so that what moves already does not count; a pulse of 10 N over 100 ticks."""
+    """Relative to the same run without a push, so that other motion does not count; a pulse of 10 N over 100 ticks."""
     system, values, _ = job.find(name, scenario, settings)
     mass = values.reduced_mass if name == "docking" else values.body.mass
     dt, ticks, centre = values.loop.period, 800, 100
@@ -126,7 +126,7 @@ def test_the_table_is_in_the_result_and_in_the_report():
     page = shown.section(result)
     assert all(delays.WORDS[name] in page for name in result.as_json()["delays"])
     aerial = registry.system("aerial")
-    assert delays.table(aerial, job.find("aerial", aerial.default_scenario, [])[1]) == {}  # its loop is of another kind
+    assert delays.table(aerial, job.find("aerial", aerial.default_scenario, [])[1]) == {}  # its loop is of a different kind
 
 
 def worst_cov(*settings):
@@ -136,7 +136,7 @@ def worst_cov(*settings):
 
 
 def test_the_compensators_know_the_filter():
-    """Told of no delay, a loop with this filter makes energy in every collision; by itself it stays as it is without one."""
+    """Believing in no delay, a loop with this filter adds energy in every collision; by default it behaves as without one."""
     without = max(job.simulate(*job.find("docking", "bench-2.64", [])).metrics["cov"])
     assert worst_cov() == pytest.approx(without, abs=0.01)
     assert worst_cov("compensate.sensor_delay=0 s") > 1.1

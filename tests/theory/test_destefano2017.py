@@ -41,7 +41,7 @@ def test_the_observed_energy_stays_positive_with_the_controller(simulate, scenar
 
 
 def test_the_uncontrolled_observer_does_not_depend_on_the_controller(simulate):
-    """One run shows both: E_obs without is the same in a run with and in a run without the controller."""
+    """One run shows both: E_obs without the controller is the same in a run with it and in a run without."""
     with_it, without = (simulate("oos-sim", f"integrator.kind={kind}").rows["E_obs_free"] for kind in ("passive", "euler"))
     assert with_it == pytest.approx(without, abs=1e-15)
 
@@ -65,7 +65,7 @@ def test_the_energy_estimate_converges(simulate):
 @pytest.mark.parametrize(("kind", "order"), [("euler", 1), ("explicit", 1), ("passive", 2), ("trapezoid", 2)])
 def test_order_of_convergence(simulate, kind, order):
     """Position at 40 s, amid the second push, against the continuous solution T/2 earlier: a force that is sampled at the start
-    of a tick and held comes half a tick late. Taken off, the rules that are exact for a held force are of second order."""
+    of a tick and held is half a tick late. Corrected for that, rules that are exact for a held force are of second order."""
     from hilt.systems.freefloat.analysis.reference import continuous
 
     errors = []
@@ -107,7 +107,7 @@ def test_every_claim_has_a_verdict_and_the_known_ones_differ():
 
 
 def test_held_or_continuous_force_the_conclusion_flips():
-    """Euler's half tick ahead and the hold's half tick behind cancel; the controller takes off the first alone: -½ T Δv."""
+    """Euler's half tick ahead and the hold's half tick behind cancel; the controller removes only the first: -½ T Δv."""
     assert drift_against_continuous("euler", 0.1) == pytest.approx([0.0, 0.0], abs=1e-6)
     assert drift_against_continuous("passive", 0.1) == pytest.approx([-0.05, -0.15], abs=1e-6)
 

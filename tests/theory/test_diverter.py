@@ -1,7 +1,7 @@
 """The diverter in a miniature of the whole loop: real cable, servo, sensor, filter, task, admittance, estimator and flight.
 
-The vehicle is one rigid body that carries the tool on a lever; the hardware's tool shows the planned flight, the base's
-displacement and the arm's giving way, with the lead L1. Links without delay; tick 5 ms.
+The vehicle is one rigid body that carries the tool on a lever arm; the hardware's tool shows the planned flight, the base's
+displacement and the arm's compliance, with the lead L1. Links without delay; tick 5 ms.
 """
 
 import os
@@ -192,7 +192,7 @@ def scattered(seed):
 
 
 def passed(log):
-    """The states in their order."""
+    """The states in order."""
     states = log["task_state"]
     return [int(states[0]), *(int(s) for s in states[1:][np.diff(states) != 0])]
 
@@ -210,7 +210,7 @@ def figures(log):
 
 @pytest.mark.parametrize("seed", range(16))
 def test_hooks_with_every_contact_parameter_scattered(seed):
-    """Base ≤ 45 mm, and below 2 cm within 5 s of the snap; the tool gives way by at most 60 mm until it has snapped."""
+    """Base ≤ 45 mm, and below 2 cm within 5 s of the snap; the tool yields by at most 60 mm until it has snapped."""
     log = fly(**scattered(seed))
     assert log["hooked"][-1] == 1
     assert log["latched_true"][-1] == 1
@@ -230,7 +230,7 @@ def test_no_load_and_no_swing_are_left_when_it_hangs():
 
 @pytest.mark.parametrize("offset", [-0.035, -0.032, 0.032, 0.035])
 def test_a_miss_is_concluded_as_failed(offset):
-    """The cable passes beside a mouth of ± 30 mm: nothing is felt, so nothing is hooked."""
+    """The cable passes beside a mouth of ± 30 mm: no force, so nothing is hooked."""
     log = fly(offset=offset)
     assert log["latched_true"].max() == 0
     assert log["hooked"].max() == 0

@@ -1,4 +1,4 @@
-"""Edges found by simulation against their closed forms: each within 1 %, and within what the form leaves out."""
+"""Edges found by simulation against their closed forms: each within 1 %, and within what the form neglects."""
 
 import math
 
@@ -45,8 +45,8 @@ def off(batch, x, y, limits=None):
 
 
 def test_untreated_contact():
-    """exp(πωτ/2) a contact: at the edge ωτ is 0.03, so its error of 0.23 (ωτ)² is 2e-4; a contact that begins anywhere in a
-    tick adds at most (ωT)²/8 = 4e-4 of speed, of the 4.5 % that are left for each. The tick itself adds nothing."""
+    """exp(πωτ/2) per contact: at the edge ωτ is 0.03, so its error of 0.23 (ωτ)² is 2e-4; a contact that begins anywhere in a
+    tick adds at most (ωT)²/8 = 4e-4 of speed, of the 4.5 % allowed for each. The tick itself adds nothing."""
     batch = batch_of("docking", "table1", *UNTREATED, "robot.delay=1 ms")
     x = Side("robot.delay", "s", 0.5e-3, 4e-3, 5, log=True)
     y = Side("contact.stiffness", "N/m", 2e4, 7e5, 4, log=True)
@@ -64,7 +64,7 @@ def test_untreated_contact_on_unequal_frames_and_a_late_sensor():
 
 @pytest.mark.parametrize("period", [1e-3, 0.5e-3])
 def test_damped_contact(period):
-    """h (1 - ωh/π); what is left is the damper's jump of force, which a tick meets up to T late: c T/(2m) of speed."""
+    """h (1 - ωh/π); the rest is the damper's jump of force, which a tick sees up to T late: c T/(2m) of speed."""
     batch = batch_of("docking", "bench-2.64", *UNTREATED, "sensor.delay=0", "robot.delay=1 ms", f"loop.period={period}")
     x = Side("robot.delay", "s", 0.8e-3, 4e-3, 4, log=True)
     y = Side("contact.stiffness", "N/m", 5e4, 1.2e5, 3, log=True)
@@ -72,7 +72,7 @@ def test_damped_contact(period):
 
 
 def test_the_first_touch_is_worth_what_the_form_says():
-    """Without the term of the first touch the form would be off by ωh/π: with a finer tick that is what is seen, to a tenth."""
+    """Without the term of the first touch the form would be wrong by ωh/π: with a finer tick that is the error, to a tenth."""
     settings = ("sensor.delay=0", "robot.delay=1 ms", "loop.period=0.25 ms", "loop.duration=8 s")
     batch = batch_of("docking", "bench-2.64", *UNTREATED, *settings)
     ((delay,),) = (
@@ -93,12 +93,12 @@ def test_the_margin_of_the_damped_bench_is_its_critical_delay():
     assert not found.beyond
     assert found.keys[0].value == pytest.approx(1.69e-3, rel=0.02)
     assert found.keys[0].margin == pytest.approx(0.69, abs=0.04)
-    assert whole_delay(batch.base) == pytest.approx(1e-3)  # the robot's delay, and nothing of the tick
+    assert whole_delay(batch.base) == pytest.approx(1e-3)  # the robot's delay, and nothing from the tick
 
 
 @pytest.mark.parametrize("kind", ["euler", "passive", "explicit"])
 def test_walls(kind):
-    """exp(πωτ/2) for each rebound, τ with what the integrator adds: 0, T/2 and T."""
+    """exp(πωτ/2) for each rebound, τ including what the integrator adds: 0, T/2 and T."""
     batch = batch_of("freefloat", "wall", f"integrator.kind={kind}", "robot.delay=2 ms", "loop.period=0.5 ms")
     x = Side("robot.delay", "s", 0.5e-3, 8e-3, 4, log=True)
     y = Side("wall.stiffness", "N/m", 1e3, 8e3, 3, log=True)
@@ -113,7 +113,7 @@ def test_walls_by_another_limit():
 
 
 def test_no_method_holds_a_force_below_the_bound():
-    """Whatever pida does lies on the far side of the bound of the first touch: where it holds 15 %, physics does."""
+    """pida is always on the far side of the bound of the first touch: where it keeps 15 %, physics permits it."""
     batch = batch_of("docking", "table1", "collisions=1", "loop.duration=3 s")
     x = Side("robot.delay", "s", 10e-3, 80e-3, 5, log=True)
     y = Side("contact.stiffness", "N/m", 1e5, 4e5, 3, log=True)
@@ -126,7 +126,7 @@ def test_no_method_holds_a_force_below_the_bound():
 
 
 def test_stiffest_hand():
-    """A hand that shakes, without the guard that would add damping: what diverges is stiffer than the closed form allows."""
+    """A hand that shakes, without the guard that would add damping: only hands stiffer than the closed form diverge."""
     settings = (
         "port_passivity.enabled=false",
         "force_filter.bandwidth=15 rad/s",
@@ -137,6 +137,6 @@ def test_stiffest_hand():
         "aerial", "hover", *settings, "hand.stiffness=100", "hand.damping=5", "hand.start=1 s", "loop.duration=12 s"
     )
     (form,) = edges.forms(batch.system, batch.base, edges.limits(batch.system, batch.base))
-    limit = 100.0 - form.height(batch.base)  # in the height stands stiffness minus limit
+    limit = 100.0 - form.height(batch.base)  # the height is stiffness minus limit
     low, high = batch.beyond(("hand.stiffness",), [(0.8 * limit,), (1.25 * limit,)], (Limit("diverged"),))
     assert (low, high) == (False, True)

@@ -15,9 +15,9 @@ from hilt.core.signals import row_type
 
 DT = 0.004
 BOX = 0.05
-ROUNDING = 1e-9  # relative, and of what three differences leave of numbers of the size of the box
+ROUNDING = 1e-9  # relative, and the rounding of three differences of numbers of the size of the box
 SPEED, RATE, ACCELERATION, ANGULAR_ACCELERATION, JERK = 0.1, 0.2, 10.0, 30.0, 2500.0
-# Steps from far below to far above what the limits allow, so that sequences pass, end late and end at once.
+# Steps from far below to far above the limits, so that sequences pass, end late and end at once.
 STEP = st.floats(-1.0, 1.0)
 STEPS = st.lists(st.tuples(*[STEP] * 6), min_size=1, max_size=30)
 ORDER = st.sampled_from([-2.0, -1.0, -0.3, 0.0, 0.3, 1.0])
@@ -73,7 +73,7 @@ def test_what_passes_is_within_every_limit(steps, twist, order, share):
 @settings(max_examples=100, deadline=None)
 @given(STEPS, ORDER)
 def test_gentle_sequences_pass(steps, order):
-    """The guard is no wall: a sequence that stays a third below every limit is let through."""
+    """The guard is not too strict: a sequence that stays a third below every limit passes."""
     gentle = min(10.0**order, 0.02)
     steps = [tuple(gentle * (-1) ** k * part for part in step) for k, step in enumerate(steps)]
     assert len(passed(steps, (0.0,) * 6, 0.0)) == len(steps)

@@ -23,7 +23,7 @@ def run(name, *changes):
 
 
 def single(mass, stiffness):
-    """One mass against a target that does not give way."""
+    """One mass against a rigid target."""
     return f"servicer.mass={mass}", "target.mass=1e9", f"contact.stiffness={stiffness}"
 
 
@@ -33,7 +33,7 @@ def off(cov):
 
 @pytest.mark.parametrize(("delay", "growth"), [(4, 1.171), (10, 1.474), (20, 2.102), (40, 3.744)])
 def test_without_control_each_rebound_is_faster(delay, growth):
-    """Reference figures of an independent prototype with the same order of the tick; one sample more would be 4 %."""
+    """Reference values of an independent prototype with the same order of the tick; one sample more would be 4 %."""
     metrics = run("table1", "compensate.method=none", f"robot.delay={delay} ms").metrics
     assert metrics["cov"][0] == pytest.approx(growth, rel=0.005)
     assert metrics["diverged"]
@@ -66,13 +66,13 @@ def test_pida_with_noise(delay, robot):
     summary = seeds.run(*job.find("docking", "table1", [f"robot.delay={delay} ms", "sensor.noise=0.5 N", *robot]), 20)
     assert summary.worst["cov"] <= 0.04
     assert not summary.worst["diverged"]
-    assert summary.worst["kinetic_energy_ratio"] <= 1.0 + 1e-9, "energy is lost rather than made"
+    assert summary.worst["kinetic_energy_ratio"] <= 1.0 + 1e-9, "energy is lost rather than added"
 
 
 @settings(max_examples=30)
 @given(st.floats(0.02, 0.3), st.floats(5.0, 40.0), st.floats(50.0, 2000.0))
 def test_pidas_force_is_what_the_delay_forces(angle, omega, mass):
-    """Mean CoF ≈ √(1 + (ωτ)²): the robot meets the surface τ late. Of known surfaces, so of the later collisions."""
+    """Mean CoF ≈ √(1 + (ωτ)²): the robot reaches the surface τ late. For known surfaces, so for the later collisions."""
     found = run(
         "table1",
         "loop.period=0.5 ms",
@@ -108,7 +108,7 @@ def critical_delay(k, c, mass):
 
 
 def test_the_bench_is_unstable_above_1_7_ms():
-    """The shipped bench, untreated: it leaves slower than it came at 0.7 times that delay, and faster at 1.4 times."""
+    """The shipped bench, untreated: it leaves slower than it arrived at 0.7 times that delay, and faster at 1.4 times."""
     values = job.find("docking", "bench-2.64", [])[1]
     k, c, mass = values.contact.stiffness, values.contact.damping, values.reduced_mass
     limit = critical_delay(k, c, mass)
@@ -124,8 +124,8 @@ def test_the_bench_is_unstable_above_1_7_ms():
 @settings(max_examples=20)
 @given(st.floats(0.01, 0.08), st.floats(10.0, 60.0), st.floats(50.0, 1000.0))
 def test_the_critical_delay_follows_its_closed_form(zeta, omega, mass):
-    """Below it a contact gives back less than it took, above it more. The rod leaves the frame after half a period, where the
-    closed form speaks of oscillation without end; so 0.7 and 1.4 times the delay are tried, not 0.99 and 1.01."""
+    """Below it a contact returns less than it took, above it more. The rod leaves the frame after half a period, while the
+    closed form assumes a sustained oscillation; so 0.7 and 1.4 times the delay are tried, not 0.99 and 1.01."""
     k, c = mass * omega**2, 2 * zeta * omega * mass
     limit = critical_delay(k, c, mass)
     gains = []
@@ -170,8 +170,8 @@ def test_pida_is_robust(robot, name, changes, most):
 
 @pytest.mark.parametrize("share", [0.5, 1.5])
 @pytest.mark.parametrize("delay", [2, 4])
-def test_a_wrongly_assumed_sensor_delay_loses_energy_and_makes_none(share, delay):
-    """Too short is safe; too long loses a third to a half in five contacts, and the metrics say so."""
+def test_a_wrongly_assumed_sensor_delay_loses_energy_and_adds_none(share, delay):
+    """Too short is safe; too long loses a third to a half in five contacts, and the metrics show it."""
     metrics = run(
         "table1", "robot.kind=second-order", f"sensor.delay={delay} ms", f"compensate.sensor_delay={share * delay} ms"
     ).metrics
@@ -224,7 +224,7 @@ def test_the_bench_frequencies():
 
 @pytest.mark.parametrize("name", ["bench-1.93", "bench-2.64"])
 def test_the_bench_is_identified_and_loses_what_its_damping_takes(name):
-    """Damping within 2 %, speeds within 2 %: until the damping is known in the first contact it is not taken off."""
+    """Damping within 2 %, speeds within 2 %: until the damping is known in the first contact it is not compensated."""
     found = run(name)
     contact = found.scenario.contact
     last = found.rows[found.rows["identified"] == 1][-1]
@@ -306,7 +306,7 @@ def test_the_moments_of_a_point_contact():
 
 
 def test_an_overdamped_contact_has_an_ideal_too():
-    """Beyond critical damping the closed form ends and the fine reference goes on; a perfect robot agrees with it."""
+    """Beyond critical damping there is no closed form but the fine reference holds; a perfect robot agrees with it."""
     metrics = run(
         "table1", "contact.damping=20 N*s/mm", "compensate.method=none", "robot.kind=ideal", "robot.delay=0", "collisions=1"
     ).metrics

@@ -1,4 +1,4 @@
-"""A human holds the hardware's tool: how stiff a hand the loop bears, and what the guard at the port makes of stiffer ones."""
+"""A human holds the hardware's tool: how stiff a hand the loop tolerates, and how the guard at the port handles others."""
 
 import math
 import os
@@ -79,7 +79,7 @@ def one_axis(s, p, sizes):
 
 
 def grows(loop, k, damping, mass_beyond=0.0, duration=30.0):
-    """A pushed hand that stands still: does the tool swing up?"""
+    """A hand at rest is pushed: does the tool's oscillation grow?"""
     state, law = np.zeros(1, AXIS), np.zeros(1, LAW)
     s, p = state[0], law[0]
     p.k, p.d, p.m_h = k, damping(k) if callable(damping) else damping, mass_beyond
@@ -142,8 +142,8 @@ def test_the_limit_is_where_the_simulation_turns_over(name):
 def test_published_limits_of_the_normal_gains():
     """255, 667 and 974 N/m for filters of 15, 100 and 500 rad/s and 15 ms of lag.
 
-    Tick and hand were not given with these figures. A 4 ms tick, one tick of transport, 0.15 kg beyond the sensor and a hand
-    damped by 0.3 of critical on that mass give all three within 0.4 %; this was found by fitting them, and other sets do too.
+    Tick and hand were not published with them. A 4 ms tick, one tick of transport, 0.15 kg beyond the sensor and a hand
+    damped by 0.3 of critical on that mass give all three within 0.4 %; these were fitted, and other sets would also do.
     """
     servo = Servo(kind="lag", lag=0.015, delay=0.004, hold="zero")
     for bandwidth, published in ((15.0, 255.0), (100.0, 667.0), (500.0, 974.0)):
@@ -172,7 +172,7 @@ def test_beyond_the_largest_mass_no_hand_is_stable():
 
 
 def test_a_lag_alone_is_warned_about():
-    """Two servos equally late, 33 ms: the lag promises a hand a third stiffer than the second-order one with delay bears."""
+    """Two servos equally late, 33 ms: the lag promises a hand a third stiffer than the second-order one with delay allows."""
     real, believed = second_order(60.0, 0.7, 10), lag(1e3 * second_order(60.0, 0.7, 10).whole_lag)
     limits = [stiffest_hand(PortLoop(period=0.005, bandwidth=500.0, gains=NORMAL, servo=s)) for s in (real, believed)]
     assert limits[1] / limits[0] == pytest.approx(1.31, abs=0.02)
@@ -210,7 +210,7 @@ PARAMS = record(**{key: kind.params for key, kind in KINDS.items()})
 
 @jit
 def reach(sig, dt):
-    """An arm without limits, in place of inverse kinematics: the command is the pose asked for."""
+    """An arm without limits, in place of inverse kinematics: the command is the requested pose."""
     asked, before = spatial.load(sig.X_WB_asked), spatial.load(sig.X_WB_cmd)
     vec.store(sig.V_WB_cmd.v, vec.scale(1.0 / dt, vec.sub(asked[0], before[0])))
     vec.store(sig.V_WB_cmd.w, vec.scale(1.0 / dt, so3.between(before[1], asked[1])))
@@ -231,7 +231,7 @@ def run_stages(row, state, params, dt, log):
         hardware_admittance_step(sig, x.hardware, p.hardware, dt)
         reach(sig, dt)
         log[k] = sig
-        if abs(sig.F_Bcm_true_W.f[0]) > 1e9:  # diverged: the rest of the log says so too
+        if abs(sig.F_Bcm_true_W.f[0]) > 1e9:  # diverged: the rest of the log shows it too
             log[k:] = row[0]
             return
 
@@ -239,7 +239,7 @@ def run_stages(row, state, params, dt, log):
 def scenario_of(
     stiffness, guard, *, bandwidth=15.0, servo=None, period=0.005, duration=30.0, amplitude=0.02, noise=0.0, **hand
 ):
-    """A hand that leads the tool about."""
+    """A hand that moves the tool about."""
     return Held(
         system="held",
         loop={"period": period, "duration": duration},
@@ -279,7 +279,7 @@ def port_energy(log):
 
 
 def stages_grow(stiffness, servo, period, bandwidth):
-    """Does a touch of a tenth of a millimetre swing up?"""
+    """Does a disturbance of a tenth of a millimetre grow?"""
     log = held(stiffness, False, amplitude=1e-4, servo=servo, period=period, bandwidth=bandwidth, duration=60.0)
     third = len(log) // 3
     early, late = force(log)[third : 2 * third].max(), force(log)[2 * third :].max()
@@ -295,7 +295,7 @@ def stages_grow(stiffness, servo, period, bandwidth):
     ],
 )
 def test_the_limit_holds_for_the_stages_of_the_lab(servo, period, bandwidth):
-    """Here the sensor samples, and the servo joins set-points by lines or holds them. Slow growth is not seen in 60 s: 5 %."""
+    """Here the sensor samples, and the servo joins set-points by lines or holds them. Slow growth is unseen in 60 s: 5 %."""
     limit = stiffest_hand(loop_of(scenario_of(1.0, False, servo=servo, period=period, bandwidth=bandwidth)), damping=5.0)
     assert not stages_grow(0.95 * limit, servo, period, bandwidth)
     assert stages_grow(1.05 * limit, servo, period, bandwidth)
@@ -332,7 +332,7 @@ def test_a_soft_hand_feels_nothing_of_the_guard(period):
 
 
 def test_a_second_order_servo_is_held_too_but_bursts():
-    """60 rad/s after 10 ms: limit 186 N/m. A hand of 5000 N/m needs 60 N·s/m more; whenever less is left it rings up again.
+    """60 rad/s after 10 ms: limit 186 N/m. A hand of 5000 N/m needs 60 N·s/m more; whenever there is less it rings up again.
 
     Forces scale with the amplitude, here 20 mm: up to 7.5 N at 2000 N/m and 24 N at 5000 N/m (one minute), never unbounded.
     """

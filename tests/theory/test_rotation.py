@@ -9,7 +9,7 @@ CLEAN = ("sensor.noise=0", "sensor.torque_noise=0", "sensor.bandwidth=0", "robot
 
 
 def test_momentum_keeps_the_energy_of_a_tumbling_body(simulate):
-    """14.16 J, 60 s, T = 0.1 s. Of second order, and the error does not add up: 0.005 J is 0.04 %."""
+    """14.16 J, 60 s, T = 0.1 s. Of second order, and the error does not accumulate: 0.005 J is 0.04 %."""
     metrics = simulate("tumble").metrics
     assert abs(metrics["rotation_energy_drift_J"]) <= 0.005
     assert metrics["angular_momentum_error"] <= 1e-9
@@ -33,7 +33,7 @@ def test_momentum_is_of_second_order(simulate):
 
 
 def test_a_push_off_centre_agrees_with_the_continuous_solution(simulate):
-    """No delay, no noise, a fine tick: what is left is the held force, of first order in T."""
+    """No delay, no noise, a fine tick: the rest is due to the held force, of first order in T."""
 
     def errors(period):
         result = simulate("capture", *CLEAN, f"loop.period={period}")
@@ -47,7 +47,7 @@ def test_a_push_off_centre_agrees_with_the_continuous_solution(simulate):
 
 
 def test_linear_and_angular_impulse(simulate):
-    """∫F dt of the sin² pulses is half peak times duration: the momentum they must leave, whatever turns on the way."""
+    """∫F dt of the sin² pulses is half peak times duration: the momentum they must leave, whatever turns meanwhile."""
     result = simulate(
         "capture", "sensor.noise=0", "sensor.torque_noise=0", "robot.kind=ideal", "robot.delay=0", "sensor.bandwidth=0"
     )
@@ -64,7 +64,7 @@ def test_a_body_that_may_not_turn_does_not(simulate):
 
 @pytest.mark.parametrize("kind", ["momentum", "explicit", "euler"])
 def test_the_ledger_closes_where_a_tick_makes_whole_turns(simulate, kind):
-    """At 0.1 s and up to 90 rad/s: the port sees the shorter way round, and so must the books."""
+    """At 0.1 s and up to 90 rad/s: the port uses the shorter rotation, and so must the ledger."""
     rates = "body.angular_velocity=[40, 70, -30]"
     result = simulate(
         "capture",

@@ -1,4 +1,4 @@
-"""A load that really hangs on the sensor, and the same load taken off: what the loop still feels of it."""
+"""A load that really hangs on the sensor, and the same load compensated: its remaining effect on the loop."""
 
 import math
 import os
@@ -33,16 +33,16 @@ def rows(scenario, *settings):
     return result.rows
 
 
-def test_without_a_tool_the_load_carries_the_body_away():
-    """So that the laws below say something: 252 kg in all, of which 2 kg weigh; the sum of 500 ticks is half a tick long."""
+def test_without_compensation_the_load_moves_the_body_away():
+    """So that the laws below mean something: 252 kg in all, of which 2 kg weigh; the sum over ticks is half a tick late."""
     fallen = rows("oos-sim", "push=[]", "loop.duration=2 s", LOAD)["X_WB_true"]["p"][-1]
     assert fallen == pytest.approx((0, 0, -0.5 * 9.80665 * MASS / (250.0 + MASS) * 2.0**2), rel=0.005)
 
 
 def test_three_axes_lag_by_what_smooth_explains():
-    """M (v - v₀) = -m t_s a_lp, tick by tick: the low-pass keeps back t_s a_lp of the velocity, and gives it back.
+    """M (v - v₀) = -m t_s a_lp, tick by tick: the low-pass retains t_s a_lp of the velocity, and returns it.
 
-    a_lp is computed here, from the true velocities. In place that is m/M t_s v: 0.16 ms of way.
+    a_lp is computed here, from the true velocities. In position this is m/M t_s v: 0.16 ms of motion.
     """
     smooth, dt = 0.02, 0.004
     free = rows("oos-sim", "integrator.kind=euler")
@@ -57,8 +57,8 @@ def test_three_axes_lag_by_what_smooth_explains():
     assert 0.5 * kept * np.abs(v).max() < away < 1.01 * kept * np.abs(v).max()
 
 
-def test_a_turning_body_feels_nothing_of_a_load_that_is_known():
-    """Sensor and load off the centre of mass, a robot of second order, pushes off the centre; accelerations that do not lag."""
+def test_a_turning_body_is_not_affected_by_a_known_load():
+    """Sensor and load off the centre of mass, a second-order robot, pushes off the centre; accelerations without lag."""
     free, loaded = rows("capture"), rows("capture", LOAD, *BIAS, tool(0.0))
     assert np.abs(loaded["F_So_S"]["f"]).max() > 19.0  # the load is there
     for part, bound in (("p", 1e-9), ("q", 1e-9)):
@@ -67,9 +67,9 @@ def test_a_turning_body_feels_nothing_of_a_load_that_is_known():
 
 @pytest.mark.parametrize("smooth", [0.0, 0.02])
 def test_free_flight_keeps_its_momentum(smooth):
-    """A tumbling body with the sensor 0.3 m off: P may change by m t_s (a + α c) of the sensor, and by rounding.
+    """A tumbling body with the sensor 0.3 m away: P may change by m t_s (a + α c) of the sensor, and by rounding.
 
-    The low-pass lends momentum and gives it back, so the bound does not grow with time; a and α are the largest of the run.
+    The low-pass borrows momentum and returns it, so the bound does not grow with time; a and α are the largest of the run.
     """
     flown = rows(
         "tumble",
@@ -135,6 +135,6 @@ def test_any_pose_leaves_less_than_half_a_newton(name):
     assert all(np.linalg.norm(rest(quiet, q, (), 1)[:3] - (3, -1, 8)) > 19.0 for q in poses(3))
 
 
-def test_the_sensor_of_docking_carries_nothing():
+def test_the_sensor_of_docking_has_no_load():
     with pytest.raises(InputError, match="is fixed under the target"):
         job.find("docking", "table1", [LOAD])

@@ -1,4 +1,4 @@
-"""Method twin: every figure that was asked of it has a verdict, its figures are drawn, and troubles cost what the page says."""
+"""Method twin: every requirement has a verdict, its figures are drawn, and disturbances cost what the page says."""
 
 import os
 import re
@@ -48,8 +48,8 @@ def test_every_claim_has_a_verdict(found):
     assert sum(claim.where == "troubles" for claim in claims) == len(TROUBLES) + 1, "each by itself, and the energy of all"
 
 
-def test_what_was_asked_of_the_twin_holds(found):
-    """Troubles and what is left open go wrong: some cost more than a run may; none of them makes energy."""
+def test_the_requirements_of_the_twin_hold(found):
+    """Disturbances and open points fail: some cost more than a run may; none of them adds energy."""
     claims = [claim for claim in found[0].claims if claim.where not in ("troubles", "bending, left open")]
     assert [claim.what for claim in claims if not claim.holds] == []
     (energy,) = [claim for claim in found[0].claims if "in all 24 of them" in claim.what]
@@ -60,7 +60,7 @@ def test_a_trouble_is_green_only_if_speed_and_force_keep_their_limits(found):
     table = found[0].tables[0]()
     green = dict(zip((row[0] for row in table.rows), table.good, strict=True))
     assert green["nothing"]
-    assert not all(green.values()), "friction is beyond the method, though no energy is made"
+    assert not all(green.values()), "friction is beyond the method, though no energy is added"
     assert table.head[4] == "energy made"
     assert {row[4] for row in table.rows} == {"no"}
     assert "1 of 20 seeds" in table.title
@@ -113,11 +113,11 @@ def test_the_page_has_every_trouble():
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
-def test_a_trouble_makes_no_energy_and_costs_what_the_page_says(trouble):
-    """Two of the page's robots, the worst among them, and two of its seeds. 0.001: other machines round otherwise."""
+def test_a_trouble_adds_no_energy_and_costs_what_the_page_says(trouble):
+    """Two of the page's robots, the worst among them, and two of its seeds. 0.001: other machines round differently."""
     spent = cost(trouble, ROBOTS, (1, 2), GEOMETRIES[:: len(GEOMETRIES) - 1])
     assert spent.faults == 0
-    assert spent.fastest <= 1 + 1e-9, "no energy is made"
+    assert spent.fastest <= 1 + 1e-9, "no energy is added"
     assert spent.command_speed <= 1.5 * (1 + 1e-9)
     assert spent.command_acceleration <= 5 * (1 + 1e-6)
     speed, force = stated()[trouble.name]
@@ -135,8 +135,8 @@ def test_the_page_has_every_effect_of_a_robot_that_bends():
 @pytest.mark.parametrize(
     "name", ["bending unknown to the controller", "friction of 5 N in the gears", "interpolation filter of 12 ms"]
 )
-def test_an_effect_makes_no_energy_and_costs_what_the_page_says(name):
-    """One of the page's robots and two of its seeds. 0.001: other machines round otherwise."""
+def test_an_effect_adds_no_energy_and_costs_what_the_page_says(name):
+    """One of the page's robots and two of its seeds. 0.001: other machines round differently."""
     (effect,) = [each for each in twin_effects.EFFECTS if each.name == name]
     spent = cost(effect, twin_effects.ROBOTS[:1], (1, 2))
     assert spent.faults == 0

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 
 
 def test_without_noise_nothing_but_the_speed_of_space():
-    """What is left is a loss too small to be told from a wrong sensor delay."""
+    """The rest is a loss too small to be distinguished from a wrong sensor delay."""
     runs = twin_grid.damped(0.0)
     assert runs.faults == 0
-    assert runs.speed <= 1 + 1e-9, "no energy is made"
+    assert runs.speed <= 1 + 1e-9, "no energy is added"
     assert runs.errors.max() <= 0.01
     assert abs(runs.bias) <= 2e-4
     assert np.median(runs.errors) <= 2e-4
@@ -34,7 +34,7 @@ def test_with_noise():
 
 
 def test_in_six_degrees_of_freedom():
-    """ζ = 0.05 for the reduced mass, up to 0.11 for the mass that an oblique contact feels."""
+    """ζ = 0.05 for the reduced mass, up to 0.11 for the effective mass of an oblique contact."""
     runs = twin_six_runs.run(
         "contact.damping=700 N*s/m", "sensor.delay=2.3 ms", robots=[PURE_20, PURE_40], geometries=GEOMETRIES, seeds=(1, 2)
     )

@@ -1,8 +1,8 @@
 """Method twin in six degrees of freedom: oblique contact off the centres of mass, on robots up to 40 ms late.
 
-What the controller is told is wrong, drawn anew for each seed, as in one degree of freedom: dead time, natural frequency and
-damping ratio of the robot by up to 10 %, stiffness by up to 40 %, places of the frames by up to 1 mm. Normals, levers and
-inertias are told exactly unless a test says otherwise. Noise 0.5 N, 2 µm and 0.1 mm/s; A = 5·v0·ω, V = 1.5·v0.
+The controller's beliefs are wrong, drawn again for each seed, as in one degree of freedom: dead time, natural frequency and
+damping ratio of the robot by up to 10 %, stiffness by up to 40 %, positions of the frames by up to 1 mm. Beliefs about normals,
+lever arms and inertias are exact unless a test says otherwise. Noise 0.5 N, 2 µm and 0.1 mm/s; A = 5·v0·ω, V = 1.5·v0.
 """
 
 import os
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reas
 def check(runs):
     """In every run: energy, momentum, and the limits of the commanded tip, as vectors."""
     assert runs.faults == 0
-    assert runs.kept.energy <= 1 + 1e-9, "no energy is made"
+    assert runs.kept.energy <= 1 + 1e-9, "no energy is added"
     assert runs.kept.drift <= 1e-10
     assert runs.kept.command_speed <= 1.5 * (1 + 1e-9)
     assert runs.kept.command_acceleration <= 5 * (1 + 1e-6)
@@ -46,7 +46,7 @@ def run(*changes, **choices):
     return runs
 
 
-def test_the_geometries_feel_masses_from_60_to_271_kg():
+def test_the_geometries_have_effective_masses_from_60_to_271_kg():
     masses = [effective_mass(scenario(geometry)) for geometry in GEOMETRIES]
     assert 60 < masses[0] < 65
     assert 265 < masses[-1] < 272
@@ -67,8 +67,8 @@ def test_guarded_every_contact_is_as_in_space(robots, cof):
 
 
 @pytest.mark.parametrize("robot", [PURE_20, PURE_40], ids=["20 ms", "40 ms"])
-def test_a_normal_that_is_told_wrong_is_found(robot):
-    """By up to 5° in any direction, both frames; the controller is told that it may be off by 2.5°."""
+def test_a_wrongly_believed_normal_is_found(robot):
+    """By up to 5° in any direction, both frames; the controller assumes an uncertainty of 2.5°."""
     runs = run(robots=[robot], errors=prior_errors_with_normal)
     assert runs.energy_error <= 0.015
     assert runs.worst <= 0.06
@@ -79,8 +79,8 @@ def test_a_normal_that_is_told_wrong_is_found(robot):
 def test_in_real_time_the_first_touch_is_on_the_bound(robot, geometry):
     """CoF_min = ω t_b + 1/(2n) with ω = √(k/m_eff).
 
-    The surface is met at any phase of the tick, here at ten of them: the force is above its threshold after the way to it and,
-    in the mean, half a tick. With that in t_b the mean is on the bound.
+    The surface is touched at any phase of the tick, here at ten of them: the force exceeds its threshold after the compression
+    needed and, on average, half a tick. With that in t_b the mean is on the bound.
     """
     found = first_touches(robot, geometry)
     check(found)
@@ -89,20 +89,20 @@ def test_in_real_time_the_first_touch_is_on_the_bound(robot, geometry):
 
 
 def test_a_damped_contact():
-    """The bench of He & Shen 2022: what the frame keeps is measured."""
+    """The bench of He & Shen 2022: the loss in the frame is measured."""
     runs = run("contact.stiffness=76.9 N/mm", "contact.damping=130", robots=[PURE_20, PURE_40], seeds=SEEDS[:2])
     assert runs.energy_error <= 0.015
     assert runs.worst <= 0.05
 
 
 def test_a_hertz_contact():
-    """ω t_b is 2.5 for the lightest geometry at 40 ms, beyond what can be asked for: 20 ms."""
+    """ω t_b is 2.5 for the lightest geometry at 40 ms, beyond what can be required: 20 ms."""
     runs = run("contact.kind=hertz", robots=[PURE_20], seeds=SEEDS[:2])
     assert runs.energy_error <= 0.015
     assert runs.worst <= 0.05
 
 
-def test_friction_takes_energy_and_makes_none():
+def test_friction_takes_energy_and_adds_none():
     runs = run("contact.friction=0.05", robots=[PURE_20], seeds=SEEDS[:2])
     assert runs.energy_error <= 0.015
     assert runs.worst <= 0.05
@@ -118,7 +118,7 @@ def test_bodies_that_tumble():
 @pytest.mark.parametrize("mode", ["guarded", "realtime"])
 @pytest.mark.parametrize("stiffness", [3588, 1e4])
 def test_a_body_250_times_lighter_than_the_other_gains_no_speed(mode, stiffness):
-    """It turns after an oblique contact, and most of what a rule for turns can make arises in free flight."""
+    """It turns after an oblique contact, and most of the energy that integrating a rotation can add arises in free flight."""
     changes = [*LIGHT, "compensate.method=twin", f"compensate.mode={mode}", f"contact.stiffness={stiffness}"]
     result = job.simulate(*job.find("docking", "oblique", changes))
     assert result.fault is None
@@ -127,7 +127,7 @@ def test_a_body_250_times_lighter_than_the_other_gains_no_speed(mode, stiffness)
     assert result.metrics["kinetic_energy_ratio"] <= 1 + 1e-9
 
 
-def test_the_books_close_and_the_robot_is_where_the_body_is():
+def test_the_ledger_closes_and_the_robot_is_where_the_body_is():
     result = job.simulate(DOCKING, scenario(GEOMETRIES[2], *PURE_40))
     rows = result.rows
     net = sum(rows[port]["into"] - rows[port]["out"] for port in DOCKING.ledger_ports)
@@ -137,9 +137,9 @@ def test_the_books_close_and_the_robot_is_where_the_body_is():
 
 
 def test_the_point_of_contact_is_found():
-    """The real tip is 4 mm beside the told one; force and torque show it, across the normal, within 1 mm at 0.5 N.
+    """The real tip is 4 mm from the believed one; force and torque show it, across the normal, within 1 mm at 0.5 N.
 
-    One sample has an error of (lever × σ/F) ≈ 1 mm; some hundred of them are taken in five contacts.
+    One sample has an error of (lever arm × σ/F) ≈ 1 mm; about a hundred of them are taken in five contacts.
     """
     values = scenario(GEOMETRIES[3], *PURE_20)
     bench, log = DOCKING.set_up(values), np.zeros(twin_six_runs.ROWS, DOCKING.row)

@@ -1,4 +1,4 @@
-"""Rebounds from a spring: what each integrator and each sample of delay makes of a contact."""
+"""Rebounds from a spring: the effect of each integrator and each sample of delay on a contact."""
 
 import math
 
@@ -66,7 +66,7 @@ def test_equation_5_keeps_the_energy_in_contact(simulate, omega_T, gap):
 
 @pytest.mark.parametrize("delay", [2, 5, 10, 20])
 @pytest.mark.parametrize("stiffness", [746e3, 100e3])
-def test_a_lead_takes_the_delay_off(simulate, delay, stiffness):
+def test_a_lead_compensates_the_delay(simulate, delay, stiffness):
     """4500 kg on a table: exp(πω(τ + T/2)/2) without the lead (2 %), and at most 1.02 with x + τ v + ½ τ² a commanded."""
     changes = ("integrator.kind=passive", "body.mass=4500", f"wall.stiffness={stiffness}", f"robot.delay={delay} ms", *WIDE)
     plain, led = (
@@ -78,7 +78,7 @@ def test_a_lead_takes_the_delay_off(simulate, delay, stiffness):
 
 
 def test_the_ledger_blames_the_right_part(simulate):
-    """Made energy of a contact on a late robot: by the delay with (5), by the integrator with explicit Euler without delay."""
+    """Energy added in a contact on a late robot: by the delay with (5), by the integrator with explicit Euler without delay."""
 
     def net(*changes):
         return {row["port"]: row["net_J"] for row in simulate("wall", *changes).ledger["rows"]}
@@ -91,13 +91,13 @@ def test_the_ledger_blames_the_right_part(simulate):
     assert explicit["integrator"] == pytest.approx(explicit["sampling"], rel=0.01)
 
 
-def test_the_world_gives_back_what_it_took(simulate):
+def test_the_world_returns_what_it_took(simulate):
     """An undamped wall is a spring: its port is balanced to the error of the quadrature where contacts begin and end."""
     rows = {row["port"]: row for row in simulate("wall").ledger["rows"]}
     assert abs(rows["environment"]["net_J"]) < 5e-4 * rows["environment"]["in_J"]
 
 
-def test_a_damped_wall_takes_energy_off(simulate):
+def test_a_damped_wall_dissipates_energy(simulate):
     """Restitution of a damped spring that lets go when its force is zero, in closed form."""
     zeta, omega, mass = 0.05, 40.0, 30.0
     found = simulate(

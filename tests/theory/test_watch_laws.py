@@ -1,5 +1,5 @@
-"""Who watches the robot does not cry wolf: whatever set-points it is given, a robot with its known delay is no fault. One that
-is moved aside by more than the bounds is."""
+"""The watch on the robot gives no false alarms: whatever set-points it is given, a robot with its known delay is not a fault.
+One that is moved aside by more than the bounds is."""
 
 import math
 from pathlib import Path
@@ -29,8 +29,8 @@ def limits_of(rig):
     return limits
 
 
-def seen(way, turns, dead_time, omega, zeta, aside=lambda k: (0.0, 0.0, 0.0), tight=None):
-    """The fault code of each packet of a robot that follows set-points, pushed aside by so much at packet k."""
+def seen(path, turns, dead_time, omega, zeta, aside=lambda k: (0.0, 0.0, 0.0), tight=None):
+    """The fault code of each packet of a robot that follows set-points, pushed aside by `aside(k)` at packet k."""
     delay = T + dead_time + 2.0 * zeta / omega
     lab = RIG.lab.model_copy(update={"tracking_delay": delay, **(tight or {})})
     guard = Watch(RIG.model_copy(update={"lab": lab}))
@@ -39,7 +39,7 @@ def seen(way, turns, dead_time, omega, zeta, aside=lambda k: (0.0, 0.0, 0.0), ti
     told["q"] = here["q"] = (1.0, 0.0, 0.0, 0.0)
     robot, codes = Response(told, 0.0, dead_time, omega, zeta), []
     before, turned_before = np.zeros(3), np.array(here["q"])
-    for k, (place, turn) in enumerate(zip(way, turns, strict=True)):
+    for k, (place, turn) in enumerate(zip(path, turns, strict=True)):
         p, q, _, _ = robot.at(k * T)
         here["p"], here["q"] = p + np.array(aside(k)), q
         twist["v"] = (here["p"] - before) / T
@@ -47,12 +47,12 @@ def seen(way, turns, dead_time, omega, zeta, aside=lambda k: (0.0, 0.0, 0.0), ti
         before, turned_before = here["p"].copy(), here["q"].copy()
         codes.append(guard.look(here, twist, told))
         told["p"], told["q"] = place, so3.exp(tuple(turn))
-        robot.command(told, (k + 1) * T, (k + 2) * T)  # heard in this cycle, driven in the next one
+        robot.command(told, (k + 1) * T, (k + 2) * T)  # received in this cycle, executed in the next one
     return codes, guard.x
 
 
 def paths(changes):
-    """Velocities that change at random within the limits, by up to all of it at once; far from the ends of the workspace."""
+    """Velocities that change at random within the limits, also from limit to limit; far from the edges of the workspace."""
     v = 0.1 * np.repeat(np.array([each[:3] for each in changes]), 12, axis=0) / math.sqrt(3)
     w = 0.2 * np.repeat(np.array([each[3:] for each in changes]), 12, axis=0) / math.sqrt(3)
     return np.cumsum(v, axis=0) * T, np.cumsum(w, axis=0) * T
@@ -65,7 +65,7 @@ def paths(changes):
     st.floats(40.0, 400.0),
     st.floats(0.5, 1.5),
 )
-def test_a_robot_that_only_answers_late_is_no_fault(changes, dead_time, omega, zeta):
+def test_a_robot_that_is_only_late_is_not_a_fault(changes, dead_time, omega, zeta):
     way, turns = paths(changes)
     tight = {"tracking_tolerance": 0.0005, "tracking_angle": 0.001}  # far below what is allowed: the bound itself must hold
     codes, _ = seen(way, turns, dead_time, omega, zeta, tight=tight)
@@ -89,7 +89,7 @@ def test_a_robot_that_is_moved_is_one(name):
     assert code in codes
 
 
-def test_an_odd_packet_alone_is_no_fault():
+def test_a_single_odd_packet_is_not_a_fault():
     still = np.zeros((300, 3))
     codes, _ = seen(still, still, 0.008, 150.0, 0.9, lambda k: (0.02 * (k % 50 == 0), 0.0, 0.0))
     assert set(codes) == {faults.NONE}

@@ -47,7 +47,7 @@ def test_the_printed_explicit_step_diverges():
 @settings(max_examples=25)
 @given(st.floats(100, 8000), st.floats(1e3, 1e6), st.floats(0, 2000), st.floats(1e-4, 5e-2))
 def test_the_implicit_step_is_stable(mass, stiffness, damping, period):
-    """The force dies out. At its start a step into a spring without damping may at most double it."""
+    """The force decays. Initially a step into a spring without damping may at most double it."""
     rows = run(
         "pull-3000",
         f"payload.mass={mass}",
@@ -71,7 +71,7 @@ def test_force_feedback_lowers_peak_and_mean_square():
     assert on["mean_square_force_N2"] < 0.5 * off["mean_square_force_N2"]
 
 
-def test_the_virtual_arm_tells_the_truth():
+def test_the_virtual_arm_shows_the_true_motion():
     assert run("hils-1").metrics["position_error_m"] <= 1e-3
     assert run("hils-2").metrics["position_error_m"] <= 2e-3
     same = run("hils-2", "virtual.grip_stiffness=20 kN/m", "virtual.grip_damping=300 N*s/m").metrics
@@ -113,12 +113,12 @@ def test_every_claim_has_a_verdict():
     differing = {claim.where for claim in found.claims if claim.verdict == "differs"}
     assert "eq. 7" in differing, "printed with the wrong sign"
     assert "HILS 2, Fig. 17" in differing, "half of 0.002 m is not 0.002 m"
-    assert not any(claim.numbers for claim in found.claims if claim.beyond), "only the paper's own numbers stand beside ours"
+    assert not any(claim.numbers for claim in found.claims if claim.beyond), "only the paper's own numbers are beside ours"
     assert all(picture.svg() for picture in found.pictures())
 
 
 def test_the_delay_closes_no_loop():
-    """Joystick mode: the same errors through 0, 2, 5 and 7 s."""
+    """Joystick mode: the same errors with 0, 2, 5 and 7 s."""
     errors = [
         run("hils-2", f"link.delay={delay} s", "loop.duration=65 s").metrics["position_error_m"] for delay in (0, 2, 5, 7)
     ]
@@ -153,7 +153,7 @@ def test_coming_back_is_without_a_jump():
 
 
 def test_a_payload_gripped_off_centre_turns_as_theory_says():
-    """Angular momentum about the centre of mass is the integral of the lever times the force."""
+    """Angular momentum about the centre of mass is the integral of the lever arm times the force."""
     result = run(
         "pull-3000",
         "payload.dof=6",
@@ -169,8 +169,8 @@ def test_a_payload_gripped_off_centre_turns_as_theory_says():
     assert np.abs(rows["V_WBcm"]["w"]).max() > 1e-3
 
 
-def test_a_table_that_is_late_is_told_where_the_payload_will_be():
-    """The lead makes the loop as if the table were at once: same impulse, same peak."""
+def test_a_late_table_is_sent_where_the_payload_will_be():
+    """With the lead the loop behaves as if the table had no delay: same impulse, same peak."""
     now, late = run("pull-3000"), run("pull-3000", "table.delay=20 ms")
     assert late.metrics["impulse_Ns"] == pytest.approx(now.metrics["impulse_Ns"], abs=0.02)
     assert late.metrics["peak_force_N"] == pytest.approx(now.metrics["peak_force_N"], rel=0.02)
@@ -181,8 +181,8 @@ NOISY = ("arm.force_noise=0.5 N", "arm.force_bias=[0.1, 0, 0]", "loop.duration=8
 
 @pytest.mark.parametrize("ratio", [0.8, 1.2])
 def test_the_transport_itself_identifies_too(ratio):
-    """Without a push the mass is known when the payload has got going: too late for the ground, which is told 5 s later, and in
-    time for the feed-forward on orbit. A prototype had
+    """Without a push the mass is known once the payload moves: too late for the ground, which learns it 5 s later, but in
+    time for the feed-forward in orbit. A prototype had
     8.6/9.8 mm by the link alone and 1.2/2.6 mm with it; here 9.6/8.6 and 3.6/2.0 mm."""
     told = ("virtual.identify=true", "identify.push=false", f"virtual.mass_ratio={ratio}", *NOISY)
     link_only, fed = (run("hils-2", *told, f"slave.feed_forward={flag}") for flag in ("false", "true"))
@@ -194,7 +194,7 @@ def test_the_transport_itself_identifies_too(ratio):
     assert np.abs(change).max() <= 0.05 + 1e-9, "the virtual mass changes slowly"
     assert mass[-1] == pytest.approx(4500, rel=0.01)
     jump = np.abs(np.diff(fed.rows["f_vir"][:, 0]))
-    assert jump[np.abs(change) > 0].max() <= 0.1, "and place and speed are kept"
+    assert jump[np.abs(change) > 0].max() <= 0.1, "and position and speed are kept"
 
 
 def test_drag_is_identified_and_fed_forward():
@@ -205,7 +205,7 @@ def test_drag_is_identified_and_fed_forward():
 
 
 def test_an_obstacle_in_the_transport_does_not_become_bias():
-    """With the bias taken off the force at the obstacle is at most 1.15 of that without."""
+    """With the bias subtracted the force at the obstacle is at most 1.15 of that without."""
     plain, told = (
         run("hils-2", "hindrance.obstacle_distance=0.15 m", f"virtual.identify={flag}", *NOISY) for flag in ("false", "true")
     )
@@ -217,7 +217,7 @@ def test_an_obstacle_in_the_transport_does_not_become_bias():
 
 @pytest.mark.parametrize("mass", [4500, 6000])
 def test_braking_with_the_mass_as_identified(mass):
-    """A force of 20 N that comes and goes in 0.4 s: way v² m/(2 F) and half of 0.4 s at full speed. Soft stop: more."""
+    """A force of 20 N that rises and falls in 0.4 s: distance v² m/(2 F) and half of 0.4 s at full speed. Soft stop: more."""
     brake, soft = (run("outage", f"payload.mass={mass}", f"link.outage_policy={policy}") for policy in ("brake", "soft-stop"))
     assert brake.metrics["stopped"]
     way = 0.02**2 * mass / 40.0 + 0.02 * 0.2
@@ -227,8 +227,8 @@ def test_braking_with_the_mass_as_identified(mass):
     assert np.abs(brake.rows["f_s"][silent]).max() <= 21.0
 
 
-def test_after_an_outage_the_virtual_arm_is_put_right_at_rest():
-    """While the slave moves nothing jumps; at rest the virtual arm takes the offset over, and orbit does not notice."""
+def test_after_an_outage_the_virtual_arm_is_corrected_at_rest():
+    """While the slave moves nothing jumps; at rest the virtual arm takes over the offset, without any effect in orbit."""
     rows = run("outage", "loop.duration=100 s").rows
     jump = np.abs(np.diff(rows["x_vir"][:, 0]))
     (at,) = np.flatnonzero(jump > 1e-3)
@@ -240,7 +240,7 @@ def test_after_an_outage_the_virtual_arm_is_put_right_at_rest():
 
 def test_duplicates_change_nothing_but_the_count():
     once, twice = (run("hils-2", "link.jitter=50 ms", f"link.duplication={share}") for share in (0, 0.3))
-    assert twice.metrics["link_duplicated"] == pytest.approx(0.3 * 65 / 70, abs=0.01), "the last 5 s are under way"
+    assert twice.metrics["link_duplicated"] == pytest.approx(0.3 * 65 / 70, abs=0.01), "the last 5 s are in transit"
     for signal in ("v_sc", "x_s", "x_vir", "f_s_ground", "m_ground"):
         assert once.rows[signal].tobytes() == twice.rows[signal].tobytes()
 
@@ -260,7 +260,7 @@ TURN = (
 
 @pytest.mark.parametrize("arms", [1, 2])
 def test_moved_and_turned_at_once(arms):
-    """20 s at 0.01 rad/s: hand and payload turn by 0.2 rad, and the virtual hand tells it, for one arm and for two."""
+    """20 s at 0.01 rad/s: hand and payload turn by 0.2 rad, and the virtual hand shows it, for one arm and for two."""
     result = run("hils-1", *TURN, f"arm.count={arms}", f"grip.stiffness={20 / arms} kN/m", f"grip.damping={300 / arms}")
     q = result.rows["X_WBcm"]["q"][-1]
     assert 2 * math.atan2(q[3], q[0]) == pytest.approx(0.2, abs=1e-4)
