@@ -1,4 +1,4 @@
-"""Being somebody else on the same machine, for tests: a process that has given its rights away."""
+"""Act as another user on the same machine, for tests: a process that has dropped its privileges."""
 
 import os
 import pickle
@@ -13,7 +13,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 
 
 def call(user, function, *arguments, seconds=30.0, **environment):
-    """What a function returns when this user calls it, without a home and without root's rights; its error otherwise."""
+    """What a function returns when this user calls it, without a home and without root privileges; its error otherwise."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:

@@ -13,7 +13,7 @@ from numba.core.runtime import rtsys
 from hilt import job
 from hilt.job import Result
 
-# The contract tests count allocations. Asked for here and not by the environment: pytest's own filters import Numba before us.
+# The contract tests count allocations. Set here and not in the environment: pytest's own filters import Numba before us.
 vars(config)["NRT_STATS"] = 1
 rtsys.initialize(cpu_target.target_context)
 
@@ -21,11 +21,11 @@ settings.register_profile(
     "hilt", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 settings.load_profile("hilt")
-# Numbers that stand in the sources are drawn, too, and in those that a process happens to have loaded: which tests ran before
-# in it would decide what is drawn. A failure must come back.
+# Hypothesis also draws constants from the sources that a process happens to have loaded: which tests ran before in it would
+# decide what is drawn. A failure must be reproducible.
 providers._get_local_constants = Constants
 
-# Few tests, but minutes together: begun last, they would be waited for by every other worker.
+# Few tests, but minutes together: started last, every other worker would wait for them.
 LONG = (
     "fuzz/test_fuzz.py",
     "contract/test_sweeps.py",

@@ -1,4 +1,4 @@
-"""One stage, packed as its system packs it, but from anything that has the sections it needs."""
+"""One stage, packed as its system packs it, but from any object that has the sections it needs."""
 
 from types import SimpleNamespace
 

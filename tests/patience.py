@@ -9,7 +9,7 @@ PATIENCE = 30.0  # [s], on a busy machine
 
 @contextmanager
 def within(seconds: float = PATIENCE) -> Iterator[None]:
-    """In the main thread, which is where Python handles signals: interrupts also what waits in the kernel."""
+    """In the main thread, where Python handles signals: also interrupts waits in the kernel."""
 
     def late(*_: object) -> None:
         raise AssertionError(f"it still waits after {seconds:g} s")

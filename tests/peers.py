@@ -1,4 +1,4 @@
-"""Programs of others that speak the devices' protocols: installed by tools/peers.sh into an environment of their own."""
+"""Third-party programs that speak the devices' protocols: installed by tools/peers.sh into their own environment."""
 
 import functools
 import shutil
@@ -28,7 +28,7 @@ def python_with(module: str) -> str:
 
 
 def node_with(folder: Path) -> str:
-    """The Node that can import what a folder's package-lock.json says; without it the test is skipped, with one sentence."""
+    """The Node that can import what a folder's package-lock.json lists; without it the test is skipped, with one sentence."""
     node = shutil.which("node")
     if node is None or not (folder / "node_modules" / ".lock").is_file():
         pytest.skip(f"the packages of {folder.relative_to(ROOT)} are not installed: needs npm, then run tools/peers.sh")

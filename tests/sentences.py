@@ -1,4 +1,4 @@
-"""What bad input is answered with: one short sentence, or a list of them under a head."""
+"""The answer to bad input: one short sentence, or a list of them under a heading."""
 
 
 def sentences(text: str) -> list[str]:
@@ -6,6 +6,6 @@ def sentences(text: str) -> list[str]:
     if not several:
         return [head]
     assert head.endswith("values are wrong or missing:"), text
-    assert 2 <= len(several) <= 21, "so many are listed, and how many more there are"
+    assert 2 <= len(several) <= 21, "some are listed, with the number of those left out"
     assert all(line.startswith("  ") and line.strip() for line in several), text
     return [line.strip() for line in several]

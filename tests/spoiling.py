@@ -1,10 +1,10 @@
-"""Values that nobody may read: whatever is computed from them shows it."""
+"""Values that must not be read: whatever is computed from them shows it."""
 
 import numpy as np
 
 
 def spoil(column):
-    """NaN in every number, whatever it is nested in; -1 in integers, which have no NaN."""
+    """NaN in every number, however nested; -1 in integers, which have no NaN."""
     if column.dtype.names:
         for part in column.dtype.names:
             spoil(column[part])

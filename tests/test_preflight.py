@@ -1,4 +1,4 @@
-"""What a run will take is known before it begins, and what cannot be is refused before anything is written."""
+"""A run's time and space are estimated before it begins, and the impossible is refused before anything is written."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ IMPOSSIBLE = {
 
 
 @pytest.mark.parametrize("kind", IMPOSSIBLE)
-def test_a_run_that_cannot_be_is_refused_before_anything_is_written(kind, tmp_path):
+def test_an_impossible_run_is_refused_before_anything_is_written(kind, tmp_path):
     system, values, name = values_with(*IMPOSSIBLE[kind])
     out = tmp_path / "out"
     with within():
@@ -46,12 +46,12 @@ def test_a_run_that_the_disk_cannot_hold_is_refused(tmp_path):
     preflight.check(preflight.Estimate(ticks=1e6, seconds=10.0, memory=0.0, disk=1e6), tmp_path)
 
 
-def test_the_memory_that_is_free_is_no_guess():
+def test_the_free_memory_is_not_a_guess():
     assert 1e7 < preflight.free_memory() < 1e15
 
 
 @pytest.mark.parametrize("count", [0, -1, 10**7, 10**30, 10**400])
-def test_a_number_of_seeds_that_cannot_be_is_refused(count):
+def test_an_impossible_number_of_seeds_is_refused(count):
     system, values, name = values_with()
     assert "--seeds is" in refusal(seeds.run, system, values, name, count)
 
@@ -61,7 +61,7 @@ def test_seeds_do_not_leave_their_range():
     assert "smaller one" in refusal(seeds.run, system, values, name, 3)
 
 
-def test_twice_the_time_takes_twice_of_everything():
+def test_twice_the_time_needs_twice_as_much_of_everything():
     one, two = (preflight.estimate(SYSTEM, values_with(f"loop.duration={each} s")[1]) for each in (1e4, 2e4))
     for part in ("ticks", "seconds", "memory", "disk"):
         assert getattr(two, part) == pytest.approx(2.0 * getattr(one, part), rel=0.05)
@@ -75,8 +75,8 @@ def test_what_is_long_or_large_is_announced_and_nothing_else():
     assert "GB of disk" in day.sentence
 
 
-def test_a_recording_is_not_larger_than_was_said(tmp_path):
-    """And not a tenth of it either: an estimate that is far too high refuses what can be."""
+def test_a_recording_is_not_larger_than_estimated(tmp_path):
+    """Nor a tenth of it: an estimate that is far too high refuses what is possible."""
     system, values, name = values_with("loop.duration=4 s", "sensor.noise=0.1 N", "encoder.position_noise=1 um")
     result = job.run(system, values, name, tmp_path)
     said = preflight.estimate(system, values)
@@ -92,5 +92,5 @@ def test_rows_of_many_seeds_are_not_kept():
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a/" * 3000 + "b"])
-def test_a_folder_that_cannot_be_is_refused(name, tmp_path):
+def test_an_impossible_folder_is_refused(name, tmp_path):
     refusal(job.check_folder, tmp_path / name)

@@ -1,4 +1,4 @@
-"""Tosses: impacts and states found in poses alone, and real tosses of a cube beside the simulated ones."""
+"""Tosses: impacts and states found from poses alone, and real tosses of a cube compared with simulated ones."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def test_the_state_before_it_comes_from_the_poses_alone(toss):
     assert abs(found.state[3:7] @ flight.attitude[k]) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_a_simulation_that_is_right_has_no_error_and_another_has_the_one_it_makes(toss):
+def test_a_correct_simulation_has_no_error_and_a_wrong_one_has_its_own(toss):
     flight, found = toss
     position, attitude = flight.position[found.start :].copy(), flight.attitude[found.start :]
     exact = errors(found, position, attitude)
@@ -62,9 +62,9 @@ def test_a_toss_without_a_flight_is_left_out(toss):
 
 
 def test_real_tosses_with_frozen_parameters():
-    """14 tosses that no parameter was fitted to: velocities nearer than MuJoCo's, and no energy made.
+    """14 tosses that no parameter was fitted to: velocities closer than MuJoCo's, and no energy added.
 
-    Final positions are a tie with MuJoCo over all tosses, so they are held to the figure of docs/tosses.md.
+    Final positions are a tie with MuJoCo over all tosses, so they are compared with the number in docs/tosses.md.
     """
     data = ROOT / "tests" / "data" / "tosses" / "cube_tosses.npz"
     command = [sys.executable, str(ROOT / "benchmarks" / "tosses.py"), str(data), "--all"]

@@ -1,4 +1,4 @@
-"""The compiler's cache: found again while the reachable sources are unchanged, never stale, never a stranger's."""
+"""The compiler's cache: found again while the reachable sources are unchanged, never stale, never another user's."""
 
 import ast
 import os
@@ -96,7 +96,7 @@ print(inner.inner(), outer(), sum(inner.inner.stats.cache_hits.values()))
 
 
 def test_a_file_may_be_loaded_under_any_name_and_its_code_is_found_under_the_same(program, tmp_path):
-    """Kept code imports its module by name: a name that means nothing in this process must not end it."""
+    """Cached code imports its module by name: an unknown name must not end this process."""
     (program / "outer.py").write_text(
         MODULES["outer.py"].replace("from inner import inner", "import builtins; inner = builtins.given")
     )
@@ -166,7 +166,7 @@ def test_a_strangers_folder_is_refused(tmp_path):
 
 @needs_root
 def test_a_parent_that_a_group_of_several_can_write_is_refused():
-    """Whoever is in the group can put another folder in place of ours; a group is ours alone only if it is named like us."""
+    """A member of the group can put another folder in place of ours; a group is ours alone only if it has our name."""
     with tempfile.TemporaryDirectory() as name:  # not in pytest's own folders, which another user cannot enter
         parent = Path(name)
         (parent / "inside").mkdir(mode=0o700)

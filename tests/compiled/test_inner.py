@@ -66,17 +66,17 @@ def test_what_is_inside_has_no_machine_code_and_is_linked_once(tmp_path):
     program.write_text(PROGRAM + INSPECTED)
     kind, pointer, linked = run(program, tmp_path / "cache")[2:]
     assert (kind, pointer) == ("InnerLibrary", "0")
-    assert linked == "1", "called from three places, and there once"
+    assert linked == "1", "called from three places, and linked once"
 
 
-def test_an_exception_comes_through_from_inside():
+def test_an_exception_propagates_from_inside():
     assert asks(1.0) == 2.0
     with pytest.raises(ValueError, match=r"-2\.5"):
         asks(-2.5)
 
 
-def test_what_was_kept_computes_the_same(tmp_path):
-    """From an empty cache, from a full one, and from one that has the inner functions alone."""
+def test_cached_code_computes_the_same(tmp_path):
+    """From an empty cache, from a full one, and from one with only the inner functions."""
     program, cache = tmp_path / "program.py", tmp_path / "cache"
     program.write_text(PROGRAM)
     fresh, kept = run(program, cache), run(program, cache)

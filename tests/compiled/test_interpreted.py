@@ -43,13 +43,13 @@ def test_neither_a_function_nor_what_it_calls_is_compiled():
     assert seen.names == []
 
 
-def test_what_is_called_often_is_compiled_then():
+def test_what_is_called_often_is_compiled_eventually():
     @jit
     def third(x):
         return x / 3.0
 
     found = [sparing(third)(1.0) for _ in range(OFTEN)]
-    assert not third.signatures  # an earlier test run's cache spares the compiling, never the signature
+    assert not third.signatures  # the cache of an earlier test run saves the compiling, but never the signature
     found.append(sparing(third)(1.0))
     assert len(third.signatures) == 1
     assert set(found) == {1.0 / 3.0}

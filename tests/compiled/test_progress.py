@@ -1,4 +1,4 @@
-"""While functions are compiled it is told which, and how many of those that can be reached have code."""
+"""While functions are compiled, progress reports which, and how many of the reachable ones have code."""
 
 import contextlib
 import importlib.util
@@ -38,7 +38,7 @@ def called(a): return middle(a) + apart(a) + vec.dot((a, a, a), (a, a, a))
 
 
 def module(folder, number):
-    """A file of one's own with functions that call each other; code of the same file is found in the cache."""
+    """A new file with functions that call each other; code of the same file is found in the cache."""
     path = folder / f"own_{number}.py"
     path.write_text(SOURCE.format(number=number))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -52,16 +52,16 @@ def fresh(tmp_path):
     return module(tmp_path, uuid.uuid4().int % 10**9)
 
 
-def told_of(call):
+def reported_by(call):
     told = []
     with progress.watched(told.append):
         call()
     return told
 
 
-def test_each_function_is_told_once_and_then_the_end(fresh):
+def test_each_function_is_reported_once_and_then_the_end(fresh):
     vec.dot((1.0, 1.0, 1.0), (1.0, 1.0, 1.0))
-    steps = told_of(lambda: fresh.called(1.0))
+    steps = reported_by(lambda: fresh.called(1.0))
     assert steps.pop() is None
     assert {step.function for step in steps} >= {"called", "middle", "lowest", "apart"}
     assert (steps[0].what, steps[0].function) == ("called", "called")
@@ -71,15 +71,15 @@ def test_each_function_is_told_once_and_then_the_end(fresh):
     assert (steps[0].done, steps[-1].done, steps[0].total) == (kept, kept + 2, 5)  # `called` is the last to end
 
 
-def test_what_can_be_reached_is_what_is_called_and_no_more(fresh):
+def test_what_can_be_reached_is_what_is_called(fresh):
     names = {each.py_func.__name__ for each in progress.reachable([fresh.middle])}
     assert names == {"middle", "lowest"}
 
 
-def test_nothing_is_told_of_what_is_in_the_cache(tmp_path):
+def test_nothing_is_reported_for_what_is_in_the_cache(tmp_path):
     number = uuid.uuid4().int % 10**9
-    assert told_of(lambda: module(tmp_path, number).called(1.0))
-    assert told_of(lambda: module(tmp_path, number).called(1.0)) == []
+    assert reported_by(lambda: module(tmp_path, number).called(1.0))
+    assert reported_by(lambda: module(tmp_path, number).called(1.0)) == []
 
 
 @pytest.mark.parametrize("name", registry.names("systems"))
@@ -97,18 +97,18 @@ def test_every_block_of_a_diagram_is_counted(name):
 STEP = Step("docking", 41, 118, "contact_step")
 
 
-def test_a_terminal_has_one_line_that_goes_again():
+def test_a_terminal_has_one_line_that_disappears():
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     line = compiling._Line(console)
     line.tell(STEP)
     line.tell(None)
     said = console.file.getvalue()
     assert "compiling docking, once: 41 of 118 functions (contact_step)" in said
-    assert said.endswith("\x1b[2K") or "\x1b[2K" in said.rpartition("contact_step")[2]  # wiped off
+    assert said.endswith("\x1b[2K") or "\x1b[2K" in said.rpartition("contact_step")[2]  # erased
 
 
 @pytest.mark.parametrize("kind", ["file", "dumb terminal", "file with a bar"])
-def test_where_no_line_can_be_wiped_off_it_is_said_once_and_stays_true(monkeypatch, kind):
+def test_where_no_line_can_be_erased_it_is_printed_once_and_stays_true(monkeypatch, kind):
     now = [100.0]
     monkeypatch.setattr(compiling.clock, "now", lambda: now[0])
     console = Console(file=io.StringIO(), force_terminal=kind == "dumb terminal", _environ={"TERM": "dumb"})
@@ -124,7 +124,7 @@ def test_where_no_line_can_be_wiped_off_it_is_said_once_and_stays_true(monkeypat
     assert console.file.getvalue() == "compiling docking, once: this takes up to a minute\n"
 
 
-def test_nothing_is_said_of_a_short_wait(monkeypatch):
+def test_nothing_is_printed_for_a_short_wait(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(compiling.clock, "now", lambda: now[0])
     console = Console(file=io.StringIO(), force_terminal=False)
@@ -135,7 +135,7 @@ def test_nothing_is_said_of_a_short_wait(monkeypatch):
     assert console.file.getvalue() == ""
 
 
-def test_a_bar_that_is_shown_says_it_itself():
+def test_a_bar_that_is_shown_reports_it_itself():
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
     with terminal.progress(console, 1.0, 0.001):
         compiling._Line(console).tell(STEP)

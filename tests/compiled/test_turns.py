@@ -1,4 +1,4 @@
-"""Processes that need the same function at the same moment: one compiles it, the others take what it has kept."""
+"""Processes that need the same function at the same moment: one compiles it, the others use its cached code."""
 
 import fcntl
 import os
@@ -82,7 +82,7 @@ def test_the_turn_of_a_killed_process_is_free(tmp_path):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_nobody_waits_for_ever_for_a_process_that_stands_still(tmp_path, monkeypatch):
+def test_nothing_waits_for_ever_for_a_stopped_process(tmp_path, monkeypatch):
     monkeypatch.setattr(turns, "_PATIENCE", 0.2)
     path = str(tmp_path / "lock")
     with open(path, "wb") as other:

@@ -84,7 +84,7 @@ def test_the_controller_rests_while_the_energy_is_positive():
 
 @given(st.lists(force, min_size=1, max_size=20), st.sampled_from(sorted(CODES)))
 def test_the_ports_of_one_axis_balance(forces, kind):
-    """ΔH = port of the command + integrator + controller, for every rule; nothing here uses ½ m v² but the left side."""
+    """ΔH = port of the command + integrator + controller, for every rule; only the left side uses ½ m v²."""
     sig, x, p = new(kind)
     port = 0.0
     for f in forces:
@@ -147,8 +147,8 @@ rate = st.tuples(*[st.floats(-1.0, 1.0)] * 3).filter(lambda w: max(map(abs, w)) 
 
 
 @given(shape, rate, rate, st.floats(-6.0, 2.0))
-def test_a_free_body_makes_no_energy_at_any_rate(moments, axis, w, size):
-    """From a millionth of a radian to many turns in a tick; bodies of any shape, turned any way in their own frame."""
+def test_a_free_body_gains_no_energy_at_any_rate(moments, axis, w, size):
+    """From 1e-6 rad to many turns per tick; bodies of any shape, turned arbitrarily in their own frame."""
     R = Rotation.from_rotvec(axis).as_matrix()
     _, _, worst = turned(R @ np.diag(moments) @ R.T, np.array(w) * 10**size, 30, 1.0)
     assert worst <= 30 * 1e-15 * moments.max() / moments.min()  # rounding of 30 ticks

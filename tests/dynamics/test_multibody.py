@@ -80,7 +80,7 @@ def test_a_thousand_steps_are_those_of_the_bindings_bit_for_bit():
     model, data = by_the_bindings(3.0)
     expected = np.zeros(BODY.state_size)
     mujoco.mj_getState(model, data, expected, multibody.BITS)
-    assert data.ncon > 0, "it shall have hit the floor, or the warm start is not tried"
+    assert data.ncon > 0, "it must have hit the floor, or the warm start is not tested"
     assert x[0].numbers.tobytes() == expected.tobytes()
 
 
@@ -97,7 +97,7 @@ def test_two_states_on_one_scratch_do_not_disturb_each_other():
     assert [a.tobytes(), b.tobytes()] == alone
 
 
-def test_a_copy_goes_on_as_the_original():
+def test_a_copy_continues_like_the_original():
     x, p = start()
     run(x[0], p[0], 3.0, 300)
     copy = x.copy()
@@ -146,7 +146,7 @@ def test_inputs_of_one_step_are_gone_in_the_next():
 
 
 def test_a_state_that_is_not_finite_stays_so_and_nothing_is_written(tmp_path, monkeypatch):
-    """MuJoCo would start again from its first posture, and write a file: the guard would never hear of it."""
+    """MuJoCo would restart from its first posture and write a file: the guard would never notice."""
     monkeypatch.chdir(tmp_path)
     x, p = start()
     x[0].numbers[1] = np.nan
@@ -175,7 +175,7 @@ def test_steps_allocate_nothing():
 
 @quick
 def test_the_machine_code_can_be_kept():
-    """Numba refuses to cache what holds a pointer; then every start of the program would compile anew."""
+    """Numba refuses to cache what holds a pointer; then every start of the program would compile again."""
     x, p = start()
     run(x[0], p[0], 3.0, 1)
     compiled = next(iter(run.overloads.values()))

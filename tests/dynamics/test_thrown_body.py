@@ -1,4 +1,4 @@
-"""A thrown body: the laws of flight, of one contact against an independent solver, and energy that is never made."""
+"""A thrown body: the laws of flight, one contact against an independent solver, and that no energy is ever added."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hilt.dynamics.thrown_body import Table, ThrownBody, box_corners, throw
 CUBE = ThrownBody(mass=0.37, inertia=8.1e-4 * np.eye(3), points=box_corners(0.0524, 0.0524, 0.0524))
 BRICK = ThrownBody(mass=0.5, inertia=np.diag([8e-4, 5e-4, 1e-3]), points=box_corners(0.05, 0.06, 0.04), radius=0.003)
 LEVEL = (1.0, 0.0, 0.0, 0.0)
-MADE = 1e-11  # of the energy at the start: rounding, and what the iteration over the points leaves
+MADE = 1e-11  # of the energy at the start: rounding, and the residual of the iteration over the points
 
 
 def start(height=0.2, attitude=LEVEL, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0)):
@@ -44,13 +44,13 @@ def ball(dissipation, speed, duration, exponent=1.5):
 
 @pytest.mark.parametrize("dissipation", [0.0, 0.3, 1.5])
 def test_hunt_crossley_is_that_of_dop853(dissipation):
-    for duration in (0.001, 0.003, 0.012):  # on the way in, on the way out and after it
+    for duration in (0.001, 0.003, 0.012):  # while entering, while leaving and afterwards
         (height, velocity), theirs = ball(dissipation, speed=0.5, duration=duration)
         assert velocity == pytest.approx(theirs[1], abs=0.5 * 1e-5)
         assert height - 0.05 == pytest.approx(theirs[0] - 0.05, rel=1e-5)
 
 
-def test_a_slow_contact_keeps_as_much_speed_as_hunt_and_crossley_say():
+def test_a_slow_contact_keeps_as_much_speed_as_hunt_and_crossley_predict():
     """e = 1 - ⅔ λ v + O((λ v)²)."""
     (_, velocity), _ = ball(dissipation=0.05, speed=0.1, duration=0.03)
     assert 1.0 - velocity / 0.1 == pytest.approx(2 / 3 * 0.05 * 0.1, rel=0.02)
@@ -118,7 +118,7 @@ def throws(seed, count):
         yield [CUBE, BRICK][draw.integers(2)], table, begin, int(draw.integers(2, 24))
 
 
-def test_no_step_makes_energy_whatever_the_law_and_however_long_the_step():
+def test_no_step_adds_energy_whatever_the_law_and_however_long_the_step():
     for body, table, begin, steps in throws(seed=17, count=60):
         flight = throw(body, table, begin, samples=80, period=1 / 148, steps=steps)
         assert np.isfinite(flight.position).all()
@@ -135,7 +135,7 @@ def test_no_step_makes_energy_whatever_the_law_and_however_long_the_step():
         (lambda: ThrownBody(mass=-1.0, inertia=np.eye(3), points=np.zeros((1, 3))), "mass is -1; it must be greater than 0"),
     ],
 )
-def test_bad_figures_are_refused_with_a_sentence(make, words):
+def test_bad_values_are_refused_with_a_sentence(make, words):
     with pytest.raises(InputError, match=words):
         make()
 

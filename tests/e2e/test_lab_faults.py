@@ -249,7 +249,7 @@ def test_a_program_started_again_under_a_session_is_armed_from_where_the_robot_s
     try:
         first = each.go(switch("sensor.jump", (4000, 0, 0, 0, 0, 0)))
         assert first.fault.name == "sensor-jump"
-        assert each.session.rig.place["p"][0] > 0.003, "it was moving home"
+        assert each.session.rig.place["p"][0] > 0.003, "it was in motion"
         each.control.clear()
         each.control.restart()
         until(lambda: each.session.rig.counters()["robot"]["restarts"] == 1)

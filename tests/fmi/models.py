@@ -1,4 +1,4 @@
-"""FMUs for the tests: the body of examples/own_body in C and in Python, with troubles of its own, or spoiled."""
+"""FMUs for the tests: the body of examples/own_body in C and in Python, with faults built in, or damaged."""
 
 import importlib.util
 import subprocess
@@ -69,7 +69,7 @@ def wall(folder, fails_after=1e9):
 
 
 def python_body(folder):
-    """The same by PythonFMU."""
+    """The same with PythonFMU."""
     python = peers.python_with("pythonfmu")
     made = [python, "-P", "-m", "pythonfmu", "build", "-f", str(EXAMPLE / "python_body.py"), "-d", str(folder)]
     subprocess.run(made, check=True, capture_output=True, cwd=folder)
@@ -77,7 +77,7 @@ def python_body(folder):
 
 
 def changed(fmu, path, files=None, description=None):
-    """A copy in which files are replaced (None: left out), or words of its description."""
+    """A copy in which files are replaced (None: left out), or parts of its description."""
     with zipfile.ZipFile(fmu) as old, zipfile.ZipFile(path, "w") as new:
         names = {name: old.read(name) for name in old.namelist()}
         for before, after in (description or {}).items():

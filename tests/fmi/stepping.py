@@ -72,7 +72,7 @@ def check(path):
 
 
 def step(path, out, count, changes):
-    """All rows into `out`; at the end, whether the FMU says that its run is over."""
+    """Write all rows to `out`; finally, whether the FMU reports that its run is over."""
     stepped = Stepped(path)
     stepped.start()
     rows = [stepped.row(), *stepped.steps(1, int(count) - 1, json.loads(changes))]
@@ -83,7 +83,7 @@ def step(path, out, count, changes):
 
 
 def again(path):
-    """A saved state goes on as the run that it was taken from, also in another instance and after a reset."""
+    """A saved state continues like the run that it was taken from, also in another instance and after a reset."""
     one, other = Stepped(path), Stepped(path)
     one.start()
     one.steps(1, 400)

@@ -1,4 +1,4 @@
-"""FMUs that cannot be used: one sentence for every defect, and nothing of a stranger's archive outside its folder."""
+"""FMUs that cannot be used: one sentence for every defect, and nothing of an untrusted archive outside its folder."""
 
 import io
 import stat
@@ -26,7 +26,7 @@ def good(tmp_path_factory):
 
 
 CO = '<CoSimulation modelIdentifier="body" canHandleVariableCommunicationStepSize="true"/>'
-# What is spoiled, and what is said of it.
+# What is damaged, and the sentence about it.
 DEFECTS = {
     "no description": ({"files": {"modelDescription.xml": None}}, "has no modelDescription.xml"),
     "not XML": ({"files": {"modelDescription.xml": b"<fmi"}}, "is not XML"),
@@ -85,7 +85,7 @@ def set_up(fmu, **section):
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
-def test_a_defect_is_said_in_one_sentence(good, tmp_path, defect):
+def test_a_defect_is_reported_in_one_sentence(good, tmp_path, defect):
     spoiled, sentence = DEFECTS[defect]
     fmu = changed(good, tmp_path / "bad.fmu", **spoiled)
     with pytest.raises(InputError, match=sentence) as said:
@@ -112,14 +112,14 @@ def test_a_defect_is_said_in_one_sentence(good, tmp_path, defect):
         ({"path": __file__}, "is not a zip file or is damaged"),
     ],
 )
-def test_a_section_that_does_not_fit_the_fmu_is_said(good, section, sentence):
+def test_a_section_that_does_not_fit_the_fmu_is_reported(good, section, sentence):
     with pytest.raises(InputError, match=sentence) as said:
         set_up(good, **section)
     assert len(sentences(str(said.value))) == 1
     assert said.value.key
 
 
-def test_an_array_of_the_wrong_size_is_said(tmp_path):
+def test_an_array_of_the_wrong_size_is_reported(tmp_path):
     fmu = models.c_body(3, tmp_path)
     wrong = changed(
         fmu, tmp_path / "wrong.fmu", description={'start="0 0 0"><Dimension start="3"/>': 'start="0 0"><Dimension start="2"/>'}
@@ -142,7 +142,7 @@ def test_an_archive_that_is_larger_than_it_says_is_refused(good, tmp_path, monke
     monkeypatch.setattr(archive, "MOST_BYTES", 1 << 20)
     with pytest.raises(InputError, match="is larger than 2 GiB unpacked"):
         freefloat(changed(good, tmp_path / "large.fmu", {"resources/zeros": bytes(2 << 20)}))
-    # The same with a lie about the size in its directory.
+    # The same with a false size in its directory.
     fmu = tmp_path / "lie.fmu"
     with zipfile.ZipFile(fmu, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("zeros", bytes(2 << 20))
@@ -157,7 +157,7 @@ def test_an_archive_that_is_larger_than_it_says_is_refused(good, tmp_path, monke
 @given(st.data())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_file_is_read_or_refused(good, tmp_path, data):
-    """Never another error, whatever bytes a file has: it is read before anybody trusts it."""
+    """Never another error, whatever bytes a file has: it is read before it is trusted."""
     content = bytearray(good.read_bytes())
     for _ in range(data.draw(st.integers(1, 8))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -190,7 +190,7 @@ def test_a_damaged_description_is_read_or_refused(good, tmp_path, data):
 
 
 def test_what_an_fmu_says_is_quoted(tmp_path):
-    """hilt's own export, which tells its logger what is wrong: a value out of range."""
+    """hilt's own export, which logs what is wrong: a value out of range."""
     system, values, name = job.find("freefloat", "wall", [])
     export.export(system, values, name, tmp_path / "own.fmu")
     names = {"force": ["wall.stiffness"], "position": ["X_WBcm.p[1]"], "velocity": ["V_WBcm.v[1]"]}

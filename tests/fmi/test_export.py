@@ -29,7 +29,7 @@ TICKS = 2000
 
 
 def fmpy(task, *arguments):
-    """What FMPy found; and what the FMU said, which FMPy prints."""
+    """What FMPy found, and what the FMU logged, which FMPy prints."""
     python = peers.python_with("fmpy")
     ran = subprocess.run([python, "-P", STEPPING, task, *map(str, arguments)], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -79,7 +79,7 @@ def looped(system, values, ticks, changes=()):
 
 
 def stepped(path, folder, ticks, changes=()):
-    """The same from the FMU: numbers by the names of its outputs, and what it says at the end."""
+    """The same from the FMU: numbers by the names of its outputs, and its status at the end."""
     said, _ = fmpy("step", path, folder / "rows.npz", ticks, json.dumps(changes))
     rows = np.load(folder / "rows.npz")
     found = {name: rows[kind][:, index] for kind in ("reals", "integers") for index, name in enumerate(said[kind])}
@@ -126,7 +126,7 @@ def test_there_is_nothing_of_python_in_the_library(exported, tmp_path):
     assert not [line for line in needed.splitlines() if "python" in line or "llvm" in line]
 
 
-def test_a_live_value_goes_along_its_ramp_as_in_hilt(docking, tmp_path):
+def test_a_live_value_follows_its_ramp_as_in_hilt(docking, tmp_path):
     system, values, path = docking
     changes = [(300, "contact.stiffness", 9e5), (340, "contact.stiffness", 5e5), (1200, "contact.damping", 60.0)]
     ours = looped(system, values, TICKS, [{"tick": tick, "key": key, "value": to, "ramp": 0.0} for tick, key, to in changes])
@@ -143,7 +143,7 @@ def test_the_joystick_is_an_input(made, tmp_path):
     assert (found["joystick[6]"][100:] == -1.0).all()
 
 
-def test_the_end_of_the_run_is_told(docking, tmp_path):
+def test_the_end_of_the_run_is_reported(docking, tmp_path):
     system, values, path = docking
     rows = job.simulate(system, values).rows
     assert rows["done"][-1]
@@ -153,7 +153,7 @@ def test_the_end_of_the_run_is_told(docking, tmp_path):
     assert said["until"] == rows["t"][-1]
 
 
-def test_a_fault_is_told_in_words(docking, tmp_path):
+def test_a_fault_is_reported_as_text(docking, tmp_path):
     said, shown = fmpy("step", docking[2], tmp_path / "rows.npz", TICKS, json.dumps([(1, {"limits.force": 10.0})]))
     assert said["over"]
     assert "measured force; raise limits.force" in shown

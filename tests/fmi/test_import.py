@@ -72,7 +72,7 @@ def test_a_body_in_c_moves_as_freefloats_own(body):
     assert "e_obs_min_J" not in found.metrics, "there is no observer in an FMU"
 
 
-def test_a_body_in_python_moves_as_freefloats_own_and_is_told_to_be_slow(folder, capfd):
+def test_a_body_in_python_moves_as_freefloats_own_and_is_reported_slow(folder, capfd):
     system, values, _ = freefloat(models.python_body(folder), settings=SHORT)
     found, own = job.simulate(system, values), job.simulate(system, job.find("freefloat", "capture", list(SHORT))[1])
     assert_same_motion(found.rows, own.rows)
@@ -120,7 +120,7 @@ def test_without_the_compiler_it_is_the_same(body, tmp_path):
 
 
 def counts(fmu_values):
-    """made, freed, terminated: of the library that a scenario's runs have loaded."""
+    """Instances made, freed and terminated, of the library that a scenario's runs have loaded."""
     library = ctypes.CDLL(str(Path(instance._folders[fmu_values.body_fmu.sha256].name) / "binaries" / "linux64" / "body.so"))
     return tuple(ctypes.c_int.in_dll(library, name).value for name in ("made", "freed", "terminated"))
 
@@ -271,7 +271,7 @@ def test_walls_as_an_fmu_are_freefloats_walls(tmp_path):
 
 @pytest.mark.parametrize("fails_after", [1e9, 0.7])
 def test_a_replay_needs_no_world_but_gives_the_same(tmp_path, fails_after):
-    """The fault of a model in the plant is fed in again, as that of a device."""
+    """The replay sets the fault of a model in the plant again, like that of a device."""
     system, values, name = models.wall(tmp_path, fails_after)
     found = job.run(system, values, name, tmp_path)
     assert (found.fault is not None) == (fails_after == 0.7)

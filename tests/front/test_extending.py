@@ -1,4 +1,4 @@
-"""Methods and systems of a user's own: chosen, compared, reported and replayed as hilt's; a bad one is one sentence."""
+"""A user's own methods and systems: chosen, compared, reported and replayed like hilt's; a bad one is one sentence."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ SHORT = {"robot.delay": "4 ms", "collisions": 2}
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch):
-    """What a test adds is gone after it."""
+    """What a test registers is removed after it."""
     monkeypatch.setattr(methods, "_added", {})
     monkeypatch.setattr(registry, "_added", {})
 
@@ -44,7 +44,7 @@ def test_a_registered_method_is_a_value_of_its_key_everywhere(tmp_path):
     runs = hilt.compare("docking", settings=SHORT, over={"compensate.method": ["none", "halving"]}, record=tmp_path)
     run = runs["halving"]
     assert np.array_equal(run["F_hat_W"], 0.5 * run["F_mea_W"])
-    assert abs(run.ledger["residual_J"]) < 1e-12 * run.ledger["exchanged_J"]  # its work has its place in the ledger
+    assert abs(run.ledger["residual_J"]) < 1e-12 * run.ledger["exchanged_J"]  # its work is in the ledger
     assert "halving" in page.render(run.result)
     assert hilt.load(run.recording).metrics == run.metrics
     assert job.replay(stored(run.recording)) is None
@@ -80,7 +80,7 @@ def test_a_step_function_becomes_a_stage_and_a_later_one_takes_its_place():
     """As in a notebook, where a cell is run again with another number."""
 
     def pack(p, scenario, loop):
-        p.share = scenario.robot.delay / 0.008  # of the scenario as it is believed
+        p.share = scenario.robot.delay / 0.008  # of the scenario as believed
 
     def scaled(sig, x, p, dt):
         for i in range(3):
@@ -114,7 +114,7 @@ def test_a_method_that_does_not_fit_is_one_sentence(kind, words):
 
 
 @pytest.mark.parametrize("thing", [5, "damper", replace(HALVING, name="two words")])
-def test_what_is_no_method_is_refused(thing):
+def test_what_is_not_a_method_is_refused(thing):
     with pytest.raises(hilt.InputError):
         hilt.method("docking")(thing)
 
@@ -126,7 +126,7 @@ def test_a_system_without_methods_says_which_have_some():
 
 @pytest.fixture
 def oscillator(monkeypatch):
-    """The system of the example; under the name that its file has, by which its compiled code is found again."""
+    """The system of the example, under the name of its file, by which its compiled code is found again."""
     spec = importlib.util.spec_from_file_location("05_own_system", EXAMPLE.with_name("05_own_system.py"))
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "05_own_system", module)
@@ -155,7 +155,7 @@ def test_a_system_of_blocks_alone_has_runs_and_a_report(oscillator, tmp_path):
     assert "bare" in run._repr_html_()
 
 
-def test_a_name_that_is_taken_and_what_is_no_system_are_refused(oscillator):
+def test_a_name_that_is_taken_and_what_is_not_a_system_are_refused(oscillator):
     with pytest.raises(hilt.InputError, match="there is already a system docking"):
         hilt.register(replace(oscillator, name="docking"))
     with pytest.raises(hilt.InputError, match="a str cannot be registered"):
@@ -182,7 +182,7 @@ def test_a_file_named_in_the_environment_is_found_by_every_command(tmp_path):
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
-    """A package that brings a method, a system that cannot be imported, and one that is none."""
+    """A package with a method, a system that cannot be imported, and an object that is not a system."""
     folder = tmp_path_factory.mktemp("packages")
     (folder / "tests_method.py").write_text(EXAMPLE.read_text())
     (folder / "tests_broken.py").write_text("import no_such_library\n")
@@ -196,7 +196,7 @@ def packages(tmp_path_factory):
     return folder
 
 
-def test_bad_plugins_are_named_and_the_rest_goes_on(packages):
+def test_bad_plugins_are_named_and_the_rest_works(packages):
     done = command(packages, "list", "--json")
     assert done.returncode == 0
     assert set(json.loads(done.stdout)) == {"aerial", "docking", "freefloat", "payload"}
@@ -218,7 +218,7 @@ for ask in (hilt.system, lambda name: hilt.scenario("docking", settings={"compen
 """
 
 
-def test_what_a_package_brings_is_found_and_a_bad_plugin_that_is_asked_for_is_bad_input(packages):
+def test_what_a_package_brings_is_found_and_requesting_a_bad_plugin_is_bad_input(packages):
     env = {**os.environ, "PYTHONPATH": str(packages)}
     found, *sentences = subprocess.check_output([sys.executable, "-c", ASKED], env=env, text=True).splitlines()
     assert found == "damper"

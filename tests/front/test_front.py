@@ -1,4 +1,4 @@
-"""The front door: Python gets what the rooms behind it computed, with names and units; nothing is written unless asked for."""
+"""The front door: Python gets what the other modules computed, with names and units; nothing is written unless requested."""
 
 import html
 import pydoc
@@ -114,7 +114,7 @@ def test_what_is_computed_from_a_signal_has_no_unit(wall):
     ("name", "words"),
     [("F_So_S", "its parts: F_So_S.f, F_So_S.tau"), ("F_So_S.g", "did you mean F_So_S.f"), ("F_So_S.f.w", "not a signal")],
 )
-def test_a_name_that_is_no_signal_is_one_sentence(wall, name, words):
+def test_a_name_that_is_not_a_signal_is_one_sentence(wall, name, words):
     with pytest.raises(hilt.InputError, match=words) as error:
         wall[name]
     assert len(str(error.value).splitlines()) == 1
@@ -171,7 +171,7 @@ def test_a_recording_loads_as_the_run_that_made_it(tmp_path):
         assert repr(again) == repr(run)
 
 
-def test_of_a_long_recording_all_rows_are_had(tmp_path, monkeypatch):
+def test_a_long_recording_gives_all_rows(tmp_path, monkeypatch):
     run = hilt.run("freefloat", "wall", record=tmp_path)
     monkeypatch.setattr(job, "KEPT_BYTES", 0)
     long = hilt.load(run.recording)
@@ -220,7 +220,7 @@ def test_a_comparison_has_the_runs_of_all_combinations():
     assert repr(runs).count("\n") == 3
 
 
-def test_a_scenario_may_be_right_only_with_what_is_compared():
+def test_a_scenario_may_be_valid_only_with_what_is_compared():
     wrong = {"robot.kind": "ideal"}  # which has no delay, and the file gives one
     runs = hilt.compare(
         "docking", settings={**wrong, "collisions": 1, "compensate.method": "none"}, over={"robot.delay": [0.0]}
@@ -270,12 +270,12 @@ def test_a_notebook_shows_summary_and_picture_and_keeps_its_own_style(wall):
         matplotlib.rcParams["font.size"] = 9.0
 
 
-def test_a_report_is_written_where_it_is_asked_for(wall, tmp_path):
+def test_a_report_is_written_where_requested(wall, tmp_path):
     path = wall.report(tmp_path / "new" / "wall.html")
     assert "freefloat · wall" in path.read_text()
 
 
-def test_to_import_it_is_cheap():
+def test_importing_it_is_cheap():
     heavy = ("numba", "numpy", "pydantic", "matplotlib", "pandas")
     program = f"import sys, hilt; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
@@ -291,7 +291,7 @@ def test_help_shows_every_function_with_an_example():
     assert "CLASSES" not in text  # a thousand lines of methods would stand before the functions
 
 
-def test_the_classes_are_had_and_typed():
+def test_the_classes_are_exported_and_typed():
     names = (
         "Block",
         "Comparison",

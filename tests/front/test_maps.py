@@ -1,4 +1,4 @@
-"""`hilt.map` and `hilt.margin`: the same figures as the commands, from Python."""
+"""`hilt.map` and `hilt.margin`: the same numbers as the commands, from Python."""
 
 import json
 

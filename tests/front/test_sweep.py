@@ -18,7 +18,7 @@ def swept():
     return hilt.sweep("docking", "table1", {"collisions": 1}, over=OVER)
 
 
-def test_a_line_for_each_scenario_is_what_its_run_gives(swept):
+def test_each_row_has_the_results_of_its_run(swept):
     found = swept.frame()
     assert len(found) == len(swept) == 8
     assert found.attrs["units"]["robot.delay"] == "s"
@@ -33,7 +33,7 @@ def test_an_array_has_the_axes_as_dimensions(swept):
     found = swept.array()["cov_error"]
     assert found.dims == ("robot.delay", "compensate.method")
     late = found.sel({"compensate.method": "none"}).values
-    assert np.all(np.diff(late) > 0)  # more delay makes more energy
+    assert np.all(np.diff(late) > 0)  # more delay adds more energy
 
 
 def test_it_is_the_table_of_the_command(swept, tmp_path):
@@ -46,7 +46,7 @@ def test_it_is_the_table_of_the_command(swept, tmp_path):
 @pytest.mark.parametrize(
     "target", [("docking", "table1"), (hilt.system("docking"), "table1"), (hilt.scenario("docking", "table1"),)]
 )
-def test_it_takes_what_run_takes(swept, target):
+def test_it_accepts_what_run_accepts(swept, target):
     found = hilt.sweep(
         *target, settings={"collisions": 1}, over={"robot.delay": ["2 ms", 0.008], "compensate.method": ["none"]}
     )

@@ -1,4 +1,4 @@
-"""Claims and cores: one owner at a time, freed however it ends, and what drives no device stays away."""
+"""Claims and cores: one owner at a time, freed however it ends, and a run without devices stays off the cores of live loops."""
 
 import os
 import shutil
@@ -31,20 +31,20 @@ time.sleep(600)
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path, monkeypatch):
-    """So that sessions beside these tests are not disturbed; their children find it by their environment."""
+    """So that other sessions are not disturbed; child processes find the folder from their environment."""
     folder = Path(tempfile.mkdtemp(prefix="test-", dir="/dev/shm"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
     yield folder / runtime.NAME
     shutil.rmtree(folder)
 
 
-def test_one_owner_at_a_time_and_asking_takes_nothing():
+def test_one_owner_at_a_time_and_asking_claims_nothing():
     one, two = Claims(), Claims()
     assert claims.taken(["core 1"]) == []
     assert one.take("core 1")
     assert claims.taken(["core 0", "core 1"]) == ["core 1"]
     assert not two.take("core 1")
-    assert two.take("core 0"), "each name is a claim of its own"
+    assert two.take("core 0"), "each name is a separate claim"
     one.close()
     one.close()
     assert claims.taken(["core 1"]) == []
@@ -72,7 +72,7 @@ def test_cores_are_given_once_and_one_is_left():
     assert len(set(taken)) == len(mine)
     allowed = os.sched_getaffinity(0)
     if len(allowed) > 1:
-        assert allowed - set(taken), "one is left to everything else"
+        assert allowed - set(taken), "one is left for everything else"
         with pytest.raises(InputError, match="no core is free"):
             cores.take(Claims())
         with pytest.raises(InputError, match="measuring would disturb it"):
@@ -124,7 +124,7 @@ def locked_memory():
         return next(int(line.split()[1]) for line in status if line.startswith("VmLck"))
 
 
-def test_a_simulation_takes_no_rights(tmp_path):
+def test_a_simulation_takes_no_privileges(tmp_path):
     """No priority, no locked memory, no core; and it is off the core that live loops take."""
     before, policy, live_core = os.sched_getaffinity(0), os.sched_getscheduler(0), cores.usable()[0]
     session = Session(*job.find("freefloat", None, ["loop.duration=0.1 s"]), tmp_path / "runs")

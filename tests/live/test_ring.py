@@ -84,7 +84,7 @@ def test_every_row_is_read_once_in_order_or_counted_as_lost(steps):
         assert rows["tick"].tolist() == list(range(expected, expected + len(rows)))
         assert rows.tobytes() == written(len(rows), expected).tobytes()
         expected += len(rows)
-        # No more is lost than must be: one place is always in the making.
+        # No more is lost than necessary: one slot is always being written.
         assert lost == 0 or expected - len(rows) == writer.count - CAPACITY + 1
         assert expected == writer.count or len(rows) == most
     assert reader.next == expected
@@ -92,7 +92,7 @@ def test_every_row_is_read_once_in_order_or_counted_as_lost(steps):
     reader.close()
 
 
-def test_readers_do_not_know_of_each_other(writer, name):
+def test_readers_are_independent(writer, name):
     one, two = RingReader(name), RingReader(name)
     append(writer, 4)
     assert len(one.read(100)[0]) == 4
@@ -102,8 +102,8 @@ def test_readers_do_not_know_of_each_other(writer, name):
     assert two.read(100)[1] == 2 + 2 * CAPACITY - (CAPACITY - 1)
 
 
-def test_rows_that_are_overwritten_while_they_are_copied_are_thrown_away(writer, name):
-    """The writer laps the reader between its copy and its second look at the count: as if it had been stopped there."""
+def test_rows_overwritten_during_the_copy_are_discarded(writer, name):
+    """The writer laps the reader between its copy and its second read of the count, as if the reader had been stopped there."""
     reader = RingReader(name)
     append(writer, 12)
     places = reader._places
@@ -152,7 +152,7 @@ def test_a_reader_sees_the_end_and_can_read_up_to_it_afterwards(writer, name):
         RingReader(name)
 
 
-def test_a_reader_that_is_forgotten_gives_its_file_back(writer, name):
+def test_a_forgotten_reader_closes_its_file(writer, name):
     RingReader(name)
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
@@ -170,7 +170,7 @@ def test_one_name_has_one_writer(writer, name):
     assert name not in rings()
 
 
-def test_what_a_killed_run_left_behind_is_in_nobodys_way(name):
+def test_what_a_killed_run_left_behind_blocks_nothing(name):
     with contextlib.closing(RingWriter(name, ROW, CAPACITY)):
         path = shared.find(name + ".ring")
     path.write_bytes(b"\0" * 4096)

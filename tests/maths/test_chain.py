@@ -29,7 +29,7 @@ HELD = record(q=7)
 
 @jit
 def follow(x, p, held, p_des, q_des):
-    """Angles in a record, as in a stage: an array handed over from Python costs an allocation."""
+    """Angles in a record, as in a stage: an array passed from Python costs an allocation."""
     return chain.ik(x, p, held.q, p_des, q_des, BASE_P, BASE_Q, 1.0, 3)
 
 
@@ -47,7 +47,7 @@ def placed(q, joints=7, speed=1.0):
 
 
 def by_mujoco(q, joints):
-    """The same table as a MuJoCo model; ± 1e-12 is some thousand roundings of a chain of a metre and a half."""
+    """The same table as a MuJoCo model; ± 1e-12 is some thousand roundings of a chain of 1.5 m."""
     words = " ".join
     inner = f'<site name="tool" pos="{words(map(str, TOOL))}" quat="{words(map(str, TOOL_Q))}"/>'
     for axis, origin in reversed(list(zip(AXES[:joints], ORIGINS[:joints], strict=True))):
@@ -84,8 +84,8 @@ def test_joint_torques_do_the_work_of_the_wrench():
 
 
 @pytest.mark.parametrize("joints", [6, 7])
-def test_far_from_limits_the_hand_moves_as_asked(joints):
-    """Exact but for rounding: no damping there."""
+def test_far_from_limits_the_hand_moves_as_commanded(joints):
+    """Exact to rounding: no damping there."""
     x, p = placed(HOME, joints)
     v, w = (0.05, -0.02, 0.03), (0.1, 0.0, -0.2)
     chain.solve(x, p, HOME, v, w, 0.002)
@@ -104,14 +104,14 @@ def test_no_other_joint_speeds_of_the_same_hand_are_smaller():
     assert np.dot(x.qd, idle) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_no_command_keeps_still():
+def test_without_a_command_nothing_moves():
     x, p = placed(HOME)
     chain.solve(x, p, HOME, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.002)
     assert not x.qd.any()
     assert x.missing == 0.0
 
 
-def test_in_a_singular_posture_joint_speeds_stay_small_and_the_damping_tells():
+def test_in_a_singular_posture_joint_speeds_stay_small_and_the_damping_shows_it():
     """A stretched arm cannot move outwards; without damping the speeds would have no bound."""
     stretched = np.array([0.1, 0.5, 0.2, 0.0, 0.1, 0.0, 0.3])
     x, p = placed(stretched, speed=1e9)
@@ -153,7 +153,7 @@ def test_too_fast_a_command_is_slowed_and_keeps_its_direction(factor):
 @compiled_only
 @settings(max_examples=30)
 @given(q=st.lists(st.floats(-1.9, 1.9), min_size=7, max_size=7).map(np.array), direction=st.integers(0, 5))
-def test_no_joint_passes_its_limit_whatever_is_asked(q, direction):
+def test_no_joint_passes_its_limit_whatever_the_command(q, direction):
     command = np.zeros(6)
     command[direction] = 0.5
     x, p = arm()
@@ -193,7 +193,7 @@ def test_a_spare_joint_leaves_its_limit_while_the_hand_stays():
 
 
 @pytest.mark.parametrize("joints", [6, 7])
-def test_ik_comes_back_to_a_pose_in_three_steps(joints):
+def test_ik_returns_to_a_pose_in_three_steps(joints):
     """Newton: from 8 cm away, three steps leave less than a micrometre and a microradian."""
     x, p = placed(HOME, joints)
     p_des, q_des = tuple(x.p), tuple(x.q)
@@ -212,7 +212,7 @@ def test_ik_steps_square_the_error():
     assert errors[2] < 3.0 * errors[1] ** 2 + 1e-14
 
 
-def test_ik_out_of_reach_says_what_is_left_and_stays_finite():
+def test_ik_out_of_reach_reports_the_residual_and_stays_finite():
     x, p = placed(HOME)
     far = (BASE_P[0] + 3.0, BASE_P[1], BASE_P[2])
     q = HOME.copy()

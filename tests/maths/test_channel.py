@@ -22,7 +22,7 @@ delays, jitters, shares = st.floats(0.0, 1.5), st.floats(0.0, 0.5), st.floats(0.
 
 @jit
 def _drive(x, p, first, dt, newest, played, reordered):
-    """Send the number of the tick, and write down what is read."""
+    """Send the number of the tick, and record what is read."""
     for i in range(len(newest)):
         k = first + i
         channel.packet(x, k)[0] = k
@@ -71,8 +71,8 @@ def test_statistics_are_what_a_search_finds(delay, jitter, loss):
 
 def test_delay_and_loss_are_those_of_the_section():
     out = send(4000, delay=0.3, jitter=0.4, loss=0.25)
-    assert out.x.lost / out.x.sent == pytest.approx(0.25, abs=0.025)  # 3.6 standard deviations of a coin thrown 4000 times
-    assert channel.mean_delay(out.x) == pytest.approx(0.3 + 0.2, abs=0.008)  # as many of a number that is even over 0.4 s
+    assert out.x.lost / out.x.sent == pytest.approx(0.25, abs=0.025)  # 3.6 standard deviations of 4000 coin tosses
+    assert channel.mean_delay(out.x) == pytest.approx(0.3 + 0.2, abs=0.008)  # as many of a number uniform over 0.4 s
     assert 0.69 < out.x.delay_max <= 0.7 + 1e-12
 
 
@@ -95,7 +95,7 @@ def test_duplicates_are_counted_when_they_come():
 @settings(max_examples=15)
 @given(st.integers(0, 200))
 def test_a_clean_channel_is_a_delay(ticks):
-    """Both ways of reading give the packet of so many ticks ago, also with no delay at all."""
+    """Both ways of reading give the packet of `delay` ticks ago, also with no delay at all."""
     out = send(300, delay=ticks * T)
     expected = np.maximum(np.arange(300) - ticks, -1)
     assert (out.newest == expected).all()
@@ -112,8 +112,8 @@ def test_nothing_arrives_that_is_sent_in_an_outage():
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
-def test_the_memory_comes_round():
-    """Two and a half times through the ring: nothing old comes up."""
+def test_the_memory_wraps_around():
+    """Two and a half times through the ring: nothing old reappears."""
     ticks = 5 * channel.CAPACITY // 2
     out = send(ticks, delay=3.0, jitter=0.5, loss=0.3, duplication=0.3)
     behind = np.arange(ticks) - out.newest
@@ -122,7 +122,7 @@ def test_the_memory_comes_round():
     assert behind[settled].max() <= 350
     assert np.abs(out.played - np.arange(ticks) + 350)[settled].max() <= 20, "packets that were lost last have no neighbour yet"
     assert out.x.due.max() <= 2 * channel.CAPACITY
-    assert np.count_nonzero(out.x.due) <= 351, "only what is under way is on a list"
+    assert np.count_nonzero(out.x.due) <= 351, "only what is in transit is on a list"
 
 
 @settings(max_examples=15)
@@ -146,7 +146,7 @@ def test_a_tick_done_twice_sends_once():
     assert again.newest[0] == out.newest[-1]
 
 
-def test_up_and_down_are_alike_but_for_their_noise():
+def test_up_and_down_differ_only_in_their_noise():
     scenario = SimpleNamespace(
         link=OrbitLink(delay=0.2, jitter=0.1, loss=0.2, duplication=0.1),
         loop=SimpleNamespace(period=T),

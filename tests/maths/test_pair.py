@@ -49,7 +49,7 @@ def test_the_relative_twist_is_the_derivative_of_the_relative_pose(X_GB, X_GW, V
     after = pair.relative(moved(X_GB, V_GB, h), moved(X_GW, V_GW, h))
     before = pair.relative(moved(X_GB, V_GB, -h), moved(X_GW, V_GW, -h))
     v, w = pair.relative_twist(X_GB, V_GB, X_GW, V_GW)
-    # The central difference is wrong by h²/6 of the third derivative, here below 100: 2e-9; rounding adds 1e-16/h.
+    # The error of the central difference is h²/6 of the third derivative, here below 100: 2e-9; rounding adds 1e-16/h.
     assert np.allclose(vec.scale(0.5 / h, vec.sub(after[0], before[0])), v, atol=1e-8)
     assert np.allclose(vec.scale(0.5 / h, so3.between(before[1], after[1])), w, atol=1e-8)
 
@@ -63,7 +63,7 @@ def test_the_curve_is_exact_for_uniform_motion(X, v, w, share):
 
 
 def test_the_curve_changes_its_speed_over_a_whole_step():
-    """A set-point path that starts at once, 0, 0, 1, 2: the speed of the curve rises evenly from 0 to 1 over one step."""
+    """A set-point path that starts abruptly, 0, 0, 1, 2: the speed of the curve rises linearly from 0 to 1 over one step."""
     still = (1.0, 0.0, 0.0, 0.0)
     knots = [((x, 0.0, 0.0), still) for x in (0.0, 0.0, 1.0, 2.0)]
 
@@ -83,4 +83,4 @@ def test_a_reaction_is_mutual_and_its_power_is_the_opposite(X_WS, X_WQ, f, tau):
     other = pair.reaction(X_WS, X_WQ, f, tau)
     back = pair.reaction(X_WQ, X_WS, *other)
     assert np.allclose(back[0], f, atol=EXACT)
-    assert np.allclose(back[1], tau, atol=10 * EXACT)  # its lever is up to 4 long
+    assert np.allclose(back[1], tau, atol=10 * EXACT)  # its lever arm is up to 4 long

@@ -66,7 +66,7 @@ def test_cross_product_is_orthogonal(a, b):
     assert c == pytest.approx(tuple(np.cross(a, b)), abs=1e-15)
 
 
-def test_exp_and_log_meet_their_series_without_a_step():
+def test_exp_and_log_join_their_series_without_a_step():
     for angle in (0.99e-4, 1.01e-4, 1e-9, 0.0):
         q = so3.exp((angle, 0.0, 0.0))
         assert q[1] == pytest.approx(math.sin(angle / 2), rel=1e-15)

@@ -1,4 +1,4 @@
-"""Poses chain, and wrench and twist transforms leave power alone."""
+"""Poses chain, and wrench and twist transforms preserve power."""
 
 import math
 
@@ -20,7 +20,7 @@ def power(f, tau, v, w):
 
 @given(poses, vectors, vectors, vectors, vectors)
 def test_power_is_the_same_in_every_frame(X, f, tau, v, w):
-    """To 1e-12 of the products that are summed: the transform subtracts the power of the lever, |p| |f| |ω|, from itself."""
+    """To 1e-12 of the products summed: the transform subtracts the power of the lever arm, |p| |f| |ω|, from itself."""
     there = power(*spatial.transform_wrench(X, f, tau), *spatial.transform_twist(X, v, w))
     size = math.hypot(*f) * math.hypot(*v) + math.hypot(*tau) * math.hypot(*w)
     lever = math.hypot(*X[0]) * math.hypot(*f) * math.hypot(*w)

@@ -37,7 +37,7 @@ def test_a_late_robot_follows_a_ramp_at_its_delay(samples):
 @pytest.mark.parametrize("kind", ["second-order", "delay+second-order"])
 @pytest.mark.parametrize("zeta", [0.5, 1.0, 1.5])
 def test_a_second_order_robot_lags_a_ramp_by_its_whole_delay(kind, zeta):
-    """2ζ/ω_n plus the pure delay, from the first tick on: it was under way before."""
+    """2ζ/ω_n plus the pure delay, from the first tick on: it was already moving."""
     sig, w, p = bench("wall", f"robot.kind={kind}", "robot.delay=20 ms", "robot.pure_delay=6 ms", f"robot.damping_ratio={zeta}")
     for k in range(100):
         sig.X_WB_cmd.p[0] = 0.02 * k * 1e-3
@@ -46,7 +46,7 @@ def test_a_second_order_robot_lags_a_ramp_by_its_whole_delay(kind, zeta):
 
 
 def test_the_second_order_step_is_exact():
-    """Against the closed form of a step's answer, critically damped: 1 - (1 + ωt) e^{-ωt}."""
+    """Against the closed form of the step response, critically damped: 1 - (1 + ωt) e^{-ωt}."""
     omega, dt = 100.0, 0.004
     phi, gamma = second_order_matrices(omega, 1.0, dt)
     state = np.zeros(2)
@@ -57,7 +57,7 @@ def test_the_second_order_step_is_exact():
 
 
 def test_attitudes_go_through_the_same_robot():
-    """A slow turn about one axis is a ramp: it lags by the whole delay, too."""
+    """A slow turn about one axis is a ramp: it also lags by the whole delay."""
     sig, w, p = bench("tumble", "robot.kind=second-order", "robot.delay=0.2 s", "body.angular_velocity=[0, 0, 0.3]")
     for k in range(100):
         sig.X_WB_cmd.q[:] = so3.exp((0.0, 0.0, 0.3 * 0.1 * k))
@@ -122,7 +122,7 @@ def test_bias_and_delay_of_the_sensor():
     assert sig.F_So_S.f == pytest.approx((9 - 2.5 + 1, 2, 3))
 
 
-def test_the_sensor_sees_the_wrench_in_its_own_place_and_frame():
+def test_the_sensor_measures_the_wrench_at_its_own_origin_and_frame():
     """Sensor turned by 90° about z and 0.2 m up: a push along x is along -y there, with a torque."""
     half = math.sqrt(0.5)
     sig, w, p = bench("oos-sim", "sensor.noise=0", "sensor.torque_noise=0", f"sensor.attitude=[{half}, 0, 0, {half}]")

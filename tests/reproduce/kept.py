@@ -1,6 +1,6 @@
-"""Claims that must never count as reproduced, by words that only one claim of the paper has.
+"""Claims that must never count as reproduced, identified by words that only one claim of the paper has.
 
-Whoever moves a claim out of this list says in the same commit what has changed: another input, another computation.
+A commit that moves a claim out of this list must say what has changed: a different input or a different computation.
 """
 
 from pathlib import Path
@@ -113,7 +113,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 
 
 def check_kept(found):
-    """Exactly the kept claims are fitted, by construction and not testable, and every claim says how it was judged."""
+    """Exactly the kept claims are fitted, by construction and not testable, and every claim states how it was judged."""
     counts = " | ".join(str(count) for count in found.coverage.values())
     assert f"`{found.key}` | {len(found.claims)} | {counts} |" in PAGE.read_text(), "the page has other numbers"
     kept = KEPT[found.key]

@@ -1,4 +1,4 @@
-"""Verdicts are computed where there are numbers, and what was fitted or could not be otherwise never counts as reproduced."""
+"""Verdicts are computed where there are numbers, and what was fitted or holds by construction never counts as reproduced."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_every_number_of_a_claim_must_agree():
     assert claim((1.28, 1.28), (1.28, 1.4), tolerance=within(0.01, "why")).verdict == DIFFERS
 
 
-def test_nobody_judges_numbers_that_are_compared():
+def test_compared_numbers_take_no_manual_verdict():
     with pytest.raises(ValueError, match="either numbers"):
         claim((1.28, 1.4), tolerance=within(0.01, "why"), judged=True)
     with pytest.raises(ValueError, match="either numbers"):
@@ -90,6 +90,6 @@ def test_coverage_counts_every_claim_once():
 
 
 def test_every_paper_has_its_list_of_claims_that_are_not_reproductions():
-    ours = "twin"  # targets of our own are met or missed
+    ours = "twin"  # our own targets are met or missed
     assert set(KEPT) == set(papers.names()) - {ours}
     assert all(set(lists) == {FITTED, BY_CONSTRUCTION, NOT_TESTABLE} for lists in KEPT.values())

@@ -1,4 +1,4 @@
-"""The page of a reproduction: the tally first, the paper's numbers beside ours, and targets of one's own called that."""
+"""The page of a reproduction: the tally first, the paper's numbers beside ours, and our own targets named as such."""
 
 import dataclasses
 import io
@@ -101,7 +101,7 @@ def test_the_numbers_beside_each_other_can_be_read():
         picture.svg()
     assert list(problems(picture.figure)) == []
     points = [line.get_xdata()[0] for line in picture.figure.axes[0].lines if line.get_marker() in ("o", ">")]
-    assert points == pytest.approx([100 * 1.283 / 1.28, 200.0, 0.0])  # beyond twice the paper's it stands at the edge
+    assert points == pytest.approx([100 * 1.283 / 1.28, 200.0, 0.0])  # beyond twice the paper's value it is drawn at the edge
     with figure.styled():
         hollow = numbers_picture(dataclasses.replace(PAPER, claims=[CHOSEN])).figure.axes[0].lines[1]
     assert hollow.get_markerfacecolor() == "white", "not to be taken for a reproduction"

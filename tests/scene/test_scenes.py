@@ -22,7 +22,7 @@ from hilt.scene.shapes import COLOURS, STYLES, Scene, cuboid, turn_to
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CASES = [(name, case) for name, system in registry.systems().items() for case in system.scenario_files]
 ROWS = {"docking": 1200, "freefloat": 1200, "payload": 1500, "aerial": 300}
-# A picture is made of float32: 2 m are known to 1.2e-7 m, and the arms' inverse kinematics stops at 1e-9.
+# Pictures are in float32: 2 m are known to 1.2e-7 m, and the arms' inverse kinematics stops at 1e-9.
 CLOSE = 1e-6
 ARROW_COLOURS = {*COLOURS, "force", "command"}
 slow = pytest.mark.skipif(INTERPRETED, reason="too slow without the compiler")
@@ -35,7 +35,7 @@ def scenario(name, case):
 
 
 def play(name, values):
-    """A few rows of a run; the last one is at a contact, where there is one."""
+    """A few rows of a run; the last one is in contact, if there is one."""
     system = registry.system(name)
     bench = system.set_up(values)
     log = np.zeros(3 if INTERPRETED else ROWS[name], system.row)
@@ -141,7 +141,7 @@ def test_a_scene_is_what_the_page_expects(name, case):
 
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_a_picture_has_its_numbers_from_the_start_on(name, case):
-    """Nothing is shown that is not known, and what is not shown is finite all the same."""
+    """Nothing unknown is shown, and what is not shown is still finite."""
     values, system = scenario(name, case), registry.system(name)
     poser, scene = scenes.Poser(system, values), scenes.describe(system, values)
     nodes, arrows = len(scene["nodes"]), len(scene["arrows"])
@@ -158,7 +158,7 @@ def test_a_picture_has_its_numbers_from_the_start_on(name, case):
 
 
 def radius(node):
-    """Round the node's origin, within which its boxes and spheres are for sure."""
+    """Radius around the node's origin that contains all its boxes and spheres."""
     inner = [
         min(part["size"]) / 2 if part["shape"] == "box" else part["radius"]
         for part in node["parts"]
@@ -169,7 +169,7 @@ def radius(node):
 
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_no_view_is_empty(name, case):
-    """In each view something that moves lies within the span round its middle."""
+    """In each view something that moves is within the span around its centre."""
     seen = picture(name, case)
     moving = [node for node in seen.scene["nodes"] if node["style"] != "static" and seen.shown(node["id"])]
     for view in seen.scene["views"]:
@@ -182,7 +182,7 @@ def test_no_view_is_empty(name, case):
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
-def test_a_row_that_broke_is_a_picture_all_the_same(name, case):
+def test_a_row_with_nan_still_gives_a_picture(name, case):
     row = run(name, case)[-1:].copy()
     raw = row.view(np.uint64)
     raw[:] = np.float64("nan").view(np.uint64)
@@ -196,12 +196,12 @@ def test_docking_shows_servicer_mock_up_and_robot_where_the_row_has_them(case):
     for k in (1, len(rows) // 2, len(rows) - 1):
         row, seen = rows[k], picture("docking", case, k)
         assert near(seen.at("servicer", values.rod.tip), row["p_C_des_W"])  # the simulated rod
-        flange = row["X_WB_true"]  # as the encoders have it, which do not see a robot bend
+        flange = row["X_WB_true"]  # as measured by the encoders, which do not see a robot bend
         tip = flange["p"] + so3.rotate(tuple(flange["q"]), values.rod.tip)
         assert near(seen.at("tip"), tip, CLOSE + 6.0 * values.encoder.position_noise)
         assert near(seen.at("set-point"), row["X_WB_cmd"]["p"])
         assert same_turn(seen.turn("set-point"), row["X_WB_cmd"]["q"])
-        # The robot's flange is fixed to the mock-up: behind it, wherever it goes.
+        # The robot's flange is fixed to the mock-up: behind it, wherever it moves.
         mount = so3.rotate_back(tuple(seen.turn("mock-up")), tuple(seen.at("robot-flange") - seen.at("mock-up")))
         first = picture("docking", case, 1)
         assert near(mount, first.at("robot-flange") - first.at("mock-up"), 2 * CLOSE) or k == 1
@@ -228,7 +228,7 @@ def test_an_arrow_is_three_gaps_long_at_the_largest_force_of_an_elastic_contact(
 
 
 def test_the_drawn_head_touches_the_drawn_frame_when_the_force_begins():
-    """Face of a plate to the middle of the head: gap; the head's radius less is the free way of the contact model."""
+    """Face of a plate to the centre of the head: gap; minus the head's radius: the free distance of the contact model."""
     values, seen = scenario("docking", "table1"), picture("docking", "table1", 1)
     plate = seen.scene["nodes"][seen.index["frames"]]["parts"][0]
     head = next(part for part in seen.scene["nodes"][seen.index["servicer"]]["parts"] if part["shape"] == "sphere")
@@ -280,7 +280,7 @@ def test_payload_shows_every_hand_where_the_row_has_it(case):
             assert near(seen.at(f"late{key}-hand"), hand)
         assert near(seen.at("virtual-payload", values.grip.position), row["x_tvir"])
         assert near(seen.at("payload"), row["X_WB_meas"]["p"])
-        if values.arm.model == "robot":  # the table is one, too, whose flange is fixed to the mock-up
+        if values.arm.model == "robot":  # the table is one as well, with its flange fixed to the mock-up
             first = picture("payload", case, 1)
             assert near(seen.at("robot-flange") - seen.at("payload"), first.at("robot-flange") - first.at("payload"), 2 * CLOSE)
             assert seen.shown("robot-flange")
@@ -302,7 +302,7 @@ def test_the_rods_of_the_table_keep_their_length(case):
 
 @slow
 def test_a_virtual_hand_far_from_its_start_is_still_reached():
-    """As after minutes of steering: 0.4 m along, and turned; the picture depends on the row alone."""
+    """As after minutes of steering: 0.4 m away, and turned; the picture depends on the row alone."""
     system, values = registry.system("payload"), scenario("payload", "hils-2")
     poser, row = scenes.Poser(system, values), run("payload", "hils-2")[-1:].copy()
     near_by = poser.pose(row[0])
@@ -325,7 +325,7 @@ def test_aerial_shows_both_tools_where_the_row_has_them(case):
         for arrow, signal in (("applied", row["F_E_N"]["f"]), ("estimate", row["f_hat_N"]), ("push", row["push_N"])):
             _, force, shown = seen.arrow(arrow)
             assert near(force, signal, 1e-4) if shown else np.linalg.norm(signal) <= 0.05
-    # Both tools start at one place; the hardware is drawn beside it, across the plane in which it reaches out.
+    # Both tools start at the same position; the hardware is drawn beside it, across the plane in which it reaches out.
     first = picture("aerial", case, 0)
     assert near((first.at("hardware-tool") - first.at("tool"))[[0, 2]], (0.0, 0.0), 2e-3)
     assert values.frames.position is None
@@ -397,8 +397,8 @@ coordinates = st.tuples(*(st.floats(-1.2, 1.2) for _ in range(3)))
 
 @given(place=coordinates, turn=st.tuples(*(st.floats(-1.8, 1.8) for _ in range(3))))
 @settings(max_examples=20 if INTERPRETED else 200, deadline=None)
-def test_the_robot_holds_what_it_is_said_to_hold(place, turn):
-    """Closed form against the chain that is drawn; out of reach exactly where the triangle does not close."""
+def test_the_robot_holds_its_load(place, turn):
+    """Closed form against the drawn chain; out of reach exactly where the triangle does not close."""
     scene, p, q = Scene(0.1), np.zeros(1, ROBOT), np.zeros(JOINTS)
     start = np.array((0.3, -0.2, 1.0))
     add_robot(scene, p[0], start, np.array((0.0, 1.0, 0.0)), (0.1, 0.2, -0.1), so3.exp((0.2, 0.1, 0.0)))
@@ -451,8 +451,8 @@ def test_a_system_of_another_package_is_drawn_as_well():
         ("aerial", "diverter", 1e-3),
     ],
 )
-def test_a_picture_is_made_in_no_time(name, case, most):
-    """The best of a few: another process may be in the way of the others."""
+def test_a_picture_is_made_quickly(name, case, most):
+    """The best of a few: another process may delay the others."""
     poser, row = scenes.Poser(registry.system(name), scenario(name, case)), run(name, case)[-1]
     poser.pose(row)
     assert min(timeit.repeat(lambda: poser.pose(row), number=10, repeat=20)) / 10 < most

@@ -1,4 +1,4 @@
-"""The low-pass on the measured wrench: its delay, its corner, its swing, and that none is none."""
+"""The low-pass on the measured wrench: its delay, its corner, its undershoot, and that `none` changes nothing."""
 
 import math
 
@@ -36,7 +36,7 @@ def respond(low_pass, period, inputs):
 @settings(max_examples=20, deadline=None)
 @given(st.sampled_from(KINDS), st.floats(0.02, 0.4))
 def test_a_ramp_lags_by_exactly_the_delay(kind, share):
-    """Whatever the corner beside the sampling rate: what is left after 30 time constants is rounding."""
+    """Whatever the ratio of corner and sampling rate: after 30 time constants only rounding is left."""
     period = 0.004
     low_pass = LowPass(kind=kind, cutoff=share / period)
     t = period * np.arange(1 + math.ceil(30.0 * low_pass.delay / period) + 50)
@@ -62,13 +62,13 @@ def test_the_filter_is_the_bilinear_form_of_its_prototype(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_weight_that_was_there_before_is_no_step(kind):
+def test_a_weight_that_was_there_before_is_not_a_step(kind):
     assert respond(LowPass(kind=kind, cutoff=10), 0.004, [19.6] * 50) == pytest.approx([19.6] * 50, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_how_far_it_swings_through_after_a_contact(kind):
-    """S d e^(-3π/4)/√2 for Butterworth, sampled 300 times in a period of the corner; nothing for first order."""
+def test_how_far_it_undershoots_after_a_contact(kind):
+    """S d e^(-3π/4)/√2 for Butterworth, sampled 300 times per period of the corner; zero for first order."""
     low_pass, slope = LowPass(kind=kind, cutoff=10), 50.0
     y = respond(low_pass, 1 / 3000, slope * np.maximum(0.0, 1.0 - np.arange(6000) / 3000))
     assert -y.min() == pytest.approx(low_pass.swing * slope, rel=1e-3, abs=1e-12)
@@ -89,6 +89,6 @@ def test_none_is_the_wrench_itself():
         (["force_filter.kind=chebyshev"], "must be one of"),
     ],
 )
-def test_a_filter_that_cannot_be_is_refused(setting, words):
+def test_an_impossible_filter_is_refused(setting, words):
     with pytest.raises(InputError, match=words):
         job.find("freefloat", "wall", setting)

@@ -1,4 +1,4 @@
-"""The load on a moving sensor: weight and inertia forces come off, a contact stays."""
+"""The load on a moving sensor: weight and inertia forces are removed, a contact stays."""
 
 import math
 
@@ -40,7 +40,7 @@ def matrix(q):
 
 @given(attitudes, vectors, vectors)
 def test_at_rest_only_the_contact_is_left_in_any_pose(q, f, tau):
-    """Weight of a point mass in its own words, in matrices: nothing of the code under test."""
+    """Weight of a point mass, computed independently with matrices: nothing of the code under test."""
     q = unit(q)
     weight = TOOL.mass * matrix(q).T @ np.array(GRAVITY)
     measured_f = np.array(f) + TOOL.force_bias + weight
@@ -73,7 +73,7 @@ def test_in_motion_the_inertia_forces_of_a_cloud_of_points_come_off(q, a, w, alp
 
 
 def test_the_stage_follows_a_prescribed_motion():
-    """A swing about x with the sensor 0.2 m off the mock-up's origin; low-pass and differences leave their own lag only.
+    """An oscillation about x with the sensor 0.2 m from the mock-up's origin; only low-pass and differences add lag.
 
     The lag is the low-pass plus half a tick; of an inertia force that changes by at most m r A ω³ per second.
     """
@@ -106,7 +106,7 @@ def test_the_stage_follows_a_prescribed_motion():
     assert left[:3].max() > 1e-3  # and a lag there is
 
 
-def test_a_load_that_cannot_be_is_refused_with_a_sentence():
+def test_an_impossible_load_is_refused_with_a_sentence():
     with pytest.raises(InputError, match="mass"):
         scenario.build(ToolLoad, {"mass": "-1 kg", "centre_of_mass": [0, 0, 0]})
     with pytest.raises(InputError, match="which no rigid body can have"):
