@@ -130,7 +130,8 @@ def test_angles_give_the_pose_and_the_posture_never_jumps(arm):
     st.lists(st.floats(-1.0, 1.0), min_size=7, max_size=7),
     st.floats(0.1, 10.0),
 )
-@example("ur5e", [0.0, 0.5, 0.375, 0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0], 0.5)  # the tool speeds up on the way
+# A stop in which the tool would get faster, because the posture changes.
+@example("ur5e", [0.0, 0.5, 0.375, 0.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.5, 0.0, 0.0], 0.5)
 def test_what_passes_can_be_stopped_within_the_limits(arm, where, speeds, deceleration):
     """From anywhere and at any speed: if the set-point is let through, every step of the soft stop is within the limits of all
     joints, no joint slows down faster than it can, and the arm comes to rest."""

@@ -40,7 +40,9 @@ def lab(tmp_path_factory):
 
 
 def identified(facility, path):
-    """The rig file after both commands."""
+    """The rig file after both commands, from the robot's start."""
+    facility.control.live(False)
+    facility.control.restart()
     facility.control.live(True)
     robot, bending = path.with_name("robot.toml"), path.with_name("bending.toml")
     identify.write(identify.run(facility.rig, chirp=3.0), path, robot)
