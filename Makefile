@@ -19,8 +19,8 @@ cockpit: $(READY)  ## watch, drive and stop runs in a browser
 	@sh tools/build_page.sh
 	@$(BIN)/hilt cockpit
 
-test: $(READY)  ## all tests, also with bounds checks and without the compiler
-	@sh tools/test.sh
+test:  ## all tests, also with bounds checks and without the compiler
+	@PYTHON="$(PYTHON)" MAKE="$(MAKE)" sh tools/test.sh
 
 check: $(READY)  ## formatting, lint, types, generated docs and the site, known vulnerabilities
 	@$(BIN)/ruff format --check .

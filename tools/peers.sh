@@ -17,7 +17,7 @@ fi
 if ! cmp -s requirements-peers.lock $ENVIRONMENT/requirements-peers.lock; then
     echo "hilt test: installing the peers of the drivers (once, about a minute)"
     rm -rf $ENVIRONMENT
-    .venv/bin/python -m venv $ENVIRONMENT
+    "${PYTHON:-.venv/bin/python}" -m venv $ENVIRONMENT
     # Wheels only, so that nothing is compiled for minutes; a platform without a wheel goes without that peer.
     timeout 300 $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check --retries 1 install \
         --only-binary :all: --require-hashes -r requirements-peers.lock || {

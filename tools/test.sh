@@ -38,11 +38,16 @@ once_more() {
     kept "$part" --last-failed -n 0 "$@"
 }
 
-# The browser for its tests, and the peers of the drivers, are installed in parallel; without them those tests are skipped with a message.
+# The browser for its tests, and the peers of the drivers, are installed beside the environment; without them those tests are skipped
+# with a message. Where Python has no venv yet, the environment comes first, since it takes the package manager.
+PYTHON=${PYTHON:-python3}
+READY="${MAKE:-make} -s --no-print-directory .venv/.ready"
+"$PYTHON" -c "import venv, ensurepip" 2>/dev/null || $READY
 sh tools/browser.sh &
 fetched=$!
-sh tools/peers.sh &
+PYTHON=$PYTHON sh tools/peers.sh &
 peers=$!
+$READY
 # Code that most tests need is compiled once, by two processes in parallel.
 .venv/bin/python tools/warm.py aerial freefloat docking:bending &
 warmed=$!

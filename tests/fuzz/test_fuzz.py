@@ -18,7 +18,7 @@ import pytest
 
 from tests.fuzz.worker import MEMORY
 
-INPUTS = int(os.environ.get("HILT_FUZZ", "5000"))
+INPUTS = int(os.environ.get("HILT_FUZZ", "2000"))
 WORKERS = 2
 MOST = 5000  # inputs for one process
 ROOT = Path(__file__).parents[2]
