@@ -213,6 +213,12 @@ class Page:
         else:
             expect(self.part("state")).to_have_text(state, timeout=patience * 1e3)
 
+    def has_run(self, seconds):
+        """Wait until a LIVE run has lasted this long; if it ends before, fail with its outcome."""
+        badge = self.part("state")
+        self.until(f"window.hilt.t > {seconds} || document.querySelector('[data-state=STOPPED]') !== null")
+        assert badge.get_attribute("data-state") == "LIVE", badge.text_content()
+
     def pause(self, seconds):
         self.page.wait_for_timeout(1e3 * seconds)
 

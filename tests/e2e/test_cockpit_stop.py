@@ -37,7 +37,7 @@ def test_stop_on_the_dry_lab(cockpit):
             page.part("home").click()  # back to where the scenario starts
             page.is_in("READY")
         page.go()
-        page.until("window.hilt.t > 0.5")
+        page.has_run(0.5)
         busy(page)
         page.part("stop").click()
         page.is_in("STOPPED")
