@@ -25,7 +25,7 @@ test:  ## all tests, also with bounds checks and without the compiler
 check: $(READY)  ## formatting, lint, types, generated docs and the site, known vulnerabilities
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy
+	@MYPY_CACHE_DIR="$${XDG_CACHE_HOME:-$${HOME:-.}/.cache}/hilt-mypy" $(BIN)/mypy # shared with other checkouts
 	@$(BIN)/python tools/make_docs.py --check
 	@sh tools/build_site.sh
 	@$(BIN)/python tools/audit.py
@@ -48,4 +48,4 @@ lock: $(READY)  ## pin the dependencies again (needs uv on the PATH)
 
 clean:  ## remove the environment, caches and runs
 	rm -rf src/hilt/cockpit/static src/hilt/cockpit/page/node_modules
-	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis runs build dist
+	rm -rf .venv .venv-peers .pytest_cache .ruff_cache .hypothesis runs build dist

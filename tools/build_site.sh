@@ -8,7 +8,7 @@ if ! cmp -s requirements-docs.lock $ENVIRONMENT/requirements-docs.lock; then
     echo "hilt docs: installing mkdocs (once, about half a minute)"
     rm -rf $ENVIRONMENT
     .venv/bin/python -m venv $ENVIRONMENT
-    $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check install --require-hashes -r requirements-docs.lock
+    $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check install --no-compile --require-hashes -r requirements-docs.lock
     cp requirements-docs.lock $ENVIRONMENT/requirements-docs.lock
 fi
 # mkdocs-material advertises another product at each start; that is not a warning about these pages.

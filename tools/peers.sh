@@ -20,7 +20,7 @@ if ! cmp -s requirements-peers.lock $ENVIRONMENT/requirements-peers.lock; then
     "${PYTHON:-.venv/bin/python}" -m venv $ENVIRONMENT
     # Wheels only, so that nothing is compiled for minutes; a platform without a wheel goes without that peer.
     timeout 300 $ENVIRONMENT/bin/python -m pip -qq --disable-pip-version-check --retries 1 install \
-        --only-binary :all: --require-hashes -r requirements-peers.lock || {
+        --no-compile --only-binary :all: --require-hashes -r requirements-peers.lock || {
         echo "hilt test: the peers of requirements-peers.lock could not be installed; their tests are skipped" >&2
         exit 2
     }
