@@ -151,3 +151,20 @@ def test_the_time_is_read_in_the_clock_only():
             alias.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import) for alias in node.names
         }
         assert module == "hilt.core.clock" or "time" not in names, path
+
+
+# What host/machine.py has for whatever runs live; of these modules only constants and these names are used elsewhere.
+OF_THE_MACHINE = ("os", "select", "selectors", "signal", "socket", "subprocess", "threading")
+HARMLESS = {"getuid", "Signals", "sched_param", "access"}
+REAL = ("hilt.lab.doctor",)  # measures the real machine
+
+
+def test_what_runs_live_asks_the_machine():
+    """On a virtual machine nothing may get past it."""
+    for module, path in MODULES.items():
+        if module in REAL or f"{module}.".split(".")[1] not in ("device", "live", "lab", "plant", "loop", "job"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in OF_THE_MACHINE:
+                assert node.attr.isupper() or node.attr in HARMLESS, f"{path}:{node.lineno}: {node.value.id}.{node.attr}"
+            assert not isinstance(node, ast.ImportFrom) or node.module not in OF_THE_MACHINE, f"{path}:{node.lineno}"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilt.core.faults import InputError
-from hilt.host import realtime
+from hilt.host import machine, realtime
 from hilt.lab import doctor
 from hilt.report import timing
 
@@ -152,7 +152,7 @@ def test_advice_follows_from_what_was_found():
 
 
 def test_what_the_host_took_away_only_grows():
-    first, second = realtime.stolen(), realtime.stolen()
+    first, second = machine.stolen(), machine.stolen()
     assert 0.0 <= first <= second
 
 

@@ -11,10 +11,18 @@ the next one is the next multiple of the period in the future.
 import ctypes
 import math
 import time
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 _TIMER_ABSTIME = 1
 TOLERANCE = 0.2  # of a period: woken later than this is an oversleep
+_time: Any = time  # of the machine: Python's, or a virtual machine's with the same functions
+
+
+def ask(source: Any) -> None:
+    """Read time from an object with the functions of Python's `time`; None for that one (host/machine.py)."""
+    global _time
+    _time = source or time
 
 
 class Clock(Protocol):
@@ -54,12 +62,12 @@ class Monotonic:
         self._sleep: Any = getattr(ctypes.CDLL(None), "clock_nanosleep", None)  # not on every system
 
     def now(self) -> float:
-        return time.monotonic()
+        return float(_time.monotonic())
 
     def sleep_until(self, t: float) -> None:
-        while (left := t - time.monotonic()) > 0.0:  # a signal ends a sleep early
-            if self._sleep is None:
-                time.sleep(left)
+        while (left := t - _time.monotonic()) > 0.0:  # a signal ends a sleep early
+            if self._sleep is None or _time is not time:
+                _time.sleep(left)
             else:
                 seconds = int(t)
                 self._until.seconds = seconds
@@ -229,29 +237,34 @@ class SteadyClock:
 
 def now() -> float:
     """Seconds of a monotonic clock, for speed factors and progress bars."""
-    return time.monotonic()
+    return _time.monotonic()
 
 
 def nanoseconds() -> int:
     """The same clock in whole nanoseconds, common to all processes of a host."""
-    return time.monotonic_ns()
+    return _time.monotonic_ns()
 
 
 def wall() -> float:
     """Seconds of the calendar clock, with which the kernel stamps packets. It may jump: use it only for a packet's age."""
-    return time.time()
+    return _time.time()
 
 
 def wall_nanoseconds() -> int:
     """The same in whole nanoseconds: when a run began."""
-    return time.time_ns()
+    return _time.time_ns()
 
 
 def pause(seconds: float) -> None:
     """Sleep, for processes beside the loop."""
-    time.sleep(seconds)
+    _time.sleep(seconds)
 
 
 def stamp() -> str:
-    """Date and time for file names."""
-    return time.strftime("%Y%m%d-%H%M%S")
+    """Date and time for file names, local."""
+    return time.strftime("%Y%m%d-%H%M%S", time.localtime(_time.time()))
+
+
+def date() -> str:
+    """Date and time of the world, to the second."""
+    return datetime.fromtimestamp(_time.time(), UTC).isoformat(timespec="seconds")

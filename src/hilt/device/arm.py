@@ -6,7 +6,6 @@ follows fast motion, it is counted as a hard stop. Once stopped, the robot gives
 """
 
 import random
-import threading
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -20,6 +19,8 @@ from hilt.device.joints.settings import JointSettings
 from hilt.device.line import Line
 from hilt.device.rsi.aside import NO_PUSH, Aside, Push
 from hilt.device.rsi.response import Response
+from hilt.host import machine
+from hilt.host.machine import Task
 
 _STILL = 1e-12  # [m] and [rad]: a set-point that differs by less does not move
 
@@ -82,8 +83,8 @@ class Arm:
         self._set["p"], self._set["q"] = settings.start_p, settings.start_q
         self.joints = EmulatedJoints(settings.joints, settings.cycle, self._set) if settings.joints is not None else None
         self._random = random.Random(settings.seed)
-        self._end = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._end = machine.event()
+        self._thread: Task | None = None
         frames.warm_up()
         self._response = Response(
             self._set, clock.now(), settings.dead_time, settings.natural_frequency, settings.damping_ratio
@@ -123,8 +124,7 @@ class Arm:
         raise NotImplementedError
 
     def start(self) -> Self:
-        self._thread = threading.Thread(target=self.serve, name="robot", daemon=True)
-        self._thread.start()
+        self._thread = machine.thread(self.serve, "robot")
         return self
 
     def stop(self) -> None:

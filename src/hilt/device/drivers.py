@@ -1,6 +1,5 @@
 """The drivers that come with hilt, as sections of a rig file, and how a robot and a sensor are opened together."""
 
-import socket
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -21,6 +20,7 @@ from hilt.device.rtde.driver import RtdeRobot
 from hilt.device.rtde.force import RtdeForce
 from hilt.device.rtde.settings import CYCLES as UR_CYCLES
 from hilt.device.rtde.settings import RtdeForceSettings, RtdeSettings
+from hilt.host import machine
 from hilt.host.shared import PAGE, Segment
 
 
@@ -111,7 +111,7 @@ class NetFTRig(NetFTSettings):
 def _exclusive(what: str, address: str, port: int, kind: str) -> Segment:
     """Lock a device, by its address, so that only one run of this host can use it."""
     try:
-        number = socket.gethostbyname(address)
+        number = machine.resolve(address)
     except (OSError, UnicodeError):
         raise InputError(f"{what}'s address {address!r} cannot be found; give it in numbers, such as 192.168.1.1") from None
     lock = Segment.create(f"{number}-{port}.{kind}", PAGE)

@@ -13,7 +13,6 @@ Driving home, calibrating and identifying are paths (path.py), and `follow` runs
 """
 
 import math
-import threading
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -33,6 +32,8 @@ from hilt.device.path import NoSink, Path, Plan
 from hilt.device.protocol import JointedDriver, Reply, RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
 from hilt.device.watch import Watch
+from hilt.host import machine
+from hilt.host.machine import Task
 from hilt.loop import Overseer, Sink
 from hilt.record.letters import LIVE, OFF, READY, STATES, STOPPED
 
@@ -55,8 +56,8 @@ class LabRig:
         self.trouble = faults.NONE  # while READY
         self._well = self._second = 0.0
         self._missed = 0
-        self._end = threading.Event()
-        self._keeper: threading.Thread | None = None
+        self._end = machine.event()
+        self._keeper: Task | None = None
         self._robot: RobotDriver | None = None
         self._joints: JointSpace | None = None  # of a robot that takes joint angles
         self._sensor: SensorDriver | None = None
@@ -103,8 +104,7 @@ class LabRig:
     def _keep_ready(self) -> None:
         self.state, self.trouble, self._well = READY, faults.NONE, clock.now()
         self._end.clear()
-        self._keeper = threading.Thread(target=self._hold, name="hold", daemon=True)
-        self._keeper.start()
+        self._keeper = machine.thread(self._hold, "hold")
 
     def _hold(self) -> None:
         """Answer every packet without moving, and watch for trouble; trouble shorter than MOMENT is ignored."""

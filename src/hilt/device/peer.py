@@ -9,8 +9,10 @@ import contextlib
 import ipaddress
 import socket
 from collections.abc import Callable
+from typing import Any
 
 from hilt.core import clock
+from hilt.host import machine
 
 COUNTED = 100  # packets of unknown senders, before the kernel drops them
 NAMED = 3  # unknown senders whose addresses are reported
@@ -51,7 +53,7 @@ class PeerPort:
         self._names: list[str] = []
         self._shut = False  # whether the kernel drops other senders
         self._size_max = size_max
-        self._socket: socket.socket | None = None
+        self._socket: Any = None
 
     @property
     def port(self) -> int:
@@ -63,7 +65,7 @@ class PeerPort:
 
     def bind(self, address: str, port: int) -> None:
         """Take a port exclusively, without any option that shares it. Raises the kernel's error."""
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket = machine.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((address, port))
         self.address = self._socket.getsockname()
 

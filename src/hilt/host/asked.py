@@ -8,19 +8,15 @@ It ends with its parent: at end of input, or on SIGTERM.
 
 import gc
 import json
-import os
-import select
+import math
 import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
 from hilt.core import clock
 from hilt.core.faults import InputError
-from hilt.host import child
+from hilt.host import machine
 
 ANSWER_LIMIT = 2.0  # [s]
 END_LIMIT = 5.0  # [s]
@@ -31,17 +27,9 @@ class Asked:
 
     def __init__(self, name: str, module: str, advice: str) -> None:
         self.name, self._advice = name, advice
-        # In its own session: the terminal's interrupt goes to the parent, which ends both in order.
-        self._child = subprocess.Popen(
-            child.command(module),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self._in: Any = self._child.stdin
-        self._out: Any = self._child.stdout
+        self._child = machine.start(module)
         self._rest, self._number = b"", 0
-        self._lock = threading.Lock()
+        self._lock = machine.lock()
         self.pid = self._child.pid
 
     @property
@@ -62,8 +50,7 @@ class Asked:
         """Send a line; returns its number."""
         self._number += 1
         try:
-            self._in.write(f"{self._number} {line}\n".encode())
-            self._in.flush()
+            self._child.tell(f"{self._number} {line}\n".encode())
         except (OSError, ValueError):
             raise InputError(self._why()) from None
         return self._number
@@ -79,10 +66,9 @@ class Asked:
 
     def _next(self, until: float) -> dict[str, Any]:
         while b"\n" not in self._rest:
-            ready, _, _ = select.select([self._out], [], [], max(until - clock.now(), 0.0))
-            if not ready:
+            data = self._child.read(max(until - clock.now(), 0.0))
+            if data is None:
                 raise InputError(f"the {self.name}'s process does not answer; check whether it was stopped")
-            data = os.read(self._out.fileno(), 1 << 16)
             if not data:
                 raise InputError(self._why())
             self._rest += data
@@ -92,49 +78,45 @@ class Asked:
 
     def _why(self) -> str:
         """Say how it ended; its pipes are closed, so it has ended or is about to."""
-        with suppress(subprocess.TimeoutExpired):
-            self._child.wait(END_LIMIT)
+        self._child.wait(END_LIMIT)
         return self.ended or f"the {self.name}'s process is ending"
 
     def end(self) -> None:
         """End it: by end of input, or by a signal if it does not react. Safe to call twice."""
-        with suppress(OSError):
-            self._in.close()
-        with suppress(ProcessLookupError):
-            self._child.send_signal(signal.SIGCONT)  # a stopped one cannot end
-        for insist in (self._child.terminate, self._child.kill, lambda: None):
-            with suppress(subprocess.TimeoutExpired):
-                self._child.wait(END_LIMIT)
+        self._child.end_input()
+        self._child.send_signal(signal.SIGCONT)  # a stopped one cannot end
+        for insist in (signal.SIGTERM, signal.SIGKILL):
+            if self._child.wait(END_LIMIT):
                 break
-            insist()
-        self._out.close()
+            self._child.send_signal(insist)
+        self._child.wait(math.inf)
+        self._child.end_output()
 
 
 def _say(number: str, answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps({"number": int(number), **answer}) + "\n")
-    sys.stdout.flush()
+    machine.say(json.dumps({"number": int(number), **answer}))
 
 
 def _end(*_: Any) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    machine.handle(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(0)
 
 
 def converse(run: Callable[[dict[str, Any]], Any], ready: Callable[[], None] = lambda: None) -> None:
     """Run the process. `run(config)` is a context manager that yields a function from line to answer; `ready` is called once it
     is configured, before it says so."""
-    signal.signal(signal.SIGTERM, _end)
-    sys.setswitchinterval(2e-4)  # [s]: the device must not wait for a thread that writes a file
-    number, _, line = sys.stdin.readline().partition(" ")
+    machine.handle(signal.SIGTERM, _end)
+    machine.switch_threads_after(2e-4)  # [s]: the device must not wait for a thread that writes a file
+    number, _, line = machine.input_line().partition(" ")
     if not line:
         return
     try:
         with run(json.loads(line)) as answer:
             gc.freeze()
             ready()
-            _say(number, {"pid": os.getpid()})
-            _answer(answer, iter(sys.stdin.readline, ""))
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # already ending
+            _say(number, {"pid": machine.pid()})
+            _answer(answer, iter(machine.input_line, ""))
+            machine.handle(signal.SIGTERM, signal.SIG_IGN)  # already ending
     except (InputError, OSError) as error:
         _say(number, {"error": str(error)})
         sys.exit(2)

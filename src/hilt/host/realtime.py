@@ -4,7 +4,6 @@ Each right is taken as far as the host permits; a refusal is explained, with wha
 the run. Nothing here fails: a loop without rights may be late, and its lateness is recorded.
 """
 
-import ctypes
 import gc
 import os
 import resource
@@ -16,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from hilt.host import machine
+
 PRIORITY = 80  # of 1 to 99: above the kernel's threads for interrupts (50), below its watchdogs (99)
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _CAP_IPC_LOCK = 14
-_STAT, _STEAL = Path("/proc/stat"), 8  # cpu user nice system idle iowait irq softirq steal
-_ISOLATED = Path("/sys/devices/system/cpu/isolated")
 
 
 @dataclass
@@ -48,21 +47,9 @@ def percentiles(values: np.ndarray) -> dict[str, float]:
     return {name: round(float(value), 1) for name, value in zip(("p50", "p99", "p999", "max"), found, strict=True)}
 
 
-def stolen() -> float:
-    """Return the time that a hypervisor ran something else instead of us, over all cores since boot [s]."""
-    try:
-        first = _STAT.read_text().split("\n", 1)[0].split()
-        return float(first[_STEAL]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, IndexError, ValueError):
-        return 0.0
-
-
 def isolated_cores() -> set[int]:
-    """Return the cores that the scheduler leaves alone (isolcpus=...)."""
-    try:
-        return cores_in(_ISOLATED.read_text())
-    except OSError:
-        return set()
+    """Return the cores that the scheduler leaves alone."""
+    return cores_in(machine.isolated_cores())
 
 
 def cores_in(text: str) -> set[int]:
@@ -88,31 +75,31 @@ def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
 def stay_ordinary(cores: set[int]) -> Rights:
     """Keep a loop without devices off the cores of loops with devices, and without rights that would disturb them."""
     rights = Rights(None, refused={"all": "not requested: a simulation leaves priority, locked memory and cores to devices"})
-    before = os.sched_getaffinity(0)
+    before = machine.scheduling().sched_getaffinity(0)
     with suppress(OSError):
-        os.sched_setaffinity(0, cores)
-        rights._undo.append(lambda: os.sched_setaffinity(0, before))
+        machine.scheduling().sched_setaffinity(0, cores)
+        rights._undo.append(lambda: machine.scheduling().sched_setaffinity(0, before))
     _stop_collector(rights)
     return rights
 
 
 def _pin(rights: Rights, core: int) -> None:
-    before = os.sched_getaffinity(0)
+    before = machine.scheduling().sched_getaffinity(0)
     try:
-        os.sched_setaffinity(0, {core})
+        machine.scheduling().sched_setaffinity(0, {core})
     except (OSError, ValueError) as error:
         rights.refused["core"] = f"core {core} was refused ({_why(error)}); available are cores {_listed(before)}"
         rights.core = None
     else:
         rights.granted["core"] = f"on core {core}" + (", isolated" if core in isolated_cores() else "")
-        rights._undo.append(lambda: os.sched_setaffinity(0, before))
+        rights._undo.append(lambda: machine.scheduling().sched_setaffinity(0, before))
 
 
 def _raise_priority(rights: Rights, priority: int) -> None:
-    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    policy, parameters = machine.scheduling().sched_getscheduler(0), machine.scheduling().sched_getparam(0)
     try:
         # Not inherited: a child that starts at this priority would occupy the loop's core.
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+        machine.scheduling().sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
     except OSError as error:
         rights.refused["priority"] = (
             f"SCHED_FIFO {priority} was refused ({_why(error)}); "
@@ -125,9 +112,9 @@ def _raise_priority(rights: Rights, priority: int) -> None:
 
 def _lower_priority(policy: int, parameters: os.sched_param) -> None:
     try:
-        os.sched_setscheduler(0, policy, parameters)
+        machine.scheduling().sched_setscheduler(0, policy, parameters)
     except PermissionError:  # only a privileged process may clear the reset-on-fork flag
-        os.sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, parameters)
+        machine.scheduling().sched_setscheduler(0, policy | os.SCHED_RESET_ON_FORK, parameters)
 
 
 def _may_lock_everything() -> bool:
@@ -143,15 +130,14 @@ def _may_lock_everything() -> bool:
 
 def _lock_memory(rights: Rights) -> None:
     advice = "add '@realtime - memlock unlimited' to /etc/security/limits.conf and yourself to that group"
-    libc = ctypes.CDLL(None, use_errno=True)
     if not _may_lock_everything():
         limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
         rights.refused["memory"] = f"memory is not locked: only {limit / 1e6:.1f} MB may be; {advice}"
-    elif libc.mlockall(_MCL_CURRENT | _MCL_FUTURE):
-        rights.refused["memory"] = f"memory is not locked ({os.strerror(ctypes.get_errno())}); {advice}"
+    elif error := machine.lock_memory(_MCL_CURRENT | _MCL_FUTURE):
+        rights.refused["memory"] = f"memory is not locked ({os.strerror(error)}); {advice}"
     else:
         rights.granted["memory"] = "memory locked"
-        rights._undo.append(libc.munlockall)
+        rights._undo.append(machine.unlock_memory)
 
 
 def _stop_collector(rights: Rights) -> None:

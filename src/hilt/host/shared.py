@@ -23,7 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hilt.core.faults import InputError
-from hilt.host import runtime
+from hilt.host import machine, runtime
 
 PAGE = 4096
 SOCKET = ".socket"  # suffix of sockets; nothing else is a socket here
@@ -122,6 +122,8 @@ class Segment:
     @classmethod
     def create(cls, name: str, size: int) -> "Segment":
         """Create memory, all zero, without a name yet: fill it in, then `publish`."""
+        if (virtual := machine.segments()) is not None:
+            return virtual.create(check_name(name), size)
         path, descriptor = _make(name, size, fcntl.LOCK_EX)
         # Pre-faulted: the first access to a page costs thirty times more, which the loop must not pay.
         memory = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
@@ -140,6 +142,8 @@ class Segment:
     @classmethod
     def open(cls, name: str, size: int = 1, *, writable: bool = False) -> "Segment":
         """Open memory of at least this many bytes."""
+        if (virtual := machine.segments()) is not None:
+            return virtual.open(check_name(name), size)
         path = find(name)
         if path is None:
             raise InputError(f"{name} is not running here; start it first")
@@ -157,6 +161,8 @@ class Segment:
     @classmethod
     def join(cls, name: str, size: int) -> "Segment":
         """Open memory that the first process creates; it stays while any of them is alive."""
+        if (virtual := machine.segments()) is not None:
+            return virtual.join(check_name(name), size)
         name += MEETING
         for _ in range(_TRIES):
             path, descriptor = find(name), -1
@@ -265,18 +271,26 @@ def _paths() -> Iterator[Path]:
 
 def running(suffix: str) -> list[str]:
     """Return the names with this suffix and a running owner. Changes nothing."""
+    if (virtual := machine.segments()) is not None:
+        return virtual.running(suffix)
     wanted = (path for path in _paths() if path.name.endswith(suffix) and _NAME.fullmatch(path.name))
     return sorted(path.name for path in wanted if _in_use(path))
 
 
 def sweep() -> None:
     """Remove what killed processes have left behind, under any name."""
+    if (virtual := machine.segments()) is not None:
+        virtual.sweep()
+        return
     for path in _paths():
         _clear(path)
 
 
 def forget(name: str) -> None:
     """Remove a name if its owner has ended."""
+    if (virtual := machine.segments()) is not None:
+        virtual.forget(name)
+        return
     path = find(name)
     if path is not None:
         _clear(path)

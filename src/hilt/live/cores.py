@@ -8,19 +8,12 @@ lateness stops the run.
 At least one core is left to everything else.
 """
 
-import os
 from contextlib import suppress
-from pathlib import Path
 
 from hilt.core.faults import InputError
-from hilt.host import claims, realtime
+from hilt.host import claims, machine, realtime
 from hilt.host.claims import Claims
 from hilt.live import mailbox
-
-_PROC = Path("/proc")
-_KERNEL_THREAD = 0x00200000  # PF_KTHREAD
-_FLAGS = 6  # index in /proc/PID/stat, counted after the name
-_REAL_TIME = (os.SCHED_FIFO, os.SCHED_RR)
 
 
 def _claim(core: int) -> str:
@@ -29,38 +22,27 @@ def _claim(core: int) -> str:
 
 def usable() -> list[int]:
     """Return the cores for live loops, best first: isolated ones, then from the last down (the first has most interrupts)."""
-    present = set(range(os.cpu_count() or 1))
+    present = set(range(_present()))
     isolated = realtime.isolated_cores() & present
-    ordinary = sorted(os.sched_getaffinity(0) - isolated, reverse=True)
+    ordinary = sorted(_allowed() - isolated, reverse=True)
     return [*sorted(isolated, reverse=True), *(ordinary[:-1] if len(ordinary) > 1 or isolated else ordinary)]
 
 
-def _bound_to(process: Path) -> int | None:
-    """Return the only core that a process with a real-time priority may run on; None for other processes."""
-    with suppress(OSError, ValueError, IndexError):
-        number = int(process.name)
-        if os.sched_getscheduler(number) & ~os.SCHED_RESET_ON_FORK in _REAL_TIME:
-            bound = os.sched_getaffinity(number)
-            flags = int((process / "stat").read_text().rpartition(")")[2].split()[_FLAGS])
-            if len(bound) == 1 and not flags & _KERNEL_THREAD:
-                return next(iter(bound))
-    return None
+def _present() -> int:
+    count: int | None = machine.scheduling().cpu_count()
+    return count or 1
 
 
-def _bound() -> dict[int, int]:
-    """Return the real-time process bound to each core, of any user; not ourselves."""
-    found = {}
-    for process in _PROC.glob("[0-9]*"):
-        core = _bound_to(process)
-        if core is not None and int(process.name) != os.getpid():
-            found[core] = int(process.name)
+def _allowed() -> set[int]:
+    """Return the cores that this process may run on."""
+    found: set[int] = machine.scheduling().sched_getaffinity(0)
     return found
 
 
 def live() -> dict[int, str]:
     """Return the owner of each live core, in words."""
-    found = {core: f"process {number}" for core, number in _bound().items()}
-    names = {_claim(core): core for core in range(os.cpu_count() or 1)}
+    found = {core: f"process {number}" for core, number in machine.real_time_processes().items()}
+    names = {_claim(core): core for core in range(_present())}
     return found | {names[claim]: _owner(claim) for claim in claims.taken(names)}
 
 
@@ -78,7 +60,7 @@ def _owner(claim: str) -> str:
 
 def take(ours: Claims) -> int | None:
     """Take a core for this process alone; None if there is only one. If none is free, an InputError says what uses them."""
-    bound, allowed = _bound(), os.sched_getaffinity(0)
+    bound, allowed = machine.real_time_processes(), _allowed()
     for core in usable():
         if core not in bound and ours.take(_claim(core)):
             return core if allowed != {core} else None
@@ -91,20 +73,20 @@ def take(ours: Claims) -> int | None:
 
 def others() -> set[int]:
     """Return the cores for a process without devices: not a live one, nor the one that the next live loop takes."""
-    allowed = os.sched_getaffinity(0)
+    allowed = _allowed()
     return allowed - set(live()) - set(usable()[:1]) or allowed - set(live()) or allowed
 
 
 def free() -> set[int]:
     """Return the cores for a process that is stopped before the next live loop starts: all that are not live."""
-    allowed = os.sched_getaffinity(0)
+    allowed = _allowed()
     return allowed - set(live()) or allowed
 
 
 def step_aside() -> None:
     """Move a process without devices away from live cores, permanently."""
     with suppress(OSError):
-        os.sched_setaffinity(0, others())
+        machine.scheduling().sched_setaffinity(0, others())
 
 
 def check_nobody_live() -> None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from hilt.core import clock
 from hilt.core.faults import InputError
+from hilt.host import machine
 from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment, running
 from hilt.record.deeds import Deeds
@@ -98,7 +99,7 @@ class Mailbox:
         self.name = name
         self._segment = Segment.create(name + SUFFIX, BOX.itemsize)
         box = _map(self._segment)
-        box["magic"], box["version"], box["pid"] = MAGIC, VERSION, os.getpid()
+        box["magic"], box["version"], box["pid"] = MAGIC, VERSION, machine.pid()
         box["info"] = json.dumps(info or {}).encode()
         self.bell, self.served = box["bell"], 0  # messages are waiting if these differ: a tick compares them and goes on
         self._lanes, self._front = box["lanes"][0], box["front"][0]
@@ -241,7 +242,7 @@ class Sender(Watcher):
 
     def __init__(self, name: str, who: str = "") -> None:
         super().__init__(name)
-        self.who = who or f"process {os.getpid()} of user {os.getuid()}"  # goes into the run's record
+        self.who = who or f"process {machine.pid()} of user {os.getuid()}"  # goes into the run's record
         self._bell = self._box["bell"]
         self._lane = self._box["lanes"][0, self._claim()]
         self._posted = int(self._lane["posted"])

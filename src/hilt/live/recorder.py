@@ -11,9 +11,9 @@ It ends when the ring has ended and everything is written, or when the ring's wr
 """
 
 import json
+import math
 import os
-import select
-import subprocess
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from hilt.core import clock
-from hilt.host import child
+from hilt.host import machine
 from hilt.host.shared import Segment, forget
 from hilt.live.ring import SUFFIX as RING
 from hilt.live.ring import RingReader
@@ -110,7 +110,7 @@ class RecorderStatus:
         self._restored[0] = 1
 
     def sign_on(self) -> None:
-        self._pid[0] = os.getpid()
+        self._pid[0] = machine.pid()
 
 
 class RecorderProcess:
@@ -124,26 +124,17 @@ class RecorderProcess:
         self.status.beat(STARTING, 0, 0, 0)
         self._segment.publish()
         core = "" if away_from is None else str(away_from)
-        # In its own session: the terminal's interrupt goes to the loop, which ends the recording in order.
-        self._child = subprocess.Popen(
-            child.command("hilt.live.recorder", ring, str(path), core),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._pipe: Any = self._child.stdin
+        self._child = machine.start("hilt.live.recorder", ring, str(path), core, heard=False, errors=False)
         self._tell({"origin": origin})
 
     def _tell(self, message: dict[str, Any]) -> None:
         with suppress(OSError, ValueError):  # it may be dead: the status says so
-            self._pipe.write(json.dumps(message).encode() + b"\n")
-            self._pipe.flush()
+            self._child.tell(json.dumps(message).encode() + b"\n")
 
     def trouble(self) -> str:
         """Return what is wrong with it, in words, or that it is dead. Never waits."""
         if self._child.poll() is not None and self.status.state < WRITTEN:
-            return f"the recorder's process has ended (exit code {self._child.returncode})"
+            return f"the recorder's process has ended (exit code {self._child.poll()})"
         return self.status.trouble()
 
     @property
@@ -164,37 +155,36 @@ class RecorderProcess:
         """Pass it the result of the run, after the ring's end, and wait for it to end; returns what went wrong, or nothing."""
         if result is not None:
             self._tell({"result": result})
-        with suppress(OSError):
-            self._pipe.close()
-        try:
-            self._child.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self._child.kill()
-            self._child.wait()
+        self._child.end_input()
+        if not self._child.wait(seconds):
+            self._kill()
         if self.status.state < DONE:
-            self.status.fail(f"the recorder ended too early (exit code {self._child.returncode}); the file ends there")
+            self.status.fail(f"the recorder ended too early (exit code {self._child.poll()}); the file ends there")
         return self.status.trouble()
 
     def close(self) -> None:
         """End the process and release the status. Safe to call twice."""
         if self._child.poll() is None:
-            self._child.kill()
-            self._child.wait()
-        with suppress(OSError):
-            self._pipe.close()
+            self._kill()
+        self._child.end_input()
         self._segment.close()
+
+    def _kill(self) -> None:
+        self._child.send_signal(signal.SIGKILL)
+        self._child.wait(math.inf)
 
 
 def _step_aside(loop_core: int | None) -> None:
     """Leave the loop's core and real-time priority: the loop may already have been real-time when it started us."""
+    system = machine.scheduling()
     with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        system.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     with suppress(OSError):
-        os.nice(NICENESS)
-    cores = set(range(os.cpu_count() or 1)) - {loop_core}
+        system.nice(NICENESS)
+    cores = set(range(system.cpu_count() or 1)) - {loop_core}
     with suppress(OSError, ValueError):
         if cores:
-            os.sched_setaffinity(0, cores)
+            system.sched_setaffinity(0, cores)
 
 
 def _restore_name(chunks: Chunks, status: RecorderStatus) -> None:
@@ -254,16 +244,15 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
 
 def _listen(seconds: float) -> dict[str, Any]:
     """Return the next line from the loop's process; nothing if it has ended."""
-    ready, _, _ = select.select([sys.stdin], [], [], seconds)
-    line = sys.stdin.readline() if ready else ""
     with suppress(ValueError):
-        message: dict[str, Any] = json.loads(line or "{}")
+        message: dict[str, Any] = json.loads(machine.input_line(seconds) or "{}")
         return message
     return {}
 
 
-def main(ring_name: str, path: Path, loop_core: int | None) -> None:
-    _step_aside(loop_core)
+def main(ring_name: str, where: str, core: str = "") -> None:
+    _step_aside(int(core) if core else None)
+    path = Path(where)
     status = RecorderStatus(Segment.open(ring_name + SUFFIX, _STATUS.itemsize, writable=True))
     status.sign_on()
     ring = RingReader(ring_name)
@@ -287,4 +276,4 @@ def main(ring_name: str, path: Path, loop_core: int | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]) if sys.argv[3] else None)
+    main(*sys.argv[1:])

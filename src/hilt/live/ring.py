@@ -12,12 +12,12 @@ The order of the two stores is kept by x86-64; on a processor that reorders stor
 """
 
 import json
-import os
 
 import numpy as np
 
 from hilt.core import clock
 from hilt.core.faults import InputError
+from hilt.host import machine
 from hilt.host.shared import PAGE, Segment, running
 from hilt.record.layout import describe, type_from
 
@@ -48,7 +48,7 @@ class RingWriter:
         self._segment = Segment.create(name + SUFFIX, start + capacity * dtype.itemsize)
         memory = self._segment.memory
         head = np.frombuffer(memory, _HEAD, 1)
-        head[0] = (MAGIC, VERSION, dtype.itemsize, capacity, 0, os.getpid(), clock.nanoseconds(), 0, start, len(text), 0)
+        head[0] = (MAGIC, VERSION, dtype.itemsize, capacity, 0, machine.pid(), clock.nanoseconds(), 0, start, len(text), 0)
         memory[_HEAD.itemsize : _HEAD.itemsize + len(text)] = text
         self._count, self._beat, self._ended, self._began = head["count"], head["beat"], head["ended"], head["began"]
         self._places = np.frombuffer(memory, np.uint8, capacity * dtype.itemsize, start).reshape(capacity, dtype.itemsize)

@@ -5,9 +5,7 @@ process, reads; requests arrive through a mailbox, which also shows the state of
 wait. `go` runs once; `serve` (station.py) executes requests from the mailbox.
 """
 
-import atexit
 import itertools
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -27,7 +25,7 @@ from hilt.device.paired_rig import check_pairing
 from hilt.device.protocol import LiveRig
 from hilt.device.relative_rig import RelativeRig
 from hilt.device.rigfile import Lab, RigFile, check_limits
-from hilt.host import interrupts, realtime, shared
+from hilt.host import interrupts, machine, realtime, shared
 from hilt.host.claims import Claims
 from hilt.host.interrupts import Interrupted
 from hilt.host.realtime import Rights
@@ -44,7 +42,6 @@ from hilt.record import standard
 from hilt.record.layout import describe
 
 _SIMULATED = Lab(arm="run", ready=0.0, realtime=False)
-_number = itertools.count(1)
 IN_WALL_TIME = "simulation in wall time, no devices"
 
 
@@ -120,13 +117,15 @@ class Session:
             "live": self._tuning(bench).as_json(),
             "row": describe(system.row),
             "standard": standard.of(system, values).as_json(),
-            "pid": os.getpid(),
+            "pid": machine.pid(),
             "claims": self._claims.names,
         }
         shared.sweep()
         with interrupts.held():
-            self.box = Mailbox(f"{os.getpid()}-{system.name}-{name}-{next(_number)}", info)
-            atexit.register(self.close)  # until the caller takes over closing it
+            self.box = Mailbox(
+                f"{machine.pid()}-{system.name}-{name}-{next(machine.own('sessions', lambda: itertools.count(1)))}", info
+            )
+            machine.at_exit(self.close)  # until the caller takes over closing it
 
     def _tuning(self, bench: Bench) -> Tuning:
         return Tuning(knobs(self.system, self.values, bench, self._on_devices), self.values.loop.period)
@@ -165,7 +164,7 @@ class Session:
         with ExitStack() as stack:
             with interrupts.held():
                 scribe = Scribe(
-                    f"{os.getpid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core, self._devices
+                    f"{machine.pid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core, self._devices
                 )
                 stack.callback(scribe.close)
                 unless_armed = stack.enter_context(ExitStack())
@@ -173,14 +172,14 @@ class Session:
             watch_ready(self.rig, 0.0, lambda: not scribe.starting, START)
             bench = self.system.set_up(self.values)
             overseer = self._overseer(scribe, bench)
-            before = realtime.stolen()
+            before = machine.stolen()
             with interrupts.as_request(overseer.interrupt):
                 scribe.check()
                 self.rig.arm(bench)
                 unless_armed.pop_all()
                 fault = self._live(bench, scribe.ring, overseer, watch)
             with interrupts.held():
-                result = self._report(scribe, overseer, fault, realtime.stolen() - before)
+                result = self._report(scribe, overseer, fault, machine.stolen() - before)
                 scribe.finish(result.as_json())
                 self.box.show(recording=str(scribe.path or ""))
             return result
@@ -232,7 +231,7 @@ class Session:
 
     def close(self) -> None:
         """Release the devices and all rights; safe to call twice."""
-        atexit.unregister(self.close)
+        machine.not_at_exit(self.close)
         self.rig.close()
         joystick.release()
         self.box.show(state=OFF)

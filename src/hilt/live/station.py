@@ -7,10 +7,7 @@ station back to the start of the scenario. Arming expires if no start follows, a
 """
 
 import json
-import os
-import select
-import subprocess
-import sys
+import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,16 +16,15 @@ from hilt import job
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.device import own, rigfile
-from hilt.host import interrupts
-from hilt.host.child import command as child_command
+from hilt.host import interrupts, machine
 from hilt.host.interrupts import Interrupted
+from hilt.host.machine import Child
 from hilt.live.mailbox import ARM, HOME, LIVE, QUIT, READY, RESET, START, STOP, STOPPED, Request
 from hilt.live.session import Session
 
 LOOK = 0.01  # s between two checks of the mailbox
 ARMED = 60.0  # s after which arming expires
 IDLE = 1800.0  # s without a request after which it ends
-_started: list[subprocess.Popen[bytes]] = []  # started by this process, to be reaped when they have ended
 START_LIMIT = 180.0  # s until it answers: it may have to compile
 
 
@@ -131,23 +127,23 @@ def open_session(config: dict[str, Any]) -> Session:
 
 def launch(config: dict[str, Any]) -> str:
     """Start a station; returns its name, or raises its InputError. Keys: system, scenario, settings, rig, out, go."""
-    child = subprocess.Popen(
-        child_command("hilt.live.station"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    _started[:] = [child, *(each for each in _started if each.poll() is None)]
-    assert child.stdin is not None
-    assert child.stdout is not None
-    with child.stdin, child.stdout:
-        child.stdin.write(json.dumps({"drivers": own.allowed(), **config}).encode() + b"\n")
-        child.stdin.flush()
-        if not select.select([child.stdout], [], [], START_LIMIT)[0]:
-            child.kill()
-            raise InputError(f"the station did not start within {START_LIMIT:g} s; check the machine's load")
-        answer = child.stdout.readline()
+    child = machine.start("hilt.live.station", errors=False)
+    started = machine.own("stations", list[Child])  # to be reaped when they have ended
+    started[:] = [child, *(each for each in started if each.poll() is None)]
+    try:
+        child.tell(json.dumps({"drivers": own.allowed(), **config}).encode() + b"\n")
+        answer, until = b"", clock.now() + START_LIMIT
+        while not answer.endswith(b"\n"):
+            more = child.read(until - clock.now())
+            if more is None:
+                child.send_signal(signal.SIGKILL)
+                raise InputError(f"the station did not start within {START_LIMIT:g} s; check the machine's load")
+            if not more:
+                break
+            answer += more
+    finally:
+        child.end_input()
+        child.end_output()
     found: dict[str, Any] = json.loads(answer or b'{"error": "the station ended before it was ready; try hilt run"}')
     if "error" in found:
         raise InputError(found["error"], *found.get("keys", ()))
@@ -157,15 +153,15 @@ def launch(config: dict[str, Any]) -> str:
 def main() -> None:
     with interrupts.raising():
         try:
-            config = json.loads(sys.stdin.readline())
+            config = json.loads(machine.input_line())
             session = open_session(config)
         except (InputError, Interrupted) as error:
             answer = {"error": getattr(error, "sentence", str(error)), "keys": getattr(error, "keys", ())}
-            print(json.dumps(answer), flush=True)
+            machine.say(json.dumps(answer))
             raise SystemExit(2) from None
         try:
-            print(json.dumps({"name": session.box.name}), flush=True)
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)  # no more output to the parent
+            machine.say(json.dumps({"name": session.box.name}))
+            machine.say_no_more()
             with suppress(Interrupted):  # an orderly end: the robot is released
                 Station(session).serve(bool(config.get("go")))
         finally:

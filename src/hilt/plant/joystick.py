@@ -14,6 +14,7 @@ import numpy as np
 from hilt.compiled import jit, memcpy
 from hilt.core.signals import record
 from hilt.core.stage import Cycle, StageKind
+from hilt.host import machine
 from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment
 
@@ -23,14 +24,17 @@ COUNT, AXES, BEAT = 0, 1, 7
 PATIENCE = 0.2  # s without a beat
 
 
-_joined: dict[str, Segment] = {}
+def _joined() -> dict[str, Segment]:
+    return machine.own("joysticks", dict[str, Segment])
+
+
 _numbers: dict[str, list[np.ndarray]] = {}  # never freed: the parameters of an old run may still point there
 
 
 def _memory(name: str) -> np.ndarray:
     """The shared numbers, created if they do not exist yet."""
-    if name not in _joined:
-        segment = _joined[name] = Segment.join(name, BYTES)
+    if name not in _joined():
+        segment = _joined()[name] = Segment.join(name, BYTES)
         _numbers.setdefault(name, []).append(np.frombuffer(segment.memory, np.float64))
     return _numbers[name][-1]
 
@@ -38,8 +42,8 @@ def _memory(name: str) -> np.ndarray:
 @atexit.register
 def release() -> None:
     """Release all names; the last process that holds one removes it. Safe to call twice."""
-    while _joined:
-        _joined.popitem()[1].close()
+    while _joined():
+        _joined().popitem()[1].close()
 
 
 class Joystick:

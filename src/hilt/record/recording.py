@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +25,7 @@ from hilt.core import clock, faults
 from hilt.core.faults import Fault
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
+from hilt.host import machine
 from hilt.record import cdr, standard
 from hilt.record.cdr import Topic
 from hilt.record.layout import describe, type_from
@@ -45,7 +45,7 @@ class Chunks:
     def __init__(self, path: Path, origin: dict[str, str]) -> None:
         self.path = path
         self.began = clock.wall_nanoseconds()  # start of the run: times in the file count from here
-        self._stream: IO[bytes] = path.open("wb")
+        self._stream: IO[bytes] = machine.open_file(path, "wb")
         self._writer = Writer(self._stream, chunk_size=1 << 30)
         self._writer.start(profile="ros2", library=f"hilt {hilt.__version__}")
         self._writer.add_metadata("hilt", origin)
@@ -195,7 +195,7 @@ def origin_of(system: System, scenario: Scenario, rig: str = SIMULATED) -> dict[
     """The header of a recording: what is needed to run it again, when it was made and on what."""
     return {
         "system": system.name,
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "made": clock.date(),
         "rig": rig,
         "scenario": scenario.model_dump_json(),
         "hash": scenario.hash(),

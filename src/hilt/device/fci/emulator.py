@@ -20,6 +20,7 @@ from hilt.device.arm import Arm, ArmSettings
 from hilt.device.fci import codec, reflexes
 from hilt.device.peer import PeerPort
 from hilt.device.rtde.server import listen
+from hilt.host import machine
 from hilt.maths import so3
 
 LOST_MAX = 20  # missing commands in a row that a real robot tolerates
@@ -54,9 +55,9 @@ class FciController(Arm):
         self.moves = self.ended = 0  # motions that began, and those that a client ended properly
         self.errors: set[str] = set()
         self._listening = listen(address, port)
-        self._choice = selectors.DefaultSelector()
+        self._choice = machine.selector()
         self._choice.register(self._listening, selectors.EVENT_READ)
-        self._client: socket.socket | None = None
+        self._client: Any = None
         self._buffer = bytearray()
         self._pending: codec.Message | None = None  # a client that waits until the robot is ready
         self._port = PeerPort(codec.COMMAND.itemsize)
@@ -128,7 +129,7 @@ class FciController(Arm):
             elif self._client is not None and not self.disconnect:
                 self._read(self._client)
 
-    def _read(self, client: socket.socket) -> None:
+    def _read(self, client: Any) -> None:
         try:
             data = client.recv(1 << 16)
         except BlockingIOError:

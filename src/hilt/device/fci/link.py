@@ -6,11 +6,13 @@ impossible reply means that this is no such robot: the connection is given up an
 
 import contextlib
 import socket
+from typing import Any
 
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device.fci import codec
 from hilt.device.peer import PeerPort
+from hilt.host import machine
 
 
 class Link:
@@ -19,7 +21,7 @@ class Link:
     def __init__(self) -> None:
         self.broken = False  # closed, or not FCI
         self.states = PeerPort(codec.STATE.itemsize)
-        self._socket: socket.socket | None = None
+        self._socket: Any = None
         self._buffer = bytearray()
         self._number = 0
 
@@ -28,7 +30,7 @@ class Link:
         self.close()
         self.broken, self._number = False, 0
         self._buffer.clear()
-        self._socket = socket.create_connection((address, port), max(deadline - clock.now(), 0.01))
+        self._socket = machine.connect(address, port, max(deadline - clock.now(), 0.01))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.states = PeerPort(
             codec.STATE.itemsize, self._socket.getpeername()[0], lambda data: len(data) == codec.STATE.itemsize

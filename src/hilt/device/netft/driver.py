@@ -16,6 +16,7 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.device.netft import codec
 from hilt.device.netft.settings import NetFTSettings
+from hilt.host import machine
 
 _STEP_MAX = 100_000  # a larger jump of the sequence is rejected: 14 s of the fastest stream
 _IN_A_ROW = 5  # consecutive records: no network delivers that many late
@@ -97,14 +98,14 @@ class NetFT:
         self._behind, self._last_behind = 0, -1  # consecutive records that look old, and the last of them
         self._early: _Packet | None = None  # arrived after the requested time: the next call begins with it
         self._stamped = False  # whether the kernel stamps packets on arrival: if not, none counts as early
-        self._socket: socket.socket | None = None
+        self._socket: Any = None
 
     def open(self, address: str, port: int, time_limit: float) -> None:
         """Request the stream and wait for its first record; an InputError if none arrives."""
         peer = f"{address}:{port}"
         advice = "check the address, the cable and the sensor's power"
         try:
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._socket = machine.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
             self._socket.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
             self._socket.connect((address, port))

@@ -7,13 +7,14 @@ for all, and zeroes its load on the bias command, in its dialect. `serve` runs i
 
 import contextlib
 import socket
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hilt.core import clock
 from hilt.device.line import Line
 from hilt.device.netft import codec
+from hilt.host import machine
+from hilt.host.machine import Task
 
 Vector = tuple[float, float, float]
 Wrench = Callable[[], tuple[Vector, Vector]]
@@ -61,16 +62,15 @@ class NetFTBox:
         self._load: tuple[float, ...] = (0.0,) * 6  # [N, N·m], of the last sample
         self._samples = 0
         self._record = codec.Record()
-        self._end = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._end = machine.event()
+        self._thread: Task | None = None
+        self._socket = machine.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((address, port))
         self._socket.setblocking(False)
         self.address, self.port = self._socket.getsockname()
 
     def start(self) -> "NetFTBox":
-        self._thread = threading.Thread(target=self.serve, name="netft", daemon=True)
-        self._thread.start()
+        self._thread = machine.thread(self.serve, "netft")
         return self
 
     def stop(self) -> None:

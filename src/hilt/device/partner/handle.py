@@ -1,7 +1,6 @@
 """The loop's side of the second robot: orders before and after a run, set-points and motion during it."""
 
 import json
-import os
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.device.partner.memory import SEEN, Memory
 from hilt.device.rigfile import RigFile
+from hilt.host import machine
 from hilt.host.asked import Asked
 from hilt.record.letters import LIVE, OFF, READY, STOPPED
 
@@ -32,7 +32,7 @@ class SecondRobot:
         self.cycle = float(section.cycle)
         self._silence = float(getattr(section, "patience", 10)) * self.cycle
         self._time_limit = float(getattr(section, "time_limit", 10.0))
-        self.memory = Memory(f"{os.getpid()}-{name}", make=True)
+        self.memory = Memory(f"{machine.pid()}-{name}", make=True)
         self._copy = np.zeros(1, SEEN)
         self.seen = self._copy[0]  # its newest motion
         self._process: Asked | None = None
@@ -44,11 +44,11 @@ class SecondRobot:
         process = self._process = Asked(
             f"robot {self.name}", "hilt.device.partner.process", "run hilt sessions, and connect again"
         )
-        folder, cores = self._file._folder, os.sched_getaffinity(0)
+        folder, cores = self._file._folder, machine.scheduling().sched_getaffinity(0)
         config = {
             "rig": self._file.model_dump(mode="json"),
             "folder": folder and str(folder),
-            "name": f"{os.getpid()}-{self.name}",
+            "name": f"{machine.pid()}-{self.name}",
             "away_from": sorted(cores) if len(cores) == 1 else [],  # the loop's own core
         }
         process.hear(process.tell(json.dumps(config)), START_LIMIT)

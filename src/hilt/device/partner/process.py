@@ -7,8 +7,6 @@ Only the set-points come from elsewhere: from the loop, through shared memory. O
 """
 
 import json
-import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,7 +27,8 @@ from hilt.device.partner.memory import Memory
 from hilt.device.path import NoSink
 from hilt.device.protocol import RobotDriver, SensorDriver
 from hilt.device.rigfile import RigFile
-from hilt.host import asked, realtime
+from hilt.host import asked, machine, realtime
+from hilt.host.machine import Task
 
 
 class _NoSensor:
@@ -70,7 +69,7 @@ class Partner(LabRig):
         super().__init__(file)
         self._following = Following(memory, self._course, self.cycle)
         self._stop = _Stop(memory)
-        self._runner: threading.Thread | None = None
+        self._runner: Task | None = None
         self._said = ""  # why the last path ended early
 
     @property
@@ -151,8 +150,7 @@ class Partner(LabRig):
 
     def _start(self, run: Callable[[], None]) -> None:
         self._said = ""
-        self._runner = threading.Thread(target=run, name="loop", daemon=True)
-        self._runner.start()
+        self._runner = machine.thread(run, "loop")
 
     def _do_tell(self, _: dict[str, Any]) -> dict[str, Any]:
         """Return counters, notes, how the last motion ended, and the set-point."""
@@ -179,9 +177,10 @@ class Partner(LabRig):
 
 @contextmanager
 def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
-    if others := set(range(os.cpu_count() or 1)) - set(config["away_from"]):
+    system = machine.scheduling()
+    if others := set(range(system.cpu_count() or 1)) - set(config["away_from"]):
         with suppress(OSError):  # the loop was already on its core when it started us
-            os.sched_setaffinity(0, others)
+            system.sched_setaffinity(0, others)
     file: RigFile = scenario.build(RigFile, config["rig"])  # type: ignore[type-var]
     file._folder = Path(config["folder"]) if config["folder"] else None
     memory = Memory(config["name"], make=False)
@@ -193,5 +192,9 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
         memory.close()
 
 
-if __name__ == "__main__":
+def main() -> None:
     asked.converse(run)
+
+
+if __name__ == "__main__":
+    main()

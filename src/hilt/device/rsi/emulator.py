@@ -8,7 +8,6 @@ cycle is executed in the next one, so the set-point is reached one cycle plus th
 Corrections are accepted only from the address and port that it sends to; packets of others are counted.
 """
 
-import socket
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +18,7 @@ from hilt.device import frames
 from hilt.device.arm import Arm, ArmSettings
 from hilt.device.peer import PeerPort
 from hilt.device.rsi import codec
+from hilt.host import machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class RsiController(Arm):
         self._port = PeerPort(codec.SIZE_MAX)
         self._port.bind(own[0] or ("127.0.0.1" if address.startswith("127.") else ""), own[1])
         # Answers come from a numeric address, even if the rig file has a name.
-        self._port.peer = (socket.gethostbyname(address), port)
+        self._port.peer = (machine.resolve(address), port)
         self._port.settle()
         self.wrong_ipoc = False  # packets carry a time stamp that does not fit the cycle
         self._ipoc = 4_123_000_000

@@ -8,12 +8,12 @@ Attitudes are treated as rotation vectors from the first attitude, in the axes o
 """
 
 import math
-import threading
 from collections import deque
 from typing import Any
 
 import numpy as np
 
+from hilt.host import machine
 from hilt.maths import so3, vec
 
 
@@ -41,7 +41,7 @@ class Response:
         self._x, self._v = np.array([*X["p"], 0.0, 0.0, 0.0]), np.zeros(6)
         self._t, self._u = t, self._x.copy()
         self._knots: deque[tuple[float, np.ndarray]] = deque()
-        self._lock = threading.Lock()
+        self._lock = machine.lock()
 
     def command(self, X: Any, begin: float, end: float) -> None:
         """Move linearly from the last set-point to this one, from `begin` to `end`, each after the dead time."""

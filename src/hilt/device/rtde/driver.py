@@ -11,7 +11,6 @@ The robot's own status (safety, program, script) is checked in every package, an
 
 import contextlib
 import secrets
-import socket
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from hilt.device.protocol import Reply
 from hilt.device.rtde import codec, script
 from hilt.device.rtde.link import Link
 from hilt.device.rtde.settings import CYCLES, RtdeSettings
+from hilt.host import machine
 from hilt.maths import so3, vec
 
 PLACES = {"pose": ("actual_TCP_pose", "target_TCP_pose"), "joints": ("actual_q", "target_q")}
@@ -191,7 +191,7 @@ class RtdeRobot(DrivenRobot):
             first, last = (float(np.linalg.norm(part)) for part in np.split(self.joints.speed_limits, 2))
             program = program._replace(step_limit=first * self._cycle, turn_limit=last * self._cycle)
         self._write(script.STAND)
-        with contextlib.closing(socket.create_connection((address, port), max(deadline - clock.now(), 0.01))) as line:
+        with contextlib.closing(machine.connect(address, port, max(deadline - clock.now(), 0.01))) as line:
             line.sendall(script.text_of(program).encode())
             while int(self._values[ECHO + script.TOKEN]) != self._token or int(self._values[RUNTIME]) != PLAYING:
                 if clock.now() > deadline or self._line.broken:

@@ -7,12 +7,14 @@ of step. Nothing after it can be trusted, so the connection is given up and trea
 import contextlib
 import socket
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device.rtde import codec
+from hilt.host import machine
 
 _ROOM = 1 << 16
 _TEXTS = 20  # messages of the controller to keep
@@ -28,7 +30,7 @@ class Link:
         self.broken = False  # closed, or out of step
         self._memory = memoryview(self.buffer).cast("B")  # type: ignore[arg-type]
         self._begin = self._end = 0
-        self._socket: socket.socket | None = None
+        self._socket: Any = None
 
     @property
     def opened(self) -> bool:
@@ -38,7 +40,7 @@ class Link:
         """Connect and agree on the protocol; raises OSError, or an InputError for another kind of server."""
         self.close()
         self.broken, self._begin, self._end = False, 0, 0
-        self._socket = socket.create_connection((address, port), max(deadline - clock.now(), 0.01))
+        self._socket = machine.connect(address, port, max(deadline - clock.now(), 0.01))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.ask(codec.version_request(), codec.VERSION_REQUEST, deadline)[:1] != b"\1":
             raise InputError(f"the controller at {address}:{port} does not speak RTDE version 2; update its software")

@@ -14,13 +14,14 @@ from typing import Any
 from hilt.core import clock
 from hilt.device.line import Line
 from hilt.device.rtde import codec, fields
+from hilt.host import machine
 
 CONTROLLER = (5, 11, 0, 0)  # software version that it claims to have
 _UNSENT_MAX = 1 << 15  # bytes that a client may be behind
 
 
-def listen(address: str, port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def listen(address: str, port: int) -> Any:
+    made = machine.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((address, port))
@@ -33,7 +34,7 @@ def listen(address: str, port: int) -> socket.socket:
 
 
 class _Client:
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.buffer, self.unsent = bytearray(), bytearray()
         self.names: list[str] = []
@@ -59,9 +60,9 @@ class RtdeServer:
         self.refused = 0  # requests that were not understood
         self.deaf = False  # nothing is received
         self._rate, self._value, self._started = rate, value, started
-        self._choice = selectors.SelectSelector()  # epoll and poll count whole milliseconds, half of a cycle
-        self._clients: dict[socket.socket, _Client] = {}
-        self._scripts: dict[socket.socket, bytearray] = {}
+        self._choice = machine.selector()
+        self._clients: dict[Any, _Client] = {}
+        self._scripts: dict[Any, bytearray] = {}
         self._rtde = listen(address, port)
         try:
             self._script = listen(address, script_port)
@@ -120,13 +121,13 @@ class RtdeServer:
         elif not self.deaf:
             self._take(self._clients[ready], data)
 
-    def _drop(self, connection: socket.socket) -> None:
+    def _drop(self, connection: Any) -> None:
         self._choice.unregister(connection)
         self._clients.pop(connection, None)
         self._scripts.pop(connection, None)
         connection.close()
 
-    def _take_script(self, connection: socket.socket, data: bytes) -> None:
+    def _take_script(self, connection: Any, data: bytes) -> None:
         """Collect the text of a script; a program ends with `end` at the beginning of a line."""
         text = self._scripts[connection]
         text += data

@@ -7,15 +7,12 @@ clear                               clear all faults of device and line
 status                              counters, as JSON
 """
 
-import os
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from hilt.core.faults import InputError
 from hilt.device.line import FAULTS
-from hilt.host import asked
+from hilt.host import asked, machine
 
 PRIORITY = 40
 
@@ -84,9 +81,7 @@ def obey(line: str, device: Any, switches: Switches, actions: dict[str, Callable
 def _take_priority() -> None:
     """Take real-time priority, as a device has, if the host permits: below the kernel's interrupts (50) and hilt's loop. For
     all threads, since they share the interpreter's lock; and only once everything is compiled."""
-    for thread in threading.enumerate():
-        with suppress(OSError):
-            os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    machine.prioritise_threads(PRIORITY)
 
 
 def live(run: Callable[[dict[str, Any]], Any]) -> None:

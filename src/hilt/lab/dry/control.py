@@ -9,10 +9,8 @@ facility is removed by the next process that finds it (shared.py).
 
 import contextlib
 import json
-import os
 import secrets
 import socket
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from typing import Any
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device.rigfile import RigFile
+from hilt.host import machine
 from hilt.host.shared import PAGE, SOCKET, Segment
 from hilt.lab.dry import world
 
@@ -34,12 +33,9 @@ def name_of(rig: RigFile) -> str:
 
 
 def _through(folder: Path, call: Callable[[str], None], name: str) -> None:
-    """Bind or connect to a socket in a folder; by its descriptor, since a socket's address is limited to 107 characters."""
-    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        call(f"/proc/self/fd/{descriptor}/{name}")
-    finally:
-        os.close(descriptor)
+    """Bind or connect to a socket in a folder."""
+    with machine.short(folder) as path:
+        call(f"{path}/{name}")
 
 
 class ControlServer:
@@ -48,7 +44,7 @@ class ControlServer:
     def __init__(self, name: str, answer: Callable[[str], dict[str, Any]]) -> None:
         self._answer = answer
         self._segment = Segment.create(name + SUFFIX, PAGE)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket = machine.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         where = secrets.token_hex(8) + SOCKET
         self._path = self._segment.path.with_name(where)
         try:
@@ -65,8 +61,7 @@ class ControlServer:
             raise InputError(
                 f"a facility with its sensor at {place} is already running; end it or change sensor.port"
             ) from None
-        self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
-        self._thread.start()
+        self._thread = machine.thread(self._serve, "control")
 
     def _serve(self) -> None:
         while True:
@@ -102,8 +97,8 @@ class FacilityControl:
 
     def __init__(self, rig: RigFile | str) -> None:
         self._name = rig if isinstance(rig, str) else name_of(rig)
-        self._lock = threading.Lock()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._lock = machine.lock()
+        self._socket = machine.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             self._socket.bind("")  # the kernel chooses a name; a connected socket receives only from its peer
             segment = Segment.open(self._name + SUFFIX, PAGE)

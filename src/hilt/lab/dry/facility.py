@@ -7,7 +7,6 @@ Each has its own clock and ends with its parent. Faults can be injected while it
 """
 
 import json
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from hilt.core import clock, scenario
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.device.rigfile import RigFile
-from hilt.host import shared
+from hilt.host import machine, shared
 from hilt.host.asked import Asked
 from hilt.lab.dry import robot, world
 from hilt.lab.dry.control import ControlServer, FacilityControl, name_of
@@ -158,7 +157,7 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
     """Run a facility until SIGINT or SIGTERM; `watch` gets a status line every second. Returns 0, or 1 if a
     process ended by itself."""
     signals: list[int] = []
-    handlers = {number: signal.signal(number, lambda n, _: signals.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: machine.handle(number, lambda n, _: signals.append(n)) for number in (signal.SIGINT, signal.SIGTERM)}
     say = watch or (lambda line: print(line, flush=True))
     facility = None
     try:
@@ -167,7 +166,7 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
         places = " and ".join(f"{each.address}:{each.port}" for each in streams)
         sensors = f"the sensor is at {places}" if len(streams) == 1 else f"the sensors are at {places}"
         robots = ", ".join(robot.kind_of(each).said(world.robot_of(each)) for each in robots_of(rig).values())
-        processes = ", ".join(map(str, (os.getpid(), *facility.pids.values())))
+        processes = ", ".join(map(str, (machine.pid(), *facility.pids.values())))
         say(f"{robots}, {sensors}; processes {processes}; Ctrl-C ends them")
         before, due = None, clock.now() + REPORT
         known: list[str] = []
@@ -186,7 +185,7 @@ def serve(rig: RigFile, settings: list[str], watch: Watch | None = None, diary: 
         if facility is not None:
             facility.stop()
         for number, handler in handlers.items():
-            signal.signal(number, handler)
+            machine.handle(number, handler)
 
 
 @contextmanager

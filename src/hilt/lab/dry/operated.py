@@ -8,7 +8,6 @@ file as it grows; only its totals are kept here.
 import csv
 import itertools
 import math
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from hilt.core.signals import POSE
 from hilt.device import peer
 from hilt.device.arm import Arm, SetPoint
 from hilt.device.rsi import aside
+from hilt.host import machine
 from hilt.lab.dry import child
 from hilt.lab.dry.motion import PublishedResponse
 from hilt.maths import so3
@@ -69,7 +69,7 @@ class Operated(Arm):
         self.last_reason = ""
         self._home = np.zeros(1, POSE)[0]
         self._home["p"], self._home["q"] = settings.start_p, settings.start_q
-        self._keeping = threading.Lock()
+        self._keeping = machine.lock()
         self._now = False  # whether the operator should act at once
         self._returning = False
         self._place: tuple[float, ...] = (*settings.start_p, *settings.start_q)
@@ -81,8 +81,7 @@ class Operated(Arm):
         self._writer = None if self._file is None else csv.writer(self._file)
         if self._writer is not None:
             self._writer.writerow(COLUMNS)
-        self._operator = threading.Thread(target=self._attend, name="operator", daemon=True)
-        self._operator.start()
+        self._operator = machine.thread(self._attend, "operator")
 
     def stop(self) -> None:
         super().stop()

@@ -19,6 +19,7 @@ from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rtde.emulator import UrController
+from hilt.host import machine
 from hilt.lab.dry import child, world
 from hilt.lab.dry.motion import KNOTS
 from hilt.lab.dry.operated import SWITCHES, Operated
@@ -36,7 +37,7 @@ class Kind(NamedTuple):
 
 
 def free_port(kind: int = socket.SOCK_DGRAM) -> int:
-    with socket.socket(socket.AF_INET, kind) as found:
+    with machine.socket(socket.AF_INET, kind) as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
         return port
@@ -175,5 +176,9 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
         yield lambda line: child.obey(line, robot, kind.switches, actions)
 
 
-if __name__ == "__main__":
+def main() -> None:
     child.live(run)
+
+
+if __name__ == "__main__":
+    main()

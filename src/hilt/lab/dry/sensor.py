@@ -116,5 +116,9 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
         yield lambda line: child.obey(line, box, SWITCHES, {"status": status})
 
 
-if __name__ == "__main__":
+def main() -> None:
     child.live(run)
+
+
+if __name__ == "__main__":
+    main()
