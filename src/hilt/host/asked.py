@@ -27,7 +27,7 @@ class Asked:
 
     def __init__(self, name: str, module: str, advice: str) -> None:
         self.name, self._advice = name, advice
-        self._child = machine.start(module)
+        self._child = machine.start(module, name=name)
         self._rest, self._number = b"", 0
         self._lock = machine.lock()
         self.pid = self._child.pid

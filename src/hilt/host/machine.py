@@ -174,7 +174,7 @@ class Machine:
     def pid(self) -> int:
         return os.getpid()
 
-    def start(self, module: str, arguments: tuple[str, ...], heard: bool, errors: bool) -> Child:
+    def start(self, module: str, arguments: tuple[str, ...], heard: bool, errors: bool, name: str = "") -> Child:
         return RealChild(module, arguments, heard, errors)
 
     def input_line(self, seconds: float | None) -> str:
@@ -343,10 +343,10 @@ def pid() -> int:
     return _machine.pid()
 
 
-def start(module: str, *arguments: str, heard: bool = True, errors: bool = True) -> Child:
+def start(module: str, *arguments: str, heard: bool = True, errors: bool = True, name: str = "") -> Child:
     """Start a module of ours as a child process: its `main(*arguments)`. `heard`: its output is read; `errors`: those go to the
-    parent's terminal."""
-    return _machine.start(module, arguments, heard, errors)
+    parent's terminal; `name`: what a virtual machine calls it."""
+    return _machine.start(module, arguments, heard, errors, name)
 
 
 def input_line(seconds: float | None = None) -> str:
