@@ -1,6 +1,6 @@
 """Shared by all tests: run a shipped scenario with changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +11,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from hilt import job
+from hilt.host.virtual.machine import VirtualMachine
 from hilt.job import Result
 
 # The contract tests count allocations. Set here and not in the environment: pytest's own filters import Numba before us.
@@ -61,3 +62,17 @@ def _simulate(name: str, *changes: str) -> Result:
 def simulate() -> Callable[..., Result]:
     """`simulate("wall", "robot.delay=2 ms")`: the scenario of freefloat in the compiled loop."""
     return _simulate
+
+
+@pytest.fixture(autouse=True)
+def machine(request: pytest.FixtureRequest) -> Iterator[VirtualMachine | None]:
+    """The virtual machine on which a test marked `virtual` runs, with all that it starts; its seed can be given in the marker.
+    Whoever wants wall time has none."""
+    marker = request.node.get_closest_marker("virtual")
+    if marker is None:
+        yield None
+        return
+    with VirtualMachine(**marker.kwargs).running() as machine:
+        yield machine
+        crashes = machine.crashes
+    assert not crashes, crashes[0]

@@ -177,6 +177,9 @@ class Machine:
     def start(self, module: str, arguments: tuple[str, ...], heard: bool, errors: bool, name: str = "") -> Child:
         return RealChild(module, arguments, heard, errors)
 
+    def kill(self, pid: int, number: int) -> None:
+        os.kill(pid, number)
+
     def input_line(self, seconds: float | None) -> str:
         if seconds is not None and not select.select([sys.stdin], [], [], seconds)[0]:
             return ""
@@ -347,6 +350,11 @@ def start(module: str, *arguments: str, heard: bool = True, errors: bool = True,
     """Start a module of ours as a child process: its `main(*arguments)`. `heard`: its output is read; `errors`: those go to the
     parent's terminal; `name`: what a virtual machine calls it."""
     return _machine.start(module, arguments, heard, errors, name)
+
+
+def kill(pid: int, number: int) -> None:
+    """Send a signal to a process."""
+    _machine.kill(pid, number)
 
 
 def input_line(seconds: float | None = None) -> str:

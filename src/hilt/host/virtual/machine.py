@@ -1,7 +1,7 @@
 """A virtual machine: what host/machine.py says, in virtual time, from a seed.
 
-    with VirtualMachine(seed=7).running() as machine:
-        result = machine.run(lambda: session.run(...))
+    with VirtualMachine(seed=7).running():
+        result = session.run(...)
 
 Everything runs in this process: child processes are groups of tasks, with their own number, signals, sockets and memory. The
 same seed gives the same order of everything, on every machine.
@@ -135,7 +135,7 @@ class Scheduling:
 
 
 class VirtualMachine(Machine):
-    """The machine; `run` runs something on it as its first process."""
+    """The machine; whoever says `running()` becomes its first process."""
 
     CORES = 4
 
@@ -153,46 +153,26 @@ class VirtualMachine(Machine):
         self._segments, self._scheduling = Segments(self), Scheduling(self)
         self._time = VirtualTime(self)
         self._number = 0
-        self._tasks: list[Task] = []
-        self._outside = VirtualProcess(self, "outside", 1)  # whoever looks on
-        self._instead: VirtualProcess | None = None
+        self._kernel = VirtualProcess(self, "kernel", 1)
 
     # Running
 
     @contextmanager
-    def running(self) -> Iterator["VirtualMachine"]:
-        """Let everything in this process run on this machine."""
+    def running(self, name: str = "hilt") -> Iterator["VirtualMachine"]:
+        """Let the caller be the first process of this machine, with all that it calls."""
+        process = self._process(name)
+        process.first = self.scheduler.adopt(process)
         with seam.using(self), watching(lambda: self.scheduler.task is not None):
             try:
                 yield self
             finally:
                 self.close()
 
-    def run(self, main: Callable[[], T], name: str = "hilt") -> T:
-        """Run a function as a process, until it ends; returns its value, or raises its exception."""
-        found: list[T] = []
-        raised: list[BaseException] = []
-
-        def call() -> None:
-            try:
-                found.append(main())
-            except BaseException as error:
-                raised.append(error)
-
+    def begin(self, name: str, run: Callable[[], Any]) -> VirtualChild:
+        """Start a process that calls a function."""
         process = self._process(name)
-        process.begin(call, 0)
-        self.scheduler.run_until(lambda: process.ended)
-        if raised:
-            raise raised[0]
-        if not found:
-            raise seam_ended(process)
-        return found[0]
-
-    def go_on(self, seconds: float) -> None:
-        """Let everything go on for a time, while nobody waits for it."""
-        over: list[bool] = []
-        self.scheduler.at(self.scheduler.now + round(1e9 * seconds), lambda: over.append(True))
-        self.scheduler.run_until(lambda: bool(over))
+        process.begin(run, 0)
+        return VirtualChild(process)
 
     def close(self) -> None:
         """End everything."""
@@ -210,15 +190,9 @@ class VirtualMachine(Machine):
     @property
     def process(self) -> VirtualProcess:
         """The process of the running task."""
-        if self._instead is not None:
-            return self._instead
         task = self.scheduler.task
-        found: VirtualProcess = self._outside if task is None else task.process
+        found: VirtualProcess = self._kernel if task is None else task.process
         return found
-
-    @process.setter
-    def process(self, process: VirtualProcess | None) -> None:
-        self._instead = process
 
     def named(self, name: str) -> list[VirtualProcess]:
         """Return the living processes of a name: `hilt`, `robot`, `sensor`, `recorder`, ..."""
@@ -234,9 +208,6 @@ class VirtualMachine(Machine):
         if task is not None:
             self.slow_calls.append((task.process.name, call, self.scheduler.now))
             self.scheduler.wait(until=self.scheduler.now + self.costs[call])
-
-    def forget(self, task: Task) -> None:
-        """A task has ended."""
 
     # What processes use: see host/machine.py
 
@@ -302,6 +273,14 @@ class VirtualMachine(Machine):
         child.begin(processes.program(module, arguments), self.costs["begin in a process"])
         return VirtualChild(child)
 
+    def kill(self, pid: int, number: int) -> None:
+        found = next((each for each in self.processes if each.pid == pid and not each.ended), None)
+        if found is None:
+            raise ProcessLookupError(3, "No such process")
+        found.send_signal(number)
+        if found is self.process and found.signals:
+            found.handle_signals()
+
     def input_line(self, seconds: float | None) -> str:
         return self.process.input.line(seconds)
 
@@ -359,7 +338,3 @@ class VirtualMachine(Machine):
 
     def open(self, path: Path, mode: str) -> IO[Any]:
         return self.disk.open(path, mode)  # type: ignore[return-value]
-
-
-def seam_ended(process: VirtualProcess) -> Exception:
-    return RuntimeError(f"the process {process.name} was ended by signal {-process.code}")

@@ -85,10 +85,10 @@ class Network:
 class VirtualSocket:
     """A socket, of any of the three kinds."""
 
-    def __init__(self, machine: Any, family: int, kind: int) -> None:
+    def __init__(self, machine: Any, family: int, kind: int, process: Any = None) -> None:
         self.machine, self.family, self.kind = machine, family, kind
         self.network: Network = machine.network
-        self.process = machine.process
+        self.process = process or machine.process
         self.process.sockets.append(self)
         self.address: Any = ("0.0.0.0", 0)
         self.peer: Any = None
@@ -283,10 +283,7 @@ class VirtualSocket:
         found = self.network.find(self.kind, target)
         if found is None or not found._listens:
             raise _refuse(errno.ECONNREFUSED)
-        other = VirtualSocket.__new__(VirtualSocket)
-        before, self.machine.process = self.machine.process, found.process
-        other.__init__(self.machine, self.family, self.kind)  # type: ignore[misc]
-        self.machine.process = before
+        other = VirtualSocket(self.machine, self.family, self.kind, found.process)
         self.address = (target[0], self.network.free_port(self.kind))
         self.peer, other.peer, other.address = target, self.address, target
         self._other, other._other = other, self

@@ -12,9 +12,9 @@ from typing import Any
 from hilt.core.faults import InputError
 
 INSTEAD = {
-    "socket.__new__": "opens a socket; on a virtual machine write machine.socket(...), from hilt.host import machine",
-    "time.sleep": "sleeps; on a virtual machine write clock.pause(...), from hilt.core import clock",
-    "_thread.start_new_thread": "starts a thread; on a virtual machine write machine.thread(...), from hilt.host import machine",
+    "socket.__new__": "opens a socket; on a virtual machine write machine.socket(...) of hilt.host",
+    "time.sleep": "sleeps; on a virtual machine write clock.pause(...) of hilt.core",
+    "_thread.start_new_thread": "starts a thread; on a virtual machine write machine.thread(...) of hilt.host",
     "subprocess.Popen": "starts a process, which a virtual machine does not have; test this part on a real one",
 }
 _watched: list[Callable[[], bool]] = []  # whether a task of a virtual machine runs

@@ -103,7 +103,6 @@ class VirtualProcess:
             self.machine.crashes.append(f"{task}: {task.error}")
         if task in self.tasks:
             self.tasks.remove(task)
-            self.machine.forget(task)
 
     def end(self, code: int) -> None:
         """End it, however it ends: everything that it held is free again."""

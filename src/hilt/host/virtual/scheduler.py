@@ -29,17 +29,18 @@ class Stuck(Exception):
 
 
 class Task:
-    """A thread of a virtual process; `run` is called in its own stack."""
+    """A thread of a virtual process; `run` is called in its own stack. Without it, it is whoever made the machine."""
 
-    def __init__(self, process: Any, name: str, run: Callable[[], Any], parent: greenlet) -> None:
+    def __init__(self, process: Any, name: str, run: Callable[[], Any] | None, hub: greenlet) -> None:
         self.process, self.name, self._run = process, name, run
         self.wait = 0  # number of the present wait
         self.woken = self.done = False
         self.ended: Waiting = []
         self.error = ""  # traceback of an exception that nobody caught
-        self.stack = greenlet(self._begin, parent)
+        self.stack = greenlet(self._begin, hub) if run is not None else greenlet.getcurrent()
 
     def _begin(self) -> None:
+        assert self._run is not None
         try:
             self._run()
         except GreenletExit:
@@ -74,7 +75,8 @@ class Scheduler:
         self._heap: list[tuple[int, int, Task | None, Any]] = []  # time, order, and a task with its wait or a function
         self._order = self._polls = 0
         self._random = random.Random(f"{seed} waking")
-        self._hub = greenlet.getcurrent()
+        self._main: Task | None = None
+        self._hub = greenlet(self._serve)
 
     # Time
 
@@ -84,7 +86,7 @@ class Scheduler:
         self._polls += 1
         if self._polls > POLLS_MAX:
             self._polls = 0
-            raise Stuck(f"{self.task} reads the clock for ever without waiting")
+            self._give_up(f"{self.task} reads the clock for ever without waiting")
         task = self.task
         if task is not None and task.process.stalled > self.now:  # preempted in the middle of whatever it does
             self.wait(until=task.process.stalled)
@@ -95,6 +97,17 @@ class Scheduler:
         self.wait(until=self.now + max(duration, 1) + self._random.randrange(*WAKING))
 
     # Tasks
+
+    def adopt(self, process: Any) -> Task:
+        """Make the caller a task: the first one of a process."""
+        self._main = self.task = Task(process, "main", None, self._hub)
+        return self.task
+
+    def _serve(self, *_: Any) -> None:
+        """Go on when a task has ended."""
+        while not self.closing:
+            self.task = None
+            self._next()
 
     def spawn(self, process: Any, name: str, run: Callable[[], Any], later: int = 0) -> Task:
         task = Task(process, name, run, self._hub)
@@ -152,7 +165,7 @@ class Scheduler:
         """Let the next task run, or go on if it is the running one."""
         while True:
             if not self._heap:
-                raise Stuck("no task can go on: everything waits for something that never happens")
+                self._give_up("no task can go on: everything waits for something that never happens")
             when, _, task, what = heapq.heappop(self._heap)
             if task is None:
                 self.now = max(self.now, when)
@@ -175,26 +188,29 @@ class Scheduler:
             self.switches += 1
             task.stack.switch()
 
+    def _give_up(self, why: str) -> None:
+        """Let whoever made the machine know."""
+        assert self._main is not None
+        before, self.task = self.task, self._main
+        if before is self._main:
+            raise Stuck(why)
+        self._main.stack.throw(Stuck(why))
+
     def go_on(self, held: list[tuple[Task, int]]) -> None:
         """Let tasks of a stopped process go on."""
         for task, wait in held:
             self._push(self.now, task, wait)
         held.clear()
 
-    def run_until(self, over: Callable[[], bool]) -> None:
-        """Run tasks until a condition holds."""
-        while not over():
-            self.task = None
-            self._next()
-
     def close(self, tasks: list[Task]) -> None:
-        """End all tasks; none of them goes on."""
+        """End all tasks but the caller; none of them goes on."""
         self.closing = True
         for task in tasks:
-            if not task.done:
+            if not task.done and task is not self._main:
                 self.task = task
                 if task.stack:
+                    task.stack.parent = greenlet.getcurrent()
                     task.stack.throw(GreenletExit)
                 task.done = True
         self._heap.clear()
-        self.task = None
+        self.task = self._main

@@ -1,0 +1,219 @@
+"""A virtual machine says what a real one says, in virtual time, and the same for the same seed."""
+
+import errno
+import hashlib
+import signal
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hilt import job
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.host import machine as host
+from hilt.host.shared import Segment, running
+from hilt.host.virtual.machine import VirtualMachine
+from hilt.host.virtual.scheduler import Stuck
+from hilt.lab.dry.facility import running_facility
+from hilt.live import session
+
+RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
+HOSTS = [pytest.param("real"), pytest.param("virtual", marks=pytest.mark.virtual)]
+
+
+def udp(address="127.0.0.1", port=0):
+    made = host.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind((address, port))
+    return made
+
+
+@pytest.mark.parametrize("kind", HOSTS)
+class TestBoth:
+    """Laws of the seam, on both machines."""
+
+    def test_time_passes_while_a_task_sleeps(self, kind):
+        begin = clock.now()
+        clock.pause(0.01)
+        assert clock.now() - begin >= 0.01
+        assert abs(clock.nanoseconds() * 1e-9 - clock.now()) < 0.01
+
+    def test_a_datagram_arrives_with_its_sender(self, kind):
+        with udp() as one, udp() as other:
+            one.settimeout(5.0)
+            other.sendto(b"hello", one.getsockname())
+            assert one.recvfrom(64) == (b"hello", other.getsockname())
+
+    def test_nothing_to_read_is_an_error_at_once_or_in_time(self, kind):
+        with udp() as one:
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.recvfrom(64)
+            one.settimeout(0.01)
+            with pytest.raises(TimeoutError):
+                one.recvfrom(64)
+
+    def test_a_port_has_one_owner(self, kind):
+        with udp() as one:
+            other = host.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            with pytest.raises(OSError, match="in use") as error:
+                other.bind(("127.0.0.1", one.getsockname()[1]))
+            assert error.value.errno == errno.EADDRINUSE
+            other.close()
+        with udp(port=one.getsockname()[1]) if kind == "virtual" else udp():
+            pass
+
+    def test_a_connected_socket_hears_its_peer_only(self, kind):
+        with udp() as one, udp() as peer, udp() as stranger:
+            one.connect(peer.getsockname())
+            stranger.sendto(b"no", one.getsockname())
+            peer.sendto(b"yes", one.getsockname())
+            one.settimeout(5.0)
+            assert one.recv(64) == b"yes"
+
+    def test_a_stream_arrives_whole_and_ends(self, kind):
+        data = bytes(range(256)) * 400
+        listener = host.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        found = []
+
+        def serve():
+            connection, _ = listener.accept()
+            while part := connection.recv(1000):
+                found.append(part)
+            connection.close()
+
+        task = host.thread(serve, "server")
+        line = host.connect(*listener.getsockname(), 5.0)
+        line.sendall(data)
+        line.close()
+        task.join()
+        listener.close()
+        assert b"".join(found) == data
+
+    def test_nobody_listens(self, kind):
+        with udp() as free:
+            port = free.getsockname()[1]
+        with pytest.raises(ConnectionRefusedError):
+            host.connect("127.0.0.1", port, 1.0)
+
+    def test_a_selector_finds_who_has_something_to_say(self, kind):
+        choice = host.selector()
+        with udp() as one, udp() as other:
+            for each in (one, other):
+                choice.register(each, 1)
+            assert choice.select(0.0) == []
+            one.sendto(b"x", other.getsockname())
+            assert [key.fileobj for key, _ in choice.select(5.0)] == [other]
+        choice.close()
+
+    def test_unix_sockets_answer_by_name(self, kind, tmp_path):
+        server, client = (host.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2))
+        server.bind(str(tmp_path / "s"))
+        client.bind("")
+        client.connect(str(tmp_path / "s"))
+        client.send(b"question")
+        question, who = server.recvfrom(64)
+        server.sendto(question + b"!", who)
+        assert client.recv(64) == b"question!"
+        server.close()
+        client.close()
+
+    def test_events_and_locks(self, kind):
+        event, lock, order = host.event(), host.lock(), []
+
+        def wait():
+            with lock:
+                order.append("locked")
+                event.wait(5.0)
+                order.append("set")
+
+        task = host.thread(wait, "waits")
+        while not order:
+            clock.pause(0.001)
+        assert not event.wait(0.001)
+        event.set()
+        with lock:
+            order.append("mine")
+        task.join()
+        assert order == ["locked", "set", "mine"]
+        assert not task.is_alive()
+
+    def test_memory_is_found_by_its_name_while_its_owner_lives(self, kind):
+        name = f"test-{host.pid()}.memory"
+        owner = Segment.create(name, 64)
+        with pytest.raises(InputError, match="is not running here"):
+            Segment.open(name)
+        owner.publish()
+        reader = Segment.open(name, 64)
+        np.frombuffer(owner.memory, np.int64)[:1] = 7
+        assert np.frombuffer(reader.memory, np.int64)[0] == 7
+        assert name in running(".memory")
+        other = Segment.create(name, 64)
+        with pytest.raises(InputError, match="already running"):
+            other.publish()
+        other.close()
+        owner.close()
+        assert not reader.owner_alive
+        assert name not in running(".memory")
+        reader.close()
+
+    def test_a_place_is_claimed_once(self, kind):
+        one, other = (Segment.join(f"test-{host.pid()}", 8) for _ in range(2))
+        assert one.claim(3)
+        assert not other.claim(3)
+        assert other.claimed(3)
+        assert other.claim(4)
+        one.close()
+        assert other.claim(3)
+        other.close()
+
+    def test_a_signal_calls_its_handler(self, kind):
+        came = []
+        before = host.handle(signal.SIGHUP, lambda number, _: came.append(number))
+        host.kill(host.pid(), signal.SIGHUP)
+        clock.pause(0.01)
+        host.handle(signal.SIGHUP, before)
+        assert came == [signal.SIGHUP]
+
+
+def short_run(seed, folder):
+    """One run on the dry lab: hash of all packets and their times, bytes of rows and recording."""
+    machine = VirtualMachine(seed)
+    heard = hashlib.sha256()
+    machine.network.heard = lambda packet: heard.update(
+        f"{machine.scheduler.now} {packet.sender} {packet.receiver} {len(packet.data)};".encode()
+    )
+    with machine.running(), running_facility(RIG, live=True) as facility:
+        file = facility.rig
+        result = session.run(*job.find("docking", "table1", [*file.settings("docking"), "loop.duration=1 s"]), folder, file)
+    assert result.fault is None
+    return heard.hexdigest(), result.rows.tobytes(), result.recording.read_bytes().replace(str(folder).encode(), b"")
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    found = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        found.append(short_run(3, tmp_path / name))
+    assert found[0] == found[1]
+    assert short_run(4, tmp_path / "a")[0] != found[0][0]
+
+
+@pytest.mark.virtual
+def test_a_loop_that_polls_for_ever_is_found(machine):
+    def poll():
+        while True:
+            clock.now()
+
+    host.thread(poll, "polls")
+    with pytest.raises(Stuck, match="polls reads the clock for ever"):
+        clock.pause(1.0)
+
+
+@pytest.mark.virtual
+def test_nobody_waits_for_what_never_happens(machine):
+    with pytest.raises(Stuck, match="no task can go on"):
+        host.event().wait()
