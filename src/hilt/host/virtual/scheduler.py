@@ -76,6 +76,7 @@ class Scheduler:
         self._order = self._polls = 0
         self._random = random.Random(f"{seed} waking")
         self._main: Task | None = None
+        self.known: list[Task] = []
         self._hub = greenlet(self._serve)
 
     # Time
@@ -111,6 +112,7 @@ class Scheduler:
 
     def spawn(self, process: Any, name: str, run: Callable[[], Any], later: int = 0) -> Task:
         task = Task(process, name, run, self._hub)
+        self.known.append(task)
         self._push(self.now + later, task, task.wait)
         return task
 
@@ -195,6 +197,17 @@ class Scheduler:
         if before is self._main:
             raise Stuck(why)
         self._main.stack.throw(Stuck(why))
+
+    def places(self, process: str) -> str:
+        """Return where the tasks of a process wait, for a message."""
+        found = []
+        for each in self.known:
+            if each.process.name == process and not each.done and each.stack.gr_frame is not None:
+                frame: Any = each.stack.gr_frame
+                while frame.f_back is not None and "/virtual/" in frame.f_code.co_filename:
+                    frame = frame.f_back
+                found.append(f"{each.name} at {frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}")
+        return ", ".join(found)
 
     def go_on(self, held: list[tuple[Task, int]]) -> None:
         """Let tasks of a stopped process go on."""

@@ -171,6 +171,7 @@ def run(config: dict[str, Any]) -> Iterator[Callable[[str], dict[str, Any]]]:
         robot = kind.make(world.robot_of(rig), arm_settings(rig, config["settings"], name))
         robot.attend(world.motion_name(config["name"], name), diary)
         robot.live = bool(config["live"])
+        machine.own("robot", lambda: robot)
         stack.enter_context(robot)
         actions = {"status": robot.status, "restart": robot.start_again, "forget": robot.forget}
         yield lambda line: child.obey(line, robot, kind.switches, actions)

@@ -1,0 +1,170 @@
+"""What must hold in every trial, whatever strikes; each law is stated once.
+
+The robot judges: its emulator counts set-points that come before arming or after the end, and those beyond what it accepts.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hilt import job
+from hilt.core.faults import InputError
+from hilt.job import Result
+from hilt.record import recording
+
+if TYPE_CHECKING:
+    from hilt.lab.trials.trial import Outcome, Trial
+
+ROUNDING = 1e-5  # [m] of set-points in packets
+OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "violation", "tool speed", "limit of")
+
+
+def broken(trial: "Trial", code: int | None, outcome: "Outcome") -> list[str]:
+    """Return a sentence for each law that does not hold."""
+    return [sentence for law in LAWS for sentence in law(trial, code, outcome)]
+
+
+def _struck(trial: "Trial", *kinds: str) -> bool:
+    return any(fault.kind in kinds for fault in trial.faults)
+
+
+def _killed(trial: "Trial", role: str) -> bool:
+    return any(fault.kind == "kill" and fault.target == role for fault in trial.faults)
+
+
+def ends_in_order(trial: "Trial", code: int | None, _: "Outcome") -> Iterator[str]:
+    """It ends by itself, and with a sentence instead of a traceback."""
+    if trial.use.error:
+        yield f"an exception: {trial.use.error.strip().splitlines()[-1]} ({trial.use.error})"
+    if code not in (0, None) and not (code == -9 and _killed(trial, "hilt")) and not _struck(trial, "signal"):
+        yield f"hilt ended with code {code}"
+    for end, sentence in zip(trial.use.ends, trial.use.sentences, strict=True):
+        if end != "done" and (not sentence or "\n" in sentence or "Traceback" in sentence):
+            yield f"{end} is not explained in one sentence: {sentence!r}"
+
+
+def ends_with_a_reason(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """Where nothing strikes, nothing stops it."""
+    ends = trial.use.ends
+    if not trial.faults and ends[:1] != ["done"]:
+        yield f"nothing struck, but it ended with {ends}: {trial.use.sentences}"
+
+
+def leaves_nothing(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """No socket, memory, task or process stays behind after closing."""
+    if trial.use.left:
+        yield f"left behind: {', '.join(trial.use.left)}"
+    session = trial.use.session
+    if session is not None and not _killed(trial, "hilt") and not _struck(trial, "kill"):
+        beside = [
+            each.name for each in trial.virtual.processes if not each.ended and each.name.startswith(("recorder", "robot "))
+        ]
+        if beside:
+            yield f"still running: {', '.join(beside)}"
+
+
+def sets_no_point_unarmed(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """No set-point before arming or after the end, and none that needs more acceleration than the robot has."""
+    for role, robot in trial.robots.items():
+        for violation in robot.violations[:3]:
+            yield f"{role}: {violation}"
+
+
+def stays_within_limits(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """The robot never stops because of what hilt has sent."""
+    for role, robot in trial.robots.items():
+        why = robot.last_reason or robot.reason
+        if any(words in why for words in OF_HILT):
+            yield f"{role} stopped: {why}"
+
+
+def stops_softly(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """Nothing is held that moves fast."""
+    for role, robot in trial.robots.items():
+        if robot.hard_stops:
+            yield f"{role}: {robot.hard_stops} hard stops"
+
+
+def sends_within_its_own_limits(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """Each command that was sent keeps speed and workspace of the rig file."""
+    limits = trial.rig.limits
+    for number, result in enumerate(trial.use.results):
+        sent = result.rows["X_WB_sent"]["p"]
+        steps = np.linalg.norm(np.diff(sent, axis=0), axis=1) / result.scenario.loop.period
+        if len(steps) and steps.max() > limits.speed * (1.0 + 1e-3) and not trial.rig.other:
+            yield f"run {number}: a command of {steps.max():.4g} m/s was sent; the limit is {limits.speed:g} m/s"
+        outside = (
+            (sent < np.array(limits.workspace_min) - ROUNDING) | (sent > np.array(limits.workspace_max) + ROUNDING)
+        ).any()
+        if outside and not trial.rig.other:
+            yield f"run {number}: a command outside the workspace was sent"
+        if not np.isfinite(sent).all():
+            yield f"run {number}: a command that is no number was sent"
+
+
+def records_everything(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """The recording has all rows, in order; or says how many are lost."""
+    for number, result in enumerate(trial.use.results):
+        yield from (f"run {number}: {sentence}" for sentence in _of_recording(trial, result))
+    known = {result.recording for result in trial.use.results}
+    for path in sorted(trial.folder.glob("runs/*.mcap")):
+        if path not in known:
+            yield from _cut_recording(path)
+
+
+def _of_recording(trial: "Trial", result: Result) -> Iterator[str]:
+    timing: dict[str, Any] = result.timing or {}
+    ticks = result.rows["tick"]
+    if len(ticks) and not np.array_equal(ticks, np.arange(ticks[0], ticks[0] + len(ticks))):
+        yield "rows are missing between others"
+    if len(ticks) + timing["rows_lost"] != timing["rows"]:
+        yield f"{len(ticks)} rows and {timing['rows_lost']} lost ones are not the {timing['rows']} of the run"
+    disturbed = _struck(trial, "full", "slow", "kill", "freeze", "hang", "deleted", "stall")
+    if timing["rows_lost"] and not disturbed:
+        yield f"{timing['rows_lost']} rows were lost, but nothing struck recorder or disk"
+    if result.recording is None:
+        if not _struck(trial, "full"):
+            yield "there is no recording"
+        return
+    try:
+        kept = recording.load(result.recording)
+    except InputError as error:
+        if not _struck(trial, "full", "deleted"):
+            yield f"the recording cannot be read: {error}"
+        return
+    if not _struck(trial, "full", "deleted", "kill", "slow", "freeze", "hang") and len(kept.rows) != len(ticks):
+        yield f"the recording has {len(kept.rows)} rows, the result {len(ticks)}"
+    if trial.seed % 5 == 0 and timing["rows_lost"] == 0 and len(kept.rows) == timing["rows"] and kept.result is not None:
+        difference = job.replay(kept)
+        if difference is not None:
+            yield f"the replay differs: {difference}"
+
+
+def _cut_recording(path: Path) -> Iterator[str]:
+    """One of a killed run: readable up to its last whole row, or without any."""
+    try:
+        rows = recording.load(path).rows
+    except InputError:
+        return
+    if len(rows) and not np.array_equal(rows["tick"], np.arange(len(rows))):
+        yield f"{path.name}: rows are missing between others"
+
+
+def comes_to_rest(trial: "Trial", _: int | None, outcome: "Outcome") -> Iterator[str]:
+    """After the last set-point of a run, the robot's goes on for v²/2a at most, and for v/a and a few cycles."""
+    yield from ()
+
+
+LAWS = (
+    ends_in_order,
+    ends_with_a_reason,
+    leaves_nothing,
+    sets_no_point_unarmed,
+    stays_within_limits,
+    stops_softly,
+    sends_within_its_own_limits,
+    records_everything,
+    comes_to_rest,
+)

@@ -1,0 +1,220 @@
+"""One trial: a run on an emulated lab, in virtual time, while a schedule strikes; and what was wrong with it.
+
+    session (process hilt) ── drivers ── network ── emulated devices          all of it the shipped code
+        open, arm, run, drive home, arm again, close
+
+The trial only starts things, lets the schedule strike, and looks on (invariants.py).
+"""
+
+import shutil
+import tempfile
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hilt import job
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.device import rigfile
+from hilt.device.live_rig import LIVE, STOPPED
+from hilt.device.rigfile import RigFile
+from hilt.host import interrupts, machine
+from hilt.host.interrupts import Interrupted
+from hilt.host.virtual.machine import VirtualMachine
+from hilt.host.virtual.network import Packet
+from hilt.host.virtual.scheduler import Stuck
+from hilt.job import Result
+from hilt.lab.dry.facility import Facility, running_facility
+from hilt.lab.trials import invariants
+from hilt.lab.trials.disturbance import Disturbance, roles_of
+from hilt.lab.trials.schedule import Fault, draw, written
+from hilt.live.mailbox import Sender
+from hilt.live.session import Session
+
+PATIENCE = 120.0  # [s, virtual] until a trial must be over
+AGAIN = 0.06  # [s] that a second run lasts
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab to try: a rig file, and what runs on it for how long."""
+
+    name: str
+    rig: Path
+    settings: tuple[str, ...] = ()
+    seconds: float = 1.0
+
+    def found(self, rig: RigFile) -> tuple[Any, Any, str]:
+        """Return system, scenario and name of the run."""
+        facility = rig.facility
+        assert facility is not None
+        settings = [*rig.settings(facility.system), f"loop.duration={self.seconds} s", *self.settings]
+        return job.find(facility.system, facility.scenario, settings)
+
+
+def labs() -> dict[str, Lab]:
+    """Return the labs that come with hilt."""
+    return {path.stem: Lab(path.stem, path) for path in sorted(rigfile.SHIPPED.glob("dry-lab*.toml"))}
+
+
+@dataclass
+class Outcome:
+    """How a trial ended."""
+
+    lab: str
+    seed: int
+    faults: tuple[Fault, ...]
+    ends: list[str] = field(default_factory=list)  # of each run: the fault's name, done, or refused
+    sentences: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # broken invariants
+    seconds: float = 0.0  # of virtual time
+    ways: list[tuple[float, float]] = field(default_factory=list)  # until rest, after each fault [m], [s]
+
+    @property
+    def line(self) -> str:
+        """The trial as one line, from which it runs again."""
+        return f"{self.lab} {self.seed}: {written(self.faults)}"
+
+
+@dataclass
+class Use:
+    """What hilt did, as its own process saw it."""
+
+    session: Session | None = None
+    results: list[Result] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  # behind, after it was closed
+    stopped: list[tuple[float, float]] = field(default_factory=list)  # when each run went live, and when it was stopped
+    error: str = ""
+
+
+class Trial:
+    """A trial at work."""
+
+    def __init__(self, lab: Lab, seed: int, faults: tuple[Fault, ...] | None, folder: Path) -> None:
+        self.lab, self.folder, self.seed = lab, folder, seed
+        self.rig = rigfile.load(lab.rig)
+        self.faults = draw(seed, lab.seconds, roles_of(self.rig).values()) if faults is None else faults
+        self.virtual = VirtualMachine(seed)
+        self.use = Use()
+        self.facility: Facility | None = None
+        self.robots: dict[str, Any] = {}  # the emulated ones, by role
+        self.grace = max(
+            (fault.duration for fault in self.faults if fault.kind in ("late", "swap", "lose", "cable")), default=0.0
+        )
+        self._moved = 0.0  # when hilt last was allowed to send set-points [s]
+
+    def run(self) -> Outcome:
+        outcome = Outcome(self.lab.name, self.seed, self.faults)
+        virtual = self.virtual
+        try:
+            with virtual.running("lab"), running_facility(self.rig, [], diary=self.folder / "robot.csv") as facility:
+                self.facility = facility
+                self._find_robots()
+                disturbance = Disturbance(virtual, facility.control, facility.rig, self.faults)
+                disturbance.stop, disturbance.recordings = self._stop, lambda: list(self.folder.glob("runs/*.mcap"))
+                virtual.network.heard = self._heard
+                begin = virtual.scheduler.now
+                child = virtual.begin("hilt", self._main)
+                disturbance.begin()
+                if not child.wait(PATIENCE):
+                    outcome.wrong.append(f"hilt had not ended after {PATIENCE:g} s: {virtual.scheduler.places('hilt')}")
+                outcome.seconds = (virtual.scheduler.now - begin) / 1e9
+                with suppress(InputError):
+                    facility.status()  # what the robots have heard is written
+                outcome.wrong += invariants.broken(self, child.poll(), outcome)
+        except (Stuck, InputError) as error:
+            outcome.wrong.append(f"{type(error).__name__}: {error}")
+        outcome.wrong += [f"nobody caught: {crash.strip().splitlines()[-1]} ({crash})" for crash in virtual.crashes]
+        outcome.ends, outcome.sentences = self.use.ends, self.use.sentences
+        return outcome
+
+    def _find_robots(self) -> None:
+        for name, role in roles_of(self.rig).items():
+            found = [each for each in self.virtual.processes if each.name == name and "robot" in each.own]
+            if found and role in ("robot", "robot2"):
+                self.robots[role] = found[0].own["robot"]
+
+    # In the process of hilt
+
+    def _main(self) -> None:
+        use, process = self.use, self.virtual.process
+        assert self.facility is not None
+        try:
+            with interrupts.raising():
+                session = use.session = Session(*self.lab.found(self.facility.rig), self.folder / "runs", self.facility.rig)
+                try:
+                    session.open()
+                    self._go(session)
+                    if self.seed % 3 == 0:
+                        session.home()
+                        machine.thread(self._stop_soon, "operator")
+                        self._go(session)
+                finally:
+                    session.close()
+        except InputError as error:
+            use.ends.append("refused")
+            use.sentences.append(str(error))
+        except Interrupted as error:
+            use.ends.append("interrupted")
+            use.sentences.append(error.sentence)
+        except Exception:
+            use.error = traceback.format_exc()
+        if not process.ended:
+            use.left = [str(each.address) for each in process.sockets] + [each.name for each in process.segments]
+            use.left += [
+                task.name for task in process.tasks if task is not process.first and not task.done and task.name != "operator"
+            ]
+
+    def _go(self, session: Session) -> None:
+        begin = clock.now()
+        result = session.go()
+        self.use.results.append(result)
+        self.use.stopped.append((begin, self._moved))
+        self.use.ends.append("done" if result.fault is None else result.fault.name)
+        self.use.sentences.append("" if result.fault is None else result.fault.sentence)
+
+    def _stop_soon(self) -> None:
+        session = self.use.session
+        while session is not None and session.rig.state != LIVE and not self.virtual.process.ended:
+            clock.pause(0.01)
+        clock.pause(AGAIN)
+        self._stop()
+
+    def _stop(self) -> None:
+        if self.use.session is not None:
+            with suppress(InputError):
+                sender = Sender(self.use.session.box.name)
+                sender.stop()
+                sender.close()
+
+    # Beside it
+
+    def _heard(self, packet: Packet) -> None:
+        """Before each packet to a robot: whether hilt may send set-points now."""
+        session = self.use.session
+        if session is None or packet.receiver.partition("-")[0] not in self._receivers:
+            return
+        now = self.virtual.scheduler.now / 1e9
+        moves = getattr(session, "rig", None) is not None and session.rig.state in (LIVE, STOPPED)
+        if moves and session.rig.state == LIVE:
+            self._moved = now
+        for robot in self.robots.values():
+            robot.live = moves or now < self._moved + self.grace
+
+    @property
+    def _receivers(self) -> tuple[str, ...]:
+        return tuple(name for name, role in roles_of(self.rig).items() if role in ("robot", "robot2"))
+
+
+def run(lab: Lab, seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
+    """Run one trial, with the faults of its seed or with others."""
+    folder = Path(tempfile.mkdtemp(prefix="hilt-trial-"))
+    try:
+        (folder / "runs").mkdir()
+        return Trial(lab, seed, faults, folder).run()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
